@@ -1,0 +1,62 @@
+# Two commands on a fresh machine: `make reproduce` and `make test`. `make help` lists the rest.
+.DEFAULT_GOAL := help
+.PHONY: help env gpu reproduce test slow lab lint format benchmark lock
+
+# The first interpreter on the path that fairlab supports; override with PYTHON=...
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null \
+	&& echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PROFILE ?= quick
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+env: $(READY) ## build the environment in .venv (done by every other target)
+
+$(READY): requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "fairlab needs Python 3.11, 3.12 or 3.13 on the path, or PYTHON=/path/to/python"; exit 1; }
+	@echo "Building the environment in $(VENV) with $$($(PYTHON) --version); a few minutes, once."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m ipykernel install --sys-prefix --name fairlab --display-name fairlab > /dev/null
+	@touch $(READY)
+	@echo "Environment ready."
+
+gpu: $(READY) ## replace TensorFlow for the CPU by the one for NVIDIA GPUs
+	$(BIN)/python -m pip uninstall --yes tensorflow-cpu
+	$(BIN)/python -m pip install --no-build-isolation -e '.[gpu]'
+
+reproduce: $(READY) ## fetch data, run every experiment (PROFILE=quick), write the scorecard
+	@$(BIN)/fairlab data fetch --keep-going
+	@$(BIN)/fairlab run --all --profile $(PROFILE)
+	@$(BIN)/fairlab scorecard --write
+
+test: $(READY) ## run all tests but the slow ones
+	@$(BIN)/python -m pytest -n 2 -m "not slow"
+
+slow: $(READY) ## run the slow tests too
+	@$(BIN)/python -m pytest -n 2
+
+lab: $(READY) ## open the notebooks in JupyterLab
+	@$(BIN)/jupyter lab notebooks/start_here.ipynb
+
+lint: $(READY) ## check code and notebooks
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/fairlab check-notebooks
+
+format: $(READY) ## format code, clear the notebooks' outputs
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+	@$(BIN)/fairlab check-notebooks --fix
+
+benchmark: $(READY) ## measure speed and memory, write results/benchmarks.json
+	@$(BIN)/python -m fairlab.benchmark
+
+lock: ## resolve requirements.lock and environment.yml anew from pyproject.toml (needs uv)
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --fork-strategy fewest \
+		--no-header --no-annotate --upgrade --quiet -o requirements.lock
