@@ -47,15 +47,15 @@ lab: $(READY) ## open the notebooks in JupyterLab
 lint: $(READY) ## check code and notebooks
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/fairlab check-notebooks
+	@$(BIN)/fairlab notebooks
 
 format: $(READY) ## format code, clear the notebooks' outputs
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
-	@$(BIN)/fairlab check-notebooks --fix
+	@$(BIN)/fairlab notebooks --clear
 
 benchmark: $(READY) ## measure speed and memory, write results/benchmarks.json
-	@$(BIN)/python -m fairlab.benchmark
+	@$(BIN)/python -m fairlab.benchmarks
 
 lock: ## resolve requirements.lock and environment.yml anew from pyproject.toml (needs uv)
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --fork-strategy fewest \

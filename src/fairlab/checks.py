@@ -1,0 +1,106 @@
+"""Checks of what users hand in; every error names the argument, the column and what was expected."""
+
+import numpy as np
+import pandas as pd
+
+
+def check_features(X, name: str = "X", *, min_rows: int = 1, varying: bool = False) -> tuple[np.ndarray, list[str]]:
+    """Return `X` as a float array of shape (n_rows, n_features) and the names of its columns.
+
+    Parameters
+    ----------
+    X : DataFrame or array-like of shape (n_rows, n_features)
+        Numbers only. Columns of a plain array are called ``x0``, ``x1``, ...
+    name : str
+        What to call `X` in an error.
+    min_rows : int
+        Fewest rows that make sense to the caller.
+    varying : bool
+        Whether a constant column is an error.
+
+    Raises
+    ------
+    ValueError
+        If `X` is not two-dimensional, has too few rows, no column, a column twice, a column that is not numeric, a
+        missing or infinite value, or (`varying`) a constant column.
+    """
+    if isinstance(X, pd.DataFrame):
+        columns = [str(column) for column in X.columns]
+        for column, dtype in zip(columns, X.dtypes, strict=True):
+            if not (pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)):
+                raise ValueError(f"{name}: column {column!r} has type {dtype}, expected numbers; encode it first")
+        values = X.to_numpy(dtype=float, na_value=np.nan)
+    else:
+        try:
+            values = np.asarray(X, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name}: expected a table of numbers ({error})") from error
+        if values.ndim != 2:
+            raise ValueError(f"{name}: expected shape (n_rows, n_features), found {values.shape}")
+        columns = [f"x{j}" for j in range(values.shape[1])]
+    if not columns:
+        raise ValueError(f"{name}: has no columns")
+    doubled = sorted({column for column in columns if columns.count(column) > 1})
+    if doubled:
+        raise ValueError(f"{name}: columns occur twice: {', '.join(doubled)}")
+    if len(values) < min_rows:
+        found = "is empty" if len(values) == 0 else f"has {len(values)} row{'s' * (len(values) > 1)}"
+        raise ValueError(f"{name}: {found}, expected at least {min_rows}")
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise ValueError(
+            f"{name}: column {columns[column]!r} holds {values[row, column]} in row {row}; "
+            f"{int(bad.sum())} values in all are missing or infinite"
+        )
+    if varying:
+        constant = [columns[j] for j in np.flatnonzero(np.ptp(values, axis=0) == 0)]
+        if constant:
+            raise ValueError(f"{name}: constant columns: {', '.join(constant)}; drop them first")
+    return values, columns
+
+
+def check_same_columns(first: list[str], second: list[str], first_name: str, second_name: str) -> None:
+    """Raise a ValueError that lists the difference unless both have the same columns in the same order."""
+    if first == second:
+        return
+    if len(first) != len(second) and {*first, *second} <= {f"x{j}" for j in range(len(first) + len(second))}:
+        raise ValueError(f"{first_name} has {len(first)} columns, {second_name} has {len(second)}")
+    only = (
+        [f"only in {first_name}: {', '.join(c for c in first if c not in second)}"] if set(first) - set(second) else []
+    )
+    only += (
+        [f"only in {second_name}: {', '.join(c for c in second if c not in first)}"] if set(second) - set(first) else []
+    )
+    raise ValueError(f"{first_name} and {second_name} differ in columns: {'; '.join(only) or 'their order differs'}")
+
+
+def check_predictions(predict, X, name: str = "predict") -> np.ndarray:
+    """Call `predict` on `X` and return its answers as an integer array of zeros and ones.
+
+    Parameters
+    ----------
+    predict : callable, or object with a ``predict`` method
+        Takes `X` as it is, returns one label in {0, 1} per row.
+    X : DataFrame or array of shape (n_rows, n_features)
+
+    Raises
+    ------
+    TypeError
+        If `predict` cannot be called.
+    ValueError
+        If the answer has the wrong length or shape, or holds anything but 0 and 1 (as probabilities do).
+    """
+    call = getattr(predict, "predict", predict)
+    if not callable(call):
+        raise TypeError(f"{name}: expected a function or an object with .predict, found {type(predict).__name__}")
+    answer = np.asarray(call(X))
+    if answer.ndim == 2 and answer.shape[1] == 1:
+        answer = answer[:, 0]
+    if answer.shape != (len(X),):
+        raise ValueError(f"{name}: returned shape {answer.shape} for {len(X)} rows, expected ({len(X)},)")
+    if not np.isin(answer, (0, 1)).all():
+        odd = answer[~np.isin(answer, (0, 1))][0]
+        hint = "; probabilities? threshold them first" if np.issubdtype(answer.dtype, np.floating) else ""
+        raise ValueError(f"{name}: returned {odd!r}, expected labels 0 or 1{hint}")
+    return answer.astype(int)

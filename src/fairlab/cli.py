@@ -1,0 +1,215 @@
+"""The command line: ``fairlab list | run | data | scorecard | notebooks``."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from fairlab.catalogue import DEFAULT_PROFILE, PROFILES
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command and return its exit status: 0 for success, 1 for a failure, 2 for a wrong call."""
+    options = _parser().parse_args(arguments)
+    try:
+        return options.command(options) or 0
+    except (KeyError, TypeError, ValueError, OSError, RuntimeError) as error:
+        # A KeyError's text is its argument in quotes; the message is the argument.
+        message = error.args[0] if isinstance(error, KeyError) and error.args else error
+        print(f"fairlab: {message}", file=sys.stderr)
+        return 2 if isinstance(error, KeyError | TypeError) else 1
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="fairlab", description="Reproduce papers on fairness testing.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name, function, help):
+        sub = commands.add_parser(name, help=help, description=help)
+        sub.set_defaults(command=function)
+        return sub
+
+    sub = command("list", _list, "show the experiments, what they write, their data and minutes")
+    sub.add_argument("--json", action="store_true", help="as JSON")
+
+    sub = command("run", _run, "run experiments: one directly, several in parallel")
+    sub.add_argument("names", nargs="*", metavar="NAME", help="<paper>/<experiment>, as `fairlab list` shows")
+    sub.add_argument("--all", action="store_true", help="every experiment")
+    sub.add_argument("--profile", default=DEFAULT_PROFILE, help=f"{', '.join(PROFILES)} (default: %(default)s)")
+    sub.add_argument("--seed", type=int, default=0, help="root of all seeds (default: 0; one experiment only)")
+    sub.add_argument("--jobs", type=int, metavar="N", help="parallel trials of one notebook, or notebooks of a batch")
+    sub.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
+    sub.add_argument("--time-limit", type=float, metavar="MINUTES", help="for the whole notebook")
+    sub.add_argument("--dry-run", action="store_true", help="say what would be run")
+    sub.add_argument("--scheduler", default="local", help="a folder of experiments/profiles (default: local)")
+
+    data = commands.add_parser("data", help="status, fetch or verify the data sets")
+    verbs = data.add_subparsers(required=True, metavar="VERB")
+    for verb, help in (
+        ("status", "what is here and where the rest comes from"),
+        ("fetch", "get and prepare data sets (default: all that experiments use)"),
+        ("verify", "check every file that is here against its hash"),
+    ):
+        sub = verbs.add_parser(verb, help=help, description=help)
+        sub.set_defaults(command=_data, verb=verb)
+        if verb != "status":
+            sub.add_argument("names", nargs="*", metavar="NAME", help="data variants or files of the registry")
+        if verb == "fetch":
+            sub.add_argument("--keep-going", action="store_true", help="end well although something is missing")
+
+    sub = command("scorecard", _scorecard, "show how our numbers stand to the published ones")
+    sub.add_argument("--json", action="store_true", help="one object per published value or claim")
+    sub.add_argument("--profile", choices=PROFILES, help="only runs of this profile (default: the best there is)")
+    sub.add_argument("--write", action="store_true", help="write REPRODUCTION.md and the README's summary")
+
+    sub = command("notebooks", _notebooks, "check that notebooks are fit to be committed")
+    sub.add_argument("--clear", action="store_true", help="remove outputs and counts")
+    return parser
+
+
+def _list(options):
+    from fairlab.catalogue import experiment_names, specification
+    from fairlab.data import state_of
+
+    specs = [specification(name) for name in experiment_names()]
+    rows = [
+        {
+            "experiment": spec.name,
+            "paper": spec.paper,
+            "artefacts": list(spec.artefacts),
+            "data": {variant: state_of(variant) for variant in spec.data},
+            "minutes": spec.minutes,
+        }
+        for spec in specs
+    ]
+    if options.json:
+        print(json.dumps(rows, indent=1))
+        return
+    header = ("experiment", "paper", "artefacts", "data", f"minutes ({'/'.join(PROFILES)})")
+    table = [
+        (
+            row["experiment"],
+            row["paper"],
+            ", ".join(row["artefacts"]),
+            ", ".join(f"{name} ({state})" for name, state in row["data"].items()),
+            " / ".join(f"{row['minutes'][p]:g}" if p in row["minutes"] else "?" for p in PROFILES),
+        )
+        for row in rows
+    ]
+    _print_table(header, table)
+
+
+def _run(options):
+    from fairlab.batch import run_batch
+    from fairlab.catalogue import experiment_names, specification
+    from fairlab.notebook import run_experiment
+    from fairlab.project import FIGURES, results_folder
+
+    if bool(options.names) == options.all:
+        raise TypeError(f"name experiments or give --all; there are {', '.join(experiment_names())}")
+    if len(options.names) == 1 and not options.dry_run and options.scheduler == "local":
+        overrides = {name: _literal(value) for name, value in options.parameter}
+        folder = run_experiment(
+            specification(options.names[0]),
+            options.profile,
+            seed=options.seed,
+            n_jobs=options.jobs or 1,
+            overrides=overrides,
+            time_limit=options.time_limit,
+        )
+        print(f"{options.names[0]}: done, see {_short(folder)}")
+        return 0
+    if options.parameter or options.seed or options.time_limit:
+        raise TypeError("--parameter, --seed and --time-limit are for one experiment at a time")
+    names = options.names or experiment_names()
+    failed = run_batch(names, options.profile, scheduler=options.scheduler, cores=options.jobs, dry_run=options.dry_run)
+    if options.dry_run:
+        return 0
+    return _report_batch(names, failed, options.profile, results_folder(), FIGURES)
+
+
+def _report_batch(names, failed, profile, results, figures):
+    from fairlab.run import Run, failure_file, run_folder
+
+    done = [name for name in names if name not in failed]
+    surrogates = {}
+    for name in done:
+        used = [v for v, entry in Run.read(run_folder(name, profile)).data.items() if entry["source"] == "surrogate"]
+        if used:
+            surrogates[name] = used
+    print(
+        f"\n{len(done)} of {len(names)} experiments done at {profile}: {_short(results / profile)}, {_short(figures)}"
+    )
+    for name, used in surrogates.items():
+        print(f"surrogate data: {name} used a stand-in for {', '.join(used)}; not counted as a reproduction")
+    for name in failed:
+        reason = failure_file(name, profile)
+        print(f"failed: {name}: {reason.read_text(encoding='utf-8').strip()}", file=sys.stderr)
+    return int(bool(failed))
+
+
+def _data(options):
+    from fairlab import data
+
+    if options.verb == "status":
+        frame, bad = data.status(), False
+    elif options.verb == "verify":
+        frame = data.verify(options.names or None)
+        bad = frame["state"].isin(["corrupt"]).any()
+    else:
+        frame = data.fetch(options.names or None, keep_going=options.keep_going)
+        bad = False
+    print(frame.to_string(index=False))
+    return int(bad)
+
+
+def _scorecard(options):
+    from fairlab import scorecard
+
+    card = scorecard.scorecard(options.profile)
+    if options.json:
+        print(json.dumps(card.to_records(), indent=1))
+        return
+    print(scorecard.head(card))
+    open_rows = scorecard.unexplained(card)
+    for row in open_rows:
+        print(f"not explained in deviations.md: {row.paper}:{row.artefact}:{row.id} {row.verdict} ({row.reason})")
+    if options.write:
+        print("written: " + ", ".join(_short(path) for path in scorecard.write(card)))
+
+
+def _notebooks(options):
+    from fairlab.notebook import check_committed, clear
+    from fairlab.project import ROOT
+
+    bad = 0
+    for notebook in sorted((ROOT / "notebooks").rglob("*.ipynb")):
+        if ".ipynb_checkpoints" in notebook.parts:
+            continue
+        if options.clear:
+            clear(notebook)
+        for problem in check_committed(notebook):
+            bad += 1
+            print(f"{_short(notebook)}: {problem}; mend with `make format`", file=sys.stderr)
+    return int(bool(bad))
+
+
+def _literal(text):
+    import ast
+
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
+def _short(path) -> str:
+    """Return a path as seen from the current folder, where it is below it."""
+    path = Path(path)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def _print_table(header, rows):
+    widths = [max(len(str(row[j])) for row in [header, *rows]) for j in range(len(header))]
+    for row in [header, *rows]:
+        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -1,0 +1,68 @@
+"""Where the project keeps its parts, and how it writes files."""
+
+import os
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def find_root() -> Path:
+    """Return the project's root: ``FAIRLAB_ROOT`` if set, else the folder above this package that has the registry.
+
+    Raises
+    ------
+    FileNotFoundError
+        If no such folder exists, as when the package was copied without its project.
+    """
+    override = os.environ.get("FAIRLAB_ROOT")
+    candidates = [Path(override)] if override else Path(__file__).resolve().parents
+    for folder in candidates:
+        if (folder / "data_scripts" / "registry.yaml").exists():
+            return folder
+    raise FileNotFoundError(
+        "no fairlab project found"
+        + (f" in FAIRLAB_ROOT={override}" if override else " above the installed package")
+        + ": expected data_scripts/registry.yaml; install with `pip install -e .` from a clone"
+    )
+
+
+ROOT = find_root()
+EXPERIMENTS = ROOT / "experiments"
+FIGURES = ROOT / "figures"
+DATA_SCRIPTS = ROOT / "data_scripts"
+
+
+def results_folder() -> Path:
+    """Return the folder of all results: ``FAIRLAB_RESULTS`` if set, else ``results`` in the project."""
+    return Path(os.environ.get("FAIRLAB_RESULTS") or ROOT / "results")
+
+
+@contextmanager
+def atomic_path(path: Path | str):
+    """Yield a temporary path beside `path`; move it into place when the block ends well, remove it otherwise.
+
+    A reader never sees half a file, and a failed write leaves the earlier file as it was.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path | str, text: str) -> None:
+    """Write `text` to `path` atomically, in UTF-8."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,49 @@
+"""Seeds derived from names, so that adding a draw or running a subset changes nothing else."""
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+
+def derive_seed(*names: str | int) -> int:
+    """Return a seed in [0, 2**32) that depends on all `names` and on nothing else.
+
+    Parameters
+    ----------
+    *names : str or int
+        For instance the user's seed, the experiment, the trial's number and the stream (``"gan"``, ``"test"``).
+
+    Examples
+    --------
+    >>> derive_seed(0, "fliptest/lipton", 3, "gan") == derive_seed(0, "fliptest/lipton", 3, "gan")
+    True
+    """
+    digest = hashlib.sha256("\x1f".join(map(str, names)).encode()).digest()
+    return int.from_bytes(digest[:4], "big")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One independent repetition of an experiment: what a trial function gets to draw its randomness from.
+
+    Attributes
+    ----------
+    experiment : str
+    index : int
+        Number of the trial, from 0.
+    root : int
+        The user's seed of the run.
+    """
+
+    experiment: str
+    index: int
+    root: int = 0
+
+    def seed(self, stream: str) -> int:
+        """Return the seed of one named stream of this trial, in [0, 2**32)."""
+        return derive_seed(self.root, self.experiment, self.index, stream)
+
+    def rng(self, stream: str) -> np.random.Generator:
+        """Return a generator for one named stream of this trial."""
+        return np.random.default_rng(self.seed(stream))

@@ -1,0 +1,43 @@
+"""Fixtures shared by all tests: a small project of its own, so that no test touches this one's results."""
+
+import os
+
+import pytest
+from toy_project import CELLS, PUBLISHED, SPECIFICATION, write_notebook
+
+# One thread per test process: the test runner already uses every core.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """A results folder of the test's own."""
+    folder = tmp_path / "results"
+    monkeypatch.setenv("FAIRLAB_RESULTS", str(folder))
+    return folder
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch, results):
+    """A project with one paper and one experiment, ``toy/mean``; returns its root."""
+    from fairlab import catalogue, experiment, notebook, project, published, scorecard
+
+    root = tmp_path / "project"
+    (root / "experiments" / "toy").mkdir(parents=True)
+    (root / "experiments" / "toy" / "published.yaml").write_text(PUBLISHED)
+    (root / "experiments" / "toy" / "mean.yaml").write_text(SPECIFICATION)
+    (root / "data_scripts").symlink_to(project.DATA_SCRIPTS)
+    for name in ("Snakefile", "profiles"):
+        (root / "experiments" / name).symlink_to(project.EXPERIMENTS / name)
+    write_notebook(root / "notebooks" / "toy" / "mean.ipynb", CELLS)
+    monkeypatch.setenv("FAIRLAB_ROOT", str(root))
+    monkeypatch.setenv("FAIRLAB_OFFLINE", "1")
+    for module in (catalogue, published, scorecard):
+        monkeypatch.setattr(module, "EXPERIMENTS", root / "experiments")
+    for module in (catalogue, notebook, scorecard):
+        monkeypatch.setattr(module, "ROOT", root)
+    monkeypatch.setattr(experiment, "FIGURES", root / "figures")
+    published.load_paper.cache_clear()
+    yield root
+    published.load_paper.cache_clear()

@@ -1,0 +1,25 @@
+"""Every notebook runs, from the first cell to the last, and an experiment's run writes all that it declares."""
+
+import pytest
+
+from fairlab.catalogue import experiment_names, specification
+from fairlab.notebook import execute, run_experiment
+from fairlab.project import ROOT
+from fairlab.run import Run
+
+OTHERS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_experiment(name, results):
+    run = Run.read(run_experiment(specification(name), "smoke"))
+    spec = specification(name)
+    recorded = {(entry["artefact"], entry["id"]) for entry in run.records + run.claims + run.skipped}
+    published = [spec.published.artefact(id) for id in spec.artefacts]
+    expected = {(artefact.id, id) for artefact in published for id in [*artefact.values, *artefact.claims]}
+    assert recorded == expected, "every published value and claim is recorded, or skipped with a reason"
+
+
+@pytest.mark.parametrize("notebook", OTHERS, ids=lambda path: path.stem)
+def test_other_notebook(notebook, results, tmp_path):
+    execute(notebook, tmp_path / "executed.ipynb", {}, environment={}, time_limit=5)

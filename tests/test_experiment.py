@@ -1,0 +1,141 @@
+import json
+import shutil
+
+import numpy as np
+import pytest
+from toy_project import fill
+
+from fairlab.experiment import Experiment, keep_figures, missing_artefacts
+from fairlab.run import Run, run_folder
+
+
+@pytest.fixture
+def experiment(toy):
+    return Experiment("toy/mean", profile="smoke")
+
+
+def test_a_session_publishes_a_complete_run(experiment):
+    fill(experiment)
+    experiment.compare()
+    run = Run.read(run_folder("toy/mean", "smoke"))
+    assert run.parameters == {"n": 10, "n_trials": 2}
+    assert run.ours("table-1", "mean").mean == pytest.approx(0.55)
+    assert run.data["berkeley"]["source"] in ("real", "generated")
+    assert {"commit", "libraries", "seconds", "peak_memory_gb", "python"} <= set(run.about)
+    names = {path.name for path in (run_folder("toy/mean", "smoke") / "figures").iterdir()}
+    assert names == {"figure-1.png", "figure-1.svg", "figure-1.csv"}
+
+
+def test_an_incomplete_run_is_not_kept(experiment, capsys):
+    experiment.record("table-1", "mean", 0.5)
+    experiment.compare()
+    assert "nothing was written for figure-1" in capsys.readouterr().err
+    assert not run_folder("toy/mean", "smoke").exists()
+
+
+def test_changed_parameters_make_a_custom_run(toy):
+    experiment = Experiment("toy/mean", profile="smoke", n=11)
+    fill(experiment)
+    experiment.compare()
+    assert run_folder("toy/mean", "custom").exists()
+    assert not run_folder("toy/mean", "smoke").exists()
+
+
+def test_a_skipped_artefact_counts_as_written(experiment):
+    experiment.record("table-1", "mean", 0.5)
+    experiment.run.skipped.append({"artefact": "figure-1", "id": "x", "reason": "no data"})
+    experiment.compare()
+    assert missing_artefacts(run_folder("toy/mean", "smoke")) == []
+
+
+def test_unknown_things_are_refused_with_what_exists(experiment):
+    with pytest.raises(KeyError, match="did you mean 'toy/mean'"):
+        Experiment("toy/maen")
+    with pytest.raises(KeyError, match="smoke, quick, paper"):
+        Experiment("toy/mean", profile="fast")
+    with pytest.raises(TypeError, match="no parameter 'm'"):
+        Experiment("toy/mean", m=3)
+    with pytest.raises(TypeError, match="seed: expected an integer"):
+        Experiment("toy/mean", seed="zero")
+    with pytest.raises(KeyError, match=r"table-1 has no value 'maen'; did you mean 'mean'"):
+        experiment.record("table-1", "maen", 1)
+    with pytest.raises(KeyError, match="does not declare the artefact 'table-2'"):
+        experiment.record("table-2", "mean", 1)
+    with pytest.raises(KeyError, match="no claim 'negative'"):
+        experiment.claim("table-1", "negative", True)
+    with pytest.raises(KeyError, match="does not declare the data 'adult-uci'"):
+        experiment.load("adult-uci")
+    with pytest.raises(KeyError, match="no value or claim 'maen'"):
+        experiment.skip("table-1", "maen", "because")
+
+
+def test_bad_records_are_refused(experiment):
+    with pytest.raises(ValueError, match="trial 1 is nan"):
+        experiment.record("table-1", "mean", [0.5, np.nan])
+    with pytest.raises(ValueError, match=r"found shape \(2, 2\)"):
+        experiment.record("table-1", "mean", [[0, 1], [0, 1]])
+    with pytest.raises(ValueError, match=r"found shape \(0,\)"):
+        experiment.record("table-1", "mean", [])
+    with pytest.raises(ValueError, match="expected one of as_published, as_described"):
+        experiment.record("table-1", "mean", 1, reading="as_hoped")
+    with pytest.raises(TypeError, match="expected True or False"):
+        experiment.claim("table-1", "positive", "yes")
+    with pytest.raises(KeyError, match="not loaded in this run: lipton"):
+        experiment.record("table-1", "mean", 1, data=["lipton"])
+    experiment.record("table-1", "mean", 0.5)
+    experiment.record("table-1", "mean", 0.4, reading="as_described")
+    with pytest.raises(ValueError, match="recorded twice"):
+        experiment.record("table-1", "mean", 0.5)
+    with pytest.raises(ValueError, match="n_trials: expected at least 1"):
+        experiment.trials(lambda trial: 1, 0)
+
+
+def test_a_read_only_results_folder_is_named(toy, monkeypatch, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("FAIRLAB_RESULTS", str(blocked / "results"))
+    with pytest.raises(PermissionError, match=r"cannot write to the results folder .*set FAIRLAB_RESULTS"):
+        Experiment("toy/mean")
+
+
+def test_trials_are_resumed_over_sessions(toy):
+    calls = toy / "calls"
+
+    def draw(trial, calls):
+        with calls.open("a") as file:
+            file.write("x")
+        return trial.rng("draw").normal()
+
+    first = Experiment("toy/mean", n_jobs=1).trials(draw, 2, calls=calls)
+    second = Experiment("toy/mean", n_jobs=1).trials(draw, 3, calls=calls)
+    other_seed = Experiment("toy/mean", n_jobs=1, seed=1).trials(draw, 2, calls=calls)
+    assert second[:2] == first != other_seed
+    assert len(calls.read_text()) == 5
+
+
+def publish_figures(toy, profile, source="real"):
+    experiment = Experiment("toy/mean", profile=profile)
+    fill(experiment)
+    experiment.run.data["berkeley"]["source"] = source
+    experiment.compare()
+    return keep_figures(run_folder("toy/mean", profile))
+
+
+def test_figures_are_kept_from_the_best_run(toy):
+    index = toy / "figures" / "toy" / "index.json"
+    assert publish_figures(toy, "smoke") == []
+    assert len(publish_figures(toy, "quick", "surrogate")) == 3
+    assert len(publish_figures(toy, "quick")) == 3
+    assert publish_figures(toy, "paper", "surrogate") == []
+    assert len(publish_figures(toy, "paper")) == 3
+    assert publish_figures(toy, "quick") == []
+    entry = json.loads(index.read_text())["figure-1.png"]
+    assert (entry["profile"], entry["data"], entry["experiment"]) == ("paper", "real", "toy/mean")
+
+
+def test_the_same_figure_gives_the_same_files(toy):
+    publish_figures(toy, "quick")
+    first = {path.name: path.read_bytes() for path in (toy / "figures" / "toy").glob("figure-1.*")}
+    shutil.rmtree(toy / "figures")
+    publish_figures(toy, "quick")
+    assert first == {path.name: path.read_bytes() for path in (toy / "figures" / "toy").glob("figure-1.*")}

@@ -1,0 +1,93 @@
+"""A paper with one small experiment, for tests of the machinery."""
+
+import textwrap
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import nbformat
+import pandas as pd
+
+PUBLISHED = """
+paper: {key: toy, title: "A toy", authors: Nobody, venue: Nowhere, doi: "10.0/0"}
+artefacts:
+  - id: table-1
+    title: Means
+    data: [berkeley]
+    protocol: One mean.
+    claims:
+      - {id: positive, text: "The mean is positive."}
+    values:
+      - {id: mean, value: 0.50, std: 0.10, n: 10, kind: statistic}
+      - {id: rows, value: 4425, kind: count, exact: true}
+      - {id: lost, value: 1, kind: count}
+  - id: figure-1
+    title: A line
+    data: [berkeley]
+    protocol: One line.
+    claims: []
+"""
+
+SPECIFICATION = """
+title: A toy experiment
+notebook: notebooks/toy/mean.ipynb
+artefacts: [table-1, figure-1]
+data: [berkeley]
+size: [n]
+profiles:
+  smoke: {n: 10, n_trials: 2}
+  quick: {n: 50, n_trials: 3}
+  paper: {n: 50, n_trials: 5}
+"""
+
+CELLS = [
+    """
+    n = 50
+    n_trials = 3
+    profile = "quick"
+    seed = 0
+    """,
+    """
+    import matplotlib.pyplot as plt
+    import pandas as pd
+    from fairlab import Experiment
+    exp = Experiment("toy/mean", profile=profile, seed=seed, n=n, n_trials=n_trials)
+    berkeley = exp.load("berkeley")
+    """,
+    """
+    def mean(trial, n):
+        return trial.rng("draw").normal(0.5, 0.1, n).mean()
+    means = exp.trials(mean, n_trials, n=n)
+    """,
+    """
+    fig, ax = plt.subplots(figsize=(3, 2))
+    ax.plot(means)
+    exp.figure("figure-1", fig, data=pd.DataFrame({"mean": means}))
+    exp.record("table-1", "mean", means)
+    exp.record("table-1", "rows", len(berkeley.features))
+    exp.claim("table-1", "positive", min(means) > 0)
+    """,
+    "exp.compare()",
+]
+
+
+def write_notebook(path: Path, cells) -> Path:
+    """Write a notebook of code cells, the first of them tagged as the parameters."""
+    notebook = nbformat.v4.new_notebook(
+        metadata={"kernelspec": {"name": "python3", "display_name": "", "language": ""}}
+    )
+    notebook.cells = [nbformat.v4.new_code_cell(textwrap.dedent(cell).strip()) for cell in cells]
+    notebook.cells[0].metadata["tags"] = ["parameters"]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, path)
+    return path
+
+
+def fill(experiment):
+    """Record what the toy experiment declares."""
+    figure, axes = plt.subplots(figsize=(2, 1))
+    axes.plot([0, 1])
+    experiment.load("berkeley")
+    experiment.figure("figure-1", figure, data=pd.DataFrame({"y": [0, 1]}))
+    experiment.record("table-1", "mean", [0.5, 0.6])
+    experiment.claim("table-1", "positive", True, detail="0.5 and 0.6")
+    plt.close(figure)
