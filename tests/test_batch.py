@@ -42,8 +42,8 @@ def test_the_batch_goes_on_past_a_failure_and_lists_it(two):
     write_notebook(two / "notebooks" / "toy" / "mean.ipynb", cells)
     dry = fairlab("run", "--all", "--profile", "smoke", "--dry-run")
     assert dry.returncode == 0
-    assert "toy/mean" in dry.stdout + dry.stderr
-    assert "toy/bad" not in dry.stdout + dry.stderr
+    assert "running toy/mean at smoke" in dry.stdout + dry.stderr
+    assert "running toy/bad" not in dry.stdout + dry.stderr
 
 
 def test_wrong_calls_say_what_exists(two):

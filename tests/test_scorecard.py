@@ -90,9 +90,9 @@ def test_json_has_a_row_for_everything_published(toy, capsys):
 def test_markdown_and_readme(toy):
     publish()
     readme = toy / "README.md"
-    readme.write_text("before\n<!-- scorecard -->\nold\n<!-- end of scorecard -->\nafter\n")
+    readme.write_text("before\n<!-- scorecard -->\nstale\n<!-- end of scorecard -->\nafter\n")
     assert write(scorecard()) == [toy / "REPRODUCTION.md", readme]
-    assert "old" not in readme.read_text()
+    assert "stale" not in readme.read_text()
     assert readme.read_text().startswith("before\n")
     assert readme.read_text().endswith("after\n")
     text = Path(toy / "REPRODUCTION.md").read_text()

@@ -204,9 +204,11 @@ def _literal(text):
 
 
 def _short(path) -> str:
-    """Return a path as seen from the current folder, where it is below it."""
+    """Return a path as seen from the project's root, where it is below it."""
+    from fairlab.project import ROOT
+
     path = Path(path)
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
 def _print_table(header, rows):

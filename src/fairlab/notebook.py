@@ -135,6 +135,7 @@ def execute(notebook: Path, executed: Path, parameters: dict, *, environment: di
                 executed,
                 parameters=parameters,
                 kernel_name=KERNEL,
+                language="python",
                 cwd=notebook.parent,
                 progress_bar=False,
             )
@@ -220,7 +221,7 @@ def _kernel_environment(environment):
     with tempfile.TemporaryDirectory(prefix="fairlab-kernel-") as folder:
         kernel = Path(folder, "kernels", KERNEL)
         kernel.mkdir(parents=True)
-        command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        command = [sys.executable, "-m", "ipykernel_launcher", "--log-level=ERROR", "-f", "{connection_file}"]
         content = {"argv": command, "display_name": KERNEL, "language": "python"}
         (kernel / "kernel.json").write_text(json.dumps(content), encoding="utf-8")
         path = os.pathsep.join(filter(None, [folder, os.environ.get("JUPYTER_PATH")]))
