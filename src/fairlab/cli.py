@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from fairlab.catalogue import DEFAULT_PROFILE, PROFILES
+from fairlab.data.errors import DataError
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -13,7 +14,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return options.command(options) or 0
-    except (KeyError, TypeError, ValueError, OSError, RuntimeError) as error:
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        sys.stdout = None
+        return 1
+    except (KeyError, TypeError, ValueError, OSError, RuntimeError, DataError) as error:
         # A KeyError's text is its argument in quotes; the message is the argument.
         message = error.args[0] if isinstance(error, KeyError) and error.args else error
         print(f"fairlab: {message}", file=sys.stderr)
@@ -151,16 +155,14 @@ def _report_batch(names, failed, profile, results, figures):
 def _data(options):
     from fairlab import data
 
-    if options.verb == "status":
-        frame, bad = data.status(), False
-    elif options.verb == "verify":
-        frame = data.verify(options.names or None)
-        bad = frame["state"].isin(["corrupt"]).any()
-    else:
-        frame = data.fetch(options.names or None, keep_going=options.keep_going)
-        bad = False
-    print(frame.to_string(index=False))
-    return int(bad)
+    if options.verb == "fetch":
+        data.fetch(options.names or None, keep_going=options.keep_going, report=print)
+        return 0
+    frame = data.status() if options.verb == "status" else data.verify(options.names or None)
+    print(frame.drop(columns=["terms", "detail"], errors="ignore").to_string(na_rep=""))
+    for name, detail in frame.loc[frame["state"] == "corrupt", "detail"].items():
+        print(f"{name}: {detail}", file=sys.stderr)
+    return int((frame["state"] == "corrupt").any())
 
 
 def _scorecard(options):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from scipy import stats
+from scipy.special import stdtrit
 
 from fairlab.project import EXPERIMENTS
 
@@ -248,7 +248,7 @@ class Ours:
         """95% t-interval of the mean over trials, None for a single one."""
         if self.std is None:
             return None
-        half = stats.t.ppf(0.975, self.n - 1) * self.std / math.sqrt(self.n)
+        half = stdtrit(self.n - 1, 0.975) * self.std / math.sqrt(self.n)
         return float(self.mean - half), float(self.mean + half)
 
 
