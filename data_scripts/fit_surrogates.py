@@ -1,0 +1,38 @@
+"""Fit the surrogates to the real data and write their parameters: python data_scripts/fit_surrogates.py [VARIANT ...].
+
+Prints how near each surrogate is. The real files are fetched if need be.
+"""
+
+import sys
+
+import yaml
+
+from fairlab.data.fidelity import compare, label_score
+from fairlab.data.loading import real_dataset, surrogate_dataset
+from fairlab.data.registry import Variant, project_registry
+from fairlab.data.surrogate import SMALLEST_COUNT, fit_copula
+from fairlab.data.tables import prepare
+from fairlab.project import DATA_SCRIPTS, write_text
+
+HEAD = """\
+# Parameters of the surrogate of {name}: aggregates of the real data, each over at least {smallest} records.
+# Written by data_scripts/fit_surrogates.py; what they mean: fairlab.data.surrogate.
+"""
+
+
+def fit(variant: Variant) -> None:
+    """Fit one surrogate, write its file and print its fidelity."""
+    real = real_dataset(variant)
+    table, *_ = prepare(variant)
+    copula = fit_copula(table, sensitive=list(variant.privileged_group), score=label_score(real))
+    content = {"variant": variant.name, "fitted_on": variant.sha256, "rows": len(table), "copula": copula.to_dict()}
+    body = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=118, allow_unicode=True)
+    write_text(DATA_SCRIPTS / variant.surrogate, HEAD.format(name=variant.name, smallest=SMALLEST_COUNT) + body)
+    fidelity = compare(real, surrogate_dataset(variant))
+    print(f"{variant.name}\n{fidelity.to_frame().to_string(index=False)}\n\n{fidelity.groups.to_string()}\n")
+
+
+if __name__ == "__main__":
+    registry = project_registry()
+    for name in sys.argv[1:] or [name for name, variant in registry.variants.items() if variant.surrogate]:
+        fit(registry.variant(name))

@@ -1,0 +1,130 @@
+"""The one type that every loader returns: a table with its labels, its sensitive features and where it came from."""
+
+import html
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from fairlab.data.errors import DataError
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the rows of a data set came from.
+
+    Attributes
+    ----------
+    variant : str
+    source : {"real", "surrogate", "generated"}
+        Surrogate rows stand in for real ones; generated rows are the real thing, made by a published recipe.
+    data_hash : str
+        Hexadecimal digest that identifies the exact data: of the raw files and the script that prepares them, or of
+        the generator's or surrogate's parameters and seed.
+    rows : int
+    files : dict of str to str
+        SHA-256 of every raw file used.
+    citation, note : str
+    """
+
+    variant: str
+    source: str
+    data_hash: str
+    rows: int
+    files: dict[str, str] = field(default_factory=dict)
+    citation: str = ""
+    note: str = ""
+
+    def __post_init__(self):
+        if self.source not in ("real", "surrogate", "generated"):
+            raise DataError(
+                f"provenance of {self.variant}: source {self.source!r}, expected real, surrogate or generated"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all attributes as plain values, ready for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Dataset:
+    """A data set ready for use.
+
+    Attributes
+    ----------
+    features : DataFrame of shape (n_rows, n_features)
+        What a model may be given. Categorical columns have pandas' category type. Sensitive columns are among them
+        where the published experiments feed them to the model.
+    target : Series of length n_rows
+    sensitive_features : DataFrame of shape (n_rows, n_sensitive)
+    positive_label : object or None
+        The favourable value of `target`; None if the target is a measured number.
+    privileged_group : dict
+        For each sensitive feature, its privileged group.
+    encoding : dict of str to tuple
+        The categories of every categorical column, in the order of their codes.
+    provenance : Provenance
+
+    Raises
+    ------
+    DataError
+        If the parts differ in length or index, or a column occurs twice.
+    """
+
+    features: pd.DataFrame
+    target: pd.Series
+    sensitive_features: pd.DataFrame
+    positive_label: Any
+    privileged_group: dict[str, Any]
+    encoding: dict[str, tuple]
+    provenance: Provenance
+
+    def __post_init__(self):
+        for part in ("target", "sensitive_features"):
+            other = getattr(self, part)
+            if len(other) != len(self.features):
+                raise DataError(f"{self.name}: features have {len(self.features)} rows, {part} has {len(other)}")
+            if not other.index.equals(self.features.index):
+                raise DataError(f"{self.name}: features and {part} differ in their index")
+        for part in ("features", "sensitive_features"):
+            columns = getattr(self, part).columns
+            if not columns.is_unique:
+                raise DataError(f"{self.name}: {part} has columns twice: {', '.join(columns[columns.duplicated()])}")
+        if set(self.privileged_group) != set(self.sensitive_features.columns):
+            raise DataError(
+                f"{self.name}: privileged groups for {', '.join(self.privileged_group) or 'nothing'}, "
+                f"sensitive features are {', '.join(self.sensitive_features.columns)}"
+            )
+
+    @property
+    def name(self) -> str:
+        """Name of the variant."""
+        return self.provenance.variant
+
+    @property
+    def warning(self) -> str:
+        """One plain line if the rows are not real, else an empty text."""
+        return "surrogate: generated stand-in data, not real people" if self.provenance.source == "surrogate" else ""
+
+    def __repr__(self):
+        return "\n  ".join([f"Dataset {self._title()}", *self._lines(), *([self.warning] if self.warning else [])])
+
+    def _repr_html_(self):
+        items = "".join(f"<li>{html.escape(line)}</li>" for line in self._lines())
+        warning = f"<p><strong>{html.escape(self.warning)}</strong></p>" if self.warning else ""
+        return (
+            f"<div><b>{html.escape(self._title())}</b><ul>{items}</ul>{warning}{self.features.head(3).to_html()}</div>"
+        )
+
+    def _title(self) -> str:
+        return f"{self.name}: {len(self.features):,} rows ({self.provenance.source})"
+
+    def _lines(self) -> list[str]:
+        positive = "" if self.positive_label is None else f" (positive: {self.positive_label})"
+        groups = ", ".join(f"{column} (privileged: {group})" for column, group in self.privileged_group.items())
+        lines = [
+            f"features: {', '.join(map(str, self.features.columns))}",
+            f"target: {self.target.name}{positive}",
+            f"sensitive: {groups}",
+        ]
+        return [*lines, f"source: {self.provenance.citation}"] if self.provenance.citation else lines

@@ -1,0 +1,230 @@
+"""Raw files: where they are kept, how a copy is checked, and how a missing one is fetched."""
+
+import hashlib
+import os
+import shutil
+import zipfile
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pooch
+
+from fairlab.data.errors import DataError, DataUnavailableError
+from fairlab.data.registry import Address, File
+from fairlab.project import atomic_path
+
+TIMEOUT = (4, 30)  # seconds to connect, and between two pieces of an answer
+_unreachable: set[str] = set()  # hosts that this process could not connect to
+
+
+def cache_folder() -> Path:
+    """Return where files are kept: ``FAIRLAB_DATA_CACHE`` if set, else the user's cache folder."""
+    return Path(os.environ.get("FAIRLAB_DATA_CACHE") or pooch.os_cache("fairlab"))
+
+
+def mirror_folder() -> Path | None:
+    """Return the folder of ``FAIRLAB_DATA_MIRROR``, a copy of the files laid out as in the registry."""
+    folder = os.environ.get("FAIRLAB_DATA_MIRROR")
+    return Path(folder) if folder else None
+
+
+def is_offline() -> bool:
+    """Return whether ``FAIRLAB_OFFLINE`` forbids to use the network."""
+    return os.environ.get("FAIRLAB_OFFLINE", "0") not in ("", "0")
+
+
+def git_blob_sha1(path: Path) -> str:
+    """Return the id that git gives to a file: SHA-1 of ``blob <bytes>``, a zero byte and the content."""
+    digest = hashlib.sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False)
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def find_fault(file: File, path: Path) -> str | None:
+    """Return what is wrong with a copy of `file`, or None if it is the right one.
+
+    The size is compared first; then the SHA-256, or the git blob id where no SHA-256 is known, or the number of lines
+    where neither is. A file that the registry gives no check for, or that cannot be read, is never right.
+    """
+    try:
+        return _compare(file, path)
+    except OSError as error:
+        return f"{path} cannot be read: {error.strerror}"
+
+
+def fetch_file(file: File) -> Path:
+    """Return the path of a checked copy of `file` in the cache, fetching it if it is missing or altered.
+
+    Tried in order: the cache, the mirror folder, the addresses as the registry lists them. A copy is checked under a
+    temporary name and then moved into place, so the cache never holds half a file or a wrong one.
+
+    Raises
+    ------
+    DataUnavailableError
+        If no source had the right file; names the file, each source with its own reason, and what to do by hand.
+    DataError
+        If the cache cannot be written.
+    """
+    path = cache_folder() / file.path
+    refused, rejected = [], []
+    for name, place in _sources(file, path):
+        try:
+            place()
+            return path
+        except _RejectedError as error:
+            rejected.append(f"{name} {error}")
+            refused.append(f"{name}: {error}")
+        except _AbsentError as error:
+            refused.append(f"{name}: {error}")
+    raise DataUnavailableError(_explain(file, path, refused), tuple(rejected))
+
+
+@contextmanager
+def new_file(path: Path):
+    """Yield a temporary path that replaces `path` when the block ends well; a disk that refuses is a `DataError`."""
+    try:
+        with atomic_path(path) as temporary:
+            yield temporary
+    except OSError as error:
+        raise DataError(
+            f"cannot write {path}: {error.strerror or error}; nothing was changed. Make room or allow writing there, "
+            "or set FAIRLAB_DATA_CACHE to another folder"
+        ) from error
+
+
+class _AbsentError(Exception):
+    """A source does not have the file."""
+
+
+class _RejectedError(Exception):
+    """A source has a file that is not the right one."""
+
+
+def _sources(file: File, path: Path):
+    """Yield the name of every source and a function that puts its copy, checked, to `path`."""
+    yield "cache", lambda: _from_cache(file, path)
+    yield "mirror", lambda: _from_mirror(file, path)
+    for address in file.urls:
+        yield address.url, lambda address=address: _from_network(file, path, address)
+
+
+def _from_cache(file: File, path: Path) -> None:
+    if not path.is_file():
+        raise _AbsentError(f"{path} does not exist")
+    _check(file, path)
+
+
+def _from_mirror(file: File, path: Path) -> None:
+    folder = mirror_folder()
+    if folder is None:
+        raise _AbsentError("FAIRLAB_DATA_MIRROR is not set")
+    origin = folder / file.path
+    if not origin.is_file():
+        raise _AbsentError(f"{origin} does not exist")
+    _check(file, origin)  # before the copy, so that a wrong or unreadable file costs no write
+    with new_file(path) as temporary:
+        shutil.copyfile(origin, temporary)
+        _check(file, temporary)
+
+
+def _from_network(file: File, path: Path, address: Address) -> None:
+    if address.kind == "page":
+        raise _AbsentError("a page to visit by hand")
+    if is_offline():
+        raise _AbsentError("not tried, FAIRLAB_OFFLINE is set")
+    with new_file(path) as temporary:
+        _download(address.url, temporary)
+        if address.member:
+            _extract(file, address.member, temporary)
+        _check(file, temporary)
+
+
+def _download(url: str, path: Path) -> None:
+    import requests  # slow to import, and seldom needed
+
+    host = urlsplit(url).netloc
+    if host in _unreachable:
+        raise _AbsentError(f"not tried again, {host} could not be reached before")
+    try:
+        pooch.HTTPDownloader(timeout=TIMEOUT, chunk_size=1 << 16)(url, str(path), None)
+    except requests.HTTPError as error:
+        raise _AbsentError(f"the server answered {error.response.status_code} {error.response.reason}") from error
+    except (requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError) as error:
+        raise _RejectedError("was cut off before its end") from error
+    except requests.ConnectionError as error:
+        _unreachable.add(host)
+        raise _AbsentError(f"no connection to {host}") from error
+    except requests.RequestException as error:
+        raise _AbsentError(f"{type(error).__name__}: {error}") from error
+
+
+def _extract(file: File, member: str, path: Path) -> None:
+    """Replace the zip at `path` by one of its members."""
+    archive = path.with_name(path.name + ".zip")
+    path.replace(archive)
+    try:
+        with zipfile.ZipFile(archive) as bundle, bundle.open(member) as content, path.open("wb") as stream:
+            shutil.copyfileobj(content, stream)
+    except zipfile.BadZipFile as error:
+        raise _RejectedError(f"{_page(archive)}is not an intact zip") from error
+    except KeyError as error:
+        raise _RejectedError(f"the zip has no member {member}") from error
+    finally:
+        archive.unlink()
+
+
+def _check(file: File, path: Path) -> None:
+    fault = find_fault(file, path)
+    if fault:
+        raise _RejectedError(fault)
+
+
+def _compare(file: File, path: Path) -> str | None:
+    size = path.stat().st_size
+    if file.bytes not in (None, size):
+        return f"{_page(path)}has {size:,} bytes, expected {file.bytes:,}"
+    if file.sha256:
+        found, expected, what = pooch.file_hash(str(path), alg="sha256"), file.sha256, "SHA-256"
+    elif file.git_blob_sha1:
+        found, expected, what = git_blob_sha1(path), file.git_blob_sha1, "git blob id"
+    elif file.lines:
+        found, expected, what = _count_lines(path), file.lines, "number of lines"
+    else:
+        return "the registry has no hash to check it by"
+    return None if found == expected else f"{_page(path)}has {what} {found}, expected {expected}"
+
+
+def _page(path: Path) -> str:
+    """Return a remark if the file looks like a web page, as servers send in place of a missing file."""
+    with path.open("rb") as stream:
+        start = stream.read(512).lstrip().lower()
+    return "is a web page, not the file; " if start.startswith((b"<!doctype html", b"<html")) else ""
+
+
+def _count_lines(path: Path) -> int:
+    with path.open("rb") as stream:
+        return sum(1 for _ in stream)
+
+
+def _explain(file: File, path: Path, refused: list[str]) -> str:
+    origin = f"\n  no public address; made from {', '.join(file.made_from)}" if file.made_from else ""
+    return (
+        f"{file.path} could not be had:"
+        + "".join(f"\n  {reason}" for reason in refused)
+        + origin
+        + f"\nBy hand: put the file ({_describe_check(file)}) at {path},"
+        + f" or set FAIRLAB_DATA_MIRROR to a folder that has {file.path}. Terms: {file.terms}."
+    )
+
+
+def _describe_check(file: File) -> str:
+    """Return in words how a copy of `file` is told from a wrong one."""
+    size = f"{file.bytes:,} bytes, " if file.bytes else ""
+    if file.sha256:
+        return f"{size}SHA-256 {file.sha256}"
+    if file.git_blob_sha1:
+        return f"{size}git blob id {file.git_blob_sha1}"
+    return f"{size}{file.lines:,} lines" if file.lines else "no hash known"

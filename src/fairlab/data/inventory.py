@@ -1,0 +1,161 @@
+"""What is at hand: the state of every file and variant, fetching in bulk, and checking what was fetched."""
+
+import logging
+from collections.abc import Callable, Iterable
+
+import pandas as pd
+import pooch
+
+from fairlab.data.errors import DataError
+from fairlab.data.files import cache_folder, fetch_file, find_fault, mirror_folder
+from fairlab.data.registry import File, Registry, Variant, project_registry
+from fairlab.data.tables import prepare
+
+_log = logging.getLogger(__name__)
+
+
+def available() -> list[str]:
+    """Return the names that `fairlab.data.load` knows."""
+    return sorted(project_registry().variants)
+
+
+def state_of(variant: str) -> str:
+    """Return what `load` would give without the network: "real", "generated", "surrogate" or "missing"."""
+    registry = project_registry()
+    entry = registry.variant(variant)
+    if entry.source == "generated":
+        return "generated"
+    if all(_file_state(registry.file(path))[0] in ("cached", "mirror") for path in entry.raw):
+        return "real"
+    return _stand_in(entry)
+
+
+def status() -> pd.DataFrame:
+    """Return the state of everything in the registry; does not use the network.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by name: kind (variant or file), state, bytes, redistribution, terms, detail. A variant's state is
+        that of `state_of`; a file's is cached, mirror (in the mirror folder only), corrupt (a wrong copy and no right
+        one) or missing.
+    """
+    registry = project_registry()
+    rows = [(v.name, "variant", state_of(v.name), None, "", "", v.description) for v in registry.variants.values()]
+    for file in registry.files.values():
+        state, detail = _file_state(file)
+        rows.append((file.path, "file", state, file.bytes, file.redistribution, file.terms, detail))
+    columns = ["name", "kind", "state", "bytes", "redistribution", "terms", "detail"]
+    return pd.DataFrame(rows, columns=columns).astype({"bytes": "Int64"}).set_index("name")
+
+
+def fetch(
+    names: Iterable[str] | None = None, *, keep_going: bool = False, report: Callable[[str], None] = _log.info
+) -> pd.DataFrame:
+    """Fetch raw files and make the prepared tables.
+
+    Parameters
+    ----------
+    names : iterable of str, optional
+        Variants, or paths of files. Default: all variants.
+    keep_going : bool
+        Whether to go on to the next name when one cannot be had.
+    report : callable
+        Is given one line for every name.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by name: state (real, generated or cached; if it could not be had surrogate or missing), detail (what
+        was done, or the whole error).
+
+    Raises
+    ------
+    DataError
+        If a name is unknown; without `keep_going`, also if one cannot be had.
+    """
+    registry = project_registry()
+    names = _known(registry, names)
+    rows = []
+    for name in names if names is not None else registry.variants:
+        try:
+            state, detail = _fetch_one(registry, name)
+        except DataError as error:
+            if not keep_going:
+                raise
+            state = _stand_in(registry.variants[name]) if name in registry.variants else "missing"
+            detail = str(error)
+        report(f"{name}: {state}, {detail.splitlines()[0].rstrip(':')}")
+        rows.append((name, state, detail))
+    return pd.DataFrame(rows, columns=["name", "state", "detail"]).set_index("name")
+
+
+def verify(names: Iterable[str] | None = None) -> pd.DataFrame:
+    """Hash what is in the cache again: raw files and prepared tables.
+
+    Parameters
+    ----------
+    names : iterable of str, optional
+        Variants (with their raw files), or paths of files. Default: everything that is cached.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by name: state (ok, corrupt; missing only for what was named), detail.
+    """
+    registry = project_registry()
+    chosen = _known(registry, names)
+    named = list(registry.files) + list(registry.variants) if chosen is None else chosen
+    variants = [registry.variants[name] for name in named if name in registry.variants]
+    paths = [name for name in named if name in registry.files] + [path for v in variants for path in v.raw]
+    rows = []
+    for path in dict.fromkeys(paths):
+        place = cache_folder() / path
+        fault = find_fault(registry.files[path], place) if place.is_file() else None
+        rows.append((path, ("corrupt" if fault else "ok") if place.is_file() else "missing", fault or ""))
+    for variant in variants:
+        for place in sorted((cache_folder() / "prepared").glob(f"{variant.name}-*.csv")):
+            right = pooch.file_hash(str(place)) == variant.sha256
+            rows.append((f"prepared/{place.name}", *(("ok", "") if right else ("corrupt", "made anew when loaded"))))
+    frame = pd.DataFrame(rows, columns=["name", "state", "detail"]).set_index("name")
+    return frame if chosen is not None else frame[frame["state"] != "missing"]
+
+
+def _fetch_one(registry: Registry, name: str) -> tuple[str, str]:
+    if name in registry.files:
+        return "cached", str(fetch_file(registry.files[name]))
+    variant = registry.variants[name]
+    if variant.source == "generated":
+        return "generated", "nothing to fetch"
+    table, files, _ = prepare(variant)
+    return "real", f"{len(table):,} rows from {', '.join(files) or 'published counts'}"
+
+
+def _file_state(file: File) -> tuple[str, str]:
+    """Return the state of a file and what is wrong with its copies."""
+    faults = []
+    for state, folder in (("cached", cache_folder()), ("mirror", mirror_folder())):
+        if folder is None or not (folder / file.path).is_file():
+            continue
+        fault = find_fault(file, folder / file.path)
+        if fault is None:
+            return state, "; ".join(faults)
+        faults.append(f"{folder / file.path} {fault}")
+    return ("corrupt" if faults else "missing"), "; ".join(faults)
+
+
+def _stand_in(variant: Variant) -> str:
+    return "surrogate" if variant.surrogate else "missing"
+
+
+def _known(registry: Registry, names: Iterable[str] | None) -> list[str] | None:
+    if names is None:
+        return None
+    names = [names] if isinstance(names, str) else list(names)
+    for name in names:
+        if name not in registry.variants and name not in registry.files:
+            raise DataError(
+                f"unknown data set or file {name!r}; data sets: {', '.join(sorted(registry.variants))}; "
+                f"files: one of the {len(registry.files)} paths of the registry"
+            )
+    return names

@@ -1,0 +1,83 @@
+"""Real rows where they can be had, a surrogate where they cannot."""
+
+import warnings
+
+import pooch
+
+from fairlab.data.dataset import Dataset, Provenance
+from fairlab.data.errors import DataError, DataUnavailableError, SurrogateWarning
+from fairlab.data.registry import Variant, project_registry, read_yaml
+from fairlab.data.surrogate import Copula
+from fairlab.data.tables import as_dataset, check_table, digest, prepare
+from fairlab.project import DATA_SCRIPTS
+from fairlab.seeds import derive_seed
+
+
+def load_variant(name: str, *, surrogate: bool | None = None) -> Dataset:
+    """Load a variant that is made from raw files, fetching those that are missing.
+
+    Parameters
+    ----------
+    name : str
+    surrogate : bool or None
+        None: the surrogate stands in, with one `SurrogateWarning`, if the real files cannot be had. True: always.
+        False: never.
+
+    Raises
+    ------
+    DataUnavailableError
+        If the real files cannot be had and no surrogate may or can stand in.
+    DataError
+        If the cache cannot be written, or the data is not what the registry says.
+    """
+    variant = project_registry().variant(name)
+    if surrogate:
+        return surrogate_dataset(variant)
+    try:
+        return real_dataset(variant)
+    except DataUnavailableError as error:
+        if surrogate is False or variant.surrogate is None:
+            raise
+        rejected = f" Rejected: {'; '.join(error.rejected)}." if error.rejected else ""
+        warnings.warn(
+            f"{name}: real data is not at hand, a generated surrogate stands in. "
+            f"Get the real data with `fairlab data fetch {name}`.{rejected}",
+            SurrogateWarning,
+            stacklevel=4,  # the caller of fairlab.load
+        )
+        return surrogate_dataset(variant)
+
+
+def real_dataset(variant: Variant) -> Dataset:
+    """Return the real rows of a variant."""
+    table, files, data_hash = prepare(variant)
+    provenance = Provenance(
+        variant=variant.name,
+        source="real",
+        data_hash=data_hash,
+        rows=len(table),
+        files=files,
+        citation=variant.citation,
+        note=variant.description,
+    )
+    return as_dataset(table, variant, provenance)
+
+
+def surrogate_dataset(variant: Variant) -> Dataset:
+    """Return as many generated rows as the real variant has, always the same ones."""
+    if variant.surrogate is None:
+        raise DataError(f"{variant.name} has no surrogate")
+    path = DATA_SCRIPTS / variant.surrogate
+    content = read_yaml(path)
+    seed = derive_seed("surrogate", variant.name)
+    table = Copula.from_dict(content["copula"]).sample(variant.rows, random_state=seed)
+    check_table(table, variant)
+    provenance = Provenance(
+        variant=variant.name,
+        source="surrogate",
+        data_hash=digest(variant=variant.name, surrogate=pooch.file_hash(str(path)), seed=seed),
+        rows=len(table),
+        citation=variant.citation,
+        note=f"generated from aggregates of the real data {content['fitted_on'][:16]}, not real people",
+    )
+    return as_dataset(table, variant, provenance)

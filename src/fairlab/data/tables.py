@@ -1,0 +1,160 @@
+"""Prepared tables: made from raw files by a script of ``data_scripts``, checked against the registry, kept as CSV."""
+
+import hashlib
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+import pooch
+
+from fairlab.data.dataset import Dataset, Provenance
+from fairlab.data.errors import DataError
+from fairlab.data.files import cache_folder, fetch_file, new_file
+from fairlab.data.registry import Variant, project_registry
+from fairlab.project import DATA_SCRIPTS
+
+# Compared without case, blanks, dashes and underscores.
+FORBIDDEN_COLUMNS = frozenset(
+    {"name", "fullname", "first", "firstname", "middlename", "last", "lastname", "surname", "dob", "dateofbirth"}
+    | {"birthdate", "birthday", "ssn", "socialsecuritynumber", "address", "street", "phone", "phonenumber", "email"}
+)
+
+
+def prepare(variant: Variant) -> tuple[pd.DataFrame, dict[str, str], str]:
+    """Return the prepared table of a real variant, the SHA-256 of its raw files, and the digest of the data.
+
+    Missing raw files are fetched. The table is kept in the cache under a name that depends on the raw files and the
+    bytes of the script, and made anew when either changes or the kept copy was altered.
+
+    Raises
+    ------
+    DataUnavailableError
+        If a raw file cannot be had.
+    DataError
+        If the table is not what the registry says.
+    """
+    registry = project_registry()
+    raw = {path: fetch_file(registry.file(path)) for path in variant.raw}
+    hashes = {path: pooch.file_hash(str(place)) for path, place in raw.items()}
+    script = DATA_SCRIPTS / variant.make
+    data_hash = digest(variant=variant.name, raw=hashes, make=pooch.file_hash(str(script)))
+    path = cache_folder() / "prepared" / f"{variant.name}-{data_hash[:16]}.csv"
+    if not (path.is_file() and pooch.file_hash(str(path)) == variant.sha256):
+        table = load_script(script).make(raw)
+        check_table(table, variant)
+        with new_file(path) as temporary:
+            write_table(table, temporary)
+            found = pooch.file_hash(str(temporary))
+            if found != variant.sha256:
+                raise DataError(
+                    f"{variant.name}: the table of {variant.make} has SHA-256 {found}, expected {variant.sha256}"
+                )
+    return read_table(path, variant), hashes, data_hash
+
+
+def check_table(table: pd.DataFrame, variant: Variant, rows: int | None = None) -> None:
+    """Check a table's columns, number of rows, types, ranges and categories against the registry.
+
+    Parameters
+    ----------
+    rows : int or None
+        Default: the number that the registry gives.
+
+    Raises
+    ------
+    DataError
+        Naming the variant, the column, what was expected and what was found.
+    """
+    identifying = [c for c in table.columns if str(c).lower().translate(_SEPARATORS) in FORBIDDEN_COLUMNS]
+    if identifying:
+        raise DataError(
+            f"{variant.name}: columns identify people: {', '.join(identifying)}; drop them in {variant.make}"
+        )
+    if list(table.columns) != list(variant.columns):
+        raise DataError(
+            f"{variant.name}: columns are {', '.join(map(str, table.columns))}; expected {', '.join(variant.columns)}"
+        )
+    rows = variant.rows if rows is None else rows
+    if len(table) != rows:
+        raise DataError(f"{variant.name}: {len(table):,} rows, expected {rows:,}")
+    for name, column in variant.columns.items():
+        _check_values(table[name], column, f"{variant.name}: column {name!r}")
+
+
+def as_dataset(table: pd.DataFrame, variant: Variant, provenance: Provenance) -> Dataset:
+    """Split a checked table into features, target and sensitive features as the registry says."""
+    table = table.astype({name: _dtype(column) for name, column in variant.columns.items()})
+    return Dataset(
+        features=table[list(variant.features)],
+        target=table[variant.label],
+        sensitive_features=table[list(variant.privileged_group)],
+        positive_label=variant.positive_label,
+        privileged_group=dict(variant.privileged_group),
+        encoding={name: column.categories for name, column in variant.columns.items() if column.categories},
+        provenance=provenance,
+    )
+
+
+def read_table(path: Path, variant: Variant) -> pd.DataFrame:
+    """Read a prepared table with the types of the registry; no text is taken for a missing value."""
+    types = {name: _dtype(column) for name, column in variant.columns.items()}
+    return pd.read_csv(path, dtype=str, keep_default_na=False).astype(types)  # by way of text, to keep every digit
+
+
+def write_table(table: pd.DataFrame, path: Path | str) -> None:
+    """Write a prepared table as CSV, with the same bytes on every system."""
+    table.to_csv(path, index=False, lineterminator="\n")
+
+
+def load_script(path: Path) -> ModuleType:
+    """Import one file of ``data_scripts``, which is no package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def digest(**parts) -> str:
+    """Return one SHA-256 over named values, which must be plain (text, numbers, lists, dicts)."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def main(script: str) -> None:
+    """Command line of a make script: write its table to the path given and print the SHA-256 for the registry."""
+    if len(sys.argv) != 2:
+        sys.exit(f"usage: python {Path(script).name} OUT.csv")
+    path = Path(script)
+    variant = next(v for v in project_registry().variants.values() if v.make == path.name)
+    table = load_script(path).make({name: fetch_file(project_registry().file(name)) for name in variant.raw})
+    check_table(table, variant)
+    with new_file(Path(sys.argv[1])) as temporary:
+        write_table(table, temporary)
+        print(f"{variant.name}: {len(table):,} rows, SHA-256 {pooch.file_hash(str(temporary))}")
+
+
+_SEPARATORS = str.maketrans("", "", " -_.")
+
+
+def _dtype(column) -> str | pd.CategoricalDtype:
+    return {"int": "int64", "float": "float64"}.get(column.type) or pd.CategoricalDtype(list(column.categories))
+
+
+def _check_values(values: pd.Series, column, where: str) -> None:
+    if values.isna().any():
+        raise DataError(f"{where} misses {int(values.isna().sum())} values")
+    if column.type == "category":
+        strange = sorted(set(values.unique()) - set(column.categories), key=str)
+        if strange:
+            raise DataError(f"{where} holds {strange[0]!r}, expected one of {', '.join(column.categories)}")
+        return
+    if not (values.dtype.kind == "i" or (column.type == "float" and values.dtype.kind == "f")):
+        raise DataError(f"{where} has type {values.dtype}, expected {column.type}")
+    low, high = values.min(), values.max()
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise DataError(f"{where} holds infinite values")
+    if (column.min is not None and low < column.min) or (column.max is not None and high > column.max):
+        raise DataError(f"{where} spans {low} to {high}, expected {column.min} to {column.max}")

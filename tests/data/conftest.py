@@ -1,0 +1,75 @@
+import hashlib
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from fairlab.data import files
+from fairlab.data.registry import Address, File
+
+CONTENT = b"a,b\n1,2\n3,4\n"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(request, monkeypatch, tmp_path):
+    """No test sees the user's cache or the network; only tests of real data see the mirror."""
+    monkeypatch.setenv("FAIRLAB_DATA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("FAIRLAB_OFFLINE", "1")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    if "mirror" not in request.fixturenames:
+        monkeypatch.delenv("FAIRLAB_DATA_MIRROR", raising=False)
+    monkeypatch.setattr(files, "_unreachable", set())
+
+
+@pytest.fixture
+def mirror():
+    """The mirror of the real files; without it, the test is skipped."""
+    folder = files.mirror_folder()
+    if folder is None:
+        pytest.skip("needs the real data: FAIRLAB_DATA_MIRROR is not set")
+    return folder
+
+
+@pytest.fixture
+def make_file():
+    """Describe a file of the content above; keywords replace what is given."""
+
+    def describe(*urls, **changes):
+        values = {
+            "path": "toy/table.csv",
+            "group": "toy",
+            "urls": tuple(url if isinstance(url, Address) else Address(url, "pinned") for url in urls),
+            "terms": "public domain",
+            "redistribution": "ok",
+            "citation": "",
+            "bytes": len(CONTENT),
+            "sha256": hashlib.sha256(CONTENT).hexdigest(),
+        }
+        return File(**values | changes)
+
+    return describe
+
+
+class _Answers(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        status, body, missing = self.server.pages.get(self.path, (404, b"<html>not found</html>", 0))
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body) + missing))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """A server on this machine. `pages` maps a path to (status, body, bytes that are announced and never sent)."""
+    monkeypatch.setenv("FAIRLAB_OFFLINE", "0")
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as running:
+        running.pages, running.asked = {}, []
+        running.url = f"http://127.0.0.1:{running.server_port}"
+        threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield running
+        running.shutdown()

@@ -1,0 +1,66 @@
+import dataclasses
+import json
+
+import pandas as pd
+import pytest
+
+from fairlab.data import DataError, Dataset, Provenance
+
+
+@pytest.fixture
+def parts():
+    return {
+        "features": pd.DataFrame({"x": [1.0, 2.0], "sex": ["f", "m"]}),
+        "target": pd.Series(["no", "yes"], name="y"),
+        "sensitive_features": pd.DataFrame({"sex": ["f", "m"]}),
+        "positive_label": "yes",
+        "privileged_group": {"sex": "m"},
+        "encoding": {"sex": ("f", "m")},
+        "provenance": Provenance("toy", "real", "0" * 64, 2, {"toy/a.csv": "1" * 64}, "Anon <1999>"),
+    }
+
+
+def test_is_frozen(parts):
+    dataset = Dataset(**parts)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        dataset.target = None
+
+
+def test_shows_rows_columns_and_source(parts):
+    shown = repr(Dataset(**parts))
+    for piece in ("toy: 2 rows (real)", "features: x, sex", "target: y (positive: yes)", "sex (privileged: m)"):
+        assert piece in shown
+    assert "surrogate" not in shown
+    assert "Anon &lt;1999&gt;" in Dataset(**parts)._repr_html_()
+
+
+def test_a_surrogate_says_so_in_one_line(parts):
+    parts["provenance"] = dataclasses.replace(parts["provenance"], source="surrogate")
+    dataset = Dataset(**parts)
+    assert (
+        repr(dataset).splitlines()[-1].strip()
+        == dataset.warning
+        == "surrogate: generated stand-in data, not real people"
+    )
+    assert dataset.warning in dataset._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"target": pd.Series(["no"])}, "toy: features have 2 rows, target has 1"),
+        ({"target": pd.Series(["no", "yes"], index=[1, 2])}, "features and target differ in their index"),
+        ({"features": pd.DataFrame([[1, 2], [3, 4]], columns=["x", "x"])}, "features has columns twice: x"),
+        ({"privileged_group": {"race": "a"}}, "privileged groups for race, sensitive features are sex"),
+    ],
+)
+def test_parts_that_do_not_fit(parts, change, message):
+    with pytest.raises(DataError, match=message):
+        Dataset(**parts | change)
+
+
+def test_provenance_is_plain_and_its_source_known(parts):
+    content = parts["provenance"].to_dict()
+    assert json.loads(json.dumps(content)) == content
+    with pytest.raises(DataError, match="source 'fake', expected real, surrogate or generated"):
+        dataclasses.replace(parts["provenance"], source="fake")

@@ -1,0 +1,203 @@
+import errno
+import hashlib
+import io
+import os
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from fairlab.data import DataError, DataUnavailableError, files
+from fairlab.data.registry import Address
+
+CONTENT = b"a,b\n1,2\n3,4\n"
+ALTERED = b"a,b\n1,2\n3,5\n"
+
+
+def leftovers():
+    """Everything in the cache but whole files under their own names."""
+    return [path for path in files.cache_folder().rglob("*") if path.is_file() and path.name.startswith(".")]
+
+
+def put(folder, content=CONTENT, name="toy/table.csv"):
+    path = Path(folder) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def zipped(**members):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def mirror_copy(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAIRLAB_DATA_MIRROR", str(tmp_path / "mirror"))
+    return tmp_path / "mirror"
+
+
+def test_git_blob_id_is_that_of_git(tmp_path):
+    path = put(tmp_path)
+    assert files.git_blob_sha1(path) == hashlib.sha1(b"blob 12\0" + CONTENT).hexdigest()
+    if shutil.which("git"):
+        asked = subprocess.run(["git", "hash-object", "--no-filters", path], capture_output=True, text=True, check=True)
+        assert files.git_blob_sha1(path) == asked.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("checks", "right", "wrong", "reason"),
+    [
+        ({}, CONTENT, CONTENT[:-1], "has 11 bytes, expected 12"),
+        ({}, CONTENT, ALTERED, "has SHA-256"),
+        ({"sha256": None, "git_blob_sha1": hashlib.sha1(b"blob 12\0" + CONTENT).hexdigest()}, CONTENT, ALTERED, "git"),
+        ({"sha256": None, "bytes": None, "lines": 3}, ALTERED, CONTENT + b"5,6\n", "number of lines 4, expected 3"),
+        ({}, CONTENT, b"<!DOCTYPE html><p>moved", "is a web page, not the file"),
+    ],
+)
+def test_find_fault(tmp_path, make_file, checks, right, wrong, reason):
+    file = make_file(**checks)
+    assert files.find_fault(file, put(tmp_path, right)) is None
+    assert reason in files.find_fault(file, put(tmp_path, wrong))
+
+
+def test_a_file_without_hash_is_never_right(tmp_path, make_file):
+    file = make_file(Address("https://example.org", "page"), sha256=None, bytes=None)
+    assert "no hash" in files.find_fault(file, put(tmp_path))
+
+
+def test_mirror_comes_before_the_network_and_ends_in_the_cache(make_file, mirror_copy, server):
+    put(mirror_copy)
+    path = files.fetch_file(make_file(f"{server.url}/table.csv"))
+    assert path == files.cache_folder() / "toy/table.csv"
+    assert path.read_bytes() == CONTENT
+    assert server.asked == []
+
+
+def test_cache_comes_before_the_mirror(make_file, mirror_copy):
+    put(files.cache_folder())
+    put(mirror_copy, ALTERED)
+    assert files.fetch_file(make_file()).read_bytes() == CONTENT
+
+
+def test_a_wrong_mirror_file_is_passed_over(make_file, mirror_copy, server):
+    put(mirror_copy, ALTERED)
+    server.pages["/table.csv"] = (200, CONTENT, 0)
+    assert files.fetch_file(make_file(f"{server.url}/table.csv")).read_bytes() == CONTENT
+
+
+def test_an_altered_cache_is_noticed_and_replaced(make_file, server):
+    server.pages["/table.csv"] = (200, CONTENT, 0)
+    file = make_file(f"{server.url}/table.csv")
+    path = files.fetch_file(file)
+    path.write_bytes(ALTERED)
+    assert files.fetch_file(file).read_bytes() == CONTENT
+
+
+def test_an_altered_cache_without_another_source_is_an_error_and_stays(make_file):
+    path = put(files.cache_folder(), ALTERED)
+    with pytest.raises(DataUnavailableError, match="cache: has SHA-256") as caught:
+        files.fetch_file(make_file())
+    assert path.read_bytes() == ALTERED
+    assert len(caught.value.rejected) == 1
+
+
+def test_every_refusal_is_told_with_its_reason(make_file, server):
+    server.pages |= {
+        "/page": (200, b"<html>please log in</html>", 0),
+        "/short": (200, CONTENT[:5], 7),
+        "/other": (200, ALTERED, 0),
+        "/zip": (200, zipped(**{"other.csv": CONTENT}), 0),
+        "/nozip": (200, CONTENT, 0),
+    }
+    urls = [f"{server.url}{path}" for path in ("/gone", "/page", "/short", "/other")]
+    archives = [Address(f"{server.url}{path}", "official", "table.csv") for path in ("/zip", "/nozip")]
+    by_hand = Address("https://example.org/form", "page")
+    with pytest.raises(DataUnavailableError) as caught:
+        files.fetch_file(make_file(*urls, *archives, by_hand))
+    message = str(caught.value)
+    for reason in (
+        "toy/table.csv could not be had",
+        "FAIRLAB_DATA_MIRROR is not set",
+        "/gone: the server answered 404",
+        "/page: is a web page, not the file",
+        "/short: was cut off before its end",
+        "/other: has SHA-256",
+        "/zip: the zip has no member table.csv",
+        "/nozip: is not an intact zip",
+        "https://example.org/form: a page to visit by hand",
+        f"put the file (12 bytes, SHA-256 {hashlib.sha256(CONTENT).hexdigest()}) at {files.cache_folder()}",
+    ):
+        assert reason in message
+    assert len(caught.value.rejected) == 5
+    assert leftovers() == []
+
+
+def test_the_second_address_is_used_when_the_first_serves_something_else(make_file, server):
+    server.pages |= {"/first": (200, ALTERED, 0), "/second": (200, CONTENT, 0)}
+    path = files.fetch_file(make_file(f"{server.url}/first", f"{server.url}/second"))
+    assert path.read_bytes() == CONTENT
+    assert server.asked == ["/first", "/second"]
+    assert leftovers() == []
+
+
+def test_zip_member(make_file, server):
+    server.pages["/all.zip"] = (200, zipped(**{"in/table.csv": CONTENT, "readme": b""}), 0)
+    path = files.fetch_file(make_file(Address(f"{server.url}/all.zip", "official", "in/table.csv")))
+    assert path.read_bytes() == CONTENT
+    assert [p.name for p in path.parent.iterdir()] == ["table.csv"]
+
+
+def test_a_host_that_cannot_be_reached_is_tried_once(make_file, monkeypatch):
+    monkeypatch.setenv("FAIRLAB_OFFLINE", "0")
+    url = "http://127.0.0.1:1/"  # nothing listens there
+    with pytest.raises(DataUnavailableError) as caught:
+        files.fetch_file(make_file(url + "a", url + "b"))
+    assert f"{url}a: no connection to 127.0.0.1:1" in str(caught.value)
+    assert f"{url}b: not tried again" in str(caught.value)
+
+
+def test_offline_asks_nobody(make_file, server, monkeypatch):
+    monkeypatch.setenv("FAIRLAB_OFFLINE", "1")
+    with pytest.raises(DataUnavailableError, match="FAIRLAB_OFFLINE is set"):
+        files.fetch_file(make_file(f"{server.url}/table.csv"))
+    assert server.asked == []
+
+
+def test_a_full_disk_leaves_nothing_behind(make_file, mirror_copy, monkeypatch):
+    put(mirror_copy)
+
+    def fill(source, target):
+        Path(target).write_bytes(CONTENT[:4])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(files.shutil, "copyfile", fill)
+    with pytest.raises(DataError, match=r"cannot write .*table\.csv: No space left on device.*FAIRLAB_DATA_CACHE"):
+        files.fetch_file(make_file())
+    assert list((files.cache_folder() / "toy").iterdir()) == []
+
+
+def test_a_copy_is_checked_after_it_was_made(make_file, mirror_copy, monkeypatch):
+    put(mirror_copy)
+    monkeypatch.setattr(files.shutil, "copyfile", lambda source, target: Path(target).write_bytes(ALTERED))
+    with pytest.raises(DataUnavailableError, match="mirror: has SHA-256"):
+        files.fetch_file(make_file())
+    assert list((files.cache_folder() / "toy").iterdir()) == []
+
+
+def test_an_unwritable_cache_says_what_to_do(make_file, mirror_copy, monkeypatch, tmp_path):
+    put(mirror_copy)
+    blocked = put(tmp_path, b"a file where a folder should be", "blocked")
+    monkeypatch.setenv("FAIRLAB_DATA_CACHE", str(blocked))
+    with pytest.raises(DataError, match=r"cannot write .*blocked.*set FAIRLAB_DATA_CACHE to another folder"):
+        files.fetch_file(make_file())
+
+
+def test_a_file_without_public_address_says_so(make_file):
+    with pytest.raises(DataUnavailableError, match="no public address; made from a notebook"):
+        files.fetch_file(make_file(made_from=("a notebook",)))

@@ -1,0 +1,82 @@
+import pytest
+
+from fairlab import data
+from fairlab.data import DataError
+from fairlab.data.files import cache_folder
+from fairlab.data.registry import project_registry
+
+
+@pytest.fixture
+def altered(monkeypatch, tmp_path):
+    """A mirror whose law school file is wrong."""
+    monkeypatch.setenv("FAIRLAB_DATA_MIRROR", str(tmp_path / "mirror"))
+    path = tmp_path / "mirror" / "law" / "law_data.csv"
+    path.parent.mkdir(parents=True)
+    path.write_text("not it")
+    return path
+
+
+def test_available():
+    assert data.available() == sorted(project_registry().variants)
+
+
+def test_states_without_any_file():
+    assert data.state_of("lipton") == "generated"
+    assert data.state_of("berkeley") == "real"
+    assert data.state_of("law-school") == "surrogate"
+    with pytest.raises(DataError, match="unknown data set 'x'"):
+        data.state_of("x")
+
+
+def test_status_has_a_row_for_every_file_and_variant(altered):
+    status = data.status()
+    registry = project_registry()
+    assert list(status.index) == [*registry.variants, *registry.files]
+    assert status.loc["law/law_data.csv", "state"] == "corrupt"
+    assert "has 6 bytes, expected 1,087,805" in status.loc["law/law_data.csv", "detail"]
+    assert status.loc["adult/adult.data", "state"] == "missing"
+    assert status.loc["adult/adult.data", "bytes"] == 3974305
+    assert status.loc["compas/compas-scores-two-years.csv", "redistribution"] == "unclear"
+    assert not cache_folder().exists()
+
+
+def test_fetch_keeps_going_when_asked():
+    lines = []
+    result = data.fetch(keep_going=True, report=lines.append)
+    assert result["state"].to_dict() == {
+        "lipton": "generated",
+        "law-school": "surrogate",
+        "adult-uci": "surrogate",
+        "berkeley": "real",
+    }
+    assert "By hand: put the file" in result.loc["law-school", "detail"]
+    assert lines[1] == "law-school: surrogate, law/law_data.csv could not be had"
+    assert len(lines) == len(result)
+
+
+def test_fetch_stops_at_the_first_failure():
+    with pytest.raises(DataError, match=r"adult/adult\.names could not be had"):
+        data.fetch(["berkeley", "adult/adult.names"])
+    assert data.fetch("adult/adult.names", keep_going=True).loc["adult/adult.names", "state"] == "missing"
+
+
+def test_unknown_names_are_errors_before_anything_is_fetched():
+    for call in (lambda names: data.fetch(names, keep_going=True), data.verify):
+        with pytest.raises(DataError, match="unknown data set or file 'nothing'"):
+            call(["berkeley", "nothing"])
+    assert not cache_folder().exists()
+
+
+def test_verify_finds_what_was_altered():
+    assert data.verify().empty
+    data.fetch("berkeley")
+    (name,) = data.verify().index
+    assert data.verify().loc[name, "state"] == "ok"
+    path = cache_folder() / name
+    path.write_bytes(path.read_bytes().replace(b"Yes", b"No ", 1))
+    assert data.verify().loc[name, "state"] == "corrupt"
+    raw = cache_folder() / "adult" / "adult.names"
+    raw.parent.mkdir()
+    raw.write_text("short")
+    assert "has 5 bytes, expected 5,229" in data.verify("adult/adult.names").loc["adult/adult.names", "detail"]
+    assert data.verify("law-school").loc["law/law_data.csv", "state"] == "missing"
