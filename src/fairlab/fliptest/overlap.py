@@ -1,0 +1,65 @@
+"""Agreement of two maps about whose outcome flips, as of an exact map and its approximation."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from fairlab.fliptest.flipset import Flipset
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How many people two sets share.
+
+    Attributes
+    ----------
+    both, only_first, only_second : int
+        Numbers of people.
+    """
+
+    both: int
+    only_first: int
+    only_second: int
+
+    @property
+    def jaccard(self) -> float:
+        """Share of the people in either set who are in both; not a number if both sets are empty."""
+        either = self.both + self.only_first + self.only_second
+        return self.both / either if either else float("nan")
+
+
+@dataclass(frozen=True)
+class FlipsetOverlap:
+    """Overlap of the flipsets of two maps, sign by sign."""
+
+    positive: Overlap
+    negative: Overlap
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per sign: numbers of people and the Jaccard index."""
+        rows = {name: vars(part) | {"jaccard": part.jaccard} for name, part in vars(self).items()}
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("flipset")
+
+
+def flipset_overlap(first: Flipset, second: Flipset) -> FlipsetOverlap:
+    """Compare the flipsets of the same people under two maps.
+
+    Raises
+    ------
+    ValueError
+        If they are not the same people, or the classifier decided differently about them: then it is not the same one.
+    """
+    if not first.index.equals(second.index):
+        raise ValueError(f"the flipsets are of different rows ({len(first.index)} and {len(second.index)})")
+    differing = int((first.prediction != second.prediction).sum())
+    if differing:
+        raise ValueError(f"the flipsets are of different classifiers: {differing} predictions differ before the map")
+    return FlipsetOverlap(
+        _overlap(first.positive, second.positive),
+        _overlap(first.negative, second.negative),
+    )
+
+
+def _overlap(first: np.ndarray, second: np.ndarray) -> Overlap:
+    return Overlap(int((first & second).sum()), int((first & ~second).sum()), int((second & ~first).sum()))

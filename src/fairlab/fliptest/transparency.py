@@ -1,0 +1,101 @@
+"""Transparency reports: which features change most between a flipset and its images (FlipTest, definition 2)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from fairlab.checks import check_features
+from fairlab.fliptest.flipset import Flipset, check_pairs
+
+
+@dataclass(frozen=True, eq=False)
+class TransparencyReport:
+    """Both rankings of the features, for both flipsets.
+
+    Attributes
+    ----------
+    positive, negative : DataFrame of shape (n_features, 4)
+        For F+ and F-, indexed by feature: ``mean_difference``, the mean of x - G(x); ``mean_sign``, the mean of its
+        sign; ``difference_rank`` and ``sign_rank``, from 1 by absolute value, equal values sharing the better rank.
+        All missing for an empty flipset.
+    n_positive, n_negative : int
+        Sizes of the flipsets.
+    """
+
+    positive: pd.DataFrame
+    negative: pd.DataFrame
+    n_positive: int
+    n_negative: int
+
+    @property
+    def empty(self) -> list[str]:
+        """Names of the flipsets without members, of which there is nothing to report."""
+        return [name for name in ("positive", "negative") if getattr(self, f"n_{name}") == 0]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return both reports as one table with the columns ``flipset``, ``size`` and ``feature`` in front."""
+        parts = []
+        for name in ("positive", "negative"):
+            part = getattr(self, name).reset_index()
+            part.insert(0, "flipset", name)
+            part.insert(1, "size", getattr(self, f"n_{name}"))
+            parts.append(part)
+        return pd.concat(parts, ignore_index=True)
+
+
+def transparency_report(flipset: Flipset, X, X_image, *, scale=None) -> TransparencyReport:
+    """Rank features by how much, and how consistently, flipset members differ from their images.
+
+    Parameters
+    ----------
+    flipset : Flipset
+        Of the same rows as `X`.
+    X, X_image : DataFrame or array of shape (n_rows, n_features)
+        People and their images. Leave out the columns that always change, such as the group itself.
+    scale : Series indexed by feature, or array-like of shape (n_features,), optional
+        Unit of each feature's mean difference, for instance its standard deviation. Default: the features' own units.
+
+    Returns
+    -------
+    TransparencyReport
+
+    Raises
+    ------
+    ValueError
+        If `flipset`, `X` and `X_image` do not belong together, or a scale is missing or not positive.
+    """
+    values, image_values, names = check_pairs(X, X_image)
+    if len(flipset.prediction) != len(values):
+        raise ValueError(f"flipset has {len(flipset.prediction)} rows, X has {len(values)}")
+    difference = (values - image_values) / _check_scale(scale, names)
+    positive, negative = (_rank(difference[mask], names) for mask in (flipset.positive, flipset.negative))
+    return TransparencyReport(positive, negative, flipset.n_positive, flipset.n_negative)
+
+
+def _rank(difference: np.ndarray, names: list[str]) -> pd.DataFrame:
+    signs = np.sign(difference)
+    empty = len(difference) == 0
+    means = {
+        "mean_difference": np.nan if empty else difference.mean(axis=0),
+        "mean_sign": np.nan if empty else signs.mean(axis=0),
+    }
+    table = pd.DataFrame(means, index=pd.Index(names, name="feature"), dtype=float)
+    ranks = table.abs().rank(ascending=False, method="min").astype("Int64")
+    return table.assign(difference_rank=ranks["mean_difference"], sign_rank=ranks["mean_sign"])
+
+
+def _check_scale(scale, names: list[str]) -> np.ndarray:
+    if scale is None:
+        return np.ones(len(names))
+    if isinstance(scale, pd.Series):
+        missing = [name for name in names if name not in scale.index]
+        if missing:
+            raise ValueError(f"scale: no value for {', '.join(missing)}")
+        scale = scale[names]
+    values = check_features(np.reshape(scale, (1, -1)), "scale")[0][0]
+    if len(values) != len(names):
+        raise ValueError(f"scale has {len(values)} values, X has {len(names)} columns")
+    if not (values > 0).all():
+        raise ValueError(f"scale: expected positive values, found {values.min()} for {names[values.argmin()]!r}")
+    return values

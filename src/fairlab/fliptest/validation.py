@@ -1,0 +1,96 @@
+"""How well a map reaches its target (FlipTest, section 5.1 and table 1)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import ks_2samp
+
+from fairlab.checks import check_features, check_same_columns
+from fairlab.fliptest.flipset import check_pairs
+
+
+@dataclass(frozen=True, eq=False)
+class MapValidation:
+    """Distance of the images from the target's distribution, and from the people they are images of.
+
+    Attributes
+    ----------
+    features : DataFrame of shape (n_features, 4)
+        Indexed by feature: ``ks``, the two-sample Kolmogorov-Smirnov statistic of the marginals; ``mse_target`` and
+        ``mse_image``, the mean squared error of predicting the feature from the others, in its unit squared;
+        ``mse_difference``, image minus target.
+    mean_l1, mean_squared_l1 : float
+        Mean of the L1 distance of x to G(x), and of its square; not a number without the source.
+    """
+
+    features: pd.DataFrame
+    mean_l1: float = np.nan
+    mean_squared_l1: float = np.nan
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per feature, with the two distances repeated in each."""
+        return self.features.assign(mean_l1=self.mean_l1, mean_squared_l1=self.mean_squared_l1)
+
+
+def validate_map(X_target, X_image, *, X_source=None, regression_of=None) -> MapValidation:
+    """Compare the images of a map with real members of the target group.
+
+    A linear regression of every feature on the others is fitted to the target; an image distribution with the target's
+    correlations has the same error under it.
+
+    Parameters
+    ----------
+    X_target : DataFrame or array of shape (n_target, n_features)
+        Real members of the target group.
+    X_image : DataFrame or array of shape (n_source, n_features)
+        Images G(x).
+    X_source : DataFrame or array of shape (n_source, n_features), optional
+        The people x, row by row; needed for the distances.
+    regression_of : dict of str to str, optional
+        For a feature, the feature whose regression predicts it on the images, in place of its own. Only for reproducing
+        numbers that were computed so: the published ones for Lipton may have used one regression for both features.
+
+    Raises
+    ------
+    ValueError
+        For missing values, fewer than two target rows, constant target columns, tables that do not match, or an unknown
+        feature in `regression_of`.
+    """
+    target, names = check_features(X_target, "X_target", min_rows=2, varying=True)
+    image, image_names = check_features(X_image, "X_image")
+    check_same_columns(names, image_names, "X_target", "X_image")
+    regression_of = regression_of or {}
+    unknown = {*regression_of, *regression_of.values()} - set(names)
+    if unknown:
+        raise ValueError(f"regression_of: unknown features {sorted(unknown)}; there are {', '.join(names)}")
+
+    coefficients = [_regression(target, j) for j in range(len(names))]
+    used = [names.index(regression_of.get(name, name)) for name in names]
+    features = pd.DataFrame(
+        {
+            "ks": [ks_2samp(target[:, j], image[:, j]).statistic for j in range(len(names))],
+            "mse_target": [_squared_error(target, j, coefficients[j]) for j in range(len(names))],
+            "mse_image": [_squared_error(image, j, coefficients[used[j]]) for j in range(len(names))],
+        },
+        index=pd.Index(names, name="feature"),
+    )
+    features["mse_difference"] = features["mse_image"] - features["mse_target"]
+    if X_source is None:
+        return MapValidation(features)
+    source, image, _ = check_pairs(X_source, X_image)
+    distance = np.abs(source - image).sum(axis=1)
+    return MapValidation(features, float(distance.mean()), float((distance**2).mean()))
+
+
+def _regression(X: np.ndarray, feature: int) -> np.ndarray:
+    """Return the intercept and slopes of least squares for one feature on the others, in their order."""
+    return np.linalg.lstsq(_others(X, feature), X[:, feature])[0]
+
+
+def _squared_error(X: np.ndarray, feature: int, coefficients: np.ndarray) -> float:
+    return float(((X[:, feature] - _others(X, feature) @ coefficients) ** 2).mean())
+
+
+def _others(X: np.ndarray, feature: int) -> np.ndarray:
+    return np.column_stack([np.ones(len(X)), np.delete(X, feature, axis=1)])

@@ -1,0 +1,1 @@
+"""Models under test, one file each; import the one you need from its own module."""

@@ -1,0 +1,167 @@
+"""Equal-rates linear classifier of Zafar et al. 2017: logistic regression under a bound on unfairness."""
+
+import numpy as np
+import pandas as pd
+from scipy.linalg import null_space
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from fairlab.checks import check_features, check_same_columns
+
+# Covariances below this, with features in standard deviations, are rounding errors.
+_ROUNDING = 1e-12
+
+
+class EqualRatesLogistic(ClassifierMixin, BaseEstimator):
+    r"""Logistic regression whose decisions hardly covary with a sensitive group.
+
+    .. math::
+
+        \min_{w, b} \frac1n \sum_i \log(1 + e^{-(2 y_i - 1) d(x_i)})
+        \quad\text{subject to}\quad
+        \Bigl| \frac1n \sum_i (z_i - \bar z)\, d(x_i) \Bigr| \le c,
+        \qquad d(x) = w \cdot x + b
+
+    with z the group as 0 or 1. A small covariance of the group with the signed distance d(x) stands in for equal
+    rates of positive decisions, which are not convex in w; it does not make the rates equal.
+
+    The covariance is linear in w, so the problem is solved exactly. If the unconstrained optimum exceeds the bound,
+    the optimum lies where the covariance equals the bound, with the same sign. That equation is eliminated, and
+    Newton's method with a trust region finds the minimum in what is left.
+
+    Parameters
+    ----------
+    covariance_bound : float
+        c, zero or more; in units of d(x). Infinity gives plain logistic regression.
+    max_iter : int
+        Most Newton steps.
+    tol : float
+        Largest norm of the gradient of the mean loss, features in standard deviations, that counts as an optimum.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        w, for the features as given.
+    intercept_ : float
+        b.
+    covariance_ : float
+        Covariance reached; positive when decisions favour ``groups_[1]``.
+    groups_ : ndarray of shape (2,)
+        Values of the sensitive feature: z = 0 and z = 1.
+    classes_ : ndarray of shape (2,)
+        0 and 1.
+
+    References
+    ----------
+    Zafar, Valera, Gomez Rodriguez, Gummadi. Fairness Constraints: Mechanisms for Fair Classification. AISTATS 2017.
+    """
+
+    def __init__(self, covariance_bound=0.0, *, max_iter=200, tol=1e-8):
+        self.covariance_bound = covariance_bound
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def fit(self, X, y, *, sensitive_features) -> "EqualRatesLogistic":
+        """Learn the weights.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n_rows, n_features)
+            Features of the decision. The sensitive feature is among them only if the caller puts it there.
+        y : array-like of shape (n_rows,)
+            Labels 0 and 1.
+        sensitive_features : array-like of shape (n_rows,), or DataFrame with one column
+            Group of each row; two values.
+
+        Raises
+        ------
+        ValueError
+            For a negative bound, one class or group only, missing values, constant columns, or unequal numbers of
+            rows.
+        RuntimeError
+            If a hyperplane separates the classes, so that the loss has no minimum, or the minimum is not found.
+        """
+        if not self.covariance_bound >= 0:
+            raise ValueError(f"covariance_bound: expected zero or more, found {self.covariance_bound}")
+        values, names = check_features(X, "X", min_rows=2, varying=True)
+        labels, self.classes_ = _check_binary(y, "y", len(values))
+        if not np.array_equal(self.classes_, (0, 1)):
+            raise ValueError(f"y: expected labels 0 and 1, found {self.classes_.tolist()}")
+        group, self.groups_ = _check_binary(sensitive_features, "sensitive_features", len(values))
+
+        mean, std = values.mean(axis=0), values.std(axis=0)
+        design = np.column_stack([(values - mean) / std, np.ones(len(values))])
+        covariance = (group - group.mean()) @ design / len(group)
+        weights = self._minimise(design, labels, covariance)
+
+        self.coef_ = weights[:-1] / std
+        self.intercept_ = float(weights[-1] - self.coef_ @ mean)
+        self.covariance_ = float(covariance @ weights)
+        self.feature_names_in_ = np.array(names, dtype=object)
+        self.n_features_in_ = len(names)
+        return self
+
+    def decision_function(self, X) -> np.ndarray:
+        """Return the signed distance d(x), in units of the weights, shape (n_rows,)."""
+        check_is_fitted(self)
+        values, names = check_features(X, "X")
+        check_same_columns(list(self.feature_names_in_), names, "X of the fit", "X")
+        return values @ self.coef_ + self.intercept_
+
+    def predict(self, X) -> np.ndarray:
+        """Return 1 where d(x) > 0, else 0, shape (n_rows,)."""
+        return (self.decision_function(X) > 0).astype(int)
+
+    def _minimise(self, design, labels, covariance) -> np.ndarray:
+        target = 0.0
+        # At bound zero the unconstrained optimum is of no use, and may not exist where the constrained one does.
+        if self.covariance_bound > 0 or np.abs(covariance).max() < _ROUNDING:
+            weights = self._newton(design, labels, np.zeros(len(covariance)), np.eye(len(covariance)))
+            reached = covariance @ weights
+            if abs(reached) <= self.covariance_bound + _ROUNDING:
+                return weights
+            target = np.sign(reached) * self.covariance_bound
+        on_bound = covariance * target / (covariance @ covariance)
+        return self._newton(design, labels, on_bound, null_space(covariance[None, :]))
+
+    def _newton(self, design, labels, origin, directions) -> np.ndarray:
+        """Minimise the mean loss over the weights ``origin + directions @ v``."""
+        offset, reduced, sign = design @ origin, design @ directions, 2 * labels - 1
+
+        def loss(v):
+            return np.logaddexp(0, -sign * (offset + reduced @ v)).mean()
+
+        def gradient(v):
+            return reduced.T @ (expit(offset + reduced @ v) - labels) / len(labels)
+
+        def hessian(v):
+            p = expit(offset + reduced @ v)
+            return reduced.T @ (reduced * (p * (1 - p))[:, None]) / len(labels)
+
+        options = {"gtol": self.tol, "maxiter": self.max_iter}
+        start = np.zeros(reduced.shape[1])
+        result = minimize(loss, start, method="trust-exact", jac=gradient, hess=hessian, options=options)
+        if (sign * (offset + reduced @ result.x) > 0).all():
+            raise RuntimeError("a hyperplane separates the classes, so no finite weights minimise the loss")
+        if not result.success:
+            raise RuntimeError(f"no optimum after {result.nit} steps: {result.message}")
+        return origin + directions @ result.x
+
+
+def _check_binary(column, name: str, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the codes 0 and 1 of a column with two values, and the values."""
+    column = np.asarray(column)
+    if column.ndim != 1 and column.shape[1:] != (1,):
+        raise ValueError(f"{name}: expected one column, found shape {column.shape}")
+    column = pd.Series(column.ravel())
+    if len(column) != n_rows:
+        raise ValueError(f"{name} has {len(column)} rows, X has {n_rows}")
+    if column.isna().any():
+        raise ValueError(f"{name}: {int(column.isna().sum())} values are missing")
+    codes, values = pd.factorize(column, sort=True)
+    if len(values) != 2:
+        found = ", ".join(map(str, values[:5])) + (", ..." if len(values) > 5 else "")
+        raise ValueError(f"{name}: expected two values, found {len(values)}: {found}")
+    return codes, np.asarray(values)

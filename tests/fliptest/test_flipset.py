@@ -1,0 +1,111 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+
+from fairlab.fliptest import flipset, flipset_overlap
+
+
+def hire(X):
+    return (np.asarray(X)[:, 0] > 0).astype(int)
+
+
+X = pd.DataFrame({"a": [1.0, -1.0, 2.0, -2.0], "b": [0.0, 0.0, 1.0, 1.0]}, index=list("pqrs"))
+X_IMAGE = pd.DataFrame({"a": [-1.0, 1.0, 3.0, 4.0], "b": [0.0, 0.0, 1.0, 1.0]}, index=list("pqrs"))
+
+
+def test_hand_computed():
+    result = flipset(hire, X, X_IMAGE)
+    assert result.prediction.tolist() == [1, 0, 1, 0]
+    assert result.image_prediction.tolist() == [0, 1, 1, 1]
+    assert result.positive.tolist() == [True, False, False, False]
+    assert result.negative.tolist() == [False, True, False, True]
+    assert (result.n_positive, result.n_negative, result.net) == (1, 2, -1)
+    frame = result.to_frame()
+    assert frame["flip"].tolist() == ["positive", "negative", "none", "negative"]
+    assert frame.index.tolist() == list("pqrs")
+
+
+def test_takes_objects_that_predict_and_gives_them_the_table_as_it_is():
+    class Model:
+        def predict(self, table):
+            return (table["a"] > 0).astype(int)
+
+    assert flipset(Model(), X, X_IMAGE).n_negative == 2
+
+
+def test_arrays():
+    assert flipset(hire, X.to_numpy(), X_IMAGE.to_numpy()).index.tolist() == [0, 1, 2, 3]
+
+
+def test_a_set_mapped_to_itself_has_no_flips():
+    result = flipset(hire, X, X)
+    assert (result.n_positive, result.n_negative) == (0, 0)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30))
+def test_proposition_2(seed, n):
+    rng = np.random.default_rng(seed)
+    source, target = rng.normal(size=(2, n, 2))
+    _, image = linear_sum_assignment(cdist(source, target, "cityblock") ** 2)
+    result = flipset(hire, source, target[image])
+    assert result.net == hire(source).sum() - hire(target).sum()
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_the_inverse_map_swaps_the_flipsets(seed):
+    source, target = np.random.default_rng(seed).normal(size=(2, 20, 2))
+    forward, backward = flipset(hire, source, target), flipset(hire, target, source)
+    assert (forward.positive == backward.negative).all()
+    assert (forward.negative == backward.positive).all()
+
+
+@pytest.mark.parametrize(
+    ("image", "message"),
+    [
+        (X_IMAGE[:3], "X has 4 rows, X_image has 3"),
+        (X_IMAGE[["b", "a"]], "order differs"),
+        (X_IMAGE.rename(columns={"b": "c"}), "only in X_image: c"),
+        (X_IMAGE.assign(b=np.nan), "X_image: column 'b' holds nan in row 0"),
+        (X_IMAGE.assign(a=np.inf), "X_image: column 'a' holds inf"),
+        (X_IMAGE[:0], "X_image: is empty"),
+    ],
+)
+def test_bad_images(image, message):
+    with pytest.raises(ValueError, match=message):
+        flipset(hire, X, image)
+
+
+def test_bad_predictors():
+    with pytest.raises(ValueError, match=r"predict\(X\).*probabilities"):
+        flipset(lambda table: np.full(len(table), 0.3), X, X_IMAGE)
+    with pytest.raises(ValueError, match=r"predict\(X\): returned shape \(1,\) for 4 rows"):
+        flipset(lambda table: np.zeros(1), X, X_IMAGE)
+    with pytest.raises(TypeError, match="expected a function"):
+        flipset(3, X, X_IMAGE)
+
+
+def test_overlap_by_hand():
+    first = flipset(hire, X, X_IMAGE)  # F+ p, F- q and s
+    second = flipset(hire, X, X_IMAGE.assign(a=[2.0, 1.0, -1.0, -1.0]))  # F+ r, F- q
+    overlap = flipset_overlap(first, second)
+    assert vars(overlap.positive) == {"both": 0, "only_first": 1, "only_second": 1}
+    assert vars(overlap.negative) == {"both": 1, "only_first": 1, "only_second": 0}
+    assert overlap.to_frame().loc["negative", "jaccard"] == 0.5
+    assert flipset_overlap(first, first).positive.jaccard == 1
+
+
+def test_overlap_of_empty_flipsets_is_not_a_number():
+    nobody = flipset(hire, X, X)
+    assert np.isnan(flipset_overlap(nobody, nobody).positive.jaccard)
+
+
+def test_overlap_refuses_other_people_and_other_classifiers():
+    result = flipset(hire, X, X_IMAGE)
+    with pytest.raises(ValueError, match="different rows"):
+        flipset_overlap(result, flipset(hire, X[:2], X_IMAGE[:2]))
+    with pytest.raises(ValueError, match="different classifiers: 4 predictions differ"):
+        flipset_overlap(result, flipset(lambda table: 1 - hire(table), X, X_IMAGE))

@@ -1,0 +1,75 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairlab.fliptest import flipset, transparency_report
+
+X = pd.DataFrame({"a": [1.0, 2.0, -1.0], "b": [5.0, 1.0, 0.0], "c": [0.0, 0.0, 7.0]})
+X_IMAGE = pd.DataFrame({"a": [-1.0, -2.0, -3.0], "b": [0.0, 4.0, 9.0], "c": [1.0, 0.0, 7.0]})
+
+
+def hire(table):
+    return (np.asarray(table)[:, 0] > 0).astype(int)
+
+
+FLIPS = flipset(hire, X, X_IMAGE)  # F+ is the first two rows, F- is empty
+
+
+def test_hand_computed():
+    report = transparency_report(FLIPS, X, X_IMAGE)
+    # x - G(x) is (2, 5, -1) and (4, -3, 0)
+    assert report.positive["mean_difference"].tolist() == [3, 1, -0.5]
+    assert report.positive["mean_sign"].tolist() == [1, 0, -0.5]
+    assert report.positive["difference_rank"].tolist() == [1, 2, 3]
+    assert report.positive["sign_rank"].tolist() == [1, 3, 2]
+
+
+def test_ranks_go_by_absolute_value_and_ties_share_the_better():
+    report = transparency_report(FLIPS, X, X_IMAGE.assign(b=X["b"] + [5.0, 7.0, 0.0], c=X["c"] - 3))
+    assert report.positive["mean_difference"].tolist() == [3, -6, 3]
+    assert report.positive["difference_rank"].tolist() == [2, 1, 2]
+    assert report.positive["sign_rank"].tolist() == [1, 1, 1]
+
+
+def test_an_empty_flipset_gives_missing_rows_and_says_so():
+    report = transparency_report(FLIPS, X, X_IMAGE)
+    assert report.empty == ["negative"]
+    assert report.n_negative == 0
+    assert report.negative.isna().all().all()
+    assert report.negative.index.tolist() == ["a", "b", "c"]
+    frame = report.to_frame()
+    assert frame["size"].tolist() == [2, 2, 2, 0, 0, 0]
+    assert frame["flipset"].tolist() == ["positive"] * 3 + ["negative"] * 3
+
+
+def test_scale_is_the_unit_of_differences_and_leaves_signs():
+    plain = transparency_report(FLIPS, X, X_IMAGE)
+    scaled = transparency_report(FLIPS, X, X_IMAGE, scale=pd.Series({"c": 0.1, "b": 2.0, "a": 10.0, "other": 0.0}))
+    assert np.allclose(scaled.positive["mean_difference"], [0.3, 0.5, -5])
+    assert scaled.positive["difference_rank"].tolist() == [3, 2, 1]
+    assert scaled.positive["mean_sign"].equals(plain.positive["mean_sign"])
+    assert transparency_report(FLIPS, X, X_IMAGE, scale=[10, 2, 0.1]).positive.equals(scaled.positive)
+
+
+def test_a_subset_of_columns():
+    report = transparency_report(FLIPS, X[["b"]], X_IMAGE[["b"]])
+    assert report.positive["mean_difference"].tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        (pd.Series({"a": 1.0, "b": 1.0}), "scale: no value for c"),
+        ([1.0, 2.0], "scale has 2 values, X has 3 columns"),
+        ([1.0, 0.0, 1.0], "expected positive values, found 0.0 for 'b'"),
+        ([1.0, np.nan, 1.0], "scale: column 'x1' holds nan"),
+    ],
+)
+def test_bad_scales(scale, message):
+    with pytest.raises(ValueError, match=message):
+        transparency_report(FLIPS, X, X_IMAGE, scale=scale)
+
+
+def test_refuses_rows_of_another_flipset():
+    with pytest.raises(ValueError, match="flipset has 3 rows, X has 2"):
+        transparency_report(FLIPS, X[:2], X_IMAGE[:2])

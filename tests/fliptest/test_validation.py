@@ -1,0 +1,88 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import mean_squared_error
+
+from fairlab.fliptest import validate_map
+
+RNG = np.random.default_rng(0)
+NAMES = ["a", "b", "c"]
+TARGET = pd.DataFrame(RNG.normal(size=(200, 3)) @ [[1, 0.5, 0], [0, 1, 0.2], [0, 0, 2]] + 3, columns=NAMES)
+IMAGE = pd.DataFrame(RNG.normal(size=(150, 3)), columns=NAMES)
+
+
+def largest_gap(first, second):
+    """Kolmogorov-Smirnov statistic by counting at every observed value."""
+    points = np.concatenate([first, second])
+    return max(abs((first <= p).mean() - (second <= p).mean()) for p in points)
+
+
+def test_against_scikit_learn_and_counting():
+    features = validate_map(TARGET, IMAGE).features
+    for name in NAMES:
+        others = [n for n in NAMES if n != name]
+        model = LinearRegression().fit(TARGET[others], TARGET[name])
+        on_target = mean_squared_error(TARGET[name], model.predict(TARGET[others]))
+        on_image = mean_squared_error(IMAGE[name], model.predict(IMAGE[others]))
+        assert np.isclose(features.loc[name, "mse_target"], on_target)
+        assert np.isclose(features.loc[name, "mse_image"], on_image)
+        assert np.isclose(features.loc[name, "mse_difference"], on_image - on_target)
+        assert np.isclose(features.loc[name, "ks"], largest_gap(TARGET[name].to_numpy(), IMAGE[name].to_numpy()))
+
+
+def test_a_perfect_map():
+    features = validate_map(TARGET, TARGET.sample(frac=1, random_state=0)).features
+    assert np.allclose(features[["ks", "mse_difference"]], 0)
+
+
+def test_regression_of_another_feature():
+    target, image = TARGET[["a", "b"]], IMAGE[["a", "b"]]
+    crossed = validate_map(target, image, regression_of={"a": "b"}).features
+    plain = validate_map(target, image).features
+    of_b = LinearRegression().fit(target[["a"]].to_numpy(), target["b"])  # predicts b from a, used on b for a
+    assert np.isclose(
+        crossed.loc["a", "mse_image"], mean_squared_error(image["a"], of_b.predict(image[["b"]].to_numpy()))
+    )
+    assert crossed.loc["a", "mse_target"] == plain.loc["a", "mse_target"]
+    assert crossed.loc["b"].equals(plain.loc["b"])
+
+
+def test_distances_by_hand():
+    source = np.array([[0.0, 0.0], [1.0, 1.0]])
+    image = np.array([[1.0, -1.0], [1.0, 5.0]])
+    result = validate_map(np.array([[0.0, 1.0], [1.0, 0.0]]), image, X_source=source)
+    assert result.mean_l1 == 3
+    assert result.mean_squared_l1 == (4 + 16) / 2
+    assert result.to_frame()["mean_l1"].tolist() == [3, 3]
+
+
+def test_no_source_no_distances():
+    assert np.isnan(validate_map(TARGET, IMAGE).mean_l1)
+
+
+def test_one_feature_is_predicted_by_its_mean():
+    result = validate_map(np.array([[0.0], [2.0]]), np.array([[1.0], [4.0]]))
+    assert np.isclose(result.features.loc["x0", "mse_target"], 1)
+    assert np.isclose(result.features.loc["x0", "mse_image"], 4.5)
+
+
+def test_a_collapsed_map_is_a_finding_not_an_error():
+    assert validate_map(TARGET, IMAGE * 0).features["ks"].min() > 0.5
+
+
+@pytest.mark.parametrize(
+    ("target", "image", "options", "message"),
+    [
+        (TARGET.assign(b=1.0), IMAGE, {}, "X_target: constant columns: b"),
+        (TARGET[:1], IMAGE, {}, "X_target: has 1 row, expected at least 2"),
+        (TARGET, IMAGE[:0], {}, "X_image: is empty"),
+        (TARGET, IMAGE[["a", "b"]], {}, "only in X_target: c"),
+        (TARGET, IMAGE.assign(c=np.nan), {}, "X_image: column 'c' holds nan"),
+        (TARGET, IMAGE, {"X_source": IMAGE[:9]}, "X has 9 rows, X_image has 150"),
+        (TARGET, IMAGE, {"regression_of": {"a": "z"}}, r"unknown features \['z'\]; there are a, b, c"),
+    ],
+)
+def test_bad_input(target, image, options, message):
+    with pytest.raises(ValueError, match=message):
+        validate_map(target, image, **options)
