@@ -218,7 +218,7 @@ class Experiment:
             for suffix in FIGURE_FORMATS:
                 metadata = {"Date": None} if suffix == "svg" else {"Software": None}
                 figure.savefig(folder / f"{stem}.{suffix}", dpi=150, bbox_inches="tight", metadata=metadata)
-        data.to_csv(folder / f"{stem}.csv", index=_has_named_index(data), float_format="%.6g")
+        data.to_csv(folder / f"{stem}.csv", index=_has_named_index(data), float_format="%.5g")
         return figure
 
     def table(self, artefact, frame, *, part=None):
@@ -227,7 +227,7 @@ class Experiment:
         folder = self.folder / "tables"
         folder.mkdir(exist_ok=True)
         stem = f"{artefact}_{part}" if part else artefact
-        frame.to_csv(folder / f"{stem}.csv", index=_has_named_index(frame), float_format="%.6g")
+        frame.to_csv(folder / f"{stem}.csv", index=_has_named_index(frame), float_format="%.5g")
         return frame
 
     def compare(self):

@@ -24,7 +24,7 @@ from fairlab import run as runs
 from fairlab.catalogue import DEFAULT_PROFILE, Specification, notebook_parameters
 from fairlab.experiment import JOBS_VARIABLE, STAGING_VARIABLE, keep_figures, missing_artefacts
 from fairlab.project import ROOT, write_text
-from fairlab.trials import ONE_THREAD
+from fairlab.trials import WORKER_ENVIRONMENT
 
 TIME_LIMIT_MINUTES = {"smoke": 10, "quick": 120, "paper": 48 * 60}
 KERNEL = "fairlab-batch"
@@ -83,7 +83,7 @@ def run_experiment(
     )
     staged = runs.stage(specification.name)
     executed = staged / "notebook.ipynb"
-    environment = {STAGING_VARIABLE: str(staged), JOBS_VARIABLE: str(n_jobs)} | ONE_THREAD
+    environment = {STAGING_VARIABLE: str(staged), JOBS_VARIABLE: str(n_jobs)} | WORKER_ENVIRONMENT
     try:
         peak = execute(
             specification.notebook,

@@ -19,13 +19,15 @@ from fairlab.fingerprint import code_fingerprint, value_fingerprint
 from fairlab.project import atomic_path
 from fairlab.seeds import Trial
 
-# Parallel trials share the cores, so each gets one thread of every numerical library.
-ONE_THREAD = {
+# Parallel trials share the cores, so each gets one thread of every numerical library; and TensorFlow keeps its chatter
+# about the processor to itself.
+WORKER_ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "TF_NUM_INTRAOP_THREADS": "1",
     "TF_NUM_INTEROP_THREADS": "1",
+    "TF_CPP_MIN_LOG_LEVEL": "2",
 }
 
 
@@ -83,7 +85,7 @@ def run_trials(
     )
     n_jobs = max(1, min(n_jobs, len(pieces)))
     with (
-        _one_thread_each(n_jobs),
+        _worker_environment(n_jobs),
         joblib.parallel_config("loky" if n_jobs > 1 else "sequential", n_jobs=n_jobs),
     ):
         done = joblib.Parallel(return_as="generator_unordered")(tasks)
@@ -129,10 +131,10 @@ def _load(file):
 
 
 @contextmanager
-def _one_thread_each(n_jobs):
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
+def _worker_environment(n_jobs):
+    before = {name: os.environ.get(name) for name in WORKER_ENVIRONMENT}
     if n_jobs > 1:
-        os.environ.update(ONE_THREAD)
+        os.environ.update(WORKER_ENVIRONMENT)
     try:
         yield
     finally:

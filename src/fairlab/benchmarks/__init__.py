@@ -1,0 +1,143 @@
+"""Benchmarks: what the project costs to run, measured on the machine at hand.
+
+A benchmark is a function ``f(*, quick)`` in a module of this package, marked with `benchmark`, that returns `Row`s.
+A row whose name has ``_vs_`` in it is a speed-up: seconds of the baseline over our seconds, larger is better.
+"""
+
+import json
+import multiprocessing
+import pkgutil
+import platform
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import joblib
+
+from fairlab import project
+
+PACKAGES = ("fairlab", "numpy", "scipy", "tensorflow-cpu", "tensorflow", "keras", "pot", "pulp", "highspy")
+_REGISTRY: dict[str, Callable] = {}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured quantity.
+
+    Attributes
+    ----------
+    name : str
+    value : float
+    unit : str
+    baseline, ours : float or None
+        For a speed-up: seconds of both sides.
+    note : str
+        What a reader must know about how it was measured.
+    """
+
+    name: str
+    value: float
+    unit: str
+    baseline: float | None = None
+    ours: float | None = None
+    note: str = ""
+
+
+def speed_up(name: str, *, baseline: float, ours: float, note: str = "") -> Row:
+    """Return the row of a ratio of two times, both in seconds for the same work."""
+    return Row(name, baseline / ours, "times as fast", baseline, ours, note)
+
+
+def benchmark(function: Callable) -> Callable:
+    """Register a benchmark under the function's name."""
+    _REGISTRY[function.__name__] = function
+    return function
+
+
+def discover() -> dict[str, Callable]:
+    """Import every module of this package and return the benchmarks by name."""
+    for module in pkgutil.iter_modules(__path__):
+        if module.name != "__main__":
+            import_module(f"{__name__}.{module.name}")
+    return dict(sorted(_REGISTRY.items()))
+
+
+def measure(work: Callable[[], object], *, repeats: int = 3) -> float:
+    """Return the median of the seconds that `work` takes, after `repeats` runs."""
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds)
+
+
+def in_fresh_process(work: Callable, *arguments):
+    """Return ``work(*arguments)`` and the peak memory, in bytes, of a new process that did nothing else."""
+    # Linux hands the peak of the starting process on to what it executes, so a spawned process would begin with
+    # ours; one forked from the small fork server begins with its own.
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("forkserver")) as pool:
+        return pool.submit(_with_peak, work, arguments).result()
+
+
+def _with_peak(work, arguments):
+    answer = work(*arguments)
+    # The system counts in KiB, except macOS, which counts in bytes.
+    unit = 1 if sys.platform == "darwin" else 1024
+    return answer, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def machine() -> dict:
+    """Return the facts that a time depends on: cores, processor, system, versions."""
+    return {
+        "cores": joblib.cpu_count(),
+        "processor": _processor(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "versions": {name: found for name in PACKAGES if (found := _version(name))},
+    }
+
+
+def _processor():
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(models, platform.processor())
+
+
+def _version(package):
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def run(names: list[str] | None = None, *, quick: bool = False) -> list[Row]:
+    """Run the named benchmarks, or all, and write ``benchmarks.json`` into the results folder.
+
+    Parameters
+    ----------
+    names : list of str, optional
+    quick : bool
+        Whether to use sizes that take seconds; good for trying a benchmark, not for reading its numbers.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown.
+    """
+    known = discover()
+    unknown = [name for name in names or [] if name not in known]
+    if unknown:
+        raise ValueError(f"unknown benchmarks: {', '.join(unknown)}; there are {', '.join(known)}")
+    rows = [row for name in names or known for row in known[name](quick=quick)]
+    report = {"quick": quick, "machine": machine(), "benchmarks": [asdict(row) for row in rows]}
+    project.write_text(project.results_folder() / "benchmarks.json", json.dumps(report, indent=2) + "\n")
+    return rows

@@ -1,0 +1,32 @@
+"""``python -m fairlab.benchmarks``: run benchmarks, print them, write ``results/benchmarks.json``."""
+
+import argparse
+import sys
+
+from fairlab import benchmarks, project
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line and return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m fairlab.benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run; all by default")
+    parser.add_argument("--list", action="store_true", help="list the benchmarks and what they measure")
+    parser.add_argument("--quick", action="store_true", help="sizes that take seconds; not for reading the numbers")
+    options = parser.parse_args(arguments)
+    if options.list:
+        for name, function in benchmarks.discover().items():
+            print(f"{name:<24}{(function.__doc__ or '').partition(chr(10))[0]}")
+        return 0
+    try:
+        rows = benchmarks.run(options.names, quick=options.quick)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    for row in rows:
+        print(f"{row.name:<28}{row.value:>12.4g} {row.unit:<14}{row.note}")
+    print(f"written to {project.results_folder() / 'benchmarks.json'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+import json
+
+import numpy as np
+import pytest
+
+from fairlab import benchmarks
+from fairlab.benchmarks import Row, __main__, transport
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path))
+    return tmp_path / "benchmarks.json"
+
+
+@pytest.fixture
+def registry(monkeypatch):
+    known = {"one": lambda *, quick: [Row("one_seconds", 2.0, "s"), benchmarks.speed_up("a_vs_b", baseline=6, ours=2)]}
+    monkeypatch.setattr(benchmarks, "discover", lambda: known)
+    return known
+
+
+def test_every_module_is_discovered():
+    assert {"gan_small", "exact_10000"} <= set(benchmarks.discover())
+
+
+def test_report_has_both_sides_of_a_ratio_and_the_machine(results, registry):
+    benchmarks.run(quick=True)
+    report = json.loads(results.read_text())
+    assert [row["name"] for row in report["benchmarks"]] == ["one_seconds", "a_vs_b"]
+    assert report["benchmarks"][1] | {"note": ""} == {
+        "name": "a_vs_b", "value": 3, "unit": "times as fast", "baseline": 6, "ours": 2, "note": ""
+    }  # fmt: skip
+    assert report["quick"] is True
+    assert report["machine"]["cores"] >= 1
+    assert report["machine"]["versions"]["numpy"] == np.__version__
+
+
+def test_failure_leaves_the_earlier_report(results, registry):
+    results.write_text("earlier")
+
+    def broken(*, quick):
+        raise RuntimeError("broken")
+
+    registry["two"] = broken
+    with pytest.raises(RuntimeError, match="broken"):
+        benchmarks.run()
+    assert results.read_text() == "earlier"
+
+
+def test_unknown_name_lists_what_exists(results, registry, capsys):
+    assert __main__.main(["three"]) == 2
+    assert "unknown benchmarks: three; there are one" in capsys.readouterr().err
+    assert not results.exists()
+
+
+def test_command_line_prints_a_table(results, registry, capsys):
+    assert __main__.main(["one"]) == 0
+    printed = capsys.readouterr().out
+    assert "a_vs_b" in printed
+    assert str(results) in printed
+    assert __main__.main(["--list"]) == 0
+    assert capsys.readouterr().out.startswith("one")
+
+
+def test_measure_takes_the_median(monkeypatch):
+    clock = iter([0, 1, 10, 15, 20, 22])
+    monkeypatch.setattr(benchmarks.time, "perf_counter", lambda: next(clock))
+    assert benchmarks.measure(lambda: None, repeats=3) == 2
+
+
+def test_peak_memory_is_that_of_a_fresh_process():
+    held = np.ones(300_000_000, dtype=np.uint8)
+    _, small = benchmarks.in_fresh_process(eval, "len(b'0' * 1)")
+    answer, large = benchmarks.in_fresh_process(eval, "len(b'0' * 200_000_000)")
+    del held
+    assert answer == 200_000_000
+    assert 150_000_000 < large - small < 250_000_000
+
+
+def test_exact_transport_quick():
+    rows = {row.name: row for row in transport.exact_10000(quick=True)}
+    assert set(rows) == {"exact_10000_peak_gb", "exact_10000_seconds"}
+    assert 0 < rows["exact_10000_peak_gb"].value < 4
+
+
+# Keras warns when a frozen critic is trained, which would make the baseline too fast.
+@pytest.mark.filterwarnings("error:The model does not have any trainable weights")
+def test_gan_quick():
+    rows = {row.name: row for row in transport.gan_small(quick=True)}
+    assert set(rows) == {
+        "gan_small_1_vs_per_step", "gan_small_10_per_map_vs_1", "gan_small_1_seconds", "gan_small_10_seconds"
+    }  # fmt: skip
+    ratio = rows["gan_small_1_vs_per_step"]
+    assert ratio.value == pytest.approx(ratio.baseline / ratio.ours)

@@ -1,0 +1,238 @@
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import psutil
+import pulp
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from fairlab.transport import ExactTransport, SolverError, linear_program, squared_l1
+
+SOLVERS = [("network_simplex", None), ("hungarian", None), ("lp", "HiGHS"), ("lp", "CBC")]
+FOR_WEIGHTS = [solver for solver in SOLVERS if solver[0] != "hungarian"]
+INSTALLED = pulp.listSolvers(onlyAvailable=True)
+
+solvers = pytest.mark.parametrize(("solver", "backend"), SOLVERS)
+for_weights = pytest.mark.parametrize(("solver", "backend"), FOR_WEIGHTS)
+coordinates = st.floats(-50, 50, width=16)
+small_pairs = st.tuples(st.integers(1, 6), st.integers(1, 2)).flatmap(
+    lambda shape: st.tuples(*[arrays(float, shape, elements=coordinates)] * 2)
+)
+
+
+def exact(solver, backend, **options):
+    if backend and {"HiGHS": "HiGHS", "CBC": "PULP_CBC_CMD"}[backend] not in INSTALLED:
+        pytest.skip(f"{backend} is not installed")
+    return ExactTransport(solver, lp_backend=backend, **options)
+
+
+def groups(n_source, n_target, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n_source, 2)), rng.normal(size=(n_target, 2)) + 1
+
+
+@solvers
+@settings(max_examples=25, deadline=None)
+@given(pair=small_pairs)
+def test_equals_the_best_permutation(solver, backend, pair):
+    source, target = pair
+    cost = squared_l1(source, target)
+    best = min(cost[range(len(source)), order].mean() for order in permutations(range(len(source))))
+    model = exact(solver, backend).fit(source, target)
+    assert model.cost_ == pytest.approx(best, rel=1e-6, abs=1e-7)
+    image = model.transform(source)
+    assert np.square(np.abs(image - source).sum(axis=1)).mean() == pytest.approx(best, rel=1e-6, abs=1e-7)
+    assert sorted(map(tuple, image)) == sorted(map(tuple, target))
+
+
+@solvers
+def test_solvers_agree_on_equal_sizes(solver, backend):
+    source, target = groups(60, 60)
+    reference = ExactTransport().fit(source, target)
+    model = exact(solver, backend).fit(source, target)
+    assert model.cost_ == pytest.approx(reference.cost_, rel=1e-6)
+    np.testing.assert_array_equal(model.transform(source), reference.transform(source))
+    assert model.plan_.nnz == 60
+
+
+@for_weights
+@pytest.mark.parametrize("weighted", [False, True])
+def test_solvers_agree_on_unequal_sizes_and_weights(solver, backend, weighted):
+    source, target = groups(50, 35)
+    rng = np.random.default_rng(2)
+    weights = {"source_weight": rng.integers(0, 5, 50), "target_weight": rng.random(35)} if weighted else {}
+    reference = ExactTransport().fit(source, target, **weights)
+    model = exact(solver, backend).fit(source, target, **weights)
+    assert model.cost_ == pytest.approx(reference.cost_, rel=1e-6)
+    given_weight = weights.get("target_weight", np.ones(35))
+    np.testing.assert_allclose(model.plan_.sum(axis=0), given_weight / given_weight.sum(), atol=1e-7)
+
+
+@solvers
+def test_a_set_goes_to_itself(solver, backend):
+    source, _ = groups(40, 1)
+    model = exact(solver, backend).fit(source, source[::-1])
+    np.testing.assert_array_equal(model.transform(source), source)
+    assert model.cost_ == 0
+
+
+@for_weights
+def test_weights_stand_for_repeated_rows(solver, backend):
+    source, target = groups(12, 20)
+    counts = np.arange(1, 13) % 4 + 1
+    repeated = ExactTransport().fit(np.repeat(source, counts, axis=0), target)
+    weighted = exact(solver, backend).fit(source, target, source_weight=counts)
+    assert weighted.cost_ == pytest.approx(repeated.cost_, rel=1e-6)
+
+
+def test_any_cost():
+    source, target = np.array([[0.0], [1.0]]), np.array([[1.0], [2.0]])
+    crossing = ExactTransport(cost=lambda X, Y: np.sqrt(np.abs(X - Y.T))).fit(source, target)
+    np.testing.assert_array_equal(crossing.transform(source), [[2.0], [1.0]])
+
+
+@pytest.fixture
+def split_rows():
+    """Two source rows, each split 3 to 1 and 1 to 3 over its two neighbours; a target without weight between."""
+    source, target = [[0.0], [100.0]], [[1.0], [2.0], [50.0], [101.0], [102.0]]
+    return source, target, [3, 1, 0, 1, 3]
+
+
+def test_sampled_counterparts_follow_the_plan(split_rows):
+    source, target, weight = split_rows
+    model = ExactTransport(random_state=np.random.default_rng(0)).fit(source, target, target_weight=weight)
+    images = np.array([model.transform(source)[:, 0] for _ in range(2_000)])
+    assert set(images[:, 0]) == {1, 2}
+    assert set(images[:, 1]) == {101, 102}
+    assert np.mean(images == [1, 102], axis=0) == pytest.approx([0.75, 0.75], abs=0.03)
+
+
+def test_same_seed_same_sample(split_rows):
+    source, target, weight = split_rows
+    model = ExactTransport(random_state=1).fit(source, target, target_weight=weight)
+    np.testing.assert_array_equal(model.transform(source), model.transform(source))
+
+
+def test_barycentre_of_split_rows(split_rows):
+    source, target, weight = split_rows
+    model = ExactTransport(counterpart="barycentre").fit(source, target, target_weight=weight)
+    np.testing.assert_allclose(model.transform(source), [[1.25], [101.75]])
+
+
+def test_frames_keep_columns_and_index():
+    source, target = (pd.DataFrame(values, columns=["work", "hair"]) for values in groups(5, 5))
+    source.index = list("abcde")
+    image = ExactTransport().fit(source, target).transform(source)
+    assert image.index.equals(source.index)
+    assert list(image.columns) == ["work", "hair"]
+    pd.testing.assert_frame_equal(
+        image.sort_values("work", ignore_index=True), target.sort_values("work", ignore_index=True)
+    )
+
+
+def test_the_solver_is_recorded_with_its_version():
+    source, target = groups(3, 3)
+    assert ExactTransport().fit(source, target).solver_.startswith("network simplex (POT ")
+    assert ExactTransport("hungarian").fit(source, target).solver_.startswith("Hungarian algorithm (SciPy ")
+    assert f"PuLP {pulp.__version__}" in ExactTransport("lp").fit(source, target).solver_
+
+
+def test_rows_that_were_not_fitted():
+    source, target = groups(5, 5)
+    model = ExactTransport().fit(source, target)
+    for other in (source + 1, source[:3], source[::-1]):
+        with pytest.raises(ValueError, match="GANTransport"):
+            model.transform(other)
+    with pytest.raises(ValueError, match="columns"):
+        model.transform(source[:, :1])
+    with pytest.raises(ValueError, match="not fitted"):
+        ExactTransport().transform(source)
+
+
+def test_row_without_weight_has_no_counterpart():
+    source, target = groups(3, 3)
+    with pytest.raises(ValueError, match="row 1 was fitted with weight 0"):
+        ExactTransport().fit(source, target, source_weight=[1, 0, 1]).transform(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "message"),
+    [
+        ([[np.nan]], [[0.0]], "X_source: column 'x0' holds nan"),
+        ([[0.0]], [[np.inf]], "X_target: column 'x0' holds inf"),
+        (np.empty((0, 2)), [[0.0, 1.0]], "X_source: is empty"),
+        ([[0.0, 1.0]], [[0.0]], "X_source has 2 columns, X_target has 1"),
+    ],
+)
+def test_bad_features(source, target, message):
+    with pytest.raises(ValueError, match=message):
+        ExactTransport().fit(source, target)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ([1, -1, 1], "row 1 has weight -1"),
+        ([0, 0, 0], "sums to 0"),
+        ([1, 1], r"expected shape \(3,\)"),
+        ([1, np.nan, 1], "missing or infinite"),
+    ],
+)
+def test_bad_weights(weight, message):
+    source, target = groups(3, 3)
+    with pytest.raises(ValueError, match=f"source_weight: .*{message}"):
+        ExactTransport().fit(source, target, source_weight=weight)
+    with pytest.raises(ValueError, match=f"target_weight: .*{message}"):
+        ExactTransport().fit(source, target, target_weight=weight)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"solver": "simplex"}, "solver: unknown 'simplex', expected one of network_simplex, hungarian, lp"),
+        ({"counterpart": "mean"}, "counterpart: unknown 'mean', expected one of sample, barycentre"),
+        ({"solver": "lp", "lp_backend": "Gurobi"}, "lp_backend: unknown 'Gurobi', expected one of HiGHS, CBC"),
+    ],
+)
+def test_unknown_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        ExactTransport(**options).fit(*groups(2, 2))
+
+
+def test_hungarian_is_for_permutations():
+    with pytest.raises(ValueError, match="equally many rows, found 3 and 2"):
+        ExactTransport("hungarian").fit(*groups(3, 2))
+    with pytest.raises(ValueError, match="uniform source_weight"):
+        ExactTransport("hungarian").fit(*groups(2, 2), source_weight=[1, 2])
+
+
+def test_linear_program_refuses_large_problems():
+    with pytest.raises(ValueError, match="501 x 500; subsample"):
+        ExactTransport("lp").fit(*groups(501, 500))
+
+
+def test_status_of_the_linear_program_counts(monkeypatch):
+    monkeypatch.setattr(pulp.LpProblem, "solve", lambda *_: pulp.LpStatusNotSolved)
+    with pytest.raises(SolverError, match="'Not Solved'"):
+        ExactTransport("lp").fit(*groups(2, 2))
+
+
+def test_no_linear_program_solver(monkeypatch):
+    monkeypatch.setattr(linear_program.pulp, "listSolvers", lambda **_: [])
+    with pytest.raises(SolverError, match="HiGHS and CBC not found"):
+        ExactTransport("lp").fit(*groups(2, 2))
+
+
+def test_memory_is_refused_before_it_is_taken(monkeypatch):
+    def never(*_):
+        raise AssertionError("the cost was computed")
+
+    with pytest.raises(MemoryError, match=r"1,000 x 1,000 points needs about .* the limit is 0.001 GiB; subsample"):
+        ExactTransport(cost=never, memory_limit_gb=0.001).fit(*groups(1_000, 1_000))
+    free = psutil.virtual_memory()._replace(available=1_000)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
+    with pytest.raises(MemoryError, match="this machine has free"):
+        ExactTransport(cost=never).fit(*groups(1_000, 1_000))

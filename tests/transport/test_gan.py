@@ -1,0 +1,256 @@
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+tf = pytest.importorskip("tensorflow")
+
+from fairlab.transport import DivergenceError, DivergenceWarning, GANEnsemble, GANTransport  # noqa: E402
+from fairlab.transport.gan_training import (  # noqa: E402
+    EPSILON,
+    Recipe,
+    compiled_training,
+    draw_rows,
+    initial_network,
+)
+
+SMALL = {"hidden_layers": (8,), "n_steps": 6, "batch_size": 4, "critic_steps": 2, "log_every": 3}
+
+
+@pytest.fixture(scope="module")
+def groups():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(50, 2)), rng.normal(size=(60, 2)) + 1
+
+
+@pytest.fixture(scope="module")
+def ensemble(groups):
+    return GANEnsemble([3, 4, 5], n_threads=1, **SMALL).fit(*groups)
+
+
+def keras_network(parameters):
+    import keras
+
+    widths = [parameters[0].shape[1], *(weights.shape[2] for weights in parameters[::2])]
+    layers = [keras.layers.Dense(n_out, activation="relu") for _, n_out in pairwise(widths)]
+    layers[-1].activation = keras.activations.linear
+    model = keras.Sequential([keras.Input((widths[0],)), *layers])
+    model.set_weights([np.squeeze(p, 0) if k % 2 == 0 else p[0, 0] for k, p in enumerate(parameters)])
+    return model
+
+
+def keras_update(model, optimizer, loss):
+    with tf.GradientTape() as tape:
+        value = loss()
+    optimizer.apply_gradients(
+        zip(tape.gradient(value, model.trainable_variables), model.trainable_variables, strict=True)
+    )
+    return float(value)
+
+
+def test_three_compiled_steps_equal_keras(groups):
+    import keras
+
+    recipe, penalty, seed = Recipe(batch_size=16, critic_steps=5, learning_rate=1e-3, clip=0.05), 0.3, 7
+    X, Y = (tf.constant(values[None], tf.float32) for values in groups)
+    seeds = tf.constant([seed], tf.int64)
+    G, D = initial_network([seed], (2, 12, 12, 2), 0), initial_network([seed], (2, 12, 12, 1), 1)
+    zeros = [[np.zeros_like(p) for p in network] for network in (G, D)]
+    state = tuple([tf.constant(p) for p in network] for network in (G, zeros[0], D, zeros[1]))
+    (generator, _, critic, _), losses = compiled_training(recipe)(
+        X, Y, seeds, tf.constant([penalty]), tf.constant(0), tf.constant(3), state
+    )
+
+    g, d = keras_network(G), keras_network(D)
+    # Keras 3 has epsilon under the root; its square there is Keras 2's epsilon, up to rounding.
+    g_optimizer, d_optimizer = (keras.optimizers.RMSprop(recipe.learning_rate, epsilon=EPSILON**2) for _ in range(2))
+    expected = []
+    for step in range(3):
+        real = draw_rows(Y, seeds, step, 1, 5 * 16)[0]
+        source = draw_rows(X, seeds, step, 0, 6 * 16)[0]
+        for k in range(5):
+            batch = slice(k * 16, (k + 1) * 16)
+            on_real = keras_update(d, d_optimizer, lambda batch=batch, real=real: tf.reduce_mean(d(real[batch])))
+            fake = g(source[batch])
+            on_fake = keras_update(d, d_optimizer, lambda fake=fake: -tf.reduce_mean(d(fake)))
+            d.set_weights([np.clip(w, -recipe.clip, recipe.clip) for w in d.get_weights()])
+        x = source[80:]
+        adversarial = float(tf.reduce_mean(d(g(x))))
+        cost = float(tf.reduce_mean(tf.reduce_sum(tf.abs(x - g(x)), 1) ** 2))
+        keras_update(
+            g,
+            g_optimizer,
+            lambda x=x: tf.reduce_mean(d(g(x))) + penalty * tf.reduce_mean(tf.reduce_sum(tf.abs(x - g(x)), 1) ** 2),
+        )
+        expected.append([on_real + on_fake, adversarial, cost])
+
+    for ours, theirs in ((generator, g), (critic, d)):
+        for parameter, reference in zip(ours, theirs.get_weights(), strict=True):
+            np.testing.assert_allclose(np.squeeze(parameter), np.squeeze(reference), atol=1e-4)
+    np.testing.assert_allclose(losses[:, 0], np.mean(expected, axis=0), atol=1e-5, rtol=1e-4)
+
+
+def test_critic_weights_and_biases_are_clipped(groups):
+    recipe = Recipe(learning_rate=1e-3, clip=1e-3)
+    networks = [initial_network([0], (2, 8, n_out), n_out) for n_out in (2, 1)]
+    state = tuple([tf.constant(p * factor) for p in network] for network in networks for factor in (1, 0))
+    data = [tf.constant(values[None], tf.float32) for values in groups]
+    loop = compiled_training(recipe)
+    (_, _, critic, _), _ = loop(
+        *data, tf.constant([0], tf.int64), tf.constant([1e-4]), tf.constant(0), tf.constant(3), state
+    )
+    assert max(np.abs(parameter).max() for parameter in critic) == pytest.approx(1e-3)
+    # Its gradient is +1 on real and -1 on generated points: it drifts to the bound and stays.
+    assert np.squeeze(critic[-1]) == pytest.approx(-1e-3)
+
+
+def test_networks_start_as_glorot_uniform_with_zero_biases():
+    weights, bias = initial_network([0], (200, 100), 0)
+    bound = np.sqrt(6 / 300)
+    assert np.abs(weights).max() <= bound
+    assert weights.std() == pytest.approx(bound / np.sqrt(3), rel=0.02)
+    assert not bias.any()
+
+
+def test_learns_a_shift():
+    rng = np.random.default_rng(1)
+    source, target = rng.normal(size=(2_000, 2)), rng.normal(loc=[2, -1], size=(2_000, 2))
+    model = GANTransport(hidden_layers=(32,), n_steps=3_000, learning_rate=5e-4, clip=0.05, penalty=1e-3)
+    move = (model.fit(source, target).transform(source) - source).mean(axis=0)
+    np.testing.assert_allclose(move, [2, -1], atol=0.25)
+    assert np.isfinite(model.history_.to_frame()).all(axis=None)
+
+
+def test_penalty_per_map_holds_points_back():
+    rng = np.random.default_rng(1)
+    source, target = rng.normal(size=(500, 1)), rng.normal(size=(500, 1)) + 3
+    settings = {"hidden_layers": (16,), "n_steps": 1_500, "learning_rate": 1e-3, "clip": 0.1}
+    free, held = GANEnsemble([0, 0], penalty=[1e-4, 10], **settings).fit(source, target).transform(source)
+    assert np.square(held - source).mean() < 0.2 * np.square(free - source).mean()
+
+
+def test_same_seed_same_map(groups):
+    first, second = (GANTransport(random_state=5, **SMALL).fit(*groups).transform(groups[0]) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    other = GANTransport(random_state=6, **SMALL).fit(*groups).transform(groups[0])
+    assert not np.allclose(first, other)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_member_does_not_depend_on_the_others(groups, ensemble, n_threads):
+    image = GANEnsemble([5, 9, 8, 7, 3], n_threads=n_threads, **SMALL).fit(*groups).transform(groups[0])
+    np.testing.assert_array_equal(image[[4, 0]], ensemble.transform(groups[0])[[0, 2]])
+
+
+def test_the_same_map_alone_and_in_any_part_of_an_ensemble(groups):
+    # On networks of this size a member that is alone in its matrices would round differently.
+    settings = {"hidden_layers": (128, 128), "n_steps": 20}
+    whole, parts = (GANEnsemble([3, 4, 5], n_threads=n, **settings).fit(*groups).transform(groups[0]) for n in (1, 2))
+    alone = GANTransport(random_state=4, **settings).fit(*groups)
+    np.testing.assert_array_equal(whole, parts)
+    np.testing.assert_array_equal(whole[1], alone.transform(groups[0]))
+    assert alone.history_.cost.shape[1] == 1
+
+
+def test_members_with_their_own_samples(groups):
+    source, target = groups
+    own = GANEnsemble([3, 4], **SMALL).fit(np.stack([source, source[::-1]]), np.stack([target, target]))
+    shared = GANEnsemble([3, 4], **SMALL).fit(source, target)
+    np.testing.assert_array_equal(own.generators_[0][0], shared.generators_[0][0])
+    assert not np.array_equal(own.generators_[0][1], shared.generators_[0][1])
+
+
+def test_maps_are_fitted_transports_that_pickle(groups, ensemble):
+    frame = pd.DataFrame(groups[0], columns=["x0", "x1"], index=range(100, 150))
+    restored = pickle.loads(pickle.dumps(ensemble.maps_[1]))
+    image = restored.transform(frame)
+    assert restored.random_state == 4
+    assert image.index.equals(frame.index)
+    assert list(image.columns) == ["x0", "x1"]
+    np.testing.assert_allclose(image, ensemble.transform(frame)[1], atol=1e-6)
+
+
+def test_history_has_a_row_per_record_and_map(ensemble):
+    frame = ensemble.history_.to_frame()
+    assert list(frame.columns) == ["step", "map", "critic", "adversarial", "cost"]
+    assert frame["step"].tolist() == [3, 3, 3, 6, 6, 6]
+    assert frame["map"].tolist() == [0, 1, 2, 0, 1, 2]
+    assert ensemble.maps_[2].history_.cost[1, 0] == ensemble.history_.cost[1, 2]
+
+
+def test_history_ends_with_a_short_chunk(groups):
+    assert GANTransport(**SMALL | {"n_steps": 7}).fit(*groups).history_.step.tolist() == [3, 6, 7]
+
+
+def test_parts_give_the_same_maps(groups, ensemble, monkeypatch):
+    monkeypatch.setattr(GANEnsemble, "_members_at_once", lambda *_: 2)
+    parts = GANEnsemble([3, 4, 5, 6], **SMALL).fit(*groups)
+    np.testing.assert_array_equal(parts.transform(groups[0])[:3], ensemble.transform(groups[0]))
+
+
+def test_diverged_member_is_named_and_maps_to_nan(groups):
+    with pytest.warns(DivergenceWarning, match=r"1 of 2 maps .* \[4\]"):
+        model = GANEnsemble([3, 4], penalty=[1e-4, 1e38], **SMALL).fit(groups[0] * 10, groups[1])
+    assert model.converged_.tolist() == [True, False]
+    image = model.transform(groups[0])
+    assert np.isfinite(image[0]).all()
+    assert np.isnan(image[1]).all()
+    assert np.isnan(model.maps_[1].transform(groups[0])).all()
+
+
+def test_divergence_of_the_only_map_is_an_error(groups):
+    with pytest.raises(DivergenceError, match="random_states"):
+        GANTransport(penalty=1e38, **SMALL).fit(groups[0] * 10, groups[1])
+
+
+@pytest.mark.parametrize("penalty", [0, -1e-4, np.nan, np.inf])
+def test_penalty_must_be_positive(groups, penalty):
+    with pytest.raises(ValueError, match="lambda"):
+        GANTransport(penalty=penalty, **SMALL).fit(*groups)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_steps": 0}, "n_steps"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"critic_steps": 0}, "critic_steps"),
+        ({"learning_rate": 0}, "learning_rate"),
+        ({"clip": -1}, "clip"),
+        ({"random_state": -1}, "random_states"),
+        ({"random_state": 0.5}, "random_states"),
+    ],
+)
+def test_options_out_of_range(groups, options, message):
+    with pytest.raises(ValueError, match=message):
+        GANTransport(**SMALL | options).fit(*groups)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "message"),
+    [
+        ([[0.0, 1.0]], [[0.0, 1.0]] * 3, "X_source: has 1 row"),
+        ([[0.0, 1.0]] * 3, [[0.0, np.nan]] * 3, "X_target: column 'x1'"),
+        ([[0.0, 1.0]] * 3, [[0.0]] * 3, "X_source has 2 columns, X_target has 1"),
+        (np.zeros((2, 3, 2)), np.zeros((3, 2)), "2 samples for 1 random_states"),
+    ],
+)
+def test_bad_features(source, target, message):
+    with pytest.raises(ValueError, match=message):
+        GANTransport(**SMALL).fit(source, target)
+
+
+def test_ensemble_options(groups):
+    with pytest.raises(ValueError, match="one per map"):
+        GANEnsemble([1, 2], penalty=[1e-4] * 3, **SMALL).fit(*groups)
+    with pytest.raises(ValueError, match="random_states"):
+        GANEnsemble([], **SMALL).fit(*groups)
+
+
+def test_transform_before_fit_and_of_other_columns(groups, ensemble):
+    with pytest.raises(ValueError, match="not fitted"):
+        GANTransport().transform(groups[0])
+    with pytest.raises(ValueError, match="columns"):
+        ensemble.maps_[0].transform(groups[0][:, :1])
