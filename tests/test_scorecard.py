@@ -54,6 +54,7 @@ def test_a_smaller_profile_is_not_comparable(toy):
     publish("smoke")
     assert (rows()["mean"].verdict, rows()["mean"].profile) == ("not comparable", "smoke")
     assert rows()["mean"].reason == "smaller than the published protocol: n 10 instead of 50"
+    assert rows()["positive"].verdict == "not comparable"
 
 
 def test_surrogates_never_count(toy):

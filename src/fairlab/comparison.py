@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.published import Artefact, Claim, Value, judge
-from fairlab.run import CUSTOM, Run
+from fairlab.run import Run
 
 # Blue, green, yellow, vermillion of the Okabe-Ito palette, lightened: told apart by colour-blind readers, and the words
 # stand in the cells anyway.
@@ -149,13 +149,7 @@ def _value_row(artefact, value, run, claims_hold):
     row |= _about(run, record["data"]) | {"ours": _number(ours), "n_trials": ours.n}
     described = run.ours(artefact.id, value.id, "as_described")
     row["as_described"] = "" if described is None else _number(described)
-    smaller = "" if run.profile == CUSTOM else run.specification.smaller_than_paper(run.parameters)
-    if row["data"] == "surrogate":
-        verdict, reason = "surrogate", "surrogate data"
-    elif smaller:
-        verdict, reason = "not comparable", f"smaller than the published protocol: {smaller}"
-    else:
-        verdict, reason = judge(value, ours, claims_hold=claims_hold)
+    verdict, reason = _not_judged(run, row["data"]) or judge(value, ours, claims_hold=claims_hold)
     doubt = "" if value.verified else f"; the printed number is in doubt: {value.note}"
     return Row(**row, verdict=verdict, reason=reason + doubt)
 
@@ -165,8 +159,16 @@ def _claim_row(artefact, claim, run, entry):
     if entry is None:
         return Row(**row, reason=_reason_left_out(run, artefact, claim), experiment=run.name)
     row |= _about(run, entry["data"]) | {"ours": "holds" if entry["holds"] else "fails"}
-    verdict = "surrogate" if row["data"] == "surrogate" else row["ours"]
-    return Row(**row, verdict=verdict, reason=entry["detail"])
+    verdict, reason = _not_judged(run, row["data"]) or (row["ours"], "")
+    return Row(**row, verdict=verdict, reason="; ".join(filter(None, [reason, entry["detail"]])))
+
+
+def _not_judged(run, data) -> tuple[str, str] | None:
+    """Return the verdict and the reason for what cannot be judged: from a surrogate, or too small; None otherwise."""
+    if data == "surrogate":
+        return "surrogate", "surrogate data"
+    smaller = run.specification.smaller_than_paper(run.parameters)
+    return ("not comparable", f"smaller than the published protocol: {smaller}") if smaller else None
 
 
 def _reason_left_out(run, artefact, item):

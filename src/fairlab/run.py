@@ -138,6 +138,7 @@ def publish(staged: Path, name: str, profile: str) -> Path:
     if target.exists():
         target.replace(earlier)
     staged.replace(target)
+    target.chmod(0o755)  # a temporary folder is its owner's alone
     shutil.rmtree(earlier, ignore_errors=True)
     failure_file(name, profile).unlink(missing_ok=True)
     return target

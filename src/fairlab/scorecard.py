@@ -121,7 +121,7 @@ def head(card: Comparison) -> str:
     for key in paper_keys():
         counts = Comparison(tuple(row for row in card.rows if row.paper == key)).counts()
         lines.append(f"| {key} | " + " | ".join(str(counts[verdict] or "·") for verdict in verdicts) + " |")
-    note = "Numbers: the first six columns. Claims: `holds` and `fails`. `surrogate` and `not run`: both."
+    note = "`holds` and `fails` are claims; `exact` to `differs` are numbers; the other columns count both."
     return "\n".join(lines) + f"\n\n{note}"
 
 

@@ -20,14 +20,15 @@ from fairlab.project import atomic_path
 from fairlab.seeds import Trial
 
 # Parallel trials share the cores, so each gets one thread of every numerical library; and TensorFlow keeps its chatter
-# about the processor to itself.
+# about the processor to itself, and the order of its sums the same on every processor.
 WORKER_ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "TF_NUM_INTRAOP_THREADS": "1",
     "TF_NUM_INTEROP_THREADS": "1",
-    "TF_CPP_MIN_LOG_LEVEL": "2",
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "TF_ENABLE_ONEDNN_OPTS": "0",
 }
 
 

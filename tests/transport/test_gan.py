@@ -88,7 +88,7 @@ def test_three_compiled_steps_equal_keras(groups):
 
     for ours, theirs in ((generator, g), (critic, d)):
         for parameter, reference in zip(ours, theirs.get_weights(), strict=True):
-            np.testing.assert_allclose(np.squeeze(parameter), np.squeeze(reference), atol=1e-4)
+            np.testing.assert_allclose(np.squeeze(parameter), np.squeeze(reference), atol=5e-4)
     np.testing.assert_allclose(losses[:, 0], np.mean(expected, axis=0), atol=1e-5, rtol=1e-4)
 
 
