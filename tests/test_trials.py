@@ -11,6 +11,12 @@ import pytest
 from fairlab.seeds import Trial
 from fairlab.trials import run_trials, trial_key
 
+
+def run(*args, **options):
+    """Return the results alone."""
+    return run_trials(*args, **options)[0]
+
+
 # Worker processes cannot import a test module; notebooks' functions travel by value too.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
@@ -27,10 +33,10 @@ def draw_all(trials, scale=1.0):
 
 def test_results_stand_in_the_order_of_the_trials(tmp_path):
     expected = [draw(trial) for trial in TRIALS]
-    assert run_trials(draw, TRIALS, {}, cache=tmp_path / "a", progress=False) == expected
-    assert run_trials(draw, TRIALS, {}, cache=tmp_path / "b", n_jobs=2, progress=False) == expected
-    assert run_trials(draw_all, TRIALS, {}, cache=tmp_path / "c", batch=2, progress=False) == expected
-    assert run_trials(draw_all, TRIALS, {}, cache=tmp_path / "d", n_jobs=2, batch=10, progress=False) == expected
+    assert run(draw, TRIALS, {}, cache=tmp_path / "a", progress=False) == expected
+    assert run(draw, TRIALS, {}, cache=tmp_path / "b", n_jobs=2, progress=False) == expected
+    assert run(draw_all, TRIALS, {}, cache=tmp_path / "c", batch=2, progress=False) == expected
+    assert run(draw_all, TRIALS, {}, cache=tmp_path / "d", n_jobs=2, batch=10, progress=False) == expected
 
 
 def test_a_trial_that_was_done_is_never_done_again(tmp_path):
@@ -40,15 +46,23 @@ def test_a_trial_that_was_done_is_never_done_again(tmp_path):
         seen.append(trial.index)
         return trial.index
 
-    run_trials(count, TRIALS[:3], {}, cache=tmp_path, progress=False)
-    run_trials(count, TRIALS, {}, cache=tmp_path, progress=False)
+    run(count, TRIALS[:3], {}, cache=tmp_path, progress=False)
+    run(count, TRIALS, {}, cache=tmp_path, progress=False)
     assert seen == [0, 1, 2, 3, 4]
 
 
+def test_seconds_of_cached_trials_are_remembered(tmp_path):
+    def slow(trial):
+        time.sleep(0.05)
+
+    assert run_trials(slow, TRIALS[:2], {}, cache=tmp_path, progress=False)[1] == 0
+    assert run_trials(slow, TRIALS, {}, cache=tmp_path, progress=False)[1] == pytest.approx(0.1, abs=0.05)
+
+
 def test_a_damaged_result_is_computed_again(tmp_path):
-    expected = run_trials(draw, TRIALS, {}, cache=tmp_path, progress=False)
+    expected = run(draw, TRIALS, {}, cache=tmp_path, progress=False)
     (tmp_path / "2.pickle").write_bytes(b"\x80\x05 cut off")
-    assert run_trials(draw, TRIALS, {}, cache=tmp_path, progress=False) == expected
+    assert run(draw, TRIALS, {}, cache=tmp_path, progress=False) == expected
 
 
 def test_a_failing_trial_keeps_the_others(tmp_path):
@@ -58,13 +72,13 @@ def test_a_failing_trial_keeps_the_others(tmp_path):
         return trial.index
 
     with pytest.raises(ZeroDivisionError, match="trial 3"):
-        run_trials(fail_at_three, TRIALS, {}, cache=tmp_path, progress=False)
+        run(fail_at_three, TRIALS, {}, cache=tmp_path, progress=False)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["0.pickle", "1.pickle", "2.pickle"]
 
 
 def test_a_batched_function_must_answer_for_every_trial(tmp_path):
     with pytest.raises(ValueError, match="returned 1 results for 5 trials"):
-        run_trials(lambda trials: [1], TRIALS, {}, cache=tmp_path, batch=5, progress=False)
+        run(lambda trials: [1], TRIALS, {}, cache=tmp_path, batch=5, progress=False)
 
 
 def test_key_depends_on_everything_but_the_number_of_trials():
@@ -83,7 +97,7 @@ def test_workers_use_one_thread_each(tmp_path):
     def threads(trial):
         return os.environ["OMP_NUM_THREADS"], os.environ["TF_NUM_INTRAOP_THREADS"]
 
-    assert run_trials(threads, TRIALS[:2], {}, cache=tmp_path, n_jobs=2, progress=False) == [("1", "1")] * 2
+    assert run(threads, TRIALS[:2], {}, cache=tmp_path, n_jobs=2, progress=False) == [("1", "1")] * 2
 
 
 def test_killed_at_any_moment_a_run_loses_only_the_trials_in_flight(tmp_path):
@@ -99,7 +113,7 @@ def test_killed_at_any_moment_a_run_loses_only_the_trials_in_flight(tmp_path):
                 time.sleep(0.15)
                 return trial.rng("draw").normal()
             trials = [Trial("toy/mean", index) for index in range(12)]
-            print(run_trials(slow, trials, {}, cache=Path(sys.argv[1]), progress=False))
+            print(run_trials(slow, trials, {}, cache=Path(sys.argv[1]), progress=False)[0])
             """
         )
     )

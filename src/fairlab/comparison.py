@@ -150,8 +150,8 @@ def _value_row(artefact, value, run, claims_hold):
     described = run.ours(artefact.id, value.id, "as_described")
     row["as_described"] = "" if described is None else _number(described)
     verdict, reason = _not_judged(run, row["data"]) or judge(value, ours, claims_hold=claims_hold)
-    doubt = "" if value.verified else f"; the printed number is in doubt: {value.note}"
-    return Row(**row, verdict=verdict, reason=reason + doubt)
+    doubt = "" if value.verified else f"the printed number is in doubt: {value.note}"
+    return Row(**row, verdict=verdict, reason="; ".join(filter(None, [reason, record["note"], doubt])))
 
 
 def _claim_row(artefact, claim, run, entry):

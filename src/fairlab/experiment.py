@@ -65,6 +65,7 @@ class Experiment:
         self.in_batch = STAGING_VARIABLE in os.environ
         self.folder = Path(os.environ[STAGING_VARIABLE]) if self.in_batch else self._stage()
         self._started = time.perf_counter()
+        self._saved = 0.0  # seconds that trials found on disk would have taken
 
     @property
     def name(self) -> str:
@@ -118,7 +119,7 @@ class Experiment:
         if n_trials < 1:
             raise ValueError(f"n_trials: expected at least 1, found {n_trials}")
         key = trial_key(function, self.name, self.run.seed, parameters)
-        return run_trials(
+        results, saved = run_trials(
             function,
             [self.trial(index) for index in range(n_trials)],
             parameters,
@@ -127,8 +128,10 @@ class Experiment:
             batch=batch,
             progress=not self.in_batch and (sys.stderr.isatty() or "ipykernel" in sys.modules),
         )
+        self._saved += saved / self.n_jobs
+        return results
 
-    def record(self, artefact, id, values, *, reading="as_published", data=None) -> None:
+    def record(self, artefact, id, values, *, reading="as_published", note="", data=None) -> None:
         """Record our side of one published value.
 
         Parameters
@@ -139,6 +142,8 @@ class Experiment:
             For an interval: one pair, or one pair per trial.
         reading : {"as_published", "as_described"}
             Verdicts judge the first, the second stands beside it.
+        note : str
+            What a reader of the scorecard must know, such as the number of trials left out.
         data : list of str or None
             The data variants that the number rests on; None for all that the run has loaded.
 
@@ -165,7 +170,7 @@ class Experiment:
             raise ValueError(f"{artefact}:{id}: trial {trial} is {values[trial]}; leave failed trials out and say so")
         if self.run.ours(artefact, id, reading) is not None:
             raise ValueError(f"{artefact}:{id}: recorded twice ({reading})")
-        entry = {"artefact": artefact, "id": id, "reading": reading, "values": values.tolist()}
+        entry = {"artefact": artefact, "id": id, "reading": reading, "values": values.tolist(), "note": note}
         self.run.records.append(entry | {"data": self._variants(data)})
 
     def claim(self, artefact, id, holds, *, detail="", data=None) -> None:
@@ -237,7 +242,7 @@ class Experiment:
         session it is published here, if every declared artefact was written.
         """
         self.run.about = runs.environment() | {
-            "seconds": round(time.perf_counter() - self._started, 1),
+            "seconds": round(time.perf_counter() - self._started + self._saved, 1),
             "peak_memory_gb": round(_peak_memory_gb(), 2),
             "n_jobs": self.n_jobs,
         }

@@ -41,13 +41,13 @@ class Run:
     data : dict
         Provenance of every data variant that was loaded, as a dictionary.
     records : list of dict
-        ``artefact, id, reading, values, data``.
+        ``artefact, id, reading, values, note, data``.
     claims : list of dict
         ``artefact, id, holds, detail, data``.
     skipped : list of dict
         ``artefact, id, reason``: published values or claims that this run knowingly leaves out.
     about : dict
-        Versions, commit, seconds, peak memory.
+        Versions, commit, peak memory, and the seconds that the run takes when no trial is on disk yet.
     """
 
     name: str

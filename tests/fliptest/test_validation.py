@@ -4,7 +4,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_squared_error
 
-from fairlab.fliptest import validate_map
+from fairlab.fliptest import usable_maps, validate_map
 
 RNG = np.random.default_rng(0)
 NAMES = ["a", "b", "c"]
@@ -86,3 +86,16 @@ def test_a_collapsed_map_is_a_finding_not_an_error():
 def test_bad_input(target, image, options, message):
     with pytest.raises(ValueError, match=message):
         validate_map(target, image, **options)
+
+
+def test_maps_off_target_are_told_apart_and_counted():
+    rng = np.random.default_rng(0)
+    target = rng.normal(size=(1000, 2))
+    good, shifted = (validate_map(target, rng.normal(shift, size=(1000, 2))) for shift in (0, 1))
+    assert not good.off_target
+    assert shifted.off_target
+    assert usable_maps([shifted, good, good]) == ([1, 2], "1 of 3 maps are off target (KS above 0.2) and left out")
+    assert usable_maps([good]) == ([0], "")
+    indices, note = usable_maps([shifted, shifted])
+    assert indices == [0, 1]
+    assert note.startswith("all 2 maps are off target")

@@ -5,7 +5,7 @@ from fairlab.fliptest.flipset import Flipset, flipset
 from fairlab.fliptest.overlap import FlipsetOverlap, Overlap, flipset_overlap
 from fairlab.fliptest.scaling import PooledScaler
 from fairlab.fliptest.transparency import TransparencyReport, transparency_report
-from fairlab.fliptest.validation import MapValidation, validate_map
+from fairlab.fliptest.validation import MapValidation, usable_maps, validate_map
 
 __all__ = [
     "Flipset",
@@ -18,5 +18,6 @@ __all__ = [
     "flipset",
     "flipset_overlap",
     "transparency_report",
+    "usable_maps",
     "validate_map",
 ]
