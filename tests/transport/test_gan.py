@@ -144,13 +144,15 @@ def test_member_does_not_depend_on_the_others(groups, ensemble, n_threads):
     np.testing.assert_array_equal(image[[4, 0]], ensemble.transform(groups[0])[[0, 2]])
 
 
-def test_the_same_map_alone_and_in_any_part_of_an_ensemble(groups):
-    # On networks of this size a member that is alone in its matrices would round differently.
+def test_the_same_map_alone_and_in_any_ensemble(groups):
+    # On networks of this size, ensembles trained as one batch would round differently when they are large.
     settings = {"hidden_layers": (128, 128), "n_steps": 20}
-    whole, parts = (GANEnsemble([3, 4, 5], n_threads=n, **settings).fit(*groups).transform(groups[0]) for n in (1, 2))
     alone = GANTransport(random_state=4, **settings).fit(*groups)
-    np.testing.assert_array_equal(whole, parts)
-    np.testing.assert_array_equal(whole[1], alone.transform(groups[0]))
+    image = alone.transform(groups[0])
+    for seeds in ([3, 4], [4, 3, 5], [9, 8, 4, 7, 6, 5, 3]):
+        for n_threads in (1, 2):
+            several = GANEnsemble(seeds, n_threads=n_threads, **settings).fit(*groups).transform(groups[0])
+            np.testing.assert_array_equal(several[seeds.index(4)], image)
     assert alone.history_.cost.shape[1] == 1
 
 
@@ -182,12 +184,6 @@ def test_history_has_a_row_per_record_and_map(ensemble):
 
 def test_history_ends_with_a_short_chunk(groups):
     assert GANTransport(**SMALL | {"n_steps": 7}).fit(*groups).history_.step.tolist() == [3, 6, 7]
-
-
-def test_parts_give_the_same_maps(groups, ensemble, monkeypatch):
-    monkeypatch.setattr(GANEnsemble, "_members_at_once", lambda *_: 2)
-    parts = GANEnsemble([3, 4, 5, 6], **SMALL).fit(*groups)
-    np.testing.assert_array_equal(parts.transform(groups[0])[:3], ensemble.transform(groups[0]))
 
 
 def test_diverged_member_is_named_and_maps_to_nan(groups):
