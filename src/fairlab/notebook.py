@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import nbformat
@@ -99,10 +99,11 @@ def run_experiment(
         _note_peak_memory(staged / "run.json", peak)
         folder = runs.publish(staged, specification.name, target)
     except Exception as error:
-        failure = runs.failure_file(specification.name, target)
-        write_text(failure, f"{error}\n")
-        if executed.exists():
-            shutil.copyfile(executed, failure.with_suffix(".ipynb"))
+        with suppress(OSError):  # a full disk must not hide the first error
+            failure = runs.failure_file(specification.name, target)
+            write_text(failure, f"{error}\n")
+            if executed.exists():
+                shutil.copyfile(executed, failure.with_suffix(".ipynb"))
         shutil.rmtree(staged, ignore_errors=True)
         raise
     keep_figures(folder)
