@@ -35,7 +35,7 @@ def toy(tmp_path, monkeypatch, results):
     monkeypatch.setenv("FAIRLAB_OFFLINE", "1")
     for module in (catalogue, published, scorecard):
         monkeypatch.setattr(module, "EXPERIMENTS", root / "experiments")
-    for module in (catalogue, notebook, scorecard):
+    for module in (catalogue, notebook, project, scorecard):
         monkeypatch.setattr(module, "ROOT", root)
     monkeypatch.setattr(experiment, "FIGURES", root / "figures")
     published.load_paper.cache_clear()

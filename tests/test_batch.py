@@ -44,17 +44,3 @@ def test_the_batch_goes_on_past_a_failure_and_lists_it(two):
     assert dry.returncode == 0
     assert "running toy/mean at smoke" in dry.stdout + dry.stderr
     assert "running toy/bad" not in dry.stdout + dry.stderr
-
-
-def test_wrong_calls_say_what_exists(two):
-    for arguments, message in [
-        (["run", "toy/meen"], "did you mean 'toy/mean'"),
-        (["run", "toy/mean", "--profile", "fast"], "unknown profile 'fast'"),
-        (["run", "toy/mean", "-p", "m", "3"], "no parameter 'm'"),
-        (["run"], "name experiments or give --all"),
-        (["run", "--all", "-p", "n", "3"], "for one experiment at a time"),
-    ]:
-        answer = fairlab(*arguments)
-        assert answer.returncode == 2
-        assert message in answer.stderr
-        assert "Traceback" not in answer.stderr

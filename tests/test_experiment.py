@@ -129,7 +129,7 @@ def test_figures_are_kept_from_the_best_run(toy):
     assert publish_figures(toy, "paper", "surrogate") == []
     assert len(publish_figures(toy, "paper")) == 3
     assert publish_figures(toy, "quick") == []
-    entry = json.loads(index.read_text())["figure-1.png"]
+    entry = json.loads(index.read_text())["figure-1"]
     assert (entry["profile"], entry["data"], entry["experiment"]) == ("paper", "real", "toy/mean")
 
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fairlab.catalogue import specification
+from fairlab.catalogue import specification, suggestion
 from fairlab.fingerprint import notebook_fingerprint
 from fairlab.notebook import code_of
 from fairlab.project import EXPERIMENTS, results_folder
@@ -36,6 +36,9 @@ def run_batch(
     dry_run : bool
         Only print what would be run.
     """
+    schedulers = sorted(folder.name for folder in (EXPERIMENTS / "profiles").iterdir())
+    if scheduler not in schedulers:
+        raise KeyError(f"unknown scheduler {scheduler!r}{suggestion(scheduler, schedulers)}")
     for name in names:
         specification(name).parameters(profile)
         if not dry_run and not _done(name, profile):

@@ -316,19 +316,14 @@ def keep_figures(folder: Path) -> list[Path]:
     index = json.loads(index_file.read_text(encoding="utf-8")) if index_file.exists() else {}
     kept = []
     rank = [run.source() == "real", order.index(run.profile)]
+    about = {"experiment": run.name, "profile": run.profile, "seed": run.seed, "data": run.source()}
     for file in sorted((folder / "figures").glob("*")):
-        entry = index.get(file.name)
+        entry = index.get(file.stem)
         if entry and [entry["data"] == "real", order.index(entry["profile"])] > rank:
             continue
         with atomic_path(target / file.name) as temporary:
             shutil.copyfile(file, temporary)
-        index[file.name] = {
-            "experiment": run.name,
-            "profile": run.profile,
-            "seed": run.seed,
-            "data": run.source(),
-            "commit": run.about["commit"],
-        }
+        index[file.stem] = about | {"commit": run.about["commit"]}
         kept.append(target / file.name)
     with atomic_path(index_file) as temporary:
         temporary.write_text(json.dumps(dict(sorted(index.items())), indent=1) + "\n", encoding="utf-8")
