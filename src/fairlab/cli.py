@@ -181,8 +181,8 @@ def _scorecard(options):
 
 
 def _notebooks(options):
-    from fairlab.project import ROOT
     from fairlab.notebook import check_committed, clear
+    from fairlab.project import ROOT
 
     bad = 0
     for notebook in sorted((ROOT / "notebooks").rglob("*.ipynb")):
