@@ -33,7 +33,7 @@ gpu: $(READY) ## replace TensorFlow for the CPU by the one for NVIDIA GPUs
 reproduce: $(READY) ## fetch data, run every experiment (PROFILE=quick), write the scorecard
 	@$(BIN)/fairlab data fetch --keep-going
 	@status=0; $(BIN)/fairlab run --all --profile $(PROFILE) || status=$$?; \
-	$(BIN)/fairlab scorecard --write && exit $$status
+	$(BIN)/fairlab scorecard && exit $$status
 
 test: $(READY) ## run all tests but the slow ones
 	@$(BIN)/python -m pytest -n 2 -m "not slow"

@@ -21,6 +21,26 @@ def fairlab(*arguments):
     return subprocess.run([sys.executable, "-m", "fairlab", *arguments], capture_output=True, text=True, check=False)
 
 
+def test_a_job_killed_from_outside_is_listed_as_failed(two):
+    kill_the_runner = "import os, signal; os.kill(os.getppid(), signal.SIGKILL)"
+    write_notebook(two / "notebooks" / "toy" / "mean.ipynb", [CELLS[0], kill_the_runner])
+    folder = run_folder("toy/mean", "smoke")
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text("earlier")
+    answer = fairlab("run", "--all", "--profile", "smoke")
+    assert answer.returncode == 1
+    assert "failed: toy/mean: killed from outside, without a message" in answer.stderr
+    assert "failed: toy/bad: cell 3 failed" in answer.stderr
+    assert "0 of 2 experiments done" in answer.stdout
+    assert (folder / "run.json").read_text() == "earlier"
+
+
+def test_results_that_cannot_be_written_are_named(two, monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / "file"))
+    assert "cannot write to the results folder" in fairlab("run", "--all", "--profile", "smoke").stderr
+
+
 def test_the_batch_goes_on_past_a_failure_and_lists_it(two):
     first = fairlab("run", "--all", "--profile", "smoke")
     assert first.returncode == 1

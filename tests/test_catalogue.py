@@ -14,10 +14,10 @@ def test_unknown_names_list_what_exists(toy):
         specification("toy/mean").check_parameters(["n_trial"])
 
 
-def test_smaller_than_paper(toy):
+def test_other_size(toy):
     spec = specification("toy/mean")
-    assert spec.smaller_than_paper(spec.parameters("smoke")) == "n 10 instead of 50"
-    assert spec.smaller_than_paper(spec.parameters("quick")) == ""
+    assert spec.other_size(spec.parameters("smoke")) == "n 10 instead of 50"
+    assert spec.other_size(spec.parameters("quick")) == ""
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,10 @@
+import functools
 import json
 import shutil
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from toy_project import fill
 
@@ -46,6 +49,35 @@ def test_a_skipped_artefact_counts_as_written(experiment):
     experiment.run.skipped.append({"artefact": "figure-1", "id": "x", "reason": "no data"})
     experiment.compare()
     assert missing_artefacts(run_folder("toy/mean", "smoke")) == []
+
+
+def test_surrogates_are_marked_in_figures_and_tables(experiment, tmp_path):
+    experiment.run.data["law-school"] = {"source": "surrogate"}
+    figure, _ = plt.subplots(figsize=(2, 1))
+    experiment.figure("figure-1", figure, data=pd.DataFrame({"y": [0, 1]}))
+    experiment.table("table-1", pd.DataFrame({"y": [0, 1]}))
+    plt.close(figure)
+    assert "surrogate data" in " ".join(text.get_text() for text in figure.texts)
+    for file in ("figures/figure-1.csv", "tables/table-1.csv"):
+        assert "surrogate data" in (experiment.folder / file).read_text()
+
+
+def test_trial_functions_are_plain_functions(experiment):
+    with pytest.raises(TypeError, match="expected a plain function, found partial"):
+        experiment.trials(functools.partial(print), 1)
+
+
+def test_staging_folders_of_dead_processes_are_removed_and_no_others(toy, results):
+    import platform
+
+    staging = results / ".staging"
+    dead, elsewhere = staging / f"{platform.node()}-99999999-toy-x", staging / "another-host-99999999-toy-x"
+    for folder in (dead, elsewhere):
+        folder.mkdir(parents=True)
+    (staging / ".DS_Store").touch()
+    Experiment("toy/mean")
+    assert not dead.exists()
+    assert elsewhere.exists()
 
 
 def test_unknown_things_are_refused_with_what_exists(experiment):

@@ -3,6 +3,7 @@ import sys
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from fairlab.fingerprint import code_fingerprint, modules_fingerprint, notebook_fingerprint, value_fingerprint
 
@@ -52,6 +53,52 @@ def test_closures_count():
     assert code_fingerprint(make(1)) == code_fingerprint(make(1)) != code_fingerprint(make(2))
 
 
+def test_defaults_count():
+    source = "def f(x, scale=SCALE, *, shift=SHIFT):\n    return x * scale + shift\n"
+    base = code_fingerprint(_define(source, SCALE=1, SHIFT=0))
+    assert base == code_fingerprint(_define(source, SCALE=1, SHIFT=0))
+    assert base != code_fingerprint(_define(source, SCALE=2, SHIFT=0))
+    assert base != code_fingerprint(_define(source, SCALE=1, SHIFT=1))
+
+
+def test_classes_count_with_their_bases_attributes_and_methods():
+    def of_class(base_shift=0, attribute=1, static=2):
+        class Base:
+            def shift(self):
+                return base_shift
+
+        class Model(Base):
+            scale = attribute
+
+            @staticmethod
+            def offset():
+                return static
+
+        return code_fingerprint(_define("def f(x):\n    return Model().scale * x\n", Model=Model))
+
+    assert of_class() == of_class()
+    assert len({of_class(), of_class(base_shift=1), of_class(attribute=2), of_class(static=3)}) == 4
+
+
+def test_wrappers_count():
+    import functools
+
+    def scaled(factor):
+        def decorate(function):
+            @functools.wraps(function)
+            def wrapper(x):
+                return factor * function(x)
+
+            return wrapper
+
+        return decorate
+
+    inner = _define("def f(x):\n    return x\n")
+    other = _define("def f(x):\n    return -x\n")
+    digests = {code_fingerprint(scaled(factor)(function)) for factor in (1, 2) for function in (inner, other)}
+    assert len(digests) == 4
+
+
 def test_recursion_ends():
     def f(n):
         return 1 if n == 0 else n * f(n - 1)
@@ -80,6 +127,32 @@ def test_functions_of_the_library_are_followed():
     source = "def f():\n    return derive_seed(1)\n"
     used = code_fingerprint(_define(source, derive_seed=derive_seed))
     assert used != code_fingerprint(_define(source, derive_seed=np.sum))
+
+
+@pytest.mark.parametrize(
+    "module", ["transport.gan", "transport.gan_training", "data.lipton", "data.tables", "experiment"]
+)
+def test_notebooks_follow_lazy_imports(monkeypatch, module):
+    from fairlab import fingerprint
+
+    source = "from fairlab import Experiment\nfrom fairlab.transport import GANEnsemble\n"
+    base = notebook_fingerprint(source)
+    original = fingerprint._module_digest
+    monkeypatch.setattr(
+        fingerprint, "_module_digest", lambda name: original(name) + "changed" * (name == f"fairlab.{module}")
+    )
+    assert notebook_fingerprint(source) != base
+
+
+def test_a_data_set_counts_by_its_content():
+    import dataclasses
+
+    from fairlab.data import load
+
+    data = load("lipton", n_points=20)
+    assert value_fingerprint(data) == value_fingerprint(load("lipton", n_points=20))
+    narrow = dataclasses.replace(data, features=data.features[["hair_length"]])
+    assert value_fingerprint(narrow) != value_fingerprint(data)
 
 
 def test_values_of_any_kind():

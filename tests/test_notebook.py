@@ -88,3 +88,10 @@ def test_the_kernel_is_this_interpreter_whatever_the_notebook_names(toy):
     assert "its kernel is not `python3`" in check_committed(notebook)
     clear(notebook)
     assert check_committed(notebook) == []
+
+
+@pytest.mark.parametrize("home", ["/", "/nowhere"])
+def test_any_home_leaves_the_executed_notebook_whole(toy, monkeypatch, home):
+    monkeypatch.setenv("HOME", home)
+    text = (run() / "notebook.ipynb").read_text()
+    assert "text/html" in text

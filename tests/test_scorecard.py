@@ -7,7 +7,7 @@ from toy_project import fill
 from fairlab.cli import main
 from fairlab.experiment import Experiment
 from fairlab.run import Run, run_folder
-from fairlab.scorecard import scorecard, to_markdown, unexplained, write
+from fairlab.scorecard import published_runs, scorecard, to_markdown, unexplained, write
 
 
 def rows():
@@ -53,7 +53,7 @@ def test_same_conclusion_and_difference(toy):
 def test_a_smaller_profile_is_not_comparable(toy):
     publish("smoke")
     assert (rows()["mean"].verdict, rows()["mean"].profile) == ("not comparable", "smoke")
-    assert rows()["mean"].reason == "smaller than the published protocol: n 10 instead of 50"
+    assert rows()["mean"].reason == "not the size of the published protocol: n 10 instead of 50"
     assert rows()["positive"].verdict == "not comparable"
 
 
@@ -88,18 +88,39 @@ def test_json_has_a_row_for_everything_published(toy, capsys):
     assert {"paper", "artefact", "id", "published", "ours", "verdict", "profile", "data"} <= set(content[0])
 
 
-def test_markdown_and_readme(toy):
+def test_markdown_and_readme(toy, results):
     publish()
     readme = toy / "README.md"
     readme.write_text("before\n<!-- scorecard -->\nstale\n<!-- end of scorecard -->\nafter\n")
-    assert write(scorecard()) == [toy / "REPRODUCTION.md", readme]
+    assert write(scorecard()) == [results / "REPRODUCTION.md"]
+    assert "stale" in readme.read_text()
+    assert write(scorecard(), publish=True) == [results / "REPRODUCTION.md", toy / "REPRODUCTION.md", readme]
     assert "stale" not in readme.read_text()
     assert readme.read_text().startswith("before\n")
     assert readme.read_text().endswith("after\n")
     text = Path(toy / "REPRODUCTION.md").read_text()
-    assert text == to_markdown(scorecard())
+    assert text == to_markdown(scorecard(), published_runs())
     assert "`fairlab run toy/mean --profile quick`" in text
     assert "| mean | 0.50 ± 0.10 | 0.55 | **agrees** |" in text
+
+
+def test_seed_commit_and_profile_stand_in_the_scorecard(toy):
+    publish("smoke")
+    publish("paper")
+    file = run_folder("toy/mean", "paper") / "run.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"seed": 5, "commit": "abc"}))
+    text = to_markdown(scorecard(), published_runs())
+    assert "`fairlab run toy/mean --profile paper --seed 5`" in text
+    assert "at commit abc" in text
+    assert "--profile smoke`" in to_markdown(scorecard("smoke"), published_runs("smoke"))
+
+
+def test_a_run_from_before_a_size_parameter_is_not_comparable(toy):
+    publish("paper")
+    file = toy / "experiments" / "toy" / "mean.yaml"
+    text = file.read_text().replace("size: [n]", "size: [n, m]").replace("{n:", "{m: 1, n:")
+    file.write_text(text)
+    assert rows()["mean"].reason == "not the size of the published protocol: m None instead of 1"
 
 
 def test_a_failure_is_the_reason_for_not_run(toy):

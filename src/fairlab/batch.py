@@ -8,8 +8,8 @@ from pathlib import Path
 from fairlab.catalogue import specification, suggestion
 from fairlab.fingerprint import notebook_fingerprint
 from fairlab.notebook import code_of
-from fairlab.project import EXPERIMENTS, results_folder
-from fairlab.run import failure_file, run_folder
+from fairlab.project import DATA_SCRIPTS, EXPERIMENTS, results_folder
+from fairlab.run import failure_file, run_folder, stage
 
 
 def run_batch(
@@ -19,8 +19,8 @@ def run_batch(
     scheduler: str = "local",
     cores: int | None = None,
     dry_run: bool = False,
-) -> list[str]:
-    """Run experiments in parallel and return the names of those that failed.
+) -> dict[str, str]:
+    """Run experiments in parallel and return those that failed, each with the reason.
 
     An experiment whose result is there, from the same notebook, library code and data, is not run again.
 
@@ -39,12 +39,12 @@ def run_batch(
     schedulers = sorted(folder.name for folder in (EXPERIMENTS / "profiles").iterdir())
     if scheduler not in schedulers:
         raise KeyError(f"unknown scheduler {scheduler!r}{suggestion(scheduler, schedulers)}")
+    stage("batch").rmdir()  # says so at once if the results cannot be written
     for name in names:
         specification(name).parameters(profile)
         if not dry_run and not _done(name, profile):
             marker(name, profile).unlink(missing_ok=True)
     results = results_folder()
-    results.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "snakemake", *(str(marker(name, profile)) for name in names)]
     command += ["--snakefile", str(EXPERIMENTS / "Snakefile"), "--directory", str(results)]
     command += ["--workflow-profile", str(EXPERIMENTS / "profiles" / scheduler)]
@@ -52,8 +52,10 @@ def run_batch(
     command += ["--config", f"profile={profile}"]
     status = subprocess.run(command, check=False).returncode
     if dry_run:
-        return []
-    failed = [name for name in names if failure_file(name, profile).exists()]
+        if status:
+            raise RuntimeError(f"Snakemake ended with status {status}; its messages stand above")
+        return {}
+    failed = {name: _reason(name, profile) for name in names if not marker(name, profile).exists()}
     if status and not failed:
         raise RuntimeError(f"Snakemake ended with status {status}; its messages stand above")
     return failed
@@ -71,11 +73,21 @@ def marker(name: str, profile: str) -> Path:
 def state(name: str) -> str:
     """Return a digest of what an experiment's result depends on besides its profile: code, numbers, data at hand."""
     from fairlab.data import state_of
+    from fairlab.data.registry import project_registry
 
     spec = specification(name)
     files = [EXPERIMENTS / f"{name}.yaml", EXPERIMENTS / spec.paper / "published.yaml"]
-    texts = [file.read_text(encoding="utf-8") for file in files] + [f"{v} {state_of(v)}" for v in spec.data]
+    for variant in spec.data:
+        files += DATA_SCRIPTS.glob(f"make_{variant.replace('-', '_')}.py")
+        files += (DATA_SCRIPTS / "surrogates").glob(f"{variant}.yaml")
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    texts += [f"{state_of(variant)} {project_registry().variant(variant)}" for variant in spec.data]
     return notebook_fingerprint(code_of(spec.notebook), *texts)
+
+
+def _reason(name: str, profile: str) -> str:
+    file = failure_file(name, profile)
+    return file.read_text(encoding="utf-8").strip() if file.exists() else "killed from outside, without a message"
 
 
 def _done(name: str, profile: str) -> bool:

@@ -69,13 +69,13 @@ class Specification:
             if name not in known:
                 raise TypeError(f"{self.name} has no parameter {name!r}{suggestion(name, known)}")
 
-    def smaller_than_paper(self, parameters: dict) -> str:
+    def other_size(self, parameters: dict) -> str:
         """Say which parameters keep a run from being comparable with the paper; empty if none does."""
         paper = self.parameters("paper")
         return ", ".join(
-            f"{name} {parameters[name]} instead of {paper[name]}"
+            f"{name} {parameters.get(name)} instead of {paper[name]}"
             for name in self.size
-            if parameters[name] != paper[name]
+            if parameters.get(name) != paper[name]
         )
 
 

@@ -14,6 +14,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return options.command(options) or 0
+    except KeyboardInterrupt:
+        print("fairlab: interrupted; trials that were done are kept", file=sys.stderr)
+        return 130
     except BrokenPipeError:  # the reader of a pipe has seen enough
         sys.stdout = None
         return 1
@@ -64,7 +67,7 @@ def _parser():
     sub = command("scorecard", _scorecard, "show how our numbers stand to the published ones")
     sub.add_argument("--json", action="store_true", help="one object per published value or claim")
     sub.add_argument("--profile", choices=PROFILES, help="only runs of this profile (default: the best there is)")
-    sub.add_argument("--write", action="store_true", help="write REPRODUCTION.md and the README's summary")
+    sub.add_argument("--write", action="store_true", help="also the project's REPRODUCTION.md and README summary")
 
     sub = command("notebooks", _notebooks, "check that notebooks are fit to be committed")
     sub.add_argument("--clear", action="store_true", help="remove outputs and counts")
@@ -122,6 +125,7 @@ def _run(options):
             time_limit=options.time_limit,
         )
         print(f"{options.names[0]}: done, see {_short(folder)}")
+        _print_surrogates(folder)
         return 0
     if options.parameter or options.seed or options.time_limit:
         raise TypeError("--parameter, --seed and --time-limit are for one experiment at a time")
@@ -133,31 +137,34 @@ def _run(options):
 
 
 def _report_batch(names, failed, profile, results, figures):
-    from fairlab.run import Run, failure_file, run_folder
+    from fairlab.run import run_folder
 
     done = [name for name in names if name not in failed]
-    surrogates = {}
-    for name in done:
-        used = [v for v, entry in Run.read(run_folder(name, profile)).data.items() if entry["source"] == "surrogate"]
-        if used:
-            surrogates[name] = used
     print(
         f"\n{len(done)} of {len(names)} experiments done at {profile}: {_short(results / profile)}, {_short(figures)}"
     )
-    for name, used in surrogates.items():
-        print(f"surrogate data: {name} used a stand-in for {', '.join(used)}; not counted as a reproduction")
-    for name in failed:
-        reason = failure_file(name, profile)
-        print(f"failed: {name}: {reason.read_text(encoding='utf-8').strip()}", file=sys.stderr)
+    for name in done:
+        _print_surrogates(run_folder(name, profile))
+    for name, reason in failed.items():
+        print(f"failed: {name}: {reason}", file=sys.stderr)
     return int(bool(failed))
+
+
+def _print_surrogates(folder):
+    from fairlab.run import Run
+
+    run = Run.read(folder)
+    used = [variant for variant, entry in run.data.items() if entry["source"] == "surrogate"]
+    if used:
+        print(f"surrogate data: {run.name} used a stand-in for {', '.join(used)}; not counted as a reproduction")
 
 
 def _data(options):
     from fairlab import data
 
     if options.verb == "fetch":
-        data.fetch(options.names or None, keep_going=options.keep_going, report=print)
-        return 0
+        frame = data.fetch(options.names or None, keep_going=options.keep_going, report=print)
+        return int((frame["state"] == "error").any())
     frame = data.status() if options.verb == "status" else data.verify(options.names or None)
     print(frame.drop(columns=["terms", "detail"], errors="ignore").to_string(na_rep=""))
     for name, detail in frame.loc[frame["state"] == "corrupt", "detail"].items():
@@ -173,11 +180,10 @@ def _scorecard(options):
         print(json.dumps(card.to_records(), indent=1))
         return
     print(scorecard.head(card))
-    open_rows = scorecard.unexplained(card)
-    for row in open_rows:
+    for row in scorecard.unexplained(card):
         print(f"not explained in deviations.md: {row.paper}:{row.artefact}:{row.id} {row.verdict} ({row.reason})")
-    if options.write:
-        print("written: " + ", ".join(_short(path) for path in scorecard.write(card)))
+    written = scorecard.write(card, options.profile, publish=options.write)
+    print("scorecard: " + ", ".join(map(_short, written)))
 
 
 def _notebooks(options):

@@ -164,11 +164,11 @@ def _claim_row(artefact, claim, run, entry):
 
 
 def _not_judged(run, data) -> tuple[str, str] | None:
-    """Return the verdict and the reason for what cannot be judged: from a surrogate, or too small; None otherwise."""
+    """Return the verdict and the reason for what cannot be judged: from a surrogate, or of another size."""
     if data == "surrogate":
         return "surrogate", "surrogate data"
-    smaller = run.specification.smaller_than_paper(run.parameters)
-    return ("not comparable", f"smaller than the published protocol: {smaller}") if smaller else None
+    size = run.specification.other_size(run.parameters)
+    return ("not comparable", f"not the size of the published protocol: {size}") if size else None
 
 
 def _reason_left_out(run, artefact, item):

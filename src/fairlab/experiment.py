@@ -1,6 +1,7 @@
 """What a notebook talks to: open an experiment, load its data, run trials, record, show, compare."""
 
 import atexit
+import inspect
 import json
 import os
 import resource
@@ -24,6 +25,7 @@ READINGS = ("as_published", "as_described")
 STAGING_VARIABLE = "FAIRLAB_STAGING"  # set by the batch runner, which then publishes the run itself
 JOBS_VARIABLE = "FAIRLAB_JOBS"
 FIGURE_FORMATS = ("png", "svg")
+SURROGATE_MARK = "surrogate data, not the real people"
 
 
 class Experiment:
@@ -116,6 +118,8 @@ class Experiment:
         list
             One result per trial.
         """
+        if not inspect.isfunction(function):
+            raise TypeError(f"function: expected a plain function, found {type(function).__name__}")
         if n_trials < 1:
             raise ValueError(f"n_trials: expected at least 1, found {n_trials}")
         key = trial_key(function, self.name, self.run.seed, parameters)
@@ -215,6 +219,8 @@ class Experiment:
             Names one of several figures of the artefact.
         """
         self._artefact(artefact)
+        if self.run.source() == "surrogate":
+            figure.text(0.5, -0.02, SURROGATE_MARK, ha="center", va="top", color="#D55E00", weight="bold")
         folder = self.folder / "figures"
         folder.mkdir(exist_ok=True)
         stem = f"{artefact}_{part}" if part else artefact
@@ -223,7 +229,7 @@ class Experiment:
             for suffix in FIGURE_FORMATS:
                 metadata = {"Date": None} if suffix == "svg" else {"Software": None}
                 figure.savefig(folder / f"{stem}.{suffix}", dpi=150, bbox_inches="tight", metadata=metadata)
-        data.to_csv(folder / f"{stem}.csv", index=_has_named_index(data), float_format="%.5g")
+        self._write_csv(data, folder / f"{stem}.csv")
         return figure
 
     def table(self, artefact, frame, *, part=None):
@@ -232,7 +238,7 @@ class Experiment:
         folder = self.folder / "tables"
         folder.mkdir(exist_ok=True)
         stem = f"{artefact}_{part}" if part else artefact
-        frame.to_csv(folder / f"{stem}.csv", index=_has_named_index(frame), float_format="%.5g")
+        self._write_csv(frame, folder / f"{stem}.csv")
         return frame
 
     def compare(self):
@@ -262,6 +268,13 @@ class Experiment:
         folder = runs.stage(self.name)
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         return folder
+
+    def _write_csv(self, frame, path):
+        """Write a table, with a column that says so if it comes from surrogate data."""
+        if self.run.source() == "surrogate":
+            frame = frame.assign(data=SURROGATE_MARK)
+        named = any(name is not None for name in frame.index.names) or not isinstance(frame.index, pd.RangeIndex)
+        frame.to_csv(path, index=named, float_format="%.5g")
 
     def _artefact(self, artefact):
         if artefact not in self.specification.artefacts:
@@ -328,10 +341,6 @@ def keep_figures(folder: Path) -> list[Path]:
     with atomic_path(index_file) as temporary:
         temporary.write_text(json.dumps(dict(sorted(index.items())), indent=1) + "\n", encoding="utf-8")
     return kept
-
-
-def _has_named_index(frame: pd.DataFrame) -> bool:
-    return any(name is not None for name in frame.index.names) or not isinstance(frame.index, pd.RangeIndex)
 
 
 def _peak_memory_gb() -> float:

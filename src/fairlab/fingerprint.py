@@ -47,10 +47,10 @@ def code_fingerprint(function) -> str:
 
 
 def value_fingerprint(value) -> str:
-    """Return a digest of a value: a data set's own hash where it has one, else of its content."""
+    """Return a digest of the content of a value."""
     provenance = getattr(value, "provenance", None)
-    if provenance is not None:
-        return provenance.data_hash
+    if provenance is not None:  # a data set: where it came from does not say what was done to it since
+        value = (provenance.data_hash, value.features, value.target, value.sensitive_features)
     return joblib.hash(value, hash_name="sha1")
 
 
@@ -63,9 +63,10 @@ def modules_fingerprint(names) -> str:
 
 
 def notebook_fingerprint(source: str, *texts: str) -> str:
-    """Return a digest of a notebook's code, of the modules of this package that it imports, and of further `texts`."""
+    """Return a digest of a notebook's code, the modules of this package that it imports, the libraries, and `texts`."""
     tree = ast.parse(source)
-    return _digest("\n".join([_canonical(tree), modules_fingerprint(_imported(tree, PACKAGE)), *texts]))
+    modules = modules_fingerprint(_imported(tree, PACKAGE))
+    return _digest("\n".join([_canonical(tree), modules, str(sorted(library_versions().items())), *texts]))
 
 
 def _reached(item, seen) -> list[str]:
@@ -79,10 +80,8 @@ def _reached(item, seen) -> list[str]:
         return []
     seen.add(id(item))
     lines = [_canonical(ast.parse(textwrap.dedent(inspect.getsource(item))))]
-    functions = [item] if inspect.isfunction(item) else [f for f in vars(item).values() if inspect.isfunction(f)]
-    for function in functions:
-        for name, value in _free_values(function).items():
-            lines += _reached_value(name, value, seen)
+    for name, value in _used_by_class(item) if inspect.isclass(item) else _used_by_function(item):
+        lines += _reached_value(name, value, seen)
     return lines
 
 
@@ -90,16 +89,36 @@ def _reached_value(name, value, seen):
     if isinstance(value, types.ModuleType):
         own = value.__name__.split(".")[0] == PACKAGE
         return [f"module {value.__name__} {modules_fingerprint([value.__name__])}"] if own else []
-    if isinstance(value, types.BuiltinFunctionType) or (not hasattr(value, "__code__") and not inspect.isclass(value)):
-        if callable(value) and not hasattr(value, "__dict__"):
-            return []
-        return [f"value {name} {value_fingerprint(value)}"]
-    return _reached(value, seen)
+    if inspect.isfunction(value) or inspect.isclass(value):
+        return _reached(value, seen)
+    if callable(value) and not hasattr(value, "__dict__"):  # built in
+        return []
+    return [f"value {name} {value_fingerprint(value)}"]
+
+
+def _used_by_function(function) -> list[tuple[str, object]]:
+    """Return what a function uses besides its own text: globals, enclosing names, defaults, what it wraps."""
+    used = [*_free_values(function).items(), *(function.__kwdefaults__ or {}).items()]
+    used += [(f"default {k}", value) for k, value in enumerate(function.__defaults__ or ())]
+    wrapped = getattr(function, "__wrapped__", None)
+    return used if wrapped is None else [*used, ("wrapped", wrapped)]
+
+
+def _used_by_class(cls) -> list[tuple[str, object]]:
+    """Return the bases of a class and its attributes, methods of every kind as functions."""
+    used = [(base.__name__, base) for base in cls.__bases__]
+    for name, value in vars(cls).items():
+        if isinstance(value, property):
+            used += [(name, part) for part in (value.fget, value.fset) if part]
+        elif isinstance(value, staticmethod | classmethod):
+            used.append((name, value.__func__))
+        elif inspect.isfunction(value) or not (name.startswith("__") or inspect.isdatadescriptor(value)):
+            used.append((name, value))
+    return used
 
 
 def _free_values(function) -> dict[str, object]:
     """Return the global and enclosing names that `function` uses, nested functions included, with their values."""
-    function = inspect.unwrap(function)
     values = dict(
         zip(
             function.__code__.co_freevars,
@@ -131,10 +150,16 @@ def _follow_imports(name, reached):
 
 
 def _imported(tree, importer) -> set[str]:
-    """Return the modules of this package that a syntax tree imports, at any depth."""
+    """Return the modules of this package that a syntax tree imports, at any depth.
+
+    A text that is the name of a module counts, since lazy imports go by such texts; one that ends in a dot, as in
+    ``f"fairlab.data.{name}"``, stands for all modules of that package.
+    """
     names = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
+        if isinstance(node, ast.Constant) and str(node.value).startswith(f"{PACKAGE}."):
+            names |= _members(node.value) if node.value.endswith(".") else {node.value}
+        elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             origin = "." * node.level + (node.module or "")
@@ -142,6 +167,12 @@ def _imported(tree, importer) -> set[str]:
             base = importlib.util.resolve_name(origin, package) if node.level else origin
             names |= {base} | {f"{base}.{alias.name}" for alias in node.names}
     return {name for name in names if name.split(".")[0] == PACKAGE and _module_path(name)}
+
+
+def _members(prefix) -> set[str]:
+    """Return the modules directly in the package whose name and a dot are `prefix`."""
+    package = _module_path(prefix.rstrip("."))
+    return set() if package is None else {f"{prefix}{path.stem}" for path in package.parent.glob("[!_]*.py")}
 
 
 @cache

@@ -6,6 +6,7 @@ exit for success and says little about a kernel that was killed. Here each of th
 
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -82,6 +83,7 @@ def run_experiment(
         runs.CUSTOM if specification.parameters(profile) != specification.parameters(profile) | overrides else profile
     )
     staged = runs.stage(specification.name)
+    runs.failure_file(specification.name, target).unlink(missing_ok=True)
     executed = staged / "notebook.ipynb"
     environment = {STAGING_VARIABLE: str(staged), JOBS_VARIABLE: str(n_jobs)} | WORKER_ENVIRONMENT
     try:
@@ -245,8 +247,9 @@ def _tidy(executed):
         cell.metadata.pop("papermill", None)
         cell.metadata.pop("execution", None)
     text = nbformat.writes(content)
-    for path, name in ((ROOT, "."), (Path(sys.prefix), "<environment>"), (Path.home(), "~")):
-        text = text.replace(f"{path}/", f"{name}/").replace(json.dumps(str(path))[1:-1], name)
+    for path, name in ((ROOT, "."), (Path(sys.prefix), "<environment>"), (Path("~").expanduser(), "~")):
+        if len(path.parts) > 1:  # a home of "/" is no name to look for
+            text = re.sub(rf"{re.escape(str(path))}(?![\w.-])", name, text)
     write_text(executed, text)
 
 

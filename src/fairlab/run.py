@@ -7,6 +7,7 @@ so that a run that fails or is killed leaves the earlier one as it was.
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -117,12 +118,15 @@ def stage(name: str) -> Path:
         If the results folder cannot be written.
     """
     parent = results_folder() / ".staging"
+    # Other machines may share the folder: only what a process of this one left is known to be dead.
+    own = re.compile(rf"{re.escape(platform.node())}-(\d+)-")
     try:
         parent.mkdir(parents=True, exist_ok=True)
         for old in parent.iterdir():
-            if not psutil.pid_exists(int(old.name.split("-")[0])):
+            if (match := own.match(old.name)) and not psutil.pid_exists(int(match[1])):
                 shutil.rmtree(old, ignore_errors=True)
-        return Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-{name.replace('/', '-')}-", dir=parent))
+        prefix = f"{platform.node()}-{os.getpid()}-{name.replace('/', '-')}-"
+        return Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
     except OSError as error:
         raise PermissionError(
             f"cannot write to the results folder {results_folder()} ({error.strerror}); "

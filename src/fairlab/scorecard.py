@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fairlab.catalogue import DEFAULT_PROFILE, experiment_names, specification
 from fairlab.comparison import Comparison, compare_artefact, not_run
-from fairlab.project import EXPERIMENTS, ROOT, write_text
+from fairlab.project import EXPERIMENTS, ROOT, results_folder, write_text
 from fairlab.published import VERDICTS, load_paper, paper_keys
 from fairlab.run import Run, failure_file, run_folder
 
@@ -91,12 +91,11 @@ def unexplained(card: Comparison) -> list:
     ]
 
 
-def to_markdown(card: Comparison) -> str:
-    """Return the scorecard as the text of ``REPRODUCTION.md``."""
-    runs = published_runs()
+def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
+    """Return the scorecard of `runs` as the text of ``REPRODUCTION.md``."""
     parts = [
         "# Reproduction scorecard",
-        "Written by `fairlab scorecard --write`. Every row is a number or a claim that a paper published; the verdicts "
+        "Written by `fairlab scorecard`. Every row is a number or a claim that a paper published; the verdicts "
         "follow the rules of `src/fairlab/published.py`. Where a row differs, `experiments/<paper>/deviations.md` says "
         "why.",
         head(card),
@@ -125,17 +124,29 @@ def head(card: Comparison) -> str:
     return "\n".join(lines) + f"\n\n{note}"
 
 
-def write(card: Comparison) -> list[Path]:
-    """Write ``REPRODUCTION.md`` and the scorecard's head in the README; return the files."""
-    target, readme = ROOT / "REPRODUCTION.md", ROOT / "README.md"
-    write_text(target, to_markdown(card))
+def write(card: Comparison, profile: str | None = None, *, publish: bool = False) -> list[Path]:
+    """Write the scorecard to ``results/REPRODUCTION.md``, and return the files written.
+
+    Parameters
+    ----------
+    card : Comparison
+        As `scorecard` returns it for `profile`.
+    profile : str or None
+    publish : bool
+        Whether to write the project's own ``REPRODUCTION.md`` and the summary in its README too, for a commit.
+    """
+    text = to_markdown(card, published_runs(profile))
+    own, target, readme = results_folder() / "REPRODUCTION.md", ROOT / "REPRODUCTION.md", ROOT / "README.md"
+    write_text(own, text)
+    if not publish:
+        return [own]
+    write_text(target, text)
     start, end = README_MARKS
-    text = readme.read_text(encoding="utf-8")
-    before, _, rest = text.partition(start)
+    before, _, rest = readme.read_text(encoding="utf-8").partition(start)
     _, _, after = rest.partition(end)
     if rest:
         write_text(readme, f"{before}{start}\n{head(card)}\n{end}{after}")
-    return [target, readme]
+    return [own, target, readme]
 
 
 def _artefact_markdown(artefact, rows, runs):
@@ -146,7 +157,10 @@ def _artefact_markdown(artefact, rows, runs):
         profile = run.profile if run else DEFAULT_PROFILE
         took = f" ({run.about['seconds'] / 60:.1f} minutes)" if run else ""
         data = ", ".join(f"{v} {entry['source']}" for v, entry in run.data.items()) if run else "not run"
-        commands.append(f"`fairlab run {name} --profile {profile}`{took}; data: {data or 'none'}")
+        about = f"; seed {run.seed}, fairlab {run.about['fairlab']} at commit {run.about['commit']}" if run else ""
+        seed = f" --seed {run.seed}" if run and run.seed else ""
+        command = f"fairlab run {name} --profile {profile}{seed}"
+        commands.append(f"`{command}`{took}; data: {data or 'none'}{about}")
     lines = [f"### {artefact.id}: {artefact.title}", "\n".join(commands)]
     table = ["| id | published | ours | verdict | why |", "|---|---|---|---|---|"]
     for row in rows:

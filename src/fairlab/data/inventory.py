@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 import pandas as pd
 import pooch
 
-from fairlab.data.errors import DataError
+from fairlab.data.errors import DataError, DataUnavailableError
 from fairlab.data.files import cache_folder, fetch_file, find_fault, mirror_folder
 from fairlab.data.registry import File, Registry, Variant, project_registry
 from fairlab.data.tables import prepare
@@ -66,8 +66,8 @@ def fetch(
     Returns
     -------
     DataFrame
-        Indexed by name: state (real, generated or cached; if it could not be had surrogate or missing), detail (what
-        was done, or the whole error).
+        Indexed by name: state (real, generated or cached; surrogate or missing if it could not be had; error if it
+        could not be kept), detail (what was done, or the whole error).
 
     Raises
     ------
@@ -83,7 +83,10 @@ def fetch(
         except DataError as error:
             if not keep_going:
                 raise
-            state = _stand_in(registry.variants[name]) if name in registry.variants else "missing"
+            if not isinstance(error, DataUnavailableError):  # the cache, not the data, is the matter
+                state = "error"
+            else:
+                state = _stand_in(registry.variants[name]) if name in registry.variants else "missing"
             detail = str(error)
         report(f"{name}: {state}, {detail.splitlines()[0].rstrip(':')}")
         rows.append((name, state, detail))
