@@ -89,7 +89,11 @@ def test_exact_transport_quick():
 def test_gan_quick():
     rows = {row.name: row for row in transport.gan_small(quick=True)}
     assert set(rows) == {
-        "gan_small_1_vs_per_step", "gan_small_10_per_map_vs_1", "gan_small_1_seconds", "gan_small_10_seconds"
-    }  # fmt: skip
+        "gan_small_1_vs_per_step",
+        "gan_small_10_per_map_vs_1",
+        "gan_small_10_one_thread_per_map_vs_1",
+        "gan_small_1_seconds",
+        "gan_small_10_seconds",
+    }
     ratio = rows["gan_small_1_vs_per_step"]
     assert ratio.value == pytest.approx(ratio.baseline / ratio.ours)

@@ -144,15 +144,19 @@ def test_member_does_not_depend_on_the_others(groups, ensemble, n_threads):
     np.testing.assert_array_equal(image[[4, 0]], ensemble.transform(groups[0])[[0, 2]])
 
 
-def test_the_same_map_alone_and_in_any_ensemble(groups):
+def test_the_same_map_in_any_ensemble(groups):
     # On networks of this size, ensembles trained as one batch would round differently when they are large.
     settings = {"hidden_layers": (128, 128), "n_steps": 20}
-    alone = GANTransport(random_state=4, **settings).fit(*groups)
-    image = alone.transform(groups[0])
+    image = GANEnsemble([4], **settings).fit(*groups).transform(groups[0])[0]
     for seeds in ([3, 4], [4, 3, 5], [9, 8, 4, 7, 6, 5, 3]):
         for n_threads in (1, 2):
             several = GANEnsemble(seeds, n_threads=n_threads, **settings).fit(*groups).transform(groups[0])
             np.testing.assert_array_equal(several[seeds.index(4)], image)
+
+
+def test_a_map_alone_is_that_of_the_ensemble_up_to_rounding(groups, ensemble):
+    alone = GANTransport(random_state=4, **SMALL).fit(*groups)
+    np.testing.assert_allclose(alone.transform(groups[0]), ensemble.transform(groups[0])[1], atol=1e-5)
     assert alone.history_.cost.shape[1] == 1
 
 

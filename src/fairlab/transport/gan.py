@@ -14,9 +14,9 @@ from tqdm.auto import tqdm
 from fairlab.checks import check_features, check_same_columns
 from fairlab.transport.gan_training import LOSSES, Recipe, compiled_training, initial_network
 
-# Members that are trained as one batch of matrices. More would save a tenth of the time per map and cost as much for
-# ensembles that are no multiple of it; blocks run side by side, one per thread.
-BLOCK = 2
+# Members of an ensemble that are trained as one batch of matrices: enough to gain what batching gains, few enough that
+# padding costs little and blocks can run side by side, one per thread.
+BLOCK = 5
 
 
 class DivergenceError(RuntimeError):
@@ -79,7 +79,8 @@ class GANTransport:
     clip : float
         Bound of the critic's weights and biases.
     random_state : int
-        Seed of weights and batches, at least 0. The same seed gives the same map, alone or in a `GANEnsemble`.
+        Seed of weights and batches, at least 0. The same seed gives the same map. It is that of a `GANEnsemble` with
+        this seed but for the rounding of float32, which takes another order there and which training magnifies.
     log_every : int
         Generator steps per record of the loss history.
     progress : bool
@@ -133,7 +134,8 @@ class GANTransport:
             If the weights do not stay finite.
         """
         settings = dict(vars(self))
-        ensemble = GANEnsemble([settings.pop("random_state")], **settings).fit(X_source, X_target)
+        ensemble = GANEnsemble([settings.pop("random_state")], **settings)
+        ensemble._fit(X_source, X_target, block=1)
         self._take(ensemble, 0)
         return self
 
@@ -241,6 +243,9 @@ class GANEnsemble:
         DivergenceWarning
             If some maps' weights do not.
         """
+        return self._fit(X_source, X_target, block=BLOCK)
+
+    def _fit(self, X_source, X_target, *, block):
         seeds, penalty = self._checked_options()
         n_maps = len(seeds)
         source, columns = _samples(X_source, n_maps, "X_source")
@@ -248,9 +253,10 @@ class GANEnsemble:
         check_same_columns(columns, target_columns, "X_source", "X_target")
 
         # Compiled code sums in another order for other numbers of members, and training magnifies every rounding. In
-        # blocks of one fixed size a member is the same to the last bit in every ensemble; an odd one is trained twice.
-        members = np.resize(np.arange(n_maps), -(-n_maps // BLOCK) * BLOCK)
-        blocks = members.reshape(-1, BLOCK)
+        # blocks of one fixed size a member is the same to the last bit in every ensemble. The last block is filled up
+        # with members once more.
+        members = np.resize(np.arange(n_maps), -(-n_maps // block) * block)
+        blocks = members.reshape(-1, block)
         with (
             tqdm(total=len(members) * self.n_steps, disable=not self.progress, desc="GAN", unit="step") as bar,
             ThreadPoolExecutor(self.n_threads or _available_threads()) as pool,
