@@ -171,3 +171,21 @@ def test_the_same_figure_gives_the_same_files(toy):
     shutil.rmtree(toy / "figures")
     publish_figures(toy, "quick")
     assert first == {path.name: path.read_bytes() for path in (toy / "figures" / "toy").glob("figure-1.*")}
+
+
+def test_trials_of_another_experiment_are_shared(toy):
+    calls = toy / "calls"
+
+    def draw(trial, calls):
+        with calls.open("a") as file:
+            file.write("x")
+        return trial.experiment, trial.rng("draw").normal()
+
+    (toy / "experiments" / "toy" / "other.yaml").write_text((toy / "experiments" / "toy" / "mean.yaml").read_text())
+    mean, other = (Experiment(name, n_jobs=1) for name in ("toy/mean", "toy/other"))
+    own = mean.trials(draw, 2, calls=calls)
+    assert other.trials(draw, 3, of="toy/mean", calls=calls)[:2] == own
+    assert len(calls.read_text()) == 3
+    assert other.trials(draw, 2, calls=calls) != own
+    with pytest.raises(KeyError, match="toy/mea"):
+        other.trials(draw, 2, of="toy/mea", calls=calls)

@@ -96,7 +96,7 @@ class Experiment:
         self.run.data[variant] = dataset.provenance.to_dict()
         return dataset
 
-    def trials(self, function, n_trials, *, batch=None, **parameters) -> list:
+    def trials(self, function, n_trials, *, batch=None, of=None, **parameters) -> list:
         """Run `n_trials` independent trials and return their results in order.
 
         Each result is kept on disk under the experiment, the seed, the parameters, the data and the code that computes
@@ -110,6 +110,9 @@ class Experiment:
         n_trials : int
         batch : int or None
             Most trials that one call of `function` may take, for methods whose trials are an array axis.
+        of : str or None
+            The experiment whose trials these are, if not this one's: with the same function and parameters they have
+            its seeds and its results, and what either computed serves both.
         **parameters
             Everything else that the trials depend on: sizes, data sets, arrays.
 
@@ -122,12 +125,13 @@ class Experiment:
             raise TypeError(f"function: expected a plain function, found {type(function).__name__}")
         if n_trials < 1:
             raise ValueError(f"n_trials: expected at least 1, found {n_trials}")
-        key = trial_key(function, self.name, self.run.seed, parameters)
+        owner = self.name if of is None else specification(of).name
+        key = trial_key(function, owner, self.run.seed, parameters)
         results, saved = run_trials(
             function,
-            [self.trial(index) for index in range(n_trials)],
+            [Trial(owner, index, self.run.seed) for index in range(n_trials)],
             parameters,
-            cache=runs.results_folder() / "trials" / self.name / f"{function.__name__}-{key}",
+            cache=runs.results_folder() / "trials" / owner / f"{function.__name__}-{key}",
             n_jobs=self.n_jobs,
             batch=batch,
             progress=not self.in_batch and (sys.stderr.isatty() or "ipykernel" in sys.modules),

@@ -99,3 +99,18 @@ def test_maps_off_target_are_told_apart_and_counted():
     indices, note = usable_maps([shifted, shifted])
     assert indices == [0, 1]
     assert note.startswith("all 2 maps are off target")
+
+
+def test_diverged_maps_are_never_used():
+    rng = np.random.default_rng(0)
+    target = rng.normal(size=(1000, 2))
+    good, shifted = (validate_map(target, rng.normal(shift, size=(1000, 2))) for shift in (0, 1))
+    diverged = validate_map(target, np.full((1000, 2), np.nan), X_source=target)
+    assert diverged.diverged
+    assert diverged.off_target
+    assert np.isnan(diverged.mean_l1)
+    note = "1 of 3 maps diverged and left out; 1 of 3 maps are off target (KS above 0.2) and left out"
+    assert usable_maps([diverged, good, shifted]) == ([1], note)
+    indices, note = usable_maps([diverged, shifted])
+    assert indices == [1]
+    assert note == "1 of 2 maps diverged and left out; all 1 maps are off target (KS above 0.2)"

@@ -254,3 +254,51 @@ def test_transform_before_fit_and_of_other_columns(groups, ensemble):
         GANTransport().transform(groups[0])
     with pytest.raises(ValueError, match="columns"):
         ensemble.maps_[0].transform(groups[0][:, :1])
+
+
+def test_wide_networks_are_the_same_alone_and_in_an_ensemble(groups):
+    settings = {"hidden_layers": (256,), "n_steps": 3}
+    alone = GANTransport(random_state=4, **settings).fit(*groups).transform(groups[0])
+    image = GANEnsemble([3, 4], **settings).fit(*groups).transform(groups[0])
+    np.testing.assert_array_equal(image[1], alone)
+
+
+def test_short_memory_trains_fewer_blocks_at_once_with_the_same_result(groups, monkeypatch):
+    settings = {"hidden_layers": (128, 128), "n_steps": 20}
+    seeds, running, most = range(10), [], []
+    train = GANEnsemble._train
+
+    def counted(self, *args):
+        running.append(1)
+        most.append(len(running))
+        result = train(self, *args)
+        running.pop()
+        return result
+
+    monkeypatch.setattr(GANEnsemble, "_train", counted)
+    free = GANEnsemble(seeds, n_threads=2, **settings).fit(*groups).transform(groups[0])
+    assert max(most) == 2
+    most.clear()
+    tight = GANEnsemble(seeds, n_threads=2, memory_limit_gb=0.018, **settings).fit(*groups).transform(groups[0])
+    assert max(most) == 1
+    np.testing.assert_array_equal(free, tight)
+
+
+def test_what_cannot_fit_is_refused_with_advice(groups, ensemble):
+    with pytest.raises(MemoryError, match=r"keeping 1000 networks .* split random_states over several ensembles"):
+        GANEnsemble(range(1000), hidden_layers=(512, 512), memory_limit_gb=0.5).fit(*groups)
+    with pytest.raises(MemoryError, match=r"training networks of .* smaller batch_size"):
+        GANEnsemble([0], hidden_layers=(512, 512), memory_limit_gb=0.005).fit(*groups)
+    model = GANEnsemble([3, 4], memory_limit_gb=1e-4, **SMALL)
+    model.__dict__ |= {name: value for name, value in vars(ensemble).items() if name.endswith("_")}
+    with pytest.raises(MemoryError, match="map fewer rows at once"):
+        model.transform(np.zeros((10_000, 2)))
+
+
+def test_large_tables_are_mapped_in_pieces(ensemble, monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(23, 2))
+    whole = ensemble.transform(rows)
+    monkeypatch.setattr("fairlab.transport.gan.ROWS", 5)
+    np.testing.assert_allclose(ensemble.transform(rows), whole, atol=1e-6)
+    with pytest.raises(ValueError, match="hidden_layers"):
+        GANEnsemble([1], hidden_layers=(8, 0)).fit(rows, rows)

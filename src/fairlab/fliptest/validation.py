@@ -13,6 +13,8 @@ from fairlab.fliptest.flipset import check_pairs
 # Clipping can take all slope from a GAN's critic early in training; its map then stays beyond this bound for good.
 OFF_TARGET_KS = 0.2
 
+MEASURES = ["ks", "mse_target", "mse_image", "mse_difference"]
+
 
 @dataclass(frozen=True, eq=False)
 class MapValidation:
@@ -23,7 +25,7 @@ class MapValidation:
     features : DataFrame of shape (n_features, 4)
         Indexed by feature: ``ks``, the two-sample Kolmogorov-Smirnov statistic of the marginals; ``mse_target`` and
         ``mse_image``, the mean squared error of predicting the feature from the others, in its unit squared;
-        ``mse_difference``, image minus target.
+        ``mse_difference``, image minus target. All not a number for a map that diverged.
     mean_l1, mean_squared_l1 : float
         Mean of the L1 distance of x to G(x), and of its square; not a number without the source.
     """
@@ -34,8 +36,13 @@ class MapValidation:
 
     @property
     def off_target(self) -> bool:
-        """Whether some marginal is further from the target's than `OFF_TARGET_KS`."""
-        return bool(self.features["ks"].max() > OFF_TARGET_KS)
+        """Whether some marginal is further from the target's than `OFF_TARGET_KS`, or the map diverged."""
+        return not bool((self.features["ks"] <= OFF_TARGET_KS).all())
+
+    @property
+    def diverged(self) -> bool:
+        """Whether the map has no images at all."""
+        return bool(self.features["ks"].isna().all())
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per feature, with the two distances repeated in each."""
@@ -53,7 +60,7 @@ def validate_map(X_target, X_image, *, X_source=None, regression_of=None) -> Map
     X_target : DataFrame or array of shape (n_target, n_features)
         Real members of the target group.
     X_image : DataFrame or array of shape (n_source, n_features)
-        Images G(x).
+        Images G(x). All of them missing stands for a map whose training diverged.
     X_source : DataFrame or array of shape (n_source, n_features), optional
         The people x, row by row; needed for the distances.
     regression_of : dict of str to str, optional
@@ -67,6 +74,8 @@ def validate_map(X_target, X_image, *, X_source=None, regression_of=None) -> Map
         feature in `regression_of`.
     """
     target, names = check_features(X_target, "X_target", min_rows=2, varying=True)
+    if len(X_image) and np.all(pd.isna(X_image)):
+        return MapValidation(pd.DataFrame(np.nan, index=pd.Index(names, name="feature"), columns=MEASURES))
     image, image_names = check_features(X_image, "X_image")
     check_same_columns(names, image_names, "X_target", "X_image")
     regression_of = regression_of or {}
@@ -103,17 +112,21 @@ def usable_maps(validations) -> tuple[list[int], str]:
     Returns
     -------
     indices : list of int
-        Maps that are not off target; all of them if every one is.
+        Maps that are not off target; if every one is, all that did not diverge.
     note : str
         How many were left out; empty if none was.
     """
     n = len(validations)
-    indices = [k for k, validation in enumerate(validations) if not validation.off_target]
-    if not indices:
-        return list(range(n)), f"all {n} maps are off target (KS above {OFF_TARGET_KS})"
-    if len(indices) == n:
-        return indices, ""
-    return indices, f"{n - len(indices)} of {n} maps are off target (KS above {OFF_TARGET_KS}) and left out"
+    diverged = [k for k, validation in enumerate(validations) if validation.diverged]
+    on_target = [k for k, validation in enumerate(validations) if not validation.off_target]
+    indices = on_target or [k for k in range(n) if k not in diverged]
+    off_target = n - len(diverged) - len(on_target)
+    parts = [f"{len(diverged)} of {n} maps diverged and left out"] if diverged else []
+    if off_target and on_target:
+        parts.append(f"{off_target} of {n} maps are off target (KS above {OFF_TARGET_KS}) and left out")
+    elif off_target:
+        parts.append(f"all {off_target} maps are off target (KS above {OFF_TARGET_KS})")
+    return indices, "; ".join(parts)
 
 
 def _regression(X: np.ndarray, feature: int) -> np.ndarray:

@@ -4,6 +4,7 @@ import os
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 
 import joblib
 import numpy as np
@@ -13,10 +14,17 @@ from tqdm.auto import tqdm
 
 from fairlab.checks import check_features, check_same_columns
 from fairlab.transport.gan_training import LOSSES, Recipe, compiled_training, initial_network
+from fairlab.transport.memory import free_bytes, require_memory
 
 # Members of an ensemble that are trained as one batch of matrices: enough to gain what batching gains, few enough that
-# padding costs little and blocks can run side by side, one per thread.
+# padding costs little and blocks can run side by side, one per thread. Wide networks gain nothing from batching.
 BLOCK = 5
+WIDE = 256
+
+# Rows that are mapped at once, so that hidden layers of a large table stay small.
+ROWS = 16_384
+
+FLOAT_BYTES = 4
 
 
 class DivergenceError(RuntimeError):
@@ -180,7 +188,10 @@ class GANEnsemble:
     penalty : float or array-like of shape (n_maps,)
         The paper's lambda; one per map shows how sensitive the map is to it.
     n_threads : int, optional
-        Blocks of members to train side by side; by default ``TF_NUM_INTRAOP_THREADS`` if set, else the cores.
+        Most blocks of members to train side by side; by default ``TF_NUM_INTRAOP_THREADS`` if set, else the cores.
+        Fewer run at once where memory is short, with the same result.
+    memory_limit_gb : float, optional
+        Memory in GiB that training and mapping may take; by default what the machine has free.
     **recipe
         The other options of `GANTransport`.
 
@@ -209,6 +220,7 @@ class GANEnsemble:
         log_every: int = 100,
         progress: bool = False,
         n_threads: int | None = None,
+        memory_limit_gb: float | None = None,
     ):
         self.random_states = random_states
         self.hidden_layers = hidden_layers
@@ -221,6 +233,7 @@ class GANEnsemble:
         self.log_every = log_every
         self.progress = progress
         self.n_threads = n_threads
+        self.memory_limit_gb = memory_limit_gb
 
     def fit(self, X_source, X_target) -> "GANEnsemble":
         """Learn all maps.
@@ -235,6 +248,8 @@ class GANEnsemble:
         ------
         ValueError
             If the features or an option are not what is expected.
+        MemoryError
+            If the fitted networks, or one block of members in training, will not fit.
         DivergenceError
             If no map's weights stay finite.
 
@@ -243,7 +258,7 @@ class GANEnsemble:
         DivergenceWarning
             If some maps' weights do not.
         """
-        return self._fit(X_source, X_target, block=BLOCK)
+        return self._fit(X_source, X_target, block=BLOCK if max(self.hidden_layers, default=0) < WIDE else 1)
 
     def _fit(self, X_source, X_target, *, block):
         seeds, penalty = self._checked_options()
@@ -257,9 +272,10 @@ class GANEnsemble:
         # with members once more.
         members = np.resize(np.arange(n_maps), -(-n_maps // block) * block)
         blocks = members.reshape(-1, block)
+        n_threads = self._affordable_threads(source, target, block)
         with (
             tqdm(total=len(members) * self.n_steps, disable=not self.progress, desc="GAN", unit="step") as bar,
-            ThreadPoolExecutor(self.n_threads or _available_threads()) as pool,
+            ThreadPoolExecutor(n_threads) as pool,
         ):
             trained = list(
                 pool.map(lambda part: self._train(source[part], target[part], seeds[part], penalty[part], bar), blocks)
@@ -293,12 +309,21 @@ class GANEnsemble:
         ------
         ValueError
             If the maps are not fitted, or the features are not what is expected.
+        MemoryError
+            If the images will not fit.
         """
         _require_fitted(self, "generators_")
         values, columns = check_features(X, "X")
         check_same_columns(columns, self.columns_, "X", "the fitted X_source")
-        image = _image(self.generators_, values)
-        image[~self.converged_] = np.nan
+        require_memory(
+            len(self.converged_) * values.nbytes,
+            f"the image of {len(values):,} rows under {len(self.converged_)} maps",
+            limit_gb=self.memory_limit_gb,
+            advice="map fewer rows at once, or one map of maps_ after the other",
+        )
+        image = np.full((len(self.converged_), *values.shape), np.nan)
+        for member in np.flatnonzero(self.converged_):
+            image[member] = _image([parameter[member] for parameter in self.generators_], values)
         return image
 
     def _checked_options(self):
@@ -316,9 +341,29 @@ class GANEnsemble:
         for name in ("n_steps", "batch_size", "critic_steps", "log_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}: expected at least 1, found {getattr(self, name)}")
+        if any(width < 1 for width in self.hidden_layers):
+            raise ValueError(f"hidden_layers: expected widths of at least 1, found {self.hidden_layers}")
         if self.n_threads is not None and self.n_threads < 1:
             raise ValueError(f"n_threads: expected at least 1, found {self.n_threads}")
         return seeds.astype(np.int64), np.broadcast_to(penalty, seeds.shape)
+
+    def _affordable_threads(self, source, target, block):
+        """Return how many blocks to train side by side in the memory there is."""
+        (n_maps, n_source, width), n_target = source.shape, target.shape[1]
+        n_weights = sum((n_in + 1) * n_out for n_in, n_out in pairwise((width, *self.hidden_layers, width)))
+        advice = "split random_states over several ensembles: a map depends on its own seed only"
+        kept = FLOAT_BYTES * n_maps * n_weights
+        require_memory(kept, f"keeping {n_maps} networks", limit_gb=self.memory_limit_gb, advice=advice)
+        # Measured, beside a fixed share of the compiler: the two networks with their mean squared gradients take four
+        # times their size, the sample three times (sliced, handed over, gathered from), each layer's batches twice.
+        n_rows = self.batch_size * (self.critic_steps + 1)
+        in_layers = 4 * n_rows * (2 * width + sum(self.hidden_layers))
+        per_block = FLOAT_BYTES * block * (16 * n_weights + in_layers + 3 * (n_source + n_target) * width)
+        advice = "use narrower hidden_layers, a smaller batch_size or fewer rows"
+        what = f"training networks of {n_weights:,} weights on {n_source:,} + {n_target:,} rows"
+        require_memory(kept + per_block, what, limit_gb=self.memory_limit_gb, advice=advice)
+        affordable = (free_bytes(self.memory_limit_gb) - kept) // per_block
+        return min(self.n_threads or _available_threads(), affordable)
 
     def _train(self, X_source, X_target, seeds, penalty, bar):
         """Return the generators of some members, and their losses of shape (n_records, 3, n_members)."""
@@ -374,13 +419,16 @@ def _samples(X, n_maps, name):
 
 
 def _image(generator, X):
-    """Return the generators' outputs for float `X`; plain NumPy, so that a fitted map needs no session."""
-    X = X.astype(np.float32)
-    for layer in range(0, len(generator), 2):
-        X = X @ generator[layer] + generator[layer + 1]
-        if layer < len(generator) - 2:
-            X = np.maximum(X, 0)
-    return X.astype(float)
+    """Return a generator's outputs for float `X`; plain NumPy, so that a fitted map needs no session."""
+    image = np.empty(X.shape)
+    for start in range(0, len(X), ROWS):
+        rows = X[start : start + ROWS].astype(np.float32)
+        for layer in range(0, len(generator), 2):
+            rows = rows @ generator[layer] + generator[layer + 1]
+            if layer < len(generator) - 2:
+                rows = np.maximum(rows, 0)
+        image[start : start + ROWS] = rows
+    return image
 
 
 def _zeros_like(network):

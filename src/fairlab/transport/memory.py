@@ -5,6 +5,12 @@ import psutil
 GIB = 2**30
 
 
+def free_bytes(limit_gb: float | None) -> int:
+    """Return the bytes that may be used: those that the machine has free, or the user's limit in GiB if it is lower."""
+    available = psutil.virtual_memory().available
+    return available if limit_gb is None else min(available, int(limit_gb * GIB))
+
+
 def require_memory(n_bytes: int, what: str, *, limit_gb: float | None, advice: str) -> None:
     """Raise a MemoryError with advice if `n_bytes` exceed the free memory or the limit.
 
@@ -19,8 +25,8 @@ def require_memory(n_bytes: int, what: str, *, limit_gb: float | None, advice: s
     advice : str
         What to do instead.
     """
-    available = psutil.virtual_memory().available
-    allowed = available if limit_gb is None else min(available, limit_gb * GIB)
+    allowed = free_bytes(limit_gb)
     if n_bytes > allowed:
-        source = "the limit is" if allowed < available else "this machine has free"
+        limited = limit_gb is not None and allowed == int(limit_gb * GIB)
+        source = "the limit is" if limited else "this machine has free"
         raise MemoryError(f"{what} needs about {n_bytes / GIB:.2g} GiB, {source} {allowed / GIB:.2g} GiB; {advice}")
