@@ -1,4 +1,4 @@
-"""Transport: the compiled GAN against the usual Keras loop, and the exact plan of 10,000 x 10,000 points."""
+"""Transport: GAN ensembles against the usual Keras loop, and exact solvers from 500 to 10,000 points a side."""
 
 import time
 
@@ -6,9 +6,11 @@ import numpy as np
 
 from fairlab.benchmarks import Row, benchmark, in_fresh_process, measure, speed_up
 
-HIDDEN_LAYERS = (128, 128)
+SMALL = (128, 128)
+BIG = (512,) * 4
 PENALTY = 1e-4
 PAPER_STEPS = 20_000
+ENSEMBLES = (1, 10, 100)
 GB = 1e9
 
 
@@ -24,48 +26,82 @@ def lipton_like(n: int) -> tuple[np.ndarray, np.ndarray]:
     return source, target
 
 
+def eight_features(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return two groups of `n` points with as many features as the Strategic Subject List has predictors."""
+    source, target = np.random.default_rng(0).normal(size=(2, n, 8))
+    return source, target + np.linspace(0, 1, 8)
+
+
 @benchmark
 def gan_small(*, quick: bool) -> list[Row]:
-    """Lipton's network: a compiled step against a per-step Keras one, and ten maps against one."""
-    from fairlab.transport.gan import BLOCK
-
-    n_steps, n_keras_steps = (40, 1) if quick else (1_000, 5)
-    source, target = lipton_like(500 if quick else 10_000)
-    keras_step = measure(keras_stepper(source, target), repeats=n_keras_steps)
-    step_of_1 = compiled_seconds(source, target, n_maps=1, n_steps=n_steps) / n_steps
-    step_of_10 = compiled_seconds(source, target, n_maps=10, n_steps=n_steps) / n_steps
-    on_one_thread = compiled_seconds(source, target, n_maps=10, n_steps=n_steps, n_threads=1) / n_steps
-    blocks = f"one step of one map; ten are trained in batches of {BLOCK}"
-    extrapolated = f"extrapolated from {n_steps} of {PAPER_STEPS} steps, without compilation"
+    """Lipton's networks: ensembles of 1, 10 and 100 against a per-step Keras loop, and the ten maps of table 1."""
+    groups = lipton_like(500 if quick else 10_000)
+    n_steps = dict.fromkeys(ENSEMBLES, 5) if quick else {1: 1_000, 10: 1_000, 100: 100}
+    rows, step = ensemble_rows("gan_small", SMALL, groups, n_steps, n_keras_steps=1 if quick else 5)
+    one_thread = compiled_step(SMALL, groups, n_maps=10, n_steps=n_steps[10], n_threads=1)
+    blocks = "one step of one map in an ensemble of ten"
+    whole = measure(lambda: fit(SMALL, groups, 10, 5 if quick else PAPER_STEPS), repeats=1)
     return [
-        speed_up("gan_small_1_vs_per_step", baseline=keras_step, ours=step_of_1, note="one generator step"),
-        speed_up("gan_small_10_per_map_vs_1", baseline=step_of_1, ours=step_of_10 / 10, note=f"{blocks}, on all cores"),
+        *rows,
+        speed_up("gan_small_10_per_map_vs_1", baseline=step[1], ours=step[10] / 10, note=f"{blocks}, on all cores"),
         speed_up(
-            "gan_small_10_one_thread_per_map_vs_1",
-            baseline=step_of_1,
-            ours=on_one_thread / 10,
-            note=f"{blocks}, one after the other",
+            "gan_small_10_one_thread_per_map_vs_1", baseline=step[1], ours=one_thread / 10, note=f"{blocks}, one thread"
         ),
-        Row("gan_small_1_seconds", step_of_1 * PAPER_STEPS, "s", note=extrapolated),
-        Row("gan_small_10_seconds", step_of_10 * PAPER_STEPS, "s", note=extrapolated),
+        Row("gan_small_10_seconds", whole, "s", note=f"ten Lipton maps of table 1, all {PAPER_STEPS} steps"),
     ]
 
 
-def compiled_seconds(source, target, *, n_maps: int, n_steps: int, n_threads: int | None = None) -> float:
-    """Return the seconds that one map or an ensemble takes for `n_steps`, compilation left out."""
+@benchmark
+def gan_big(*, quick: bool) -> list[Row]:
+    """Networks of the Strategic Subject List: ensembles of 1, 10 and 100 against a per-step Keras loop."""
+    n_steps = dict.fromkeys(ENSEMBLES, 1) if quick else {1: 200, 10: 20, 100: 4}
+    groups = eight_features(500 if quick else 10_000)
+    rows, _ = ensemble_rows("gan_big", BIG, groups, n_steps, n_keras_steps=1 if quick else 3)
+    return rows
+
+
+def ensemble_rows(name, hidden_layers, groups, n_steps, *, n_keras_steps) -> tuple[list[Row], dict[int, float]]:
+    """Return the rows of all sizes of ensemble, and the seconds of a step of each size.
+
+    Parameters
+    ----------
+    n_steps : dict of int to int
+        Number of generator steps to time, by the size of the ensemble.
+    """
+    keras_step = measure(keras_stepper(*groups, hidden_layers), repeats=n_keras_steps)
+    step = {size: compiled_step(hidden_layers, groups, n_maps=size, n_steps=n) for size, n in n_steps.items()}
+    rows = [Row(f"{name}_per_step_seconds_per_map", keras_step * PAPER_STEPS, "s", note=extrapolated(n_keras_steps))]
+    for size, seconds in step.items():
+        note = f"one generator step of one map, in an ensemble of {size}"
+        per_map = seconds / size * PAPER_STEPS
+        rows += [
+            speed_up(f"{name}_{size}_vs_per_step", baseline=keras_step, ours=seconds / size, note=note),
+            Row(f"{name}_{size}_seconds_per_map", per_map, "s", note=extrapolated(n_steps[size])),
+        ]
+    return rows, step
+
+
+def extrapolated(n_steps: int) -> str:
+    """Say what a time rests on."""
+    return f"extrapolated from {n_steps} of {PAPER_STEPS} steps, without compilation"
+
+
+def compiled_step(hidden_layers, groups, *, n_maps: int, n_steps: int, n_threads: int | None = None) -> float:
+    """Return the seconds of one generator step of an ensemble, compilation left out."""
+    fit(hidden_layers, groups, n_maps, 1, n_threads)
+    return measure(lambda: fit(hidden_layers, groups, n_maps, n_steps, n_threads)) / n_steps
+
+
+def fit(hidden_layers, groups, n_maps, n_steps, n_threads=None):
+    """Train one map alone, or an ensemble."""
     from fairlab.transport import GANEnsemble, GANTransport
 
-    def fit(n_steps):
-        options = {"hidden_layers": HIDDEN_LAYERS, "penalty": PENALTY, "n_steps": n_steps}
-        alone = n_maps == 1
-        model = GANTransport(**options) if alone else GANEnsemble(range(n_maps), n_threads=n_threads, **options)
-        model.fit(source, target)
-
-    fit(1)
-    return measure(lambda: fit(n_steps))
+    options = {"hidden_layers": hidden_layers, "penalty": PENALTY, "n_steps": n_steps}
+    model = GANTransport(**options) if n_maps == 1 else GANEnsemble(range(n_maps), n_threads=n_threads, **options)
+    return model.fit(*groups)
 
 
-def keras_stepper(source, target):
+def keras_stepper(source, target, hidden_layers):
     """Return a function that takes one generator step the way Keras tutorials do, warmed up.
 
     Five critic steps, each of ``predict`` on a source batch, ``train_on_batch`` on a target batch and on the
@@ -74,7 +110,7 @@ def keras_stepper(source, target):
     import keras
 
     def network(n_out):
-        layers = [keras.layers.Dense(width, activation="relu") for width in HIDDEN_LAYERS]
+        layers = [keras.layers.Dense(width, activation="relu") for width in hidden_layers]
         return keras.Sequential([keras.Input((source.shape[1],)), *layers, keras.layers.Dense(n_out)])
 
     def mean_times(sign, output):
@@ -114,23 +150,39 @@ def keras_stepper(source, target):
     return step
 
 
+DEFAULT_SOLVER = "network_simplex"
+# The Hungarian algorithm takes minutes on the next size, and the linear program refuses it.
+SIZES = {
+    DEFAULT_SOLVER: (500, 1_000, 2_000, 5_000, 10_000),
+    "hungarian": (500, 1_000, 2_000),
+    "lp": (125, 250, 500),
+}
+
+
 @benchmark
-def exact_10000(*, quick: bool) -> list[Row]:
-    """Exact transport of 10,000 x 10,000 points by the network simplex: seconds and peak memory."""
-    n = 500 if quick else 10_000
-    seconds, peak = in_fresh_process(exact_seconds, n)
-    note = f"{n} x {n} points, the default solver, in a process of its own"
-    return [
-        Row("exact_10000_peak_gb", peak / GB, "GB", note=note),
-        Row("exact_10000_seconds", seconds, "s", note=note),
-    ]
+def exact(*, quick: bool) -> list[Row]:
+    """Exact solvers: seconds, peak memory, and the power of the number of points that the seconds grow with."""
+    rows = []
+    for solver, sizes in SIZES.items():
+        name = "exact" if solver == DEFAULT_SOLVER else f"exact_{solver}"
+        sizes = (50, 100) if quick else sizes
+        measured = {n: in_fresh_process(exact_seconds, n, solver) for n in sizes}
+        for n, (seconds, peak) in measured.items():
+            note = f"{n} x {n} points by {solver}, in a process of its own"
+            rows += [
+                Row(f"{name}_{n}_seconds", seconds, "s", note=note),
+                Row(f"{name}_{n}_peak_gb", peak / GB, "GB", note=note),
+            ]
+        power = np.polyfit(np.log(sizes), np.log([seconds for seconds, _ in measured.values()]), 1)[0]
+        rows.append(Row(f"{name}_growth", power, "power of n", note=f"fitted to n = {sizes[0]} to {sizes[-1]}"))
+    return rows
 
 
-def exact_seconds(n: int) -> float:
+def exact_seconds(n: int, solver: str) -> float:
     """Return the seconds that an exact transport of `n` x `n` points takes."""
     from fairlab.transport import ExactTransport
 
     source, target = lipton_like(n)
     start = time.perf_counter()
-    ExactTransport().fit(source, target)
+    ExactTransport(solver=solver).fit(source, target)
     return time.perf_counter() - start
