@@ -9,9 +9,10 @@ from itertools import cycle
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 from scipy.stats import gaussian_kde
 
 from fairlab.checks import check_features
@@ -34,6 +35,7 @@ def flipset_marginals(
     positive: str = "advantaged",
     negative: str = "disadvantaged",
     n_bins: int = 40,
+    n_columns: int | None = None,
 ) -> Figure:
     """Draw the distribution of every feature in both flipsets against that of all people (figures 3, 4, 5 and 7).
 
@@ -48,10 +50,15 @@ def flipset_marginals(
         What to call all people, F+ and F- in the legend, which adds their numbers.
     n_bins : int
         Most bins of each histogram; its edges are common to the three.
+    n_columns : int, optional
+        Panels per row. Default: all in one row.
     """
     values, names = check_features(X, "X")
-    figure, axes = _panels(1, len(names), width=4.2, height=3.2, sharey=False)
-    for axis, name, column in zip(axes, names, values.T, strict=True):
+    n_columns = n_columns or len(names)
+    figure, axes = _panels(-(-len(names) // n_columns), n_columns, width=4.2, height=3.2, sharey=False)
+    for axis in axes[len(names) :]:
+        axis.remove()
+    for axis, name, column in zip(axes, names, values.T, strict=False):
         bins = _bins(column, n_bins)
         axis.hist(column, bins, density=True, color=GREY, alpha=0.45, label=f"{everyone} ({len(column):,})")
         for sign, words in (("positive", positive), ("negative", negative)):
@@ -63,7 +70,9 @@ def flipset_marginals(
             else:  # no density, but its place in the legend
                 axis.plot([], [], **line)
         axis.set(xlabel=(labels or {}).get(name, name))
-    axes[0].set_ylabel("density")
+        axis.xaxis.set_major_locator(MaxNLocator("auto", integer=_is_whole(column)))
+    for axis in axes[: len(names) : n_columns]:
+        axis.set_ylabel("density")
     _legend_above(figure, axes[0])
     return figure
 
@@ -212,6 +221,101 @@ def transparency_bars(
     return figure
 
 
+def by_dimension(
+    tables: Mapping[str, pd.DataFrame],
+    *,
+    quantity: str,
+    ylabel: str,
+    log: bool = False,
+    reference: float | None = None,
+) -> Figure:
+    """Draw a quantity of every coordinate against the dimension, one panel per table, one colour per map (figure 2).
+
+    Parameters
+    ----------
+    tables : dict of str to DataFrame
+        Per panel, its title, and a table with columns ``map``, ``dimension`` and `quantity`, one row per point.
+    quantity : str
+    ylabel : str
+        What it is, with its unit.
+    log : bool
+        Whether its axis is logarithmic; that of the dimension always is.
+    reference : float, optional
+        Where to draw a thin line across: the value of a map that moves nobody.
+
+    Raises
+    ------
+    ValueError
+        If there is no table, or a column is missing.
+    """
+    if not tables:
+        raise ValueError("tables: expected at least one, found none")
+    for title, table in tables.items():
+        if missing := {"map", "dimension", quantity} - {*table.columns}:
+            raise ValueError(f"tables[{title!r}]: no column {', '.join(sorted(missing))}")
+    maps = list(dict.fromkeys(name for table in tables.values() for name in table["map"]))
+    dimensions = sorted({dimension for table in tables.values() for dimension in table["dimension"]})
+    figure, axes = _panels(1, len(tables), width=4.4, height=3.4, sharex=True, sharey=True)
+    looks = list(zip((VERMILION, GREEN, BLUE, ORANGE), "^sox", strict=True))
+    for axis, (title, table) in zip(axes, tables.items(), strict=True):
+        if reference is not None:
+            axis.axhline(reference, color="black", linewidth=0.8, linestyle=":")
+        for i, (name, (color, marker)) in enumerate(zip(maps, looks, strict=False)):
+            points = table[table["map"] == name]
+            beside = 1.12 ** (i - (len(maps) - 1) / 2)  # so that the maps of one dimension do not hide each other
+            place = points["dimension"] * beside
+            look = {"color": color, "marker": marker, "linestyle": "", "markersize": 5, "alpha": 0.7}
+            axis.plot(place, points[quantity], **look, markerfacecolor="none", label=name)
+        axis.set(title=title, xlabel="dimensions (number of features)", xscale="log")
+        axis.set_xticks(dimensions, [str(dimension) for dimension in dimensions])
+        axis.xaxis.set_minor_locator(NullLocator())
+    axes[0].set(ylabel=ylabel, yscale="log" if log else "linear")
+    _legend_above(figure, axes[0])
+    return figure
+
+
+def maps_of_one_feature(
+    x, exact, learnt: Mapping[str, np.ndarray], *, xlabel: str, ylabel: str, most: float = np.inf
+) -> Figure:
+    """Draw where maps send the values of a single feature: the exact map's pairs as dots, learnt maps as lines.
+
+    Parameters
+    ----------
+    x : array-like of shape (n,)
+        The feature of one group.
+    exact : array-like of shape (n,)
+        Its image under the exact map; the area of a dot is the number of people with that pair.
+    learnt : dict of str to array-like of shape (n,)
+        Per map, its name and its images, which depend on `x` alone.
+    xlabel, ylabel : str
+        What to call the axes, with units.
+    most : float
+        Largest value of `x` that is drawn.
+
+    Raises
+    ------
+    ValueError
+        If an image has not one value per value of `x`.
+    """
+    x = np.asarray(x, dtype=float)
+    for name, image in {"exact": exact, **learnt}.items():
+        if np.shape(image) != x.shape:
+            raise ValueError(f"{name}: has shape {np.shape(image)}, expected that of x, {x.shape}")
+    figure, (axis,) = _panels(1, 1, width=6.4, height=4)
+    pairs, counts = np.unique(np.column_stack([x, exact])[x <= most], axis=0, return_counts=True)
+    areas = 400 * counts / counts.max()
+    axis.scatter(*pairs.T, areas, color=GREY, alpha=0.6, linewidths=0, label="exact, area: people")
+    values, rows = np.unique(x, return_index=True)
+    values, rows = values[values <= most], rows[values <= most]
+    looks = zip(cycle((BLUE, VERMILION, GREEN, ORANGE, "black")), cycle(("-", "--", "-.", ":")), strict=False)
+    for (name, image), (color, style) in zip(learnt.items(), looks, strict=False):
+        axis.plot(values, np.asarray(image)[rows], color=color, linestyle=style, linewidth=1.5, label=name)
+    axis.plot(values, values, color="black", linewidth=0.8, linestyle=(0, (1, 3)), label="nobody moves")
+    axis.set(xlabel=xlabel, ylabel=ylabel, ylim=(None, values.max() * 1.05))
+    axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    return figure
+
+
 def _panels(n_rows: int, n_columns: int, *, width: float, height: float, **share) -> tuple[Figure, np.ndarray]:
     size = (width * n_columns, height * n_rows)
     figure, axes = plt.subplots(n_rows, n_columns, figsize=size, layout="constrained", squeeze=False, **share)
@@ -227,13 +331,19 @@ def _legend_above(figure: Figure, axis) -> None:
 
 
 def _bins(column: np.ndarray, n_bins: int) -> np.ndarray:
-    """Return bin edges with round numbers amid them, so that whole numbers spread evenly over bins."""
+    """Return bin edges with round numbers amid them, so that values on a grid of whole numbers have one bin each."""
     values = np.unique(column)
-    if len(values) <= n_bins and (values == values.round()).all():
-        return np.arange(values[0] - 0.5, values[-1] + 1)
+    if _is_whole(values):
+        step = np.gcd.reduce(np.diff(values).astype(int)) or 1
+        if np.ptp(values) / step < n_bins:
+            return np.arange(values[0] - step / 2, values[-1] + step, step)
     centres = MaxNLocator(n_bins, steps=[1, 2, 5, 10]).tick_values(values[0], values[-1])
     width = centres[1] - centres[0]
     return np.append(centres, centres[-1] + width) - width / 2
+
+
+def _is_whole(values: np.ndarray) -> bool:
+    return bool((values == values.round()).all())
 
 
 def _padded(values: np.ndarray) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Optimal transport between two groups: exact couplings of samples, and maps learnt by a generative network."""
+"""Optimal transport between two groups: exact couplings of samples, and maps learnt by networks."""
 
 from importlib import import_module
 
@@ -8,13 +8,16 @@ from fairlab.transport.one_dimension import monotone_rearrangement
 from fairlab.transport.plan import SolverError
 
 __all__ = ["DivergenceError", "DivergenceWarning", "ExactTransport", "GANEnsemble", "GANTransport"]
-__all__ += ["SolverError", "monotone_rearrangement", "squared_l1"]
+__all__ += ["SeguyEnsemble", "SeguyTransport", "SolverError", "monotone_rearrangement", "squared_l1"]
 
-_NEED_TENSORFLOW = {"DivergenceError", "DivergenceWarning", "GANEnsemble", "GANTransport"}
+# Lazy, since the exact solvers need no TensorFlow and it takes seconds to load.
+_NEED_TENSORFLOW = dict.fromkeys(
+    ("DivergenceError", "DivergenceWarning", "GANEnsemble", "GANTransport"), "fairlab.transport.gan"
+)
+_NEED_TENSORFLOW |= dict.fromkeys(("SeguyEnsemble", "SeguyTransport"), "fairlab.transport.seguy")
 
 
 def __getattr__(name):
-    # Lazy, since the exact solvers need no TensorFlow and it takes seconds to load.
     if name in _NEED_TENSORFLOW:
-        return getattr(import_module("fairlab.transport.gan"), name)
+        return getattr(import_module(_NEED_TENSORFLOW[name]), name)
     raise AttributeError(f"module 'fairlab.transport' has no attribute {name!r}")

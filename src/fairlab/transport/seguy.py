@@ -1,0 +1,377 @@
+"""Approximate transport by the map of Seguy et al.: dual potentials by stochastic ascent, then a network.
+
+V. Seguy, B. Bhushan Damodaran, R. Flamary, N. Courty, A. Rolet, M. Blondel: Large-scale optimal transport and mapping
+estimation, ICLR 2018 (arXiv 1711.02283).
+"""
+
+import numpy as np
+import ot
+import pandas as pd
+import tensorflow as tf
+
+from fairlab.checks import check_features, check_same_columns
+from fairlab.transport.cost import Cost, cost_matrix, squared_l1
+from fairlab.transport.gan import DivergenceError
+from fairlab.transport.gan_training import draw_rows, forward, initial_network, rmsprop
+from fairlab.transport.memory import require_memory
+
+# Bytes per pair of points, measured: the costs, and what computing the plan from them takes on top.
+BYTES_PER_PAIR = 60
+
+
+class SeguyTransport:
+    """One map from source to target, learnt in two stages (Seguy et al., algorithms 1 and 2).
+
+    First the transport problem with L2 regularisation is solved in its dual form. The potentials u and v of both
+    samples, vectors as the authors have them for discrete measures, climb the stochastic gradient of::
+
+        mean u(x) + mean v(y) - mean (u(x) + v(y) - cost(x, y))_+^2 / (4 epsilon)
+
+    Their plan gives the pair (x, y) the weight ``(u(x) + v(y) - cost(x, y))_+ / (2 epsilon)``. Then a network is fitted
+    to the barycentric projection, which sends x to the mean of the target weighted by its row of the plan; so the map
+    also applies to points that were not fitted.
+
+    Parameters
+    ----------
+    regularization : float
+        The paper's epsilon as a multiple of the mean cost over all pairs, above 0. The larger, the smoother the plan
+        and the more the images shrink towards the target's mean; the smaller, the more steps the first stage takes.
+    hidden_layers : tuple of int
+        Widths of the network's hidden layers, with ReLU.
+    n_dual_steps, n_map_steps : int
+        Steps of the two stages.
+    batch_size : int
+        Points per side and step in the first stage, points per step in the second, drawn with replacement.
+    learning_rate : float
+        Of RMSprop in the second stage, at its start; in both stages the rate falls linearly to 0.
+    cost : callable
+        Takes both samples as arrays, returns the matrix of costs of all pairs.
+    random_state : int
+        Seed of weights and batches, at least 0. The same seed gives the same map.
+    memory_limit_gb : float, optional
+        Most memory to use, in GiB; all that is free by default.
+
+    Attributes
+    ----------
+    target_potential_ : array of shape (n_target,)
+        The potential v, in units of the cost.
+    epsilon_ : float
+        The regularisation in units of the cost.
+    projection_ : array of shape (n_source, n_features)
+        Barycentric projection of the fitted source.
+    marginal_error_ : float
+        How far the plan's column sums are from uniform weights, summed over the target: 0 where the first stage has
+        reached its optimum, at most 2. The rows have their weights exactly.
+    network_ : list of arrays
+        Weights and biases of each layer in turn.
+    """
+
+    def __init__(
+        self,
+        *,
+        regularization: float = 0.002,
+        hidden_layers: tuple[int, ...] = (128, 128),
+        n_dual_steps: int = 10_000,
+        n_map_steps: int = 5_000,
+        batch_size: int = 128,
+        learning_rate: float = 1e-3,
+        cost: Cost = squared_l1,
+        random_state: int = 0,
+        memory_limit_gb: float | None = None,
+    ):
+        self.regularization = regularization
+        self.hidden_layers = hidden_layers
+        self.n_dual_steps = n_dual_steps
+        self.n_map_steps = n_map_steps
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.cost = cost
+        self.random_state = random_state
+        self.memory_limit_gb = memory_limit_gb
+
+    def fit(self, X_source, X_target) -> "SeguyTransport":
+        """Learn the map.
+
+        Parameters
+        ----------
+        X_source : DataFrame or array of shape (n_source, n_features)
+        X_target : DataFrame or array of shape (n_target, n_features)
+
+        Raises
+        ------
+        ValueError
+            If the features, the cost or an option are not what is expected.
+        MemoryError
+            If the matrix of costs will not fit.
+        DivergenceError
+            If the network's weights do not stay finite.
+        """
+        self._check_options()
+        source, columns = check_features(X_source, "X_source", min_rows=2)
+        target, target_columns = check_features(X_target, "X_target", min_rows=2)
+        check_same_columns(columns, target_columns, "X_source", "X_target")
+        require_memory(
+            BYTES_PER_PAIR * len(source) * len(target),
+            f"the regularised plan of {len(source):,} x {len(target):,} points",
+            limit_gb=self.memory_limit_gb,
+            advice="subsample both groups: the map applies to all points anyway; or use GANTransport",
+        )
+        costs = cost_matrix(self.cost, source, target)
+        if not costs.any():
+            raise ValueError("cost: all pairs cost 0, so that there is nothing to regularise; expected some above 0")
+        self.epsilon_ = float(self.regularization * costs.mean())
+        self.target_potential_ = self._potential(costs)
+        plan = regularized_plan(costs, self.target_potential_, self.epsilon_)
+        self.marginal_error_ = float(np.abs(plan.sum(axis=0) - 1 / len(target)).sum())
+        self.projection_ = plan @ target * len(source)
+        self.network_ = self._network(source)
+        self.columns_ = columns
+        return self
+
+    def transform(self, X):
+        """Return the image of every row, fitted or not.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n_rows, n_features)
+
+        Returns
+        -------
+        DataFrame or array of shape (n_rows, n_features)
+            As `X`: a DataFrame keeps its columns and index.
+
+        Raises
+        ------
+        ValueError
+            If the map is not fitted, or the features are not what is expected.
+        """
+        _require_fitted(self, "network_")
+        values, columns = check_features(X, "X")
+        check_same_columns(columns, self.columns_, "X", "the fitted X_source")
+        image = forward(self.network_, tf.constant(values, tf.float32)[None])[0].numpy().astype(float)
+        return pd.DataFrame(image, index=X.index, columns=X.columns) if isinstance(X, pd.DataFrame) else image
+
+    def _potential(self, costs):
+        """Return the target's potential, the first stage."""
+        # In units of epsilon, so that neither the compiled loop nor float32 sees the scale of the features.
+        scaled = tf.constant(costs / self.epsilon_, tf.float32)
+        seed = tf.constant(self.random_state, tf.int64)
+        potential = dual_ascent(scaled, seed, tf.constant(self.n_dual_steps), batch_size=self.batch_size)
+        return potential.numpy().astype(float) * self.epsilon_
+
+    def _network(self, source):
+        """Return the network fitted to the projection, the second stage."""
+        sizes = (source.shape[1], *self.hidden_layers, source.shape[1])
+        network = regression(
+            tf.constant(source[None], tf.float32),
+            tf.constant(self.projection_[None], tf.float32),
+            tf.constant([self.random_state], tf.int64),
+            [tf.constant(parameter) for parameter in initial_network([self.random_state], sizes, stream=2)],
+            tf.constant(self.n_map_steps),
+            tf.constant(self.learning_rate, tf.float32),
+            batch_size=self.batch_size,
+        )
+        network = [parameter.numpy() for parameter in network]
+        if not all(np.isfinite(parameter).all() for parameter in network):
+            raise DivergenceError(
+                f"weights of the map of random_state {self.random_state} did not stay finite; "
+                "scale the features or lower learning_rate"
+            )
+        return network
+
+    def _check_options(self):
+        seed = self.random_state
+        if not isinstance(seed, int | np.integer) or seed < 0:
+            raise ValueError(f"random_state: expected an integer of at least 0, found {seed!r}")
+        for name in ("regularization", "learning_rate"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value > 0):
+                raise ValueError(f"{name}: expected a finite number above 0, found {value}")
+        for name in ("n_dual_steps", "n_map_steps", "batch_size"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}: expected at least 1, found {getattr(self, name)}")
+        if any(width < 1 for width in self.hidden_layers):
+            raise ValueError(f"hidden_layers: expected widths of at least 1, found {self.hidden_layers}")
+
+
+class SeguyEnsemble:
+    """Independent maps, one per seed (see `SeguyTransport` for the method).
+
+    They are trained one after the other: unlike those of a GAN, their steps are too large to gain from batching. So
+    each is the same, to the last bit, as the `SeguyTransport` with its seed.
+
+    Parameters
+    ----------
+    random_states : sequence of int
+        One seed per map.
+    regularization : float or array-like of shape (n_maps,)
+        One per map shows how sensitive the map is to it.
+    **recipe
+        The other options of `SeguyTransport`.
+
+    Attributes
+    ----------
+    maps_ : list of SeguyTransport
+        The members, fitted.
+    """
+
+    def __init__(self, random_states, *, regularization=0.002, **recipe):
+        self.random_states = random_states
+        self.regularization = regularization
+        self.recipe = recipe
+
+    def fit(self, X_source, X_target) -> "SeguyEnsemble":
+        """Learn all maps.
+
+        Parameters
+        ----------
+        X_source : DataFrame or array of shape (n_source, n_features), or array of shape (n_maps, n_source, n_features)
+            With three dimensions each map has its own sample.
+        X_target : DataFrame or array of shape (n_target, n_features), or array of shape (n_maps, n_target, n_features)
+
+        Raises
+        ------
+        ValueError, MemoryError, DivergenceError
+            As `SeguyTransport.fit`, or if there is not one sample or regularisation for each seed.
+        """
+        seeds = np.atleast_1d(self.random_states)
+        if seeds.ndim != 1 or len(seeds) == 0:
+            raise ValueError(f"random_states: expected a sequence of integers, found {self.random_states!r}")
+        if np.shape(self.regularization) not in ((), seeds.shape):
+            found = f"found shape {np.shape(self.regularization)}"
+            raise ValueError(f"regularization: expected a number or one per map ({len(seeds)}), {found}")
+        regularization = np.broadcast_to(self.regularization, seeds.shape)
+        sources = _one_each(X_source, len(seeds), "X_source")
+        targets = _one_each(X_target, len(seeds), "X_target")
+        self.maps_ = [
+            SeguyTransport(random_state=seed, regularization=strength, **self.recipe).fit(source, target)
+            for seed, strength, source, target in zip(seeds, regularization, sources, targets, strict=True)
+        ]
+        return self
+
+    def transform(self, X) -> np.ndarray:
+        """Return the image of every row under every map.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_maps, n_rows, n_features)
+
+        Raises
+        ------
+        ValueError
+            If the maps are not fitted, or the features are not what is expected.
+        """
+        _require_fitted(self, "maps_")
+        return np.stack([np.asarray(transport.transform(X)) for transport in self.maps_])
+
+
+def regularized_plan(costs, target_potential, epsilon: float) -> np.ndarray:
+    """Return the plan of the L2-regularised problem that belongs to the target's potential.
+
+    The source's potential is the best for it, which makes every row of the plan a projection onto the simplex.
+
+    Parameters
+    ----------
+    costs : array of shape (n_source, n_target)
+    target_potential : array of shape (n_target,)
+    epsilon : float
+        The regularisation, in units of the cost.
+
+    Returns
+    -------
+    array of shape (n_source, n_target)
+        Every row sums to ``1 / n_source``.
+    """
+    n_source, n_target = costs.shape
+    rows = (target_potential - costs) / (2 * epsilon * n_target)
+    return ot.smooth.projection_simplex(rows, axis=1) / n_source
+
+
+@tf.function(jit_compile=True)
+def dual_ascent(costs, seed, n_steps, *, batch_size: int):
+    """Return the target's potential after stochastic ascent (Seguy et al., algorithm 1), all in units of epsilon.
+
+    Parameters
+    ----------
+    costs : tensor of shape (n_source, n_target)
+    seed : tensor of int64
+    n_steps : tensor of int32
+    batch_size : int
+        Points of either side per step.
+
+    Returns
+    -------
+    tensor of shape (n_target,)
+    """
+
+    def step(k, u, v):
+        seeds = [(seed, 2 * tf.cast(k, tf.int64) + side) for side in (0, 1)]
+        i, j = (
+            tf.random.stateless_uniform((batch_size,), own, 0, n, tf.int32, alg="philox")
+            for own, n in zip(seeds, costs.shape, strict=True)
+        )
+        excess = tf.gather(u, i)[:, None] + tf.gather(v, j) - tf.gather(tf.gather(costs, i), j, axis=1)
+        gradient = 1 - tf.nn.relu(excess) / 2
+        rate = falling_rate(1.0, k, n_steps)
+        u = tf.tensor_scatter_nd_add(u, i[:, None], rate * tf.reduce_mean(gradient, axis=1))
+        v = tf.tensor_scatter_nd_add(v, j[:, None], rate * tf.reduce_mean(gradient, axis=0))
+        return k + 1, u, v
+
+    # Potentials that no cost undercuts: from zeros it would take most of the steps to come near the first cost.
+    start = (tf.constant(0), tf.reduce_min(costs, axis=1), tf.zeros(costs.shape[1]))
+    return tf.while_loop(lambda k, *_: k < n_steps, step, start)[2]
+
+
+@tf.function(jit_compile=True)
+def regression(X, Y, seeds, network, n_steps, learning_rate, *, batch_size: int):
+    """Return networks fitted to pairs of rows by least squares (Seguy et al., algorithm 2).
+
+    The algorithm averages over target points in every batch; here Y holds these averages, which has the same minimum.
+
+    Parameters
+    ----------
+    X, Y : tensor of shape (n_members, n, n_features)
+    seeds : tensor of int64, shape (n_members,)
+    network : list of tensors
+        Where to start.
+    n_steps : tensor of int32
+    learning_rate : tensor
+        Of RMSprop, at the start.
+    batch_size : int
+    """
+
+    def step(k, network, squares):
+        batch, wanted = (draw_rows(values, seeds, k, 0, batch_size) for values in (X, Y))
+        with tf.GradientTape() as tape:
+            tape.watch(network)
+            error = tf.square(forward(network, batch) - wanted)
+            loss = tf.reduce_sum(tf.reduce_mean(tf.reduce_sum(error, axis=2), axis=1))
+        gradients = tape.gradient(loss, network)
+        network, squares = rmsprop(network, squares, gradients, falling_rate(learning_rate, k, n_steps))
+        return k + 1, network, squares
+
+    start = (tf.constant(0), network, [tf.zeros_like(parameter) for parameter in network])
+    return tf.while_loop(lambda k, *_: k < n_steps, step, start)[1]
+
+
+def falling_rate(initial, step, n_steps):
+    """Return a rate that falls linearly to 0, so that both stages end without the noise of their last batches."""
+    return initial * (1 - tf.cast(step, tf.float32) / tf.cast(n_steps, tf.float32))
+
+
+def _one_each(X, n_maps, name):
+    """Return one sample per map."""
+    if np.ndim(X) != 3:
+        return [X] * n_maps
+    if len(X) != n_maps:
+        raise ValueError(f"{name}: has {len(X)} samples for {n_maps} random_states, expected one each")
+    return list(X)
+
+
+def _require_fitted(estimator, attribute):
+    if not hasattr(estimator, attribute):
+        raise ValueError(f"this {type(estimator).__name__} is not fitted yet; call fit first")
