@@ -22,7 +22,7 @@ def warned(name, **options):
 
 def test_unknown_name_lists_what_exists():
     with pytest.raises(
-        DataError, match="unknown data set 'law_school'; there are: adult-uci, berkeley, law-school, lipton"
+        DataError, match="unknown data set 'law_school'; there are: adult-uci, arrests, berkeley, law-school, lipton"
     ):
         load("law_school")
 
@@ -48,7 +48,8 @@ def test_a_surrogate_obeys_the_registry(name):
     variant = project_registry().variant(name)
     dataset, caught = warned(name, surrogate=True)
     assert caught == []
-    table = dataset.features.assign(**{variant.label: dataset.target})[list(variant.columns)]
+    table = dataset.features.assign(**{variant.label: dataset.target}, **dataset.sensitive_features)
+    table = table[list(variant.columns)]
     check_table(table, variant)
     assert dataset.provenance.rows == len(dataset.features) == variant.rows
     assert dataset.provenance.files == {}
@@ -108,8 +109,9 @@ def test_surrogates_were_fitted_to_the_registered_tables():
     for name in WITH_SURROGATE:
         variant = project_registry().variant(name)
         content = read_yaml(DATA_SCRIPTS / variant.surrogate)
-        assert (content["variant"], content["fitted_on"], content["rows"]) == (name, variant.sha256, variant.rows)
-        assert (DATA_SCRIPTS / variant.surrogate).stat().st_size < 40_000
+        assert (content["variant"], content["rows"]) == (name, variant.rows)
+        assert content["fitted_on"] == (variant.sha256 or "published counts, moments and fits")
+        assert (DATA_SCRIPTS / variant.surrogate).stat().st_size < 80_000
 
 
 def test_prepared_tables_hold_no_identifying_column():

@@ -84,7 +84,7 @@ def test_values_and_defaults(tmp_path):
         (("variants", "toy", "columns", "y", "categories"), [True, False], "categories must be text; quote them"),
         (("variants", "toy", "columns", "sex", "categories"), ["m", "m"], "a category is listed twice"),
         (("variants", "toy", "columns", "x", "categories"), ["1"], "no other, lists its categories"),
-        (("variants", "toy", "make"), None, "a real variant, and no other, has make and sha256"),
+        (("variants", "toy", "make"), None, "a real variant, and no other, has make"),
         (("variants", "toy", "source"), "invented", "source 'invented'"),
         (("variants", "toy", "columns"), [], "columns: expected keys and values, found list"),
     ],
@@ -115,7 +115,7 @@ def test_what_is_not_yaml_is_an_error(tmp_path):
 
 
 def test_unknown_names_list_what_exists():
-    with pytest.raises(DataError, match="unknown data set 'adlut'; there are: adult-uci, berkeley"):
+    with pytest.raises(DataError, match="unknown data set 'adlut'; there are: adult-uci, arrests, berkeley"):
         project_registry().variant("adlut")
     with pytest.raises(DataError, match="unknown data file"):
         project_registry().file("adult/adult")

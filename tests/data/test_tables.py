@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.data import DataError, tables
+from fairlab.data import DataError, DataUnavailableError, tables
 from fairlab.data.registry import Column, Registry, Variant
 
 RAW = b"sex;x;y\nf;0.1;no\nm;2.5;yes\nm;3;no\n"
@@ -103,6 +103,40 @@ def test_a_full_disk_leaves_nothing_behind(toy, monkeypatch):
     with pytest.raises(DataError, match="No space left on device"):
         tables.prepare(VARIANT)
     assert prepared() == []
+
+
+def two_sources(toy, monkeypatch, make_file):
+    """Let the toy be made from either of two files, without a hash of the result."""
+    raw = {
+        path: make_file(path=path, bytes=len(RAW), sha256=hashlib.sha256(RAW).hexdigest())
+        for path in ("toy/other.csv", "toy/raw.csv")
+    }
+    variant = dataclasses.replace(VARIANT, raw=tuple(raw), any_raw=True, sha256=None)
+    monkeypatch.setattr(tables, "project_registry", lambda: Registry(raw, {"toy": variant}))
+    (toy / "make_toy.py").write_text(SCRIPT.replace('raw["toy/raw.csv"]', "*raw.values()"))
+    return variant
+
+
+def test_any_one_of_several_sources_will_do(toy, monkeypatch, make_file):
+    variant = two_sources(toy, monkeypatch, make_file)
+    table, files, _ = tables.prepare(variant)
+    assert list(files) == ["toy/raw.csv"]
+    assert len(table) == 3
+
+
+def test_no_source_at_hand_names_all(toy, monkeypatch, make_file):
+    variant = two_sources(toy, monkeypatch, make_file)
+    (toy.parent / "mirror" / "toy" / "raw.csv").unlink()
+    with pytest.raises(DataUnavailableError, match=r"(?s)toy/other\.csv.*toy/raw\.csv"):
+        tables.prepare(variant)
+
+
+def test_without_a_hash_the_table_is_made_anew_and_checked(toy, monkeypatch, make_file):
+    variant = two_sources(toy, monkeypatch, make_file)
+    tables.prepare(variant)
+    assert not (tables.cache_folder() / "prepared").exists()
+    with pytest.raises(DataError, match="toy: 3 rows, expected 4"):
+        tables.prepare(dataclasses.replace(variant, rows=4))
 
 
 @pytest.mark.parametrize(

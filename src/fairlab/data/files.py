@@ -82,6 +82,12 @@ def fetch_file(file: File) -> Path:
     raise DataUnavailableError(_explain(file, path, refused), tuple(rejected))
 
 
+def local_copy(file: File) -> Path | None:
+    """Return where the cache or the mirror folder has a file of this name, unchecked; None if neither has."""
+    folders = [folder for folder in (cache_folder(), mirror_folder()) if folder is not None]
+    return next((folder / file.path for folder in folders if (folder / file.path).is_file()), None)
+
+
 @contextmanager
 def new_file(path: Path):
     """Yield a temporary path that replaces `path` when the block ends well; a disk that refuses is a `DataError`."""

@@ -25,7 +25,8 @@ def state_of(variant: str) -> str:
     entry = registry.variant(variant)
     if entry.source == "generated":
         return "generated"
-    if all(_file_state(registry.file(path))[0] in ("cached", "mirror") for path in entry.raw):
+    at_hand = (_file_state(registry.file(path))[0] in ("cached", "mirror") for path in entry.raw)
+    if any(at_hand) if entry.any_raw else all(at_hand):
         return "real"
     return _stand_in(entry)
 

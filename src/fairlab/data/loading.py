@@ -7,10 +7,14 @@ import pooch
 from fairlab.data.dataset import Dataset, Provenance
 from fairlab.data.errors import DataError, DataUnavailableError, SurrogateWarning
 from fairlab.data.registry import Variant, project_registry, read_yaml
+from fairlab.data.subjects import SubjectModel
 from fairlab.data.surrogate import Copula
 from fairlab.data.tables import as_dataset, check_table, digest, prepare
 from fairlab.project import DATA_SCRIPTS
 from fairlab.seeds import derive_seed
+
+# How rows are generated, by the key that holds the parameters in a surrogate's file.
+MODELS = {"copula": Copula, "subjects": SubjectModel}
 
 
 def load_variant(name: str, *, surrogate: bool | None = None) -> Dataset:
@@ -70,7 +74,8 @@ def surrogate_dataset(variant: Variant) -> Dataset:
     path = DATA_SCRIPTS / variant.surrogate
     content = read_yaml(path)
     seed = derive_seed("surrogate", variant.name)
-    table = Copula.from_dict(content["copula"]).sample(variant.rows, random_state=seed)
+    [model] = [kind.from_dict(content[key]) for key, kind in MODELS.items() if key in content]
+    table = model.sample(variant.rows, random_state=seed)
     check_table(table, variant)
     provenance = Provenance(
         variant=variant.name,
@@ -78,6 +83,6 @@ def surrogate_dataset(variant: Variant) -> Dataset:
         data_hash=digest(variant=variant.name, surrogate=pooch.file_hash(str(path)), seed=seed),
         rows=len(table),
         citation=variant.citation,
-        note=f"generated from aggregates of the real data {content['fitted_on'][:16]}, not real people",
+        note="generated from aggregates of the real data, not real people",
     )
     return as_dataset(table, variant, provenance)

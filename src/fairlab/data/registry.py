@@ -118,10 +118,13 @@ class Variant:
     source : {"real", "generated"}
     raw : tuple of str
         Paths of the raw files that it is made from.
+    any_raw : bool
+        Whether one of the raw files will do, whichever can be had.
     make : str or None
         Script in ``data_scripts`` that makes a real variant.
     sha256 : str or None
-        Hash of the prepared table of a real variant, as CSV.
+        Hash of the prepared table of a real variant, as CSV; None for data that could not be had when the registry
+        was written. Then its raw files, rows, columns and categories are all that is checked.
     surrogate : str or None
         File in ``data_scripts`` with the parameters of its stand-in.
     features : tuple of str
@@ -141,6 +144,7 @@ class Variant:
     positive_label: str | int | None = None
     features: tuple[str, ...] = ()
     raw: tuple[str, ...] = ()
+    any_raw: bool = False
     make: str | None = None
     sha256: str | None = None
     surrogate: str | None = None
@@ -148,7 +152,8 @@ class Variant:
     def __post_init__(self):
         _expect(self.source in SOURCES, f"source {self.source!r}, expected one of {', '.join(SOURCES)}")
         real = self.source == "real"
-        _expect(bool(self.make) == bool(self.sha256) == real, "a real variant, and no other, has make and sha256")
+        _expect(bool(self.make) == real, "a real variant, and no other, has make")
+        _expect(real or not self.sha256, "only a real variant has sha256")
         _expect_hash("sha256", self.sha256, 64)
         for column in (self.label, *self.features, *self.privileged_group):
             _expect(column in self.columns, f"column {column!r} is used but not described under columns")

@@ -12,9 +12,9 @@ import pandas as pd
 import pooch
 
 from fairlab.data.dataset import Dataset, Provenance
-from fairlab.data.errors import DataError
-from fairlab.data.files import cache_folder, fetch_file, new_file
-from fairlab.data.registry import Variant, project_registry
+from fairlab.data.errors import DataError, DataUnavailableError
+from fairlab.data.files import cache_folder, fetch_file, local_copy, new_file
+from fairlab.data.registry import Registry, Variant, project_registry
 from fairlab.project import DATA_SCRIPTS
 
 # Compared without case, blanks, dashes and underscores.
@@ -38,11 +38,15 @@ def prepare(variant: Variant) -> tuple[pd.DataFrame, dict[str, str], str]:
         If the table is not what the registry says.
     """
     registry = project_registry()
-    raw = {path: fetch_file(registry.file(path)) for path in variant.raw}
+    raw = _raw_files(variant, registry)
     hashes = {path: pooch.file_hash(str(place)) for path, place in raw.items()}
     script = DATA_SCRIPTS / variant.make
     data_hash = digest(variant=variant.name, raw=hashes, make=pooch.file_hash(str(script)))
     path = cache_folder() / "prepared" / f"{variant.name}-{data_hash[:16]}.csv"
+    if variant.sha256 is None:  # a kept copy could not be checked
+        table = load_script(script).make(raw)
+        check_table(table, variant)
+        return table, hashes, data_hash
     if not (path.is_file() and pooch.file_hash(str(path)) == variant.sha256):
         table = load_script(script).make(raw)
         check_table(table, variant)
@@ -129,11 +133,25 @@ def main(script: str) -> None:
         sys.exit(f"usage: python {Path(script).name} OUT.csv")
     path = Path(script)
     variant = next(v for v in project_registry().variants.values() if v.make == path.name)
-    table = load_script(path).make({name: fetch_file(project_registry().file(name)) for name in variant.raw})
+    table = load_script(path).make(_raw_files(variant, project_registry()))
     check_table(table, variant)
     with new_file(Path(sys.argv[1])) as temporary:
         write_table(table, temporary)
         print(f"{variant.name}: {len(table):,} rows, SHA-256 {pooch.file_hash(str(temporary))}")
+
+
+def _raw_files(variant: Variant, registry: Registry) -> dict[str, Path]:
+    """Return where each raw file is; if any one will do, only that, local copies first."""
+    if not variant.any_raw:
+        return {path: fetch_file(registry.file(path)) for path in variant.raw}
+    errors = []
+    for path in sorted(variant.raw, key=lambda path: local_copy(registry.file(path)) is None):
+        try:
+            return {path: fetch_file(registry.file(path))}
+        except DataUnavailableError as error:
+            errors.append(error)
+    rejected = tuple(reason for error in errors for reason in error.rejected)
+    raise DataUnavailableError("\n".join(map(str, errors)), rejected)
 
 
 _SEPARATORS = str.maketrans("", "", " -_.")
