@@ -13,3 +13,31 @@ from fairlab.fairtest.regression import Regression
 from fairlab.fairtest.sample import Column, Sample
 from fairlab.fairtest.source import BudgetError, DataSource
 from fairlab.fairtest.tables import NMI, Difference, Ratio
+from fairlab.fairtest.report import Report, contingency_table, label_table, report
+
+__all__ = [
+    "NMI",
+    "BudgetError",
+    "Column",
+    "ConditionalCorrelation",
+    "ConditionalDifference",
+    "ConditionalNMI",
+    "ConditionalRatio",
+    "Correlation",
+    "DataSource",
+    "Difference",
+    "Discovery",
+    "ErrorProfiling",
+    "Interval",
+    "Metric",
+    "Ratio",
+    "Regression",
+    "Report",
+    "Sample",
+    "Testing",
+    "contingency_table",
+    "label_table",
+    "report",
+    "test",
+    "train",
+]

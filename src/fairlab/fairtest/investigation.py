@@ -185,9 +185,7 @@ class Investigation(ABC):
 
     def _test(self, columns: Mapping[str, Column], *, conf: float, exact: bool) -> dict[str, list[Finding]]:
         populations = [
-            (name, node, sample)
-            for name in self.protected
-            for node, sample in self._populations(name, columns)
+            (name, node, sample) for name in self.protected for node, sample in self._populations(name, columns)
         ]
         hypotheses = [self.metric[name].hypotheses(sample, node.labels) for name, node, sample in populations]
         level = bonferroni_confidence(conf, sum(map(len, hypotheses)))
@@ -425,9 +423,7 @@ def prediction_error(prediction: Column, truth: Column) -> Column:
     if not truth.is_categorical:
         return Column(name, np.abs(prediction.values - truth.values))
     categories = sorted({*prediction.categories, *truth.categories})
-    predicted, true = (
-        np.searchsorted(categories, column.categories)[column.values] for column in (prediction, truth)
-    )
+    predicted, true = (np.searchsorted(categories, column.categories)[column.values] for column in (prediction, truth))
     if len(categories) > 2:
         return Column(name, (predicted != true).astype(np.intp), ("correct", "incorrect"))
     error = np.where(predicted == true, 0, np.where(predicted < true, 1, 2))
@@ -456,7 +452,11 @@ def train(
     ValueError
         If a parameter is out of range, there is no investigation, or the training set is smaller than `min_leaf_size`.
     """
-    for argument, value, least in (("max_depth", max_depth, 0), ("min_leaf_size", min_leaf_size, 1), ("max_bins", max_bins, 1)):
+    for argument, value, least in (
+        ("max_depth", max_depth, 0),
+        ("min_leaf_size", min_leaf_size, 1),
+        ("max_bins", max_bins, 1),
+    ):
         if value < least:
             raise ValueError(f"{argument}: expected at least {least}, found {value}")
     if score_aggregation not in AGGREGATIONS:
@@ -521,9 +521,7 @@ def _interval(hypothesis, conf, rng) -> Interval:
 
 
 def _association(hypothesis, interval, p_value) -> Association:
-    return Association(
-        hypothesis, float(interval.low), float(interval.high), float(p_value), float(interval.p_value)
-    )
+    return Association(hypothesis, float(interval.low), float(interval.high), float(p_value), float(interval.p_value))
 
 
 def _label(column: Column) -> Column:

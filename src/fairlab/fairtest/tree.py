@@ -43,9 +43,10 @@ class Condition:
     def __str__(self):
         if self.category is not None:
             return f"{self.attribute}: {self.category}"
+        upper = "" if np.isinf(self.high) else f" ≤ {self.high:g}"
         if np.isinf(self.low):
-            return f"{self.attribute} ≤ {self.high:g}"
-        return f"{self.attribute} > {self.low:g}" + f" and ≤ {self.high:g}" * np.isfinite(self.high)
+            return f"{self.attribute}{upper}"
+        return f"{self.low:g} < {self.attribute}{upper}" if upper else f"{self.attribute} > {self.low:g}"
 
 
 @dataclass(eq=False)
