@@ -10,10 +10,10 @@ from fairlab.fairtest.correlation import Correlation
 from fairlab.fairtest.investigation import Discovery, ErrorProfiling, Testing, test, train
 from fairlab.fairtest.metric import Interval, Metric
 from fairlab.fairtest.regression import Regression
+from fairlab.fairtest.report import Report, contingency_table, label_table, report
 from fairlab.fairtest.sample import Column, Sample
 from fairlab.fairtest.source import BudgetError, DataSource
 from fairlab.fairtest.tables import NMI, Difference, Ratio
-from fairlab.fairtest.report import Report, contingency_table, label_table, report
 
 __all__ = [
     "NMI",

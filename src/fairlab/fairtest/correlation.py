@@ -17,8 +17,8 @@ from fairlab.fairtest.sample import Sample
 class Correlation(AdditiveMetric):
     """Pearson's correlation, from -1 to 1; a categorical attribute with two categories counts as 0 and 1.
 
-    Fisher's z gives intervals and p-values above 1,000 people; up to 1,000, tests shuffle the output and bootstrap pairs.
-    Data without variance, or of three people or fewer, has the interval [-1, 1] and p-value 1.
+    Fisher's z gives intervals and p-values above 1,000 people; up to 1,000, tests shuffle the output and bootstrap
+    pairs. Data without variance, or of three people or fewer, has the interval [-1, 1] and p-value 1.
     """
 
     name = "CORR"

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlab.fairtest.conditional import ConditionalDifference, ConditionalNMI
 from fairlab.fairtest.correction import bonferroni_confidence, holm
 from fairlab.fairtest.correlation import Correlation
 from fairlab.fairtest.metric import Hypothesis, Interval, Metric
@@ -290,8 +289,8 @@ class Testing(Investigation):
         Protected attributes. Each gets its own contexts, which may use the others.
     output : str
     explanatory : str or None
-        A categorical attribute on which it is acceptable to differentiate: associations are those among people who share
-        its value.
+        A categorical attribute on which it is acceptable to differentiate: associations are those among people who
+        share its value.
     context : list of str or None
         Attributes that define subpopulations. None for all columns but output and explanatory attribute. One that is
         constant never defines any.
@@ -474,15 +473,16 @@ def train(
 def test(investigations, *, exact: bool = True) -> None:
     """Test the subpopulations that training found, all on one unused test set, and correct for their number.
 
-    Intervals are corrected by Bonferroni over all hypotheses of an investigation and over the investigations, p-values by
-    Holm's method within each investigation (section 4.4).
+    Intervals are corrected by Bonferroni over all hypotheses of an investigation and over the investigations, p-values
+    by Holm's method within each investigation (section 4.4).
 
     Parameters
     ----------
     investigations : Investigation or list of Investigation
         Of one source.
     exact : bool
-        Whether small samples are tested by Monte Carlo, permutation and bootstrap, else by large-sample theory throughout.
+        Whether small samples are tested by Monte Carlo, permutation and bootstrap. Otherwise all are tested by
+        large-sample theory.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What an association metric is to the tree and to the tests (section 4.2); derive from `Metric` for one of your own."""
+"""What an association metric is to the tree and to the tests (section 4.2); derive your own from `Metric`."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ class Metric(ABC):
         """Return the strength that an interval proves: its distance from 0, which is 0 if it holds 0."""
         return np.maximum(np.maximum(interval.low, -np.asarray(interval.high)), 0.0)
 
-    def check(self, sample: Sample) -> None:
+    def check(self, sample: Sample) -> None:  # noqa: B027 - most metrics of a user's own suit any column
         """Raise a ValueError, naming the column, if the metric is not for such columns."""
 
     def conditional(self) -> "Metric":
@@ -104,7 +104,8 @@ class Metric(ABC):
             Number of the group that each row is in, from 0.
         ordered : bool
             Whether the groups are intervals of a continuous attribute. Then each of the ``n_groups - 1`` cuts makes two
-            children and arrays have shape (n_groups - 1, 2); else each group is a child, and they have shape (n_groups,).
+            children and arrays have shape (n_groups - 1, 2); else each group is a child, and they have shape
+            (n_groups,).
         """
         if ordered:
             members = [side for cut in range(n_groups - 1) for side in (groups <= cut, groups > cut)]

@@ -116,10 +116,10 @@ class Report:
         Returns
         -------
         DataFrame
-            ``output`` and ``protected``; ``context`` and its ``depth`` in the tree; ``part``, which is empty for the whole
-            context and else names a stratum or label; ``size`` in the test set; ``metric`` with the corrected interval
-            ``low`` to ``high``, corrected and raw p-value; for the context ``effect``, ``significant`` and, if it is
-            reported, ``rank``, which is 0 for the root.
+            ``output`` and ``protected``; ``context`` and its ``depth`` in the tree; ``part``, which is empty for the
+            whole context and else names a stratum or label; ``size`` in the test set; ``metric`` with the corrected
+            interval ``low`` to ``high``, corrected and raw p-value; for the context ``effect``, ``significant`` and, if
+            it is reported, ``rank``, which is 0 for the root.
         """
         return pd.concat([section.to_frame() for section in self.sections], ignore_index=True)
 
@@ -130,8 +130,8 @@ class Report:
 def report(investigations) -> Report:
     """Filter and rank what was tested.
 
-    Reported are the root and the contexts with a corrected p-value of at most 0.05 (for labels, an effect above 0) whose
-    effect is not weaker than that of any tested population around them.
+    Reported are the root and the contexts with a corrected p-value of at most 0.05 (for labels, an effect above 0)
+    whose effect is not weaker than that of any tested population around them.
 
     Parameters
     ----------

@@ -43,8 +43,8 @@ class NMI(TableMetric):
     """Mutual information of two categorical attributes over the smaller of their entropies, from 0 to 1.
 
     One is added to every cell of the table. Intervals in training come from the non-centrality of the G statistic's
-    chi-square distribution, in tests from a bootstrap at every size; p-values from Monte Carlo tables up to 1,000 people,
-    from the G test above.
+    chi-square distribution, in tests from a bootstrap at every size; p-values from Monte Carlo tables up to 1,000
+    people, from the G test above.
     """
 
     name = "NMI"

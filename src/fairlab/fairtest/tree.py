@@ -1,8 +1,9 @@
 """The guided decision tree (algorithm 1): subpopulations with ever stronger association of output and protected group.
 
 The authors' code differs from the printed algorithm, and is what the published numbers come from. Associations are
-those that an interval proves, not plain estimates. A split must give some child a stronger association than the *score*
-of the split above it. The score of a categorical split is reduced by the share of people in children that are too small.
+those that an interval proves, not plain estimates. A split must give some child a stronger association than the
+*score* of the split above it. The score of a categorical split is reduced by the share of people whose child is too
+small.
 """
 
 from collections.abc import Iterator
