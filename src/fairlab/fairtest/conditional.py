@@ -1,0 +1,139 @@
+"""Metrics that hold an explanatory attribute fixed: size-weighted means over its strata (sections 4.2 and 4.6)."""
+
+import numpy as np
+
+from fairlab.fairtest.correlation import Correlation
+from fairlab.fairtest.metric import AdditiveMetric, Hypothesis, Interval
+from fairlab.fairtest.resampling import RESAMPLES, bootstrap_tables, percentile_interval, permute_tables
+from fairlab.fairtest.sample import Sample
+from fairlab.fairtest.tables import NMI, Difference, Ratio
+
+
+class ConditionalMetric(AdditiveMetric):
+    """The mean of a metric over the values of an explanatory attribute, weighted by numbers of people.
+
+    Approximate interval bounds and p-values are weighted means of the strata's, too.
+
+    Parameters
+    ----------
+    stratum_metric : AdditiveMetric
+        The metric within one stratum.
+    """
+
+    def __init__(self, stratum_metric: AdditiveMetric):
+        self.stratum_metric = stratum_metric
+        self.name = f"COND-{stratum_metric.name}"
+
+    def check(self, sample: Sample) -> None:
+        """Raise a ValueError if there is no explanatory attribute, or the columns are not for the stratum's metric."""
+        if sample.explanatory is None:
+            raise ValueError(f"metric {self.name} needs an explanatory attribute, found none")
+        self.stratum_metric.check(sample)
+
+    def conditional(self):
+        """Return the metric itself."""
+        return self
+
+    def effect(self, interval: Interval):
+        """Return the strength that the stratum's metric gives to the interval."""
+        return self.stratum_metric.effect(interval)
+
+    def hypotheses(self, sample: Sample, labels: tuple[str, ...]) -> list[Hypothesis]:
+        """Return the conditional hypothesis, and one for each stratum, whether it occurs or not."""
+        explanatory = sample.explanatory.name
+        strata = [Hypothesis(f"{explanatory}: {v}", self.stratum_metric, part) for v, part in sample.strata().items()]
+        return [Hypothesis("", self, sample), *strata]
+
+    def statistics(self, sample: Sample, groups: np.ndarray, n_groups: int) -> np.ndarray:
+        """Return statistics of shape (n_groups, n_strata, ...)."""
+        n_strata = len(sample.explanatory.categories)
+        stacked = self.stratum_metric.statistics(
+            sample, groups * n_strata + sample.explanatory.values, n_groups * n_strata
+        )
+        return stacked.reshape(n_groups, n_strata, *stacked.shape[1:])
+
+    def size(self, statistics: np.ndarray) -> np.ndarray:
+        """Return numbers of people over all strata."""
+        return self.stratum_metric.size(statistics).sum(axis=-1)
+
+    def smallest_stratum(self, statistics: np.ndarray) -> np.ndarray:
+        """Return sizes of the smallest stratum that occurs."""
+        sizes = self.stratum_metric.size(statistics)
+        return np.where(sizes > 0, sizes, np.iinfo(int).max).min(axis=-1) * (sizes > 0).any(axis=-1)
+
+    def interval(self, statistics: np.ndarray, *, conf: float) -> Interval:
+        """Return the weighted means of the strata's interval bounds and p-values."""
+        part = self.stratum_metric.interval(statistics, conf=conf)
+        sizes = self.stratum_metric.size(statistics)
+        weights = sizes / np.maximum(sizes.sum(axis=-1, keepdims=True), 1)
+        low, high, p_value = ((weights * bound).sum(axis=-1) for bound in (part.low, part.high, part.p_value))
+        return Interval(low, high, np.where(sizes.any(axis=-1), p_value, 1.0))
+
+
+class ConditionalTableMetric(ConditionalMetric):
+    """A mean of a table metric over strata, always tested by resampling within the strata."""
+
+    def estimate(self, tables: np.ndarray) -> np.ndarray:
+        """Return the conditional metric of tables of shape (..., n_strata, n_protected, n_output)."""
+        sizes = tables.sum(axis=(-2, -1))
+        return (self.stratum_metric.estimate(tables) * sizes).sum(axis=-1) / sizes.sum(axis=-1)
+
+    def exact(self, sample: Sample, *, conf: float, rng: np.random.Generator) -> Interval:
+        """Shuffle the output within strata for the p-value, bootstrap within strata for the interval."""
+        tables = self.of_all(sample)
+        tables = tables[tables.any(axis=(-2, -1))]
+        strength = self.stratum_metric.strength
+        above = strength(permute_tables(tables, rng, self.estimate)) > strength(self.estimate(tables))
+        interval = percentile_interval(bootstrap_tables(tables, rng, self.estimate), conf)
+        return Interval(*interval, max(float(above.mean()), 1 / RESAMPLES))
+
+
+class ConditionalNMI(ConditionalTableMetric):
+    """`NMI` given an explanatory attribute."""
+
+    def __init__(self):
+        super().__init__(NMI())
+
+
+class ConditionalDifference(ConditionalTableMetric):
+    """`Difference` given an explanatory attribute.
+
+    Parameters
+    ----------
+    smoothing : float
+        What is added to every cell of every stratum's table.
+    """
+
+    def __init__(self, *, smoothing: float = 5):
+        super().__init__(Difference(smoothing=smoothing))
+
+
+class ConditionalRatio(ConditionalTableMetric):
+    """`Ratio` given an explanatory attribute.
+
+    Parameters
+    ----------
+    smoothing : float
+        What is added to every cell of every stratum's table.
+    """
+
+    def __init__(self, *, smoothing: float = 5):
+        super().__init__(Ratio(smoothing=smoothing))
+
+
+class ConditionalCorrelation(ConditionalMetric):
+    """`Correlation` given an explanatory attribute.
+
+    It has no test of its own: interval bounds and p-value are weighted means of the strata's.
+    """
+
+    def __init__(self):
+        super().__init__(Correlation())
+
+    def exact(self, sample: Sample, *, conf: float, rng: np.random.Generator) -> Interval:
+        """Return the weighted means of the strata's exact interval bounds and p-values."""
+        strata = [stratum for stratum in sample.strata().values() if len(stratum)]
+        parts = [self.stratum_metric.exact(stratum, conf=conf, rng=rng) for stratum in strata]
+        weights = [len(stratum) for stratum in strata]
+        bounds = ([getattr(part, name) for part in parts] for name in ("low", "high", "p_value"))
+        return Interval(*(float(np.average(bound, weights=weights)) for bound in bounds))

@@ -1,0 +1,551 @@
+"""Investigations (section 4.5): what is looked for, where, and what training and testing found."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairlab.fairtest.correction import bonferroni_confidence, holm
+from fairlab.fairtest.correlation import Correlation
+from fairlab.fairtest.metric import Hypothesis, Interval, Metric
+from fairlab.fairtest.regression import Regression
+from fairlab.fairtest.sample import Column, Sample
+from fairlab.fairtest.source import DataSource
+from fairlab.fairtest.tables import NMI, Difference
+from fairlab.fairtest.tree import AGGREGATIONS, GuidedTree, Node
+
+MOST_CATEGORIES = 100
+SIGNIFICANCE = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Association:
+    """The test of one hypothesis.
+
+    Attributes
+    ----------
+    hypothesis : Hypothesis
+    low, high : float
+        Interval, corrected for the number of hypotheses; nan if nobody of the test set is concerned.
+    p_value : float
+        Corrected.
+    raw_p_value : float
+        Before correction.
+    """
+
+    hypothesis: Hypothesis
+    low: float
+    high: float
+    p_value: float
+    raw_p_value: float
+
+    @property
+    def size(self) -> int:
+        """Number of people."""
+        return len(self.hypothesis.sample)
+
+    @property
+    def effect(self) -> float:
+        """Strength that the corrected interval proves."""
+        if self.size == 0:
+            return 0.0
+        return float(self.hypothesis.metric.effect(Interval(self.low, self.high, self.p_value)))
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """The test of one context.
+
+    Attributes
+    ----------
+    node : Node
+        The context.
+    sample : Sample
+        Its people in the test set.
+    associations : tuple of Association
+        The context's own, then those of its strata; for a `Discovery`, one for each label.
+    """
+
+    node: Node
+    sample: Sample
+    associations: tuple[Association, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of people in the test set."""
+        return len(self.sample)
+
+    @property
+    def effect(self) -> float:
+        """Effect of the context's own association, or the mean over labels."""
+        own = [a.effect for a in self.associations if not a.hypothesis.part]
+        return own[0] if own else float(np.mean([a.effect for a in self.associations]))
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the context's corrected p-value is at most 0.05, or, for labels, whether its effect is above 0."""
+        own = [a.p_value for a in self.associations if not a.hypothesis.part]
+        return own[0] <= SIGNIFICANCE if own else self.effect > 0
+
+
+class Investigation(ABC):
+    """What the three kinds of investigation have in common.
+
+    Attributes
+    ----------
+    metric : dict of str to Metric
+        The metric for each protected attribute.
+    context : list of str
+        The context attributes; a protected one makes no contexts for itself.
+    trees_ : dict of str to Node
+        After `train`: the root of each protected attribute's tree.
+    findings_ : dict of str to list of Finding
+        After `test`: for each protected attribute, the tests of its contexts, the root's first.
+    """
+
+    def __init__(self, source, protected, outputs, *, explanatory, context, metric, random_state):
+        if not isinstance(source, DataSource):
+            raise TypeError(f"source: expected a DataSource, found {type(source).__name__}")
+        self.source = source
+        self.protected = _names(protected)
+        self.outputs = _names(outputs)
+        self.explanatory = explanatory
+        self.random_state = random_state
+        taken = [*self.outputs, explanatory]
+        self.context = [name for name in source.names if name not in taken] if context is None else _names(context)
+        self._check_roles()
+        columns = self._training_columns()
+        self._check_columns(columns)
+        self.metric = self._metrics(columns, metric)
+
+    @abstractmethod
+    def output(self, columns: Mapping[str, Column]) -> Column | tuple[Column, ...]:
+        """Return what is tested for associations, from the columns of a training or test set."""
+
+    def sample(self, columns: Mapping[str, Column], protected: str) -> Sample:
+        """Return what a metric looks at, from the columns of a training or test set."""
+        explanatory = None if self.explanatory is None else columns[self.explanatory]
+        return Sample(columns[protected], self.output(columns), explanatory)
+
+    def default_metric(self, sample: Sample) -> Metric:
+        """Return the metric that suits the columns (section 4.2)."""
+        sides = (sample.protected, sample.output)
+        if not all(column.is_categorical for column in sides):
+            metric = Correlation()
+        elif sample.explanatory and all(column.is_binary for column in sides):
+            metric = Difference()
+        else:
+            metric = NMI()
+        return metric
+
+    def contexts(self, protected: str) -> list[Node]:
+        """Return the contexts that training found for a protected attribute, the root first."""
+        if not hasattr(self, "trees_"):
+            raise ValueError("the investigation has no contexts yet: call train first")
+        return [node for node in self.trees_[protected].walk() if node.is_context]
+
+    def with_explanatory(self, explanatory: str, *, metric: Metric | Mapping[str, Metric] | None = None):
+        """Return an investigation of the same contexts with an explanatory attribute (section 4.6).
+
+        It is trained already. Its test takes a new test set, so that the source needs a budget of at least 2.
+
+        Parameters
+        ----------
+        explanatory : str
+            Name of a categorical attribute.
+        metric : Metric, dict or None
+            None for the conditional version of the default metric.
+
+        Raises
+        ------
+        ValueError
+            If there are no contexts yet, the attribute cannot be used, or a metric has no conditional version.
+        """
+        self.contexts(self.protected[0])  # raises if there are none yet
+        other = copy(self)
+        other.__dict__.pop("findings_", None)
+        other.explanatory = explanatory
+        other._check_names([explanatory], "explanatory")
+        columns = other._training_columns()
+        other._check_columns(columns)
+        other.metric = other._metrics(columns, metric)
+        return other
+
+    def _train(self, **parameters) -> None:
+        columns = self._training_columns()
+        trees = {}
+        for name in self.protected:
+            context = [columns[attribute] for attribute in self.context if attribute != name]
+            tree = GuidedTree(self.metric[name], self.source.conf_, **parameters)
+            trees[name] = tree.grow(self.sample(columns, name), context)
+        self.trees_ = trees
+
+    def _test(self, columns: Mapping[str, Column], *, conf: float, exact: bool) -> dict[str, list[Finding]]:
+        populations = [
+            (name, node, sample) for name in self.protected for node, sample in self._populations(name, columns)
+        ]
+        hypotheses = [self.metric[name].hypotheses(sample, node.labels) for name, node, sample in populations]
+        level = bonferroni_confidence(conf, sum(map(len, hypotheses)))
+        intervals = [interval for several in hypotheses for interval in self._intervals(several, level, exact)]
+        p_values = iter(holm([interval.p_value for interval in intervals]))
+        intervals = iter(intervals)
+        findings = {name: [] for name in self.protected}
+        for (name, node, sample), several in zip(populations, hypotheses, strict=True):
+            tests = tuple(_association(h, next(intervals), next(p_values)) for h in several)
+            findings[name].append(Finding(node, sample, tests))
+        return findings
+
+    def _populations(self, protected, columns) -> Iterator[tuple[Node, Sample]]:
+        """Yield the contexts with their people among the rows of `columns`."""
+        everyone = self.sample(columns, protected)
+
+        def descend(node, rows):
+            if node.is_context:
+                yield node, everyone.take(rows)
+            for child in node.children:
+                members = child.condition.holds(columns[child.condition.attribute].take(rows))
+                yield from descend(child, rows[members])
+
+        yield from descend(self.trees_[protected], np.arange(len(everyone)))
+
+    def _intervals(self, hypotheses, conf, exact) -> list[Interval]:
+        """Test the hypotheses of one context; its random numbers depend on no other context."""
+        rng = np.random.default_rng(self.random_state)
+        return [_interval(hypothesis, conf, rng if exact else None) for hypothesis in hypotheses]
+
+    def _training_columns(self) -> dict[str, Column]:
+        names = [*self.protected, *self.outputs, *_names(self.explanatory), *self.context]
+        return self.source.train(dict.fromkeys(names))
+
+    def _metrics(self, columns, metric) -> dict[str, Metric]:
+        if isinstance(metric, Mapping):
+            if unknown := [name for name in metric if name not in self.protected]:
+                known = ", ".join(self.protected)
+                raise ValueError(f"metric: no protected attribute {unknown[0]!r}; there are {known}")
+            given = metric
+        else:
+            given = dict.fromkeys(self.protected, metric)
+        metrics = {}
+        for name in self.protected:
+            sample = self.sample(columns, name)
+            plain = given.get(name) or self.default_metric(sample)
+            metrics[name] = plain if self.explanatory is None else plain.conditional()
+            metrics[name].check(sample)
+        return metrics
+
+    def _check_names(self, names, argument) -> None:
+        if unknown := [name for name in names if name not in self.source.names]:
+            raise ValueError(f"{argument}: no column {unknown[0]!r}; there are {', '.join(self.source.names)}")
+
+    def _check_roles(self) -> None:
+        if not self.protected:
+            raise ValueError("protected: expected at least one attribute, found none")
+        if not self.outputs:
+            raise ValueError("output: expected a column, found none")
+        explanatory = _names(self.explanatory)
+        roles = {"protected": self.protected, "output": self.outputs, "explanatory": explanatory}
+        for argument, names in [*roles.items(), ("context", self.context)]:
+            self._check_names(names, argument)
+            if doubled := [name for name in names if names.count(name) > 1]:
+                raise ValueError(f"{argument}: {doubled[0]!r} is named twice")
+        for first, second in (("protected", "output"), ("protected", "explanatory"), ("output", "explanatory")):
+            if both := set(roles[first]) & set(roles[second]):
+                raise ValueError(f"{both.pop()!r} is both {first} and {second}; expected one of the two")
+        if both := set(self.context) & {*self.outputs, *explanatory}:
+            raise ValueError(f"context: {both.pop()!r} is an output or the explanatory attribute; leave it out")
+
+    def _check_columns(self, columns) -> None:
+        output = self.output(columns)
+        single = [output] if isinstance(output, Column) else []
+        explanatory = [columns[name] for name in _names(self.explanatory)]
+        for argument, members in (
+            ("protected", [columns[name] for name in self.protected]),
+            ("output", single),
+            ("explanatory", explanatory),
+        ):
+            for column in members:
+                if column.is_categorical and len(column.categories) > MOST_CATEGORIES:
+                    raise ValueError(
+                        f"{argument}: column {column.name!r} has {len(column.categories)} categories, expected at most "
+                        f"{MOST_CATEGORIES}; group them"
+                    )
+                if np.ptp(column.values) == 0 and argument != "explanatory":
+                    raise ValueError(f"{argument}: column {column.name!r} has one value in the training set")
+        for column in explanatory:
+            if not column.is_categorical:
+                raise ValueError(f"explanatory: column {column.name!r} holds numbers; cut them into categories first")
+        for name in set(self.context) - set(self.protected) if single else ():
+            if _says_the_same(columns[name], output):
+                raise ValueError(f"context: column {name!r} says the same as the output {output.name!r}; leave it out")
+
+
+class Testing(Investigation):
+    """Looks for an association between protected attributes and one output (section 4.5).
+
+    Parameters
+    ----------
+    source : DataSource
+    protected : str or list of str
+        Protected attributes. Each gets its own contexts, which may use the others.
+    output : str
+    explanatory : str or None
+        A categorical attribute on which it is acceptable to differentiate: associations are those among people who
+        share its value.
+    context : list of str or None
+        Attributes that define subpopulations. None for all columns but output and explanatory attribute. One that is
+        constant never defines any.
+    metric : Metric, dict of str to Metric, or None
+        For all protected attributes, or for each by name; with an explanatory attribute, its conditional version is
+        taken. None: if both sides are categorical `NMI`, or given an explanatory attribute and two categories on each
+        side `Difference`; otherwise `Correlation`.
+    random_state : int
+        For Monte Carlo tests and bootstraps; they start with it anew in every context.
+
+    Raises
+    ------
+    TypeError
+        If `source` is no DataSource.
+    ValueError
+        If a column does not exist, has two roles that exclude each other, has one value in the training set, more
+        than 100 categories, or a type that the metric is not for; if the explanatory attribute is continuous; or if a
+        context attribute says the same as the output.
+    """
+
+    __test__ = False  # pytest would take the class for a test
+
+    def __init__(self, source, protected, output, *, explanatory=None, context=None, metric=None, random_state=0):
+        super().__init__(
+            source,
+            protected,
+            output,
+            explanatory=explanatory,
+            context=context,
+            metric=metric,
+            random_state=random_state,
+        )
+
+    def output(self, columns: Mapping[str, Column]) -> Column:
+        """Return the output column."""
+        return columns[self.outputs[0]]
+
+
+class Discovery(Investigation):
+    """Looks among many labels for those associated with a binary protected attribute (section 4.5).
+
+    In training, a `Regression` chooses labels in each context; in testing, each of them is compared by itself.
+
+    Parameters
+    ----------
+    source : DataSource
+    protected : str or list of str
+        Attributes with two categories.
+    output : list of str
+        Label columns: booleans, zeros and ones, or two categories. A label that is constant shows no association.
+    top_k : int
+        How many labels to test in each context.
+    context : list of str or None
+        As for `Testing`.
+    metric : Metric or None
+        Of one label in the test. None for `Difference`.
+    random_state : int
+        As for `Testing`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for `Testing`, or if a column has not two categories.
+    """
+
+    def __init__(self, source, protected, output, *, top_k=35, context=None, metric=None, random_state=0):
+        super().__init__(
+            source,
+            protected,
+            output,
+            explanatory=None,
+            context=context,
+            metric=Regression(top_k=top_k, label_metric=metric),
+            random_state=random_state,
+        )
+
+    def output(self, columns: Mapping[str, Column]) -> tuple[Column, ...]:
+        """Return the label columns."""
+        return tuple(_label(columns[name]) for name in self.outputs)
+
+    def with_explanatory(self, explanatory, *, metric=None):
+        """Raise a ValueError: labels are found without an explanatory attribute."""
+        raise ValueError("a Discovery takes no explanatory attribute; use Testing for the label in question")
+
+
+class ErrorProfiling(Investigation):
+    """Looks for an association between protected attributes and the errors of predictions (section 4.5).
+
+    Parameters
+    ----------
+    source : DataSource
+    protected : str or list of str
+    output : str
+        The prediction.
+    ground_truth : str
+        What was to be predicted. The error is the absolute difference of numbers; of two categories, correct, false
+        negative or false positive, the second category in sorted order being positive; of more, correct or incorrect.
+    explanatory, context, metric, random_state
+        As for `Testing`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for `Testing`, or if one of prediction and truth holds numbers and the other categories.
+    """
+
+    def __init__(
+        self, source, protected, output, *, ground_truth, explanatory=None, context=None, metric=None, random_state=0
+    ):
+        super().__init__(
+            source,
+            protected,
+            [output, ground_truth],
+            explanatory=explanatory,
+            context=context,
+            metric=metric,
+            random_state=random_state,
+        )
+
+    def output(self, columns: Mapping[str, Column]) -> Column:
+        """Return the error column."""
+        return prediction_error(*(columns[name] for name in self.outputs))
+
+
+def prediction_error(prediction: Column, truth: Column) -> Column:
+    """Return the error of predictions, as `ErrorProfiling` defines it."""
+    name = f"error of {prediction.name}"
+    if prediction.is_categorical != truth.is_categorical:
+        numbers, other = (truth, prediction) if prediction.is_categorical else (prediction, truth)
+        raise ValueError(f"column {numbers.name!r} holds numbers and {other.name!r} categories; expected one kind")
+    if not truth.is_categorical:
+        return Column(name, np.abs(prediction.values - truth.values))
+    categories = sorted({*prediction.categories, *truth.categories})
+    predicted, true = (np.searchsorted(categories, column.categories)[column.values] for column in (prediction, truth))
+    if len(categories) > 2:
+        return Column(name, (predicted != true).astype(np.intp), ("correct", "incorrect"))
+    error = np.where(predicted == true, 0, np.where(predicted < true, 1, 2))
+    return Column(name, error, ("correct", "false negative", "false positive"))
+
+
+def train(
+    investigations, *, max_depth: int = 5, min_leaf_size: int = 100, score_aggregation="avg", max_bins: int = 10
+) -> None:
+    """Find subpopulations with strong associations in the training set (section 4.3).
+
+    Parameters
+    ----------
+    investigations : Investigation or list of Investigation
+    max_depth : int
+        Most conditions that define a subpopulation.
+    min_leaf_size : int
+        Fewest people in a subpopulation; for a conditional metric, in each of its strata that occurs.
+    score_aggregation : {"avg", "weighted_avg", "max"}
+        How the associations of subpopulations make the score of a split.
+    max_bins : int
+        Most thresholds that are tried for a continuous attribute.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, there is no investigation, or the training set is smaller than `min_leaf_size`.
+    """
+    for argument, value, least in (
+        ("max_depth", max_depth, 0),
+        ("min_leaf_size", min_leaf_size, 1),
+        ("max_bins", max_bins, 1),
+    ):
+        if value < least:
+            raise ValueError(f"{argument}: expected at least {least}, found {value}")
+    if score_aggregation not in AGGREGATIONS:
+        raise ValueError(f"score_aggregation: expected one of {', '.join(AGGREGATIONS)}, found {score_aggregation!r}")
+    investigations = as_list(investigations)
+    for investigation in investigations:
+        if (n := investigation.source.n_train) < min_leaf_size:
+            raise ValueError(f"the training set has {n} rows, fewer than min_leaf_size={min_leaf_size}")
+    for investigation in investigations:
+        investigation._train(
+            max_depth=max_depth, min_leaf_size=min_leaf_size, score_aggregation=score_aggregation, max_bins=max_bins
+        )
+
+
+def test(investigations, *, exact: bool = True) -> None:
+    """Test the subpopulations that training found, all on one unused test set, and correct for their number.
+
+    Intervals are corrected by Bonferroni over all hypotheses of an investigation and over the investigations, p-values
+    by Holm's method within each investigation (section 4.4).
+
+    Parameters
+    ----------
+    investigations : Investigation or list of Investigation
+        Of one source.
+    exact : bool
+        Whether small samples are tested by Monte Carlo, permutation and bootstrap. Otherwise all are tested by
+        large-sample theory.
+
+    Raises
+    ------
+    BudgetError
+        If the source has no test set left.
+    ValueError
+        If an investigation was not trained, or they are of different sources. No test set is used up by an error.
+    """
+    investigations = as_list(investigations)
+    source = investigations[0].source
+    if any(other.source is not source for other in investigations):
+        raise ValueError("investigations: expected all of one DataSource, found several")
+    for investigation in investigations:
+        investigation.contexts(investigation.protected[0])
+    conf = bonferroni_confidence(source.conf_, len(investigations))
+    with source.test() as columns:
+        found = [investigation._test(columns, conf=conf, exact=exact) for investigation in investigations]
+    for investigation, findings in zip(investigations, found, strict=True):
+        investigation.findings_ = findings
+
+
+def as_list(investigations) -> list[Investigation]:
+    """Return one or several investigations as a list; raise a ValueError if there is none."""
+    several = [investigations] if isinstance(investigations, Investigation) else list(investigations)
+    if not several:
+        raise ValueError("investigations: expected at least one, found none")
+    return several
+
+
+def _interval(hypothesis, conf, rng) -> Interval:
+    """Test one hypothesis, by approximation if there is no generator."""
+    metric, sample = hypothesis.metric, hypothesis.sample
+    if len(sample) == 0:
+        return Interval(np.nan, np.nan, 1.0)
+    return metric.approximate(sample, conf=conf) if rng is None else metric.exact(sample, conf=conf, rng=rng)
+
+
+def _association(hypothesis, interval, p_value) -> Association:
+    return Association(hypothesis, float(interval.low), float(interval.high), float(p_value), float(interval.p_value))
+
+
+def _label(column: Column) -> Column:
+    """Return zeros and ones as codes, anything else as it is."""
+    if column.is_categorical or not np.isin(column.values, (0, 1)).all():
+        return column
+    return Column(column.name, column.values.astype(np.intp), ("0", "1"))
+
+
+def _says_the_same(column: Column, output: Column) -> bool:
+    """Whether two columns determine each other."""
+    if not (column.is_categorical and output.is_categorical):
+        return np.array_equal(column.values, output.values)
+    if len(column.categories) != len(output.categories):
+        return False
+    pairs = np.bincount(column.values * len(output.categories) + output.values)
+    return np.count_nonzero(pairs) == len(np.unique(output.values)) == len(np.unique(column.values))
+
+
+def _names(names) -> list[str]:
+    if names is None:
+        return []
+    return [names] if isinstance(names, str) else list(names)

@@ -1,0 +1,110 @@
+"""Monte Carlo tests and bootstraps of contingency tables and of pairs, as array operations in bounded memory."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from scipy.stats import random_table
+
+TABLES = 100_000  # Monte Carlo tables of a test
+RESAMPLES = 10_000  # of a bootstrap or a permutation test
+EXACT_LIMIT = 1_000  # largest sample for which these replace large-sample theory
+_NUMBERS_AT_ONCE = 4_000_000
+
+
+def table_p_value(table: np.ndarray, rng: np.random.Generator, *, n_tables: int = TABLES) -> float:
+    """Return the Monte Carlo p-value of Pearson's chi-square statistic among tables with the same two margins.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_protected, n_output)
+        Counts.
+    """
+    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    if min(table.shape) < 2:
+        return 1.0
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    expected = np.outer(rows, columns)
+    drawn = random_table(rows, columns)
+    # Up to constants of the margins, chi-square is the sum of squared counts over expected ones.
+    least = (table**2 / expected).sum() * (1 - 1e-9)
+    hits = 0
+    for n in _portions(n_tables, table.size):
+        tables = drawn.rvs(n, method="patefield", random_state=rng).reshape(n, -1).astype(float)
+        hits += int((tables**2 @ (1 / expected).ravel() >= least).sum())
+    return (1 + hits) / (1 + n_tables)
+
+
+def bootstrap_tables(
+    tables: np.ndarray, rng: np.random.Generator, estimate: Callable, *, n_resamples: int = RESAMPLES
+) -> np.ndarray:
+    """Return estimates from multinomial draws out of contingency tables, each with one added to every cell.
+
+    Parameters
+    ----------
+    tables : ndarray of shape (..., n_protected, n_output)
+        One table, or one for each stratum; each is drawn from by itself.
+    estimate : callable
+        Maps counts of shape (n, ..., n_protected, n_output) to estimates of shape (n,).
+
+    Returns
+    -------
+    ndarray of shape (n_resamples,)
+    """
+    filled = tables.reshape(-1, tables.shape[-2] * tables.shape[-1]) + 1
+    totals = filled.sum(axis=1)
+    shares = filled / totals[:, None]
+    return np.concatenate(
+        [
+            estimate(rng.multinomial(totals, shares, size=(n, len(filled))).reshape(n, *tables.shape))
+            for n in _portions(n_resamples, tables.size)
+        ]
+    )
+
+
+def permute_tables(
+    tables: np.ndarray, rng: np.random.Generator, estimate: Callable, *, n_resamples: int = RESAMPLES
+) -> np.ndarray:
+    """Return estimates after shuffling the output within every stratum, which keeps the margins of each table.
+
+    Parameters and returned value are those of `bootstrap_tables`, with `tables` of shape (n_strata, ...) and without
+    empty ones.
+    """
+    drawn = [random_table(table.sum(axis=1), table.sum(axis=0)) for table in tables]
+    return np.concatenate(
+        [
+            estimate(np.stack([d.rvs(n, method="patefield", random_state=rng) for d in drawn], axis=1))
+            for n in _portions(n_resamples, tables.size)
+        ]
+    )
+
+
+def permute_correlation(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the correlations of `x` with shuffled `y`."""
+    x, y = ((v - v.mean()) / (v.std() * np.sqrt(len(v))) for v in (x, y))
+    return np.concatenate(
+        [rng.permuted(np.broadcast_to(y, (n, len(y))), axis=1) @ x for n in _portions(RESAMPLES, len(x))]
+    )
+
+
+def bootstrap_correlation(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the correlations of resampled pairs; nan where a resample holds a single value."""
+    drawn = []
+    for n in _portions(RESAMPLES, len(x)):
+        rows = rng.integers(len(x), size=(n, len(x)))
+        u, v = ((w[rows] - w[rows].mean(axis=1, keepdims=True)) for w in (x, y))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            drawn.append((u * v).sum(axis=1) / np.sqrt((u**2).sum(axis=1) * (v**2).sum(axis=1)))
+    return np.concatenate(drawn)
+
+
+def percentile_interval(draws: np.ndarray, conf: float) -> tuple[float, float]:
+    """Return the percentile interval of bootstrap draws."""
+    low, high = np.nanquantile(draws, [(1 - conf) / 2, (1 + conf) / 2])
+    return float(low), float(high)
+
+
+def _portions(n_draws: int, n_numbers: int) -> Iterator[int]:
+    """Yield numbers of draws that add up to `n_draws`, so few at a time that memory stays bounded."""
+    portion = max(1, _NUMBERS_AT_ONCE // n_numbers)
+    for start in range(0, n_draws, portion):
+        yield min(portion, n_draws - start)

@@ -1,0 +1,111 @@
+"""Data set management (section 4.7): one training set, and a budget of test sets that are used once each."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import train_test_split
+
+from fairlab.fairtest.sample import Column, encode
+
+
+class BudgetError(RuntimeError):
+    """Raised when every test set of a `DataSource` has been used."""
+
+
+class DataSource:
+    """People whose data is split once into a training set and `budget` test sets.
+
+    Text, categories and booleans are categorical attributes, coded in sorted order before the split; a missing one is a
+    category that comes first. Numbers are continuous attributes.
+
+    Parameters
+    ----------
+    data : DataFrame of shape (n_rows, n_columns)
+        One row per person: protected, context and explanatory attributes, and outputs.
+    budget : int
+        How many adaptive investigations are planned. The rows that are not for training are cut into so many test sets
+        of equal size. The training share does not depend on it.
+    conf : float
+        Confidence over all test sets together, between 0 and 1; each has ``conf ** (1 / budget)``.
+    train_size : float
+        Share of the rows for training, between 0 and 1. For a training set as large as a test set, as in section
+        4.7, it is ``1 / (budget + 1)``.
+    random_state : int
+        Of the split.
+
+    Attributes
+    ----------
+    conf_ : float
+        Confidence of each test set, and of training.
+    remaining_ : int
+        Number of test sets that are still unused.
+
+    Raises
+    ------
+    TypeError
+        If `data` is no DataFrame.
+    ValueError
+        If a parameter is out of range, a column occurs twice or cannot be coded, or there are too few rows.
+    """
+
+    def __init__(self, data: pd.DataFrame, *, budget=1, conf=0.95, train_size=0.5, random_state=0):
+        if not isinstance(data, pd.DataFrame):
+            raise TypeError(f"data: expected a DataFrame, found {type(data).__name__}")
+        names = [str(name) for name in data.columns]
+        if doubled := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"data: columns occur twice: {', '.join(doubled)}")
+        if not isinstance(budget, int | np.integer) or budget < 1:
+            raise ValueError(f"budget: expected a whole number of at least 1, found {budget!r}")
+        for argument, value in (("conf", conf), ("train_size", train_size)):
+            if not 0 < value < 1:
+                raise ValueError(f"{argument}: expected a number between 0 and 1, found {value}")
+        n_train = int(train_size * len(data))
+        if n_train < 1 or len(data) - n_train < budget:
+            raise ValueError(f"data: {len(data)} rows are too few for a training set and {budget} test sets")
+        self.budget = budget
+        self.conf_ = conf ** (1 / budget)
+        self.remaining_ = budget
+        self._columns = {name: encode(data.iloc[:, i].rename(name)) for i, name in enumerate(names)}
+        self._train_rows, test_rows = train_test_split(
+            np.arange(len(data)), train_size=n_train, random_state=random_state
+        )
+        size = len(test_rows) // budget
+        self._slices = [test_rows[i * size : (i + 1) * size] for i in range(budget)]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return list(self._columns)
+
+    @property
+    def n_train(self) -> int:
+        """Number of rows of the training set."""
+        return len(self._train_rows)
+
+    def train(self, names) -> dict[str, Column]:
+        """Return some columns of the training set."""
+        return {name: self._columns[name].take(self._train_rows) for name in names}
+
+    @contextmanager
+    def test(self) -> Iterator[dict[str, Column]]:
+        """Lend the columns of an unused test set, the last first; an error inside the block gives the set back.
+
+        Raises
+        ------
+        BudgetError
+            If no test set is left.
+        """
+        if self.remaining_ == 0:
+            raise BudgetError(
+                f"the budget of {self.budget} test set{'s' * (self.budget > 1)} is spent; a further test needs new "
+                "data, or a DataSource with a larger budget from the start"
+            )
+        self.remaining_ -= 1
+        rows = self._slices[self.remaining_]
+        try:
+            yield {name: self._columns[name].take(rows) for name in self.names}
+        except BaseException:
+            self.remaining_ += 1
+            raise

@@ -1,0 +1,273 @@
+"""The guided decision tree (algorithm 1): subpopulations with ever stronger association of output and protected group.
+
+The authors' code differs from the printed algorithm, and is what the published numbers come from. Associations are
+those that an interval proves, not plain estimates. A split must give some child a stronger association than the
+*score* of the split above it. The score of a categorical split is reduced by the share of people whose child is too
+small.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fairlab.fairtest.metric import Children, Metric
+from fairlab.fairtest.sample import Column, Sample
+
+AGGREGATIONS = ("avg", "weighted_avg", "max")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What one edge of the tree says of an attribute.
+
+    Attributes
+    ----------
+    attribute : str
+    category : str or None
+        The attribute's value, if it is categorical.
+    low, high : float
+        Otherwise it lies above `low` and not above `high`.
+    """
+
+    attribute: str
+    category: str | None = None
+    low: float = -np.inf
+    high: float = np.inf
+
+    def holds(self, column: Column) -> np.ndarray:
+        """Return the mask of the people for whom the condition holds."""
+        if self.category is not None:
+            return column.values == column.categories.index(self.category)
+        return (column.values > self.low) & (column.values <= self.high)
+
+    def __str__(self):
+        if self.category is not None:
+            return f"{self.attribute}: {self.category}"
+        upper = "" if np.isinf(self.high) else f" ≤ {self.high:g}"
+        if np.isinf(self.low):
+            return f"{self.attribute}{upper}"
+        return f"{self.low:g} < {self.attribute}{upper}" if upper else f"{self.attribute} > {self.low:g}"
+
+
+@dataclass(eq=False)
+class Node:
+    """A subpopulation of the tree.
+
+    Attributes
+    ----------
+    condition : Condition or None
+        What tells it from its parent; None for the root.
+    effect : float
+        Strength of the association in training.
+    size : int
+        Number of people in training.
+    labels : tuple of str
+        For a `Discovery`, the labels most associated with the protected attribute.
+    parent : Node or None
+    children : list of Node
+    """
+
+    condition: Condition | None
+    effect: float
+    size: int
+    labels: tuple[str, ...] = ()
+    parent: "Node | None" = field(default=None, repr=False)
+    children: "list[Node]" = field(default_factory=list, repr=False)
+
+    @property
+    def ancestors(self) -> "list[Node]":
+        """All nodes above, the nearest first."""
+        return [] if self.parent is None else [self.parent, *self.parent.ancestors]
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """All that defines the subpopulation, one condition for each attribute, in the order of the path."""
+        merged = {}
+        for node in reversed([self, *self.ancestors[:-1]] if self.parent else []):
+            new = node.condition
+            old = merged.get(new.attribute, new)
+            merged[new.attribute] = replace(new, low=max(old.low, new.low), high=min(old.high, new.high))
+        return tuple(merged.values())
+
+    @property
+    def is_context(self) -> bool:
+        """Whether it is to be tested: the root is, and what has an association in training."""
+        return self.parent is None or self.effect > 0
+
+    def walk(self) -> Iterator["Node"]:
+        """Yield the node and all below it, depth first."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def __str__(self):
+        return ", ".join(map(str, self.conditions)) or "everyone"
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """A context attribute of the training set, in groups: its categories, or the intervals between its thresholds."""
+
+    column: Column
+    groups: np.ndarray
+    thresholds: np.ndarray | None
+
+    @classmethod
+    def of(cls, column: Column, max_bins: int) -> "Attribute":
+        """Group a column; thresholds are found once, on the whole training set."""
+        if column.is_categorical:
+            return cls(column, column.values, None)
+        thresholds = find_thresholds(column.values, max_bins)
+        return cls(column, np.searchsorted(thresholds, column.values, side="left"), thresholds)
+
+    @property
+    def name(self) -> str:
+        """Name of the attribute."""
+        return self.column.name
+
+    @property
+    def ordered(self) -> bool:
+        """Whether it is continuous."""
+        return self.thresholds is not None
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.thresholds) + 1 if self.ordered else len(self.column.categories)
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The best admissible split of a node by one attribute.
+
+    Attributes
+    ----------
+    score : float
+        Association over the children.
+    best_effect : float
+        Of the child with the strongest one.
+    conditions : list of Condition
+        One for each child.
+    effects : list of float
+    """
+
+    attribute: Attribute
+    score: float
+    best_effect: float
+    conditions: list[Condition]
+    effects: list[float]
+
+
+@dataclass(frozen=True)
+class GuidedTree:
+    """Builds the tree of one investigation and one protected attribute.
+
+    Parameters
+    ----------
+    metric : Metric
+    conf : float
+        Confidence of the intervals that effects are taken from.
+    max_depth : int
+        Most conditions on a path.
+    min_leaf_size : int
+        Fewest people in a subpopulation; for a conditional metric, in each of its strata that occurs.
+    score_aggregation : {"avg", "weighted_avg", "max"}
+        How the children's effects make the score of a split.
+    max_bins : int
+        Number of thresholds that are tried for a continuous attribute, at most.
+    """
+
+    metric: Metric
+    conf: float
+    max_depth: int
+    min_leaf_size: int
+    score_aggregation: str
+    max_bins: int
+
+    def grow(self, sample: Sample, columns: list[Column]) -> Node:
+        """Return the root of the tree of a sample, with the context attributes in `columns`."""
+        attributes = [Attribute.of(column, self.max_bins) for column in columns]
+        effect = float(self.metric.effect(self.metric.approximate(sample, conf=self.conf)))
+        root = Node(None, effect, len(sample), self.metric.labels(sample, conf=self.conf))
+        self._split(root, sample, np.arange(len(sample)), attributes, bar=0.0, depth=0)
+        return root
+
+    def _split(self, node, here, rows, attributes, *, bar, depth):
+        """Grow the tree below a node; `here` are its people, `rows` their numbers in the training set."""
+        if depth == self.max_depth:
+            return
+        found = [self._best_split(here, attribute, rows) for attribute in attributes]
+        admissible = [split for split in found if split is not None]
+        # The bar is the score of the split above, not the node's own effect.
+        valid = [split for split in admissible if split.best_effect > bar]
+        if not valid:
+            return
+        best = max(valid, key=lambda split: split.score)
+        # Where an attribute admits no split, it admits none further down; a category is not split again.
+        left = [s.attribute for s in admissible if s is not best or s.attribute.ordered]
+        values = best.attribute.column.values[rows]
+        column = Column(best.attribute.name, values, best.attribute.column.categories)
+        for condition, effect in zip(best.conditions, best.effects, strict=True):
+            members = condition.holds(column)
+            there = here.take(members)
+            labels = self.metric.labels(there, conf=self.conf)
+            child = Node(condition, effect, len(there), labels, node)
+            node.children.append(child)
+            self._split(child, there, rows[members], left, bar=best.score, depth=depth + 1)
+
+    def _best_split(self, here, attribute, rows) -> Split | None:
+        children = self.metric.children(
+            here, attribute.groups[rows], attribute.n_groups, ordered=attribute.ordered, conf=self.conf
+        )
+        choose = self._best_threshold if attribute.ordered else self._categories
+        return choose(attribute, children, children.smallest_stratum >= self.min_leaf_size)
+
+    def _best_threshold(self, attribute, children: Children, large):
+        cuts = np.flatnonzero(large.all(axis=1))
+        if len(cuts) == 0:
+            return None
+        scores = self._aggregate(children.effect[cuts], children.size[cuts])
+        best = int(np.argmax(scores))
+        threshold = float(attribute.thresholds[cuts[best]])
+        effects = children.effect[cuts[best]]
+        sides = [Condition(attribute.name, high=threshold), Condition(attribute.name, low=threshold)]
+        return Split(attribute, float(scores[best]), float(effects.max()), sides, effects.tolist())
+
+    def _categories(self, attribute, children: Children, large):
+        kept = np.flatnonzero(large)
+        if len(kept) < 2:
+            return None
+        effects, sizes = children.effect[kept], children.size[kept]
+        coverage = sizes.sum() / children.size.sum()
+        score = float(self._aggregate(effects, sizes) * coverage)
+        conditions = [Condition(attribute.name, category=attribute.column.categories[code]) for code in kept]
+        return Split(attribute, score, float(effects.max()), conditions, effects.tolist())
+
+    def _aggregate(self, effects, sizes):
+        if self.score_aggregation == "max":
+            return effects.max(axis=-1)
+        return np.average(effects, axis=-1, weights=sizes if self.score_aggregation == "weighted_avg" else None)
+
+
+def find_thresholds(values: np.ndarray, max_bins: int) -> np.ndarray:
+    """Return thresholds that cut numbers into parts of similar size.
+
+    With at most `max_bins` distinct values, all midpoints between neighbours. Otherwise the target is a multiple
+    of ``n / (max_bins + 1)``: a threshold lies halfway before the first value up to which, itself included, the count
+    is further from the target than without it.
+    """
+    distinct, counts = np.unique(values, return_counts=True)
+    midpoints = (distinct[1:] + distinct[:-1]) / 2
+    if len(distinct) <= max_bins:
+        return midpoints
+    cumulative = counts.cumsum()
+    # Counts before and after a value lie on both sides of the target or on one; either way the one before is the
+    # nearer of the two if and only if their sum exceeds twice the target.
+    both = cumulative[1:] + cumulative[:-1]
+    step = len(values) / (max_bins + 1)
+    chosen, target = [], step
+    while (place := max(np.searchsorted(both, 2 * target, side="right"), chosen[-1] + 1 if chosen else 0)) < len(both):
+        chosen.append(place)
+        target += step
+    return midpoints[chosen]

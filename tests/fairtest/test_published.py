@@ -1,0 +1,119 @@
+"""Numbers of the paper that a faithful implementation must hit; see figures 4, 9 and 10 and table 2."""
+
+import ast
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairlab import fairtest, load
+from fairlab.fairtest import DataSource, Difference, Discovery, Testing
+
+MIRROR = os.environ.get("FAIRLAB_DATA_MIRROR")
+needs_mirror = pytest.mark.skipif(not MIRROR, reason="needs the real files: set FAIRLAB_DATA_MIRROR")
+
+
+def run(investigation):
+    fairtest.train(investigation)
+    fairtest.test(investigation)
+    return fairtest.report(investigation).sections
+
+
+@pytest.fixture(scope="module")
+def adult():
+    if not MIRROR:
+        pytest.skip("needs the real files: set FAIRLAB_DATA_MIRROR")
+    people = load("adult-uci", surrogate=False)
+    data = people.features.drop(columns="fnlwgt").assign(income=people.target)
+    return {section.protected: section for section in run(Testing(DataSource(data), ["sex", "race"], "income"))}
+
+
+def test_adult_has_108_contexts_of_which_57_are_significant(adult):
+    assert {name: len(section.findings) for name, section in adult.items()} == {"sex": 71, "race": 37}
+    assert {name: len(section.significant) for name, section in adult.items()} == {"sex": 44, "race": 13}
+
+
+def test_adult_contexts_of_figure_10(adult):
+    contexts = {
+        "sex": {"education-num > 11.5": 6791, "9.5 < education-num ≤ 11.5, age > 46.5": 1371},
+        "race": {
+            "age ≤ 42.5, hours-per-week ≤ 55.5, workclass: Federal-gov": 341,
+            "age ≤ 42.5, hours-per-week ≤ 55.5": 14477,
+        },
+    }
+    for name, expected in contexts.items():
+        reported = {str(finding.node): finding for finding in adult[name].reported}
+        assert reported["everyone"].size == 24421
+        for words, size in expected.items():
+            assert reported[words].size == size
+    graduates = next(f for f in adult["sex"].reported if str(f.node) == "education-num > 11.5")
+    assert fairtest.contingency_table(graduates.sample).to_numpy().tolist() == [
+        [1594, 2156, 3750], [492, 2549, 3041], [2086, 4705, 6791]
+    ]  # fmt: skip
+
+
+def test_adult_intervals_and_p_values_of_figure_10(adult):
+    # The printed p-values were corrected for 144 hypotheses, of which all but the smallest have as many left.
+    [root] = adult["race"].reported[0].associations
+    assert root.raw_p_value * 137 == pytest.approx(1.39e-53, rel=0.01)
+    assert (root.low, root.high) == pytest.approx((0.0063, 0.0139), abs=0.0008)
+    [root] = adult["sex"].reported[0].associations
+    assert (root.low, root.high) == pytest.approx((0.0381, 0.0540), abs=0.0016)
+
+
+def berkeley(**options):
+    applicants = load("berkeley")
+    data = applicants.features.assign(accepted=applicants.target)
+    return run(Testing(DataSource(data), "gender", "accepted", metric=Difference(smoothing=0), **options))
+
+
+def test_berkeley_given_the_department():
+    [section] = berkeley(explanatory="department")
+    [finding] = section.findings
+    assert fairtest.contingency_table(finding.sample).to_numpy().tolist() == [
+        [615, 680, 1295], [295, 623, 918], [910, 1303, 2213]
+    ]  # fmt: skip
+    whole, *departments = finding.associations
+    assert whole.p_value == pytest.approx(0.798, abs=0.06)
+    assert (whole.low, whole.high) == pytest.approx((-0.0382, 0.1055), abs=0.01)
+    assert [a.size for a in departments] == [490, 279, 474, 369, 303, 298]
+    assert [a.p_value < 0.05 for a in departments] == [True, False, False, False, False, False]
+    assert (departments[0].low, departments[0].high) == pytest.approx((0.0649, 0.3464), abs=0.01)
+    assert len(section.significant) == 0
+
+
+def test_berkeley_without_explanation():
+    [section] = berkeley()
+    assert len(section.findings) == 3
+    [root] = section.findings[0].associations
+    assert root.p_value == pytest.approx(3 * root.raw_p_value)
+    assert root.high < 0
+
+
+@needs_mirror
+def test_labels_of_figure_9_to_the_printed_digits():
+    images = pd.read_csv(Path(MIRROR) / "fairtest" / "images" / "caffe.txt", sep="\t")
+    tags = images["Labels"].map(ast.literal_eval).explode()
+    data = pd.crosstab(tags.index, tags).clip(upper=1)
+    assert data.shape == (2615, 200)
+    labels = list(data)
+    data["Race"] = images["Race"].to_numpy()
+    [section] = run(Discovery(DataSource(data), "Race", labels, context=[], metric=Difference(smoothing=0)))
+    table = fairtest.label_table(section.findings[0])
+    assert len(table) == 35
+    expected = {
+        "cart": (0.0137, 0.0652, 3.31e-05),
+        "drum": (0.0095, 0.0604, 3.83e-04),
+        "helmet": (0.0096, 0.0888, 2.34e-03),
+        "cattle": (0.0037, 0.0432, 4.73e-03),
+        "face powder": (-0.1339, -0.0525, 9.59e-12),
+        "maillot": (-0.1590, -0.0575, 3.46e-10),
+        "person": (-0.0563, -0.0042, 6.06e-03),
+        "lipstick": (-0.0622, -0.0034, 1.03e-02),
+    }
+    for label, (low, high, p_value) in expected.items():
+        assert table.loc[label, ["low", "high"]].tolist() == pytest.approx([low, high], abs=5.1e-5)
+        assert table.loc[label, "p_value"] == pytest.approx(p_value, rel=5e-3)
+    assert np.isclose(table.loc["maillot", "White"], 0.15, atol=0.005)

@@ -1,0 +1,80 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import train_test_split
+
+from fairlab.fairtest import BudgetError, DataSource
+
+PEOPLE = pd.DataFrame({"number": np.arange(101)})
+
+
+def rows(columns):
+    return columns["number"].values.astype(int)
+
+
+def test_the_split_is_that_of_scikit_learn_in_its_order():
+    source = DataSource(PEOPLE)
+    train, test = train_test_split(np.arange(101), train_size=0.5, random_state=0)
+    assert len(train) == 50
+    np.testing.assert_array_equal(rows(source.train(["number"])), train)
+    with source.test() as columns:
+        np.testing.assert_array_equal(rows(columns), test)
+
+
+def test_budget_cuts_the_test_part_only_and_hands_out_the_last_slice_first():
+    source = DataSource(PEOPLE, budget=3)
+    _, test = train_test_split(np.arange(101), train_size=0.5, random_state=0)
+    assert source.n_train == 50
+    for i in (2, 1, 0):
+        with source.test() as columns:
+            np.testing.assert_array_equal(rows(columns), test[17 * i : 17 * (i + 1)])
+    assert source.remaining_ == 0
+
+
+def test_train_size_for_equal_parts():
+    source = DataSource(PEOPLE, budget=2, train_size=1 / 3)
+    assert source.n_train == 33
+    with source.test() as columns:
+        assert len(rows(columns)) == 34
+
+
+def test_confidence_of_a_slice():
+    assert DataSource(PEOPLE, budget=2, conf=0.95).conf_ == pytest.approx(np.sqrt(0.95))
+
+
+def test_a_spent_budget_is_an_error():
+    source = DataSource(PEOPLE)
+    with source.test():
+        pass
+    with pytest.raises(BudgetError, match="the budget of 1 test set is spent"), source.test():
+        pass
+
+
+def test_a_failed_test_gives_its_slice_back():
+    source = DataSource(PEOPLE)
+    with pytest.raises(RuntimeError, match="broken"), source.test() as lost:
+        raise RuntimeError("broken")
+    with source.test() as again:
+        np.testing.assert_array_equal(rows(again), rows(lost))
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "message"),
+    [
+        (PEOPLE, {"budget": 0}, "budget: expected a whole number of at least 1, found 0"),
+        (PEOPLE, {"budget": 1.5}, "budget"),
+        (PEOPLE, {"conf": 95}, "conf: expected a number between 0 and 1, found 95"),
+        (PEOPLE, {"train_size": 1}, "train_size: expected a number between 0 and 1, found 1"),
+        (PEOPLE.head(3), {"budget": 3}, "3 rows are too few for a training set and 3 test sets"),
+        (PEOPLE.head(0), {}, "0 rows are too few"),
+        (pd.concat([PEOPLE, PEOPLE], axis=1), {}, "columns occur twice: number"),
+    ],
+)
+def test_bad_input(data, options, message):
+    with pytest.raises(ValueError, match=message):
+        DataSource(data, **options)
+
+
+def test_data_must_be_a_table():
+    with pytest.raises(TypeError, match="expected a DataFrame, found ndarray"):
+        DataSource(np.ones((3, 3)))
