@@ -10,6 +10,12 @@ from fairlab.data.registry import project_registry
 from fairlab.data.tables import check_table
 
 WITH_SURROGATE = [name for name, variant in project_registry().variants.items() if variant.surrogate]
+# Data sets whose loader returns every column of the prepared table as it is.
+WHOLE = [
+    name
+    for name, variant in project_registry().variants.items()
+    if variant.surrogate and {*variant.features, variant.label, *variant.privileged_group} == set(variant.columns)
+]
 
 
 def warned(name, **options):
@@ -43,7 +49,7 @@ def test_falls_back_with_exactly_one_line(name):
     assert dataset.provenance.source == "surrogate"
 
 
-@pytest.mark.parametrize("name", WITH_SURROGATE)
+@pytest.mark.parametrize("name", WHOLE)
 def test_a_surrogate_obeys_the_registry(name):
     variant = project_registry().variant(name)
     dataset, caught = warned(name, surrogate=True)
