@@ -7,9 +7,11 @@ import sys
 
 import yaml
 
+from fairlab.data import load
 from fairlab.data.cells import count_cells
 from fairlab.data.fidelity import compare, label_score
-from fairlab.data.loading import real_dataset, surrogate_dataset
+from fairlab.data.label_rates import count_labels
+from fairlab.data.loading import real_dataset
 from fairlab.data.registry import Variant, project_registry
 from fairlab.data.surrogate import SMALLEST_COUNT, fit_copula
 from fairlab.data.tables import prepare
@@ -29,6 +31,8 @@ def fit_model(variant: Variant) -> tuple[str, dict, dict]:
     table, *_ = prepare(variant)
     if variant.name == "staples":
         return "cells", count_cells(table).to_dict(), {"what": "synthetic people", "module": "cells"}
+    if variant.name == "image-tagger":
+        return "labels", count_labels(table).to_dict(), {"what": "images, not of people", "module": "label_rates"}
     score = label_score(real_dataset(variant))
     copula = fit_copula(table, sensitive=list(variant.privileged_group), score=score)
     return "copula", copula.to_dict(), {"what": AGGREGATES, "module": "surrogate"}
@@ -40,7 +44,7 @@ def fit(variant: Variant) -> None:
     content = {"variant": variant.name, "fitted_on": variant.sha256, "rows": variant.rows, key: parameters}
     body = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=118, allow_unicode=True)
     write_text(DATA_SCRIPTS / variant.surrogate, HEAD.format(name=variant.name, **words) + body)
-    fidelity = compare(real_dataset(variant), surrogate_dataset(variant))
+    fidelity = compare(load(variant.name, surrogate=False), load(variant.name, surrogate=True))
     print(f"{variant.name}\n{fidelity.to_frame().to_string(index=False)}\n\n{fidelity.groups.to_string()}\n")
 
 
