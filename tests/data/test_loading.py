@@ -23,7 +23,7 @@ def warned(name, **options):
 
 
 def test_unknown_name_lists_what_exists():
-    names = "adult-uci, arrests, berkeley, image-tagger, law-school, lipton"
+    names = "adult-uci, arrests, berkeley, image-tagger, law-school, lipton, movie-recommender"
     with pytest.raises(DataError, match=f"unknown data set 'law_school'; there are: {names}"):
         load("law_school")
 

@@ -2,7 +2,6 @@
 
 import hashlib
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -10,9 +9,12 @@ from fairlab.data import load, state_of, status, verify
 from fairlab.data.fidelity import compare
 from fairlab.data.registry import project_registry
 
-# Without a hash, data was not at hand when the registry was written; a tagger's labels are drawn independently.
+# Without a hash, data was not at hand when the registry was written. Surrogates with genres and labels of images, which
+# exclude each other, are less near; their own tests say how much.
 WITH_SURROGATE = [
-    name for name, v in project_registry().variants.items() if v.surrogate and v.sha256 and name != "image-tagger"
+    name
+    for name, variant in project_registry().variants.items()
+    if variant.surrogate and variant.sha256 and name not in ("image-tagger", "movie-recommender")
 ]
 
 pytestmark = pytest.mark.usefixtures("mirror")
@@ -72,7 +74,7 @@ def test_berkeley_is_the_file_row_for_row(mirror):
 def test_surrogates_are_near(name):
     real, surrogate = load(name, surrogate=False), load(name, surrogate=True)
     fidelity = compare(real, surrogate)
-    assert fidelity.marginals["distance"].max() < max(0.015, 2.5 / np.sqrt(len(real.features)))
+    assert fidelity.marginals["distance"].max() < 0.015
     assert fidelity.associations["difference"].abs().mean() < 0.015
     assert fidelity.associations["difference"].abs().max() < 0.1
     large = fidelity.groups.query("rows_real >= 800")
