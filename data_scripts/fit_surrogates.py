@@ -7,28 +7,44 @@ import sys
 
 import yaml
 
+from fairlab.data import load
+from fairlab.data.cells import count_cells
 from fairlab.data.fidelity import compare, label_score
-from fairlab.data.loading import real_dataset, surrogate_dataset
+from fairlab.data.label_rates import count_labels
+from fairlab.data.loading import real_dataset
 from fairlab.data.registry import Variant, project_registry
 from fairlab.data.surrogate import SMALLEST_COUNT, fit_copula
 from fairlab.data.tables import prepare
 from fairlab.project import DATA_SCRIPTS, write_text
 
 HEAD = """\
-# Parameters of the surrogate of {name}: aggregates of the real data, each over at least {smallest} records.
-# Written by data_scripts/fit_surrogates.py; what they mean: fairlab.data.surrogate.
+# Parameters of the surrogate of {name}: aggregates of {what}.
+# Written by data_scripts/fit_surrogates.py; what they mean: fairlab.data.{module}.
 """
+
+
+AGGREGATES = f"the real data, each over at least {SMALLEST_COUNT} records"
+
+
+def fit_model(variant: Variant) -> tuple[str, dict, dict]:
+    """Return the key of a surrogate's model, its parameters, and the words of its file's head."""
+    table, *_ = prepare(variant)
+    if variant.name == "staples":
+        return "cells", count_cells(table).to_dict(), {"what": "synthetic people", "module": "cells"}
+    if variant.name == "image-tagger":
+        return "labels", count_labels(table).to_dict(), {"what": "images, not of people", "module": "label_rates"}
+    score = label_score(real_dataset(variant))
+    copula = fit_copula(table, sensitive=list(variant.privileged_group), score=score)
+    return "copula", copula.to_dict(), {"what": AGGREGATES, "module": "surrogate"}
 
 
 def fit(variant: Variant) -> None:
     """Fit one surrogate, write its file and print its fidelity."""
-    real = real_dataset(variant)
-    table, *_ = prepare(variant)
-    copula = fit_copula(table, sensitive=list(variant.privileged_group), score=label_score(real))
-    content = {"variant": variant.name, "fitted_on": variant.sha256, "rows": len(table), "copula": copula.to_dict()}
+    key, parameters, words = fit_model(variant)
+    content = {"variant": variant.name, "fitted_on": variant.sha256, "rows": variant.rows, key: parameters}
     body = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=118, allow_unicode=True)
-    write_text(DATA_SCRIPTS / variant.surrogate, HEAD.format(name=variant.name, smallest=SMALLEST_COUNT) + body)
-    fidelity = compare(real, surrogate_dataset(variant))
+    write_text(DATA_SCRIPTS / variant.surrogate, HEAD.format(name=variant.name, **words) + body)
+    fidelity = compare(load(variant.name, surrogate=False), load(variant.name, surrogate=True))
     print(f"{variant.name}\n{fidelity.to_frame().to_string(index=False)}\n\n{fidelity.groups.to_string()}\n")
 
 

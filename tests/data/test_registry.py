@@ -84,6 +84,7 @@ def test_values_and_defaults(tmp_path):
         (("variants", "toy", "columns", "y", "categories"), [True, False], "categories must be text; quote them"),
         (("variants", "toy", "columns", "sex", "categories"), ["m", "m"], "a category is listed twice"),
         (("variants", "toy", "columns", "x", "categories"), ["1"], "no other, lists its categories"),
+        (("variants", "toy", "columns", "sex"), {"type": "text", "max": 3}, "a text column has no min and max"),
         (("variants", "toy", "make"), None, "a real variant, and no other, has make"),
         (("variants", "toy", "source"), "invented", "source 'invented'"),
         (("variants", "toy", "columns"), [], "columns: expected keys and values, found list"),

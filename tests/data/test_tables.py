@@ -165,6 +165,21 @@ def test_fractions_are_no_integers():
         tables.check_table(TABLE, whole)
 
 
+@pytest.mark.parametrize("bad", ["", 3, None])
+def test_free_text_is_never_empty(bad):
+    free = dataclasses.replace(VARIANT, columns=VARIANT.columns | {"y": Column("text")})
+    table = TABLE.assign(y=["a|b", "NA", "?"])
+    tables.check_table(table, free)
+    assert tables.as_dataset(table, free, tables.Provenance("toy", "real", "0", 3)).target.tolist() == [
+        "a|b",
+        "NA",
+        "?",
+    ]
+    message = "misses 1 values" if bad is None else f"holds {bad!r}, expected text"
+    with pytest.raises(DataError, match=f"toy: column 'y' {message}"):
+        tables.check_table(table.assign(y=pd.Series(["a", bad, "b"], dtype=object)), free)
+
+
 @pytest.mark.parametrize("column", ["name", "First Name", "DOB", "date_of_birth", "last-name", "E-Mail"])
 def test_columns_that_identify_people_are_refused(column):
     with pytest.raises(DataError, match=f"toy: columns identify people: {column}; drop them in make_toy.py"):

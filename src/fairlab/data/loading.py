@@ -1,11 +1,14 @@
 """Real rows where they can be had, a surrogate where they cannot."""
 
 import warnings
+from dataclasses import replace
 
 import pooch
 
+from fairlab.data.cells import Cells
 from fairlab.data.dataset import Dataset, Provenance
 from fairlab.data.errors import DataError, DataUnavailableError, SurrogateWarning
+from fairlab.data.label_rates import LabelRates
 from fairlab.data.registry import Variant, project_registry, read_yaml
 from fairlab.data.subjects import SubjectModel
 from fairlab.data.surrogate import Copula
@@ -14,10 +17,10 @@ from fairlab.project import DATA_SCRIPTS
 from fairlab.seeds import derive_seed
 
 # How rows are generated, by the key that holds the parameters in a surrogate's file.
-MODELS = {"copula": Copula, "subjects": SubjectModel}
+MODELS = {"cells": Cells, "copula": Copula, "labels": LabelRates, "subjects": SubjectModel}
 
 
-def load_variant(name: str, *, surrogate: bool | None = None) -> Dataset:
+def load_variant(name: str, *, surrogate: bool | None = None, label: str | None = None) -> Dataset:
     """Load a variant that is made from raw files, fetching those that are missing.
 
     Parameters
@@ -26,6 +29,8 @@ def load_variant(name: str, *, surrogate: bool | None = None) -> Dataset:
     surrogate : bool or None
         None: the surrogate stands in, with one `SurrogateWarning`, if the real files cannot be had. True: always.
         False: never.
+    label : str or None
+        Column that is the target, if not the one that the registry names.
 
     Raises
     ------
@@ -35,6 +40,8 @@ def load_variant(name: str, *, surrogate: bool | None = None) -> Dataset:
         If the cache cannot be written, or the data is not what the registry says.
     """
     variant = project_registry().variant(name)
+    if label is not None:
+        variant = replace(variant, label=label)
     if surrogate:
         return surrogate_dataset(variant)
     try:
@@ -86,3 +93,24 @@ def surrogate_dataset(variant: Variant) -> Dataset:
         note="generated from aggregates of the real data, not real people",
     )
     return as_dataset(table, variant, provenance)
+
+
+def derive(dataset: Dataset, *, options: dict, **parts) -> Dataset:
+    """Return a data set with other parts; the options that made them enter its digest and its note.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    options : dict
+        Names and plain values.
+    **parts
+        Attributes of `Dataset` that are replaced.
+    """
+    origin = dataset.provenance
+    provenance = replace(
+        origin,
+        data_hash=digest(origin=origin.data_hash, options=options),
+        rows=len(parts.get("target", dataset.target)),
+        note="; ".join([origin.note, ", ".join(f"{name}={value}" for name, value in options.items())]),
+    )
+    return replace(dataset, provenance=provenance, **parts)

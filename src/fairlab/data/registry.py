@@ -10,7 +10,7 @@ from fairlab.data.errors import DataError, RegistryError
 from fairlab.project import DATA_SCRIPTS
 
 ADDRESS_KINDS = ("official", "pinned", "page")
-COLUMN_TYPES = ("int", "float", "category")
+COLUMN_TYPES = ("int", "float", "category", "text")
 SOURCES = ("real", "generated")
 
 
@@ -88,7 +88,8 @@ class Column:
 
     Attributes
     ----------
-    type : {"int", "float", "category"}
+    type : {"int", "float", "category", "text"}
+        Text is free, but never empty.
     categories : tuple of str
         All values of a categorical column, in the order of their codes.
     min, max : float or None
@@ -104,7 +105,8 @@ class Column:
         _expect(self.type in COLUMN_TYPES, f"type {self.type!r}, expected one of {', '.join(COLUMN_TYPES)}")
         categorical = self.type == "category"
         _expect(bool(self.categories) == categorical, "a category column, and no other, lists its categories")
-        _expect(not (categorical and (self.min, self.max) != (None, None)), "a category column has no min and max")
+        ranged = (self.min, self.max) != (None, None)
+        _expect(not (ranged and self.type in ("category", "text")), f"a {self.type} column has no min and max")
         _expect(all(isinstance(c, str) for c in self.categories), "categories must be text; quote them")
         _expect(len(set(self.categories)) == len(self.categories), "a category is listed twice")
 

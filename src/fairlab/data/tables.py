@@ -158,7 +158,9 @@ _SEPARATORS = str.maketrans("", "", " -_.")
 
 
 def _dtype(column) -> str | pd.CategoricalDtype:
-    return {"int": "int64", "float": "float64"}.get(column.type) or pd.CategoricalDtype(list(column.categories))
+    return {"int": "int64", "float": "float64", "text": "str"}.get(column.type) or pd.CategoricalDtype(
+        list(column.categories)
+    )
 
 
 def _check_values(values: pd.Series, column, where: str) -> None:
@@ -168,6 +170,11 @@ def _check_values(values: pd.Series, column, where: str) -> None:
         strange = sorted(set(values.unique()) - set(column.categories), key=str)
         if strange:
             raise DataError(f"{where} holds {strange[0]!r}, expected one of {', '.join(column.categories)}")
+        return
+    if column.type == "text":
+        texts = values.map(type).eq(str) & values.ne("")
+        if not texts.all():
+            raise DataError(f"{where} holds {values[~texts].iloc[0]!r}, expected text")
         return
     if not (values.dtype.kind == "i" or (column.type == "float" and values.dtype.kind == "f")):
         raise DataError(f"{where} has type {values.dtype}, expected {column.type}")

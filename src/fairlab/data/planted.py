@@ -1,0 +1,106 @@
+"""The microbenchmark of FairTest (section 6.1, figure 5): effects of known size, planted into the Staples users.
+
+Everybody gets the low price with equal chance, whatever the income, but in ten chosen pairs of a state and a race:
+there users from 50,000 dollars get it more often than those below.
+"""
+
+import numpy as np
+import pandas as pd
+
+from fairlab.data.dataset import Dataset
+from fairlab.data.loading import derive
+
+# Users in a pair: the class's name, and how far a pair may be from it.
+SIZE_CLASSES = {100: 0.20, 500: 0.20, 1_000: 0.20, 2_000: 0.25, 5_000: 0.25, 10_000: 0.25}
+SMALLEST_SECOND_RACE = 300  # users; states with fewer of their second largest race are left out
+
+
+def draw_pairs(dataset: Dataset, *, size: int, n_pairs: int = 10, seed: int = 0) -> pd.DataFrame:
+    """Choose pairs of a state and a race with about the same number of users.
+
+    As in the authors' code, of several pairs with exactly the same number of users one can be chosen, and a state where
+    hardly more than one race lives is left out, since its pairs are the state.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The users of `staples`, as many as the study takes.
+    size : {100, 500, 1000, 2000, 5000, 10000}
+        Class of `SIZE_CLASSES`.
+    n_pairs : int
+    seed : int
+
+    Returns
+    -------
+    DataFrame of shape (n_pairs, 3)
+        state, race, and users.
+
+    Raises
+    ------
+    ValueError
+        If the class is unknown, or the users have too few pairs of it.
+    """
+    if size not in SIZE_CLASSES:
+        raise ValueError(f"size: expected one of {', '.join(map(str, SIZE_CLASSES))}, found {size!r}")
+    pairs = dataset.features.groupby(["state", "race"], observed=True).size().rename("users").reset_index()
+    second = pairs[pairs.groupby("state", observed=True)["users"].rank(method="first", ascending=False) == 2]
+    mixed = second.loc[second["users"] >= SMALLEST_SECOND_RACE, "state"]
+    pairs = pairs[pairs["state"].isin(mixed)].astype({"state": str, "race": str})
+    slack = SIZE_CLASSES[size] * size
+    pairs = pairs[pairs["users"].between(size - slack, size + slack)].drop_duplicates("users", keep="last")
+    if len(pairs) < n_pairs:
+        raise ValueError(
+            f"{len(dataset.features):,} users have {len(pairs)} pairs of a state and a race with about {size:,} users, "
+            f"expected at least {n_pairs}; take more users"
+        )
+    chosen = np.random.default_rng(seed).choice(len(pairs), n_pairs, replace=False)
+    return pairs.iloc[chosen].reset_index(drop=True)
+
+
+def plant_effects(dataset: Dataset, pairs: pd.DataFrame, *, delta: float, seed: int = 0) -> Dataset:
+    """Replace the price by one that depends on income in some pairs of a state and a race, and on nothing elsewhere.
+
+    In every pair, (50 + delta)% of the users from 50,000 dollars and (50 - delta)% of those below get the low price,
+    rounded up; of all other users together exactly half. Who does is drawn at random. The authors' code takes the
+    others in file order, which comes to the same only if that order is random.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The users of `staples`.
+    pairs : DataFrame of shape (n_pairs, any)
+        With state and race, as `draw_pairs` returns it.
+    delta : float
+        Percentage points, from 0 to 50.
+    seed : int
+
+    Returns
+    -------
+    Dataset
+        The same users with the new price as target.
+
+    Raises
+    ------
+    ValueError
+        If `delta` is out of range, or a pair is listed twice or has no users.
+    """
+    if not 0 <= delta <= 50:
+        raise ValueError(f"delta: expected percentage points from 0 to 50, found {delta!r}")
+    listed = pd.MultiIndex.from_frame(pairs[["state", "race"]].astype(str))
+    users = dataset.features
+    if listed.has_duplicates:
+        raise ValueError(f"pairs: {', '.join(listed[listed.duplicated()][0])} is listed twice")
+    pair = listed.get_indexer(pd.MultiIndex.from_frame(users[["state", "race"]].astype(str)))
+    empty = ~np.isin(np.arange(len(listed)), pair)
+    if empty.any():
+        raise ValueError(f"pairs: {', '.join(listed[empty][0])} has no users")
+    rich = (users["income"] == ">=50K").to_numpy()
+    # Groups within which the number of low prices is fixed: 0 for all others, then two of each pair.
+    group = np.where(pair < 0, 0, 1 + 2 * pair + rich)
+    percent = np.concatenate([[50.0], np.tile([50.0 - delta, 50.0 + delta], len(listed))])
+    low = np.ceil(np.bincount(group, minlength=len(percent)) * percent / 100)
+    rank = pd.Series(np.random.default_rng(seed).random(len(users))).groupby(group).rank()
+    price = np.where(rank <= low[group], "low", "high")
+    target = pd.Series(pd.Categorical(price, categories=["high", "low"]), index=users.index, name="price")
+    options = {"planted": listed.tolist(), "delta": float(delta), "plant_seed": int(seed)}
+    return derive(dataset, target=target, options=options)

@@ -1,0 +1,60 @@
+"""Staples: state, gender, race and income of synthetic shoppers, and the price that a rule by distance shows them.
+
+The datasheet is at the head of ``data_scripts/make_staples.py``. Income and race are features too: each is a context
+for the other.
+
+What the surrogate gets right: everything but the order of the rows. The users are synthetic to begin with, so their
+counts by state, gender, race, income and both prices can be listed without telling about anybody. What it does not:
+another order is another split into training and test part.
+"""
+
+import numpy as np
+
+from fairlab.data.dataset import Dataset
+from fairlab.data.loading import derive, load_variant
+
+READINGS = ("as_published", "as_described")
+
+
+def load(
+    *, reading: str = "as_published", n_users: int | None = None, seed: int = 0, surrogate: bool | None = None
+) -> Dataset:
+    """Load `staples`.
+
+    Parameters
+    ----------
+    reading : {"as_published", "as_described"}
+        Price by the authors' distances, whose latitude and longitude are swapped, or by the right ones.
+    n_users : int or None
+        None: the users as they are. Otherwise so many users drawn from them with replacement, for studies of larger
+        populations: shares stay what they are, but a user who is drawn ten times is no ten users, and p-values
+        and intervals are those of a larger population with exactly these shares.
+    seed : int
+        Of the draw.
+    surrogate : bool or None
+        See, also for further errors, `fairlab.data.loading.load_variant`.
+
+    Raises
+    ------
+    ValueError
+        If the reading is unknown or `n_users` is not a positive integer.
+    """
+    if reading not in READINGS:
+        raise ValueError(f"reading: expected one of {', '.join(READINGS)}, found {reading!r}")
+    if n_users is not None and (n_users != int(n_users) or n_users < 1):
+        raise ValueError(f"n_users: expected a positive integer or None, found {n_users!r}")
+    dataset = load_variant("staples", surrogate=surrogate, label=f"price_{reading}")
+    target = dataset.target.rename("price")
+    encoding = {name: levels for name, levels in dataset.encoding.items() if not name.startswith("price_")}
+    encoding["price"] = tuple(target.cat.categories)
+    if n_users is None:
+        return derive(dataset, target=target, encoding=encoding, options={"reading": reading})
+    drawn = np.random.default_rng(seed).integers(0, len(target), int(n_users))
+    return derive(
+        dataset,
+        features=dataset.features.iloc[drawn].reset_index(drop=True),
+        target=target.iloc[drawn].reset_index(drop=True),
+        sensitive_features=dataset.sensitive_features.iloc[drawn].reset_index(drop=True),
+        encoding=encoding,
+        options={"reading": reading, "n_users": int(n_users), "seed": int(seed)},
+    )
