@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +13,7 @@ def walked_thresholds(values, max_bins):
     """Return thresholds by walking along the sorted values, as the authors' code does."""
     distinct, counts = np.unique(values, return_counts=True)
     if len(distinct) <= max_bins:
-        return [(a + b) / 2 for a, b in zip(distinct, distinct[1:], strict=False)]
+        return [(a + b) / 2 for a, b in pairwise(distinct)]
     target = step = len(values) / (max_bins + 1)
     thresholds, count = [], counts[0]
     for i in range(1, len(distinct)):
@@ -24,9 +26,8 @@ def walked_thresholds(values, max_bins):
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=200), st.integers(1, 12))
 def test_thresholds_are_those_of_a_walk(values, max_bins):
-    np.testing.assert_allclose(
-        find_thresholds(np.array(values, dtype=float), max_bins), walked_thresholds(values, max_bins)
-    )
+    found = find_thresholds(np.array(values, dtype=float), max_bins)
+    np.testing.assert_allclose(found, walked_thresholds(values, max_bins))
 
 
 def test_thresholds_by_hand():

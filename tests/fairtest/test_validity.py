@@ -27,7 +27,7 @@ def independent(rng, n=2_000):
     )
 
 
-def tested(data, **options):
+def section_of(data, **options):
     investigation = Testing(DataSource(data), "group", "output", **options)
     fairtest.train(investigation)
     fairtest.test(investigation)
@@ -36,7 +36,7 @@ def tested(data, **options):
 
 def test_without_association_at_most_five_percent_of_runs_report_a_context():
     rng = np.random.default_rng(0)
-    sections = [tested(independent(rng)) for _ in range(RUNS)]
+    sections = [section_of(independent(rng)) for _ in range(RUNS)]
     assert sum(len(section.reported) > 1 for section in sections) <= binom.ppf(0.999, RUNS, 0.05)
     assert sum(len(section.significant) > 0 for section in sections) <= binom.ppf(0.999, RUNS, 0.05)
 
@@ -49,7 +49,7 @@ def test_intervals_cover_the_true_difference(n):
         group = rng.integers(2, size=n)
         output = rng.random(n) < 0.5 - 0.2 * group
         data = pd.DataFrame({"group": np.where(group, "b", "a"), "output": np.where(output, "yes", "no")})
-        section = tested(data, context=[], metric=Difference(smoothing=0))
+        section = section_of(data, context=[], metric=Difference(smoothing=0))
         [root] = section.findings[0].associations
         covered += root.low <= 0.2 <= root.high
     low, high = binom.ppf([0.001, 0.999], RUNS, 0.95)
@@ -63,5 +63,5 @@ def test_a_strong_planted_context_is_always_found():
         planted = (data["region"] == "n") & (data["kind"] == "x")
         rate = np.where(data["group"] == "a", 0.8, 0.2)
         data.loc[planted, "output"] = np.where(rng.random(4_000) < rate, "yes", "no")[planted]
-        best = tested(data).reported[1]
-        assert {str(c) for c in best.node.conditions} == {"region: n", "kind: x"}
+        best = section_of(data).reported[1]
+        assert {str(c) for c in best.node.conditions} >= {"region: n", "kind: x"}

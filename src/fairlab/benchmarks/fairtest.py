@@ -17,7 +17,7 @@ FULL_STATISTICS = "train, test and report; 10,000 bootstraps per context, 100,00
 
 @benchmark
 def fairtest_adult(*, quick: bool) -> list[Row]:
-    """Adult with both protected attributes."""
+    """Test Adult with both protected attributes."""
     from fairlab.data import load
 
     adult = load("adult-uci")
@@ -30,7 +30,7 @@ def fairtest_adult(*, quick: bool) -> list[Row]:
 
 @benchmark
 def fairtest_million(*, quick: bool) -> list[Row]:
-    """A million users of a shop, as many as the largest study of the paper has."""
+    """Test a million users of a shop, as many as the largest study of the paper has."""
     n = 20_000 if quick else 1_000_000
     seconds, peak = in_fresh_process(seconds_for, n)
     note = f"{n:,} generated users, income and race protected; {FULL_STATISTICS}"
@@ -42,7 +42,7 @@ def fairtest_million(*, quick: bool) -> list[Row]:
 
 @benchmark
 def fairtest_growth(*, quick: bool) -> list[Row]:
-    """Training alone, with ever more rows, context attributes and depth."""
+    """Train alone, with ever more rows, context attributes and depth."""
     scale = 20 if quick else 1
     rows = [
         Row(f"fairtest_train_{n}_rows_seconds", training_seconds(shop_users(n // scale)), "s")
@@ -81,7 +81,7 @@ def shop_users(n: int) -> pd.DataFrame:
 
 
 def with_attributes(n: int, n_attributes: int) -> pd.DataFrame:
-    """Return users with as many context attributes, the further ones unrelated to the price and half of them numbers."""
+    """Return users with further context attributes that are unrelated to the price, half of them numbers."""
     rng = np.random.default_rng(1)
     users = shop_users(n)
     for number in range(n_attributes - 3):

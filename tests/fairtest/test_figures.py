@@ -1,0 +1,72 @@
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from fairlab.fairtest import Column, Sample
+from fairlab.fairtest.figures import associations, box_plots, guided_tree
+from fairlab.fairtest.tree import Condition, Node
+
+RNG = np.random.default_rng(0)
+SEX = Column("sex", np.array([0] * 40 + [1] * 60), ("f", "m"))
+INCOME = Column("income", np.array([0] * 30 + [1] * 70), ("low", "high"))
+AGE = Column("age", RNG.uniform(20, 59, 100))
+ERROR = Column("error", 0.5 * AGE.values + RNG.normal(size=100))
+
+
+def texts(axis):
+    return [text.get_text() for text in axis.texts]
+
+
+def test_tables_become_heat_maps_with_counts_and_shares():
+    figure = associations({"all": Sample(SEX, INCOME), "some": Sample(SEX, INCOME).take(slice(0, 35))})
+    first, second = figure.axes
+    assert texts(first) == ["30\n75%", "0\n0%", "10\n25%", "60\n100%"]
+    assert texts(second) == ["30\n86%", "0\n0%", "5\n14%", "0\n0%"]
+    assert first.get_ylabel() == "income"
+    assert first.get_xlabel() == "sex"
+    np.testing.assert_allclose(first.images[0].get_array(), [[0.75, 0], [0.25, 1]])
+
+
+def test_some_groups_may_be_left_out_without_changing_shares():
+    figure = associations({"all": Sample(SEX, INCOME)}, groups=["m"])
+    assert texts(figure.axes[0]) == ["0\n0%", "60\n100%"]
+
+
+def test_numbers_become_boxes_by_decade_with_a_line():
+    [axis] = associations({"all": Sample(AGE, ERROR)}).axes
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["20–29", "30–39", "40–49", "50–59"]
+    line = next(line for line in axis.lines if line.get_label() == "least squares")
+    (x0, x1), (y0, y1) = line.get_data()
+    assert (y1 - y0) / (x1 - x0) == pytest.approx(0.5, abs=0.03)
+
+
+def test_numbers_by_group():
+    [axis] = associations({"all": Sample(SEX, ERROR)}).axes
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["f", "m"]
+    assert axis.get_ylabel() == "error"
+
+
+def test_tree_shows_conditions_sizes_and_what_is_reported():
+    root = Node(None, 0.1, 100)
+    old = Node(Condition("age", low=40.0), 0.2, 60, parent=root)
+    young = Node(Condition("age", high=40.0), 0.0, 40, parent=root)
+    below = Node(Condition("sex", category="f"), 0.3, 30, parent=old)
+    root.children, old.children = [old, young], [below]
+    axis = guided_tree(root, max_depth=1, reported=[root, old]).axes[0]
+    assert texts(axis) == ["everyone  (100)", "age > 40  (60)", "age ≤ 40  (40)"]
+    assert [text.get_weight() for text in axis.texts] == ["bold", "bold", "normal"]
+    assert len(guided_tree(root).axes[0].texts) == 4
+
+
+def test_figures_are_closed():
+    before = plt.get_fignums()
+    associations({"all": Sample(AGE, ERROR)})
+    guided_tree(Node(None, 0.0, 5))
+    assert plt.get_fignums() == before
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="samples: expected at least one, found none"):
+        associations({})
+    with pytest.raises(ValueError, match="column 'income' has categories, box plots need a continuous output"):
+        box_plots({"all": Sample(AGE, INCOME)})
