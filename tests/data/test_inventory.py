@@ -50,6 +50,7 @@ def test_fetch_keeps_going_when_asked():
         "berkeley": "real",
         "arrests": "generated",
         "ssl": "surrogate",
+        "health": "surrogate",
         "staples": "surrogate",
         "image-tagger": "surrogate",
         "movie-recommender": "surrogate",

@@ -9,6 +9,7 @@ from fairlab.data.cells import Cells
 from fairlab.data.dataset import Dataset, Provenance
 from fairlab.data.errors import DataError, DataUnavailableError, SurrogateWarning
 from fairlab.data.label_rates import LabelRates
+from fairlab.data.patients import PatientModel
 from fairlab.data.registry import Variant, project_registry, read_yaml
 from fairlab.data.subjects import SubjectModel
 from fairlab.data.surrogate import Copula
@@ -17,7 +18,13 @@ from fairlab.project import DATA_SCRIPTS
 from fairlab.seeds import derive_seed
 
 # How rows are generated, by the key that holds the parameters in a surrogate's file.
-MODELS = {"cells": Cells, "copula": Copula, "labels": LabelRates, "subjects": SubjectModel}
+MODELS = {
+    "cells": Cells,
+    "copula": Copula,
+    "labels": LabelRates,
+    "patients": PatientModel,
+    "subjects": SubjectModel,
+}
 
 
 def load_variant(name: str, *, surrogate: bool | None = None, label: str | None = None) -> Dataset:

@@ -267,7 +267,7 @@ def fit_copula(table: pd.DataFrame, *, sensitive: list[str], score: pd.Series) -
         columns=tuple(table.columns),
         sensitive=tuple(sensitive),
         strata=tuple(strata),
-        correlation=_nearest_correlation(latent).round(4),
+        correlation=nearest_correlation(latent).round(4),
         derived=derived,
     )
 
@@ -292,7 +292,7 @@ def _fit_marginal(column: pd.Series, score: pd.Series, *, many: bool) -> Counts 
         raise DataError(f"column {column.name!r}: {len(column)} records in a stratum, needs {2 * SMALLEST_COUNT}")
     if not pd.api.types.is_numeric_dtype(column):
         return _fit_categories(column.astype(str), score)
-    return _fit_quantiles(column) if many else _fit_numbers(column)
+    return _fit_quantiles(column) if many else fit_numbers(column)
 
 
 def _fit_categories(column: pd.Series, score: pd.Series) -> Counts:
@@ -305,7 +305,7 @@ def _fit_categories(column: pd.Series, score: pd.Series) -> Counts:
     return Counts(tuple(order), tuple(counts[order].tolist()))
 
 
-def _fit_numbers(column: pd.Series) -> Counts:
+def fit_numbers(column: pd.Series) -> Counts:
     """Merge neighbouring values until each merged one, kept as their median, has enough records."""
     ordered = np.sort(column.to_numpy())
     counts = np.unique(ordered, return_counts=True)[1]
@@ -384,7 +384,7 @@ def _spread(marginal: Counts | Quantiles, ranks: np.ndarray) -> float:
     return np.sqrt(np.diff(marginal.edges, prepend=0, append=1) @ ranks**2)
 
 
-def _nearest_correlation(matrix: np.ndarray, smallest: float = 1e-2) -> np.ndarray:
+def nearest_correlation(matrix: np.ndarray, smallest: float = 1e-2) -> np.ndarray:
     """Return a positive definite correlation matrix near `matrix`: small eigenvalues are raised, the diagonal reset."""
     values, vectors = np.linalg.eigh(matrix)
     if values.min() >= smallest:
