@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 
 from fairlab.fairtest.report import contingency_table
@@ -149,6 +150,57 @@ def guided_tree(root: Node, *, max_depth: int = 3, reported: Iterable[Node] = ()
         figure.colorbar(marks, ax=axis, label=f"{strength} proved in training", shrink=shrink)
     axis.set_xlim(-0.2, x.max() + 1.6)
     axis.axis("off")
+    return figure
+
+
+def label_differences(tables: Mapping[str, pd.DataFrame]) -> Figure:
+    """Draw the labels of a `Discovery`: difference of the groups' shares with its corrected interval (figure 9).
+
+    Parameters
+    ----------
+    tables : dict of str to DataFrame
+        By what to write above each, tables as `fairlab.fairtest.label_table` returns them.
+    """
+    longest = max(len(table) for table in tables.values())
+    figure, axes = _panels(len(tables), width=4.4, height=1.2 + 0.22 * longest, sharey=False)
+    for axis, (title, table) in zip(axes, tables.items(), strict=True):
+        ordered = table.sort_values("low")
+        middle = (ordered["low"] + ordered["high"]) / 2
+        place = np.arange(len(ordered))
+        for side, color in ((ordered["low"] > 0, VERMILION), (ordered["high"] < 0, BLUE), (None, GREY)):
+            rows = ~((ordered["low"] > 0) | (ordered["high"] < 0)) if side is None else side
+            reach = (ordered["high"] - ordered["low"])[rows] / 2
+            axis.errorbar(middle[rows], place[rows], xerr=reach, fmt="o", color=color, markersize=3, linewidth=1)
+        axis.axvline(0, color="black", linewidth=0.8)
+        axis.set_yticks(place, ordered.index, fontsize=8)
+        groups = list(table.columns[:2])
+        axis.set(title=title, xlabel=f"share of {groups[0]} minus share of {groups[1]}", ylim=(-1, len(ordered)))
+        axis.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def found_by_size(planted: pd.DataFrame) -> Figure:
+    """Draw how many planted effects are found against their size, one line for each strength (figure 5).
+
+    Parameters
+    ----------
+    planted : DataFrame
+        Columns ``size``, ``delta`` (percentage points), ``found`` and ``validated``, one row for each trial.
+    """
+    panels = {"found": "in the trained tree", "validated": "significant in the test"}
+    figure, axes = _panels(2, width=4.2, height=3.4, sharey=True)
+    sizes = sorted(planted["size"].unique())
+    looks = list(zip((BLUE, VERMILION, "#009E73", "#E69F00"), "os^D", strict=True))
+    for axis, (counted, title) in zip(axes, panels.items(), strict=True):
+        means = planted.groupby(["delta", "size"])[counted].mean().unstack("size")
+        for (delta, row), (color, marker) in zip(means.iterrows(), looks, strict=False):
+            axis.plot(sizes, row[sizes], color=color, marker=marker, linewidth=1.2, label=f"Δ = {delta:g}%")
+        axis.set(title=title, xlabel="users in a planted context", xscale="log", ylim=(-0.3, 10.5))
+        axis.set_xticks(sizes, [f"{size:,}" for size in sizes], rotation=30)
+        axis.minorticks_off()
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("planted contexts found, of ten")
+    axes[0].legend(frameon=False)
     return figure
 
 
