@@ -9,7 +9,7 @@ from fairlab.data import load, state_of, status, verify
 from fairlab.data.fidelity import compare
 from fairlab.data.registry import project_registry
 
-WITH_SURROGATE = [name for name, variant in project_registry().variants.items() if variant.surrogate]
+WITH_SURROGATE = [name for name, variant in project_registry().variants.items() if variant.surrogate and variant.sha256]
 
 pytestmark = pytest.mark.usefixtures("mirror")
 
