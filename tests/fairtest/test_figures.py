@@ -4,7 +4,7 @@ import pytest
 
 from fairlab.fairtest import Column, Difference, Sample
 from fairlab.fairtest.figures import associations, box_plots, guided_tree, intervals
-from fairlab.fairtest.investigation import Association
+from fairlab.fairtest.finding import Association
 from fairlab.fairtest.metric import Hypothesis
 from fairlab.fairtest.tree import Condition, Node
 

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
-from fairlab.fairtest.investigation import SIGNIFICANCE, Association
+from fairlab.fairtest.finding import SIGNIFICANCE, Association
 from fairlab.fairtest.report import contingency_table
 from fairlab.fairtest.sample import Sample
 from fairlab.fairtest.tree import Node
