@@ -2,8 +2,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from fairlab.fairtest import Column, Sample
-from fairlab.fairtest.figures import associations, box_plots, guided_tree
+from fairlab.fairtest import Column, Difference, Sample
+from fairlab.fairtest.figures import associations, box_plots, guided_tree, intervals
+from fairlab.fairtest.finding import Association
+from fairlab.fairtest.metric import Hypothesis
 from fairlab.fairtest.tree import Condition, Node
 
 RNG = np.random.default_rng(0)
@@ -44,6 +46,24 @@ def test_numbers_by_group():
     [axis] = associations({"all": Sample(SEX, ERROR)}).axes
     assert [label.get_text() for label in axis.get_xticklabels()] == ["f", "m"]
     assert axis.get_ylabel() == "error"
+
+
+def test_intervals_from_the_top_down_without_those_of_nobody():
+    def association(low, high, p_value, sample):
+        return Association(Hypothesis("", Difference(), sample), low, high, p_value, p_value)
+
+    sample = Sample(SEX, INCOME)
+    tests = {
+        "all": association(0.1, 0.3, 0.01, sample),
+        "nobody": association(np.nan, np.nan, 1.0, sample.take(slice(0, 0))),
+        "some": association(-0.1, 0.2, 0.3, sample),
+    }
+    [axis] = intervals(tests, xlabel="difference of rates").axes
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["all", "some"]
+    assert texts(axis) == ["p = 0.01, n = 100", "p = 0.3, n = 100"]
+    assert axis.get_ylim()[0] > axis.get_ylim()[1]
+    filled = [line.get_markerfacecolor() != "white" for line in axis.lines if line.get_marker() == "o"]
+    assert filled == [True, False]
 
 
 def test_tree_shows_conditions_sizes_and_what_is_reported():

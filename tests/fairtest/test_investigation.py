@@ -20,7 +20,7 @@ from fairlab.fairtest import (
     Metric,
     Testing,
 )
-from fairlab.fairtest.investigation import prediction_error
+from fairlab.fairtest.prediction_error import prediction_error
 
 
 def people(n=2_000):
@@ -133,13 +133,16 @@ def test_no_context_depends_on_another():
 
 
 def test_debugging_tests_the_same_contexts_on_a_new_test_set(source):
-    investigation = Testing(source, "gender", "offer", metric=Difference())
+    investigation = Testing(source, "gender", "offer", metric=Difference(smoothing=1))
     fairtest.train(investigation)
     fairtest.test(investigation)
     explained = investigation.with_explanatory("region")
     assert not hasattr(explained, "findings_")
     assert explained.contexts("gender") == investigation.contexts("gender")
     assert isinstance(explained.metric["gender"], ConditionalDifference)
+    assert explained.metric["gender"].stratum_metric.smoothing == 1
+    with pytest.raises(ValueError, match="'offer' is both output and explanatory"):
+        investigation.with_explanatory("offer")
     fairtest.test(explained)
     first, second = (i.findings_["gender"][0] for i in (investigation, explained))
     assert [a.hypothesis.part for a in second.associations] == ["", "region: north", "region: south"]

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from fairlab.fairtest import NMI, Column, Sample, contingency_table, report
-from fairlab.fairtest.investigation import Association, Finding
+from fairlab.fairtest.finding import Association, Finding
 from fairlab.fairtest.metric import Hypothesis
 from fairlab.fairtest.report import Section
 from fairlab.fairtest.tree import Condition, Node

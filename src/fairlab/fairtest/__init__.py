@@ -7,8 +7,9 @@ from fairlab.fairtest.conditional import (
     ConditionalRatio,
 )
 from fairlab.fairtest.correlation import Correlation
-from fairlab.fairtest.investigation import Discovery, ErrorProfiling, Testing, test, train
+from fairlab.fairtest.investigation import Discovery, ErrorProfiling, Testing
 from fairlab.fairtest.metric import Interval, Metric
+from fairlab.fairtest.procedure import test, train
 from fairlab.fairtest.regression import Regression
 from fairlab.fairtest.report import Report, contingency_table, label_table, report
 from fairlab.fairtest.sample import Column, Sample

@@ -1,4 +1,4 @@
-"""The figures of FairTest: associations as heat maps or box plots, and the guided tree.
+"""The figures of FairTest: associations as heat maps, box plots and intervals, and the guided tree.
 
 Colours come from maps that are readable without colour vision, and what they stand for is also written or can be read
 off an axis. Figures are closed for pyplot, so that a notebook shows them once.
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from fairlab.fairtest.finding import SIGNIFICANCE, Association
 from fairlab.fairtest.report import contingency_table
 from fairlab.fairtest.sample import Sample
 from fairlab.fairtest.tree import Node
@@ -108,6 +109,36 @@ def box_plots(samples: Mapping[str, Sample]) -> Figure:
     axes[0].set_ylabel(next(iter(samples.values())).output.name)
     if lines := axes[0].get_legend_handles_labels()[0]:
         figure.legend(handles=lines, loc="outside upper right", frameon=False)
+    return figure
+
+
+def intervals(associations: Mapping[str, Association], *, xlabel: str, no_association: float = 0.0) -> Figure:
+    """Draw corrected intervals under one another, with their p-values; those that are significant are filled.
+
+    Parameters
+    ----------
+    associations : dict of str to Association
+        By name, from the top down. One without anybody is left out.
+    xlabel : str
+        What the intervals are of, with its unit.
+    no_association : float
+        Where to draw the line of no association.
+    """
+    shown = {name: association for name, association in associations.items() if association.size}
+    figure, [axis] = _panels(1, width=6.4, height=1.0 + 0.32 * len(shown), sharey=False)
+    for line, association in enumerate(shown.values()):
+        significant = association.p_value <= SIGNIFICANCE
+        color = VERMILION if significant else BLUE
+        axis.plot([association.low, association.high], [line, line], color=color, linewidth=2)
+        middle = (association.low + association.high) / 2
+        axis.plot(middle, line, "o", color=color, markerfacecolor=color if significant else "white")
+        words = f"p = {association.p_value:.2g}, n = {association.size:,}"
+        axis.text(1.02, line, words, transform=axis.get_yaxis_transform(), va="center", size=9)
+    axis.axvline(no_association, color="black", linewidth=0.8, linestyle=":")
+    axis.set_yticks(range(len(shown)), shown)
+    axis.set_xlabel(xlabel)
+    axis.invert_yaxis()
+    axis.spines[["top", "right"]].set_visible(False)
     return figure
 
 

@@ -3,91 +3,21 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass
 
 import numpy as np
 
 from fairlab.fairtest.correction import bonferroni_confidence, holm
 from fairlab.fairtest.correlation import Correlation
-from fairlab.fairtest.metric import Hypothesis, Interval, Metric
+from fairlab.fairtest.finding import Association, Finding
+from fairlab.fairtest.metric import Interval, Metric
+from fairlab.fairtest.prediction_error import prediction_error
 from fairlab.fairtest.regression import Regression
 from fairlab.fairtest.sample import Column, Sample
 from fairlab.fairtest.source import DataSource
 from fairlab.fairtest.tables import NMI, Difference
-from fairlab.fairtest.tree import AGGREGATIONS, GuidedTree, Node
+from fairlab.fairtest.tree import GuidedTree, Node
 
 MOST_CATEGORIES = 100
-SIGNIFICANCE = 0.05
-
-
-@dataclass(frozen=True, eq=False)
-class Association:
-    """The test of one hypothesis.
-
-    Attributes
-    ----------
-    hypothesis : Hypothesis
-    low, high : float
-        Interval, corrected for the number of hypotheses; nan if nobody of the test set is concerned.
-    p_value : float
-        Corrected.
-    raw_p_value : float
-        Before correction.
-    """
-
-    hypothesis: Hypothesis
-    low: float
-    high: float
-    p_value: float
-    raw_p_value: float
-
-    @property
-    def size(self) -> int:
-        """Number of people."""
-        return len(self.hypothesis.sample)
-
-    @property
-    def effect(self) -> float:
-        """Strength that the corrected interval proves."""
-        if self.size == 0:
-            return 0.0
-        return float(self.hypothesis.metric.effect(Interval(self.low, self.high, self.p_value)))
-
-
-@dataclass(frozen=True, eq=False)
-class Finding:
-    """The test of one context.
-
-    Attributes
-    ----------
-    node : Node
-        The context.
-    sample : Sample
-        Its people in the test set.
-    associations : tuple of Association
-        The context's own, then those of its strata; for a `Discovery`, one for each label.
-    """
-
-    node: Node
-    sample: Sample
-    associations: tuple[Association, ...]
-
-    @property
-    def size(self) -> int:
-        """Number of people in the test set."""
-        return len(self.sample)
-
-    @property
-    def effect(self) -> float:
-        """Effect of the context's own association, or the mean over labels."""
-        own = [a.effect for a in self.associations if not a.hypothesis.part]
-        return own[0] if own else float(np.mean([a.effect for a in self.associations]))
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether the context's corrected p-value is at most 0.05, or, for labels, whether its effect is above 0."""
-        own = [a.p_value for a in self.associations if not a.hypothesis.part]
-        return own[0] <= SIGNIFICANCE if own else self.effect > 0
 
 
 class Investigation(ABC):
@@ -111,14 +41,10 @@ class Investigation(ABC):
         self.source = source
         self.protected = _names(protected)
         self.outputs = _names(outputs)
-        self.explanatory = explanatory
         self.random_state = random_state
         taken = [*self.outputs, explanatory]
         self.context = [name for name in source.names if name not in taken] if context is None else _names(context)
-        self._check_roles()
-        columns = self._training_columns()
-        self._check_columns(columns)
-        self.metric = self._metrics(columns, metric)
+        self._explain(explanatory, metric)
 
     @abstractmethod
     def output(self, columns: Mapping[str, Column]) -> Column | tuple[Column, ...]:
@@ -156,7 +82,7 @@ class Investigation(ABC):
         explanatory : str
             Name of a categorical attribute.
         metric : Metric, dict or None
-            None for the conditional version of the default metric.
+            None for the conditional version of the metric that was asked for at first, or else of the default one.
 
         Raises
         ------
@@ -166,12 +92,17 @@ class Investigation(ABC):
         self.contexts(self.protected[0])  # raises if there are none yet
         other = copy(self)
         other.__dict__.pop("findings_", None)
-        other.explanatory = explanatory
-        other._check_names([explanatory], "explanatory")
-        columns = other._training_columns()
-        other._check_columns(columns)
-        other.metric = other._metrics(columns, metric)
+        other.context = [name for name in self.context if name != explanatory]
+        other._explain(explanatory, self._asked_metric if metric is None else metric)
         return other
+
+    def _explain(self, explanatory, metric) -> None:
+        """Set explanatory attribute and metrics, after checking that all columns suit their roles."""
+        self.explanatory, self._asked_metric = explanatory, metric
+        self._check_roles()
+        columns = self._training_columns()
+        self._check_columns(columns)
+        self.metric = self._metrics(columns, metric)
 
     def _train(self, **parameters) -> None:
         columns = self._training_columns()
@@ -415,105 +346,6 @@ class ErrorProfiling(Investigation):
     def output(self, columns: Mapping[str, Column]) -> Column:
         """Return the error column."""
         return prediction_error(*(columns[name] for name in self.outputs))
-
-
-def prediction_error(prediction: Column, truth: Column) -> Column:
-    """Return the error of predictions, as `ErrorProfiling` defines it."""
-    name = f"error of {prediction.name}"
-    if prediction.is_categorical != truth.is_categorical:
-        numbers, other = (truth, prediction) if prediction.is_categorical else (prediction, truth)
-        raise ValueError(f"column {numbers.name!r} holds numbers and {other.name!r} categories; expected one kind")
-    if not truth.is_categorical:
-        return Column(name, np.abs(prediction.values - truth.values))
-    categories = sorted({*prediction.categories, *truth.categories})
-    predicted, true = (np.searchsorted(categories, column.categories)[column.values] for column in (prediction, truth))
-    if len(categories) > 2:
-        return Column(name, (predicted != true).astype(np.intp), ("correct", "incorrect"))
-    error = np.where(predicted == true, 0, np.where(predicted < true, 1, 2))
-    return Column(name, error, ("correct", "false negative", "false positive"))
-
-
-def train(
-    investigations, *, max_depth: int = 5, min_leaf_size: int = 100, score_aggregation="avg", max_bins: int = 10
-) -> None:
-    """Find subpopulations with strong associations in the training set (section 4.3).
-
-    Parameters
-    ----------
-    investigations : Investigation or list of Investigation
-    max_depth : int
-        Most conditions that define a subpopulation.
-    min_leaf_size : int
-        Fewest people in a subpopulation; for a conditional metric, in each of its strata that occurs.
-    score_aggregation : {"avg", "weighted_avg", "max"}
-        How the associations of subpopulations make the score of a split.
-    max_bins : int
-        Most thresholds that are tried for a continuous attribute.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range, there is no investigation, or the training set is smaller than `min_leaf_size`.
-    """
-    for argument, value, least in (
-        ("max_depth", max_depth, 0),
-        ("min_leaf_size", min_leaf_size, 1),
-        ("max_bins", max_bins, 1),
-    ):
-        if value < least:
-            raise ValueError(f"{argument}: expected at least {least}, found {value}")
-    if score_aggregation not in AGGREGATIONS:
-        raise ValueError(f"score_aggregation: expected one of {', '.join(AGGREGATIONS)}, found {score_aggregation!r}")
-    investigations = as_list(investigations)
-    for investigation in investigations:
-        if (n := investigation.source.n_train) < min_leaf_size:
-            raise ValueError(f"the training set has {n} rows, fewer than min_leaf_size={min_leaf_size}")
-    for investigation in investigations:
-        investigation._train(
-            max_depth=max_depth, min_leaf_size=min_leaf_size, score_aggregation=score_aggregation, max_bins=max_bins
-        )
-
-
-def test(investigations, *, exact: bool = True) -> None:
-    """Test the subpopulations that training found, all on one unused test set, and correct for their number.
-
-    Intervals are corrected by Bonferroni over all hypotheses of an investigation and over the investigations, p-values
-    by Holm's method within each investigation (section 4.4).
-
-    Parameters
-    ----------
-    investigations : Investigation or list of Investigation
-        Of one source.
-    exact : bool
-        Whether small samples are tested by Monte Carlo, permutation and bootstrap. Otherwise all are tested by
-        large-sample theory.
-
-    Raises
-    ------
-    BudgetError
-        If the source has no test set left.
-    ValueError
-        If an investigation was not trained, or they are of different sources. No test set is used up by an error.
-    """
-    investigations = as_list(investigations)
-    source = investigations[0].source
-    if any(other.source is not source for other in investigations):
-        raise ValueError("investigations: expected all of one DataSource, found several")
-    for investigation in investigations:
-        investigation.contexts(investigation.protected[0])
-    conf = bonferroni_confidence(source.conf_, len(investigations))
-    with source.test() as columns:
-        found = [investigation._test(columns, conf=conf, exact=exact) for investigation in investigations]
-    for investigation, findings in zip(investigations, found, strict=True):
-        investigation.findings_ = findings
-
-
-def as_list(investigations) -> list[Investigation]:
-    """Return one or several investigations as a list; raise a ValueError if there is none."""
-    several = [investigations] if isinstance(investigations, Investigation) else list(investigations)
-    if not several:
-        raise ValueError("investigations: expected at least one, found none")
-    return several
 
 
 def _interval(hypothesis, conf, rng) -> Interval:

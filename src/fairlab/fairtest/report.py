@@ -6,8 +6,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from fairlab.fairtest.investigation import Association, Finding, as_list
+from fairlab.fairtest.finding import Association, Finding
 from fairlab.fairtest.metric import Metric
+from fairlab.fairtest.procedure import as_list
 from fairlab.fairtest.sample import Column, Sample
 
 
