@@ -4,7 +4,9 @@ import pandas as pd
 
 from fairlab.data import Dataset, load
 from fairlab.data.planted import draw_pairs, plant_effects
-from fairlab.fairtest.investigation import Finding, Testing, test, train
+from fairlab.fairtest.finding import Finding
+from fairlab.fairtest.investigation import Testing
+from fairlab.fairtest.procedure import test, train
 from fairlab.fairtest.report import report
 from fairlab.fairtest.source import DataSource
 
