@@ -1,9 +1,20 @@
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 
 from fairlab.fairtest import Column, Difference, Sample
-from fairlab.fairtest.figures import associations, box_plots, guided_tree, intervals
+from fairlab.fairtest.figures import (
+    BLUE,
+    GREY,
+    VERMILION,
+    associations,
+    box_plots,
+    found_by_size,
+    guided_tree,
+    intervals,
+    label_differences,
+)
 from fairlab.fairtest.finding import Association
 from fairlab.fairtest.metric import Hypothesis
 from fairlab.fairtest.tree import Condition, Node
@@ -90,3 +101,28 @@ def test_bad_input():
         associations({})
     with pytest.raises(ValueError, match="column 'income' has categories, box plots need a continuous output"):
         box_plots({"all": Sample(AGE, INCOME)})
+
+
+def test_labels_stand_in_the_order_of_their_lower_ends_coloured_by_the_group_they_lean_to():
+    table = pd.DataFrame(
+        {"black": [0.1, 0.5, 0.3], "white": [0.3, 0.2, 0.3], "low": [-0.3, 0.2, -0.1], "high": [-0.1, 0.4, 0.1]},
+        index=["tree", "cart", "shop"],
+    )
+    [axis] = label_differences({"half": table}).axes
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["tree", "shop", "cart"]
+    assert axis.get_xlabel() == "share of black minus share of white"
+    assert {container.lines[0].get_color(): list(container.lines[0].get_xdata()) for container in axis.containers} == {
+        VERMILION: pytest.approx([0.3]),
+        BLUE: pytest.approx([-0.2]),
+        GREY: pytest.approx([0.0]),
+    }
+
+
+def test_found_effects_have_a_line_for_each_strength():
+    planted = pd.DataFrame(
+        {"size": [100, 100, 500, 500], "delta": [5] * 4, "found": [2, 4, 9, 10], "validated": [0, 1, 8, 8]}
+    )
+    found, validated = found_by_size(planted).axes
+    assert list(found.lines[0].get_ydata()) == [3, 9.5]
+    assert list(validated.lines[0].get_ydata()) == [0.5, 8]
+    assert [text.get_text() for text in found.get_legend().get_texts()] == ["Δ = 5%"]

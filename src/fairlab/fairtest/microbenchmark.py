@@ -43,9 +43,10 @@ def planted_effects(trial, *, n_users, size: int, deltas, n_pairs: int = 10, min
     rows = []
     for delta in deltas:
         dataset = plant_effects(users, pairs, delta=delta, seed=trial.seed(f"prices {delta}"))
-        found = tested_contexts(
+        investigation = investigate(
             dataset, min_leaf_size=min_leaf_size, exact=size < SMALL, random_state=trial.seed("split")
         )
+        found = investigation.findings_["income"]
         named = {finding: pairs_named(finding) for finding in found}
         significant = [finding for finding in found if finding.is_significant]
         rows.append(
@@ -74,11 +75,6 @@ def false_alarms(trial, *, n_users, min_leaf_size: int = 100) -> dict[str, int]:
         "significant": len(section.significant),
         "reported": len(section.reported),
     }
-
-
-def tested_contexts(dataset: Dataset, **options) -> list[Finding]:
-    """Return the tests of all contexts of price and income; see `investigate`."""
-    return investigate(dataset, **options).findings_["income"]
 
 
 def investigate(dataset: Dataset, *, min_leaf_size: int, exact: bool, random_state: int) -> Testing:
