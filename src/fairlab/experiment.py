@@ -198,6 +198,8 @@ class Experiment:
         self._declared(artefact, id, "claims")
         if not isinstance(holds, bool | np.bool_):
             raise TypeError(f"{artefact}:{id}: expected True or False, found {holds!r}")
+        if not isinstance(detail, str):
+            raise TypeError(f"{artefact}:{id}: expected the detail as text, found {detail!r}")
         if any((claim["artefact"], claim["id"]) == (artefact, id) for claim in self.run.claims):
             raise ValueError(f"{artefact}:{id}: claimed twice")
         entry = {"artefact": artefact, "id": id, "holds": bool(holds), "detail": detail}
