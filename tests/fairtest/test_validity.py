@@ -47,7 +47,8 @@ def section_of(data, **options):
 def test_without_association_at_most_five_percent_of_runs_report_a_context():
     rng = np.random.default_rng(0)
     sections = [section_of(independent(rng)) for _ in range(RUNS)]
-    assert sum(len(section.reported) > 1 for section in sections) <= binom.ppf(0.999, RUNS, 0.05)
+    assert sum(len(section.reported) > 1 for section in sections) <= 0.05 * RUNS
+    assert sum(len(section.findings) > 1 for section in sections) > 0.2 * RUNS  # there was something to report
     assert sum(len(section.significant) > 0 for section in sections) <= binom.ppf(0.999, RUNS, 0.05)
 
 
