@@ -53,6 +53,12 @@ def test_numbers_become_boxes_by_decade_with_a_line():
     assert (y1 - y0) / (x1 - x0) == pytest.approx(0.5, abs=0.03)
 
 
+def test_boxes_stand_where_the_line_has_their_people():
+    codes = Column("age", np.repeat([10.0, 20.0, 40.0], 5))
+    [axis] = box_plots({"all": Sample(codes, Column("error", codes.values))}).axes
+    assert axis.get_xticks().tolist() == [10, 20, 40]
+
+
 def test_numbers_by_group():
     [axis] = associations({"all": Sample(SEX, ERROR)}).axes
     assert [label.get_text() for label in axis.get_xticklabels()] == ["f", "m"]

@@ -21,6 +21,7 @@ from fairlab.fairtest import (
     Testing,
 )
 from fairlab.fairtest.prediction_error import prediction_error
+from fairlab.fairtest.sample import MISSING
 
 
 def people(n=2_000):
@@ -337,6 +338,44 @@ def test_a_context_attribute_that_is_the_output_under_another_name():
             Testing(DataSource(PEOPLE.assign(copy=copy)), "gender", "offer")
     with pytest.raises(ValueError, match="context: column 'copy' says the same as the output 'age'"):
         Testing(DataSource(PEOPLE.assign(copy=PEOPLE["age"])), "gender", "age")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (PEOPLE["age"].where(PEOPLE["age"] > 20), "column 'age': .* values are missing or infinite"),
+        (PEOPLE["age"].astype(str), "column 'age' holds numbers as text"),
+    ],
+)
+def test_numbers_that_are_missing_or_text(values, message):
+    with pytest.raises(ValueError, match=message):
+        DataSource(PEOPLE.assign(age=values))
+
+
+def test_a_missing_category_is_a_group_and_a_context_of_its_own():
+    data = PEOPLE.assign(**{name: PEOPLE[name].where(PEOPLE["age"] > 30) for name in ("race", "region")})
+    investigation = Testing(DataSource(data), ["race", "gender"], "offer")
+    fairtest.train(investigation, min_leaf_size=20)
+    fairtest.test(investigation)
+    assert investigation.findings_["race"][0].sample.protected.categories == (MISSING, "a", "b", "c")
+    assert f"region: {MISSING}" in {str(child) for child in investigation.trees_["gender"].children}
+
+
+def test_predictions_without_an_error():
+    data = PEOPLE.assign(truth=PEOPLE["offer"])
+    with pytest.raises(ValueError, match="output: column 'error of offer' has one value in the training set"):
+        ErrorProfiling(DataSource(data), "gender", "offer", ground_truth="truth")
+
+
+def test_labels_that_nobody_has():
+    data = PEOPLE.assign(tag=0, other=0, some=(PEOPLE["age"] > 40).astype(int))
+    with pytest.raises(ValueError, match="output: each of 2 labels has one value in the training set"):
+        Discovery(DataSource(data), "gender", ["tag", "other"])
+    investigation = Discovery(DataSource(data), "gender", ["tag", "some"], context=[])
+    fairtest.train(investigation)
+    fairtest.test(investigation)
+    tests = {a.hypothesis.part: a for a in investigation.findings_["gender"][0].associations}
+    assert tests["tag"].p_value == 1
 
 
 def test_discovery_needs_two_groups_and_labels(source):

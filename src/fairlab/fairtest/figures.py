@@ -74,7 +74,8 @@ def box_plots(samples: Mapping[str, Sample]) -> Figure:
     """Draw the distribution of a continuous output by protected group, or by decade of a continuous attribute.
 
     Boxes span the quartiles, whiskers 1.5 times the quartiles' distance; points beyond are left out. For a continuous
-    attribute the line is that of least squares. Parameters are those of `associations`.
+    attribute, a box stands at the mean of its decade's people, and the line is that of least squares. Parameters are
+    those of `associations`.
     """
     figure, axes = _panels(len(samples), width=4.2, height=3.4, sharey=True)
     for axis, (title, sample) in zip(axes, samples.items(), strict=True):
@@ -88,7 +89,7 @@ def box_plots(samples: Mapping[str, Sample]) -> Figure:
         else:
             decade = np.floor(protected.values / DECADE).astype(int)
             members = {f"{DECADE * d}–{DECADE * (d + 1) - 1}": output.values[decade == d] for d in np.unique(decade)}
-            positions = DECADE * (np.unique(decade) + 0.5)
+            positions = [protected.values[decade == d].mean() for d in np.unique(decade)]
             width = 0.6 * DECADE
             slope, intercept = np.polyfit(protected.values, output.values, 1)
             ends = np.array([protected.values.min(), protected.values.max()])

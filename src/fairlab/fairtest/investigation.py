@@ -204,6 +204,8 @@ class Investigation(ABC):
                     )
                 if np.ptp(column.values) == 0 and argument != "explanatory":
                     raise ValueError(f"{argument}: column {column.name!r} has one value in the training set")
+        if not single and all(np.ptp(label.values) == 0 for label in output):
+            raise ValueError(f"output: each of {len(output)} labels has one value in the training set")
         for column in explanatory:
             if not column.is_categorical:
                 raise ValueError(f"explanatory: column {column.name!r} holds numbers; cut them into categories first")
@@ -286,7 +288,7 @@ class Discovery(Investigation):
     Raises
     ------
     TypeError, ValueError
-        As for `Testing`, or if a column has not two categories.
+        As for `Testing`, or if a column has not two categories, or every label one value in the training set.
     """
 
     def __init__(self, source, protected, output, *, top_k=35, context=None, metric=None, random_state=0):
