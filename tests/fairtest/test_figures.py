@@ -1,9 +1,17 @@
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 
 from fairlab.fairtest import Column, Difference, Sample
-from fairlab.fairtest.figures import associations, box_plots, guided_tree, intervals
+from fairlab.fairtest.figures import (
+    associations,
+    box_plots,
+    counts_beside_published,
+    guided_tree,
+    intervals,
+    time_shares,
+)
 from fairlab.fairtest.finding import Association
 from fairlab.fairtest.metric import Hypothesis
 from fairlab.fairtest.tree import Condition, Node
@@ -90,3 +98,20 @@ def test_bad_input():
         associations({})
     with pytest.raises(ValueError, match="column 'income' has categories, box plots need a continuous output"):
         box_plots({"all": Sample(AGE, INCOME)})
+
+
+def test_time_shares_have_their_totals_beside_them():
+    times = pd.DataFrame({"train": [1.0, 30.0], "test": [3.0, 10.0]}, index=["small", "large"])
+    [axis] = time_shares({"this run": times}).axes
+    assert texts(axis) == ["4 s", "40 s"]
+    assert [bar.get_width() for bar in axis.patches] == pytest.approx([25, 75, 75, 25])
+
+
+def test_counts_stand_beside_the_published_ones_of_the_same_study():
+    ours = pd.DataFrame({"discovered": [10, 1], "reported": [0, 1]}, index=["large", "small"])
+    published = pd.DataFrame({"discovered": [2, 20], "reported": [1, 3]}, index=["small", "large"])
+    discovered, reported = counts_beside_published(ours, published).axes
+    theirs, own = discovered.collections[-2:]
+    np.testing.assert_allclose(own.get_offsets()[:, 0], [10, 1])
+    np.testing.assert_allclose(theirs.get_offsets()[:, 0], [20, 2])
+    assert reported.get_xlabel() == "reported"
