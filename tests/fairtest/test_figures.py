@@ -10,10 +10,12 @@ from fairlab.fairtest.figures import (
     VERMILION,
     associations,
     box_plots,
+    counts_beside_published,
     found_by_size,
     guided_tree,
     intervals,
     label_differences,
+    time_shares,
 )
 from fairlab.fairtest.finding import Association
 from fairlab.fairtest.metric import Hypothesis
@@ -132,3 +134,20 @@ def test_found_effects_have_a_line_for_each_strength():
     assert list(found.lines[0].get_ydata()) == [3, 9.5]
     assert list(validated.lines[0].get_ydata()) == [0.5, 8]
     assert [text.get_text() for text in found.get_legend().get_texts()] == ["Δ = 5%"]
+
+
+def test_time_shares_have_their_totals_beside_them():
+    times = pd.DataFrame({"train": [1.0, 30.0], "test": [3.0, 10.0]}, index=["small", "large"])
+    [axis] = time_shares({"this run": times}).axes
+    assert texts(axis) == ["4 s", "40 s"]
+    assert [bar.get_width() for bar in axis.patches] == pytest.approx([25, 75, 75, 25])
+
+
+def test_counts_stand_beside_the_published_ones_of_the_same_study():
+    ours = pd.DataFrame({"discovered": [10, 1], "reported": [0, 1]}, index=["large", "small"])
+    published = pd.DataFrame({"discovered": [2, 20], "reported": [1, 3]}, index=["small", "large"])
+    discovered, reported = counts_beside_published(ours, published).axes
+    theirs, own = discovered.collections[-2:]
+    np.testing.assert_allclose(own.get_offsets()[:, 0], [10, 1])
+    np.testing.assert_allclose(theirs.get_offsets()[:, 0], [20, 2])
+    assert reported.get_xlabel() == "reported"
