@@ -112,7 +112,7 @@ def test_bad_records_are_refused(experiment):
         experiment.record("table-1", "mean", 1, reading="as_hoped")
     with pytest.raises(TypeError, match="expected True or False"):
         experiment.claim("table-1", "positive", "yes")
-    with pytest.raises(TypeError, match="expected the detail as text, found 0.5"):
+    with pytest.raises(TypeError, match=r"expected the detail as text, found 0\.5"):
         experiment.claim("table-1", "positive", True, detail=0.5)
     with pytest.raises(KeyError, match="not loaded in this run: lipton"):
         experiment.record("table-1", "mean", 1, data=["lipton"])
