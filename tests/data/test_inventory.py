@@ -47,6 +47,8 @@ def test_fetch_keeps_going_when_asked():
         "lipton": "generated",
         "law-school": "surrogate",
         "adult-uci": "surrogate",
+        "adult-individual": "surrogate",
+        "compas-individual": "surrogate",
         "berkeley": "real",
     }
     assert "By hand: put the file" in result.loc["law-school", "detail"]
