@@ -1,4 +1,4 @@
-"""Datasheet of `compas-individual`: ProPublica's COMPAS file as "Statistical inference for individual fairness" uses it.
+"""Datasheet of `compas-individual`: COMPAS as prepared for "Statistical inference for individual fairness".
 
 What: people scored by the COMPAS recidivism tool in Broward County, Florida, in 2013 and 2014; the task is to tell who
     was charged again within two years.
