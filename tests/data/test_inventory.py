@@ -49,6 +49,7 @@ def test_fetch_keeps_going_when_asked():
         "adult-uci": "surrogate",
         "adult-individual": "surrogate",
         "compas-individual": "surrogate",
+        "individual-simulation": "generated",
         "berkeley": "real",
     }
     assert "By hand: put the file" in result.loc["law-school", "detail"]
