@@ -99,7 +99,7 @@ def stopping_time_curves(
 def rate_curves(
     panels: Mapping[str, pd.DataFrame], *, xlabel: str, ylabel: str, reference: float, styles: Sequence[str] = ()
 ) -> Figure:
-    """Draw rates of simulated tests with their Monte Carlo error, one panel per setting.
+    """Draw rates of simulated tests over a log axis with their Monte Carlo error, one panel per setting.
 
     Parameters
     ----------
@@ -118,10 +118,12 @@ def rate_curves(
             look = _LINES[order.index(curve)]
             axis.errorbar(rows["x"], rows["rate"], rows["error"], **look, markersize=4, capsize=2, label=curve)
         axis.axhline(reference, color=GREY, linewidth=1, label=f"nominal {reference:g}")
-        axis.set(title=title, xlabel=xlabel)
+        axis.set(title=title, xlabel=xlabel, xscale="log")
+        axis.set_xticks(table["x"].unique(), table["x"].unique())
+        axis.set_xticks([], minor=True)
     axes[0].set_ylabel(ylabel)
     handles, names = axes[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside upper center", ncols=len(names), frameon=False)
+    figure.legend(handles, names, loc="outside upper center", ncols=min(len(names), 3), frameon=False)
     return figure
 
 
