@@ -38,10 +38,13 @@ def test_curves_are_means_over_splits():
     frame = pd.DataFrame(
         {"method": ["b", "b", "b", "b", "a"], "time": [0.1, 0.1, 1, 1, 1], "lower_bound": [1, 1.2, 2, 4, 1.0]}
     )
-    (axis,) = stopping_time_curves(frame, labels={"b": "Baseline"}).axes
+    figure = stopping_time_curves(frame, labels={"b": "Baseline"})
+    (axis,) = figure.axes
     assert names(axis) == ["Baseline", "a", "threshold 1.25"]
     np.testing.assert_allclose(axis.lines[0].get_ydata(), [1.1, 3])
     assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
+    figure.canvas.draw()
+    assert not any(label.get_text() for label in axis.get_xticklabels(minor=True))
 
 
 def test_rates_look_alike_in_all_panels():

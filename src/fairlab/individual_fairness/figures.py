@@ -137,7 +137,9 @@ def _panels(n_columns: int, *, width: float, height: float, **share) -> tuple[Fi
 
 
 def _plain_log_ticks(axis) -> None:
-    """Write the numbers of a log axis that spans little as they are."""
+    """Write the numbers of two log axes as they are; the upright one spans little."""
+    axis.xaxis.set_major_formatter("{x:g}")
+    axis.xaxis.set_minor_formatter("")
     axis.yaxis.set_major_formatter("{x:g}")
     low, high = axis.get_ylim()
     ticks = [tick for tick in (1, 1.25, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32) if low <= tick <= high]
