@@ -123,8 +123,9 @@ def gradient_flow_attack(
     if not regularizer >= 0:
         raise ValueError(f"regularizer: expected zero or more, found {regularizer}")
     sizes = step_sizes(step_size, n_steps, schedule=schedule)
-    flow = _compile(model, metric, regularizer, trajectory)
-    X_attacked, loss, attacked_loss, losses = flow(points, labels, sizes.astype(dtype))
+    arguments = [tf.convert_to_tensor(values) for values in (points, labels, sizes.astype(dtype))]
+    flow = _compile(model, metric, regularizer, trajectory, arguments)
+    X_attacked, loss, attacked_loss, losses = flow(*arguments)
     X_attacked, loss, attacked_loss = X_attacked.numpy(), loss.numpy(), attacked_loss.numpy()
     distance = metric.squared_distance(X_attacked, points)
     with np.errstate(invalid="ignore"):  # an infinite loss less an infinite penalty
@@ -162,7 +163,7 @@ def step_sizes(step_size: float, n_steps: int, *, schedule: str = "constant") ->
     return step_size / np.arange(1, n_steps + 1) ** SCHEDULES[schedule]
 
 
-def _compile(model, metric, regularizer, trajectory):
+def _compile(model, metric, regularizer, trajectory, arguments):
     """Return the compiled flow of (points, labels, step sizes) to (images, loss before, loss after, losses on the way).
 
     A loop rather than unrolled steps, so that compiling takes the same time for any number of them.
@@ -182,7 +183,7 @@ def _compile(model, metric, regularizer, trajectory):
         _, X, losses = tf.while_loop(lambda k, *_: k < n_steps, step, (0, X_start, losses))
         return X, model.loss(X_start, y), model.loss(X, y), losses.concat()
 
-    return tf.function(flow)
+    return tf.function(flow).get_concrete_function(*arguments)  # one trace per call is meant: no warning of many
 
 
 def _check_points(X, y, dtype):

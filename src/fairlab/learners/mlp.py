@@ -74,7 +74,7 @@ class BalancedMLP(WhiteBoxClassifier, ClassifierMixin, BaseEstimator):
         rng = np.random.default_rng(self.random_state)
         start = initial_network(rng, features.shape[1], self.n_hidden)
         batches = balanced_batches(rng, labels, self.n_steps, self.batch_size)
-        network = _compiled_training()(features, labels, batches, start, self.learning_rate)
+        network = _compiled_training()(features, labels, batches, start, np.float32(self.learning_rate))
         self.network_ = tuple(layer.numpy() for layer in network)
         self.classes_ = np.array([0, 1])
         return self
