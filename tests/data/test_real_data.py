@@ -51,6 +51,27 @@ def test_adult_is_the_training_part_then_the_test_part(mirror):
     assert (dataset.features["occupation"] == "?").sum() > 0
 
 
+def test_adult_individual_is_adult_less_what_is_unknown():
+    dataset = load("adult-individual")
+    every = load("adult-uci").features
+    kept = every[(every["occupation"] != "?") & (every["native-country"] != "?")]
+    assert not (kept == "?").any(axis=None)
+    for column in dataset.features:
+        assert dataset.features[column].astype(str).tolist() == kept[column].astype(str).tolist()
+    assert ((dataset.sensitive_features["race"] == "White").to_numpy() == (kept["race"] == "White")).all()
+    assert sum(len(categories) for name, categories in dataset.encoding.items() if name in dataset.features) + 5 == 39
+
+
+def test_compas_individual(mirror):
+    dataset = load("compas-individual")
+    raw = pd.read_csv(mirror / "compas" / "compas-scores-two-years.csv")
+    analysed = raw.query("-30 <= days_b_screening_arrest <= 30 and is_recid != -1 and c_charge_degree != 'O'")
+    analysed = analysed[analysed["score_text"].notna()]
+    assert len(analysed) == 6172  # ProPublica's number
+    assert round(dataset.target.mean(), 3) == 0.470
+    assert set(dataset.features) == {"sex", "race", "priors_count", "age_cat", "c_charge_degree"}
+
+
 def test_law_school(mirror):
     dataset = load("law-school")
     raw = pd.read_csv(mirror / "law" / "law_data.csv")

@@ -1,0 +1,133 @@
+"""Individual fairness: the compiled attack against a loop over points, its growth, and the study on Adult."""
+
+import time
+from types import SimpleNamespace
+
+import numpy as np
+
+from fairlab.benchmarks import Row, benchmark, in_fresh_process, measure, speed_up
+
+N_POINTS, N_FEATURES, N_HIDDEN = 9045, 39, 50  # the Adult test part and its networks
+N_STEPS = 200
+OPTIONS = {"regularizer": 50.0, "step_size": 0.01}
+N_SPLITS, N_CORES = 10, 2
+GB = 1e9
+
+
+@benchmark
+def attack_vs_one_at_a_time(*, quick: bool) -> list[Row]:
+    """Attack the Adult test part: all points in one compiled loop against one point at a time in TensorFlow."""
+    n_points, n_steps, n_sampled = (500, 20, 1) if quick else (N_POINTS, N_STEPS, 5)
+    audit = adult_like(n_points)
+    attack(audit, 1)  # loads what TensorFlow loads once
+    ours = measure(lambda: attack(audit, n_steps))
+    sampled = measure(lambda: attack_point_by_point(audit, n_sampled, n_steps), repeats=1)
+    note = (
+        f"{n_points} points, {n_steps} steps, compilation included; the baseline, an eager loop over points and steps, "
+        f"was timed on {n_sampled} points"
+    )
+    return [
+        speed_up("attack_vs_one_at_a_time", baseline=sampled / n_sampled * n_points, ours=ours, note=note),
+        Row("attack_seconds", ours, "s", note=f"{n_points} points, {n_steps} steps"),
+    ]
+
+
+@benchmark
+def attack_growth(*, quick: bool) -> list[Row]:
+    """Seconds of the compiled attack by points and by steps, and the powers that they grow with."""
+    rows = []
+    all_points = (250, 500) if quick else (9_045, 18_090, 36_180, 72_360)
+    all_steps = (10, 20) if quick else (200, 400, 800, 1_600)
+    sweeps = {
+        "points": [(n, all_steps[0]) for n in all_points],
+        "steps": [(all_points[0], n) for n in all_steps],
+    }
+    for name, sizes in sweeps.items():
+        seconds = [measure(lambda n=n, k=k: attack(adult_like(n), k), repeats=1 if quick else 3) for n, k in sizes]
+        varied = [size[name == "steps"] for size in sizes]
+        rows += [
+            Row(f"attack_by_{name}_{n}_seconds", s, "s", note="compilation included")
+            for n, s in zip(varied, seconds, strict=True)
+        ]
+        power = np.polyfit(np.log(varied), np.log(seconds), 1)[0]
+        note = f"fitted to {varied[0]} to {varied[-1]} {name}; below 1 while compilation counts"
+        rows.append(Row(f"attack_growth_in_{name}", power, f"power of {name}", note=note))
+    return rows
+
+
+@benchmark
+def adult_table_3(*, quick: bool) -> list[Row]:
+    """Seconds and peak memory of training the four methods on one split of Adult, and minutes of table 3 from them."""
+    seconds, peak = in_fresh_process(training_seconds, 200 if quick else 1)
+    minutes = seconds * N_SPLITS / N_CORES / 60
+    note = "one split of the surrogate, which has the size of Adult, in a process of its own"
+    return [
+        Row("adult_split_seconds", seconds, "s", note=note),
+        Row("adult_split_peak_gb", peak / GB, "GB", note=note),
+        Row("adult_table_3_minutes", minutes, "min", note=f"{N_SPLITS} splits on {N_CORES} cores, from one split"),
+    ]
+
+
+def training_seconds(shorter: int) -> float:
+    """Return the seconds of training on one split, with so many times fewer steps than the paper's, on one thread."""
+    import tensorflow as tf
+
+    from fairlab.data import load
+    from fairlab.individual_fairness.study import train_adult
+    from fairlab.seeds import Trial
+
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    dataset = load("adult-individual", surrogate=True)
+    steps = {"network_steps": 8_000, "sensr_steps": 20_000, "reductions_iterations": 50}
+    start = time.perf_counter()
+    train_adult(Trial("benchmark", 0), dataset=dataset, **{name: -(-n // shorter) for name, n in steps.items()})
+    return time.perf_counter() - start
+
+
+def adult_like(n_points: int) -> SimpleNamespace:
+    """Return points, labels, a network and a metric of the sizes of the study on Adult."""
+    from fairlab.individual_fairness import FairMetric
+    from fairlab.learners.network import initial_network
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_points, N_FEATURES)).astype(np.float32)
+    return SimpleNamespace(
+        X=X,
+        y=(X[:, 0] + rng.logistic(size=n_points) > 1).astype(int),
+        network=initial_network(rng, N_FEATURES, N_HIDDEN),
+        metric=FairMetric.from_directions(rng.normal(size=(2, N_FEATURES))),
+    )
+
+
+def attack(audit: SimpleNamespace, n_steps: int):
+    """Attack all points at once."""
+    from fairlab.individual_fairness import gradient_flow_attack
+    from fairlab.learners.mlp import BalancedMLP
+
+    model = BalancedMLP()
+    model.network_ = audit.network
+    return gradient_flow_attack(model, audit.metric, audit.X, audit.y, n_steps=n_steps, **OPTIONS)
+
+
+def attack_point_by_point(audit: SimpleNamespace, n_points: int, n_steps: int) -> list[np.ndarray]:
+    """Attack the first points as TensorFlow tutorials do: an eager tape for each step of each point."""
+    import tensorflow as tf
+
+    from fairlab.learners.network import logits
+
+    network = [tf.constant(layer) for layer in audit.network]
+    projection = tf.constant(audit.metric.projection, tf.float32)
+    images = []
+    for point, label in zip(audit.X[:n_points], audit.y[:n_points], strict=True):
+        start = tf.constant(point[None])
+        image, label = start, tf.constant([label])
+        for _ in range(n_steps):
+            with tf.GradientTape() as tape:
+                tape.watch(image)
+                probability = tf.nn.softmax(logits(network, image))
+                loss = tf.keras.losses.sparse_categorical_crossentropy(label, probability)
+                distance = tf.reduce_sum(tf.square((image - start) @ projection))
+                objective = loss - OPTIONS["regularizer"] * distance
+            image = image + OPTIONS["step_size"] * tape.gradient(objective, image)
+        images.append(image.numpy()[0])
+    return images

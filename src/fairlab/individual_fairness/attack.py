@@ -1,0 +1,209 @@
+"""The gradient flow attack: points move to where a model does worst among those alike (section 2)."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import tensorflow as tf
+
+from fairlab.checks import check_features
+
+SCHEDULES = {"constant": 0.0, "decaying": 2 / 3}  # powers of 1/k in the size of step k
+
+# What rounding may take from an objective that cannot fall, relative to the loss and absolutely.
+_ROUNDING = {"float32": 1e-4, "float64": 1e-10}
+
+
+class DivergenceWarning(UserWarning):
+    """The attack overshot: at some points its objective fell, or is not finite. Take smaller steps."""
+
+
+@dataclass(frozen=True, eq=False)
+class Attack:
+    """Points before and after the attack, and how a model does on both.
+
+    Attributes
+    ----------
+    X : ndarray of shape (..., n_points, n_features)
+        Images Phi(x, y) of the points (equation 2.7).
+    loss, attacked_loss : ndarray of shape (..., n_points)
+        Before and after.
+    wrong, attacked_wrong : bool ndarray of shape (..., n_points)
+        Where the prediction is not the label.
+    squared_distance : ndarray of shape (..., n_points)
+        d_x^2 of each point to its image.
+    diverged : bool ndarray of shape (..., n_points)
+        Where the objective, the loss less the penalty, ended below its start or not finite, which no exact flow does
+        (equation 3.1).
+    stopping_time : float
+        T, the sum of all step sizes.
+    loss_trajectory : ndarray of shape (n_steps + 1, ..., n_points) or None
+        Loss at the start and after every step.
+    """
+
+    X: np.ndarray
+    loss: np.ndarray
+    attacked_loss: np.ndarray
+    wrong: np.ndarray
+    attacked_wrong: np.ndarray
+    squared_distance: np.ndarray
+    diverged: np.ndarray
+    stopping_time: float
+    loss_trajectory: np.ndarray | None = None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per point, with columns of the attributes above that have one number per point."""
+        columns = ("loss", "attacked_loss", "wrong", "attacked_wrong", "squared_distance", "diverged")
+        return pd.DataFrame({name: getattr(self, name).ravel() for name in columns})
+
+
+def gradient_flow_attack(
+    model,
+    metric,
+    X,
+    y,
+    *,
+    regularizer: float,
+    step_size: float,
+    n_steps: int,
+    schedule: str = "constant",
+    trajectory: bool = False,
+    dtype: str = "float32",
+) -> Attack:
+    r"""Move every point up its loss, held back by a fair metric, by Euler's method (equations 2.6 to 2.8).
+
+    .. math::
+
+        x_k = x_{k-1} + \eta_k \nabla_x \{ \ell(f(x), y) - \lambda d_x^2(x, x_0) \} |_{x = x_{k-1}},
+        \qquad k = 1, \dots, N
+
+    All points move at once, in one compiled loop.
+
+    Parameters
+    ----------
+    model : object with ``loss``, ``loss_gradient`` and ``predict``
+        See `fairlab.individual_fairness.classifiers`.
+    metric : FairMetric or FunctionMetric
+        Or any object with their two methods.
+    X : DataFrame or array of shape (n_points, n_features), or array of shape (..., n_points, n_features)
+        More axes attack several models at once.
+    y : array-like of shape (n_points,) or (..., n_points)
+        Labels 0 and 1; the attack does not change them.
+    regularizer : float
+        lambda, zero or more. With a constant step the penalty alone diverges if ``step_size * regularizer > 1``.
+    step_size : float
+        eta.
+    n_steps : int
+        N.
+    schedule : {"constant", "decaying"}
+        Step k has the size eta, or eta / k^(2/3).
+    trajectory : bool
+        Whether to keep the loss at every step.
+    dtype : {"float32", "float64"}
+        Precision; single is what stands behind the paper's numbers.
+
+    Returns
+    -------
+    Attack
+
+    Raises
+    ------
+    ValueError
+        For features that are not finite numbers, labels other than 0 and 1, a metric of another size, or an option
+        out of its range.
+
+    Warns
+    -----
+    DivergenceWarning
+        If at some points the steps were too large.
+    """
+    points, labels = _check_points(X, y, dtype)
+    _check_size(metric, points)
+    if not regularizer >= 0:
+        raise ValueError(f"regularizer: expected zero or more, found {regularizer}")
+    sizes = step_sizes(step_size, n_steps, schedule=schedule)
+    arguments = [tf.convert_to_tensor(values) for values in (points, labels, sizes.astype(dtype))]
+    flow = _compile(model, metric, regularizer, trajectory, arguments)
+    X_attacked, loss, attacked_loss, losses = flow(*arguments)
+    X_attacked, loss, attacked_loss = X_attacked.numpy(), loss.numpy(), attacked_loss.numpy()
+    distance = metric.squared_distance(X_attacked, points)
+    with np.errstate(invalid="ignore"):  # an infinite loss less an infinite penalty
+        risen = attacked_loss - regularizer * distance - loss >= -_ROUNDING[dtype] * (1 + loss)
+    # Where the loss is infinite from the start, the model is sure of the wrong label, not the step too large.
+    diverged = ~risen & np.isfinite(loss)
+    if diverged.any():
+        warnings.warn(
+            f"the attack overshot at {diverged.sum():,} of {diverged.size:,} points, where its objective fell or is "
+            f"not finite; steps of {sizes[0]:.3g} are too large for regularizer {regularizer:.4g}",
+            DivergenceWarning,
+            stacklevel=2,
+        )
+    return Attack(
+        X=X_attacked,
+        loss=loss,
+        attacked_loss=attacked_loss,
+        wrong=np.asarray(model.predict(points)) != labels,
+        attacked_wrong=np.asarray(model.predict(X_attacked)) != labels,
+        squared_distance=distance,
+        diverged=diverged,
+        stopping_time=float(sizes.sum()),
+        loss_trajectory=np.concatenate([losses.numpy(), attacked_loss[None]]) if trajectory else None,
+    )
+
+
+def step_sizes(step_size: float, n_steps: int, *, schedule: str = "constant") -> np.ndarray:
+    """Return the sizes of all steps, shape (n_steps,); their sum is the stopping time."""
+    if schedule not in SCHEDULES:
+        raise ValueError(f"schedule: expected one of {', '.join(SCHEDULES)}, found {schedule!r}")
+    if not (step_size > 0 and np.isfinite(step_size)):
+        raise ValueError(f"step_size: expected a number above 0, found {step_size}")
+    if n_steps < 1:
+        raise ValueError(f"n_steps: expected at least 1, found {n_steps}")
+    return step_size / np.arange(1, n_steps + 1) ** SCHEDULES[schedule]
+
+
+def _compile(model, metric, regularizer, trajectory, arguments):
+    """Return the compiled flow of (points, labels, step sizes) to (images, loss before, loss after, losses on the way).
+
+    A loop rather than unrolled steps, so that compiling takes the same time for any number of them.
+    """
+
+    def flow(X_start, y, sizes):
+        n_steps = tf.shape(sizes)[0]
+
+        def step(k, X, losses):
+            if trajectory:
+                losses = losses.write(k, model.loss(X, y)[None])
+            ascent = model.loss_gradient(X, y) - regularizer * metric.gradient(X, X_start)
+            return k + 1, X + sizes[k] * ascent, losses
+
+        row = [1, *X_start.shape[:-1]]
+        losses = tf.TensorArray(X_start.dtype, size=n_steps if trajectory else 0, element_shape=row)
+        _, X, losses = tf.while_loop(lambda k, *_: k < n_steps, step, (0, X_start, losses))
+        return X, model.loss(X_start, y), model.loss(X, y), losses.concat()
+
+    return tf.function(flow).get_concrete_function(*arguments)  # one trace per call is meant: no warning of many
+
+
+def _check_points(X, y, dtype):
+    if dtype not in _ROUNDING:
+        raise ValueError(f"dtype: expected one of {', '.join(_ROUNDING)}, found {dtype!r}")
+    if np.ndim(X) > 2:
+        points = np.asarray(X, dtype=float)
+        if not np.isfinite(points).all():
+            raise ValueError(f"X: {int((~np.isfinite(points)).sum())} values are missing or infinite")
+    else:
+        points, _ = check_features(X, "X")
+    labels = np.asarray(y)
+    if labels.shape not in ((points.shape[-2],), points.shape[:-1]):
+        raise ValueError(f"y: expected one label for each of {points.shape[-2]} points, found shape {labels.shape}")
+    if not np.isin(labels, (0, 1)).all():
+        raise ValueError(f"y: expected labels 0 and 1, found {labels[~np.isin(labels, (0, 1))][0]}")
+    return points.astype(dtype), labels.astype(int)
+
+
+def _check_size(metric, points):
+    n_features = getattr(metric, "n_features", points.shape[-1])
+    if n_features != points.shape[-1]:
+        raise ValueError(f"metric is over {n_features} features, X has {points.shape[-1]}")

@@ -1,0 +1,143 @@
+"""Classifiers that can be attacked: their loss and its gradient at every point, as TensorFlow operations.
+
+The attack takes any object with three methods, each over points of shape (..., n_points, n_features):
+``loss(X, y)``, the loss of every point; ``loss_gradient(X, y)``, the gradient of every point's own loss, in the shape
+of `X`; both take and return tensors, for the attack compiles them; and ``predict(X)``, labels 0 and 1 for an array.
+"""
+
+import numpy as np
+import tensorflow as tf
+
+
+class WhiteBoxClassifier:
+    """Binary classifier known by its log odds; subclasses define `log_odds`.
+
+    Attributes
+    ----------
+    from_logits : bool
+        Whether the cross-entropy is taken from the log odds, accurate however sure the model is. Otherwise it is
+        ``-log(p_y)`` of a rounded probability, as behind the paper's numbers: zero where p_y rounds to 1, infinite
+        where it rounds to 0. Ratios of such losses are not finite, and the tests drop them.
+    """
+
+    from_logits = True
+
+    def log_odds(self, X):
+        """Return log(p / (1 - p)) with p the probability of label 1: a tensor of shape (..., n_points)."""
+        raise NotImplementedError
+
+    def loss(self, X, y):
+        """Return the cross-entropy of every point: a tensor of shape (..., n_points)."""
+        X = tf.convert_to_tensor(X)
+        margin = _signs(y, X) * self.log_odds(X)
+        return tf.nn.softplus(-margin) if self.from_logits else -tf.math.log(tf.sigmoid(margin))
+
+    def loss_gradient(self, X, y):
+        """Return the gradient of every point's cross-entropy by its features: a tensor of the shape of `X`."""
+        X = tf.convert_to_tensor(X)
+        with tf.GradientTape() as tape:
+            tape.watch(X)
+            # A sum, since each point's loss depends on its own features only; a mean would shrink every step.
+            total = tf.reduce_sum(tf.nn.softplus(-_signs(y, X) * self.log_odds(X)))
+        return tape.gradient(total, X)
+
+    def predict(self, X) -> np.ndarray:
+        """Return 1 where the log odds are above 0, else 0, shape (..., n_points)."""
+        return (self.log_odds(_as_tensor(X)).numpy() > 0).astype(int)
+
+    def predict_proba(self, X) -> np.ndarray:
+        """Return the probabilities of labels 0 and 1, shape (..., n_points, 2)."""
+        log_odds = self.log_odds(_as_tensor(X))
+        return tf.stack([tf.sigmoid(-log_odds), tf.sigmoid(log_odds)], axis=-1).numpy()
+
+
+class LinearClassifier(WhiteBoxClassifier):
+    """Logistic model, or several at once: log odds ``coef . x + intercept``.
+
+    Parameters
+    ----------
+    coef : array-like of shape (..., n_features)
+        Leading axes are those of the points before ``n_points``: with weights of shape (n_models, n_features) and
+        points of shape (n_models, n_points, n_features) each model has its own points.
+    intercept : array-like of shape (...)
+    from_logits : bool
+        See `WhiteBoxClassifier`.
+    """
+
+    def __init__(self, coef, intercept, *, from_logits=True):
+        self.coef = np.asarray(coef, dtype=float)
+        self.intercept = np.asarray(intercept, dtype=float)
+        self.from_logits = from_logits
+        if self.coef.shape[:-1] != self.intercept.shape:
+            raise ValueError(f"coef has shape {self.coef.shape}, intercept {self.intercept.shape}")
+
+    def log_odds(self, X):
+        """Return the linear function of the features."""
+        return tf.linalg.matvec(X, tf.cast(self.coef, X.dtype)) + tf.cast(self.intercept[..., None], X.dtype)
+
+
+class SoftVote(WhiteBoxClassifier):
+    """Mixture of logistic models, p(x) = sum_t weight_t sigmoid(coef_t . x + intercept_t), as Reductions gives it.
+
+    Parameters
+    ----------
+    coef : array-like of shape (n_models, n_features)
+    intercept : array-like of shape (n_models,)
+    weight : array-like of shape (n_models,)
+        Zero or more; sums to 1.
+    from_logits : bool
+        See `WhiteBoxClassifier`.
+    """
+
+    def __init__(self, coef, intercept, weight, *, from_logits=True):
+        weight = np.asarray(weight, dtype=float)
+        if (weight < 0).any() or not np.isclose(weight.sum(), 1):
+            raise ValueError(f"weight: expected shares that sum to 1, found a sum of {weight.sum():.6g}")
+        voting = weight > 0
+        self.coef = np.asarray(coef, dtype=float)[voting]
+        self.intercept = np.asarray(intercept, dtype=float)[voting]
+        self.weight = weight[voting]
+        self.from_logits = from_logits
+
+    def log_odds(self, X):
+        """Return the log odds of the mixture."""
+        logits = X @ tf.cast(self.coef.T, X.dtype) + tf.cast(self.intercept, X.dtype)
+        log_weight = tf.cast(np.log(self.weight), X.dtype)
+        one, zero = (tf.reduce_logsumexp(log_weight + tf.math.log_sigmoid(s * logits), axis=-1) for s in (1, -1))
+        return one - zero
+
+
+class KerasClassifier(WhiteBoxClassifier):
+    """Keras model of two classes.
+
+    Parameters
+    ----------
+    model : keras.Model
+        Gives one output (label 1) or two (labels 0 and 1) per point.
+    from_logits : bool
+        Whether the outputs are logits; otherwise they are probabilities.
+    """
+
+    def __init__(self, model, *, from_logits=False):
+        self.model = model
+        self.from_logits = from_logits
+
+    def log_odds(self, X):
+        """Return the log odds; infinite where the model gives probabilities 0 and 1."""
+        outputs = self.model(X)
+        if outputs.shape[-1] not in (1, 2):
+            raise ValueError(f"model: expected one or two outputs per point, found {outputs.shape[-1]}")
+        if self.from_logits:
+            return outputs[..., -1] - (outputs[..., 0] if outputs.shape[-1] == 2 else 0)
+        one = outputs[..., -1]
+        return tf.math.log(one) - tf.math.log(outputs[..., 0] if outputs.shape[-1] == 2 else 1 - one)
+
+
+def _signs(y, X):
+    return 2 * tf.cast(y, X.dtype) - 1
+
+
+def _as_tensor(X):
+    """Return features as a tensor of floats, whatever numbers they are."""
+    X = tf.convert_to_tensor(X)
+    return X if X.dtype.is_floating else tf.cast(X, tf.float32)

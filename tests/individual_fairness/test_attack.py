@@ -1,0 +1,213 @@
+import warnings
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit, lambertw
+
+from fairlab.individual_fairness import (
+    DivergenceWarning,
+    FairMetric,
+    FunctionMetric,
+    KerasClassifier,
+    LinearClassifier,
+    SoftVote,
+    gradient_flow_attack,
+)
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(12, 3))
+Y = np.arange(12) % 2
+METRIC = FairMetric.from_directions([[1.0, 0.5, 0.0]])
+LINEAR = LinearClassifier([1.0, -0.4, 0.3], 0.2)
+VOTE = SoftVote(RNG.normal(size=(4, 3)), RNG.normal(size=4), [0.1, 0.2, 0.0, 0.7])
+
+
+def keras_model(activation, n_out):
+    import keras
+
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(5, "tanh"), keras.layers.Dense(n_out, activation)])
+    return KerasClassifier(model, from_logits=activation is None)
+
+
+MODELS = {
+    "linear": lambda: LINEAR,
+    "vote": lambda: VOTE,
+    "softmax": lambda: keras_model("softmax", 2),
+    "sigmoid": lambda: keras_model("sigmoid", 1),
+    "logits": lambda: keras_model(None, 2),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_gradients_agree_with_finite_differences(name):
+    model = MODELS[name]()
+    dtype, h = ("float64", 1e-5) if name in ("linear", "vote") else ("float32", 1e-2)
+    points = X.astype(dtype)
+    numeric = np.stack(
+        [
+            (model.loss(points + h * e, Y) - model.loss(points - h * e, Y)).numpy() / (2 * h)
+            for e in np.eye(3, dtype=dtype)
+        ],
+        axis=1,
+    )
+    np.testing.assert_allclose(model.loss_gradient(points, Y).numpy(), numeric, atol=1e-8 if h < 1e-3 else 1e-3)
+
+
+def test_losses_are_those_of_the_probabilities():
+    probability = expit(X @ LINEAR.coef + LINEAR.intercept)
+    np.testing.assert_allclose(LINEAR.predict_proba(X)[:, 1], probability)
+    np.testing.assert_allclose(LINEAR.loss(X, Y), -np.log(np.where(Y == 1, probability, 1 - probability)))
+    mixed = expit(X @ VOTE.coef.T + VOTE.intercept) @ VOTE.weight
+    np.testing.assert_allclose(VOTE.predict_proba(X), np.column_stack([1 - mixed, mixed]))
+    np.testing.assert_array_equal(VOTE.predict(X), mixed > 0.5)
+    network = keras_model("softmax", 2)
+    np.testing.assert_allclose(network.predict_proba(X.astype("f4")), network.model(X.astype("f4")), rtol=1e-5)
+
+
+def test_rounded_losses_are_zero_where_the_model_is_sure():
+    rounded, exact = (LinearClassifier([1.0], 0.0, from_logits=form) for form in (False, True))
+    sure = np.float32([[10.0], [20.0]])
+    np.testing.assert_allclose(exact.loss(sure, [1, 1]), np.log1p(np.exp(-sure[:, 0])), rtol=1e-5)
+    assert rounded.loss(sure, [1, 1]).numpy()[1] == 0
+    assert rounded.loss(sure, [1, 1]).numpy()[0] == pytest.approx(np.exp(-10), rel=1e-2)
+
+
+def flow_of_linear_model(margin, speed, time):
+    """Return s * logit after the flow along w inside the sensitive subspace: du/dt = -|w|^2 / (1 + e^u)."""
+    c = margin + np.exp(margin) - speed * time
+    return c - lambertw(np.exp(c)).real
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.integers(0, 2**32 - 1))
+def test_linear_model_against_its_closed_form(seed):
+    rng = np.random.default_rng(seed)
+    w, b, sign = rng.normal(size=3), rng.normal(), 2 * Y - 1
+    metric = FairMetric.from_directions([w])
+    errors = []
+    for n_steps in (200, 400):
+        attack = gradient_flow_attack(
+            LinearClassifier(w, b), metric, X, Y, regularizer=5, step_size=1 / n_steps, n_steps=n_steps, dtype="float64"
+        )
+        exact = flow_of_linear_model(sign * (X @ w + b), w @ w, 1.0)
+        errors.append(np.abs(sign * (attack.X @ w + b) - exact).max())
+        np.testing.assert_allclose(metric.squared_distance(attack.X, X), 0, atol=1e-12)
+    assert errors[0] < 0.02 * (w @ w) ** 2 + 1e-9
+    assert errors[1] == pytest.approx(errors[0] / 2, rel=0.1, abs=1e-9)  # theorem 2.2: of the order of the step
+
+
+def test_a_user_metric_gives_the_same_attack():
+    projection = tf.constant(METRIC.projection)
+    own = FunctionMetric(lambda a, b: tf.reduce_sum(tf.square((a - b) @ projection), axis=-1))
+    options = {"regularizer": 3.0, "step_size": 0.05, "n_steps": 30, "dtype": "float64"}
+    first, second = (gradient_flow_attack(VOTE, metric, X, Y, **options) for metric in (METRIC, own))
+    np.testing.assert_allclose(first.X, second.X, atol=1e-12)
+    np.testing.assert_allclose(first.squared_distance, second.squared_distance, atol=1e-12)
+
+
+def brute_force(model, metric, sizes, regularizer):
+    """Attack one point at a time, one step at a time."""
+    images = []
+    for x, y in zip(X, Y, strict=True):
+        start = x[None]
+        image = start
+        for size in sizes:
+            gradient = model.loss_gradient(image, [y]).numpy() - regularizer * metric.gradient(image, start)
+            image = image + size * gradient
+        images.append(image[0])
+    return np.array(images)
+
+
+@pytest.mark.parametrize("schedule", ["constant", "decaying"])
+def test_batch_equals_one_point_at_a_time(schedule):
+    attack = gradient_flow_attack(
+        VOTE, METRIC, X, Y, regularizer=2, step_size=0.1, n_steps=7, schedule=schedule, dtype="float64"
+    )
+    sizes = 0.1 / np.arange(1, 8) ** (2 / 3 if schedule == "decaying" else 0)
+    np.testing.assert_allclose(attack.X, brute_force(VOTE, METRIC, sizes, 2), atol=1e-12)
+    assert attack.stopping_time == pytest.approx(sizes.sum())
+
+
+def test_several_models_at_once():
+    coef, intercept = RNG.normal(size=(5, 3)), RNG.normal(size=5)
+    options = {"regularizer": 2.0, "step_size": 0.1, "n_steps": 20, "dtype": "float64"}
+    together = gradient_flow_attack(
+        LinearClassifier(coef, intercept), METRIC, np.broadcast_to(X, (5, *X.shape)), Y, **options
+    )
+    for k in range(5):
+        alone = gradient_flow_attack(LinearClassifier(coef[k], intercept[k]), METRIC, X, Y, **options)
+        for name in ("X", "loss", "attacked_loss", "wrong", "attacked_wrong"):
+            np.testing.assert_allclose(getattr(together, name)[k], getattr(alone, name), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_objective_never_falls_along_small_steps(name):
+    model = MODELS[name]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        attack = gradient_flow_attack(model, METRIC, X, Y, regularizer=5, step_size=0.01, n_steps=300, trajectory=True)
+    assert attack.loss_trajectory.shape == (301, 12)
+    np.testing.assert_array_equal(attack.loss_trajectory[0], attack.loss)
+    np.testing.assert_array_equal(attack.loss_trajectory[-1], attack.attacked_loss)
+    assert np.diff(attack.loss_trajectory, axis=0).min() > -1e-5
+    assert (attack.attacked_loss >= attack.loss + 5 * attack.squared_distance - 1e-5).all()  # equation 3.1
+
+
+def test_frame():
+    frame = gradient_flow_attack(LINEAR, METRIC, X, Y, regularizer=5, step_size=0.01, n_steps=3).to_frame()
+    assert len(frame) == 12
+    assert list(frame) == ["loss", "attacked_loss", "wrong", "attacked_wrong", "squared_distance", "diverged"]
+
+
+def test_too_large_steps_are_reported():
+    steep = LinearClassifier([0.0, 0.0, 3.0], 0.0)
+    with pytest.warns(DivergenceWarning, match="overshot at 12 of 12 points"):
+        attack = gradient_flow_attack(steep, METRIC, X, Y, regularizer=50, step_size=0.05, n_steps=40)
+    assert attack.diverged.all()
+
+
+def test_a_model_whose_probabilities_touch_0_or_1():
+    class Sure(KerasClassifier):
+        def __init__(self):
+            self.from_logits = False
+            self.model = lambda x: tf.sigmoid(1e6 * x[..., :1])
+
+    with np.errstate(all="ignore"):
+        attack = gradient_flow_attack(Sure(), METRIC, X, Y, regularizer=1, step_size=0.1, n_steps=2)
+    right = (X[:, 0] > 0) == Y
+    np.testing.assert_array_equal(attack.loss[right], 0)
+    assert np.isinf(attack.loss[~right]).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"y": Y + 1}, "y: expected labels 0 and 1, found 2"),
+        ({"y": Y[:5]}, r"one label for each of 12 points, found shape \(5,\)"),
+        ({"X": np.where(X > 1, np.nan, X)}, "X: column"),
+        ({"X": np.full((2, 12, 3), np.inf)}, "72 values are missing or infinite"),
+        ({"metric": FairMetric.from_directions([[1.0, 0.0]])}, "metric is over 2 features, X has 3"),
+        ({"regularizer": -1}, "regularizer: expected zero or more, found -1"),
+        ({"step_size": 0}, "step_size: expected a number above 0"),
+        ({"n_steps": 0}, "n_steps: expected at least 1"),
+        ({"schedule": "cosine"}, "schedule: expected one of constant, decaying, found 'cosine'"),
+        ({"dtype": "float16"}, "dtype: expected one of float32, float64"),
+    ],
+)
+def test_bad_input_is_refused(changes, message):
+    arguments = {"metric": METRIC, "X": X, "y": Y, "regularizer": 1.0, "step_size": 0.1, "n_steps": 2}
+    with pytest.raises(ValueError, match=message):
+        gradient_flow_attack(LINEAR, **arguments | changes)
+
+
+def test_models_that_do_not_fit_together_are_refused():
+    with pytest.raises(ValueError, match=r"coef has shape \(3,\), intercept \(2,\)"):
+        LinearClassifier(np.ones(3), np.ones(2))
+    with pytest.raises(ValueError, match=r"shares that sum to 1, found a sum of 1\.5"):
+        SoftVote(np.ones((2, 3)), np.ones(2), [1.0, 0.5])
+    with pytest.raises(ValueError, match="one or two outputs per point, found 3"):
+        keras_model("softmax", 3).predict(X.astype("f4"))

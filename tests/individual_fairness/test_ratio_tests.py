@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import norm
+
+from fairlab.individual_fairness import (
+    FairMetric,
+    LinearClassifier,
+    audit,
+    error_rate_ratio_test,
+    gradient_flow_attack,
+    loss_ratio_test,
+)
+
+
+def test_loss_ratio_by_hand():
+    result = loss_ratio_test([1.0, 2.0, 4.0, 0.0], [2.0, 2.0, 12.0, 1.0])  # ratios 2, 1, 3 and one that is infinite
+    assert (result.statistic, result.n, result.n_dropped) == (2.0, 3, 1)
+    error = np.sqrt(2 / 3 / 3)  # the variance has n in its denominator
+    assert result.standard_error == pytest.approx(error)
+    assert result.lower_bound == pytest.approx(2 - 1.6448536 * error)
+    assert result.interval == pytest.approx([2 - 1.9599640 * error, 2 + 1.9599640 * error])
+    assert result.p_value == pytest.approx(norm.sf(0.75 / error))
+    assert not result.rejected
+    frame = result.to_frame()
+    assert len(frame) == 1
+    assert frame.loc[0, "n_dropped"] == 1
+
+
+def test_error_rate_ratio_by_hand():
+    wrong = np.repeat([1, 1, 0, 0], [15, 5, 20, 60])
+    attacked = np.repeat([1, 0, 1, 0], [15, 5, 20, 60])
+    result = error_rate_ratio_test(wrong, attacked)
+    a, b, both = 0.35, 0.2, 0.15
+    variance = 0.35 * 0.65 / b**2 + a**2 * 0.2 * 0.8 / b**4 - 2 * a * (both - a * b) / b**3
+    assert result.statistic == pytest.approx(1.75)
+    assert result.standard_error == pytest.approx(np.sqrt(variance / 100))
+    assert result.rejected == (1.75 - norm.ppf(0.95) * np.sqrt(variance / 100) > 1.25)
+
+
+def test_delta_method_agrees_with_resampling():
+    rng = np.random.default_rng(0)
+    wrong = rng.random(2000) < 0.2
+    attacked = wrong & (rng.random(2000) < 0.8) | (rng.random(2000) < 0.15)
+    result = error_rate_ratio_test(wrong, attacked)
+    rows = rng.integers(0, 2000, (2000, 2000))
+    spread = (attacked[rows].mean(axis=1) / wrong[rows].mean(axis=1)).std()
+    assert result.standard_error == pytest.approx(spread, rel=0.06)
+
+
+losses = arrays(float, (3, 8), elements=st.floats(0.01, 10))
+
+
+@given(losses, losses)
+def test_decision_is_the_same_by_bound_and_by_p_value(before, after):
+    result = loss_ratio_test(before, after)
+    clear = np.abs(result.lower_bound - 1.25) > 1e-9
+    assert (result.rejected == (result.p_value < 0.05))[clear].all()
+
+
+@given(losses, losses, st.floats(0.1, 10))
+def test_rows_are_tests_of_their_own_and_the_unit_of_loss_does_not_matter(before, after, unit):
+    together = loss_ratio_test(before, after)
+    for k in range(3):
+        alone = loss_ratio_test(unit * before[k], unit * after[k])
+        assert alone.lower_bound == pytest.approx(together.lower_bound[k], rel=1e-9, abs=1e-9)
+    assert len(together.to_frame()) == 3
+
+
+def test_no_spread():
+    assert loss_ratio_test([1.0, 1.0], [1.0, 1.0]).p_value == 1
+    assert loss_ratio_test([1.0, 1.0], [1.25, 1.25]).p_value == 1
+    assert loss_ratio_test([1.0, 1.0], [2.0, 2.0]).p_value == 0
+    assert loss_ratio_test([1.0, 1.0], [2.0, 2.0]).rejected
+
+
+def test_no_errors_before_the_attack():
+    for attacked in ([0, 0, 1], [0, 0, 0]):
+        result = error_rate_ratio_test([0, 0, 0], attacked)
+        assert np.isnan(result.statistic)
+        assert np.isnan(result.p_value)
+        assert not result.rejected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (([0.0, 0.0, 1.0], [1.0, 1.0, 1.0]), {}, "1 finite ratios among 3 points, expected at least 2"),
+        (([1.0, -1.0], [1.0, 1.0]), {}, "loss: expected zero or more, found -1.0"),
+        (([1.0, 1.0], [1.0]), {}, r"loss has shape \(2,\), attacked_loss \(1,\)"),
+        (([1.0, 1.0], [1.0, 2.0]), {"threshold": 0}, "threshold: expected a number above 0"),
+        (([1.0, 1.0], [1.0, 2.0]), {"level": 1}, "level: expected a number between 0 and 1"),
+    ],
+)
+def test_bad_input_is_refused(arguments, options, message):
+    with pytest.raises(ValueError, match=message):
+        loss_ratio_test(*arguments, **options)
+
+
+def test_errors_must_be_zeros_and_ones():
+    with pytest.raises(ValueError, match="attacked_wrong: expected 0 and 1, found 2"):
+        error_rate_ratio_test([0, 1], [0, 2])
+
+
+def test_audit_joins_attack_and_tests():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] + rng.logistic(size=200) > 0).astype(int)
+    model, metric = LinearClassifier([1.0, 0.0], 0.0), FairMetric.from_directions([[1.0, 0.0]])
+    options = {"regularizer": 5.0, "step_size": 0.05, "n_steps": 20}
+    result = audit(model, metric, X, y, threshold=1.1, level=0.1, **options)
+    attack = gradient_flow_attack(model, metric, X, y, **options)
+    expected = loss_ratio_test(attack.loss, attack.attacked_loss, threshold=1.1, level=0.1)
+    assert result.loss_ratio.lower_bound == expected.lower_bound
+    frame = result.to_frame()
+    assert frame.index.tolist() == ["loss ratio", "error-rate ratio"]
+    assert frame["lower_bound"].tolist() == [result.loss_ratio.lower_bound, result.error_rate_ratio.lower_bound]
+    assert (frame["n_diverged"] == 0).all()
