@@ -70,6 +70,6 @@ class Sampling:
 
     def _next_block(self, counts, samples) -> np.ndarray:
         needed = samples_needed(counts, samples, self.z, self.error_bound, rule=self.rule) - samples
-        # At least a few, or the last ones would come one by one; at most as many again, since needs fall with the share.
+        # At least a few, or the last would come one by one; at most as many again, since needs fall with the share.
         block = np.clip(needed, np.maximum(samples // 20, 1), samples)
         return np.minimum(block, self.max_samples - samples).astype(np.int64)

@@ -1,14 +1,17 @@
-"""Input schemas: the characteristics of a program's inputs and the values that each can have (Themis, definition 3.2)."""
+"""Input schemas: the characteristics of a program's inputs and the values that each can have (definition 3.2)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
+from numbers import Integral
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import yaml
+
+MOST_VALUES = 1_000_000  # of one characteristic
 
 
 class SchemaError(ValueError):
@@ -141,7 +144,7 @@ class Schema:
             codes[:, position] = pd.Index(characteristic.values).get_indexer(column)
             if (strange := codes[:, position] < 0).any():
                 raise SchemaError(
-                    f"column {characteristic.name!r} holds {column[strange].iloc[0]!r}, not in the schema"
+                    f"column {characteristic.name!r} holds {column[strange].tolist()[0]!r}, not in the schema"
                 )
         return codes
 
@@ -174,16 +177,25 @@ class Schema:
 
         Types are ``categorical``, with a list of values, and ``continuousInt``, with bounds. The upper bound counts, as
         in Themis 2.0; version 1.0 left it out.
+
+        Raises
+        ------
+        SchemaError
+            If the file is not XML, an input lacks something, or its type is another.
         """
-        root = ElementTree.parse(path).getroot()
+        try:
+            root = ElementTree.parse(path).getroot()
+        except ElementTree.ParseError as error:
+            raise SchemaError(f"{path}: not XML: {error}") from error
         found = {}
         for element in root.iter("input"):
             name, kind = (_text(element, tag, path) for tag in ("name", "type"))
+            if name in found:
+                raise SchemaError(f"{path}: two inputs are named {name!r}")
             if kind == "categorical":
                 found[name] = [value.text.strip() for value in element.iter("value") if value.text]
             elif kind == "continuousInt":
-                low, high = (int(_text(element, tag, path)) for tag in ("lowerbound", "upperbound"))
-                found[name] = {"low": low, "high": high}
+                found[name] = {"low": _bound(element, "lowerbound", path), "high": _bound(element, "upperbound", path)}
             else:
                 raise SchemaError(f"{path}: input {name!r} has type {kind!r}, expected categorical or continuousInt")
         return cls.from_dict(found)
@@ -215,8 +227,13 @@ def _values(name, description) -> tuple:
                 f"characteristic {name!r}: expected low and high, found {', '.join(map(str, description))}"
             )
         low, high = description["low"], description["high"]
+        if not (isinstance(low, Integral) and isinstance(high, Integral)):
+            raise SchemaError(f"characteristic {name!r}: expected whole numbers, found {low!r} and {high!r}")
         if low > high:
             raise SchemaError(f"characteristic {name!r}: low {low} is above high {high}")
+        if high - low >= MOST_VALUES:
+            n_values = high - low + 1
+            raise SchemaError(f"characteristic {name!r}: {n_values:,} values, more than {MOST_VALUES:,}; bin them")
         return tuple(range(low, high + 1))
     if isinstance(description, str) or not isinstance(description, Iterable):
         raise SchemaError(f"characteristic {name!r}: expected a list of values, found {description!r}")
@@ -228,3 +245,11 @@ def _text(element: ElementTree.Element, tag: str, path) -> str:
     if found is None or not (found.text or "").strip():
         raise SchemaError(f"{path}: an input lacks {tag!r}")
     return found.text.strip()
+
+
+def _bound(element: ElementTree.Element, tag: str, path) -> int:
+    text = _text(element, tag, path)
+    try:
+        return int(text)
+    except ValueError:
+        raise SchemaError(f"{path}: {tag} is {text!r}, expected a whole number") from None

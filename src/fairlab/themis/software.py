@@ -1,10 +1,11 @@
 """Software under test, and the memory of what it answered.
 
-A program is any callable that takes a DataFrame of inputs, one row each, and returns one output each: the ``predict`` of
-a model, or a `CommandSoftware`.
+A program is any callable that takes a DataFrame of inputs, one row each, and returns one output each: the ``predict``
+of a model, or a `CommandSoftware`.
 """
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -63,15 +64,21 @@ class CommandSoftware:
                 raise
 
     def _decide(self, values: list[str]) -> bool:
+        # A session of its own, so that what a hanging command started can be ended with it.
+        options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         try:
-            done = subprocess.run([*self.command, *values], capture_output=True, text=True, timeout=self.timeout)
-        except subprocess.TimeoutExpired:
-            raise self._error(values, f"no answer within {self.timeout:g} s") from None
+            process = subprocess.Popen([*self.command, *values], start_new_session=True, **options)
         except OSError as error:
             raise self._error(values, str(error)) from error
-        if done.returncode:
-            raise self._error(values, f"status {done.returncode}: {done.stderr.strip()[-500:]}")
-        answer = done.stdout.strip()
+        with process:
+            try:
+                printed, complaint = process.communicate(timeout=self.timeout)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise self._error(values, f"no answer within {self.timeout:g} s") from None
+        if process.returncode:
+            raise self._error(values, f"status {process.returncode}: {complaint.strip()[-500:]}")
+        answer = printed.strip()
         if answer != self.true and self.false is not None and answer != self.false:
             raise self._error(values, f"printed {answer!r}, expected {self.true!r} or {self.false!r}")
         return answer == self.true
@@ -88,19 +95,23 @@ def run(software: Callable, schema: Schema, codes: np.ndarray, *, binary: bool =
     SoftwareError
         If it does not return one output for each input, or something else than false and true.
     """
-    parts = [np.asarray(software(schema.decode(part))) for part in np.split(codes, range(BATCH, len(codes), BATCH))]
-    outputs = np.concatenate(parts)
+    batches = np.split(codes, range(BATCH, len(codes), BATCH))
+    return np.concatenate([_run_batch(software, schema, batch, binary) for batch in batches])
+
+
+def _run_batch(software, schema, codes, binary) -> np.ndarray:
+    inputs = schema.decode(codes)
+    outputs = np.asarray(software(inputs))
     if outputs.shape != (len(codes),):
         raise SoftwareError(f"expected one output for each of {len(codes)} inputs, found shape {outputs.shape}")
     if not binary or outputs.dtype == bool:
         return outputs
-    strange = ~np.isin(outputs, (0, 1))
+    strange = ~np.isin(outputs, (0, 1)) if outputs.dtype.kind in "iuf" else np.ones(len(outputs), dtype=bool)
     if strange.any():
         row = int(np.flatnonzero(strange)[0])
-        values = ", ".join(f"{name} {value}" for name, value in schema.decode(codes[[row]]).iloc[0].items())
-        raise SoftwareError(
-            f"output {outputs[row]!r} on input ({values}): expected 0 or 1; pass output_distance for other outputs"
-        )
+        values = ", ".join(f"{name} {value}" for name, value in inputs.iloc[row].items())
+        found = f"output {outputs[[row]].tolist()[0]!r} on input ({values})"
+        raise SoftwareError(f"{found}: expected 0 or 1; pass output_distance for other outputs")
     return outputs.astype(bool)
 
 

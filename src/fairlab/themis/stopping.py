@@ -48,4 +48,6 @@ def wilson_interval(count, n_samples, z: float) -> tuple[np.ndarray, np.ndarray]
     n_samples = np.asarray(n_samples, dtype=float)
     centre = (count + z**2 / 2) / (n_samples + z**2)
     width = half_width(count, n_samples, z, rule="wilson")
-    return np.clip(centre - width, 0, 1), np.clip(centre + width, 0, 1)
+    # The ends that are 0 and 1 are so exactly, without the rounding of a sum.
+    low = np.where(count == 0, 0.0, centre - width)
+    return low, np.where(count == n_samples, 1.0, centre + width)

@@ -15,7 +15,7 @@ from fairlab.themis.software import Memory
 from fairlab.themis.stopping import RULES, wilson_interval, z_value
 
 MEASURES = ("group", "causal")
-MOST_GROUPS = 1_000_000  # combinations of values that a group score may compare
+MOST_ASSIGNMENTS = 1_000_000  # combinations of values that a score may compare
 GROUPS_AT_ONCE = 2_000
 CELLS = 2_000_000  # outputs in flight
 
@@ -52,6 +52,10 @@ class Score:
     software_runs: int
     distinct_inputs: int
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row."""
+        return pd.DataFrame([vars(self)])
+
 
 @dataclass(frozen=True)
 class Search:
@@ -86,8 +90,8 @@ class Search:
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each tested set."""
         minimal = {(measure, names) for measure, sets in self.found.items() for names in sets}
-        rows = [vars(score) | {"minimal": (score.measure, score.characteristics) in minimal} for score in self.scores]
-        return pd.DataFrame(rows, columns=[*Score.__annotations__, "minimal"])
+        table = pd.DataFrame(map(vars, self.scores), columns=list(Score.__annotations__))
+        return table.assign(minimal=[(score.measure, score.characteristics) in minimal for score in self.scores])
 
 
 class Themis:
@@ -160,17 +164,14 @@ class Themis:
         SchemaError
             If a characteristic is unknown.
         DomainTooLargeError
-            If there are more than `MOST_GROUPS` groups.
+            If the characteristics have more than `MOST_ASSIGNMENTS` combinations of values.
         TypeError
             With an output distance: shares of positive outputs need binary ones.
         """
         if self.output_distance is not None:
             raise TypeError("the group score needs binary outputs; with an output distance use the causal score")
-        positions = self.schema.positions(characteristics)
+        positions = self._positions(characteristics)
         n_groups = self.schema.n_assignments(positions)
-        if n_groups > MOST_GROUPS:
-            names = ", ".join(self._names(positions))
-            raise DomainTooLargeError(f"{names} make {n_groups:,} groups, more than {MOST_GROUPS:,}")
         before, rng = self._memory.runs, self._rng("group", positions)
         chunks = [
             self._group_counts(positions, range(start, min(start + GROUPS_AT_ONCE, n_groups)), rng)
@@ -200,8 +201,10 @@ class Themis:
         ------
         SchemaError
             If a characteristic is unknown.
+        DomainTooLargeError
+            If the characteristics have more than `MOST_ASSIGNMENTS` combinations of values.
         """
-        positions = self.schema.positions(characteristics)
+        positions = self._positions(characteristics)
         before, rng = self._memory.runs, self._rng("causal", positions)
         tests = []
 
@@ -236,19 +239,35 @@ class Themis:
         measure : {"group", "causal"}
         weight : array-like of shape (n_inputs,), optional
             How often each input occurs; once by default.
+
+        Raises
+        ------
+        SchemaError
+            If a characteristic is unknown, or an input does not fit the schema.
+        TypeError
+            With an output distance.
+        ValueError
+            If there is no input, or the weights are not positive and one for each.
         """
         _expect_measure(measure, MEASURES)
+        if self.output_distance is not None:
+            raise TypeError("the apparent score needs binary outputs; there is an output distance")
         positions = self.schema.positions(characteristics)
         codes = self.schema.encode(inputs)
+        if len(codes) == 0:
+            raise ValueError("inputs: expected at least one, found none")
         weight = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=float)
+        if weight.shape != (len(codes),) or not (weight > 0).all():
+            raise ValueError(f"weight: expected {len(codes)} positive numbers, found {weight!r}")
         outputs = self._memory(codes)
         kept = list(positions) if measure == "group" else self._others(positions)
         _, group = np.unique(codes[:, kept], axis=0, return_inverse=True)
         group = group.reshape(-1)
-        true, every = (np.bincount(group, weight * part) for part in (outputs, np.ones(len(codes))))
+        true, every = np.bincount(group, weight * outputs), np.bincount(group, weight)
         if measure == "group":
             return float(np.ptp(true / every))
-        return float(every[(true > 0) & (true < every)].sum() / every.sum())
+        false = np.bincount(group, weight * ~outputs)
+        return float(every[(true > 0) & (false > 0)].sum() / every.sum())
 
     def search(
         self,
@@ -282,17 +301,22 @@ class Themis:
         Raises
         ------
         ValueError
-            If the threshold or the measure is none.
+            If the threshold, the measure or the largest size is out of range.
+        DomainTooLargeError
+            If a set that has to be tested has more than `MOST_ASSIGNMENTS` combinations of values.
         """
         if not 0 <= threshold <= 1:
             raise ValueError(f"threshold is {threshold}, expected a number between 0 and 1")
         _expect_measure(measure, (*MEASURES, "both"))
         positions = self.schema.positions(self.schema.names if characteristics is None else characteristics)
+        max_size = len(positions) if max_size is None else max_size
+        if not 1 <= max_size <= len(positions):
+            raise ValueError(f"max_size is {max_size}, expected 1 to {len(positions)}")
         scores, skipped, found = [], {}, {}
         for one in MEASURES if measure == "both" else (measure,):
             implied = found.get("group", ()) if group_implies_causal else ()
             minimal, skipped[one] = [], 0
-            for size in range(1, min(max_size or len(positions), len(positions)) + 1):
+            for size in range(1, max_size + 1):
                 for subset in combinations(positions, size):
                     covered = any(set(other) <= set(subset) for other in minimal)
                     if covered and prune:
@@ -360,7 +384,20 @@ class Themis:
     def _difference(self, first, second) -> np.ndarray:
         if self.output_distance is None:
             return first != second
-        return np.asarray(self.output_distance(first, second), dtype=float)
+        distance = np.asarray(self.output_distance(first, second), dtype=float)
+        if distance.shape != first.shape or not ((distance >= 0) & (distance <= 1)).all():
+            raise ValueError(f"output_distance: expected {len(first)} numbers from 0 to 1, found {distance!r}")
+        return distance
+
+    def _positions(self, characteristics) -> tuple[int, ...]:
+        positions = self.schema.positions(characteristics)
+        n_assignments = self.schema.n_assignments(positions)
+        if n_assignments > MOST_ASSIGNMENTS:
+            names = ", ".join(self._names(positions))
+            raise DomainTooLargeError(
+                f"{names} have {n_assignments:,} combinations of values, more than {MOST_ASSIGNMENTS:,}"
+            )
+        return positions
 
     def _others(self, positions) -> list[int]:
         return [position for position in range(len(self.schema.sizes)) if position not in positions]
