@@ -202,6 +202,22 @@ def test_pruned_and_unpruned_searches_find_the_same_sets(table, threshold, seed)
 
 
 @settings(max_examples=40, deadline=None)
+@given(PROGRAMS, st.sampled_from([0.1, 0.3, 0.5, 0.75, 1.0]), st.integers(0, 5))
+def test_an_unpruned_search_tells_what_a_pruned_one_would_test(table, threshold, seed):
+    schema, program = lookup(table)
+    everything = Themis(program, schema, random_state=seed).search(0.4, measure="both", prune=False)
+    pruned = Themis(program, schema, random_state=seed).search(threshold, measure="both")
+    told = everything.pruned(threshold)
+    assert (told.threshold, told.found, told.skipped) == (pruned.threshold, pruned.found, pruned.skipped)
+    assert [(s.measure, s.characteristics, s.score, s.tests) for s in told.scores] == [
+        (s.measure, s.characteristics, s.score, s.tests) for s in pruned.scores
+    ]
+    if any(pruned.skipped.values()):
+        with pytest.raises(ValueError, match="expected an unpruned search"):
+            pruned.pruned(0.5)
+
+
+@settings(max_examples=40, deadline=None)
 @given(PROGRAMS, st.sampled_from([0.3, 0.5, 0.75]))
 def test_estimated_searches_agree_unless_a_score_is_near_the_threshold(table, threshold):
     schema, program = lookup(table)

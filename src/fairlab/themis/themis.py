@@ -87,6 +87,31 @@ class Search:
         """How often the software was run."""
         return sum(score.software_runs for score in self.scores)
 
+    def pruned(self, threshold: float) -> "Search":
+        """Return what a pruned search at another threshold would have tested, if this one tested all sets.
+
+        The score of a set and its number of tests do not depend on what else is tested. The software runs do; they
+        are those of this search.
+
+        Raises
+        ------
+        ValueError
+            If this search was pruned itself.
+        """
+        if any(self.skipped.values()):
+            raise ValueError("expected an unpruned search, found one that skipped sets")
+        found, tested = dict.fromkeys(self.found, ()), []
+        skipped = dict.fromkeys(self.found, 0)
+        for score in self.scores:
+            minimal = found[score.measure]
+            if any(set(names) <= set(score.characteristics) for names in minimal):
+                skipped[score.measure] += 1
+                continue
+            tested.append(score)
+            if score.score >= threshold:
+                found[score.measure] = (*minimal, score.characteristics)
+        return Search(threshold, found, tuple(tested), skipped)
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each tested set."""
         minimal = {(measure, names) for measure, sets in self.found.items() for names in sets}
