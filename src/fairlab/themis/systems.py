@@ -21,9 +21,9 @@ H  support vector machine, one width for all     the same
 =  ============================================  =====================================================================
 
 Which labels were changed is known in part only. C for race, and D for race behind figure 1: every white person's is
-negative. C for gender: all but 19 of the non-white women with a low income are positive. C and D on credit: 9 women were
-promoted and 8 men demoted. D for gender: 59 labels, D for race behind figure 2: 24. Which is not known: we take those
-nearest to the boundary of a naive Bayes ranker.
+negative. C for gender: all but 19 of the non-white women with a low income are positive. C and D on credit: 9 women
+were promoted and 8 men demoted. D for gender: 59 labels, D for race behind figure 2: 24. Which is not known: we take
+those nearest to the boundary of a naive Bayes ranker.
 """
 
 from collections.abc import Callable
