@@ -54,7 +54,7 @@ def scores_beside_printed(table: pd.DataFrame, *, by: str | None = None) -> Figu
     return figure
 
 
-def tests_with_and_without_pruning(table: pd.DataFrame) -> Figure:
+def pruning_counts(table: pd.DataFrame) -> Figure:
     """Draw how many tests each search needs without pruning (right) and with it (left), and what is printed (figure 3).
 
     Parameters
@@ -84,7 +84,7 @@ def tests_with_and_without_pruning(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def tests_by_threshold(table: pd.DataFrame) -> Figure:
+def threshold_lines(table: pd.DataFrame) -> Figure:
     """Draw the tests of pruned searches against the threshold, as shares of all (section 5.4).
 
     Parameters
