@@ -22,7 +22,7 @@ def warned(name, **options):
 
 def test_unknown_name_lists_what_exists():
     with pytest.raises(
-        DataError, match="unknown data set 'law_school'; there are: adult-uci, arrests, berkeley, law-school, lipton"
+        DataError, match=r"unknown data set 'law_school'; there are: adult-uci, arrests, .*law-school, lipton"
     ):
         load("law_school")
 

@@ -1,12 +1,16 @@
 """The real files: run with FAIRLAB_DATA_MIRROR set, skipped without."""
 
 import hashlib
+import string
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from fairlab.data import load, state_of, status, verify
+from fairlab.data.encoding import codes
 from fairlab.data.fidelity import compare
+from fairlab.data.files import git_blob_sha1
 from fairlab.data.registry import project_registry
 
 WITH_SURROGATE = [name for name, variant in project_registry().variants.items() if variant.surrogate]
@@ -68,11 +72,12 @@ def test_berkeley_is_the_file_row_for_row(mirror):
 def test_surrogates_are_near(name):
     real, surrogate = load(name, surrogate=False), load(name, surrogate=True)
     fidelity = compare(real, surrogate)
-    assert fidelity.marginals["distance"].max() < 0.015
-    assert fidelity.associations["difference"].abs().mean() < 0.015
-    assert fidelity.associations["difference"].abs().max() < 0.1
+    chance = 1.25 / np.sqrt(len(real.features))  # a perfect surrogate of few rows differs, too
+    assert fidelity.marginals["distance"].max() < max(0.015, chance)
+    assert fidelity.associations["difference"].abs().mean() < max(0.015, chance)
+    assert fidelity.associations["difference"].abs().max() < max(0.1, 3 * chance)
     large = fidelity.groups.query("rows_real >= 800")
-    assert (large["surrogate"] - large["real"]).abs().max() < 0.05
+    assert ((large["surrogate"] - large["real"]).abs() < 0.05).all()
 
 
 def test_the_digest_does_not_depend_on_where_the_files_lie(mirror):
@@ -80,3 +85,23 @@ def test_the_digest_does_not_depend_on_where_the_files_lie(mirror):
     raw = (mirror / "law" / "law_data.csv").read_bytes()
     assert dataset.provenance.files == {"law/law_data.csv": hashlib.sha256(raw).hexdigest()}
     assert load("law-school").provenance == dataset.provenance
+
+
+# The encoded tables as the authors of ADF published them: letters for a header, with or without a last line end.
+ENCODED = {
+    "census-adf": ("1a00cfe51381fa374f01b84ce420c6d4abc02b7e", ""),
+    "credit-adf": ("0a02e3664c9ed21bf23d0c63adad42baac787477", "\n"),
+    "bank-adf": ("340eac6bbb4a38ae92926b77ea6d86d983dd1fdf", "\n"),
+}
+
+
+@pytest.mark.parametrize("name", ENCODED)
+def test_encodings_equal_the_published_files_byte_for_byte(name, tmp_path):
+    dataset = load(name)
+    blob, last = ENCODED[name]
+    table = codes(dataset.features.assign(label=dataset.target))
+    letters = list(string.ascii_lowercase[: table.shape[1]])
+    text = table.to_csv(index=False, header=letters, lineterminator="\n").rstrip("\n") + last
+    path = tmp_path / "encoded"
+    path.write_bytes(text.encode())
+    assert git_blob_sha1(path) == blob
