@@ -18,7 +18,10 @@ _HOMES = {
     "dense_network": "subjects",
     "discriminatory": "discrimination",
     "estimate_unfairness": "discrimination",
+    "majority_vote": "training",
+    "retrain": "training",
     "stored_weights": "subjects",
+    "train_networks": "training",
 }
 __all__ = sorted(_HOMES)
 

@@ -97,6 +97,12 @@ class Aequitas:
         started, rng = time.perf_counter(), np.random.default_rng(self.random_state)
         return self._search(self.schema.check(starts, "starts"), rng, started, time_limit, max_found)
 
+    def local_evaluations(self, starts) -> Trace:
+        """Return every input that `local_search` evaluates, repeats included."""
+        starts = self.schema.check(starts, "starts")
+        steps = self._steps(starts, np.zeros(len(starts), dtype=bool), np.random.default_rng(self.random_state))
+        return Trace.join(list(steps), len(self.schema.bounds))
+
     def _search(self, draws, rng, started, time_limit, max_found) -> SearchResult:
         stop = clock(time_limit)
         successful = np.zeros(len(draws), dtype=bool)

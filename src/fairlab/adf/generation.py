@@ -1,7 +1,7 @@
 """ADF: both phases in one object."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -104,6 +104,12 @@ class ADF:
             pairs = self._as_starts(np.asarray(pairs))
         return self._local_search(pairs, clock(time_limit), self._rng(), max_found, started)
 
+    def local_evaluations(self, pairs) -> Trace:
+        """Return every input that the local search evaluates, repeats included; see `local_search`."""
+        if not isinstance(pairs, GlobalPhase):
+            pairs = self._as_starts(np.asarray(pairs))
+        return Trace.join(list(self._local_steps(pairs, self._rng())), len(self.schema.bounds))
+
     def generate(
         self, X, *, n_seeds: int = 1000, time_limit: float | None = None, max_found: int | None = None
     ) -> SearchResult:
@@ -138,7 +144,18 @@ class ADF:
         )
 
     def _local_search(self, phase: GlobalPhase, stop, rng, max_found, started) -> SearchResult:
-        steps = run_local_phase(
+        trace = collect(self._local_steps(phase, rng), self.schema, self.protected, stop=stop, max_found=max_found)
+        return SearchResult.count(
+            trace,
+            schema=self.schema,
+            protected=self.protected,
+            iterations=phase.iterations,
+            successful=phase.successful,
+            seconds=time.perf_counter() - started,
+        )
+
+    def _local_steps(self, phase: GlobalPhase, rng) -> Iterator[Trace]:
+        return run_local_phase(
             self.network,
             phase.inputs,
             phase.partner,
@@ -148,15 +165,6 @@ class ADF:
             n_steps=self.n_local,
             reading=self.reading,
             rng=rng,
-        )
-        trace = collect(steps, self.schema, self.protected, stop=stop, max_found=max_found)
-        return SearchResult.count(
-            trace,
-            schema=self.schema,
-            protected=self.protected,
-            iterations=phase.iterations,
-            successful=phase.successful,
-            seconds=time.perf_counter() - started,
         )
 
     def _as_starts(self, pairs) -> GlobalPhase:

@@ -1,0 +1,145 @@
+"""Networks of the paper's shape, several trained at once, and retraining with discriminatory inputs (section 4.2, RQ3).
+
+The members of an ensemble are an array axis: they share every instruction and nothing else.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from fairlab.adf.network import as_classifier
+
+HIDDEN = (64, 32, 16, 8, 4)
+LEARNING_RATE = 0.01
+BATCH_SIZE = 128
+MOST_EPOCHS = 1000
+
+
+def train_networks(X, y, random_states: Sequence[int], *, n_steps: int) -> list[list[np.ndarray]]:
+    """Train networks from scratch as the authors' code does, but for the number of steps.
+
+    Columns of standard normal weights scaled to unit length, biases 0; softmax cross-entropy, Adam with rate 0.01,
+    batches of 128, rows reshuffled every epoch.
+
+    Parameters
+    ----------
+    X : array of int of shape (n_rows, n_attributes)
+        Not normalised.
+    y : array of int of shape (n_rows,)
+        Classes from 0.
+    random_states : sequence of int
+        One per network.
+    n_steps : int
+        Most steps; whole epochs are trained, at least one and at most 1,000, which is what the authors did.
+
+    Returns
+    -------
+    list of list of ndarray
+        Kernels and biases of each network, in turn; see `fairlab.adf.dense_network`.
+    """
+    X, y = np.asarray(X, dtype=np.float32), np.asarray(y)
+    rngs = [np.random.default_rng(state) for state in random_states]
+    widths = [X.shape[1], *HIDDEN, int(y.max()) + 1]
+    start = [_initial(widths, rng) for rng in rngs]
+    n_epochs = int(np.clip(n_steps // -(-len(X) // BATCH_SIZE), 1, MOST_EPOCHS))
+    return fit(start, X, y, [np.arange(len(X))] * len(start), rngs, n_epochs=n_epochs)
+
+
+def majority_vote(voters, X) -> np.ndarray:
+    """Return the class that most of the models give each input, the smallest of several.
+
+    Parameters
+    ----------
+    voters : sequence of models
+        See `fairlab.adf.network.as_classifier`.
+    """
+    votes = np.stack([as_classifier(voter)(X) for voter in voters])
+    counts = (votes[:, :, None] == np.arange(votes.max() + 1)).sum(axis=0)
+    return counts.argmax(axis=1)
+
+
+def retrain(weights, X, y, additions: Sequence[np.ndarray], voters, *, n_epochs: int, random_states: Sequence[int]):
+    """Go on training a network on its data and discriminatory inputs, labelled by majority vote.
+
+    Parameters
+    ----------
+    weights : list of ndarray
+        The network.
+    X, y : arrays of shape (n_rows, n_attributes) and (n_rows,)
+        Its training data.
+    additions : sequence of arrays of int of shape (n_added, n_attributes)
+        One per network wanted; may be empty, for comparison with training alone.
+    voters : sequence of models
+        Whose majority labels the inputs.
+    n_epochs : int
+    random_states : sequence of int
+        One per network wanted.
+
+    Returns
+    -------
+    list of list of ndarray
+        Weights of each retrained network.
+
+    Raises
+    ------
+    ValueError
+        If there are no voters, or additions and random states differ in number.
+    """
+    if not len(voters):
+        raise ValueError("voters: expected at least one model")
+    if len(additions) != len(random_states):
+        raise ValueError(f"additions: {len(additions)}, random_states: {len(random_states)}; expected as many")
+    added = np.concatenate([np.asarray(a).reshape(-1, np.shape(X)[1]) for a in additions])
+    labels = majority_vote(voters, added) if len(added) else np.empty(0, dtype=int)
+    ends = np.cumsum([0, *map(len, additions)]) + len(X)
+    rows = [np.concatenate([np.arange(len(X)), np.arange(low, high)]) for low, high in pairwise(ends)]
+    everything = np.concatenate([np.asarray(X), added]).astype(np.float32)
+    rngs = [np.random.default_rng(state) for state in random_states]
+    return fit([weights] * len(rows), everything, np.concatenate([y, labels]), rows, rngs, n_epochs=n_epochs)
+
+
+def fit(start, X, y, rows, rngs, *, n_epochs: int) -> list[list[np.ndarray]]:
+    """Train an ensemble, each member from its own weights on its own rows.
+
+    Members with fewer rows than others go through theirs again, so that all take the same number of steps.
+    """
+    import keras
+    import tensorflow as tf
+
+    parameters = [tf.Variable(np.stack(parts).astype(np.float32)) for parts in zip(*start, strict=True)]
+    optimizer = keras.optimizers.Adam(LEARNING_RATE)
+    optimizer.build(parameters)
+    X, y = tf.constant(X, tf.float32), tf.constant(y, tf.int32)
+
+    @tf.function
+    def epoch(batches):
+        for members in batches:
+            with tf.GradientTape() as tape:
+                answer = tf.gather(X, members)
+                for k in range(0, len(parameters), 2):
+                    answer = answer @ parameters[k] + parameters[k + 1][:, None, :]
+                    answer = tf.nn.relu(answer) if k < len(parameters) - 2 else answer
+                loss = tf.nn.sparse_softmax_cross_entropy_with_logits(tf.gather(y, members), answer)
+                loss = tf.reduce_sum(tf.reduce_mean(loss, axis=1))
+            optimizer.apply(tape.gradient(loss, parameters), parameters)
+
+    n_batches = -(-max(map(len, rows)) // BATCH_SIZE)
+    for _ in range(n_epochs):
+        order = [_shuffled(own, n_batches * BATCH_SIZE, rng) for own, rng in zip(rows, rngs, strict=True)]
+        epoch(tf.constant(np.stack(order, axis=1).reshape(n_batches, BATCH_SIZE, len(rows)).swapaxes(1, 2), tf.int32))
+    trained = [parameter.numpy() for parameter in parameters]
+    return [[part[k] for part in trained] for k in range(len(rows))]
+
+
+def _shuffled(rows, n, rng) -> np.ndarray:
+    """Return `n` of the rows in random order, each once before any comes again."""
+    return np.concatenate([rng.permutation(rows) for _ in range(-(-n // len(rows)))])[:n]
+
+
+def _initial(widths, rng) -> list[np.ndarray]:
+    weights = []
+    for n_in, n_out in pairwise(widths):
+        kernel = rng.standard_normal((n_in, n_out))
+        weights += [kernel / np.linalg.norm(kernel, axis=0), np.zeros(n_out)]
+    return weights

@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+from fairlab.adf import Network, dense_network, majority_vote, retrain, train_networks
+
+
+@pytest.fixture(scope="module")
+def table():
+    X = np.random.default_rng(0).integers(0, 10, (300, 4))
+    return X, (X[:, 0] > 4).astype(int)
+
+
+def accuracy(weights, X, y):
+    return (Network(dense_network(weights)).predict(X) == y).mean()
+
+
+def test_an_ensemble_learns_and_its_members_do_not_know_each_other(table):
+    first, second = train_networks(*table, [1, 2], n_steps=240)
+    assert max(accuracy(first, *table), accuracy(second, *table)) > 0.9
+    [alone] = train_networks(*table, [2], n_steps=240)
+    for together, own in zip(second, alone, strict=True):
+        np.testing.assert_allclose(together, own, atol=1e-3)
+    assert [part.shape for part in first[::2]] == [(4, 64), (64, 32), (32, 16), (16, 8), (8, 4), (4, 2)]
+
+
+def test_majority_vote_by_hand():
+    voters = [lambda X: X[:, 0], lambda X: X[:, 1], lambda X: X[:, 2]]
+    assert majority_vote(voters, np.array([[0, 1, 1], [1, 0, 0], [0, 1, 2], [2, 2, 0]])).tolist() == [1, 0, 0, 2]
+
+
+def test_retraining_takes_up_the_voters_labels(table):
+    X, y = table
+    [weights] = train_networks(X, y, [0], n_steps=240)
+    added = np.random.default_rng(1).integers(20, 30, (300, 4))
+    nothing, changed = retrain(
+        weights, X, y, [added[:0], added], [lambda X: np.zeros(len(X), dtype=int)], n_epochs=60, random_states=[0, 0]
+    )
+    assert accuracy(changed, added, np.zeros(300)) > 0.9
+    assert accuracy(nothing, added, np.zeros(300)) < 0.5
+    assert min(accuracy(nothing, X, y), accuracy(changed, X, y)) > 0.8
+
+
+def test_bad_input(table):
+    with pytest.raises(ValueError, match="at least one model"):
+        retrain([], *table, [table[0]], [], n_epochs=1, random_states=[0])
+    with pytest.raises(ValueError, match="additions: 1, random_states: 2"):
+        retrain([], *table, [table[0]], [lambda X: X[:, 0]], n_epochs=1, random_states=[0, 1])
