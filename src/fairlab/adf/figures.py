@@ -69,7 +69,8 @@ def beside_published(counts: pd.DataFrame, *, label: str, log: bool = True) -> F
         axis.scatter(points["published"], points["ours"], s=36, label=method, alpha=0.85, **_METHODS[method])
     if log:
         axis.set(xscale="log", yscale="log")
-    axis.axline((1, 1), slope=1, color="black", linewidth=0.8, linestyle=":", label="equal")
+    ends = counts["published"].agg(["min", "max"])
+    axis.plot(ends, ends, color="black", linewidth=0.8, linestyle=":", label="equal")
     axis.set(xlabel=f"{label}, published", ylabel=f"{label}, ours")
     axis.legend(fontsize="small", loc="upper left")
     plt.close(figure)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairlab.adf.discrimination import counterparts
-from fairlab.adf.network import Network
+from fairlab.adf.network import Network, softmax
 from fairlab.adf.result import repeated
 from fairlab.adf.schema import Schema
 
@@ -107,7 +107,7 @@ def choose_partner(network: Network, X, *, schema: Schema, protected, reading: s
     own_logits = network.logits(X)
     if reading == "as_described":
         logits, own_logits = logits.astype(float), own_logits.astype(float)
-    probabilities, own = _softmax(logits), _softmax(own_logits)
+    probabilities, own = softmax(logits), softmax(own_logits)
     label = own.argmax(axis=1)
     flips = probabilities.argmax(axis=2) != label[:, None]
     difference = np.abs(
@@ -146,8 +146,3 @@ def direction(network: Network, X, other, protected: np.ndarray, reading: str, r
     free = np.setdiff1d(np.arange(X.shape[1]), protected)
     mask[nowhere, rng.choice(free, len(nowhere))] = 1
     return own * mask
-
-
-def _softmax(logits):
-    shifted = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return shifted / shifted.sum(axis=-1, keepdims=True)

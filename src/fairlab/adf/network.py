@@ -5,6 +5,7 @@ import sys
 import numpy as np
 
 CHUNK = 1 << 16  # rows that go through a network at once
+SIZES = [4**k for k in range(9)]  # batches are filled up to one of these, since every size is compiled anew
 
 
 class Network:
@@ -30,23 +31,14 @@ class Network:
         logits_of = _logits(model)
         self.model = model
         self.n_features = int(model.input_shape[-1])
-        self._tf = tf
         rows = tf.TensorSpec([None, self.n_features], tf.float32)
 
-        @tf.function(input_signature=[rows])
+        @tf.function(input_signature=[rows], jit_compile=True)
         def logits(X):
             answer = logits_of(X, training=False)
             return tf.concat([tf.zeros_like(answer), answer], axis=1) if answer.shape[1] == 1 else answer
 
-        @tf.function(input_signature=[rows])
-        def classes(X):
-            return tf.argmax(tf.nn.softmax(logits(X)), axis=1)
-
-        @tf.function(input_signature=[rows])
-        def probabilities(X):
-            return tf.nn.softmax(logits(X))
-
-        @tf.function(input_signature=[rows])
+        @tf.function(input_signature=[rows], jit_compile=True)
         def loss_gradient(X):
             with tf.GradientTape() as tape:
                 tape.watch(X)
@@ -57,7 +49,7 @@ class Network:
                 loss = tf.nn.softmax_cross_entropy_with_logits(label, answer)
             return tape.gradient(loss, X)
 
-        @tf.function(input_signature=[rows])
+        @tf.function(input_signature=[rows], jit_compile=True)
         def margin_gradient(X):
             with tf.GradientTape() as tape:
                 tape.watch(X)
@@ -65,16 +57,15 @@ class Network:
                 margin = best - second
             return margin, tape.gradient(margin, X)
 
-        self._classes, self._probabilities, self._logits = classes, probabilities, logits
-        self._loss_gradient, self._margin_gradient = loss_gradient, margin_gradient
+        self._logits, self._loss_gradient, self._margin_gradient = logits, loss_gradient, margin_gradient
 
     def predict(self, X) -> np.ndarray:
         """Return the class of every row, the first of several with the same probability."""
-        return self._in_chunks(self._classes, X)
+        return self.probabilities(X).argmax(axis=1)
 
     def probabilities(self, X) -> np.ndarray:
         """Return the probabilities in float32, shape (n_rows, n_classes)."""
-        return self._in_chunks(self._probabilities, X)
+        return softmax(self.logits(X))
 
     def logits(self, X) -> np.ndarray:
         """Return the inputs of the softmax in float32, shape (n_rows, n_classes); a sigmoid's are 0 and its own."""
@@ -109,10 +100,10 @@ class Network:
         X = np.asarray(X, dtype=np.float32)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"model: takes {self.n_features} columns, was given shape {X.shape}")
-        parts = [function(X[start : start + CHUNK]) for start in range(0, max(len(X), 1), CHUNK)]
+        parts = [function(_filled_up(X[start : start + CHUNK])) for start in range(0, max(len(X), 1), CHUNK)]
         if isinstance(parts[0], tuple):
-            return tuple(np.concatenate([part[k].numpy() for part in parts]) for k in range(len(parts[0])))
-        return parts[0].numpy() if len(parts) == 1 else np.concatenate([part.numpy() for part in parts])
+            return tuple(np.concatenate([part[k].numpy() for part in parts])[: len(X)] for k in range(len(parts[0])))
+        return np.concatenate([part.numpy() for part in parts])[: len(X)]
 
 
 def as_network(model) -> Network:
@@ -159,6 +150,12 @@ def is_keras(model) -> bool:
     return keras is not None and isinstance(model, keras.Model)
 
 
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """Return the probabilities that belong to `logits`, along the last axis, in their precision."""
+    shifted = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return shifted / shifted.sum(axis=-1, keepdims=True)
+
+
 def _logits(model):
     """Return the model up to the inputs of its softmax or sigmoid."""
     import keras
@@ -176,6 +173,12 @@ def _logits(model):
     answer = linear(last.input)
     linear.set_weights(last.get_weights())
     return keras.Model(model.inputs, answer)
+
+
+def _filled_up(X):
+    filled = np.zeros((min(size for size in SIZES if size >= len(X)), X.shape[1]), dtype=X.dtype)
+    filled[: len(X)] = X
+    return filled
 
 
 def _finite(gradient):

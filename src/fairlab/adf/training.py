@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from fairlab.adf.network import as_classifier
+from fairlab.adf.network import as_classifier, softmax
 
 HIDDEN = (64, 32, 16, 8, 4)
-LEARNING_RATE = 0.01
+LEARNING_RATE, MOMENTUM, DECAY, EPSILON = 0.01, 0.9, 0.999, 1e-8  # Adam as TensorFlow 1 has it
 BATCH_SIZE = 128
 MOST_EPOCHS = 1000
 
@@ -104,32 +104,51 @@ def fit(start, X, y, rows, rngs, *, n_epochs: int) -> list[list[np.ndarray]]:
 
     Members with fewer rows than others go through theirs again, so that all take the same number of steps.
     """
-    import keras
-    import tensorflow as tf
-
-    parameters = [tf.Variable(np.stack(parts).astype(np.float32)) for parts in zip(*start, strict=True)]
-    optimizer = keras.optimizers.Adam(LEARNING_RATE)
-    optimizer.build(parameters)
-    X, y = tf.constant(X, tf.float32), tf.constant(y, tf.int32)
-
-    @tf.function
-    def epoch(batches):
-        for members in batches:
-            with tf.GradientTape() as tape:
-                answer = tf.gather(X, members)
-                for k in range(0, len(parameters), 2):
-                    answer = answer @ parameters[k] + parameters[k + 1][:, None, :]
-                    answer = tf.nn.relu(answer) if k < len(parameters) - 2 else answer
-                loss = tf.nn.sparse_softmax_cross_entropy_with_logits(tf.gather(y, members), answer)
-                loss = tf.reduce_sum(tf.reduce_mean(loss, axis=1))
-            optimizer.apply(tape.gradient(loss, parameters), parameters)
-
-    n_batches = -(-max(map(len, rows)) // BATCH_SIZE)
+    shapes = [np.shape(part) for part in start[0]]
+    flat = np.stack([np.concatenate([np.ravel(part) for part in member]) for member in start]).astype(np.float32)
+    slope, mean, square = (np.zeros_like(flat) for _ in range(3))
+    parameters, slopes = _parts(flat, shapes), _parts(slope, shapes)
+    n_batches, step = -(-max(map(len, rows)) // BATCH_SIZE), 0
     for _ in range(n_epochs):
-        order = [_shuffled(own, n_batches * BATCH_SIZE, rng) for own, rng in zip(rows, rngs, strict=True)]
-        epoch(tf.constant(np.stack(order, axis=1).reshape(n_batches, BATCH_SIZE, len(rows)).swapaxes(1, 2), tf.int32))
-    trained = [parameter.numpy() for parameter in parameters]
-    return [[part[k] for part in trained] for k in range(len(rows))]
+        order = np.stack([_shuffled(own, n_batches * BATCH_SIZE, rng) for own, rng in zip(rows, rngs, strict=True)])
+        for members in np.split(order, n_batches, axis=1):
+            backpropagate(parameters, X[members], y[members], out=slopes)
+            step += 1
+            mean += (1 - MOMENTUM) * (slope - mean)
+            square += (1 - DECAY) * (slope**2 - square)
+            rate = LEARNING_RATE * np.sqrt(1 - DECAY**step) / (1 - MOMENTUM**step)
+            flat -= rate * mean / (np.sqrt(square) + EPSILON)
+    return [[part[k].copy() for part in parameters] for k in range(len(rows))]
+
+
+def backpropagate(parameters, X, y, *, out) -> None:
+    """Write the gradients of every member's mean cross-entropy into `out`, which is laid out as `parameters` are.
+
+    Parameters
+    ----------
+    parameters : list of ndarray
+        Kernels (n_members, n_in, n_out) and biases (n_members, n_out) in turn; ReLU between layers, softmax at the end.
+    X : ndarray of shape (n_members, n_rows, n_attributes)
+    y : ndarray of int of shape (n_members, n_rows)
+    """
+    layers = list(zip(parameters[::2], parameters[1::2], strict=True))
+    inputs = [X]
+    for kernel, bias in layers[:-1]:
+        inputs.append(np.maximum(inputs[-1] @ kernel + bias[:, None, :], 0))
+    kernel, bias = layers[-1]
+    error = softmax(inputs[-1] @ kernel + bias[:, None, :])
+    error -= y[:, :, None] == np.arange(error.shape[2])
+    error /= y.shape[1]
+    for k in reversed(range(len(layers))):
+        np.matmul(inputs[k].swapaxes(1, 2), error, out=out[2 * k])
+        np.sum(error, axis=1, out=out[2 * k + 1])
+        error = (error @ layers[k][0].swapaxes(1, 2)) * (inputs[k] > 0)
+
+
+def _parts(flat, shapes) -> list[np.ndarray]:
+    """Return views of the kernels and biases of all members."""
+    ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])
+    return [flat[:, low:high].reshape(-1, *shape) for (low, high), shape in zip(pairwise(ends), shapes, strict=True)]
 
 
 def _shuffled(rows, n, rng) -> np.ndarray:
