@@ -80,3 +80,10 @@ def test_gradients_that_are_no_numbers_are_counted(weights):
     broken = Network(dense_network([np.full_like(weights[0], np.nan), *weights[1:]]))
     with pytest.raises(ValueError, match="gradient of 4 of 4 inputs is not a number"):
         broken.loss_gradient(np.zeros((4, 5)))
+
+
+def test_networks_of_one_shape_share_what_is_compiled_but_not_their_weights(network, weights, schema):
+    other = Network(dense_network([-part for part in weights]))
+    assert other._logits is network._logits
+    X = schema.sample(20, random_state=0)
+    np.testing.assert_allclose(other.logits(X), logits_by_hand([-part for part in weights], X), atol=1e-3)

@@ -5,14 +5,16 @@ import sys
 import numpy as np
 
 CHUNK = 1 << 16  # rows that go through a network at once
-SIZES = [4**k for k in range(9)]  # batches are filled up to one of these, since every size is compiled anew
+SIZES = (1, 64, 256, 1024, 4096, 16384, CHUNK)  # batches are filled up to one of these: each size is compiled anew
+_COMPILED = {}
 
 
 class Network:
     """A Keras classifier with compiled, batched access to its classes and input gradients.
 
-    Everything is computed in float32, as networks are used. The last layer is split into logits and softmax, since the
-    gradient of a cross-entropy that only sees probabilities is lost where one of them rounds to 0.
+    Everything is computed in float32, as networks are used, with the weights that the model has when it is given. The
+    last layer is split into logits and softmax, since the gradient of a cross-entropy that only sees probabilities is
+    lost where one of them rounds to 0.
 
     Parameters
     ----------
@@ -31,33 +33,13 @@ class Network:
         logits_of = _logits(model)
         self.model = model
         self.n_features = int(model.input_shape[-1])
-        rows = tf.TensorSpec([None, self.n_features], tf.float32)
-
-        @tf.function(input_signature=[rows], jit_compile=True)
-        def logits(X):
-            answer = logits_of(X, training=False)
-            return tf.concat([tf.zeros_like(answer), answer], axis=1) if answer.shape[1] == 1 else answer
-
-        @tf.function(input_signature=[rows], jit_compile=True)
-        def loss_gradient(X):
-            with tf.GradientTape() as tape:
-                tape.watch(X)
-                answer = logits(X)
-                p = tf.stop_gradient(tf.nn.softmax(answer))
-                label = tf.cast(p == tf.reduce_max(p, axis=1, keepdims=True), tf.float32)
-                label /= tf.reduce_sum(label, axis=1, keepdims=True)
-                loss = tf.nn.softmax_cross_entropy_with_logits(label, answer)
-            return tape.gradient(loss, X)
-
-        @tf.function(input_signature=[rows], jit_compile=True)
-        def margin_gradient(X):
-            with tf.GradientTape() as tape:
-                tape.watch(X)
-                best, second = tf.unstack(tf.math.top_k(logits(X), 2).values, axis=1)
-                margin = best - second
-            return margin, tape.gradient(margin, X)
-
-        self._logits, self._loss_gradient, self._margin_gradient = logits, loss_gradient, margin_gradient
+        parts = (logits_of.trainable_variables, logits_of.non_trainable_variables)
+        self._weights = [[tf.convert_to_tensor(part) for part in some] for some in parts]
+        # Networks of one architecture share what is compiled, which takes longer than many a search.
+        architecture = logits_of.to_json()
+        if architecture not in _COMPILED:
+            _COMPILED[architecture] = _compile(logits_of, self._weights)
+        self._logits, self._loss_gradient, self._margin_gradient = _COMPILED[architecture]
 
     def predict(self, X) -> np.ndarray:
         """Return the class of every row, the first of several with the same probability."""
@@ -100,7 +82,8 @@ class Network:
         X = np.asarray(X, dtype=np.float32)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"model: takes {self.n_features} columns, was given shape {X.shape}")
-        parts = [function(_filled_up(X[start : start + CHUNK])) for start in range(0, max(len(X), 1), CHUNK)]
+        chunks = [_filled_up(X[start : start + CHUNK]) for start in range(0, max(len(X), 1), CHUNK)]
+        parts = [function(*self._weights, chunk) for chunk in chunks]
         if isinstance(parts[0], tuple):
             return tuple(np.concatenate([part[k].numpy() for part in parts])[: len(X)] for k in range(len(parts[0])))
         return np.concatenate([part.numpy() for part in parts])[: len(X)]
@@ -156,23 +139,60 @@ def softmax(logits: np.ndarray) -> np.ndarray:
     return shifted / shifted.sum(axis=-1, keepdims=True)
 
 
+def _compile(logits_of, weights):
+    """Return functions of weights and inputs: logits, gradient of the loss, and margin with its gradient."""
+    import tensorflow as tf
+
+    specs = [[tf.TensorSpec(part.shape, part.dtype) for part in some] for some in weights]
+    signature = [*specs, tf.TensorSpec([None, logits_of.input_shape[-1]], tf.float32)]
+
+    def compiled(function):
+        return tf.function(function, input_signature=signature, jit_compile=True)
+
+    @compiled
+    def logits(trainable, fixed, X):
+        answer, _ = logits_of.stateless_call(trainable, fixed, X, training=False)
+        return tf.concat([tf.zeros_like(answer), answer], axis=1) if answer.shape[1] == 1 else answer
+
+    @compiled
+    def loss_gradient(trainable, fixed, X):
+        with tf.GradientTape() as tape:
+            tape.watch(X)
+            answer = logits(trainable, fixed, X)
+            p = tf.stop_gradient(tf.nn.softmax(answer))
+            label = tf.cast(p == tf.reduce_max(p, axis=1, keepdims=True), tf.float32)
+            label /= tf.reduce_sum(label, axis=1, keepdims=True)
+            loss = tf.nn.softmax_cross_entropy_with_logits(label, answer)
+        return tape.gradient(loss, X)
+
+    @compiled
+    def margin_gradient(trainable, fixed, X):
+        with tf.GradientTape() as tape:
+            tape.watch(X)
+            best, second = tf.unstack(tf.math.top_k(logits(trainable, fixed, X), 2).values, axis=1)
+            margin = best - second
+        return margin, tape.gradient(margin, X)
+
+    return logits, loss_gradient, margin_gradient
+
+
 def _logits(model):
     """Return the model up to the inputs of its softmax or sigmoid."""
     import keras
 
     last = model.layers[-1]
     if isinstance(last, keras.layers.Softmax):
-        return keras.Model(model.inputs, last.input)
+        return keras.Model(model.inputs, last.input, name="logits")
     activation = getattr(last, "activation", None)
     if activation not in (keras.activations.softmax, keras.activations.sigmoid):
         found = getattr(activation, "__name__", type(last).__name__)
         raise ValueError(f"model: ends with {found}, expected a softmax, or a sigmoid over two classes")
     if isinstance(last, keras.layers.Activation):
-        return keras.Model(model.inputs, last.input)
+        return keras.Model(model.inputs, last.input, name="logits")
     linear = type(last).from_config(last.get_config() | {"activation": "linear", "name": f"{last.name}_logits"})
     answer = linear(last.input)
     linear.set_weights(last.get_weights())
-    return keras.Model(model.inputs, answer)
+    return keras.Model(model.inputs, answer, name="logits")
 
 
 def _filled_up(X):

@@ -144,8 +144,12 @@ def dense_network(weights):
     import keras
 
     widths = [bias.size for bias in weights[1::2]]
-    layers = [keras.layers.Dense(width, activation="relu") for width in widths[:-1]]
-    layers.append(keras.layers.Dense(widths[-1], activation="softmax"))
-    model = keras.Sequential([keras.Input((weights[0].shape[0],)), *layers])
+    # With names of their own making, two networks of one shape would look like two architectures to `Network`.
+    activations = ["relu"] * (len(widths) - 1) + ["softmax"]
+    layers = [
+        keras.layers.Dense(width, activation=activation, name=f"layer_{k}")
+        for k, (width, activation) in enumerate(zip(widths, activations, strict=True))
+    ]
+    model = keras.Sequential([keras.Input((weights[0].shape[0],), name="attributes"), *layers], name="dense_network")
     model.set_weights(weights)
     return model
