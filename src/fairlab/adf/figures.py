@@ -75,3 +75,31 @@ def beside_published(counts: pd.DataFrame, *, label: str, log: bool = True) -> F
     axis.legend(fontsize="small", loc="upper left")
     plt.close(figure)
     return figure
+
+
+def shares_by_method(before: Mapping[str, float], after: Mapping[str, pd.DataFrame]) -> Figure:
+    """Draw the share of discriminatory inputs before and after retraining, one panel per benchmark (table 10).
+
+    Parameters
+    ----------
+    before : dict of str to float
+        By benchmark; drawn as a line.
+    after : dict of str to DataFrame
+        By benchmark: one row per repetition, one column per kind of inputs that were added.
+    """
+    n_rows = -(-len(after) // 3)
+    figure, axes = plt.subplots(n_rows, 3, figsize=(8.4, 2.5 * n_rows), layout="constrained", squeeze=False)
+    for axis in axes.flat[len(after) :]:
+        axis.set_visible(False)
+    for axis, (name, shares) in zip(axes.flat, after.items(), strict=False):
+        axis.axhline(100 * before[name], color="black", linewidth=0.8, linestyle=":", label="before")
+        for place, column in enumerate(shares):
+            axis.scatter([place] * len(shares), 100 * shares[column], s=16, color=BLUE, alpha=0.7)
+            axis.scatter(place, 100 * shares[column].mean(), s=180, color=VERMILION, marker="_")
+        axis.set_xticks(range(shares.shape[1]), shares.columns, fontsize="small")
+        axis.set(title=name, ylim=(0, None), xlim=(-0.5, shares.shape[1] - 0.5))
+    for axis in axes[:, 0]:
+        axis.set_ylabel("discriminatory\nshare (%)")
+    axes[0, 0].legend(fontsize="small")
+    plt.close(figure)
+    return figure
