@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fairlab.data import DataError, load
-from fairlab.data.encoding import check_published, encode, encodings, published_text
+from fairlab.data.encoding import check_published, codes, encode, encodings, in_words, published_text
 from fairlab.data.files import git_blob_sha1
 from fairlab.data.registry import project_registry
 
@@ -22,6 +22,25 @@ def test_rules_by_hand():
     table = encode(RAW, rules)
     assert table.to_dict("list") == {"balance": [-2, 179], "sex": ["0", "1"], "age": [17, 30], "pdays": [1, 0]}
     assert published_text(table, final_newline=True) == "a,b,c,d\n-2,0,17,1\n179,1,30,0\n"
+
+
+def test_bins_round_towards_minus_infinity():
+    raw = pd.DataFrame({"balance": [-1, 0, 49, 50, -50, -51]})
+    assert encode(raw, {"balance": {"width": 50}})["balance"].tolist() == [-1, 0, 0, 1, -1, -2]
+
+
+def test_numbers_may_be_text_and_are_cut_off_at_both_ends():
+    raw = pd.DataFrame({"age": ["5", "17", "99", "140"], "previous": ["0", "1", "7", "-1"]})
+    table = encode(raw, {"age": {"width": 10, "clip": [1, 9]}, "previous": {"clip": [0, 1]}})
+    assert table.to_dict("list") == {"age": [1, 1, 9, 9], "previous": [0, 1, 1, 0]}
+    assert (table.dtypes == "int64").all()
+
+
+def test_words_and_codes_undo_each_other():
+    table = pd.DataFrame({"sex": [1, 0, 1], "age": [3, 4, 5]})
+    words = table.assign(sex=in_words(table["sex"], ["female", "male"]))
+    assert words["sex"].tolist() == ["male", "female", "male"]
+    pd.testing.assert_frame_equal(codes(words), table)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +87,22 @@ def test_encoded_variants_have_the_published_bytes(mirror, tmp_path, name, path,
     dataset = load(name, surrogate=False)
     made = tmp_path / "made"
     made.write_text(published_text(dataset.features.join(dataset.target), final_newline=final_newline))
+    assert git_blob_sha1(made) == blob == project_registry().file(path).git_blob_sha1
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "final_newline", "blob"),
+    [
+        ("census-adf", "encoded/census", False, "1a00cfe51381fa374f01b84ce420c6d4abc02b7e"),
+        ("credit-adf", "encoded/credit_sample", True, "0a02e3664c9ed21bf23d0c63adad42baac787477"),
+        ("bank-adf", "encoded/bank", True, "340eac6bbb4a38ae92926b77ea6d86d983dd1fdf"),
+    ],
+)
+def test_codes_of_variants_in_words_have_the_published_bytes(mirror, tmp_path, name, path, final_newline, blob):
+    dataset = load(name, surrogate=False)
+    made = tmp_path / "made"
+    table = codes(dataset.features.join(dataset.target))
+    made.write_text(published_text(table, final_newline=final_newline))
     assert git_blob_sha1(made) == blob == project_registry().file(path).git_blob_sha1
 
 

@@ -116,7 +116,7 @@ def test_what_is_not_yaml_is_an_error(tmp_path):
 
 
 def test_unknown_names_list_what_exists():
-    with pytest.raises(DataError, match="unknown data set 'adlut'; there are: adult-uci, arrests, berkeley"):
+    with pytest.raises(DataError, match="unknown data set 'adlut'; there are: adult-uci, arrests, bank-adf, berkeley"):
         project_registry().variant("adlut")
     with pytest.raises(DataError, match="unknown data file"):
         project_registry().file("adult/adult")

@@ -2,7 +2,7 @@
 
 import hashlib
 import string
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
@@ -39,6 +39,23 @@ def encode(table: pd.DataFrame, rules: Mapping[str, Mapping]) -> pd.DataFrame:
     if missing := [name for name in rules if name not in table]:
         raise DataError(f"the raw table lacks the columns {', '.join(missing)}")
     return pd.DataFrame({name: _encode_column(table[name], rule) for name, rule in rules.items()})
+
+
+def in_words(integers: pd.Series, names: Iterable[str]) -> pd.Series:
+    """Return a column of categories, where code k is called ``names[k]``."""
+    return pd.Series(pd.Categorical.from_codes(integers, list(names)), index=integers.index, name=integers.name)
+
+
+def codes(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with every word of a categorical column replaced by its place, all as integers.
+
+    It undoes `in_words`. Where the categories are themselves codes, ``astype(int)`` gives their integers.
+    """
+    columns = {
+        name: column.cat.codes if isinstance(column.dtype, pd.CategoricalDtype) else column
+        for name, column in table.items()
+    }
+    return pd.DataFrame(columns).astype("int64")
 
 
 def published_text(table: pd.DataFrame, *, final_newline: bool) -> str:

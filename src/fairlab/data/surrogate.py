@@ -336,7 +336,7 @@ def _fit_quantiles(column: pd.Series) -> Quantiles:
 def _derived_columns(table: pd.DataFrame) -> dict[str, tuple[str, dict]]:
     """Return the columns that an earlier one determines one to one, as education does its number of years."""
     derived = {}
-    small = [name for name in table.columns if 2 < table[name].nunique() <= MOST_VALUES]
+    small = [name for name in table.columns if 1 < table[name].nunique() <= MOST_VALUES]
     for parent, name in combinations(small, 2):
         pairs = table.groupby([parent, name], observed=True).size().reset_index(name="records")
         if parent not in derived and len(pairs) == pairs[parent].nunique() == pairs[name].nunique():
