@@ -57,6 +57,12 @@ def test_fetch_keeps_going_when_asked():
         "staples": "surrogate",
         "image-tagger": "surrogate",
         "movie-recommender": "surrogate",
+        "census-themis": "surrogate",
+        "census-balanced": "surrogate",
+        "credit-themis": "surrogate",
+        "census-adf": "surrogate",
+        "credit-adf": "surrogate",
+        "bank-adf": "surrogate",
     }
     assert "By hand: put the file" in result.loc["law-school", "detail"]
     assert lines[1] == "law-school: surrogate, law/law_data.csv could not be had"

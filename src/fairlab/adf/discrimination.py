@@ -1,0 +1,127 @@
+"""Individual discrimination (definition 2.1): whether another value of a protected attribute changes the class.
+
+One attribute is varied, or several together.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from fairlab.adf.network import as_classifier
+from fairlab.adf.schema import Schema
+
+CHUNK = 1 << 18  # inputs, counterparts included, that are held at once
+
+
+@dataclass(frozen=True)
+class Fairness:
+    """Share of discriminatory inputs in a uniform sample of the domain.
+
+    Attributes
+    ----------
+    n : int
+        Inputs drawn.
+    n_discriminatory : int
+    """
+
+    n: int
+    n_discriminatory: int
+
+    @property
+    def share(self) -> float:
+        """Estimated share."""
+        return self.n_discriminatory / self.n
+
+    @property
+    def standard_error(self) -> float:
+        """Of the share."""
+        return float(np.sqrt(self.share * (1 - self.share) / self.n))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row with all numbers."""
+        return pd.DataFrame([{"n": self.n, "share": self.share, "standard_error": self.standard_error}])
+
+
+def counterparts(X: np.ndarray, protected, *, schema: Schema) -> np.ndarray:
+    """Return every input with each combination of protected values in turn, its own among them.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_combinations, n_attributes)
+    """
+    values = schema.values(protected)
+    every = np.repeat(X[:, None, :], len(values), axis=1)
+    every[:, :, schema.positions(protected)] = values
+    return every
+
+
+def find_partners(classify, X: np.ndarray, protected, *, schema: Schema) -> np.ndarray:
+    """Return the first combination of protected values that gives each input another class, -1 if none does.
+
+    Parameters
+    ----------
+    classify : callable
+        Takes rows of integers, returns one class per row.
+    X : ndarray of int of shape (n_rows, n_attributes)
+
+    Returns
+    -------
+    ndarray of int of shape (n_rows,)
+        Rows of `Schema.values`.
+    """
+    every = counterparts(X, protected, schema=schema)
+    everything = np.concatenate([every.reshape(-1, X.shape[1]), X])
+    classes = classify(everything)
+    differs = classes[: -len(X)].reshape(every.shape[:2]) != classes[-len(X) :, None]
+    return np.where(differs.any(axis=1), differs.argmax(axis=1), -1)
+
+
+def discriminatory(model, X, protected, *, schema: Schema) -> np.ndarray:
+    """Return which inputs are discriminatory: some other protected values, all else equal, change the class.
+
+    Parameters
+    ----------
+    model : Keras model, Network, object with ``predict``, or callable
+        See `fairlab.adf.network.as_classifier`.
+    X : DataFrame or array of integers of shape (n_rows, n_attributes)
+        Inputs may lie outside of the bounds; protected values within them are tried all the same.
+    protected : str or sequence of str
+        With several attributes, every combination of their values is tried.
+    schema : Schema
+        Its bounds say which values there are.
+
+    Returns
+    -------
+    ndarray of bool of shape (n_rows,)
+
+    Raises
+    ------
+    ValueError
+        If a protected attribute is not in the schema, or `X` or the model has other columns.
+    """
+    X, classify = schema.check(X), as_classifier(model)
+    rows = max(1, CHUNK // len(schema.values(protected)))
+    pieces = (X[start : start + rows] for start in range(0, len(X), rows))
+    return np.concatenate([find_partners(classify, piece, protected, schema=schema) >= 0 for piece in pieces])
+
+
+def estimate_unfairness(model, *, schema: Schema, protected, n: int = 100_000, random_state=None) -> Fairness:
+    """Estimate the share of discriminatory inputs among all of the domain (section 4.2, RQ3).
+
+    Parameters
+    ----------
+    model, schema, protected
+        As for `discriminatory`.
+    n : int
+        Uniform draws; the protected attributes are drawn, too.
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    Fairness
+    """
+    if n < 1:
+        raise ValueError(f"n: expected at least 1, found {n}")
+    found = discriminatory(model, schema.sample(n, random_state=random_state), protected, schema=schema)
+    return Fairness(n, int(found.sum()))

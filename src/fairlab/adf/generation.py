@@ -1,0 +1,211 @@
+"""ADF: both phases in one object."""
+
+import time
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from fairlab.adf.global_phase import READINGS, GlobalPhase, run_global_phase
+from fairlab.adf.local_phase import run_local_phase
+from fairlab.adf.network import as_network
+from fairlab.adf.result import SearchResult, Trace, repeated
+from fairlab.adf.schema import Schema
+from fairlab.adf.seeding import PUBLISHED_SEED, cluster_labels, round_robin
+
+
+class ADF:
+    """Adversarial discrimination finder (section 3), many seeds at a time.
+
+    Parameters
+    ----------
+    model : Keras model or Network
+    schema : Schema
+    protected : str or sequence of str
+        With several, every combination of their values is tried.
+    n_clusters : int
+        c_num of Table 2.
+    max_iter : int
+        Most steps of a seed in the global phase (Table 2).
+    n_local : int
+        Steps of the local phase from every discriminatory input.
+    reading : {"as_published", "as_described"}
+        See `fairlab.adf.global_phase` and `fairlab.adf.local_phase`.
+    tried : Schema or None
+        Values of the protected attributes that the global phase tries, if not those of `schema`: the authors' code took
+        the census's bounds for the age of credit.
+    random_state : int, Generator or None
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the model has no gradients, another number of inputs than the schema has attributes, or a parameter is out of
+        range.
+    """
+
+    def __init__(
+        self,
+        model,
+        schema: Schema,
+        protected,
+        *,
+        n_clusters: int = 4,
+        max_iter: int = 10,
+        n_local: int = 1000,
+        reading: str = "as_published",
+        tried: Schema | None = None,
+        random_state=None,
+    ):
+        self.network = as_network(model)
+        schema.positions(protected)
+        if self.network.n_features != len(schema.bounds):
+            raise ValueError(
+                f"model: takes {self.network.n_features} columns, the schema has {len(schema.bounds)} attributes"
+            )
+        if reading not in READINGS:
+            raise ValueError(f"reading: expected one of {', '.join(READINGS)}, found {reading!r}")
+        for name, value in (("n_clusters", n_clusters - 1), ("max_iter", max_iter), ("n_local", n_local)):
+            if value < 0:
+                raise ValueError(f"{name}: is too small")
+        self.schema, self.protected, self.tried = schema, protected, tried
+        self.n_clusters, self.max_iter, self.n_local = n_clusters, max_iter, n_local
+        self.reading = reading
+        self.random_state = random_state
+
+    def seeds(self, X, n: int) -> np.ndarray:
+        """Return `n` rows of `X`, from its clusters in turn, as integers."""
+        values = self.schema.check(X)
+        return values[round_robin(cluster_labels(values, n_clusters=self.n_clusters, random_state=PUBLISHED_SEED), n)]
+
+    def global_search(self, seeds, *, time_limit: float | None = None) -> GlobalPhase:
+        """Try to make every seed discriminatory (Algorithm 1).
+
+        Parameters
+        ----------
+        seeds : array of int of shape (n_seeds, n_attributes)
+        time_limit : float or None
+            Seconds.
+        """
+        return self._global_search(self.schema.check(seeds, "seeds"), clock(time_limit), self._rng())
+
+    def local_search(self, pairs, *, time_limit: float | None = None, max_found: int | None = None) -> SearchResult:
+        """Search around discriminatory inputs (Algorithm 3).
+
+        Parameters
+        ----------
+        pairs : GlobalPhase, or array of int of shape (n, 2, n_attributes)
+            Discriminatory inputs, each with its partner.
+        time_limit : float or None
+            Seconds.
+        max_found : int or None
+            Stop after the step that reaches so many distinct discriminatory inputs.
+        """
+        started = time.perf_counter()
+        if not isinstance(pairs, GlobalPhase):
+            pairs = self._as_starts(np.asarray(pairs))
+        return self._local_search(pairs, clock(time_limit), self._rng(), max_found, started)
+
+    def local_evaluations(self, pairs) -> Trace:
+        """Return every input that the local search evaluates, repeats included; see `local_search`."""
+        if not isinstance(pairs, GlobalPhase):
+            pairs = self._as_starts(np.asarray(pairs))
+        return Trace.join(list(self._local_steps(pairs, self._rng())), len(self.schema.bounds))
+
+    def generate(
+        self, X, *, n_seeds: int = 1000, time_limit: float | None = None, max_found: int | None = None
+    ) -> SearchResult:
+        """Run both phases from `n_seeds` rows of a data set.
+
+        Parameters
+        ----------
+        X : DataFrame or array of int of shape (n_rows, n_attributes)
+            Rows outside of the schema's bounds may be seeds; their first move brings them inside.
+        n_seeds, time_limit, max_found
+            See `global_search` and `local_search`.
+
+        Returns
+        -------
+        SearchResult
+        """
+        started = time.perf_counter()
+        stop, rng = clock(time_limit), self._rng()
+        return self._local_search(self._global_search(self.seeds(X, n_seeds), stop, rng), stop, rng, max_found, started)
+
+    def _global_search(self, seeds, stop, rng) -> GlobalPhase:
+        return run_global_phase(
+            self.network,
+            seeds,
+            schema=self.schema,
+            protected=self.protected,
+            max_iter=self.max_iter,
+            reading=self.reading,
+            rng=rng,
+            tried=self.tried,
+            stop=stop,
+        )
+
+    def _local_search(self, phase: GlobalPhase, stop, rng, max_found, started) -> SearchResult:
+        trace = collect(self._local_steps(phase, rng), self.schema, self.protected, stop=stop, max_found=max_found)
+        return SearchResult.count(
+            trace,
+            schema=self.schema,
+            protected=self.protected,
+            iterations=phase.iterations,
+            successful=phase.successful,
+            seconds=time.perf_counter() - started,
+        )
+
+    def _local_steps(self, phase: GlobalPhase, rng) -> Iterator[Trace]:
+        return run_local_phase(
+            self.network,
+            phase.inputs,
+            phase.partner,
+            phase.seed,
+            schema=self.schema,
+            protected=self.protected,
+            n_steps=self.n_local,
+            reading=self.reading,
+            rng=rng,
+        )
+
+    def _as_starts(self, pairs) -> GlobalPhase:
+        if pairs.ndim != 3 or pairs.shape[1:] != (2, len(self.schema.bounds)):
+            raise ValueError(f"pairs: expected shape (n, 2, {len(self.schema.bounds)}), found {pairs.shape}")
+        columns = self.schema.positions(self.protected)
+        same = (pairs[:, 1][:, None, columns] == self.schema.values(self.protected)).all(axis=2)
+        if not same.any(axis=1).all():
+            raise ValueError("pairs: a partner has protected values outside of the schema")
+        n = len(pairs)
+        return GlobalPhase(pairs[:, 0], same.argmax(axis=1), np.arange(n), np.zeros(n, dtype=int))
+
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng(self.random_state)
+
+
+def collect(steps: Iterable[Trace], schema: Schema, protected, *, stop, max_found: int | None) -> Trace:
+    """Return everything that a search evaluated until it ended, `stop` said so, or enough was found."""
+    traces, n_found = [], 0
+    columns = schema.positions(protected)
+    if stop():
+        return Trace.join([], len(schema.bounds))
+    for step in steps:
+        traces.append(step)
+        n_found += step.n_found
+        if stop():
+            break
+        if max_found is not None and n_found >= max_found:
+            so_far = Trace.join(traces, len(schema.bounds))
+            found = so_far.inputs[so_far.partner >= 0]
+            n_found = len(found) - repeated(found, columns).sum()
+            if n_found >= max_found:
+                break
+    return Trace.join(traces, len(schema.bounds))
+
+
+def clock(time_limit: float | None):
+    """Return a function that says whether the time is over."""
+    if time_limit is None:
+        return lambda: False
+    if time_limit < 0:
+        raise ValueError(f"time_limit: expected seconds, zero or more, found {time_limit}")
+    end = time.perf_counter() + time_limit
+    return lambda: time.perf_counter() >= end

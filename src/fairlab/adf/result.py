@@ -1,0 +1,143 @@
+"""What a search found: distinct inputs, those among them that are discriminatory, and how they came about."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from fairlab.adf.schema import Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Inputs that a search evaluated, in any number and order.
+
+    Attributes
+    ----------
+    inputs : ndarray of int of shape (n, n_attributes)
+    partner : ndarray of int of shape (n,)
+        Which combination of protected values gives another class, as a row of `Schema.values`; -1 if none does.
+    seed : ndarray of int of shape (n,)
+        Number of the seed that the input goes back to.
+    """
+
+    inputs: np.ndarray
+    partner: np.ndarray
+    seed: np.ndarray
+
+    @classmethod
+    def join(cls, traces: list["Trace"], n_attributes: int) -> "Trace":
+        """Return several traces as one."""
+        if not traces:
+            return cls(np.empty((0, n_attributes), dtype=np.int64), np.empty(0, dtype=int), np.empty(0, dtype=int))
+        return cls(*(np.concatenate([getattr(t, part) for t in traces]) for part in ("inputs", "partner", "seed")))
+
+    @property
+    def n_found(self) -> int:
+        """Number of discriminatory inputs, repeats included."""
+        return int((self.partner >= 0).sum())
+
+
+def repeated(inputs: np.ndarray, protected: np.ndarray) -> np.ndarray:
+    """Return which inputs occurred in an earlier row, whatever their protected values.
+
+    Parameters
+    ----------
+    inputs : ndarray of int of shape (n, n_attributes)
+    protected : ndarray of int
+        Columns that do not count.
+    """
+    return pd.DataFrame(np.delete(inputs, protected, axis=1)).duplicated().to_numpy()
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """Result of a search for discriminatory inputs.
+
+    Inputs are distinct but for the protected attributes, as the paper counts them, and ordered by seed.
+
+    Attributes
+    ----------
+    schema : Schema
+    protected : tuple of str
+    trace : Trace
+        Every distinct input tried, with its partner and its seed.
+    iterations : ndarray of int of shape (n_seeds,)
+        Steps of the global phase until the seed was discriminatory; the most allowed if it never was.
+    successful : ndarray of bool of shape (n_seeds,)
+        Whether the global phase made something discriminatory of the seed.
+    seconds : float
+        Wall time of the whole search.
+    """
+
+    schema: Schema
+    protected: tuple[str, ...]
+    trace: Trace
+    iterations: np.ndarray
+    successful: np.ndarray
+    seconds: float
+
+    @classmethod
+    def count(cls, trace: Trace, *, schema, protected, iterations, successful, seconds) -> "SearchResult":
+        """Return the result of a search from everything that it evaluated."""
+        protected = (protected,) if isinstance(protected, str) else tuple(protected)
+        order = np.argsort(trace.seed, kind="stable")
+        first = order[~repeated(trace.inputs[order], schema.positions(protected))]
+        distinct = Trace(trace.inputs[first], trace.partner[first], trace.seed[first])
+        return cls(schema, protected, distinct, iterations, successful, seconds)
+
+    @property
+    def n_inputs(self) -> int:
+        """Distinct inputs tried (#GDiff)."""
+        return len(self.trace.inputs)
+
+    @property
+    def n_discriminatory(self) -> int:
+        """Distinct discriminatory inputs (#ID)."""
+        return self.trace.n_found
+
+    @property
+    def success_rate(self) -> float:
+        """Share of the inputs tried that are discriminatory; 0 if none was tried."""
+        return self.n_discriminatory / max(self.n_inputs, 1)
+
+    @property
+    def discriminatory(self) -> np.ndarray:
+        """The distinct discriminatory inputs, shape (n_discriminatory, n_attributes)."""
+        return self.trace.inputs[self.trace.partner >= 0]
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """Discriminatory inputs, each with one that differs in protected values only and has another class.
+
+        Returns
+        -------
+        ndarray of int of shape (n_discriminatory, 2, n_attributes)
+        """
+        pairs = np.repeat(self.discriminatory[:, None, :], 2, axis=1)
+        values = self.schema.values(self.protected)[self.trace.partner[self.trace.partner >= 0]]
+        pairs[:, 1, self.schema.positions(self.protected)] = values
+        return pairs
+
+    def growth(self) -> pd.DataFrame:
+        """Return distinct inputs and discriminatory ones after each seed from which a local search started."""
+        started = np.unique(self.trace.seed)
+        place = np.searchsorted(started, self.trace.seed)
+        found = self.trace.partner >= 0
+        counts = {
+            "inputs": np.bincount(place, minlength=len(started)),
+            "discriminatory": np.bincount(place[found], minlength=len(started)),
+        }
+        return pd.DataFrame(counts, index=pd.RangeIndex(1, len(started) + 1, name="seeds")).cumsum()
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row with all counts."""
+        row = {
+            "inputs": self.n_inputs,
+            "discriminatory": self.n_discriminatory,
+            "success rate": self.success_rate,
+            "seeds": len(self.successful),
+            "successful seeds": int(self.successful.sum()),
+            "seconds": self.seconds,
+        }
+        return pd.DataFrame([row])

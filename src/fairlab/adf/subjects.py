@@ -1,0 +1,155 @@
+"""The published subjects: input domains, benchmarks, and the authors' stored networks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairlab.adf.schema import Schema
+
+# Not the range of the data: unknown values coded 100 and the largest weights lie outside, and most of bank's `pdays`
+# does not occur.
+SCHEMAS = {
+    "census": Schema(
+        {
+            "age": (1, 9),
+            "workclass": (0, 7),
+            "fnlwgt": (0, 39),
+            "education": (0, 15),
+            "marital-status": (0, 6),
+            "occupation": (0, 13),
+            "relationship": (0, 5),
+            "race": (0, 4),
+            "sex": (0, 1),
+            "capital-gain": (0, 99),
+            "capital-loss": (0, 39),
+            "hours-per-week": (0, 99),
+            "native-country": (0, 39),
+        }
+    ),
+    "credit": Schema(
+        {
+            "status": (0, 3),
+            "duration": (1, 80),
+            "history": (0, 4),
+            "purpose": (0, 10),
+            "amount": (1, 200),
+            "savings": (0, 4),
+            "employment": (0, 4),
+            "installment_rate": (1, 4),
+            "sex": (0, 1),
+            "debtors": (0, 2),
+            "residence": (1, 4),
+            "property": (0, 3),
+            "age": (1, 8),
+            "other_plans": (0, 2),
+            "housing": (0, 2),
+            "credits": (1, 4),
+            "job": (0, 3),
+            "liable": (1, 2),
+            "telephone": (0, 1),
+            "foreign": (0, 1),
+        }
+    ),
+    "bank": Schema(
+        {
+            "age": (1, 9),
+            "job": (0, 11),
+            "marital": (0, 2),
+            "education": (0, 3),
+            "default": (0, 1),
+            "balance": (-20, 179),
+            "housing": (0, 1),
+            "loan": (0, 1),
+            "contact": (0, 2),
+            "day": (1, 31),
+            "month": (0, 11),
+            "duration": (0, 99),
+            "campaign": (1, 63),
+            "pdays": (-1, 39),
+            "previous": (0, 1),
+            "poutcome": (0, 3),
+        }
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One network and one protected attribute, as the tables list them.
+
+    Attributes
+    ----------
+    subject : str
+        census, credit or bank.
+    protected : str
+        The attribute under its name in the schema.
+    n_seeds : int
+        Inputs of the global phase (section 4.1).
+    """
+
+    subject: str
+    protected: str
+    n_seeds: int
+
+    @property
+    def schema(self) -> Schema:
+        """The input domain."""
+        return SCHEMAS[self.subject]
+
+
+BENCHMARKS = {
+    "census.age": Benchmark("census", "age", 1000),
+    "census.race": Benchmark("census", "race", 1000),
+    "census.gender": Benchmark("census", "sex", 1000),
+    "bank.age": Benchmark("bank", "age", 1000),
+    "credit.age": Benchmark("credit", "age", 600),
+    "credit.gender": Benchmark("credit", "sex", 600),
+}
+
+
+def stored_weights(subject: str) -> list[np.ndarray]:
+    """Return kernels and biases, in turn, of the network that the authors stored.
+
+    The files are fetched if need be and read as weights; the optimiser's state in them is left out.
+
+    Raises
+    ------
+    DataUnavailableError
+        If the files cannot be had.
+    ValueError
+        If there is no such subject.
+    """
+    if subject not in SCHEMAS:
+        raise ValueError(f"subject: expected one of {', '.join(SCHEMAS)}, found {subject!r}")
+    import tensorflow as tf
+
+    from fairlab.data.files import fetch_file
+    from fairlab.data.registry import project_registry
+
+    parts = [f"adf_networks/{subject}.{part}" for part in ("index", "data-00000-of-00001")]
+    index, _ = (fetch_file(project_registry().file(path)) for path in parts)
+    reader = tf.train.load_checkpoint(str(index.with_suffix("")))
+    layers = ["linear", *(f"linear_{k}" for k in range(1, 6))]
+    return [reader.get_tensor(f"{layer}/{part}") for layer in layers for part in ("kernel", "bias")]
+
+
+def dense_network(weights):
+    """Return a Keras model of fully connected layers, ReLU between them and a softmax at the end.
+
+    Parameters
+    ----------
+    weights : list of ndarray
+        Kernels and biases in turn.
+    """
+    import keras
+
+    widths = [bias.size for bias in weights[1::2]]
+    # With names of their own making, two networks of one shape would look like two architectures to `Network`.
+    activations = ["relu"] * (len(widths) - 1) + ["softmax"]
+    layers = [
+        keras.layers.Dense(width, activation=activation, name=f"layer_{k}")
+        for k, (width, activation) in enumerate(zip(widths, activations, strict=True))
+    ]
+    model = keras.Sequential([keras.Input((weights[0].shape[0],), name="attributes"), *layers], name="dense_network")
+    model.set_weights(weights)
+    return model

@@ -1,0 +1,164 @@
+"""Networks of the paper's shape, several trained at once, and retraining with discriminatory inputs (section 4.2, RQ3).
+
+The members of an ensemble are an array axis: they share every instruction and nothing else.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from fairlab.adf.network import as_classifier, softmax
+
+HIDDEN = (64, 32, 16, 8, 4)
+LEARNING_RATE, MOMENTUM, DECAY, EPSILON = 0.01, 0.9, 0.999, 1e-8  # Adam as TensorFlow 1 has it
+BATCH_SIZE = 128
+MOST_EPOCHS = 1000
+
+
+def train_networks(X, y, random_states: Sequence[int], *, n_steps: int) -> list[list[np.ndarray]]:
+    """Train networks from scratch as the authors' code does, but for the number of steps.
+
+    Columns of standard normal weights scaled to unit length, biases 0; softmax cross-entropy, Adam with rate 0.01,
+    batches of 128, rows reshuffled every epoch.
+
+    Parameters
+    ----------
+    X : array of int of shape (n_rows, n_attributes)
+        Not normalised.
+    y : array of int of shape (n_rows,)
+        Classes from 0.
+    random_states : sequence of int
+        One per network.
+    n_steps : int
+        Most steps; whole epochs are trained, at least one and at most 1,000, which is what the authors did.
+
+    Returns
+    -------
+    list of list of ndarray
+        Kernels and biases of each network, in turn; see `fairlab.adf.dense_network`.
+    """
+    X, y = np.asarray(X, dtype=np.float32), np.asarray(y)
+    rngs = [np.random.default_rng(state) for state in random_states]
+    widths = [X.shape[1], *HIDDEN, int(y.max()) + 1]
+    start = [_initial(widths, rng) for rng in rngs]
+    n_epochs = int(np.clip(n_steps // -(-len(X) // BATCH_SIZE), 1, MOST_EPOCHS))
+    return fit(start, X, y, [np.arange(len(X))] * len(start), rngs, n_epochs=n_epochs)
+
+
+def majority_vote(voters, X) -> np.ndarray:
+    """Return the class that most of the models give each input, the smallest of several.
+
+    Parameters
+    ----------
+    voters : sequence of models
+        See `fairlab.adf.network.as_classifier`.
+    """
+    votes = np.stack([as_classifier(voter)(X) for voter in voters])
+    counts = (votes[:, :, None] == np.arange(votes.max() + 1)).sum(axis=0)
+    return counts.argmax(axis=1)
+
+
+def retrain(weights, X, y, additions: Sequence[np.ndarray], voters, *, n_epochs: int, random_states: Sequence[int]):
+    """Go on training a network on its data and discriminatory inputs, labelled by majority vote.
+
+    Parameters
+    ----------
+    weights : list of ndarray
+        The network.
+    X, y : arrays of shape (n_rows, n_attributes) and (n_rows,)
+        Its training data.
+    additions : sequence of arrays of int of shape (n_added, n_attributes)
+        One per network wanted; may be empty, for comparison with training alone.
+    voters : sequence of models
+        Whose majority labels the inputs.
+    n_epochs : int
+    random_states : sequence of int
+        One per network wanted.
+
+    Returns
+    -------
+    list of list of ndarray
+        Weights of each retrained network.
+
+    Raises
+    ------
+    ValueError
+        If there are no voters, or additions and random states differ in number.
+    """
+    if not len(voters):
+        raise ValueError("voters: expected at least one model")
+    if len(additions) != len(random_states):
+        raise ValueError(f"additions: {len(additions)}, random_states: {len(random_states)}; expected as many")
+    added = np.concatenate([np.asarray(a).reshape(-1, np.shape(X)[1]) for a in additions])
+    labels = majority_vote(voters, added) if len(added) else np.empty(0, dtype=int)
+    ends = np.cumsum([0, *map(len, additions)]) + len(X)
+    rows = [np.concatenate([np.arange(len(X)), np.arange(low, high)]) for low, high in pairwise(ends)]
+    everything = np.concatenate([np.asarray(X), added]).astype(np.float32)
+    rngs = [np.random.default_rng(state) for state in random_states]
+    return fit([weights] * len(rows), everything, np.concatenate([y, labels]), rows, rngs, n_epochs=n_epochs)
+
+
+def fit(start, X, y, rows, rngs, *, n_epochs: int) -> list[list[np.ndarray]]:
+    """Train an ensemble, each member from its own weights on its own rows.
+
+    Members with fewer rows than others go through theirs again, so that all take the same number of steps.
+    """
+    shapes = [np.shape(part) for part in start[0]]
+    flat = np.stack([np.concatenate([np.ravel(part) for part in member]) for member in start]).astype(np.float32)
+    slope, mean, square = (np.zeros_like(flat) for _ in range(3))
+    parameters, slopes = _parts(flat, shapes), _parts(slope, shapes)
+    n_batches, step = -(-max(map(len, rows)) // BATCH_SIZE), 0
+    for _ in range(n_epochs):
+        order = np.stack([_shuffled(own, n_batches * BATCH_SIZE, rng) for own, rng in zip(rows, rngs, strict=True)])
+        for members in np.split(order, n_batches, axis=1):
+            backpropagate(parameters, X[members], y[members], out=slopes)
+            step += 1
+            mean += (1 - MOMENTUM) * (slope - mean)
+            square += (1 - DECAY) * (slope**2 - square)
+            rate = LEARNING_RATE * np.sqrt(1 - DECAY**step) / (1 - MOMENTUM**step)
+            flat -= rate * mean / (np.sqrt(square) + EPSILON)
+    return [[part[k].copy() for part in parameters] for k in range(len(rows))]
+
+
+def backpropagate(parameters, X, y, *, out) -> None:
+    """Write the gradients of every member's mean cross-entropy into `out`, which is laid out as `parameters` are.
+
+    Parameters
+    ----------
+    parameters : list of ndarray
+        Kernels (n_members, n_in, n_out) and biases (n_members, n_out) in turn; ReLU between layers, softmax at the end.
+    X : ndarray of shape (n_members, n_rows, n_attributes)
+    y : ndarray of int of shape (n_members, n_rows)
+    """
+    layers = list(zip(parameters[::2], parameters[1::2], strict=True))
+    inputs = [X]
+    for kernel, bias in layers[:-1]:
+        inputs.append(np.maximum(inputs[-1] @ kernel + bias[:, None, :], 0))
+    kernel, bias = layers[-1]
+    error = softmax(inputs[-1] @ kernel + bias[:, None, :])
+    error -= y[:, :, None] == np.arange(error.shape[2])
+    error /= y.shape[1]
+    for k in reversed(range(len(layers))):
+        np.matmul(inputs[k].swapaxes(1, 2), error, out=out[2 * k])
+        np.sum(error, axis=1, out=out[2 * k + 1])
+        error = (error @ layers[k][0].swapaxes(1, 2)) * (inputs[k] > 0)
+
+
+def _parts(flat, shapes) -> list[np.ndarray]:
+    """Return views of the kernels and biases of all members."""
+    ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])
+    return [flat[:, low:high].reshape(-1, *shape) for (low, high), shape in zip(pairwise(ends), shapes, strict=True)]
+
+
+def _shuffled(rows, n, rng) -> np.ndarray:
+    """Return `n` of the rows in random order, each once before any comes again."""
+    return np.concatenate([rng.permutation(rows) for _ in range(-(-n // len(rows)))])[:n]
+
+
+def _initial(widths, rng) -> list[np.ndarray]:
+    weights = []
+    for n_in, n_out in pairwise(widths):
+        kernel = rng.standard_normal((n_in, n_out))
+        weights += [kernel / np.linalg.norm(kernel, axis=0), np.zeros(n_out)]
+    return weights

@@ -1,0 +1,202 @@
+"""Software under test, and the memory of what it answered.
+
+A program is any callable that takes a DataFrame of inputs, one row each, and returns one output each: the ``predict``
+of a model, or a `CommandSoftware`.
+"""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from fairlab.themis.schema import Schema
+
+BATCH = 200_000  # inputs in one call
+
+
+class SoftwareError(RuntimeError):
+    """The program under test failed; says on which input."""
+
+
+@dataclass(frozen=True)
+class CommandSoftware:
+    """An executable: called once for each input, with its values as arguments.
+
+    Attributes
+    ----------
+    command : sequence of str
+        Program and fixed arguments; the values follow in the schema's order.
+    timeout : float
+        Seconds that one call may take.
+    n_jobs : int
+        Calls at a time.
+    true : str
+        What it prints, but for blanks around it, for a positive decision.
+    false : str or None
+        What it prints otherwise; None for anything, as Themis takes it.
+    """
+
+    command: Sequence[str]
+    timeout: float = 10.0
+    n_jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
+    true: str = "1"
+    false: str | None = "0"
+
+    def __call__(self, inputs: pd.DataFrame) -> np.ndarray:
+        """Return the decisions.
+
+        Raises
+        ------
+        SoftwareError
+            If a call cannot start, fails, takes too long or prints something else.
+        """
+        rows = inputs.astype(str).to_numpy().tolist()
+        with ThreadPoolExecutor(self.n_jobs) as pool:
+            try:
+                return np.fromiter(pool.map(self._decide, rows), dtype=bool, count=len(rows))
+            except SoftwareError:
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def _decide(self, values: list[str]) -> bool:
+        # A session of its own, so that what a hanging command started can be ended with it.
+        options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        try:
+            process = subprocess.Popen([*self.command, *values], start_new_session=True, **options)
+        except OSError as error:
+            raise self._error(values, str(error)) from error
+        with process:
+            try:
+                printed, complaint = process.communicate(timeout=self.timeout)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise self._error(values, f"no answer within {self.timeout:g} s") from None
+        if process.returncode:
+            raise self._error(values, f"status {process.returncode}: {complaint.strip()[-500:]}")
+        answer = printed.strip()
+        if answer != self.true and self.false is not None and answer != self.false:
+            raise self._error(values, f"printed {answer!r}, expected {self.true!r} or {self.false!r}")
+        return answer == self.true
+
+    def _error(self, values: list[str], what: str) -> SoftwareError:
+        return SoftwareError(f"{' '.join(self.command)} failed on input {' '.join(values)}: {what}")
+
+
+def run(software: Callable, schema: Schema, codes: np.ndarray, *, binary: bool = True) -> np.ndarray:
+    """Run a program on inputs given as codes, in batches.
+
+    Raises
+    ------
+    SoftwareError
+        If it does not return one output for each input, or something else than false and true.
+    """
+    batches = np.split(codes, range(BATCH, len(codes), BATCH))
+    return np.concatenate([_run_batch(software, schema, batch, binary) for batch in batches])
+
+
+def _run_batch(software, schema, codes, binary) -> np.ndarray:
+    inputs = schema.decode(codes)
+    outputs = np.asarray(software(inputs))
+    if outputs.shape != (len(codes),):
+        raise SoftwareError(f"expected one output for each of {len(codes)} inputs, found shape {outputs.shape}")
+    if not binary or outputs.dtype == bool:
+        return outputs
+    strange = ~np.isin(outputs, (0, 1)) if outputs.dtype.kind in "iuf" else np.ones(len(outputs), dtype=bool)
+    if strange.any():
+        row = int(np.flatnonzero(strange)[0])
+        values = ", ".join(f"{name} {value}" for name, value in inputs.iloc[row].items())
+        found = f"output {outputs[[row]].tolist()[0]!r} on input ({values})"
+        raise SoftwareError(f"{found}: expected 0 or 1; pass output_distance for other outputs")
+    return outputs.astype(bool)
+
+
+class Memory:
+    """Outputs by input, so that the software is never run twice on one (section 4.1, test caching).
+
+    Keys are kept in sorted runs of growing length, merged when the last ones are alike, so that adding to many and
+    looking up many are both array operations.
+
+    Parameters
+    ----------
+    software : callable
+    schema : Schema
+    binary : bool
+        Whether outputs must be false and true.
+
+    Attributes
+    ----------
+    runs : int
+        How often the software has been run, which is the number of distinct inputs.
+    """
+
+    def __init__(self, software: Callable, schema: Schema, *, binary: bool = True):
+        self.software, self.schema, self.binary = software, schema, binary
+        self.runs = 0
+        self._sorted: list[tuple[np.ndarray, np.ndarray]] = []  # keys and outputs, longest first
+        self._weights = _key_weights(schema)
+
+    def __call__(self, codes: np.ndarray) -> np.ndarray:
+        """Return the outputs of inputs given as codes, running the software on those that are new."""
+        keys, first, inverse = np.unique(self._keys(codes), return_index=True, return_inverse=True)
+        outputs, known = self._look_up(keys)
+        if not known.all():
+            new = run(self.software, self.schema, codes[first[~known]], binary=self.binary)
+            self.runs += len(new)
+            self._keep(keys[~known], new)
+            outputs = new if outputs is None else _filled(outputs, ~known, new)
+        return outputs[inverse.reshape(-1)]
+
+    def contents(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return all inputs so far, as codes, and their outputs."""
+        if not self._sorted:
+            return np.empty((0, len(self.schema.sizes)), dtype=np.int64), np.empty(0, dtype=bool)
+        keys, outputs = (np.concatenate(part) for part in zip(*self._sorted, strict=True))
+        order = np.argsort(keys, kind="stable")
+        return self._codes(keys[order]), outputs[order]
+
+    def _keys(self, codes: np.ndarray) -> np.ndarray:
+        if self._weights is None:
+            return np.ascontiguousarray(codes, dtype=">u4").view(f"S{4 * codes.shape[1]}").reshape(-1)
+        return codes @ self._weights
+
+    def _codes(self, keys: np.ndarray) -> np.ndarray:
+        if self._weights is None:
+            width = 4 * len(self.schema.sizes)
+            return np.ascontiguousarray(keys.astype(f"S{width}")).view(">u4").reshape(len(keys), -1).astype(np.int64)
+        return np.column_stack(np.unravel_index(keys, self.schema.sizes))
+
+    def _look_up(self, keys: np.ndarray):
+        outputs, known = None, np.zeros(len(keys), dtype=bool)
+        for run_keys, run_outputs in self._sorted:
+            place = np.minimum(np.searchsorted(run_keys, keys), len(run_keys) - 1)
+            here = run_keys[place] == keys
+            if here.any():
+                outputs = np.zeros(len(keys), dtype=run_outputs.dtype) if outputs is None else outputs
+                outputs[here] = run_outputs[place[here]]
+                known |= here
+        return outputs, known
+
+    def _keep(self, keys: np.ndarray, outputs: np.ndarray) -> None:
+        self._sorted.append((keys, outputs))
+        while len(self._sorted) > 1 and len(self._sorted[-2][0]) < 2 * len(self._sorted[-1][0]):
+            keys, outputs = (np.concatenate(part) for part in zip(*self._sorted[-2:], strict=True))
+            order = np.argsort(keys, kind="stable")
+            self._sorted[-2:] = [(keys[order], outputs[order])]
+
+
+def _filled(outputs: np.ndarray, where: np.ndarray, values: np.ndarray) -> np.ndarray:
+    outputs = outputs.astype(np.result_type(outputs, values))
+    outputs[where] = values
+    return outputs
+
+
+def _key_weights(schema: Schema) -> np.ndarray | None:
+    """Return what makes one number of an input's codes; None if there are too many inputs for 64 bits."""
+    if schema.n_inputs >= 2**63:
+        return None
+    return np.cumprod([1, *schema.sizes[:0:-1]], dtype=np.int64)[::-1]

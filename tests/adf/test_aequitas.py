@@ -1,0 +1,114 @@
+import numpy as np
+import pytest
+
+from fairlab.adf import Aequitas, Schema, discriminatory
+from fairlab.adf.aequitas import Odds
+
+TWO = Schema({"a": (0, 9), "sex": (0, 1)})
+
+
+@pytest.mark.parametrize("reading", ["as_published", "as_described"])
+@pytest.mark.parametrize("strategy", ["random", "semi_directed", "fully_directed"])
+def test_every_reported_instance_is_discriminatory(network, schema, strategy, reading):
+    search = Aequitas(network, schema, "group", strategy=strategy, n_local=20, reading=reading, random_state=0)
+    result = search.generate(n_samples=60)
+    assert result.n_discriminatory > result.successful.sum() > 0
+    assert discriminatory(network, result.discriminatory, "group", schema=schema).all()
+    assert discriminatory(network, result.trace.inputs, "group", schema=schema).sum() == result.n_discriminatory
+    inputs = result.trace.inputs
+    assert ((inputs >= schema.low) & (inputs <= schema.high)).all()
+
+
+def one_walk_after_the_other(model, schema, protected, draws, n_local, rng):
+    """Aequitas as it was coded, one input at a time; return the sets of inputs tried and found."""
+    column = schema.positions(protected)[0]
+    low, high = schema.bounds[protected]
+    p, q = np.full(len(schema.bounds), 1 / len(schema.bounds)), np.full(len(schema.bounds), 0.5)
+
+    def check(x):
+        for value in range(low, high + 1):
+            other = x.copy()
+            other[column] = value
+            if model(other[None])[0] != model(x[None])[0]:
+                return True, value
+        return False, x[column]
+
+    def key(x):
+        return tuple(np.delete(x, column).tolist())
+
+    tried, found, starts = {key(x) for x in draws}, set(), []
+    for x in draws:
+        if check(x)[0] and key(x) not in found:
+            found.add(key(x))
+            starts.append(x)
+    for x in starts:
+        objective = check(x)[1] == 0
+        for _ in range(n_local):
+            j = rng.choice(len(p), 1, p=p)[0]
+            down = 0.5 if x[j] in schema.bounds[schema.names[j]] else q[j]
+            step = -1 if rng.random(1)[0] < down else 1
+            moved = x.copy()
+            moved[j] = np.clip(moved[j] + step, *schema.bounds[schema.names[j]])
+            hit, value = check(moved)
+            tried.add(key(moved))
+            if hit:
+                found.add(key(moved))
+            q[j] = np.clip(q[j] + (0.001 if hit == (step == -1) else -0.001), 0, 1)
+            p[j] = max(p[j] + (0.001 if hit else -0.001), 0)
+            p = p / p.sum()
+            if rng.random(1)[0] < np.exp(-1) or (value == 0) <= objective:
+                x, objective = moved, value == 0
+    return tried, found
+
+
+def test_one_in_flight_is_the_original(network, schema):
+    positive = Schema(schema.bounds | {"b": (0, 5)})  # no truncation of negative values
+    for protected in ("sex", "group"):
+        result = Aequitas(network, positive, protected, n_local=15, in_flight=1, random_state=4).generate(n_samples=12)
+        rng = np.random.default_rng(4)
+        draws = positive.sample(12, random_state=rng)
+        tried, found = one_walk_after_the_other(network.predict, positive, protected, draws, 15, rng)
+        columns = positive.positions(protected)
+        assert set(map(tuple, np.delete(result.trace.inputs, columns, axis=1).tolist())) == tried
+        assert set(map(tuple, np.delete(result.discriminatory, columns, axis=1).tolist())) == found
+
+
+def test_odds_learn_from_every_move():
+    odds = Odds.even(TWO, "sex", "fully_directed", all_attributes=True)
+    odds.learn(np.array([0, 0, 1]), np.array([-1, 1, 1]), np.array([True, False, False]))
+    np.testing.assert_allclose(odds.down, [0.502, 0.501])
+    np.testing.assert_allclose(odds.attribute, np.array([0.5, 0.499]) / 0.999)
+
+
+def test_less_directed_strategies_learn_less():
+    for strategy, learns_direction in (("random", False), ("semi_directed", True)):
+        odds = Odds.even(TWO, "sex", strategy, all_attributes=True)
+        odds.learn(np.array([0]), np.array([-1]), np.array([True]))
+        assert (odds.down[0] > 0.5) == learns_direction
+        assert odds.attribute.tolist() == [0.5, 0.5]
+
+
+def test_a_bound_is_left_by_a_fair_coin():
+    odds = Odds.even(TWO, "sex", "fully_directed", all_attributes=False)
+    odds.down[:] = 1.0
+    column, step = odds.draw(np.tile([[0, 0], [5, 0]], (500, 1)), np.random.default_rng(0))
+    assert (column == 0).all(), "protected attributes are left out"
+    assert (step[1::2] == -1).all()
+    assert 0.4 < (step[::2] == 1).mean() < 0.6
+
+
+def test_a_constant_model_and_no_time(network, schema):
+    constant = Aequitas(lambda X: np.zeros(len(X)), schema, "sex", random_state=0).generate(n_samples=30)
+    assert constant.n_discriminatory == 0
+    assert constant.n_inputs > 0, "the draws count as tried"
+    assert Aequitas(network, schema, "sex").generate(time_limit=0).n_inputs == 0
+    assert Aequitas(network, schema, "group", random_state=0).generate(max_found=40).n_discriminatory >= 40
+
+
+def test_bad_input(network, schema):
+    with pytest.raises(ValueError, match="strategy: expected one of random"):
+        Aequitas(network, schema, "sex", strategy="directed")
+    with pytest.raises(ValueError, match="in_flight >= 1"):
+        Aequitas(network, schema, "sex", in_flight=0)
+    with pytest.raises(ValueError, match="'age' is not in the schema"):
+        Aequitas(network, schema, "age")

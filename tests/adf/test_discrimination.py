@@ -1,0 +1,63 @@
+from itertools import product
+
+import numpy as np
+import pytest
+
+from fairlab.adf import Schema, discriminatory, estimate_unfairness
+
+
+def one_by_one(model, X, protected, schema):
+    """Check every input on its own, value by value."""
+    columns = schema.positions(protected)
+    ranges = [range(*schema.bounds[schema.names[j]]) for j in columns]
+    ranges = [[*r, r.stop] for r in ranges]
+    answers = []
+    for x in X:
+        own, other = model(x[None])[0], x.copy()
+        hit = False
+        for values in product(*ranges):
+            other[columns] = values
+            hit |= model(other[None])[0] != own
+        answers.append(hit)
+    return np.array(answers)
+
+
+@pytest.mark.parametrize("protected", ["group", "sex", ["group", "sex"]])
+def test_every_other_value_is_tried(network, schema, protected):
+    X = schema.sample(40, random_state=0)
+    found = discriminatory(network, X, protected, schema=schema)
+    assert 0 < found.sum() < len(X)
+    assert (found == one_by_one(network.predict, X, protected, schema)).all()
+
+
+def test_by_hand():
+    schema = Schema({"sex": (0, 1), "age": (1, 9)})
+    rule = lambda X: ((X[:, 0] == 1) & (X[:, 1] > 4)).astype(int)  # noqa: E731
+    X = np.array([[0, 3], [0, 5], [1, 5], [1, 4]])
+    assert discriminatory(rule, X, "sex", schema=schema).tolist() == [False, True, True, False]
+    assert discriminatory(rule, X, "age", schema=schema).tolist() == [False, False, True, True]
+
+
+def test_own_value_outside_of_the_bounds_is_compared_all_the_same():
+    schema = Schema({"sex": (0, 1), "age": (1, 9)})
+    assert discriminatory(lambda X: X[:, 0] > 1, np.array([[2, 3]]), "sex", schema=schema).all()
+
+
+def test_estimate_is_the_share_of_the_domain(network, schema):
+    grids = np.meshgrid(*(np.arange(low, high + 1) for low, high in schema.bounds.values()), indexing="ij")
+    everything = np.stack(grids, axis=-1).reshape(-1, 5)
+    exact = discriminatory(network, everything, "group", schema=schema).mean()
+    fairness = estimate_unfairness(network, schema=schema, protected="group", n=20_000, random_state=0)
+    assert fairness.share == pytest.approx(exact, abs=4 * fairness.standard_error)
+    assert fairness.standard_error == pytest.approx(np.sqrt(exact * (1 - exact) / 20_000), rel=0.05)
+
+
+def test_a_constant_model_never_discriminates(schema):
+    assert estimate_unfairness(lambda X: np.zeros(len(X)), schema=schema, protected="sex", n=99).share == 0
+
+
+def test_a_protected_attribute_has_to_be_in_the_schema(network, schema):
+    with pytest.raises(ValueError, match="'age' is not in the schema"):
+        discriminatory(network, schema.sample(3, random_state=0), "age", schema=schema)
+    with pytest.raises(ValueError, match="n: expected at least 1"):
+        estimate_unfairness(network, schema=schema, protected="sex", n=0)

@@ -1,0 +1,159 @@
+import numpy as np
+import pytest
+
+from fairlab.adf import Schema
+from fairlab.adf.global_phase import choose_partner, direction, run_global_phase, with_partner
+from fairlab.adf.local_phase import attribute_weights, run_local_phase, truncated_neighbours
+
+GENDER = np.array([2])
+
+
+class Gradients:
+    """A network of which only the gradients matter: first those of one side, then those of the other."""
+
+    def __init__(self, own, theirs):
+        self.answers = [np.array([own], dtype=float), np.array([theirs], dtype=float)]
+
+    def loss_gradient(self, X):
+        return self.answers.pop(0)
+
+    def margin_gradient(self, X):
+        return np.ones(1), -self.answers.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("own", "theirs", "published", "described"),
+    [
+        ([3, -2, 9, 0.5], [1, 2, 9, 4], [1, 0, 0, 1], [1, 0, 0, 1]),  # agreement, never along the protected attribute
+        ([3, -2, 9, 0], [0, 0, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0]),  # a flat partner: +1 whatever the sign
+        ([0, 0, 0, 0], [1, -2, 9, 4], [0, 0, 0, 0], [0, 0, 0, 0]),  # a flat input does not move
+    ],
+)
+def test_direction(own, theirs, published, described):
+    X = np.zeros((1, 4), dtype=int)
+    rng = np.random.default_rng(0)
+    for reading, expected in (("as_published", published), ("as_described", described)):
+        assert direction(Gradients(own, theirs), X, X, GENDER, reading, rng).tolist() == [expected]
+
+
+def test_without_a_common_direction_one_attribute_is_drawn():
+    steps = [
+        direction(Gradients([1, -1, 1, 1], [-1, 1, 1, -1]), np.zeros((1, 4)), None, GENDER, "as_published", rng)[0]
+        for rng in map(np.random.default_rng, range(40))
+    ]
+    assert {tuple(step) for step in steps} == {(1, 0, 0, 0), (0, -1, 0, 0), (0, 0, 0, 1)}
+
+
+class Logits:
+    """A network of two classes whose margin is given by a function."""
+
+    def __init__(self, margin):
+        self.margin = margin
+
+    def logits(self, X):
+        return np.stack([np.zeros(len(X)), self.margin(X)], axis=1).astype(np.float32)
+
+    def predict(self, X):
+        return (self.margin(X) > 0).astype(int)
+
+
+AGES = Schema({"a": (0, 9), "age": (1, 4)})
+
+
+def test_the_partner_is_the_first_of_another_class_else_the_furthest():
+    network = Logits(lambda X: X[:, 0] + np.array([0, -1, -3, 2, -5])[X[:, 1]])
+    X = np.array([[2, 1], [9, 1], [9, 4]])
+    partner, flips = choose_partner(network, X, schema=AGES, protected="age", reading="as_published")
+    assert flips.tolist() == [True, False, False]
+    assert AGES.values("age")[partner].tolist() == [[2], [4], [3]]
+
+
+def test_a_saturated_network_has_no_partner_as_published():
+    network = Logits(lambda X: 1000.0 + X[:, 1])
+    for reading, expected in (("as_published", -1), ("as_described", 1)):
+        partner, flips = choose_partner(network, np.array([[5, 1]]), schema=AGES, protected="age", reading=reading)
+        assert not flips.any()
+        assert partner.tolist() == [expected]
+    assert with_partner(np.array([[5, 1]]), np.array([-1]), schema=AGES, protected="age").tolist() == [[5, -1]]
+
+
+def test_seeds_that_become_the_same_input_count_once(network, schema):
+    seeds = np.repeat(schema.sample(30, random_state=0), 2, axis=0)
+    phase = run_global_phase(
+        network,
+        seeds,
+        schema=schema,
+        protected="group",
+        max_iter=0,
+        reading="as_published",
+        rng=np.random.default_rng(0),
+    )
+    assert (phase.seed % 2 == 0).all()
+    assert len(np.unique(np.delete(phase.inputs, 1, axis=1), axis=0)) == len(phase.inputs)
+
+
+@pytest.mark.parametrize("reading", ["as_published", "as_described"])
+def test_global_phase_counts_iterations(network, schema, reading):
+    seeds = schema.sample(80, random_state=1)
+    phase = run_global_phase(
+        network, seeds, schema=schema, protected="sex", max_iter=3, reading=reading, rng=np.random.default_rng(0)
+    )
+    at_once = (phase.inputs == seeds[phase.seed]).all(axis=1)
+    assert (at_once == (phase.iterations[phase.seed] == 0)).all()
+    assert 0 < at_once.sum() < len(at_once)
+    assert (phase.iterations[~phase.successful] == 3).all()
+    assert (np.abs(phase.inputs - seeds[phase.seed]).max(axis=1) <= phase.iterations[phase.seed]).all()
+
+
+def test_weights_are_in_inverse_proportion_to_both_gradients():
+    first, second = np.array([[1.0, 2, 5, 0], [0, 0, 0, 0]]), np.array([[1.0, 0, 5, 4], [0, 0, 0, 0]])
+    weights = attribute_weights(first, second, GENDER)
+    np.testing.assert_allclose(weights, [[0.4, 0.4, 0, 0.2], [1 / 3, 1 / 3, 0, 1 / 3]])
+
+
+def test_an_attribute_without_gradient_takes_everything():
+    np.testing.assert_allclose(
+        attribute_weights(np.array([[1.0, 0, 0, 0]]), np.zeros((1, 4)), GENDER), [[0, 0.5, 0, 0.5]]
+    )
+
+
+def test_only_negative_values_have_neighbours_by_truncation():
+    X = np.array([[3, 0, 1], [-2, 5, -1]])
+    neighbours, owner = truncated_neighbours(X)
+    assert neighbours.tolist() == [[-1, 5, -1], [-2, 5, 0]]
+    assert owner.tolist() == [1, 1]
+
+
+class OnlyAtFive(Logits):
+    """Discriminates where the first attribute is 5, and knows no other direction."""
+
+    def __init__(self):
+        super().__init__(lambda X: np.where((X[:, 0] == 5) & (X[:, 1] == 1), 1, -1))
+
+    def loss_gradient(self, X):
+        return np.tile([0.0, 1.0], (len(X), 1))
+
+    def margin_gradient(self, X):
+        return np.ones(len(X)), self.loss_gradient(X)
+
+
+@pytest.mark.parametrize(("reading", "stayed"), [("as_published", 1 - np.exp(-1)), ("as_described", 0)])
+def test_leaving_for_what_is_not_discriminatory(reading, stayed):
+    n = 4000
+    start = np.tile([5, 1], (n, 1))
+    steps = run_local_phase(
+        OnlyAtFive(),
+        start,
+        np.ones(n, dtype=int),
+        np.arange(n),
+        schema=AGES,
+        protected="age",
+        n_steps=2,
+        reading=reading,
+        rng=np.random.default_rng(0),
+    )
+    starts, first, second = steps
+    assert (starts.partner >= 0).all()
+    assert (np.abs(first.inputs[:, 0] - 5) == 1).all()
+    # Whoever was turned back tries a neighbour of 5 again; whoever left is an even number away.
+    assert (np.abs(second.inputs[:, 0] - 5) == 1).mean() == pytest.approx(stayed, abs=0.03)

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from fairlab.adf import SymbolicGeneration, discriminatory
+from fairlab.adf.symbolic import Condition, path_through
+
+
+def test_path_through_a_tree_by_hand():
+    X = np.array([[0, 0], [1, 0], [2, 0], [2, 5]])
+    tree = DecisionTreeClassifier(random_state=0).fit(X, [0, 0, 1, 0]).tree_
+    path = path_through(tree, np.array([2, 0]))
+    assert {(c.column, c.below, c.threshold) for c in path} == {(0, False, 1), (1, True, 2)}
+    assert path[0].share == (0.5 if path[0].column == 0 else 0.75)
+    assert path[0].negated() == Condition(path[0].column, not path[0].below, path[0].threshold, 1 - path[0].share)
+
+
+def test_a_tree_of_one_leaf_has_no_path():
+    assert path_through(DecisionTreeClassifier().fit([[0], [1]], [1, 1]).tree_, np.array([0])) == []
+
+
+def test_solutions_obey_the_conditions_and_the_bounds(network, schema):
+    search = SymbolicGeneration(network, schema, "sex")
+    conditions = [Condition(0, False, 3, 0.5), Condition(0, True, 4, 0.5), Condition(2, True, -4, 0.5)]
+    child = search._solve((9, 1, 0, 0, 2), conditions)
+    assert child[0] == 4
+    assert child[2] in (-5, -4)
+    assert (child[1], child[3], child[4]) == (1, 0, 2)
+    assert search._solve((9, 1, 0, 0, 2), [Condition(3, False, 1, 0.5)]) is None
+
+
+@pytest.mark.parametrize("protected", ["group", ["group", "sex"]])
+def test_every_reported_instance_is_discriminatory(network, schema, protected):
+    X = schema.sample(300, random_state=0)
+    search = SymbolicGeneration(network, schema, protected, n_neighbours=200, random_state=0)
+    result = search.generate(X, X[:10], n_inputs=40)
+    assert result.n_inputs == 40
+    assert discriminatory(network, result.trace.inputs, protected, schema=schema).sum() == result.n_discriminatory > 0
+    inputs = result.trace.inputs
+    assert ((inputs >= schema.low) & (inputs <= schema.high)).all()
+    changed = inputs != X[:10][result.trace.seed]
+    assert not changed[:, schema.positions(protected)].any(), "protected values are never solved for"
+
+
+def test_with_room_for_all_seeds_the_successful_are_the_discriminatory_ones(schema):
+    X = schema.sample(300, random_state=0)
+    search = SymbolicGeneration(
+        lambda X: (X[:, 0] > 4) & (X[:, 3] == 1), schema, "sex", n_neighbours=100, random_state=0
+    )
+    assert (search.generate(X, X[:6], n_inputs=200).successful == (X[:6, 0] > 4)).all()
+
+
+def test_what_ends_a_search(network, schema):
+    X = schema.sample(50, random_state=0)
+    search = SymbolicGeneration(network, schema, "sex", n_neighbours=50, random_state=0)
+    assert search.generate(X, X, time_limit=0).n_inputs == 0
+    assert search.generate(X, X, max_found=3).n_discriminatory == 3
+    constant = SymbolicGeneration(lambda X: np.zeros(len(X)), schema, "sex", n_neighbours=50, random_state=0)
+    result = constant.generate(X, X)
+    assert (result.n_inputs, result.n_discriminatory) == (len(np.unique(np.delete(X, 3, axis=1), axis=0)), 0)
+
+
+def test_bad_input(network, schema):
+    with pytest.raises(ValueError, match="'age' is not in the schema"):
+        SymbolicGeneration(network, schema, "age")
+    with pytest.raises(ValueError, match="n_neighbours"):
+        SymbolicGeneration(network, schema, "sex", n_neighbours=1)

@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+from scipy.special import log_softmax
+
+from fairlab.adf import Network, dense_network, majority_vote, retrain, train_networks
+from fairlab.adf.training import backpropagate
+
+
+@pytest.fixture(scope="module")
+def table():
+    X = np.random.default_rng(0).integers(0, 10, (300, 4))
+    return X, (X[:, 0] > 4).astype(int)
+
+
+def accuracy(weights, X, y):
+    return (Network(dense_network(weights)).predict(X) == y).mean()
+
+
+def test_an_ensemble_learns_and_its_members_do_not_know_each_other(table):
+    first, second = train_networks(*table, [1, 2], n_steps=240)
+    assert max(accuracy(first, *table), accuracy(second, *table)) > 0.9
+    [alone] = train_networks(*table, [2], n_steps=240)
+    for together, own in zip(second, alone, strict=True):
+        np.testing.assert_allclose(together, own, atol=1e-3)
+    assert [part.shape for part in first[::2]] == [(4, 64), (64, 32), (32, 16), (16, 8), (8, 4), (4, 2)]
+
+
+def test_gradients_are_the_slopes_of_the_mean_loss(table):
+    X, y = (part[None, :20] for part in table)
+    rng = np.random.default_rng(0)
+    parameters = [rng.normal(size=(1, *shape)) for shape in [(4, 3), (3,), (3, 2), (2,)]]
+    slopes = [np.empty_like(part) for part in parameters]
+    backpropagate(parameters, X, y, out=slopes)
+
+    def loss():
+        hidden = np.maximum(X[0] @ parameters[0][0] + parameters[1][0], 0)
+        return -log_softmax(hidden @ parameters[2][0] + parameters[3][0], axis=1)[np.arange(20), y[0]].mean()
+
+    for part, slope in zip(parameters, slopes, strict=True):
+        for place in np.ndindex(part.shape):
+            before, h = part[place], 1e-6
+            part[place] = before + h
+            above = loss()
+            part[place] = before - h
+            below = loss()
+            part[place] = before
+            assert slope[place] == pytest.approx((above - below) / (2 * h), abs=1e-5)
+
+
+def test_majority_vote_by_hand():
+    voters = [lambda X: X[:, 0], lambda X: X[:, 1], lambda X: X[:, 2]]
+    assert majority_vote(voters, np.array([[0, 1, 1], [1, 0, 0], [0, 1, 2], [2, 2, 0]])).tolist() == [1, 0, 0, 2]
+
+
+def test_retraining_takes_up_the_voters_labels(table):
+    X, y = table
+    [weights] = train_networks(X, y, [0], n_steps=240)
+    added = np.random.default_rng(1).integers(20, 30, (300, 4))
+    nothing, changed = retrain(
+        weights, X, y, [added[:0], added], [lambda X: np.zeros(len(X), dtype=int)], n_epochs=60, random_states=[0, 0]
+    )
+    assert accuracy(changed, added, np.zeros(300)) > 0.9
+    assert accuracy(nothing, added, np.zeros(300)) < 0.5
+    assert min(accuracy(nothing, X, y), accuracy(changed, X, y)) > 0.8
+
+
+def test_bad_input(table):
+    with pytest.raises(ValueError, match="at least one model"):
+        retrain([], *table, [table[0]], [], n_epochs=1, random_states=[0])
+    with pytest.raises(ValueError, match="additions: 1, random_states: 2"):
+        retrain([], *table, [table[0]], [lambda X: X[:, 0]], n_epochs=1, random_states=[0, 1])

@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlab.themis.sampling import Sampling
+from fairlab.themis.stopping import RULES, half_width, samples_needed, wilson_interval, z_value
+
+
+def test_z_is_two_sided():
+    assert [round(z_value(c), 2) for c in (0.8, 0.9, 0.95, 0.98, 0.99)] == [1.28, 1.64, 1.96, 2.33, 2.58]
+
+
+def test_half_widths_by_hand():
+    # z sqrt(p (1 - p) / r) with p = 0.2 and r = 100.
+    assert half_width(20, 100, 2, rule="normal") == pytest.approx(0.08)
+    assert half_width(0, 11, 2.58, rule="normal") == 0
+    # Wilson, p = 0: z² / (2n) / (1 + z² / n).
+    assert half_width(0, 11, 2, rule="wilson") == pytest.approx(4 / 22 / (1 + 4 / 11))
+
+
+def test_wilson_interval_is_that_of_scipy():
+    from scipy.stats import binomtest
+
+    for count, n_samples in ((0, 11), (3, 40), (40, 40)):
+        expected = binomtest(count, n_samples).proportion_ci(0.99, method="wilson")
+        assert wilson_interval(count, n_samples, z_value(0.99)) == pytest.approx((expected.low, expected.high))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@given(st.integers(1, 200), st.floats(0, 1), st.floats(0.005, 0.2))
+def test_needed_samples_reach_the_bound_and_no_fewer(rule, n_samples, share, bound):
+    needed = samples_needed(share * n_samples, n_samples, 2.58, bound, rule=rule)
+    assert half_width(share * needed, needed, 2.58, rule=rule) <= bound * (1 + 1e-9) if needed else share in (0, 1)
+    if needed > 2:
+        fewer = needed - 1.5
+        assert half_width(share * fewer, fewer, 2.58, rule=rule) > bound * (1 - 1e-9)
+
+
+def one_by_one(outcomes, sampling):
+    """Stop as algorithm 1 does: look after every sample."""
+    count = 0
+    for number, outcome in enumerate(outcomes, start=1):
+        count += outcome
+        width = half_width(count, number, sampling.z, rule=sampling.rule)
+        if number >= sampling.max_samples or (number > sampling.min_samples and width < sampling.error_bound):
+            return count, number
+    raise AssertionError("not enough outcomes")
+
+
+@pytest.mark.parametrize("rule", RULES)
+@settings(max_examples=40, deadline=None)
+@given(
+    shares=st.lists(st.floats(0, 1), min_size=1, max_size=5),
+    bound=st.sampled_from([0.03, 0.1, 0.4]),
+    min_samples=st.integers(0, 30),
+    max_samples=st.sampled_from([31, 50, 2000]),
+    seed=st.integers(0, 1000),
+)
+def test_blocks_stop_where_single_samples_would(rule, shares, bound, min_samples, max_samples, seed):
+    sampling = Sampling(z_value(0.99), bound, rule, min_samples, max_samples)
+    outcomes = np.random.default_rng(seed).random((len(shares), max_samples + 1)) < np.array(shares)[:, None]
+    taken = np.zeros(len(shares), dtype=int)
+
+    def draw(series):
+        assert (np.diff(series) >= 0).all()
+        numbers, counts = np.unique(series, return_counts=True)
+        parts = [outcomes[i, taken[i] : taken[i] + n] for i, n in zip(numbers, counts, strict=True)]
+        taken[numbers] += counts
+        return np.concatenate(parts)
+
+    counts, samples = sampling.proportions(draw, len(shares))
+    expected = [one_by_one(row, sampling) for row in outcomes]
+    assert list(zip(counts, samples, strict=True)) == expected
+
+
+def test_the_normal_rule_ends_at_once_on_a_rare_event_and_wilson_does_not():
+    samples = {}
+    for rule in RULES:
+        sampling = Sampling(z_value(0.99), 0.05, rule, 10, 100_000)
+        _, samples[rule] = sampling.proportions(lambda series: np.zeros(len(series)), 1)
+    assert samples["normal"] == 11
+    assert samples["wilson"] > 50

@@ -1,0 +1,130 @@
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlab.themis import CommandSoftware, Schema, SoftwareError
+from fairlab.themis.software import BATCH, Memory, run
+
+SCHEMA = Schema.from_dict({"sex": ["Male", "Female"], "age": {"low": 18, "high": 20}})
+HUGE = Schema.from_dict({f"x{i}": range(1000) for i in range(8)})  # 10**24 inputs, more than 64 bits can number
+
+
+@pytest.fixture
+def command(tmp_path):
+    """Write a shell script and return it as software."""
+
+    def make(script, **options):
+        path = tmp_path / "program.sh"
+        path.write_text(script)
+        return CommandSoftware(["sh", str(path)], **options)
+
+    return make
+
+
+def test_command_gets_the_values_in_the_order_of_the_schema(command):
+    program = command('[ "$1" = Male ] && [ "$2" -ge 19 ] && echo " 1 " || echo 0')
+    codes = SCHEMA.assignments((0, 1))
+    assert run(program, SCHEMA, codes).tolist() == [False, True, True, False, False, False]
+
+
+def test_command_that_prints_words(command):
+    program = command('[ "$2" = 20 ] && echo yes || echo no', true="yes", false="no")
+    assert run(program, SCHEMA, SCHEMA.assignments((0, 1))).tolist() == [False, False, True] * 2
+    lenient = command('[ "$2" = 20 ] && echo yes || echo perhaps', true="yes", false=None)
+    assert run(lenient, SCHEMA, SCHEMA.assignments((0, 1))).tolist() == [False, False, True] * 2
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ('[ "$2" = 19 ] && { echo broken >&2; exit 3; }; echo 1', "failed on input Male 19: status 3: broken"),
+        ('[ "$2" = 19 ] && echo perhaps || echo 0', "failed on input Male 19: printed 'perhaps', expected '1' or '0'"),
+        ('[ "$2" = 19 ] && kill -9 $$; echo 1', "failed on input Male 19: status -9"),
+    ],
+)
+def test_command_that_fails_is_reported_with_its_input(command, script, message):
+    with pytest.raises(SoftwareError, match=message):
+        run(command(script, n_jobs=1), SCHEMA, SCHEMA.assignments((0, 1)))
+
+
+def test_command_that_hangs_is_ended_with_what_it_started(command, tmp_path):
+    alive = tmp_path / "alive"
+    program = command(f'[ "$2" = 19 ] && {{ sleep 1; touch {alive}; }}; echo 1', timeout=0.2, n_jobs=1)
+    with pytest.raises(SoftwareError, match=r"failed on input Male 19: no answer within 0\.2 s"):
+        run(program, SCHEMA, SCHEMA.assignments((0, 1)))
+    time.sleep(1.1)
+    assert not alive.exists()
+
+
+def test_command_that_does_not_exist():
+    with pytest.raises(SoftwareError, match=r"no-such-program failed on input Male 18: .*No such file"):
+        run(CommandSoftware(["no-such-program"]), SCHEMA, SCHEMA.assignments((0, 1)))
+
+
+def test_large_inputs_come_in_batches():
+    sizes = []
+
+    def program(inputs):
+        sizes.append(len(inputs))
+        return inputs["age"].to_numpy() > 18
+
+    codes = np.resize(SCHEMA.assignments((0, 1)), (BATCH + 5, 2))
+    assert (run(program, SCHEMA, codes) == (codes[:, 1] > 0)).all()
+    assert sizes == [BATCH, 5]
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (lambda inputs: 1, r"one output for each of 6 inputs, found shape \(\)"),
+        (lambda inputs: np.ones(5), r"one output for each of 6 inputs, found shape \(5,\)"),
+        (lambda inputs: np.ones((6, 2)), r"found shape \(6, 2\)"),
+        (
+            lambda inputs: inputs["age"].to_numpy() / 20,
+            r"output 0\.9 on input \(sex Male, age 18\): expected 0 or 1",
+        ),
+        (lambda inputs: np.full(6, np.nan), r"output nan on .*: expected 0 or 1; pass output_distance"),
+        (lambda inputs: np.full(6, "1"), r"output '1' on .*: expected 0 or 1"),
+    ],
+)
+def test_outputs_that_are_not_binary(program, message):
+    with pytest.raises(SoftwareError, match=message):
+        run(program, SCHEMA, SCHEMA.assignments((0, 1)))
+
+
+@pytest.mark.parametrize("schema", [Schema.from_dict({f"x{i}": range(4) for i in range(3)}), HUGE])
+@settings(max_examples=30, deadline=None)
+@given(blocks=st.lists(st.integers(1, 60), min_size=1, max_size=8), seed=st.integers(0, 100))
+def test_memory_never_runs_an_input_twice(schema, blocks, seed):
+    rng, seen = np.random.default_rng(seed), []
+
+    def program(inputs):
+        seen.extend(map(tuple, inputs.to_numpy().tolist()))
+        return inputs.sum(axis=1).to_numpy() % 2
+
+    memory = Memory(program, schema)
+    pool = schema.sample(50, rng)
+    asked = []
+    for block in blocks:
+        codes = pool[rng.integers(len(pool), size=block)]
+        assert (memory(codes) == codes.sum(axis=1) % 2).all()
+        asked.append(codes)
+    distinct = np.unique(np.concatenate(asked), axis=0)
+    assert len(seen) == len(set(seen)) == memory.runs == len(distinct)
+    codes, outputs = memory.contents()
+    assert (codes == distinct).all()
+    assert (outputs == codes.sum(axis=1) % 2).all()
+
+
+def test_memory_keeps_other_outputs_as_they_are():
+    memory = Memory(lambda inputs: inputs["sex"].str.upper().to_numpy(), SCHEMA, binary=False)
+    assert memory(np.array([[1, 0], [1, 0]])).tolist() == ["FEMALE", "FEMALE"]
+    assert memory(np.array([[0, 0], [1, 0]])).tolist() == ["MALE", "FEMALE"]
+
+
+def test_empty_memory():
+    codes, outputs = Memory(lambda inputs: 0, SCHEMA).contents()
+    assert (codes.shape, outputs.shape) == ((0, 2), (0,))
