@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlab.learners.massaging import balancing_weights, changes_for_equal_shares, massage
@@ -23,6 +23,7 @@ def test_nothing_changes_where_the_disadvantaged_do_better():
     assert massage(LABELS, ~WOMEN, SCORES).tolist() == LABELS.tolist()
 
 
+@settings(deadline=None)
 @given(st.integers(0, 1000), st.integers(20, 200))
 def test_shares_are_as_equal_as_whole_numbers_allow(seed, n_rows):
     rng = np.random.default_rng(seed)

@@ -2,7 +2,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
@@ -28,6 +28,7 @@ def test_opposite_discrimination_escapes_the_group_score():
     assert causal_score(table, (0,)) == 1
 
 
+@settings(deadline=None)
 @given(PROGRAMS)
 def test_definitions_by_brute_force(table):
     inputs = list(product(*map(range, table.shape)))
@@ -42,6 +43,7 @@ def test_definitions_by_brute_force(table):
         assert causal_score(table, positions) == pytest.approx(np.mean(changed))
 
 
+@settings(deadline=None)
 @given(PROGRAMS)
 def test_supersets_score_at_least_as_high(table):  # theorems 4.1 and 4.2
     for score in (group_score, causal_score):
@@ -51,12 +53,14 @@ def test_supersets_score_at_least_as_high(table):  # theorems 4.1 and 4.2
                 assert scores[small] <= scores[large] + 1e-12
 
 
+@settings(deadline=None)
 @given(PROGRAMS)
 def test_group_score_never_exceeds_the_causal_one(table):  # theorem 4.3
     for positions in subsets(table.ndim):
         assert group_score(table, positions) <= causal_score(table, positions) + 1e-12
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_more_discrimination_means_more_pruning(data):  # theorem 5.1
     shape = data.draw(array_shapes(min_dims=2, max_dims=3, min_side=2, max_side=3))

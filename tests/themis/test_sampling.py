@@ -28,6 +28,7 @@ def test_wilson_interval_is_that_of_scipy():
 
 
 @pytest.mark.parametrize("rule", RULES)
+@settings(deadline=None)
 @given(st.integers(1, 200), st.floats(0, 1), st.floats(0.005, 0.2))
 def test_needed_samples_reach_the_bound_and_no_fewer(rule, n_samples, share, bound):
     needed = samples_needed(share * n_samples, n_samples, 2.58, bound, rule=rule)

@@ -286,6 +286,7 @@ def test_apparent_scores_by_hand(red_men):
     assert themis.apparent_score(suite, "sex", measure="causal", weight=[3, 1, 1]) == pytest.approx(4 / 5)
 
 
+@settings(deadline=None)
 @given(PROGRAMS)
 def test_the_apparent_score_of_all_inputs_is_the_exact_one(table):
     schema, program = lookup(table)
