@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
 _CURVES = {
@@ -69,7 +70,9 @@ def beside_published(counts: pd.DataFrame, *, label: str, log: bool = True) -> F
     for method, points in counts.groupby("method", sort=False):
         axis.scatter(points["published"], points["ours"], s=36, label=method, alpha=0.85, **_METHODS[method])
     if log:
-        axis.set(xscale="log", yscale="log")
+        axis.set_xscale("log")
+        axis.set_yscale("symlog", linthresh=1)  # a count may be 0
+        axis.xaxis.set_minor_formatter(NullFormatter())
     ends = counts["published"].agg(["min", "max"])
     axis.plot(ends, ends, color="black", linewidth=0.8, linestyle=":", label="equal")
     axis.set(xlabel=f"{label}, published", ylabel=f"{label}, ours")
