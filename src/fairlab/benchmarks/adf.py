@@ -88,7 +88,7 @@ def one_at_a_time(model):
 
     class OneAtATime(Network):
         def _in_chunks(self, function, X):
-            answers = [Network._in_chunks(self, function, row[None]) for row in X]
+            answers = [Network._in_chunks(self, function, row) for row in np.split(X, max(len(X), 1))]
             if isinstance(answers[0], tuple):
                 return tuple(np.concatenate(parts) for parts in zip(*answers, strict=True))
             return np.concatenate(answers)
