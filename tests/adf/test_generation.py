@@ -76,7 +76,8 @@ def test_a_constant_model_gives_nothing(schema, weights, reading):
 def test_seeds_outside_of_the_bounds_come_inside_with_their_first_move(network, schema):
     X = schema.sample(200, random_state=5)
     X[:, 0] = 100
-    result = ADF(network, schema, "group", n_local=10, random_state=0).generate(X, n_seeds=40)
+    with pytest.warns(UserWarning, match="outside of the bounds of the schema: a 200"):
+        result = ADF(network, schema, "group", n_local=10, random_state=0).generate(X, n_seeds=40)
     outside = result.trace.inputs[:, 0] > 9
     assert (result.iterations[result.trace.seed[outside]] == 0).all()
 

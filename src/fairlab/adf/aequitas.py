@@ -54,7 +54,7 @@ class Aequitas:
         *,
         strategy: str = "fully_directed",
         n_local: int = 1000,
-        in_flight: int = 8,
+        in_flight: int = 32,
         reading: str = "as_published",
         random_state=None,
     ):

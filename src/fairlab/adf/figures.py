@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
 _CURVES = {
@@ -34,7 +35,7 @@ def growth_curves(
     published : dict of str to DataFrame, optional
         The same read off the published figure, drawn as points.
     """
-    figure, axes = plt.subplots(len(growth), 1, figsize=(6.4, 2.9 * len(growth)), layout="constrained", squeeze=False)
+    figure, axes = plt.subplots(len(growth), 1, figsize=(8, 2.9 * len(growth)), layout="constrained", squeeze=False)
     for axis, (method, runs) in zip(axes[:, 0], growth.items(), strict=True):
         for column, style in _CURVES.items():
             line = {key: style[key] for key in ("color", "linestyle")}
@@ -45,8 +46,9 @@ def growth_curves(
                 points = published[method][column]
                 mark = {"color": style["color"], "marker": style["marker"], "facecolors": "none"}
                 axis.scatter(points.index, points, s=28, label=f"{column}, published", **mark)
-        axis.set(title=method, ylabel="distinct inputs", ylim=(0, None))
-        axis.legend(fontsize="small", loc="upper left")
+        axis.set(title=method, ylabel="distinct inputs")
+        axis.set_ylim(bottom=0)
+        axis.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     axes[-1, 0].set_xlabel("seeds explored")
     plt.close(figure)
     return figure
@@ -68,7 +70,9 @@ def beside_published(counts: pd.DataFrame, *, label: str, log: bool = True) -> F
     for method, points in counts.groupby("method", sort=False):
         axis.scatter(points["published"], points["ours"], s=36, label=method, alpha=0.85, **_METHODS[method])
     if log:
-        axis.set(xscale="log", yscale="log")
+        axis.set_xscale("log")
+        axis.set_yscale("symlog", linthresh=1)  # a count may be 0
+        axis.xaxis.set_minor_formatter(NullFormatter())
     ends = counts["published"].agg(["min", "max"])
     axis.plot(ends, ends, color="black", linewidth=0.8, linestyle=":", label="equal")
     axis.set(xlabel=f"{label}, published", ylabel=f"{label}, ours")
@@ -97,9 +101,10 @@ def shares_by_method(before: Mapping[str, float], after: Mapping[str, pd.DataFra
             axis.scatter([place] * len(shares), 100 * shares[column], s=16, color=BLUE, alpha=0.7)
             axis.scatter(place, 100 * shares[column].mean(), s=180, color=VERMILION, marker="_")
         axis.set_xticks(range(shares.shape[1]), shares.columns, fontsize="small")
-        axis.set(title=name, ylim=(0, None), xlim=(-0.5, shares.shape[1] - 0.5))
+        axis.set(title=name, xlim=(-0.5, shares.shape[1] - 0.5))
+        axis.set_ylim(0, 110 * max(before[name], shares.max(axis=None)) or 1)
     for axis in axes[:, 0]:
         axis.set_ylabel("discriminatory\nshare (%)")
-    axes[0, 0].legend(fontsize="small")
+    axes[0, 0].legend(fontsize="small", loc="lower left")
     plt.close(figure)
     return figure

@@ -1,6 +1,7 @@
 """ADF: both phases in one object."""
 
 import time
+import warnings
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -72,8 +73,18 @@ class ADF:
         self.random_state = random_state
 
     def seeds(self, X, n: int) -> np.ndarray:
-        """Return `n` rows of `X`, from its clusters in turn, as integers."""
+        """Return `n` rows of `X`, from its clusters in turn, as integers.
+
+        Warns
+        -----
+        UserWarning
+            If rows lie outside of the bounds, with their number by attribute.
+        """
         values = self.schema.check(X)
+        outside = self.schema.outside(values)
+        if outside.any():
+            counts = ", ".join(f"{name} {n_rows}" for name, n_rows in outside[outside > 0].items())
+            warnings.warn(f"X: rows outside of the bounds of the schema: {counts}", stacklevel=2)
         return values[round_robin(cluster_labels(values, n_clusters=self.n_clusters, random_state=PUBLISHED_SEED), n)]
 
     def global_search(self, seeds, *, time_limit: float | None = None) -> GlobalPhase:

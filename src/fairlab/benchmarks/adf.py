@@ -1,0 +1,121 @@
+"""ADF: batches against one input at a time, table 4's full budget, and how seconds grow with the budget."""
+
+import time
+
+import numpy as np
+
+from fairlab.benchmarks import Row, benchmark, in_fresh_process, measure, speed_up
+
+GB = 1e9
+SEED_COUNTS = (125, 250, 500, 1000)
+LOCAL_COUNTS = (125, 250, 500, 1000)
+
+
+@benchmark
+def adf_vs_one_at_a_time(*, quick: bool) -> list[Row]:
+    """Time to 1,000 discriminatory inputs in batches and one input at a time, on the six benchmarks of the paper."""
+    from fairlab.adf import BENCHMARKS, Network
+
+    n_wanted = 20 if quick else 1000
+    rows = []
+    for name in BENCHMARKS:
+        model, seeds = stored_network(name)
+        batches = search(Network(model), name)
+        single = search(one_at_a_time(model), name)
+        find(batches, seeds, n_wanted)
+        find_seed_by_seed(single, seeds[:1], 1)
+        rows.append(
+            speed_up(
+                f"adf_vs_one_at_a_time_{name}",
+                baseline=measure(lambda: find_seed_by_seed(single, seeds, n_wanted), repeats=1),  # noqa: B023
+                ours=measure(lambda: find(batches, seeds, n_wanted)),  # noqa: B023
+                note=f"{n_wanted} discriminatory inputs, same seeds, network, search; compilation left out",
+            )
+        )
+    return rows
+
+
+@benchmark
+def adf_budget(*, quick: bool) -> list[Row]:
+    """Seconds and memory of table 4's full budget, and the powers of seeds and local steps that seconds grow with."""
+    from fairlab.adf import BENCHMARKS
+
+    most, rows = (10 if quick else 1000), []
+    for name in BENCHMARKS:
+        seconds, peak = in_fresh_process(full_search, name, most, most)
+        note = f"{most} seeds (credit at most 600), {most} local steps each, from the data to the counts"
+        rows += [
+            Row(f"adf_{name}_seconds", seconds, "s", note=note),
+            Row(f"adf_{name}_peak_gb", peak / GB, "GB", note=note),
+        ]
+    name = "census.gender"
+    full_search(name, 2, 2)
+    for what, counts in (("seeds", SEED_COUNTS), ("local", LOCAL_COUNTS)):
+        counts = (2, 4) if quick else counts
+        budgets = [(n, most) if what == "seeds" else (most, n) for n in counts]
+        seconds = [full_search(name, *budget) for budget in budgets]
+        rows += [Row(f"adf_{name}_{what}_{n}_seconds", taken, "s") for n, taken in zip(counts, seconds, strict=True)]
+        power = np.polyfit(np.log(counts), np.log(seconds), 1)[0]
+        rows.append(Row(f"adf_{what}_growth", power, "power of n", note=f"{name}, n = {counts[0]} to {counts[-1]}"))
+    return rows
+
+
+def stored_network(name: str):
+    """Return the Keras model of a benchmark and its seeds."""
+    from fairlab.adf import ADF, BENCHMARKS, dense_network
+    from fairlab.adf.study import network_under_test
+    from fairlab.data import load
+    from fairlab.data.encoding import codes
+
+    benchmark = BENCHMARKS[name]
+    table = load(f"{benchmark.subject}-adf")
+    X, y = codes(table.features).to_numpy(), table.target.to_numpy()
+    model = dense_network(network_under_test(benchmark.subject, X, y))
+    return model, ADF(model, benchmark.schema, benchmark.protected).seeds(X, benchmark.n_seeds)
+
+
+def search(network, name: str, **options):
+    """Return the search of a benchmark."""
+    from fairlab.adf import ADF, BENCHMARKS
+
+    benchmark = BENCHMARKS[name]
+    return ADF(network, benchmark.schema, benchmark.protected, random_state=0, **options)
+
+
+def one_at_a_time(model):
+    """Return a network through which inputs go one by one."""
+    from fairlab.adf import Network
+
+    class OneAtATime(Network):
+        def _in_chunks(self, function, X):
+            answers = [Network._in_chunks(self, function, row) for row in np.split(X, max(len(X), 1))]
+            if isinstance(answers[0], tuple):
+                return tuple(np.concatenate(parts) for parts in zip(*answers, strict=True))
+            return np.concatenate(answers)
+
+    return OneAtATime(model)
+
+
+def find(adf, seeds, n_wanted: int) -> int:
+    """Return how many distinct discriminatory inputs a search finds, ended when they are enough."""
+    return adf.local_search(adf.global_search(seeds), max_found=n_wanted).n_discriminatory
+
+
+def find_seed_by_seed(adf, seeds, n_wanted: int) -> int:
+    """Return the same for a search that goes through both phases with one seed before it takes the next."""
+    columns, found = adf.schema.positions(adf.protected), set()
+    for seed in seeds:
+        result = adf.local_search(adf.global_search(seed[None]), max_found=n_wanted - len(found))
+        found.update(map(tuple, np.delete(result.discriminatory, columns, axis=1)))
+        if len(found) >= n_wanted:
+            break
+    return len(found)
+
+
+def full_search(name: str, n_seeds: int, n_local: int) -> float:
+    """Return the seconds of both phases."""
+    model, seeds = stored_network(name)
+    adf = search(model, name, n_local=n_local)
+    start = time.perf_counter()
+    adf.local_search(adf.global_search(seeds[:n_seeds]))
+    return time.perf_counter() - start
