@@ -23,7 +23,10 @@ import joblib
 
 from fairlab import project
 
-PACKAGES = ("fairlab", "numpy", "scipy", "tensorflow-cpu", "tensorflow", "keras", "pot", "pulp", "highspy")
+PACKAGES = (
+    *("fairlab", "numpy", "scipy", "pandas", "scikit-learn", "tensorflow-cpu", "tensorflow", "keras"),
+    *("pot", "pulp", "highspy", "fairlearn", "lime", "z3-solver"),
+)
 _REGISTRY: dict[str, Callable] = {}
 
 
