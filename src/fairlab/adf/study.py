@@ -109,7 +109,7 @@ def searched_by_adf(
 def searched_by_aequitas(
     trial: Trial, *, name: str, weights, n_seeds: int, n_local: int, reading: str, **options
 ) -> Tally:
-    """Run Aequitas, fully directed, on a benchmark."""
+    """Run Aequitas, fully directed, on a benchmark; `options` are other parameters of `Aequitas`."""
     benchmark = BENCHMARKS[name]
     search = Aequitas(
         dense_classifier(weights),
@@ -224,13 +224,16 @@ def local_yields(
     return yields | {"sg": np.mean(shares) * n_local}
 
 
-def same_starts(trial: Trial, *, name: str, weights, X, n_seeds: int, n_local: int) -> dict[str, pd.DataFrame]:
+def same_starts(
+    trial: Trial, *, name: str, weights, X, n_seeds: int, n_local: int, **aequitas_options
+) -> dict[str, pd.DataFrame]:
     """Give ADF and Aequitas the same discriminatory inputs and return how their finds grow (Figure 3)."""
     benchmark = BENCHMARKS[name]
     options = {"schema": benchmark.schema, "protected": benchmark.protected, "n_local": n_local}
     adf = ADF(dense_network(weights), random_state=trial.seed("adf"), **options)
     phase = adf.global_search(adf.seeds(X, min(n_seeds, benchmark.n_seeds)))
-    aequitas = Aequitas(dense_classifier(weights), random_state=trial.seed("aequitas"), **options)
+    random_state = trial.seed("aequitas")
+    aequitas = Aequitas(dense_classifier(weights), random_state=random_state, **options, **aequitas_options)
     return {"adf": adf.local_search(phase).growth(), "aequitas": aequitas.local_search(phase.inputs).growth()}
 
 
