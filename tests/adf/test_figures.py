@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from fairlab.adf.figures import beside_published, growth_curves, shares_by_method
+from fairlab.adf.figures import beside_published, growth_curves, ratios_by_network, shares_by_method
 
 
 def test_growth_has_a_panel_per_method_and_a_curve_per_run():
@@ -29,3 +29,12 @@ def test_shares_have_a_panel_per_benchmark_and_a_line_for_before():
     assert first.lines[0].get_ydata()[0] == 30
     assert first.collections[1].get_offsets()[0].tolist() == pytest.approx([0, 30])
     assert [label.get_text() for label in first.get_xticklabels()] == ["nothing", "adf"]
+
+
+def test_ratios_stand_by_benchmark_the_authors_network_apart():
+    ratios = pd.DataFrame({"benchmark": ["b", "a", "b"], "network": ["authors", 0, 0], "ratio": [3.0, 2.0, 0.5]})
+    [axis] = ratios_by_network(ratios, {"a": 5, "b": 6}).axes
+    authors, ours, published = (points.get_offsets().tolist() for points in axis.collections)
+    assert authors == [[1, 3]]
+    assert [height for _, height in ours] == [2, 0.5]
+    assert published == [[0, 5], [1, 6]]

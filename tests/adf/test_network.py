@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from fairlab.adf import Network, dense_network
+from fairlab.adf import Network, dense_classifier, dense_network
 from fairlab.adf.network import as_classifier, as_network
 
 
@@ -87,3 +87,8 @@ def test_networks_of_one_shape_share_what_is_compiled_but_not_their_weights(netw
     assert other._logits is network._logits
     X = schema.sample(20, random_state=0)
     np.testing.assert_allclose(other.logits(X), logits_by_hand([-part for part in weights], X), atol=1e-3)
+
+
+def test_the_network_in_numpy_gives_the_same_classes(network, weights, schema):
+    X = schema.sample(5000, random_state=0)
+    np.testing.assert_array_equal(dense_classifier(weights)(X), network.predict(X))

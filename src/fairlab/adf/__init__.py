@@ -15,6 +15,7 @@ _HOMES = {
     "Schema": "schema",
     "SearchResult": "result",
     "SymbolicGeneration": "symbolic",
+    "dense_classifier": "subjects",
     "dense_network": "subjects",
     "discriminatory": "discrimination",
     "estimate_unfairness": "discrimination",

@@ -36,7 +36,8 @@ class Aequitas:
     n_local : int
         Steps of every walk.
     in_flight : int
-        Walks that advance together and see the same odds; 1 is the original, one walk after the other.
+        Walks that advance together and see the same odds; 1 is the original, one walk after the other. On census and
+        age and on credit and gender, 1, 8 and 32 differ no more than runs with other seeds do.
     reading : {"as_published", "as_described"}
     random_state : int, Generator or None
 

@@ -81,6 +81,33 @@ def beside_published(counts: pd.DataFrame, *, label: str, log: bool = True) -> F
     return figure
 
 
+def ratios_by_network(ratios: pd.DataFrame, published: Mapping[str, float]) -> Figure:
+    """Draw how many times as much ADF finds as another method, network by network.
+
+    Parameters
+    ----------
+    ratios : DataFrame
+        Columns benchmark, network, ratio; the network named authors is marked apart from the others.
+    published : dict of str to float
+        By benchmark; drawn as a line.
+    """
+    figure, axis = plt.subplots(figsize=(7.2, 3.4), layout="constrained")
+    place = ratios["benchmark"].map({name: number for number, name in enumerate(published)})
+    authors = ratios["network"] == "authors"
+    axis.scatter(place[authors], ratios["ratio"][authors], s=50, color=BLUE, marker="o", label="authors' network")
+    axis.scatter(
+        place[~authors] + 0.15, ratios["ratio"][~authors], s=36, color=VERMILION, marker="^", label="trained here"
+    )
+    axis.scatter(range(len(published)), published.values(), s=260, color="black", marker="_", label="published")
+    axis.axhline(1, color="black", linewidth=0.8, linestyle=":")
+    axis.set_yscale("log")
+    axis.set_xticks(range(len(published)), published)
+    axis.set(ylabel="ADF's finds over Aequitas'")
+    axis.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    plt.close(figure)
+    return figure
+
+
 def shares_by_method(before: Mapping[str, float], after: Mapping[str, pd.DataFrame]) -> Figure:
     """Draw the share of discriminatory inputs before and after retraining, one panel per benchmark (table 10).
 

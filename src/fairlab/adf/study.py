@@ -14,10 +14,10 @@ from fairlab.adf.aequitas import Aequitas
 from fairlab.adf.discrimination import discriminatory, estimate_unfairness
 from fairlab.adf.generation import ADF
 from fairlab.adf.global_phase import GlobalPhase
-from fairlab.adf.network import Network
+from fairlab.adf.network import CHUNK, Network
 from fairlab.adf.result import SearchResult
 from fairlab.adf.schema import Schema
-from fairlab.adf.subjects import BENCHMARKS, Benchmark, dense_network, stored_weights
+from fairlab.adf.subjects import BENCHMARKS, Benchmark, dense_classifier, dense_network, stored_weights
 from fairlab.adf.symbolic import SymbolicGeneration
 from fairlab.adf.training import retrain, train_networks
 from fairlab.data.errors import DataUnavailableError, SurrogateWarning
@@ -107,19 +107,20 @@ def searched_by_adf(
 
 
 def searched_by_aequitas(
-    trial: Trial, *, name: str, weights, n_seeds: int, n_local: int, reading: str, **budget
+    trial: Trial, *, name: str, weights, n_seeds: int, n_local: int, reading: str, **options
 ) -> Tally:
-    """Run Aequitas, fully directed, on a benchmark."""
-    benchmark, model = BENCHMARKS[name], dense_network(weights)
+    """Run Aequitas, fully directed, on a benchmark; `options` are other parameters of `Aequitas`."""
+    benchmark = BENCHMARKS[name]
     search = Aequitas(
-        model,
+        dense_classifier(weights),
         benchmark.schema,
         benchmark.protected,
         n_local=n_local,
         reading=reading,
         random_state=trial.seed("aequitas"),
+        **options,
     )
-    return tally(search.generate(n_samples=min(n_seeds, benchmark.n_seeds), **budget), model, trial)
+    return tally(search.generate(n_samples=min(n_seeds, benchmark.n_seeds)), dense_network(weights), trial)
 
 
 def searched_by_sg(trial: Trial, *, name: str, weights, X, n_seeds: int, n_inputs: int) -> Tally:
@@ -223,14 +224,16 @@ def local_yields(
     return yields | {"sg": np.mean(shares) * n_local}
 
 
-def same_starts(trial: Trial, *, name: str, weights, X, n_seeds: int, n_local: int) -> dict[str, pd.DataFrame]:
+def same_starts(
+    trial: Trial, *, name: str, weights, X, n_seeds: int, n_local: int, **aequitas_options
+) -> dict[str, pd.DataFrame]:
     """Give ADF and Aequitas the same discriminatory inputs and return how their finds grow (Figure 3)."""
     benchmark = BENCHMARKS[name]
-    network = Network(dense_network(weights))
-    options = (network, benchmark.schema, benchmark.protected)
-    adf = ADF(*options, n_local=n_local, random_state=trial.seed("adf"))
+    options = {"schema": benchmark.schema, "protected": benchmark.protected, "n_local": n_local}
+    adf = ADF(dense_network(weights), random_state=trial.seed("adf"), **options)
     phase = adf.global_search(adf.seeds(X, min(n_seeds, benchmark.n_seeds)))
-    aequitas = Aequitas(*options, n_local=n_local, random_state=trial.seed("aequitas"))
+    random_state = trial.seed("aequitas")
+    aequitas = Aequitas(dense_classifier(weights), random_state=random_state, **options, **aequitas_options)
     return {"adf": adf.local_search(phase).growth(), "aequitas": aequitas.local_search(phase.inputs).growth()}
 
 
@@ -292,4 +295,6 @@ def _assessed(weights, X, y, benchmark: Benchmark, n_points: int, trial: Trial) 
 def _classes(model, X) -> np.ndarray:
     if not len(X):
         return np.empty(0, dtype=int)
-    return model.predict(X.astype(np.float32), batch_size=8192, verbose=0).argmax(axis=1)
+    # Not `model.predict`, which compiles anew for every model.
+    chunks = np.array_split(X.astype(np.float32), -(-len(X) // CHUNK))
+    return np.concatenate([np.asarray(model(chunk)).argmax(axis=1) for chunk in chunks])

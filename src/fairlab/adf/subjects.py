@@ -153,3 +153,24 @@ def dense_network(weights):
     model = keras.Sequential([keras.Input((weights[0].shape[0],), name="attributes"), *layers], name="dense_network")
     model.set_weights(weights)
     return model
+
+
+def dense_classifier(weights):
+    """Return a function from rows to classes: the network of `dense_network` in NumPy.
+
+    For a few rows at a time it is quicker than calls of compiled code.
+
+    Parameters
+    ----------
+    weights : list of ndarray
+        Kernels and biases in turn.
+    """
+    *hidden, (kernel, bias) = zip(weights[::2], weights[1::2], strict=True)
+
+    def classify(X):
+        inputs = np.asarray(X, dtype=np.float32)
+        for wide, shift in hidden:
+            inputs = np.maximum(inputs @ wide + shift, 0)
+        return (inputs @ kernel + bias).argmax(axis=1)
+
+    return classify
