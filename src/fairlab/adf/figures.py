@@ -91,7 +91,7 @@ def ratios_by_network(ratios: pd.DataFrame, published: Mapping[str, float]) -> F
     published : dict of str to float
         By benchmark; drawn as a line.
     """
-    figure, axis = plt.subplots(figsize=(7.2, 3.4), layout="constrained")
+    figure, axis = plt.subplots(figsize=(8.8, 3.4), layout="constrained")
     place = ratios["benchmark"].map({name: number for number, name in enumerate(published)})
     authors = ratios["network"] == "authors"
     axis.scatter(place[authors], ratios["ratio"][authors], s=50, color=BLUE, marker="o", label="authors' network")
