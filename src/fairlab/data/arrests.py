@@ -12,9 +12,8 @@ Generated, hence no licence and no surrogate.
 import numpy as np
 import pandas as pd
 
-from fairlab.data.dataset import Dataset, Provenance
-from fairlab.data.registry import project_registry
-from fairlab.data.tables import as_dataset, check_table, digest
+from fairlab.data.dataset import Dataset
+from fairlab.data.loading import generated_dataset
 
 # Probability of the geometric distribution, which counts from 1.
 STOP = {"S": 1 / 4, "S'": 1 / 2}
@@ -65,16 +64,5 @@ def draw(n_points: int, *, seed: int = 0) -> pd.DataFrame:
 
 def load(*, n_points: int = 10000, seed: int = 0) -> Dataset:
     """Load `arrests`; for the parameters see `draw`."""
-    variant = project_registry().variant("arrests")
-    table = draw(n_points, seed=seed)
-    check_table(table, variant, rows=2 * n_points)
     parameters = {"n_points": int(n_points), "seed": int(seed)}
-    provenance = Provenance(
-        variant=variant.name,
-        source="generated",
-        data_hash=digest(variant=variant.name, **parameters),
-        rows=len(table),
-        citation=variant.citation,
-        note=", ".join(f"{name}={value}" for name, value in parameters.items()),
-    )
-    return as_dataset(table, variant, provenance)
+    return generated_dataset("arrests", draw(n_points, seed=seed), rows=2 * n_points, parameters=parameters)

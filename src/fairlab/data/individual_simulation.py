@@ -12,9 +12,8 @@ Generated, hence no licence and no surrogate.
 import numpy as np
 import pandas as pd
 
-from fairlab.data.dataset import Dataset, Provenance
-from fairlab.data.registry import project_registry
-from fairlab.data.tables import as_dataset, check_table, digest
+from fairlab.data.dataset import Dataset
+from fairlab.data.loading import generated_dataset
 
 SPREAD, NOISE = 0.25, 0.01
 MINORITY_SHARE = 0.1
@@ -56,16 +55,5 @@ def draw(n_points: int, *, seed: int = 1) -> pd.DataFrame:
 
 def load(*, n_points: int = 400, seed: int = 1) -> Dataset:
     """Load `individual-simulation`; for the parameters see `draw`."""
-    variant = project_registry().variant("individual-simulation")
-    table = draw(n_points, seed=seed)
-    check_table(table, variant, rows=n_points)
     parameters = {"n_points": int(n_points), "seed": int(seed)}
-    provenance = Provenance(
-        variant=variant.name,
-        source="generated",
-        data_hash=digest(variant=variant.name, **parameters),
-        rows=len(table),
-        citation=variant.citation,
-        note=", ".join(f"{name}={value}" for name, value in parameters.items()),
-    )
-    return as_dataset(table, variant, provenance)
+    return generated_dataset("individual-simulation", draw(n_points, seed=seed), rows=n_points, parameters=parameters)

@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from fairlab.data.dataset import Dataset, Provenance
-from fairlab.data.registry import project_registry
-from fairlab.data.tables import as_dataset, check_table, digest
+from fairlab.data.dataset import Dataset
+from fairlab.data.loading import generated_dataset
 
 GROUPS = ("male", "female")
 POISSON_MEAN = {"male": 31, "female": 25}
@@ -66,16 +65,6 @@ def draw(n_points: int, *, seed: int = 0, reseed_labels: bool = False) -> pd.Dat
 
 def load(*, n_points: int = 10000, seed: int = 0, reseed_labels: bool = False) -> Dataset:
     """Load `lipton`; for the parameters see `draw`."""
-    variant = project_registry().variant("lipton")
     table = draw(n_points, seed=seed, reseed_labels=reseed_labels)
-    check_table(table, variant, rows=2 * n_points)
     parameters = {"n_points": int(n_points), "seed": int(seed), "reseed_labels": bool(reseed_labels)}
-    provenance = Provenance(
-        variant=variant.name,
-        source="generated",
-        data_hash=digest(variant=variant.name, **parameters),
-        rows=len(table),
-        citation=variant.citation,
-        note=", ".join(f"{name}={value}" for name, value in parameters.items()),
-    )
-    return as_dataset(table, variant, provenance)
+    return generated_dataset("lipton", table, rows=2 * n_points, parameters=parameters)

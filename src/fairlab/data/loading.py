@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import replace
 
+import pandas as pd
 import pooch
 
 from fairlab.data.cells import Cells
@@ -98,6 +99,31 @@ def surrogate_dataset(variant: Variant) -> Dataset:
         rows=len(table),
         citation=variant.citation,
         note="generated from aggregates of the real data, not real people",
+    )
+    return as_dataset(table, variant, provenance)
+
+
+def generated_dataset(name: str, table: pd.DataFrame, *, rows: int, parameters: dict) -> Dataset:
+    """Return a data set that is drawn anew each time, checked against the registry.
+
+    Parameters
+    ----------
+    name : str
+    table : DataFrame
+    rows : int
+        Expected.
+    parameters : dict
+        Names and plain values of what the draw depends on; they make the digest and the note.
+    """
+    variant = project_registry().variant(name)
+    check_table(table, variant, rows=rows)
+    provenance = Provenance(
+        variant=variant.name,
+        source="generated",
+        data_hash=digest(variant=variant.name, **parameters),
+        rows=len(table),
+        citation=variant.citation,
+        note=", ".join(f"{key}={value}" for key, value in parameters.items()),
     )
     return as_dataset(table, variant, provenance)
 

@@ -59,14 +59,12 @@ def train_adult(
         Keys as `METHODS`. Losses are taken from rounded probabilities, as behind the printed numbers.
     """
     data_seed, model_seed = ADULT_SEEDS[trial.index]
-    seed = model_seed + trial.root
-    rounded = {"from_logits": False}
-    learners = {
-        "baseline": BalancedMLP(n_steps=network_steps, random_state=seed, **rounded),
-        "project": ProjectedMLP(n_steps=network_steps, random_state=seed, **rounded),
-        "reduction": EqualizedOddsMixture(eps=0.03, max_iter=reductions_iterations, **rounded),
-        "sensr": SenSR(n_steps=sensr_steps, solver="liblinear", random_state=seed, **rounded),
-    }
+    learners = _learners(
+        model_seed + trial.root,
+        network={"n_steps": network_steps},
+        reductions={"max_iter": reductions_iterations, "eps": 0.03},
+        sensr={"n_steps": sensr_steps, "solver": "liblinear"},
+    )
     return _fit(learners, adult_split(dataset, data_seed))
 
 
@@ -90,15 +88,12 @@ def train_compas(
         As `train_adult`. Reductions is not balanced by class here, unlike the text and like the authors' code.
     """
     data_seed, model_seed = COMPAS_SEEDS[trial.index]
-    seed = model_seed + trial.root
-    rounded = {"from_logits": False}
-    sensr = {"learning_rate": 1e-4, "subspace_rate": 0.1, "full_steps": 8}
-    learners = {
-        "baseline": BalancedMLP(n_steps=network_steps, random_state=seed, **rounded),
-        "project": ProjectedMLP(n_steps=network_steps, random_state=seed, **rounded),
-        "reduction": EqualizedOddsMixture(eps=0.05, max_iter=reductions_iterations, class_weight=None, **rounded),
-        "sensr": SenSR(n_steps=sensr_steps, random_state=seed, **sensr, **rounded),
-    }
+    learners = _learners(
+        model_seed + trial.root,
+        network={"n_steps": network_steps},
+        reductions={"max_iter": reductions_iterations, "eps": 0.05, "class_weight": None},
+        sensr={"n_steps": sensr_steps, "learning_rate": 1e-4, "subspace_rate": 0.1, "full_steps": 8},
+    )
     return _fit(learners, compas_split(dataset, data_seed))
 
 
@@ -134,6 +129,17 @@ def group_fairness(model, split: Split) -> pd.Series:
         for name, column in (("aod_gender", "sex"), ("aod_race", "race"))
     }
     return pd.Series({"bal_acc": balanced_accuracy_score(split.y_test, predicted)} | odds)
+
+
+def _learners(seed: int, *, network: dict, reductions: dict, sensr: dict) -> dict:
+    """Return the four methods, not trained, in the order of `METHODS`."""
+    rounded = {"from_logits": False}
+    return {
+        "baseline": BalancedMLP(**network, random_state=seed, **rounded),
+        "project": ProjectedMLP(**network, random_state=seed, **rounded),
+        "reduction": EqualizedOddsMixture(**reductions, **rounded),
+        "sensr": SenSR(**sensr, random_state=seed, **rounded),
+    }
 
 
 def _fit(learners: dict, split: Split) -> dict:

@@ -4,22 +4,19 @@ from functools import lru_cache
 
 import numpy as np
 import tensorflow as tf
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
-from fairlab.individual_fairness.classifiers import WhiteBoxClassifier
 from fairlab.learners.network import (
+    NetworkClassifier,
     adam,
     adam_start,
     balanced_batches,
     check_training,
     initial_network,
-    log_odds,
     mean_loss_gradient,
 )
 
 
-class BalancedMLP(WhiteBoxClassifier, ClassifierMixin, BaseEstimator):
+class BalancedMLP(NetworkClassifier):
     """Network with one hidden layer, trained by Adam on batches with as many negatives as positives (Appendix F.3).
 
     Parameters
@@ -74,15 +71,7 @@ class BalancedMLP(WhiteBoxClassifier, ClassifierMixin, BaseEstimator):
         rng = np.random.default_rng(self.random_state)
         start = initial_network(rng, features.shape[1], self.n_hidden)
         batches = balanced_batches(rng, labels, self.n_steps, self.batch_size)
-        network = _compiled_training()(features, labels, batches, start, np.float32(self.learning_rate))
-        self.network_ = tuple(layer.numpy() for layer in network)
-        self.classes_ = np.array([0, 1])
-        return self
-
-    def log_odds(self, X):
-        """Return the log odds of label 1: a tensor of shape (..., n_points)."""
-        check_is_fitted(self)
-        return log_odds(self.network_, X)
+        return self._keep(_compiled_training()(features, labels, batches, start, np.float32(self.learning_rate)))
 
 
 @lru_cache

@@ -6,10 +6,35 @@ A network is a tuple (hidden weights, hidden biases, output weights, output bias
 
 import numpy as np
 import tensorflow as tf
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
 from fairlab.checks import check_features
+from fairlab.individual_fairness.classifiers import WhiteBoxClassifier
 
 BETA_1, BETA_2 = 0.9, 0.999
+
+
+class NetworkClassifier(WhiteBoxClassifier, ClassifierMixin, BaseEstimator):
+    """Classifier whose `fit` ends with a network.
+
+    Attributes
+    ----------
+    network_ : tuple of ndarray
+        Weights and biases.
+    classes_ : ndarray of shape (2,)
+        0 and 1.
+    """
+
+    def log_odds(self, X):
+        """Return the log odds of label 1: a tensor of shape (..., n_points)."""
+        check_is_fitted(self)
+        return log_odds(self.network_, X)
+
+    def _keep(self, network):
+        self.network_ = tuple(layer.numpy() for layer in network)
+        self.classes_ = np.array([0, 1])
+        return self
 
 
 def initial_network(rng: np.random.Generator, n_features: int, n_hidden: int, *, bias: float = 0.0) -> tuple:

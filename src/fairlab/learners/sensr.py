@@ -5,19 +5,16 @@ from functools import lru_cache
 
 import numpy as np
 import tensorflow as tf
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
-from fairlab.individual_fairness.classifiers import WhiteBoxClassifier
 from fairlab.individual_fairness.metric import FairMetric
 from fairlab.individual_fairness.sensitive_subspace import sensitive_directions
 from fairlab.learners.network import (
+    NetworkClassifier,
     adam,
     adam_start,
     balanced_batches,
     check_training,
     initial_network,
-    log_odds,
     mean_loss_gradient,
 )
 
@@ -46,7 +43,7 @@ class Recipe:
     distance_target: float
 
 
-class SenSR(WhiteBoxClassifier, ClassifierMixin, BaseEstimator):
+class SenSR(NetworkClassifier):
     """Sensitive subspace robustness: learn to do well on the worst people alike to those in the data.
 
     Each batch is attacked twice before the network learns from it: first freely inside the sensitive subspace, then
@@ -155,16 +152,9 @@ class SenSR(WhiteBoxClassifier, ClassifierMixin, BaseEstimator):
             np.float32(self.full_rate),
             np.float32(self.penalty),
         )
-        self.network_ = tuple(layer.numpy() for layer in network)
         self.penalty_ = float(penalty)
         self.n_skipped_ = int(skipped)
-        self.classes_ = np.array([0, 1])
-        return self
-
-    def log_odds(self, X):
-        """Return the log odds of label 1: a tensor of shape (..., n_points)."""
-        check_is_fitted(self)
-        return log_odds(self.network_, X)
+        return self._keep(network)
 
 
 @lru_cache
