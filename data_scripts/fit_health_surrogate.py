@@ -12,16 +12,16 @@ import yaml
 from sklearn.linear_model import LogisticRegression
 
 from fairlab.data.files import fetch_file
-from fairlab.data.health import load
-from fairlab.data.patients import SMALLEST_RISK, PatientModel
 from fairlab.data.registry import project_registry
-from fairlab.data.surrogate import SMALLEST_COUNT, fit_copula, fit_numbers, nearest_correlation
-from fairlab.project import DATA_SCRIPTS, write_text
+from fairlab.data.surrogates.copula import SMALLEST_COUNT, fit_copula, fit_numbers, nearest_correlation
+from fairlab.data.surrogates.patients import SMALLEST_RISK, PatientModel
+from fairlab.data.variants.health import load
+from fairlab.paths import DATA_SCRIPTS, write_text
 
 SAMPLE = "fairtest/medical/tiny_predictions_reg.csv"
 HEAD = f"""\
 # Parameters of the surrogate of health: aggregates of a sample of 1,000 patients, each over at least {SMALLEST_COUNT}.
-# Written by data_scripts/fit_health_surrogate.py; what they mean: fairlab.data.patients.
+# Written by data_scripts/fit_health_surrogate.py; what they mean: fairlab.data.surrogates.patients.
 """
 SMALLEST_EIGENVALUE = 0.1  # large enough for correlations of two decimals to stay positive definite
 DISAGREEMENT = 0.5  # a guess: nothing is published about single trees

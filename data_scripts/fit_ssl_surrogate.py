@@ -20,8 +20,9 @@ from sklearn.linear_model import LogisticRegression
 
 from fairlab.data.files import fetch_file
 from fairlab.data.registry import project_registry, read_yaml
-from fairlab.data.subject_statistics import FEATURES, Statistic, check, fitted, mean, spread
-from fairlab.data.subjects import (
+from fairlab.data.surrogates.copula import Counts
+from fairlab.data.surrogates.subject_statistics import FEATURES, Statistic, check, fitted, mean, spread
+from fairlab.data.surrogates.subjects import (
     COUNTED,
     MORE_TERMS,
     PAIRS,
@@ -34,13 +35,12 @@ from fairlab.data.subjects import (
     decade,
     group_terms,
 )
-from fairlab.data.surrogate import Counts
-from fairlab.project import DATA_SCRIPTS, write_text
+from fairlab.paths import DATA_SCRIPTS, write_text
 from fairlab.seeds import derive_seed
 
 HEAD = """\
 # Parameters of the surrogate of ssl: fitted to published aggregates, without the list itself.
-# Written by data_scripts/fit_ssl_surrogate.py; what they mean: fairlab.data.subjects.
+# Written by data_scripts/fit_ssl_surrogate.py; what they mean: fairlab.data.surrogates.subjects.
 """
 STEPS, AVERAGED, ROWS = 60, 15, 100_000
 LONGEST_STEP = 0.5  # of any log-odds
@@ -273,7 +273,7 @@ def read_items(name: str, *, most: int) -> pd.DataFrame:
 
 
 def published_statistics() -> dict[str, dict[str, float]]:
-    """Return published values of what `fairlab.data.subject_statistics` computes, fitted and held out."""
+    """Return published values of what `fairlab.data.surrogates.subject_statistics` computes, fitted and held out."""
     facts, moments = read("ssl_facts.yaml"), read("describe.csv").set_index("stat")
     slopes = read("ols_linear.csv").set_index("term")["coef_raw"]
     short = {name: key for key, name in NAMES.items()}

@@ -8,14 +8,14 @@ import sys
 import yaml
 
 from fairlab.data import load
-from fairlab.data.cells import count_cells
-from fairlab.data.fidelity import compare, label_score
-from fairlab.data.label_rates import count_labels
 from fairlab.data.loading import real_dataset
 from fairlab.data.registry import Variant, project_registry
-from fairlab.data.surrogate import SMALLEST_COUNT, fit_copula
+from fairlab.data.surrogates.cells import count_cells
+from fairlab.data.surrogates.copula import SMALLEST_COUNT, fit_copula
+from fairlab.data.surrogates.fidelity import compare, label_score
+from fairlab.data.surrogates.label_rates import count_labels
 from fairlab.data.tables import prepare
-from fairlab.project import DATA_SCRIPTS, write_text
+from fairlab.paths import DATA_SCRIPTS, write_text
 
 HEAD = """\
 # Parameters of the surrogate of {name}: aggregates of {what}.

@@ -13,7 +13,7 @@ Quirks: an unknown workclass, occupation or country is coded 100, far outside th
     means nothing, though the networks tested on them take them as numbers.
 Check: the codes must equal the published file byte for byte.
 Fit for: repeating published experiments. Unfit for: anything else; use `adult-uci`.
-Surrogate: see fairlab.data.census_adf.
+Surrogate: see fairlab.data.variants.census_adf.
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ import pandas as pd
 from fairlab.data.encoding import check_published, encode, encodings, in_words
 from fairlab.data.registry import project_registry
 from fairlab.data.tables import load_script
-from fairlab.project import DATA_SCRIPTS
+from fairlab.paths import DATA_SCRIPTS
 
 adult_uci = load_script(DATA_SCRIPTS / "make_adult_uci.py")
 RACES = ["White", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other", "Black"]

@@ -8,7 +8,7 @@ Rows: not the random balanced sample that the paper describes. All people of hig
 Check: the table must equal the published file byte for byte. For 259 of the listed people several rows of adult.data
     have the same codes; the first unused one is listed.
 Fit for: repeating Themis' and ADF's experiments. Unfit for: anything about race or income.
-Surrogate: see fairlab.data.census_balanced.
+Surrogate: see fairlab.data.variants.census_balanced.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ import pandas as pd
 from fairlab.data.encoding import check_published, encodings
 from fairlab.data.registry import project_registry
 from fairlab.data.tables import load_script
-from fairlab.project import DATA_SCRIPTS
+from fairlab.paths import DATA_SCRIPTS
 
 census_themis = load_script(DATA_SCRIPTS / "make_census_themis.py")
 # By the codes of race.

@@ -7,7 +7,7 @@ Columns: 13 of the 14 attributes under UCI's names (education-num is left out) a
     and widths are in data_scripts/encodings.yaml. Codes are names: their order means nothing, though some of the
     systems under test take them for numbers.
 Check: the table must equal the published file byte for byte.
-Surrogate: see fairlab.data.census_themis.
+Surrogate: see fairlab.data.variants.census_themis.
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ import pandas as pd
 from fairlab.data.encoding import check_published, encode, encodings
 from fairlab.data.registry import project_registry
 from fairlab.data.tables import load_script
-from fairlab.project import DATA_SCRIPTS
+from fairlab.paths import DATA_SCRIPTS
 
 adult_uci = load_script(DATA_SCRIPTS / "make_adult_uci.py")
 

@@ -21,21 +21,22 @@ def results(tmp_path, monkeypatch):
 @pytest.fixture
 def toy(tmp_path, monkeypatch, results):
     """A project with one paper and one experiment, ``toy/mean``; returns its root."""
-    from fairlab import catalogue, experiment, notebook, project, published, scorecard
+    from fairlab import paths
+    from fairlab.suite import catalogue, experiment, notebook, published, scorecard
 
     root = tmp_path / "project"
     (root / "experiments" / "toy").mkdir(parents=True)
     (root / "experiments" / "toy" / "published.yaml").write_text(PUBLISHED)
     (root / "experiments" / "toy" / "mean.yaml").write_text(SPECIFICATION)
-    (root / "data_scripts").symlink_to(project.DATA_SCRIPTS)
+    (root / "data_scripts").symlink_to(paths.DATA_SCRIPTS)
     for name in ("Snakefile", "profiles"):
-        (root / "experiments" / name).symlink_to(project.EXPERIMENTS / name)
+        (root / "experiments" / name).symlink_to(paths.EXPERIMENTS / name)
     write_notebook(root / "notebooks" / "toy" / "mean.ipynb", CELLS)
     monkeypatch.setenv("FAIRLAB_ROOT", str(root))
     monkeypatch.setenv("FAIRLAB_OFFLINE", "1")
     for module in (catalogue, published, scorecard):
         monkeypatch.setattr(module, "EXPERIMENTS", root / "experiments")
-    for module in (catalogue, notebook, project, scorecard):
+    for module in (catalogue, notebook, paths, scorecard):
         monkeypatch.setattr(module, "ROOT", root)
     monkeypatch.setattr(experiment, "FIGURES", root / "figures")
     published.load_paper.cache_clear()

@@ -1,16 +1,12 @@
-"""Reproduce papers on fairness testing: five methods, their experiments, and how each number came out."""
+"""Reproduce papers on fairness testing, and put the same five methods to models of one's own."""
 
-from importlib import import_module
 from importlib.metadata import version
 
+import lazy_loader as lazy
+
 __version__ = version("fairlab")
-__all__ = ["Experiment", "load"]
-
-_HOMES = {"Experiment": "fairlab.experiment", "load": "fairlab.data"}
-
-
-def __getattr__(name):
-    # Lazy, so that `import fairlab.transport` in a worker process does not load the experiment machinery.
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'fairlab' has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__,
+    # Experiment is a door to the suite; everything else is the library.
+    submod_attrs={"suite.experiment": ["Experiment"], "data.loading": ["load"]},
+)

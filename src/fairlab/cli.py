@@ -5,8 +5,8 @@ import json
 import sys
 from pathlib import Path
 
-from fairlab.catalogue import DEFAULT_PROFILE, PROFILES
 from fairlab.data.errors import DataError
+from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -75,8 +75,8 @@ def _parser():
 
 
 def _list(options):
-    from fairlab.catalogue import experiment_names, specification
     from fairlab.data import state_of
+    from fairlab.suite.catalogue import experiment_names, specification
 
     specs = [specification(name) for name in experiment_names()]
     rows = [
@@ -107,10 +107,10 @@ def _list(options):
 
 
 def _run(options):
-    from fairlab.batch import run_batch
-    from fairlab.catalogue import experiment_names, specification
-    from fairlab.notebook import run_experiment
-    from fairlab.project import FIGURES, results_folder
+    from fairlab.paths import FIGURES, results_folder
+    from fairlab.suite.batch import run_batch
+    from fairlab.suite.catalogue import experiment_names, specification
+    from fairlab.suite.notebook import run_experiment
 
     if bool(options.names) == options.all:
         raise TypeError(f"name experiments or give --all; there are {', '.join(experiment_names())}")
@@ -137,7 +137,7 @@ def _run(options):
 
 
 def _report_batch(names, failed, profile, results, figures):
-    from fairlab.run import run_folder
+    from fairlab.suite.run import run_folder
 
     done = [name for name in names if name not in failed]
     print(
@@ -151,7 +151,7 @@ def _report_batch(names, failed, profile, results, figures):
 
 
 def _print_surrogates(folder):
-    from fairlab.run import Run
+    from fairlab.suite.run import Run
 
     run = Run.read(folder)
     used = [variant for variant, entry in run.data.items() if entry["source"] == "surrogate"]
@@ -173,7 +173,7 @@ def _data(options):
 
 
 def _scorecard(options):
-    from fairlab import scorecard
+    from fairlab.suite import scorecard
 
     card = scorecard.scorecard(options.profile)
     if options.json:
@@ -187,8 +187,8 @@ def _scorecard(options):
 
 
 def _notebooks(options):
-    from fairlab.notebook import check_committed, clear
-    from fairlab.project import ROOT
+    from fairlab.paths import ROOT
+    from fairlab.suite.notebook import check_committed, clear
 
     bad = 0
     for notebook in sorted((ROOT / "notebooks").rglob("*.ipynb")):
@@ -213,7 +213,7 @@ def _literal(text):
 
 def _short(path) -> str:
     """Return a path as seen from the project's root, where it is below it."""
-    from fairlab.project import ROOT
+    from fairlab.paths import ROOT
 
     path = Path(path)
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)

@@ -28,6 +28,7 @@ def weights(schema):
 
 @pytest.fixture(scope="session")
 def network(weights):
-    from fairlab.adf import Network, dense_network
+    from fairlab.networks import Network
+    from fairlab.papers.adf.benchmarks import dense_network
 
     return Network(dense_network(weights))

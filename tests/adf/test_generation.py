@@ -2,7 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.adf import ADF, dense_network, discriminatory
+from fairlab.adf import ADF, discriminatory
+from fairlab.papers.adf.benchmarks import dense_network
 
 READINGS = pytest.mark.parametrize("reading", ["as_published", "as_described"])
 

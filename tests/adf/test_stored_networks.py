@@ -5,12 +5,13 @@ import os
 import numpy as np
 import pytest
 
-from fairlab.adf import ADF, BENCHMARKS, SCHEMAS, Network, dense_network, discriminatory, estimate_unfairness
+from fairlab.adf import ADF, discriminatory, estimate_unfairness
 from fairlab.adf.global_phase import direction
 from fairlab.adf.local_phase import attribute_weights, saliency
-from fairlab.adf.subjects import stored_weights
 from fairlab.data import load
 from fairlab.data.encoding import codes
+from fairlab.networks import Network
+from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, dense_network, stored_weights
 
 pytestmark = pytest.mark.skipif("FAIRLAB_DATA_MIRROR" not in os.environ, reason="needs the real data")
 

@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from fairlab.adf import Network, dense_network, majority_vote, retrain, train_networks
+from fairlab.adf import majority_vote, retrain, train_networks
 from fairlab.adf.training import backpropagate
+from fairlab.networks import Network
+from fairlab.papers.adf.benchmarks import dense_network
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,12 @@ import re
 import nbformat
 import pytest
 
-from fairlab.catalogue import PROFILES, experiment_names, notebook_parameters, specification
 from fairlab.data import available
-from fairlab.notebook import check_committed, code_of
-from fairlab.project import EXPERIMENTS, FIGURES, ROOT
-from fairlab.published import load_paper, paper_keys
-from fairlab.scorecard import explained_differences
+from fairlab.paths import EXPERIMENTS, FIGURES, ROOT
+from fairlab.suite.catalogue import PROFILES, experiment_names, notebook_parameters, specification
+from fairlab.suite.notebook import check_committed, code_of
+from fairlab.suite.published import load_paper, paper_keys
+from fairlab.suite.scorecard import explained_differences
 
 EVERY = pytest.mark.parametrize("name", experiment_names())
 NOTEBOOKS = sorted(p for p in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)

@@ -68,7 +68,7 @@ def test_another_table_than_the_published_one_is_an_error():
 
 
 def test_the_schema_of_themis_has_the_columns_of_the_encodings():
-    from fairlab.themis.subjects import CENSUS, CREDIT
+    from fairlab.papers.themis.instances import CENSUS, CREDIT
 
     rules = encodings()
     assert [*CENSUS.names, "income"] == list(rules["adult"])

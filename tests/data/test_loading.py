@@ -104,7 +104,7 @@ def test_berkeley_needs_no_file():
 
 def test_surrogates_were_fitted_to_the_registered_tables():
     from fairlab.data.registry import read_yaml
-    from fairlab.project import DATA_SCRIPTS
+    from fairlab.paths import DATA_SCRIPTS
 
     for name in WITH_SURROGATE:
         variant = project_registry().variant(name)

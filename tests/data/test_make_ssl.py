@@ -4,7 +4,7 @@ import pytest
 
 from fairlab.data.errors import DataError
 from fairlab.data.tables import load_script
-from fairlab.project import DATA_SCRIPTS
+from fairlab.paths import DATA_SCRIPTS
 
 MAKE = load_script(DATA_SCRIPTS / "make_ssl.py")
 OFFICIAL = {

@@ -5,7 +5,7 @@ import yaml
 
 from fairlab.data import DataError, RegistryError
 from fairlab.data.registry import project_registry, read_registry
-from fairlab.project import DATA_SCRIPTS
+from fairlab.paths import DATA_SCRIPTS
 
 REGISTRY = {
     "redistribution": {"ok": "yes"},

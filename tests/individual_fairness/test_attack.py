@@ -7,15 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, lambertw
 
-from fairlab.individual_fairness import (
-    DivergenceWarning,
-    FairMetric,
-    FunctionMetric,
-    KerasClassifier,
-    LinearClassifier,
-    SoftVote,
-    gradient_flow_attack,
-)
+from fairlab.fair_metric import FairMetric, FunctionMetric
+from fairlab.individual_fairness import DivergenceWarning, gradient_flow_attack
+from fairlab.models import KerasClassifier, LinearClassifier, SoftVote
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(12, 3))

@@ -2,10 +2,10 @@
 
 import pytest
 
-from fairlab.catalogue import experiment_names, specification
-from fairlab.notebook import execute, run_experiment
-from fairlab.project import ROOT
-from fairlab.run import Run
+from fairlab.paths import ROOT
+from fairlab.suite.catalogue import experiment_names, specification
+from fairlab.suite.notebook import execute, run_experiment
+from fairlab.suite.run import Run
 
 OTHERS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 

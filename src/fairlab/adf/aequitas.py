@@ -15,9 +15,9 @@ from fairlab.adf.discrimination import find_partners
 from fairlab.adf.generation import clock, collect
 from fairlab.adf.global_phase import READINGS
 from fairlab.adf.local_phase import ACCEPT_WORSE, truncated_neighbours
-from fairlab.adf.network import as_classifier
 from fairlab.adf.result import SearchResult, Trace, repeated
 from fairlab.adf.schema import Schema
+from fairlab.networks import as_classifier
 
 STRATEGIES = ("random", "semi_directed", "fully_directed")
 LEARNING_RATE = 0.001

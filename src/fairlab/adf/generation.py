@@ -8,10 +8,10 @@ import numpy as np
 
 from fairlab.adf.global_phase import READINGS, GlobalPhase, run_global_phase
 from fairlab.adf.local_phase import run_local_phase
-from fairlab.adf.network import as_network
 from fairlab.adf.result import SearchResult, Trace, repeated
 from fairlab.adf.schema import Schema
 from fairlab.adf.seeding import PUBLISHED_SEED, cluster_labels, round_robin
+from fairlab.networks import as_network
 
 
 class ADF:

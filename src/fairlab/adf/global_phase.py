@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairlab.adf.discrimination import counterparts
-from fairlab.adf.network import Network, softmax
 from fairlab.adf.result import repeated
 from fairlab.adf.schema import Schema
+from fairlab.networks import Network, softmax
 
 READINGS = ("as_published", "as_described")
 

@@ -18,9 +18,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fairlab.adf.discrimination import find_partners
 from fairlab.adf.generation import clock, collect
-from fairlab.adf.network import as_classifier
 from fairlab.adf.result import SearchResult, Trace
 from fairlab.adf.schema import Schema
+from fairlab.networks import as_classifier
 
 # Smaller ranks are explored first: inputs of the local search, then seeds, then inputs of the global search.
 LOCAL_RANK, SEED_RANK, GLOBAL_RANK = 1.0, 5.0, 10.0

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from fairlab.adf.network import as_classifier, softmax
+from fairlab.networks import as_classifier, softmax
 
 HIDDEN = (64, 32, 16, 8, 4)
 LEARNING_RATE, MOMENTUM, DECAY, EPSILON = 0.01, 0.9, 0.999, 1e-8  # Adam as TensorFlow 1 has it
@@ -52,7 +52,7 @@ def majority_vote(voters, X) -> np.ndarray:
     Parameters
     ----------
     voters : sequence of models
-        See `fairlab.adf.network.as_classifier`.
+        See `fairlab.networks.as_classifier`.
     """
     votes = np.stack([as_classifier(voter)(X) for voter in voters])
     counts = (votes[:, :, None] == np.arange(votes.max() + 1)).sum(axis=0)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import joblib
 
-from fairlab import project
+from fairlab import paths
 
 PACKAGES = (
     *("fairlab", "numpy", "scipy", "pandas", "scikit-learn", "tensorflow-cpu", "tensorflow", "keras"),
@@ -142,5 +142,5 @@ def run(names: list[str] | None = None, *, quick: bool = False) -> list[Row]:
         raise ValueError(f"unknown benchmarks: {', '.join(unknown)}; there are {', '.join(known)}")
     rows = [row for name in names or known for row in known[name](quick=quick)]
     report = {"quick": quick, "machine": machine(), "benchmarks": [asdict(row) for row in rows]}
-    project.write_text(project.results_folder() / "benchmarks.json", json.dumps(report, indent=2) + "\n")
+    paths.write_text(paths.results_folder() / "benchmarks.json", json.dumps(report, indent=2) + "\n")
     return rows

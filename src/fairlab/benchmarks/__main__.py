@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from fairlab import benchmarks, project
+from fairlab import benchmarks, paths
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     for row in rows:
         print(f"{row.name:<28}{row.value:>12.4g} {row.unit:<14}{row.note}")
-    print(f"written to {project.results_folder() / 'benchmarks.json'}")
+    print(f"written to {paths.results_folder() / 'benchmarks.json'}")
     return 0
 
 

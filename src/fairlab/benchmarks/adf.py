@@ -14,7 +14,8 @@ LOCAL_COUNTS = (125, 250, 500, 1000)
 @benchmark
 def adf_vs_one_at_a_time(*, quick: bool) -> list[Row]:
     """Time to 1,000 discriminatory inputs in batches and one input at a time, on the six benchmarks of the paper."""
-    from fairlab.adf import BENCHMARKS, Network
+    from fairlab.networks import Network
+    from fairlab.papers.adf.benchmarks import BENCHMARKS
 
     n_wanted = 20 if quick else 1000
     rows = []
@@ -38,7 +39,7 @@ def adf_vs_one_at_a_time(*, quick: bool) -> list[Row]:
 @benchmark
 def adf_budget(*, quick: bool) -> list[Row]:
     """Seconds and memory of table 4's full budget, and the powers of seeds and local steps that seconds grow with."""
-    from fairlab.adf import BENCHMARKS
+    from fairlab.papers.adf.benchmarks import BENCHMARKS
 
     most, rows = (10 if quick else 1000), []
     for name in BENCHMARKS:
@@ -62,10 +63,11 @@ def adf_budget(*, quick: bool) -> list[Row]:
 
 def stored_network(name: str):
     """Return the Keras model of a benchmark and its seeds."""
-    from fairlab.adf import ADF, BENCHMARKS, dense_network
-    from fairlab.adf.study import network_under_test
+    from fairlab.adf import ADF
     from fairlab.data import load
     from fairlab.data.encoding import codes
+    from fairlab.papers.adf.benchmarks import BENCHMARKS, dense_network
+    from fairlab.papers.adf.trials import network_under_test
 
     benchmark = BENCHMARKS[name]
     table = load(f"{benchmark.subject}-adf")
@@ -76,7 +78,8 @@ def stored_network(name: str):
 
 def search(network, name: str, **options):
     """Return the search of a benchmark."""
-    from fairlab.adf import ADF, BENCHMARKS
+    from fairlab.adf import ADF
+    from fairlab.papers.adf.benchmarks import BENCHMARKS
 
     benchmark = BENCHMARKS[name]
     return ADF(network, benchmark.schema, benchmark.protected, random_state=0, **options)
@@ -84,7 +87,7 @@ def search(network, name: str, **options):
 
 def one_at_a_time(model):
     """Return a network through which inputs go one by one."""
-    from fairlab.adf import Network
+    from fairlab.networks import Network
 
     class OneAtATime(Network):
         def _in_chunks(self, function, X):

@@ -73,7 +73,7 @@ def training_seconds(shorter: int) -> float:
     import tensorflow as tf
 
     from fairlab.data import load
-    from fairlab.individual_fairness.study import train_adult
+    from fairlab.papers.individual_fairness.trials import train_adult
     from fairlab.seeds import Trial
 
     tf.config.threading.set_intra_op_parallelism_threads(1)
@@ -86,8 +86,8 @@ def training_seconds(shorter: int) -> float:
 
 def adult_like(n_points: int) -> SimpleNamespace:
     """Return points, labels, a network and a metric of the sizes of the study on Adult."""
-    from fairlab.individual_fairness import FairMetric
-    from fairlab.learners.network import initial_network
+    from fairlab.fair_metric import FairMetric
+    from fairlab.models.network import initial_network
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_points, N_FEATURES)).astype(np.float32)
@@ -102,7 +102,7 @@ def adult_like(n_points: int) -> SimpleNamespace:
 def attack(audit: SimpleNamespace, n_steps: int):
     """Attack all points at once."""
     from fairlab.individual_fairness import gradient_flow_attack
-    from fairlab.learners.mlp import BalancedMLP
+    from fairlab.models.mlp import BalancedMLP
 
     model = BalancedMLP()
     model.network_ = audit.network
@@ -113,7 +113,7 @@ def attack_point_by_point(audit: SimpleNamespace, n_points: int, n_steps: int) -
     """Attack the first points as TensorFlow tutorials do: an eager tape for each step of each point."""
     import tensorflow as tf
 
-    from fairlab.learners.network import logits
+    from fairlab.models.network import logits
 
     network = [tf.constant(layer) for layer in audit.network]
     projection = tf.constant(audit.metric.projection, tf.float32)

@@ -43,7 +43,7 @@ def throughput(quick: bool) -> list[Row]:
 
 def figure_3(quick: bool) -> list[Row]:
     """Return what the unpruned searches of all twenty instances take, from which all pruned ones follow."""
-    from fairlab.themis.subjects import INSTANCES
+    from fairlab.papers.themis.instances import INSTANCES
 
     n_instances, max_values = (2, 4) if quick else (len(INSTANCES), ALL_VALUES)
     workers = min(os.cpu_count() or 1, n_instances)
@@ -111,8 +111,8 @@ def search_all(software: Callable, schema):
 def system_g():
     """Return system G's instance on Census and its decisions, with every characteristic that it is tested by."""
     from fairlab.data import load
-    from fairlab.themis.subjects import INSTANCES
-    from fairlab.themis.systems import VARIANTS, train
+    from fairlab.papers.themis.instances import INSTANCES
+    from fairlab.papers.themis.systems import VARIANTS, train
 
     [instance] = [instance for instance in INSTANCES if instance.id == "g.census.unaware"]
     return instance, train(instance, load(VARIANTS["census"]))
@@ -121,9 +121,9 @@ def system_g():
 def search_seconds(k: int, max_values: int) -> float:
     """Return the seconds of the unpruned search of instance number `k`, as published."""
     from fairlab.data import load
+    from fairlab.papers.themis.systems import VARIANTS
+    from fairlab.papers.themis.trials import unpruned_search
     from fairlab.seeds import Trial
-    from fairlab.themis.measurements import unpruned_search
-    from fairlab.themis.systems import VARIANTS
 
     people = {data: load(variant) for data, variant in VARIANTS.items()}
     start = time.perf_counter()

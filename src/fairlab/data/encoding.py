@@ -8,7 +8,7 @@ import pandas as pd
 
 from fairlab.data.errors import DataError
 from fairlab.data.registry import File, read_yaml
-from fairlab.project import DATA_SCRIPTS
+from fairlab.paths import DATA_SCRIPTS
 
 
 def encodings() -> dict:

@@ -12,7 +12,7 @@ import pooch
 
 from fairlab.data.errors import DataError, DataUnavailableError
 from fairlab.data.registry import Address, File
-from fairlab.project import atomic_path
+from fairlab.paths import atomic_path
 
 TIMEOUT = (4, 30)  # seconds to connect, and between two pieces of an answer
 _unreachable: set[str] = set()  # hosts that this process could not connect to

@@ -2,20 +2,21 @@
 
 import warnings
 from dataclasses import replace
+from importlib import import_module
 
 import pandas as pd
 import pooch
 
-from fairlab.data.cells import Cells
 from fairlab.data.dataset import Dataset, Provenance
 from fairlab.data.errors import DataError, DataUnavailableError, SurrogateWarning
-from fairlab.data.label_rates import LabelRates
-from fairlab.data.patients import PatientModel
 from fairlab.data.registry import Variant, project_registry, read_yaml
-from fairlab.data.subjects import SubjectModel
-from fairlab.data.surrogate import Copula
+from fairlab.data.surrogates.cells import Cells
+from fairlab.data.surrogates.copula import Copula
+from fairlab.data.surrogates.label_rates import LabelRates
+from fairlab.data.surrogates.patients import PatientModel
+from fairlab.data.surrogates.subjects import SubjectModel
 from fairlab.data.tables import as_dataset, check_table, digest, prepare
-from fairlab.project import DATA_SCRIPTS
+from fairlab.paths import DATA_SCRIPTS
 from fairlab.seeds import derive_seed
 
 # How rows are generated, by the key that holds the parameters in a surrogate's file.
@@ -26,6 +27,40 @@ MODELS = {
     "patients": PatientModel,
     "subjects": SubjectModel,
 }
+
+
+def load(name: str, **options):
+    """Load a data set.
+
+    Parameters
+    ----------
+    name : str
+        A name of `available()`; the registry describes it.
+    **options
+        Of the data set, for instance ``n_points`` of lipton; ``surrogate=True`` or ``False`` where there is one.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DataError
+        If the name is unknown, or the data cannot be had and nothing may stand in for it.
+
+    Warns
+    -----
+    SurrogateWarning
+        If generated data stands in for real data.
+
+    Examples
+    --------
+    >>> from fairlab.data import load
+    >>> load("berkeley").target.value_counts().to_dict()
+    {'No': 2673, 'Yes': 1752}
+    """
+    variant = project_registry().variant(name)
+    return import_module(f"fairlab.data.variants.{variant.name.replace('-', '_')}").load(**options)
 
 
 def load_variant(name: str, *, surrogate: bool | None = None, label: str | None = None) -> Dataset:

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 import yaml
 
 from fairlab.data.errors import DataError, RegistryError
-from fairlab.project import DATA_SCRIPTS
+from fairlab.paths import DATA_SCRIPTS
 
 ADDRESS_KINDS = ("official", "pinned", "page")
 COLUMN_TYPES = ("int", "float", "category", "text")

@@ -15,7 +15,7 @@ from fairlab.data.dataset import Dataset, Provenance
 from fairlab.data.errors import DataError, DataUnavailableError
 from fairlab.data.files import cache_folder, fetch_file, local_copy, new_file
 from fairlab.data.registry import Registry, Variant, project_registry
-from fairlab.project import DATA_SCRIPTS
+from fairlab.paths import DATA_SCRIPTS
 
 # Compared without case, blanks, dashes and underscores.
 FORBIDDEN_COLUMNS = frozenset(

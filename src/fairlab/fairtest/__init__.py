@@ -1,44 +1,19 @@
 """FairTest (Tramer et al. 2017): subpopulations where an output is most associated with a protected attribute."""
 
-from fairlab.fairtest.conditional import (
-    ConditionalCorrelation,
-    ConditionalDifference,
-    ConditionalNMI,
-    ConditionalRatio,
-)
-from fairlab.fairtest.correlation import Correlation
-from fairlab.fairtest.investigation import Discovery, ErrorProfiling, Testing
-from fairlab.fairtest.metric import Interval, Metric
-from fairlab.fairtest.procedure import test, train
-from fairlab.fairtest.regression import Regression
-from fairlab.fairtest.report import Report, contingency_table, label_table, report
-from fairlab.fairtest.sample import Column, Sample
-from fairlab.fairtest.source import BudgetError, DataSource
-from fairlab.fairtest.tables import NMI, Difference, Ratio
+import lazy_loader as lazy
 
-__all__ = [
-    "NMI",
-    "BudgetError",
-    "Column",
-    "ConditionalCorrelation",
-    "ConditionalDifference",
-    "ConditionalNMI",
-    "ConditionalRatio",
-    "Correlation",
-    "DataSource",
-    "Difference",
-    "Discovery",
-    "ErrorProfiling",
-    "Interval",
-    "Metric",
-    "Ratio",
-    "Regression",
-    "Report",
-    "Sample",
-    "Testing",
-    "contingency_table",
-    "label_table",
-    "report",
-    "test",
-    "train",
-]
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__,
+    submod_attrs={
+        "conditional": ["ConditionalCorrelation", "ConditionalDifference", "ConditionalNMI", "ConditionalRatio"],
+        "correlation": ["Correlation"],
+        "investigation": ["Discovery", "ErrorProfiling", "Testing"],
+        "metric": ["Interval", "Metric"],
+        "procedure": ["test", "train"],
+        "regression": ["Regression"],
+        "reporting": ["Report", "contingency_table", "label_table", "report"],
+        "sample": ["Column", "Sample"],
+        "source": ["BudgetError", "DataSource"],
+        "tables": ["Difference", "NMI", "Ratio"],
+    },
+)

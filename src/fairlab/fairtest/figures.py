@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fairlab.fairtest.finding import SIGNIFICANCE, Association
-from fairlab.fairtest.report import contingency_table
+from fairlab.fairtest.reporting import contingency_table
 from fairlab.fairtest.sample import Sample
 from fairlab.fairtest.tree import Node
 

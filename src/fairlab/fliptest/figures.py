@@ -16,7 +16,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 from scipy.stats import gaussian_kde
 
 from fairlab.checks import check_features
-from fairlab.fliptest.flipset import Flipset, check_pairs
+from fairlab.fliptest.flipsets import Flipset, check_pairs
 from fairlab.fliptest.transparency import TransparencyReport
 
 GREY, BLUE, VERMILION, GREEN, ORANGE = "#999999", "#0072B2", "#D55E00", "#009E73", "#E69F00"

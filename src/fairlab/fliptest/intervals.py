@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from fairlab.fliptest.flipset import Flipset
+from fairlab.fliptest.flipsets import Flipset
 
 
 def flipset_intervals(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fairlab.fliptest.flipset import Flipset
+from fairlab.fliptest.flipsets import Flipset
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.spatial.distance import cdist
 
-from fairlab.fliptest.flipset import flipset
+from fairlab.fliptest.flipsets import flipset
 from fairlab.fliptest.overlap import flipset_overlap
 from fairlab.transport import ExactTransport, squared_l1
 

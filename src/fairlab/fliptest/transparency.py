@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.checks import check_features
-from fairlab.fliptest.flipset import Flipset, check_pairs
+from fairlab.fliptest.flipsets import Flipset, check_pairs
 
 
 @dataclass(frozen=True, eq=False)

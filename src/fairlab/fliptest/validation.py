@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.stats import ks_2samp
 
 from fairlab.checks import check_features, check_same_columns
-from fairlab.fliptest.flipset import check_pairs
+from fairlab.fliptest.flipsets import check_pairs
 
 # Three standard deviations above the largest mean that the paper reports (table 1, law school GPA: 0.110 and 0.027).
 # Clipping can take all slope from a GAN's critic early in training; its map then stays beyond this bound for good.

@@ -83,7 +83,7 @@ def gradient_flow_attack(
     Parameters
     ----------
     model : object with ``loss``, ``loss_gradient`` and ``predict``
-        See `fairlab.individual_fairness.classifiers`.
+        See `fairlab.models.classifiers`.
     metric : FairMetric or FunctionMetric
         Or any object with their two methods.
     X : DataFrame or array of shape (n_points, n_features), or array of shape (..., n_points, n_features)

@@ -1,23 +1,15 @@
 """Optimal transport between two groups: exact couplings of samples, and maps learnt by networks."""
 
-from importlib import import_module
+import lazy_loader as lazy
 
-from fairlab.transport.cost import squared_l1
-from fairlab.transport.exact import ExactTransport
-from fairlab.transport.one_dimension import monotone_rearrangement
-from fairlab.transport.plan import SolverError
-
-__all__ = ["DivergenceError", "DivergenceWarning", "ExactTransport", "GANEnsemble", "GANTransport"]
-__all__ += ["SeguyEnsemble", "SeguyTransport", "SolverError", "monotone_rearrangement", "squared_l1"]
-
-# Lazy, since the exact solvers need no TensorFlow and it takes seconds to load.
-_NEED_TENSORFLOW = dict.fromkeys(
-    ("DivergenceError", "DivergenceWarning", "GANEnsemble", "GANTransport"), "fairlab.transport.gan"
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__,
+    submod_attrs={
+        "cost": ["squared_l1"],
+        "exact": ["ExactTransport"],
+        "gan": ["DivergenceError", "DivergenceWarning", "GANEnsemble", "GANTransport"],
+        "one_dimension": ["monotone_rearrangement"],
+        "plan": ["SolverError"],
+        "seguy": ["SeguyEnsemble", "SeguyTransport"],
+    },
 )
-_NEED_TENSORFLOW |= dict.fromkeys(("SeguyEnsemble", "SeguyTransport"), "fairlab.transport.seguy")
-
-
-def __getattr__(name):
-    if name in _NEED_TENSORFLOW:
-        return getattr(import_module(_NEED_TENSORFLOW[name]), name)
-    raise AttributeError(f"module 'fairlab.transport' has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""Generated stand-ins for real data: how they are fitted, kept and drawn."""

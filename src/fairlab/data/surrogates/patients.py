@@ -1,0 +1,74 @@
+"""Surrogate of patients with predicted and true days in hospital: attributes by a copula, outcomes by a few numbers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from fairlab.data.surrogates.copula import Copula, Counts
+
+SMALLEST_RISK = 0.01  # days
+
+
+@dataclass(frozen=True, eq=False)
+class PatientModel:
+    """How patients are generated.
+
+    The copula draws attributes and a risk, in days. The log-odds of any day in hospital are linear in the logarithm of
+    the risk; how many days these are depends on nothing. The prediction is right on average: it is the expectation of
+    log(1 + days), given the risk, turned back into days. Single trees disagree more on high predictions.
+
+    Attributes
+    ----------
+    copula : Copula
+        Of the attributes and a column risk.
+    intercept, slope : float
+        Of the log-odds of any day.
+    days : Counts
+        Patients with each number of days above 0.
+    disagreement : float
+        Standard deviation of the logarithm of the width of the trees' predictions around that of the prediction.
+    """
+
+    copula: Copula
+    intercept: float
+    slope: float
+    days: Counts
+    disagreement: float
+
+    def sample(self, n_rows: int, *, random_state=None) -> pd.DataFrame:
+        """Draw a table.
+
+        Parameters
+        ----------
+        n_rows : int
+        random_state : int, Generator or None
+
+        Returns
+        -------
+        DataFrame of shape (n_rows, n_attributes + 3)
+            The attributes, predicted_days, confidence, and days.
+        """
+        rng = np.random.default_rng(random_state)
+        table = self.copula.sample(n_rows, random_state=rng)
+        risk = table.pop("risk").clip(lower=SMALLEST_RISK)
+        share = expit(self.intercept + self.slope * np.log(risk))
+        stay = np.average(np.log1p(self.days.values), weights=self.days.counts)
+        predicted = np.expm1(share * stay)
+        width = np.log(predicted) + rng.normal(0, self.disagreement, n_rows)
+        days = np.where(rng.random(n_rows) < share, self.days.ppf(rng.random(n_rows)), 0)
+        confidence = np.where(width >= np.median(width), "low", "high")
+        return table.assign(predicted_days=predicted, confidence=confidence, days=days.astype("int64"))
+
+    def to_dict(self) -> dict:
+        """Return plain values for a YAML file."""
+        numbers = {name: getattr(self, name) for name in ("intercept", "slope", "disagreement")}
+        return {**numbers, "days": self.days.to_dict(), "copula": self.copula.to_dict()}
+
+    @classmethod
+    def from_dict(cls, content: dict) -> "PatientModel":
+        """Return the model that `to_dict` described."""
+        days = Counts(tuple(content["days"]["values"]), tuple(content["days"]["counts"]))
+        numbers = {name: content[name] for name in ("intercept", "slope", "disagreement")}
+        return cls(copula=Copula.from_dict(content["copula"]), days=days, **numbers)

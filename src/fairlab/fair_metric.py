@@ -1,0 +1,232 @@
+"""Fair metrics: which people count as alike, and the sensitive directions along which they may differ (F.2).
+
+The metric of "Statistical inference for individual fairness" (section 2) and of SenSR ignores the directions along
+which protected attributes show in the features.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from fairlab.checks import check_features
+
+SOLVERS = ("published", "converged", "liblinear")
+_MOST_ITERATIONS = 100
+_GRADIENT_TOLERANCE = 1e-4
+
+# A projection learned in double precision misses its definition by rounding only.
+_ROUNDING = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class FairMetric:
+    r"""Distance that ignores a sensitive subspace: :math:`d_x^2(x_1, x_2) = \| P (x_1 - x_2) \|^2`.
+
+    Moves inside the subspace are free: people who differ in nothing else are alike.
+
+    Parameters
+    ----------
+    projection : array-like of shape (n_features, n_features)
+        P, the orthogonal projection onto the complement of the sensitive subspace.
+
+    Raises
+    ------
+    ValueError
+        If P is not square, finite, symmetric and idempotent, or is zero: then everyone would be like everyone else.
+    """
+
+    projection: np.ndarray
+
+    def __post_init__(self):
+        projection = np.asarray(self.projection, dtype=float)
+        if projection.ndim != 2 or projection.shape[0] != projection.shape[1]:
+            raise ValueError(f"projection: expected a square matrix, found shape {projection.shape}")
+        if not np.isfinite(projection).all():
+            raise ValueError("projection: holds missing or infinite values")
+        error = max(np.abs(projection - projection.T).max(), np.abs(projection @ projection - projection).max())
+        if error > _ROUNDING:
+            raise ValueError(
+                f"projection: expected a symmetric matrix P with P P = P, found one that is off by {error:.2g}"
+            )
+        if np.abs(projection).max() < _ROUNDING:
+            raise ValueError(
+                f"projection: is zero; a sensitive subspace of full rank {len(projection)} leaves no difference to see"
+            )
+        object.__setattr__(self, "projection", projection)
+
+    @classmethod
+    def from_directions(cls, directions) -> "FairMetric":
+        """Return the metric that ignores all moves along some directions.
+
+        Parameters
+        ----------
+        directions : array-like of shape (n_directions, n_features)
+            Span of the sensitive subspace; neither normalised nor orthogonal, possibly dependent.
+
+        Raises
+        ------
+        ValueError
+            If the directions have the wrong shape, are not finite, are all zero, or span the whole space.
+        """
+        directions = np.asarray(directions, dtype=float)
+        if directions.ndim != 2 or 0 in directions.shape:
+            raise ValueError(f"directions: expected shape (n_directions, n_features), found {directions.shape}")
+        if not np.isfinite(directions).all():
+            raise ValueError("directions: hold missing or infinite values")
+        _, size, rows = np.linalg.svd(directions, full_matrices=False)
+        basis = rows[size > size.max() * max(directions.shape) * np.finfo(float).eps]
+        if len(basis) == 0:
+            raise ValueError("directions: are all zero, so that they span no sensitive subspace")
+        if len(basis) == directions.shape[1]:
+            raise ValueError(
+                f"directions: span all {len(basis)} features; a sensitive subspace of full rank leaves no difference "
+                "to see"
+            )
+        return cls(np.eye(directions.shape[1]) - basis.T @ basis)
+
+    @classmethod
+    def learned(cls, X, sensitive_features, *, solver="published") -> "FairMetric":
+        """Learn the sensitive subspace from data by logistic regressions; see `sensitive_directions`."""
+        return cls.from_directions(sensitive_directions(X, sensitive_features, solver=solver))
+
+    def rotated(self, degrees: float, *, plane: tuple[int, int] = (0, 1)) -> "FairMetric":
+        """Return the metric with its subspace turned in the plane of two features, to study a misspecified one.
+
+        Parameters
+        ----------
+        degrees : float
+            Counter-clockwise, from the first feature of the plane to the second.
+        plane : (int, int)
+            Numbers of the features.
+        """
+        first, second = plane
+        turn = np.eye(self.n_features)
+        cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+        turn[[first, second, first, second], [first, second, second, first]] = cos, cos, -sin, sin
+        return FairMetric(turn @ self.projection @ turn.T)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.projection)
+
+    @property
+    def n_sensitive(self) -> int:
+        """Dimension of the sensitive subspace."""
+        return self.n_features - round(np.trace(self.projection))
+
+    def squared_distance(self, first, second) -> np.ndarray:
+        """Return d_x^2 of each row of one array to the same row of the other, shape (..., n_points)."""
+        return np.square((np.asarray(first) - np.asarray(second)) @ self.projection).sum(axis=-1)
+
+    def gradient(self, X, X_start):
+        """Return the gradient of d_x^2(x, x_start) by x, shape (..., n_points, n_features); arrays or tensors."""
+        dtype = getattr(X.dtype, "as_numpy_dtype", X.dtype)
+        return 2 * (X - X_start) @ self.projection.astype(dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionMetric:
+    """Fair metric of the user's own.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(first, second)`` takes two tensors of shape (..., n_points, n_features) and returns the squared
+        distances of their rows, shape (..., n_points), by TensorFlow operations. It must be differentiable where
+        both are equal: a sum of squares is, the square of a norm may not be.
+    """
+
+    function: Callable
+
+    def squared_distance(self, first, second) -> np.ndarray:
+        """Return d_x^2 of each row of one array to the same row of the other, shape (..., n_points)."""
+        import tensorflow as tf
+
+        return self.function(tf.convert_to_tensor(first), tf.convert_to_tensor(second)).numpy()
+
+    def gradient(self, X, X_start):
+        """Return the gradient of d_x^2(x, x_start) by x, a tensor of the shape of `X`."""
+        import tensorflow as tf
+
+        X = tf.convert_to_tensor(X)
+        with tf.GradientTape() as tape:
+            tape.watch(X)
+            total = tf.reduce_sum(self.function(X, tf.convert_to_tensor(X_start)))
+        return tape.gradient(total, X)
+
+
+def sensitive_directions(X, sensitive_features, *, solver: str = "published") -> np.ndarray:
+    """Return directions that span the sensitive subspace.
+
+    Each protected attribute is regressed on the features; its coefficients, without the intercept, are a direction.
+    Attributes that are features themselves (columns of the same name) take part in no regression; their own axes are
+    further directions.
+
+    Parameters
+    ----------
+    X : DataFrame or array of shape (n_rows, n_features)
+    sensitive_features : DataFrame or array of shape (n_rows, n_attributes)
+        Zeros and ones.
+    solver : {"published", "converged", "liblinear"}
+        How the logistic regressions, with penalty ``0.5 * ||w||^2`` beside the summed loss, are solved. ``published``
+        stands behind the paper's numbers: L-BFGS from zero that stops at a gradient of 1e-4 or after 100 iterations,
+        on Adult before it has converged. ``converged``: the minimum. ``liblinear``: penalises the intercept too;
+        used in training SenSR on Adult.
+
+    Returns
+    -------
+    ndarray of shape (n_directions, n_features)
+        Coefficients as they are, not normalised.
+
+    Raises
+    ------
+    ValueError
+        For an unknown solver, unequal numbers of rows, or an attribute that is not zeros and ones, both present.
+    """
+    if solver not in SOLVERS:
+        raise ValueError(f"solver: expected one of {', '.join(SOLVERS)}, found {solver!r}")
+    values, names = check_features(X, "X", min_rows=2)
+    attributes, attribute_names = check_features(sensitive_features, "sensitive_features", min_rows=2)
+    if len(attributes) != len(values):
+        raise ValueError(f"sensitive_features has {len(attributes)} rows, X has {len(values)}")
+    are_named = isinstance(X, pd.DataFrame) and isinstance(sensitive_features, pd.DataFrame)
+    inputs = [name for name in names if are_named and name in attribute_names]
+    free = np.array([name not in inputs for name in names])
+    rows = np.zeros((len(attribute_names), len(names)))
+    for row, name, attribute in zip(rows, attribute_names, attributes.T, strict=True):
+        if not np.array_equal(np.unique(attribute), (0, 1)):
+            raise ValueError(
+                f"sensitive_features: column {name!r} holds {np.unique(attribute)[:5].tolist()}, expected 0 and 1, "
+                "both present"
+            )
+        row[free] = _coefficients(values[:, free], attribute, solver)
+    return np.vstack([rows, np.eye(len(names))[~free]])
+
+
+def _coefficients(X, attribute, solver):
+    if solver == "published":
+        return _stopped_early(X, attribute)
+    options = {"solver": "liblinear"} if solver == "liblinear" else {"solver": "newton-cholesky", "tol": 1e-8}
+    return LogisticRegression(**options).fit(X, attribute).coef_[0]
+
+
+def _stopped_early(X, attribute):
+    """Minimise the summed loss as scikit-learn did before it divided the loss by the number of rows."""
+    design = np.column_stack([X, np.ones(len(X))])
+    penalised = np.append(np.ones(X.shape[1]), 0.0)
+    sign = 2 * attribute - 1
+
+    def objective(weights):
+        logit = design @ weights
+        loss = np.logaddexp(0, -sign * logit).sum() + 0.5 * (penalised * weights) @ weights
+        return loss, design.T @ (expit(logit) - attribute) + penalised * weights
+
+    options = {"maxiter": _MOST_ITERATIONS, "gtol": _GRADIENT_TOLERANCE}
+    result = minimize(objective, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B", options=options)
+    return result.x[:-1]

@@ -1,0 +1,20 @@
+"""Models under test, one file each, and the protocol by which they are attacked."""
+
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__,
+    submod_attrs={
+        "bounded_covariance": ["BoundedCovarianceLogistic"],
+        "classifiers": ["KerasClassifier", "LinearClassifier", "SoftVote", "WhiteBoxClassifier"],
+        "least_squares": ["LeastSquaresClassifier"],
+        "massaging": ["balancing_weights", "massage"],
+        "mlp": ["BalancedMLP"],
+        "multiway_tree": ["MultiwayTree"],
+        "nearby_svc": ["NearbySVC"],
+        "project": ["ProjectedMLP"],
+        "reductions": ["EqualizedOddsMixture"],
+        "sensr": ["SenSR"],
+        "zafar": ["EqualRatesLogistic"],
+    },
+)

@@ -1,0 +1,41 @@
+"""Project: a network that cannot see the sensitive subspace (Appendix F.3)."""
+
+import numpy as np
+
+from fairlab.fair_metric import FairMetric
+from fairlab.models.mlp import BalancedMLP
+
+
+class ProjectedMLP(BalancedMLP):
+    """`BalancedMLP` after a fixed layer that projects the sensitive subspace, learned from the training data, out.
+
+    Parameters
+    ----------
+    n_hidden, learning_rate, n_steps, batch_size, from_logits, random_state
+        As for `BalancedMLP`.
+
+    Attributes
+    ----------
+    metric_ : FairMetric
+        Learned from the training data.
+    network_ : tuple of ndarray
+        With the projection multiplied into the hidden weights.
+    """
+
+    def fit(self, X, y, *, sensitive_features) -> "ProjectedMLP":
+        """Learn the subspace, then train.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            Labels 0 and 1, both present.
+        sensitive_features : DataFrame or array of shape (n_rows, n_attributes)
+            Zeros and ones; see `fairlab.individual_fairness.sensitive_directions`.
+        """
+        self.metric_ = FairMetric.learned(X, sensitive_features)
+        projection = self.metric_.projection.astype(np.float32)
+        super().fit(np.asarray(X, dtype=np.float32) @ projection, y)
+        hidden, *others = self.network_
+        self.network_ = (projection @ hidden, *others)
+        return self

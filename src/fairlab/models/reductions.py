@@ -1,0 +1,86 @@
+"""Reductions: a mixture of logistic models under equalized odds (Agarwal et al. 2018), by fairlearn."""
+
+import warnings
+
+import numpy as np
+from fairlearn.reductions import EqualizedOdds, ExponentiatedGradient
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import check_is_fitted
+
+from fairlab.models.classifiers import SoftVote, WhiteBoxClassifier
+from fairlab.models.network import check_training
+
+
+class EqualizedOddsMixture(WhiteBoxClassifier, ClassifierMixin, BaseEstimator):
+    """Exponentiated gradient over logistic models, used as a soft vote so that it has a gradient.
+
+    Parameters
+    ----------
+    eps : float
+        Bound of the multipliers is 1/eps.
+    difference_bound : float or None
+        Violation of equalized odds that is allowed. None: `eps`, as one number stood for both in the fairlearn of
+        the paper's time.
+    max_iter : int
+        Iterations of the exponentiated gradient.
+    class_weight : {"balanced", None}
+        Of the logistic models.
+    from_logits : bool
+        How the loss is taken when the model is attacked; see `WhiteBoxClassifier`.
+
+    Attributes
+    ----------
+    mixture_ : SoftVote
+    classes_ : ndarray of shape (2,)
+        0 and 1.
+
+    References
+    ----------
+    Agarwal, Beygelzimer, Dudik, Langford, Wallach. A Reductions Approach to Fair Classification. ICML 2018.
+    """
+
+    def __init__(self, *, eps=0.03, difference_bound=None, max_iter=50, class_weight="balanced", from_logits=True):
+        self.eps = eps
+        self.difference_bound = difference_bound
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.from_logits = from_logits
+
+    def fit(self, X, y, *, sensitive_features) -> "EqualizedOddsMixture":
+        """Train.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            Labels 0 and 1, both present.
+        sensitive_features : DataFrame or array of shape (n_rows, n_attributes)
+            The groups are all combinations of their values.
+        """
+        features, labels, _ = check_training(X, y)
+        groups = np.unique(np.asarray(sensitive_features), axis=0, return_inverse=True)[1]
+        bound = self.eps if self.difference_bound is None else self.difference_bound
+        learner = ExponentiatedGradient(
+            LogisticRegression(solver="liblinear", class_weight=self.class_weight),
+            EqualizedOdds(difference_bound=bound),
+            eps=self.eps,
+            max_iter=self.max_iter,
+        )
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="fairlearn")  # it warns of its own use of pandas
+            learner.fit(features.astype(float), labels, sensitive_features=groups)
+        weight = learner.weights_.to_numpy()
+        models = [learner.predictors_[k] for k in learner.weights_.index]
+        self.mixture_ = SoftVote(
+            coef=np.vstack([model.coef_ for model in models]),
+            intercept=np.concatenate([model.intercept_ for model in models]),
+            weight=np.maximum(weight, 0) / np.maximum(weight, 0).sum(),  # the linear program leaves rounding errors
+        )
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def log_odds(self, X):
+        """Return the log odds of the mixture: a tensor of shape (..., n_points)."""
+        check_is_fitted(self)
+        return self.mixture_.log_odds(X)

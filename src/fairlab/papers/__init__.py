@@ -1,0 +1,1 @@
+"""The papers: code that only replays one of them."""

@@ -1,0 +1,1 @@
+"""FlipTest (Black, Yeom, Fredrikson 2020) replayed: trials, records and claims of its experiments."""

@@ -1,0 +1,1 @@
+"""Themis (Galhotra, Brun, Meliou 2017) replayed: trials, the twenty instances, records and claims."""

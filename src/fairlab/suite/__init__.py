@@ -1,0 +1,1 @@
+"""The suite: runs notebooks, keeps and judges what they record."""

@@ -1,0 +1,290 @@
+"""Papermill, made strict: run one notebook in batch, and keep its result only if all went well.
+
+Papermill by itself warns about unknown parameters, runs whatever kernel the notebook's metadata names, takes an early
+exit for success and says little about a kernel that was killed. Here each of these is an error.
+"""
+
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import nbformat
+import papermill
+import psutil
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from papermill.exceptions import PapermillExecutionError
+
+from fairlab.paths import ROOT, write_text
+from fairlab.suite import run as runs
+from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification, notebook_parameters
+from fairlab.suite.experiment import JOBS_VARIABLE, STAGING_VARIABLE, keep_figures, missing_artefacts
+from fairlab.suite.trials import WORKER_ENVIRONMENT
+
+TIME_LIMIT_MINUTES = {"smoke": 10, "quick": 120, "paper": 48 * 60}
+KERNEL = "fairlab-batch"
+
+
+class NotebookError(RuntimeError):
+    """A notebook did not run to a complete result; the message says why."""
+
+
+def run_experiment(
+    specification: Specification,
+    profile: str = DEFAULT_PROFILE,
+    *,
+    seed: int = 0,
+    n_jobs: int = 1,
+    overrides: dict | None = None,
+    time_limit: float | None = None,
+) -> Path:
+    """Run an experiment's notebook in batch and publish its result.
+
+    Parameters
+    ----------
+    specification : Specification
+    profile : str
+    seed : int
+    n_jobs : int
+        Worker processes for trials.
+    overrides : dict or None
+        Parameters that replace the profile's; the result then goes to ``results/custom``.
+    time_limit : float or None
+        Minutes for the whole notebook; None takes the profile's.
+
+    Returns
+    -------
+    Path
+        The folder of the published run.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If the profile, a parameter or the notebook's parameters cell is not as it should be.
+    NotebookError
+        If the notebook failed, stopped early, took too long, was killed, or left a declared artefact out. Nothing is
+        published then; the reason and the executed notebook stand beside the results.
+    """
+    overrides = overrides or {}
+    specification.check_parameters(overrides)
+    parameters = specification.parameters(profile) | overrides | {"profile": profile, "seed": seed}
+    known = notebook_parameters(specification.notebook)
+    if set(known) != set(parameters):
+        raise ValueError(
+            f"{specification.notebook}: its parameters cell has {sorted(known)}, its experiment {sorted(parameters)}"
+        )
+    target = (
+        runs.CUSTOM if specification.parameters(profile) != specification.parameters(profile) | overrides else profile
+    )
+    staged = runs.stage(specification.name)
+    runs.failure_file(specification.name, target).unlink(missing_ok=True)
+    executed = staged / "notebook.ipynb"
+    environment = {STAGING_VARIABLE: str(staged), JOBS_VARIABLE: str(n_jobs)} | WORKER_ENVIRONMENT
+    try:
+        peak = execute(
+            specification.notebook,
+            executed,
+            parameters,
+            environment=environment,
+            time_limit=time_limit or TIME_LIMIT_MINUTES[profile],
+        )
+        if not (staged / "run.json").exists():
+            raise NotebookError("the notebook ended without calling compare(), so no run was written")
+        if missing := missing_artefacts(staged):
+            raise NotebookError(f"nothing was written for {', '.join(missing)}")
+        _note_peak_memory(staged / "run.json", peak)
+        folder = runs.publish(staged, specification.name, target)
+    except Exception as error:
+        with suppress(OSError):  # a full disk must not hide the first error
+            failure = runs.failure_file(specification.name, target)
+            write_text(failure, f"{error}\n")
+            if executed.exists():
+                shutil.copyfile(executed, failure.with_suffix(".ipynb"))
+        shutil.rmtree(staged, ignore_errors=True)
+        raise
+    keep_figures(folder)
+    return folder
+
+
+def execute(notebook: Path, executed: Path, parameters: dict, *, environment: dict, time_limit: float) -> float:
+    """Execute a notebook strictly with this interpreter and return the peak memory of its kernel in GB.
+
+    Parameters
+    ----------
+    notebook, executed : Path
+        Input, and where the executed notebook goes, also when it fails.
+    parameters : dict
+        Replace the values of the parameters cell; empty for a notebook without one.
+    environment : dict
+        Variables set for the kernel.
+    time_limit : float
+        Minutes for the whole notebook.
+
+    Raises
+    ------
+    NotebookError
+        If a cell failed or did not run, the time limit passed, or the kernel was killed.
+    """
+    with _kernel_environment(environment), _Watch(time_limit) as watch:
+        try:
+            papermill.execute_notebook(
+                notebook,
+                executed,
+                parameters=parameters,
+                kernel_name=KERNEL,
+                language="python",
+                cwd=notebook.parent,
+                progress_bar=False,
+            )
+        except (PapermillExecutionError, DeadKernelError, CellTimeoutError, RuntimeError) as error:
+            raise NotebookError(_reason(error, watch, time_limit)) from error
+        finally:
+            if executed.exists():
+                _tidy(executed)
+    _check_all_cells_ran(executed)
+    return watch.peak_gb
+
+
+def _reason(error, watch, time_limit) -> str:
+    if watch.expired:
+        return f"stopped after the time limit of {time_limit:g} minutes"
+    if isinstance(error, PapermillExecutionError):
+        return f"cell {error.exec_count} failed: {error.ename}: {error.evalue}"
+    if isinstance(error, DeadKernelError):
+        return f"the kernel died, at a peak memory of {watch.peak_gb:.1f} GB (out of memory, or killed from outside)"
+    return f"{type(error).__name__}: {error}"
+
+
+def _check_all_cells_ran(executed):
+    """Raise unless every code cell ran: an early `exit()` counts as a failure, whatever its status."""
+    for number, cell in enumerate(nbformat.read(executed, as_version=4).cells):
+        if cell.cell_type != "code" or not cell.source.strip():
+            continue
+        exits = [out for out in cell.outputs if out.output_type == "error"]
+        if exits or cell.execution_count is None:
+            raise NotebookError(f"the notebook ended early, at cell {number}: every cell must run")
+
+
+class _Watch:
+    """Watches the kernel from outside: its memory, and the time limit of the whole notebook."""
+
+    def __init__(self, time_limit):
+        self.deadline = time.monotonic() + 60 * time_limit
+        self.peak_gb = 0.0
+        self.expired = False
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._earlier = {child.pid for child in psutil.Process().children()}
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._thread.join()
+
+    def _watch(self):
+        while not self._stop.wait(0.2):
+            kernels = [child for child in psutil.Process().children() if child.pid not in self._earlier]
+            self.peak_gb = max(self.peak_gb, sum(map(_memory_gb, kernels)))
+            if time.monotonic() > self.deadline and not self.expired:
+                self.expired = True
+                for kernel in kernels:
+                    for process in [*_descendants(kernel), kernel]:
+                        process.kill()
+
+
+def _descendants(process):
+    try:
+        return process.children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _memory_gb(kernel) -> float:
+    total = 0
+    for process in [kernel, *_descendants(kernel)]:
+        try:
+            total += process.memory_info().rss
+        except psutil.NoSuchProcess:
+            continue
+    return total / 1e9
+
+
+@contextmanager
+def _kernel_environment(environment):
+    """Offer a kernel that is this very interpreter, and set the variables of `environment`, for the time of a run."""
+    with tempfile.TemporaryDirectory(prefix="fairlab-kernel-") as folder:
+        kernel = Path(folder, "kernels", KERNEL)
+        kernel.mkdir(parents=True)
+        command = [sys.executable, "-m", "ipykernel_launcher", "--log-level=ERROR", "-f", "{connection_file}"]
+        content = {"argv": command, "display_name": KERNEL, "language": "python"}
+        (kernel / "kernel.json").write_text(json.dumps(content), encoding="utf-8")
+        path = os.pathsep.join(filter(None, [folder, os.environ.get("JUPYTER_PATH")]))
+        changed = environment | {"JUPYTER_PATH": path, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
+        before = {name: os.environ.get(name) for name in changed}
+        os.environ.update(changed)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def _tidy(executed):
+    """Take machine paths and run times out of an executed notebook, so that it can be passed on."""
+    content = nbformat.read(executed, as_version=4)
+    content.metadata.pop("papermill", None)
+    content.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    for cell in content.cells:
+        cell.metadata.pop("papermill", None)
+        cell.metadata.pop("execution", None)
+    text = nbformat.writes(content)
+    for path, name in ((ROOT, "."), (Path(sys.prefix), "<environment>"), (Path("~").expanduser(), "~")):
+        if len(path.parts) > 1:  # a home of "/" is no name to look for
+            text = re.sub(rf"{re.escape(str(path))}(?![\w.-])", name, text)
+    write_text(executed, text)
+
+
+def _note_peak_memory(file, peak):
+    content = json.loads(file.read_text(encoding="utf-8"))
+    write_text(file, json.dumps(content | {"peak_memory_gb": round(peak, 2)}, indent=1) + "\n")
+
+
+def code_of(notebook: Path) -> str:
+    """Return the joined source of a notebook's code cells."""
+    cells = nbformat.read(notebook, as_version=4).cells
+    return "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+
+
+def check_committed(notebook: Path) -> list[str]:
+    """Return what is wrong with a notebook as a committed file: outputs, counts, or a kernel of its own."""
+    content = nbformat.read(notebook, as_version=4)
+    problems = []
+    for number, cell in enumerate(content.cells):
+        if cell.cell_type == "code" and (cell.outputs or cell.execution_count is not None):
+            problems.append(f"cell {number} has outputs or an execution count")
+    if content.metadata.get("kernelspec", {}).get("name") != "python3":
+        problems.append("its kernel is not `python3`")
+    return problems
+
+
+def clear(notebook: Path) -> None:
+    """Make a notebook fit to be committed: no outputs, no counts, the plain kernel."""
+    content = nbformat.read(notebook, as_version=4)
+    for cell in content.cells:
+        cell.metadata = {key: value for key, value in cell.metadata.items() if key == "tags"}
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    content.metadata = {
+        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+        "language_info": {"name": "python"},
+    }
+    write_text(notebook, nbformat.writes(content) + "\n")

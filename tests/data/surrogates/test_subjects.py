@@ -1,0 +1,179 @@
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+from fairlab.data import DataError, load
+from fairlab.data.loading import MODELS
+from fairlab.data.registry import read_yaml
+from fairlab.data.surrogates.copula import Counts
+from fairlab.data.surrogates.subject_statistics import check, fitted
+from fairlab.data.surrogates.subjects import (
+    COLUMNS,
+    COUNTED,
+    MORE_TERMS,
+    PAIRS,
+    PATTERNS,
+    PREDICTORS,
+    PRESENCE_TERMS,
+    Group,
+    SubjectModel,
+    group_terms,
+)
+from fairlab.paths import DATA_SCRIPTS
+
+
+def model(**changes):
+    values = {
+        "groups": (
+            Group("Black", "M", 20, Counts((250, 300, 400), (60, 30, 10))),
+            Group("White", "F", 40, Counts((200, 210), (50, 50))),
+        ),
+        "races": {"Black": {"BLK": 1.0}, "White": {"WHI": 1.0}},
+        "presence": np.zeros((len(PREDICTORS), len(PRESENCE_TERMS))),
+        "pairs": np.zeros(len(PAIRS)),
+        "more": np.full((len(COUNTED), len(MORE_TERMS)), -9.0),
+        "largest": (4, 10, 12, 29, 4),
+        "trend": Counts((-1.0, 0.5), (1, 1)),
+        "level": (0.0,) * 7,
+        "effects": ((-40.0, ("age",)), (15.0, ("violent_arrests",)), (2.0, ("violent_arrests", "gang_affiliation"))),
+        "noise": (1.0,) * 7,
+    }
+    return SubjectModel(**values | changes)
+
+
+def test_groups_have_their_sizes_and_scores():
+    table = model().sample(1000, random_state=1)
+    assert list(table.columns) == list(COLUMNS)
+    assert table.groupby("race")["score"].value_counts().to_dict() == {
+        ("BLK", 250): 300,
+        ("BLK", 300): 150,
+        ("BLK", 400): 50,
+        ("WHI", 200): 250,
+        ("WHI", 210): 250,
+    }
+    assert table["score"].is_monotonic_decreasing
+    assert set(table.loc[table["race"] == "BLK", "sex"]) == {"M"}
+    assert set(table.loc[table["race"] == "WHI", "age"]) == {40}
+
+
+def test_odd_rows_go_to_the_largest_fractions():
+    groups = tuple(Group("White", "M", 10 * k, Counts((k,), (count,))) for k, count in ((1, 5), (2, 3), (3, 2)))
+    table = model(groups=groups).sample(7, random_state=0)  # 3.5, 2.1 and 1.4 rows
+    assert table["age"].value_counts().to_dict() == {10: 4, 20: 2, 30: 1}
+
+
+def test_predictors_are_as_likely_as_their_log_odds():
+    presence = np.zeros((len(PREDICTORS), len(PRESENCE_TERMS)))
+    presence[2, PRESENCE_TERMS.index("one")] = -1.0
+    presence[2, PRESENCE_TERMS.index("black")] = 0.7
+    table = model(presence=presence).sample(40_000, random_state=2)
+    shares = (table["violent_arrests"] > 0).groupby(table["race"]).mean()
+    assert shares["WHI"] == pytest.approx(expit(-1.0), abs=0.015)
+    assert shares["BLK"] == pytest.approx(expit(-0.3), abs=0.015)
+    assert table["gang_affiliation"].mean() == pytest.approx(0.5, abs=0.015)
+
+
+def test_pairs_come_together():
+    pairs = np.zeros(len(PAIRS))
+    pairs[PAIRS.index(("shooting_victim", "gang_affiliation"))] = 2.0
+    both = PATTERNS[:, 0] * PATTERNS[:, 5]
+    weights = np.exp(2.0 * both)
+    shares = model(pairs=pairs).presence_shares()
+    np.testing.assert_allclose(shares, np.tile(weights / weights.sum(), (2, 1)))
+
+
+def test_numbers_beyond_the_first_are_geometric_up_to_the_largest():
+    more = np.full((len(COUNTED), len(MORE_TERMS)), 0.0)
+    more[:, MORE_TERMS.index("one")] = 0.4
+    table = model(more=more).sample(40_000, random_state=3)
+    numbers = table.loc[table["shooting_victim"] > 0, "shooting_victim"]
+    p = expit(0.4)
+    expected = [1 - p, p * (1 - p), p**2 * (1 - p), p**3]
+    found = numbers.value_counts(normalize=True).sort_index().to_numpy()
+    np.testing.assert_allclose(found, expected, atol=0.015)
+
+
+def test_expected_score_adds_up_products_with_age_in_decades():
+    table = pd.DataFrame(0.0, index=[0, 1], columns=list(COLUMNS[1:9])).assign(
+        age=[10, 40], violent_arrests=[2, 3], gang_affiliation=[0, 1]
+    )
+    found = model(level=(1.0, 0, 0, 7.0, 0, 0, 0)).expected_score(table)
+    np.testing.assert_allclose(found, [1 + 30, 7 - 120 + 45 + 6])
+
+
+def test_who_is_likely_to_have_a_high_score_gets_it():
+    table = model(noise=(1e-6,) * 7).draw(2000, random_state=4)
+    for _, rows in table.groupby("group"):
+        ordered = rows.sort_values("latent", kind="stable")["score"]
+        assert ordered.is_monotonic_increasing
+
+
+def test_seed():
+    first, second, other = (model().sample(50, random_state=seed) for seed in (5, 5, 6))
+    assert first.equals(second)
+    assert not first.equals(other)
+
+
+def test_parameters_survive_writing():
+    again = SubjectModel.from_dict(model().to_dict())
+    assert again.sample(60, random_state=7).equals(model().sample(60, random_state=7))
+
+
+def test_parameters_that_do_not_fit():
+    with pytest.raises(DataError, match=r"pairs has shape \(3,\), expected \(15,\)"):
+        model(pairs=np.zeros(3))
+    with pytest.raises(DataError, match="without codes: Martian"):
+        replace(model(), groups=(Group("Martian", "M", 20, Counts((1,), (1,))),))
+
+
+def test_terms_of_groups_by_hand():
+    groups = (Group("Black", "F", 10, Counts((1,), (1,))), Group("Asian", "M", 50, Counts((1,), (1,))))
+    terms = group_terms(groups)
+    assert terms.loc[0].to_dict() == dict(zip(PRESENCE_TERMS, (1, 1, 0, 0, 1, 1, -2, 4), strict=True))
+    assert terms.loc[1].to_dict() == dict(zip(PRESENCE_TERMS, (1, 0, 0, 1, 0, 0, 2, 4), strict=True))
+
+
+def test_influences_are_how_statistics_change_with_weights():
+    table = pd.concat([model().draw(400, random_state=8)] * 50, ignore_index=True)
+    before = fitted(table)
+    for row in (3, 217):
+        heavier = pd.concat([table, table.loc[[row] * 20]])
+        after = fitted(heavier)
+        for name, statistic in before.items():
+            assert statistic.influence.mean() == pytest.approx(0, abs=1e-8), name
+            first_order = statistic.influence[row] * 20 / len(heavier)
+            assert after[name].value - statistic.value == pytest.approx(first_order, rel=0.1, abs=1e-5), name
+
+
+@pytest.fixture(scope="module")
+def generated():
+    return load("ssl", surrogate=True)
+
+
+def test_surrogate_is_like_the_list(generated):
+    content = read_yaml(DATA_SCRIPTS / "surrogates" / "ssl.yaml")
+    table = generated.features.join(generated.target).join(generated.sensitive_features)
+    checked = check(table, content["published"]).set_index("statistic")
+    assert set(checked["use"]) == {"fitted", "held out"}
+    relative = checked["relative"].abs()
+    assert relative[checked["use"] == "fitted"].median() < 0.03
+    for name in ("mean of narcotics_arrests", "mean of gang_affiliation", "slope of age", "F of score by race"):
+        assert relative[name] < 0.05, name
+    assert relative["share with score 345 up"] < 0.01
+
+
+def test_surrogate_has_the_counts_of_the_list(generated):
+    race = generated.sensitive_features["race"].value_counts()
+    assert race["BLK"] == pytest.approx(207_760, rel=1e-3)
+    assert race["WHI"] == pytest.approx(82_317, rel=1e-3)
+    assert len(generated.features) == 398_582
+    assert generated.provenance.source == "surrogate"
+    assert generated.positive_label is None
+
+
+def test_every_model_of_generated_rows_can_be_read():
+    keys = {key for path in (DATA_SCRIPTS / "surrogates").glob("*.yaml") for key in read_yaml(path)}
+    assert set(MODELS) <= keys

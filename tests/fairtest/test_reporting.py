@@ -1,0 +1,112 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairlab.fairtest import NMI, Column, Sample, contingency_table, report
+from fairlab.fairtest.finding import Association, Finding
+from fairlab.fairtest.metric import Hypothesis
+from fairlab.fairtest.reporting import Section
+from fairlab.fairtest.tree import Condition, Node
+
+SAMPLE = Sample(
+    Column("sex", np.array([0, 0, 0, 1, 1]), ("f", "m")), Column("income", np.array([0, 0, 1, 1, 1]), ("low", "high"))
+)
+
+
+def finding(node, effect, p_value):
+    association = Association(Hypothesis("", NMI(), SAMPLE), effect, effect + 0.1, p_value, p_value / 9)
+    return Finding(node, SAMPLE, (association,))
+
+
+@pytest.fixture
+def section():
+    """Root (0.3) above A (0.2) above B (0.25) and C (0.4); D (0.5, insignificant), E (0.3), F (no effect)."""
+    root = Node(None, 0.1, 99)
+    nodes = {"root": root}
+    for name, parent in (("A", "root"), ("B", "A"), ("C", "A"), ("D", "root"), ("E", "D"), ("F", "root")):
+        nodes[name] = Node(Condition("x", category=name), 0.1, 9, parent=nodes[parent])
+    tests = {
+        "root": (0.3, 0.001),
+        "A": (0.2, 0.001),
+        "B": (0.25, 0.001),
+        "C": (0.4, 0.001),
+        "D": (0.5, 0.051),
+        "E": (0.5, 0.05),
+        "F": (0.0, 0.001),
+    }
+    findings = tuple(finding(nodes[name], *test) for name, test in tests.items())
+    return Section("income", "sex", None, NMI(), findings)
+
+
+def test_reported_are_the_root_and_what_beats_all_around_it(section):
+    # A and B are weaker than the root, D is not significant, F has no effect. E ties with D, which counts though it is
+    # not reported itself.
+    assert [str(f.node) for f in section.reported] == ["everyone", "x: E", "x: C"]
+    assert [str(f.node) for f in section.significant] == ["everyone", "x: A", "x: B", "x: C", "x: E", "x: F"]
+
+
+def test_an_ancestor_counts_even_if_it_is_not_significant(section):
+    *others, last = section.findings
+    weaker = [f if str(f.node) != "x: E" else finding(f.node, 0.49, 0.001) for f in others]
+    again = Section("income", "sex", None, NMI(), (*weaker, last))
+    assert [str(f.node) for f in again.reported] == ["everyone", "x: C"]
+
+
+def test_frame_has_one_row_per_hypothesis(section):
+    frame = section.to_frame()
+    assert len(frame) == 7
+    assert frame.loc[frame["rank"].notna(), ["context", "rank"]].values.tolist() == [
+        ["everyone", 0], ["x: C", 2], ["x: E", 1]
+    ]  # fmt: skip
+    assert frame["depth"].tolist() == [0, 1, 2, 2, 1, 2, 1]
+    assert frame.loc[0, ["size", "low", "p_value"]].tolist() == [5, 0.3, 0.001]
+
+
+def test_text_is_like_the_papers(section):
+    lines = str(section).splitlines()
+    assert lines[:6] == [
+        "Report of associations of O=income on S=sex:",
+        "Association metric: NMI.",
+        "7 contexts tested, 6 significant, 3 reported.",
+        "",
+        "Global population of size 5",
+        "p-value = 1.00e-03 ; NMI = [0.3000, 0.4000]",
+    ]
+    assert [line.split() for line in lines[6:11]] == [
+        ["sex", "f", "m", "Total"],
+        ["income"],
+        ["low", "2", "(67%)", "0", "(0%)", "2", "(40%)"],
+        ["high", "1", "(33%)", "2", "(100%)", "3", "(60%)"],
+        ["Total", "3", "(60%)", "2", "(40%)", "5", "(100%)"],
+    ]
+    assert lines[12:14] == ["1. Subpopulation of size 5", "Context = x: E"]
+
+
+def test_contingency_table():
+    table = contingency_table(SAMPLE)
+    assert table.to_dict("list") == {"f": [2, 1, 3], "m": [0, 2, 2], "Total": [2, 3, 5]}
+    assert table.index.tolist() == ["low", "high", "Total"]
+    numbers = Sample(SAMPLE.protected, Column("price", np.arange(5.0)))
+    with pytest.raises(ValueError, match="column 'price' holds numbers, a contingency table needs categories"):
+        contingency_table(numbers)
+
+
+def test_all_parts_of_an_investigation_are_shown():
+    from fairlab import fairtest
+
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame(
+        {"s": rng.choice(["f", "m"], 600), "o": rng.choice(["no", "yes"], 600), "e": rng.choice(["x", "y"], 600)}
+    )
+    source = fairtest.DataSource(data)
+    investigations = [
+        fairtest.Testing(source, "s", "o", explanatory="e", context=[]),
+        fairtest.Testing(source, ["s", "e"], "o", context=[]),
+    ]
+    fairtest.train(investigations)
+    fairtest.test(investigations)
+    whole = report(investigations)
+    assert [s.protected for s in whole.sections] == ["s", "s", "e"]
+    assert whole.to_frame()["part"].tolist() == ["", "e: x", "e: y", "", ""]
+    assert "* e: x: population of size" in str(whole)
+    assert "conditioned on explanatory attribute E=e" in str(whole)

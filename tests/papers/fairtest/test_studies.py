@@ -1,0 +1,67 @@
+from functools import cache
+
+import pytest
+
+from fairlab.data import load
+from fairlab.fairtest import Discovery, ErrorProfiling, Testing, train
+from fairlab.papers.fairtest.studies import STUDIES
+
+SOME = {
+    "staples": ("staples", {"n_users": 2_000, "surrogate": True}),
+    "healthcare": ("health", {"surrogate": True}),
+    "image_tagger": ("image-tagger", {"labels": "overfeat", "surrogate": True}),
+    "movielens": ("movie-recommender", {"surrogate": True}),
+    "adult": ("adult-uci", {"surrogate": True}),
+    "berkeley": ("berkeley", {}),
+}
+
+
+@cache
+def study(name):
+    variant, options = SOME[name]
+    return STUDIES[name](load(variant, **options))
+
+
+def test_every_study_has_data():
+    assert set(STUDIES) == set(SOME)
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("staples", [Testing]),
+        ("healthcare", [ErrorProfiling]),
+        ("image_tagger", [Discovery]),
+        ("movielens", [Testing, Testing, Testing, Discovery]),
+        ("adult", [Testing]),
+        ("berkeley", [Testing]),
+    ],
+)
+def test_investigations_of_a_study_share_a_source(name, kinds):
+    investigations = study(name)
+    assert [type(investigation) for investigation in investigations] == kinds
+    assert len({id(investigation.source) for investigation in investigations}) == 1
+
+
+def test_prediction_and_confidence_make_no_contexts_of_patients():
+    [errors] = study("healthcare")
+    assert len(errors.context) == 127
+    assert not {"Age", "days", "predicted_days", "confidence"} & set(errors.context)
+    assert errors.source.remaining_ == 2
+
+
+def test_only_people_define_contexts_of_the_movies():
+    *_, genres = investigations = study("movielens")
+    assert {name for investigation in investigations for name in investigation.context} == {
+        "gender",
+        "age",
+        "occupation",
+    }
+    assert len(genres.outputs) == 17
+
+
+def test_berkeley_has_nothing_but_everyone():
+    [admission] = study("berkeley")
+    train(admission)
+    assert len(admission.contexts("gender")) == 1
+    assert admission.explanatory == "department"

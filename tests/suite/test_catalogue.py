@@ -1,0 +1,61 @@
+import pytest
+import yaml
+from toy_project import SPECIFICATION, write_notebook
+
+from fairlab.suite.catalogue import notebook_parameters, read_specification, specification
+
+
+def test_unknown_names_list_what_exists(toy):
+    with pytest.raises(KeyError, match=r"did you mean 'toy/mean'"):
+        specification("toy/means")
+    with pytest.raises(KeyError, match="smoke, quick, paper"):
+        specification("toy/mean").parameters("paperr")
+    with pytest.raises(TypeError, match=r"did you mean 'n_trials'"):
+        specification("toy/mean").check_parameters(["n_trial"])
+
+
+def test_other_size(toy):
+    spec = specification("toy/mean")
+    assert spec.other_size(spec.parameters("smoke")) == "n 10 instead of 50"
+    assert spec.other_size(spec.parameters("quick")) == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"artefact": []}, "unknown keys artefact"),
+        ({"title": None}, "missing keys title"),
+        ({"size": ["m"]}, "size names no parameters: m"),
+        ({"profiles": {"quick": {}}}, "expected the profiles smoke, quick, paper"),
+        ({"profiles": {"smoke": {"n": 1}, "quick": {"n": 1}, "paper": {}}, "size": []}, "profile paper has"),
+        ({"profiles": {p: {"seed": 1} for p in ("smoke", "quick", "paper")}, "size": []}, "seed may not be"),
+    ],
+)
+def test_bad_specifications_are_refused(toy, change, message):
+    content = {key: value for key, value in (yaml.safe_load(SPECIFICATION) | change).items() if value is not None}
+    file = toy / "experiments" / "toy" / "bad.yaml"
+    file.write_text(yaml.safe_dump(content, sort_keys=False))
+    with pytest.raises(ValueError, match=message):
+        read_specification(file, "toy/bad")
+
+
+def test_an_unknown_artefact_is_refused(toy):
+    file = toy / "experiments" / "toy" / "bad.yaml"
+    file.write_text(SPECIFICATION.replace("figure-1", "figure-9"))
+    with pytest.raises(KeyError, match="no artefact 'figure-9'"):
+        read_specification(file, "toy/bad")
+
+
+def test_parameters_cell(toy, tmp_path):
+    assert notebook_parameters(specification("toy/mean").notebook) == {
+        "n": 50,
+        "n_trials": 3,
+        "profile": "quick",
+        "seed": 0,
+    }
+    with pytest.raises(ValueError, match=r"only assign literals, found `n = 5 \* 10`"):
+        notebook_parameters(write_notebook(tmp_path / "a.ipynb", ["n = 5 * 10"]))
+    untagged = write_notebook(tmp_path / "b.ipynb", ["n = 5"])
+    untagged.write_text(untagged.read_text().replace('"parameters"', ""))
+    with pytest.raises(ValueError, match="expected one code cell tagged `parameters`, found 0"):
+        notebook_parameters(untagged)

@@ -1,0 +1,193 @@
+import functools
+import json
+import shutil
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from toy_project import fill
+
+from fairlab.suite.experiment import Experiment, keep_figures, missing_artefacts
+from fairlab.suite.run import Run, run_folder
+
+
+@pytest.fixture
+def experiment(toy):
+    return Experiment("toy/mean", profile="smoke")
+
+
+def test_a_session_publishes_a_complete_run(experiment):
+    fill(experiment)
+    experiment.compare()
+    run = Run.read(run_folder("toy/mean", "smoke"))
+    assert run.parameters == {"n": 10, "n_trials": 2}
+    assert run.ours("table-1", "mean").mean == pytest.approx(0.55)
+    assert run.data["berkeley"]["source"] in ("real", "generated")
+    assert {"commit", "libraries", "seconds", "peak_memory_gb", "python"} <= set(run.about)
+    names = {path.name for path in (run_folder("toy/mean", "smoke") / "figures").iterdir()}
+    assert names == {"figure-1.png", "figure-1.svg", "figure-1.csv"}
+
+
+def test_an_incomplete_run_is_not_kept(experiment, capsys):
+    experiment.record("table-1", "mean", 0.5)
+    experiment.compare()
+    assert "nothing was written for figure-1" in capsys.readouterr().err
+    assert not run_folder("toy/mean", "smoke").exists()
+
+
+def test_changed_parameters_make_a_custom_run(toy):
+    experiment = Experiment("toy/mean", profile="smoke", n=11)
+    fill(experiment)
+    experiment.compare()
+    assert run_folder("toy/mean", "custom").exists()
+    assert not run_folder("toy/mean", "smoke").exists()
+
+
+def test_a_skipped_artefact_counts_as_written(experiment):
+    experiment.record("table-1", "mean", 0.5)
+    experiment.run.skipped.append({"artefact": "figure-1", "id": "x", "reason": "no data"})
+    experiment.compare()
+    assert missing_artefacts(run_folder("toy/mean", "smoke")) == []
+
+
+def test_surrogates_are_marked_in_figures_and_tables(experiment, tmp_path):
+    experiment.run.data["law-school"] = {"source": "surrogate"}
+    figure, _ = plt.subplots(figsize=(2, 1))
+    experiment.figure("figure-1", figure, data=pd.DataFrame({"y": [0, 1]}))
+    experiment.table("table-1", pd.DataFrame({"y": [0, 1]}))
+    plt.close(figure)
+    assert "surrogate data" in " ".join(text.get_text() for text in figure.texts)
+    for file in ("figures/figure-1.csv", "tables/table-1.csv"):
+        assert "surrogate data" in (experiment.folder / file).read_text()
+
+
+def test_trial_functions_are_plain_functions(experiment):
+    with pytest.raises(TypeError, match="expected a plain function, found partial"):
+        experiment.trials(functools.partial(print), 1)
+
+
+def test_staging_folders_of_dead_processes_are_removed_and_no_others(toy, results):
+    import platform
+
+    staging = results / ".staging"
+    dead, elsewhere = staging / f"{platform.node()}-99999999-toy-x", staging / "another-host-99999999-toy-x"
+    for folder in (dead, elsewhere):
+        folder.mkdir(parents=True)
+    (staging / ".DS_Store").touch()
+    Experiment("toy/mean")
+    assert not dead.exists()
+    assert elsewhere.exists()
+
+
+def test_unknown_things_are_refused_with_what_exists(experiment):
+    with pytest.raises(KeyError, match="did you mean 'toy/mean'"):
+        Experiment("toy/maen")
+    with pytest.raises(KeyError, match="smoke, quick, paper"):
+        Experiment("toy/mean", profile="fast")
+    with pytest.raises(TypeError, match="no parameter 'm'"):
+        Experiment("toy/mean", m=3)
+    with pytest.raises(TypeError, match="seed: expected an integer"):
+        Experiment("toy/mean", seed="zero")
+    with pytest.raises(KeyError, match=r"table-1 has no value 'maen'; did you mean 'mean'"):
+        experiment.record("table-1", "maen", 1)
+    with pytest.raises(KeyError, match="does not declare the artefact 'table-2'"):
+        experiment.record("table-2", "mean", 1)
+    with pytest.raises(KeyError, match="no claim 'negative'"):
+        experiment.claim("table-1", "negative", True)
+    with pytest.raises(KeyError, match="does not declare the data 'adult-uci'"):
+        experiment.load("adult-uci")
+    with pytest.raises(KeyError, match="no value or claim 'maen'"):
+        experiment.skip("table-1", "maen", "because")
+
+
+def test_bad_records_are_refused(experiment):
+    with pytest.raises(ValueError, match="trial 1 is nan"):
+        experiment.record("table-1", "mean", [0.5, np.nan])
+    with pytest.raises(ValueError, match=r"found shape \(2, 2\)"):
+        experiment.record("table-1", "mean", [[0, 1], [0, 1]])
+    with pytest.raises(ValueError, match=r"found shape \(0,\)"):
+        experiment.record("table-1", "mean", [])
+    with pytest.raises(ValueError, match="expected one of as_published, as_described"):
+        experiment.record("table-1", "mean", 1, reading="as_hoped")
+    with pytest.raises(TypeError, match="expected True or False"):
+        experiment.claim("table-1", "positive", "yes")
+    with pytest.raises(TypeError, match=r"expected the detail as text, found 0\.5"):
+        experiment.claim("table-1", "positive", True, detail=0.5)
+    with pytest.raises(KeyError, match="not loaded in this run: lipton"):
+        experiment.record("table-1", "mean", 1, data=["lipton"])
+    experiment.record("table-1", "mean", 0.5)
+    experiment.record("table-1", "mean", 0.4, reading="as_described")
+    with pytest.raises(ValueError, match="recorded twice"):
+        experiment.record("table-1", "mean", 0.5)
+    with pytest.raises(ValueError, match="n_trials: expected at least 1"):
+        experiment.trials(lambda trial: 1, 0)
+
+
+def test_a_read_only_results_folder_is_named(toy, monkeypatch, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("FAIRLAB_RESULTS", str(blocked / "results"))
+    with pytest.raises(PermissionError, match=r"cannot write to the results folder .*set FAIRLAB_RESULTS"):
+        Experiment("toy/mean")
+
+
+def test_trials_are_resumed_over_sessions(toy):
+    calls = toy / "calls"
+
+    def draw(trial, calls):
+        with calls.open("a") as file:
+            file.write("x")
+        return trial.rng("draw").normal()
+
+    first = Experiment("toy/mean", n_jobs=1).trials(draw, 2, calls=calls)
+    second = Experiment("toy/mean", n_jobs=1).trials(draw, 3, calls=calls)
+    other_seed = Experiment("toy/mean", n_jobs=1, seed=1).trials(draw, 2, calls=calls)
+    assert second[:2] == first != other_seed
+    assert len(calls.read_text()) == 5
+
+
+def publish_figures(toy, profile, source="real"):
+    experiment = Experiment("toy/mean", profile=profile)
+    fill(experiment)
+    experiment.run.data["berkeley"]["source"] = source
+    experiment.compare()
+    return keep_figures(run_folder("toy/mean", profile))
+
+
+def test_figures_are_kept_from_the_best_run(toy):
+    index = toy / "figures" / "toy" / "index.json"
+    assert publish_figures(toy, "smoke") == []
+    assert len(publish_figures(toy, "quick", "surrogate")) == 3
+    assert len(publish_figures(toy, "quick")) == 3
+    assert publish_figures(toy, "paper", "surrogate") == []
+    assert len(publish_figures(toy, "paper")) == 3
+    assert publish_figures(toy, "quick") == []
+    entry = json.loads(index.read_text())["figure-1"]
+    assert (entry["profile"], entry["data"], entry["experiment"]) == ("paper", "real", "toy/mean")
+
+
+def test_the_same_figure_gives_the_same_files(toy):
+    publish_figures(toy, "quick")
+    first = {path.name: path.read_bytes() for path in (toy / "figures" / "toy").glob("figure-1.*")}
+    shutil.rmtree(toy / "figures")
+    publish_figures(toy, "quick")
+    assert first == {path.name: path.read_bytes() for path in (toy / "figures" / "toy").glob("figure-1.*")}
+
+
+def test_trials_of_another_experiment_are_shared(toy):
+    calls = toy / "calls"
+
+    def draw(trial, calls):
+        with calls.open("a") as file:
+            file.write("x")
+        return trial.experiment, trial.rng("draw").normal()
+
+    (toy / "experiments" / "toy" / "other.yaml").write_text((toy / "experiments" / "toy" / "mean.yaml").read_text())
+    mean, other = (Experiment(name, n_jobs=1) for name in ("toy/mean", "toy/other"))
+    own = mean.trials(draw, 2, calls=calls)
+    assert other.trials(draw, 3, of="toy/mean", calls=calls)[:2] == own
+    assert len(calls.read_text()) == 3
+    assert other.trials(draw, 2, calls=calls) != own
+    with pytest.raises(KeyError, match="toy/mea"):
+        other.trials(draw, 2, of="toy/mea", calls=calls)

@@ -1,0 +1,97 @@
+import json
+
+import pytest
+from toy_project import CELLS, write_notebook
+
+from fairlab.suite.catalogue import specification
+from fairlab.suite.notebook import NotebookError, check_committed, clear, run_experiment
+from fairlab.suite.run import Run, failure_file, run_folder
+
+
+def rewrite(toy, *cells):
+    write_notebook(toy / "notebooks" / "toy" / "mean.ipynb", [CELLS[0], *cells])
+
+
+def run(profile="smoke", **options):
+    return run_experiment(specification("toy/mean"), profile, **options)
+
+
+def test_a_run_is_published_with_all_its_parts(toy):
+    folder = run()
+    assert folder == run_folder("toy/mean", "smoke")
+    content = Run.read(folder)
+    assert content.parameters == {"n": 10, "n_trials": 2}
+    assert content.about["peak_memory_gb"] > 0.05
+    notebook = (folder / "notebook.ipynb").read_text()
+    assert str(toy) not in notebook
+    assert "papermill" not in json.loads(notebook)["metadata"]
+    assert check_committed(folder / "notebook.ipynb")
+    assert not list((folder.parents[2] / ".staging").iterdir())
+
+
+def test_an_override_goes_to_custom(toy):
+    run(overrides={"n": 12})
+    assert Run.read(run_folder("toy/mean", "custom")).parameters["n"] == 12
+    with pytest.raises(TypeError, match=r"no parameter 'nn'.*known: n, n_trials"):
+        run(overrides={"nn": 12})
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["1 / 0"], "cell 3 failed: ZeroDivisionError"),
+        (["import sys; sys.exit(0)", *CELLS[1:]], "ended early"),
+        (["exit()", *CELLS[1:]], "ended early|kernel died"),
+        (CELLS[1:-1], r"without calling compare\(\)"),
+        ([*CELLS[1:3], "exp.record('table-1', 'mean', means)", CELLS[-1]], "nothing was written for figure-1"),
+        (["import os, signal; os.kill(os.getpid(), signal.SIGKILL)"], "kernel died, at a peak memory of"),
+    ],
+)
+def test_a_failed_run_leaves_the_earlier_one_untouched(toy, cells, message):
+    folder = run_folder("toy/mean", "smoke")
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text("earlier")
+    rewrite(toy, *cells)
+    with pytest.raises(NotebookError, match=message):
+        run()
+    assert (folder / "run.json").read_text() == "earlier"
+    assert list(folder.iterdir()) == [folder / "run.json"]
+    assert failure_file("toy/mean", "smoke").read_text()
+    assert not list((folder.parents[2] / ".staging").iterdir())
+
+
+def test_the_time_limit_is_for_the_whole_notebook(toy):
+    rewrite(toy, "import time; time.sleep(60)")
+    with pytest.raises(NotebookError, match=r"stopped after the time limit of 0\.05 minutes"):
+        run(time_limit=0.05)
+
+
+def test_a_success_clears_the_failure(toy):
+    rewrite(toy, "1 / 0")
+    with pytest.raises(NotebookError):
+        run()
+    rewrite(toy, *CELLS[1:])
+    run()
+    assert not failure_file("toy/mean", "smoke").exists()
+
+
+def test_parameters_must_match_the_experiment(toy):
+    write_notebook(toy / "notebooks" / "toy" / "mean.ipynb", ["n = 50", *CELLS[1:]])
+    with pytest.raises(ValueError, match="its parameters cell has"):
+        run()
+
+
+def test_the_kernel_is_this_interpreter_whatever_the_notebook_names(toy):
+    notebook = toy / "notebooks" / "toy" / "mean.ipynb"
+    notebook.write_text(notebook.read_text().replace('"python3"', '"julia-1.9"'))
+    run()
+    assert "its kernel is not `python3`" in check_committed(notebook)
+    clear(notebook)
+    assert check_committed(notebook) == []
+
+
+@pytest.mark.parametrize("home", ["/", "/nowhere"])
+def test_any_home_leaves_the_executed_notebook_whole(toy, monkeypatch, home):
+    monkeypatch.setenv("HOME", home)
+    text = (run() / "notebook.ipynb").read_text()
+    assert "text/html" in text

@@ -1,0 +1,120 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlab.fair_metric import FairMetric, FunctionMetric, sensitive_directions
+
+
+def test_hand_computed():
+    metric = FairMetric.from_directions([[2.0, 0.0, 0.0]])
+    np.testing.assert_allclose(metric.projection, np.diag([0, 1, 1]), atol=1e-12)
+    assert (metric.n_features, metric.n_sensitive) == (3, 1)
+    assert metric.squared_distance([[5.0, 3.0, 4.0]], [[-9.0, 0.0, 0.0]]) == pytest.approx(25)
+    np.testing.assert_allclose(metric.gradient(np.array([[5.0, 3.0, 4.0]]), np.zeros((1, 3))), [[0, 6, 8]], atol=1e-12)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3))
+def test_distance_ignores_the_subspace_and_only_that(seed, k):
+    rng = np.random.default_rng(seed)
+    directions, x, move = rng.normal(size=(k, 5)), rng.normal(size=(4, 5)), rng.normal(size=(4, k))
+    metric = FairMetric.from_directions(np.vstack([directions, directions[0] * 3]))
+    assert metric.n_sensitive == k
+    np.testing.assert_allclose(metric.squared_distance(x + move @ directions, x), 0, atol=1e-10)
+    residual = [row - directions.T @ np.linalg.lstsq(directions.T, row)[0] for row in x]
+    np.testing.assert_allclose(metric.squared_distance(x, 0 * x), np.square(residual).sum(axis=1), atol=1e-10)
+
+
+def test_gradients_agree_with_finite_differences():
+    rng = np.random.default_rng(0)
+    metric = FairMetric.from_directions(rng.normal(size=(2, 4)))
+    own = FunctionMetric(lambda a, b: ((a - b)[..., 0] - 2 * (a - b)[..., 1]) ** 2 + (a - b)[..., 3] ** 4)
+    x, start, h = rng.normal(size=(3, 4)), rng.normal(size=(3, 4)), 1e-6
+    for any_metric in (metric, own):
+        numeric = np.stack(
+            [
+                (any_metric.squared_distance(x + h * e, start) - any_metric.squared_distance(x - h * e, start))
+                / (2 * h)
+                for e in np.eye(4)
+            ],
+            axis=1,
+        )
+        np.testing.assert_allclose(np.asarray(any_metric.gradient(x, start)), numeric, atol=1e-5)
+
+
+def test_rotation_turns_the_subspace():
+    metric = FairMetric.from_directions([[1.0, 0.0]])
+    turned = metric.rotated(30)
+    fair = np.array([-0.5, np.sqrt(0.75)])  # (0, 1) turned by 30 degrees
+    np.testing.assert_allclose(turned.projection, np.outer(fair, fair), atol=1e-12)
+    np.testing.assert_allclose(turned.rotated(-30).projection, metric.projection, atol=1e-12)
+    in_plane = FairMetric.from_directions([[0.0, 1.0, 0.0, 0.0]]).rotated(90, plane=(1, 3))
+    np.testing.assert_allclose(in_plane.projection, np.diag([1, 1, 1, 0]), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("projection", "message"),
+    [
+        (np.ones((2, 3)), r"square matrix, found shape \(2, 3\)"),
+        (np.diag([1.0, 0.5]), "P P = P, found one that is off by 0.25"),
+        ([[1.0, 1.0], [0.0, 0.0]], "symmetric"),
+        (np.diag([1.0, np.nan]), "missing or infinite"),
+        (np.zeros((2, 2)), "full rank 2"),
+    ],
+)
+def test_what_is_no_projection_is_refused(projection, message):
+    with pytest.raises(ValueError, match=message):
+        FairMetric(projection)
+
+
+@pytest.mark.parametrize(
+    ("directions", "message"),
+    [
+        (np.eye(3), "span all 3 features"),
+        (np.zeros((2, 3)), "all zero"),
+        (np.ones(3), r"found \(3,\)"),
+        ([[np.inf, 0.0]], "missing or infinite"),
+    ],
+)
+def test_directions_that_make_no_metric_are_refused(directions, message):
+    with pytest.raises(ValueError, match=message):
+        FairMetric.from_directions(directions)
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.normal(size=(3000, 3)), columns=list("abc"))
+    sex = (X["a"] - 2 * X["b"] + rng.logistic(size=3000) > 0).astype(int)
+    race = (X["c"] + 1 + rng.logistic(size=3000) > 0).astype(int)
+    return X, pd.DataFrame({"sex": sex, "race": race})
+
+
+def test_learned_directions_are_those_of_the_attributes(people):
+    X, sensitive = people
+    converged = sensitive_directions(X, sensitive, solver="converged")
+    np.testing.assert_allclose(converged, [[1, -2, 0], [0, 0, 1]], atol=0.25)
+    np.testing.assert_allclose(sensitive_directions(X, sensitive), converged, atol=1e-4)
+    np.testing.assert_allclose(sensitive_directions(X, sensitive, solver="liblinear"), converged, atol=0.02)
+    assert FairMetric.learned(X, sensitive).n_sensitive == 2
+
+
+def test_attributes_that_are_features_add_their_axes(people):
+    X, sensitive = people
+    directions = sensitive_directions(X.assign(sex=sensitive["sex"]), sensitive)
+    assert directions.shape == (3, 4)
+    np.testing.assert_allclose(directions[:2, :3], sensitive_directions(X, sensitive))
+    np.testing.assert_array_equal(directions[:2, 3], 0)
+    np.testing.assert_array_equal(directions[2], [0, 0, 0, 1])
+
+
+def test_bad_attributes_are_refused(people):
+    X, sensitive = people
+    with pytest.raises(ValueError, match=r"column 'race' holds \[1\.0\], expected 0 and 1"):
+        sensitive_directions(X, sensitive.assign(race=1))
+    with pytest.raises(ValueError, match="sensitive_features has 10 rows, X has 3000"):
+        sensitive_directions(X, sensitive[:10])
+    with pytest.raises(ValueError, match="solver: expected one of published, converged, liblinear, found 'newton'"):
+        sensitive_directions(X, sensitive, solver="newton")
