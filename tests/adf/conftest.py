@@ -28,7 +28,6 @@ def weights(schema):
 
 @pytest.fixture(scope="session")
 def network(weights):
-    from fairlab.networks import Network
-    from fairlab.papers.adf.benchmarks import dense_network
+    from fairlab.networks import Network, dense_network
 
     return Network(dense_network(weights))

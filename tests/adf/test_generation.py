@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from fairlab.adf import ADF, discriminatory
-from fairlab.papers.adf.benchmarks import dense_network
+from fairlab.networks import dense_network
 
 READINGS = pytest.mark.parametrize("reading", ["as_published", "as_described"])
 

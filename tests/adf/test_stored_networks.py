@@ -10,8 +10,8 @@ from fairlab.adf.global_phase import direction
 from fairlab.adf.local_phase import attribute_weights, saliency
 from fairlab.data import load
 from fairlab.data.encoding import codes
-from fairlab.networks import Network
-from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, dense_network, stored_weights
+from fairlab.networks import Network, dense_network
+from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, stored_weights
 
 pytestmark = pytest.mark.skipif("FAIRLAB_DATA_MIRROR" not in os.environ, reason="needs the real data")
 

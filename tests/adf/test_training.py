@@ -4,8 +4,7 @@ from scipy.special import log_softmax
 
 from fairlab.adf import majority_vote, retrain, train_networks
 from fairlab.adf.training import backpropagate
-from fairlab.networks import Network
-from fairlab.papers.adf.benchmarks import dense_network
+from fairlab.networks import Network, dense_network
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,7 @@ import numpy as np
 
 from fairlab.adf import ADF, Schema
 from fairlab.benchmarks import adf
-from fairlab.networks import Network
-from fairlab.papers.adf.benchmarks import dense_network
+from fairlab.networks import Network, dense_network
 
 
 def test_one_at_a_time_is_the_same_network_and_search():

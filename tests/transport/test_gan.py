@@ -4,6 +4,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from plain_data import is_plain
 
 tf = pytest.importorskip("tensorflow")
 
@@ -176,6 +177,31 @@ def test_maps_are_fitted_transports_that_pickle(groups, ensemble):
     assert image.index.equals(frame.index)
     assert list(image.columns) == ["x0", "x1"]
     np.testing.assert_allclose(image, ensemble.transform(frame)[1], atol=1e-6)
+
+
+def test_a_map_rebuilt_from_arrays_is_the_same(groups, ensemble):
+    frame = pd.DataFrame(groups[0], columns=["x0", "x1"])
+    alone = GANTransport(random_state=9, progress=False, **SMALL).fit(*groups)
+    for fitted in (alone, ensemble.maps_[1]):
+        arrays = fitted.to_arrays()
+        assert is_plain(arrays)
+        rebuilt = GANTransport.from_arrays(pickle.loads(pickle.dumps(arrays)))
+        assert rebuilt.get_params() == fitted.get_params()
+        np.testing.assert_array_equal(rebuilt.transform(frame), fitted.transform(frame))
+        pd.testing.assert_frame_equal(rebuilt.history_.to_frame(), fitted.history_.to_frame())
+        with pytest.raises(ValueError, match="columns"):
+            rebuilt.transform(groups[0][:, :1])
+    with pytest.raises(ValueError, match="not fitted"):
+        GANTransport().to_arrays()
+
+
+@pytest.mark.parametrize("options", [{}, {"n_steps": 4, "hidden_layers": (4, 4), "random_state": 8}])
+def test_a_second_fit_is_that_of_a_fresh_object(groups, options):
+    again = GANTransport(**SMALL).fit(*groups)
+    again.set_params(**options).fit(groups[1], groups[0])
+    fresh = GANTransport(**SMALL | options).fit(groups[1], groups[0])
+    np.testing.assert_array_equal(again.transform(groups[0]), fresh.transform(groups[0]))
+    pd.testing.assert_frame_equal(again.history_.to_frame(), fresh.history_.to_frame())
 
 
 def test_history_has_a_row_per_record_and_map(ensemble):

@@ -36,7 +36,7 @@ def train_networks(X, y, random_states: Sequence[int], *, n_steps: int) -> list[
     Returns
     -------
     list of list of ndarray
-        Kernels and biases of each network, in turn; see `fairlab.adf.dense_network`.
+        Kernels and biases of each network, in turn; see `fairlab.networks.dense_network`.
     """
     X, y = np.asarray(X, dtype=np.float32), np.asarray(y)
     rngs = [np.random.default_rng(state) for state in random_states]

@@ -66,7 +66,8 @@ def stored_network(name: str):
     from fairlab.adf import ADF
     from fairlab.data import load
     from fairlab.data.encoding import codes
-    from fairlab.papers.adf.benchmarks import BENCHMARKS, dense_network
+    from fairlab.networks import dense_network
+    from fairlab.papers.adf.benchmarks import BENCHMARKS
     from fairlab.papers.adf.trials import network_under_test
 
     benchmark = BENCHMARKS[name]

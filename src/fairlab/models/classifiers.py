@@ -7,6 +7,8 @@ of `X`; both take and return tensors, for the attack compiles them; and ``predic
 
 import numpy as np
 import tensorflow as tf
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
 
 class WhiteBoxClassifier:
@@ -49,6 +51,33 @@ class WhiteBoxClassifier:
         """Return the probabilities of labels 0 and 1, shape (..., n_points, 2)."""
         log_odds = self.log_odds(_as_tensor(X))
         return tf.stack([tf.sigmoid(-log_odds), tf.sigmoid(log_odds)], axis=-1).numpy()
+
+
+class StoredClassifier(WhiteBoxClassifier, ClassifierMixin, BaseEstimator):
+    """Estimator that comes apart into plain data, and back: what it learned is arrays, numbers and strings."""
+
+    def to_arrays(self) -> dict:
+        """Return everything that it takes to rebuild the fitted classifier, as plain data.
+
+        Returns
+        -------
+        dict
+            ``parameters``, those of the constructor, and ``fitted``, the attributes that `fit` set.
+
+        Raises
+        ------
+        NotFittedError
+        """
+        check_is_fitted(self)
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        return {"parameters": self.get_params(), "fitted": fitted}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict) -> "StoredClassifier":
+        """Return the classifier that `to_arrays` took apart; it answers the same, to the last bit."""
+        model = cls(**arrays["parameters"])
+        vars(model).update(arrays["fitted"])
+        return model
 
 
 class LinearClassifier(WhiteBoxClassifier):

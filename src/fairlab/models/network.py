@@ -6,16 +6,15 @@ A network is a tuple (hidden weights, hidden biases, output weights, output bias
 
 import numpy as np
 import tensorflow as tf
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from fairlab.checks import check_features
-from fairlab.models.classifiers import WhiteBoxClassifier
+from fairlab.models.classifiers import StoredClassifier
 
 BETA_1, BETA_2 = 0.9, 0.999
 
 
-class NetworkClassifier(WhiteBoxClassifier, ClassifierMixin, BaseEstimator):
+class NetworkClassifier(StoredClassifier):
     """Classifier whose `fit` ends with a network.
 
     Attributes

@@ -1,6 +1,7 @@
 """Project: a network that cannot see the sensitive subspace (Appendix F.3)."""
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from fairlab.fair_metric import FairMetric
 from fairlab.models.mlp import BalancedMLP
@@ -16,8 +17,10 @@ class ProjectedMLP(BalancedMLP):
 
     Attributes
     ----------
+    projection_ : ndarray of shape (n_features, n_features)
+        Of the metric learned from the training data.
     metric_ : FairMetric
-        Learned from the training data.
+        That metric.
     network_ : tuple of ndarray
         With the projection multiplied into the hidden weights.
     """
@@ -33,9 +36,15 @@ class ProjectedMLP(BalancedMLP):
         sensitive_features : DataFrame or array of shape (n_rows, n_attributes)
             Zeros and ones; see `fairlab.individual_fairness.sensitive_directions`.
         """
-        self.metric_ = FairMetric.learned(X, sensitive_features)
-        projection = self.metric_.projection.astype(np.float32)
+        self.projection_ = FairMetric.learned(X, sensitive_features).projection
+        projection = self.projection_.astype(np.float32)
         super().fit(np.asarray(X, dtype=np.float32) @ projection, y)
         hidden, *others = self.network_
         self.network_ = (projection @ hidden, *others)
         return self
+
+    @property
+    def metric_(self) -> FairMetric:
+        """The metric learned from the training data."""
+        check_is_fitted(self)
+        return FairMetric(self.projection_)

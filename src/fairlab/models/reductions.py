@@ -4,15 +4,14 @@ import warnings
 
 import numpy as np
 from fairlearn.reductions import EqualizedOdds, ExponentiatedGradient
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.models.classifiers import SoftVote, WhiteBoxClassifier
+from fairlab.models.classifiers import SoftVote, StoredClassifier
 from fairlab.models.network import check_training
 
 
-class EqualizedOddsMixture(WhiteBoxClassifier, ClassifierMixin, BaseEstimator):
+class EqualizedOddsMixture(StoredClassifier):
     """Exponentiated gradient over logistic models, used as a soft vote so that it has a gradient.
 
     Parameters
@@ -31,7 +30,11 @@ class EqualizedOddsMixture(WhiteBoxClassifier, ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
+    coef_ : ndarray of shape (n_models, n_features)
+    intercept_, weight_ : ndarray of shape (n_models,)
+        Of the logistic models with a vote.
     mixture_ : SoftVote
+        Their mixture.
     classes_ : ndarray of shape (2,)
         0 and 1.
 
@@ -72,13 +75,18 @@ class EqualizedOddsMixture(WhiteBoxClassifier, ClassifierMixin, BaseEstimator):
             learner.fit(features.astype(float), labels, sensitive_features=groups)
         weight = learner.weights_.to_numpy()
         models = [learner.predictors_[k] for k in learner.weights_.index]
-        self.mixture_ = SoftVote(
-            coef=np.vstack([model.coef_ for model in models]),
-            intercept=np.concatenate([model.intercept_ for model in models]),
-            weight=np.maximum(weight, 0) / np.maximum(weight, 0).sum(),  # the linear program leaves rounding errors
-        )
+        voting = weight > 0  # the linear program leaves rounding errors
+        self.coef_ = np.vstack([model.coef_ for model in models])[voting]
+        self.intercept_ = np.concatenate([model.intercept_ for model in models])[voting]
+        self.weight_ = (weight / np.maximum(weight, 0).sum())[voting]
         self.classes_ = np.array([0, 1])
         return self
+
+    @property
+    def mixture_(self) -> SoftVote:
+        """The mixture of the logistic models."""
+        check_is_fitted(self)
+        return SoftVote(self.coef_, self.intercept_, self.weight_)
 
     def log_odds(self, X):
         """Return the log odds of the mixture: a tensor of shape (..., n_points)."""

@@ -3,13 +3,14 @@
 import os
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 
 import joblib
 import numpy as np
 import pandas as pd
 import tensorflow as tf
+from sklearn.base import BaseEstimator
 from tqdm.auto import tqdm
 
 from fairlab.checks import check_features, check_same_columns
@@ -63,7 +64,7 @@ class LossHistory:
         return pd.DataFrame(columns | {name: getattr(self, name).ravel() for name in LOSSES})
 
 
-class GANTransport:
+class GANTransport(BaseEstimator):
     """One map from source to target, learnt by the Wasserstein GAN of FlipTest (section 3.1, equation 1).
 
     The generator G minimises mean D(G(x)) + penalty * mean squared L1 distance of x and G(x). The critic D, whose
@@ -141,7 +142,7 @@ class GANTransport:
         DivergenceError
             If the weights do not stay finite.
         """
-        settings = dict(vars(self))
+        settings = self.get_params()
         ensemble = GANEnsemble([settings.pop("random_state")], **settings)
         ensemble._fit(X_source, X_target, block=1)
         self._take(ensemble, 0)
@@ -170,6 +171,31 @@ class GANTransport:
         image = _image(self.generator_, values)
         return pd.DataFrame(image, index=X.index, columns=X.columns) if isinstance(X, pd.DataFrame) else image
 
+    def to_arrays(self) -> dict:
+        """Return everything that it takes to rebuild the fitted map, as plain data.
+
+        Returns
+        -------
+        dict
+            ``parameters``, those of the constructor, ``generator``, ``columns`` and ``history``.
+        """
+        _require_fitted(self, "generator_")
+        return {
+            "parameters": self.get_params(),
+            "generator": self.generator_,
+            "columns": self.columns_,
+            "history": asdict(self.history_),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict) -> "GANTransport":
+        """Return the map that `to_arrays` took apart; it answers the same, to the last bit."""
+        transport = cls(**arrays["parameters"])
+        transport.generator_ = list(arrays["generator"])
+        transport.columns_ = list(arrays["columns"])
+        transport.history_ = LossHistory(**arrays["history"])
+        return transport
+
     def _take(self, ensemble: "GANEnsemble", member: int) -> None:
         """Become one fitted member of an ensemble."""
         self.generator_ = [parameter[member] for parameter in ensemble.generators_]
@@ -178,7 +204,7 @@ class GANTransport:
         self.history_ = LossHistory(step=ensemble.history_.step, **history)
 
 
-class GANEnsemble:
+class GANEnsemble(BaseEstimator):
     """Independent maps, trained at once as batched matrices (see `GANTransport` for the recipe).
 
     Parameters
@@ -400,8 +426,7 @@ class GANEnsemble:
         warnings.warn(message, DivergenceWarning, stacklevel=3)
 
     def _member(self, member, seed, penalty):
-        settings = {name: value for name, value in vars(self).items() if not name.endswith("_")}
-        settings = {name: settings[name] for name in vars(GANTransport()) if name in settings}
+        settings = {name: value for name, value in self.get_params().items() if name in GANTransport().get_params()}
         fitted = GANTransport(**settings | {"random_state": int(seed), "penalty": float(penalty)})
         fitted._take(self, member)
         return fitted

@@ -19,8 +19,8 @@ from fairlab.adf.schema import Schema
 from fairlab.adf.symbolic import SymbolicGeneration
 from fairlab.adf.training import retrain, train_networks
 from fairlab.data.errors import DataUnavailableError, SurrogateWarning
-from fairlab.networks import CHUNK, Network
-from fairlab.papers.adf.benchmarks import BENCHMARKS, Benchmark, dense_classifier, dense_network, stored_weights
+from fairlab.networks import CHUNK, Network, dense_classifier, dense_network
+from fairlab.papers.adf.benchmarks import BENCHMARKS, Benchmark, stored_weights
 from fairlab.seeds import Trial
 
 SHARE_KEPT = 0.05  # what section 4.2 retrains with

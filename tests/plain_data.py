@@ -1,0 +1,14 @@
+"""What counts as plain data, which is all that a cached trial may return."""
+
+import numpy as np
+
+
+def is_plain(value) -> bool:
+    """Return whether `value` is arrays of numbers, numbers, strings and None, in dicts and sequences."""
+    if isinstance(value, dict):
+        return all(isinstance(key, str) for key in value) and is_plain(list(value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(is_plain, value))
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "biufU"
+    return value is None or isinstance(value, bool | int | float | str | np.number)
