@@ -51,9 +51,9 @@ def source():
 
 def test_the_planted_context_is_found_and_tested(source):
     investigation = Testing(source, "gender", "offer")
-    fairtest.train(investigation)
+    fairtest.find_contexts(investigation)
     assert [str(node) for node in investigation.contexts("gender")][:2] == ["everyone", "region: north"]
-    fairtest.test(investigation)
+    fairtest.validate_contexts(investigation)
     findings = {str(finding.node): finding for finding in investigation.findings_["gender"]}
     assert findings["region: north"].is_significant
     assert findings["region: north"].effect > findings["everyone"].effect > 0
@@ -61,11 +61,11 @@ def test_the_planted_context_is_found_and_tested(source):
 
 def test_people_of_a_context_are_those_of_the_test_set(source):
     investigation = Testing(source, "gender", "offer")
-    fairtest.train(investigation, min_leaf_size=20)
-    with source.test() as columns:
+    fairtest.find_contexts(investigation, min_leaf_size=20)
+    with source.lend_test_set() as columns:
         rows = {name: column.values for name, column in columns.items()}
         source.remaining_ += 1
-    fairtest.test(investigation)
+    fairtest.validate_contexts(investigation)
     north = next(f for f in investigation.findings_["gender"] if str(f.node) == "region: north")
     assert north.size == (rows["region"] == 0).sum()
     np.testing.assert_array_equal(north.sample.output.values, rows["offer"][rows["region"] == 0])
@@ -73,7 +73,7 @@ def test_people_of_a_context_are_those_of_the_test_set(source):
 
 def test_every_protected_attribute_has_its_own_contexts_over_the_others(source):
     investigation = Testing(source, ["gender", "race"], "offer")
-    fairtest.train(investigation, min_leaf_size=20)
+    fairtest.find_contexts(investigation, min_leaf_size=20)
     used = {
         name: {c.attribute for node in investigation.trees_[name].walk() for c in node.conditions}
         for name in investigation.protected
@@ -86,9 +86,9 @@ def test_every_protected_attribute_has_its_own_contexts_over_the_others(source):
 
 def test_corrections_count_all_protected_attributes(source):
     investigation = Testing(source, ["gender", "race"], "offer")
-    fairtest.train(investigation)
+    fairtest.find_contexts(investigation)
     m = sum(len(investigation.contexts(name)) for name in investigation.protected)
-    fairtest.test(investigation)
+    fairtest.validate_contexts(investigation)
     tests = [a for findings in investigation.findings_.values() for f in findings for a in f.associations]
     assert len(tests) == m > 2
     smallest = min(tests, key=lambda a: a.raw_p_value)
@@ -101,8 +101,7 @@ def test_corrections_count_all_protected_attributes(source):
 
 def test_several_investigations_share_one_test_set_and_their_intervals_widen(source):
     investigations = [Testing(source, name, "offer", context=[], metric=NMI()) for name in ("gender", "race")]
-    fairtest.train(investigations)
-    fairtest.test(investigations)
+    fairtest.investigate(investigations)
     assert source.remaining_ == 1
     for investigation, name in zip(investigations, ("gender", "race"), strict=True):
         [finding] = investigation.findings_[name]
@@ -116,8 +115,7 @@ def test_several_investigations_share_one_test_set_and_their_intervals_widen(sou
 
 def test_approximate_tests(source):
     investigation = Testing(source, "gender", "offer", context=[])
-    fairtest.train(investigation)
-    fairtest.test(investigation, exact=False)
+    fairtest.investigate(investigation, exact=False)
     [finding] = investigation.findings_["gender"]
     expected = NMI().approximate(finding.sample, conf=source.conf_)
     assert finding.associations[0].low == pytest.approx(float(expected.low))
@@ -127,16 +125,14 @@ def test_no_context_depends_on_another():
     runs = []
     for context in ([], None):
         investigation = Testing(DataSource(PEOPLE), "gender", "offer", context=context)
-        fairtest.train(investigation)
-        fairtest.test(investigation)
+        fairtest.investigate(investigation)
         runs.append(investigation.findings_["gender"][0].associations[0].raw_p_value)
     assert runs[0] == runs[1]
 
 
 def test_debugging_tests_the_same_contexts_on_a_new_test_set(source):
     investigation = Testing(source, "gender", "offer", metric=Difference(smoothing=1))
-    fairtest.train(investigation)
-    fairtest.test(investigation)
+    fairtest.investigate(investigation)
     explained = investigation.with_explanatory("region")
     assert not hasattr(explained, "findings_")
     assert explained.contexts("gender") == investigation.contexts("gender")
@@ -144,7 +140,7 @@ def test_debugging_tests_the_same_contexts_on_a_new_test_set(source):
     assert explained.metric["gender"].stratum_metric.smoothing == 1
     with pytest.raises(ValueError, match="'offer' is both output and explanatory"):
         investigation.with_explanatory("offer")
-    fairtest.test(explained)
+    fairtest.validate_contexts(explained)
     first, second = (i.findings_["gender"][0] for i in (investigation, explained))
     assert [a.hypothesis.part for a in second.associations] == ["", "region: north", "region: south"]
     assert not np.array_equal(first.sample.output.values, second.sample.output.values)
@@ -153,7 +149,7 @@ def test_debugging_tests_the_same_contexts_on_a_new_test_set(source):
     m = 3 * len(explained.contexts("gender"))
     assert smallest.p_value == pytest.approx(m * smallest.raw_p_value)
     with pytest.raises(BudgetError):
-        fairtest.test(investigation)
+        fairtest.validate_contexts(investigation)
 
 
 def test_a_failed_test_raises_and_gives_the_test_set_back(source):
@@ -162,9 +158,9 @@ def test_a_failed_test_raises_and_gives_the_test_set_back(source):
             raise FloatingPointError("broken")
 
     investigation = Testing(source, "gender", "offer", metric=Broken())
-    fairtest.train(investigation)
+    fairtest.find_contexts(investigation)
     with pytest.raises(FloatingPointError, match="broken"):
-        fairtest.test(investigation)
+        fairtest.validate_contexts(investigation)
     assert source.remaining_ == 2
     assert not hasattr(investigation, "findings_")
 
@@ -183,8 +179,7 @@ def test_a_metric_of_ones_own(source):
             return Interval(gap - 1, gap + 1, 0.01)
 
     investigation = Testing(source, "gender", "age", metric={"gender": Gap()})
-    fairtest.train(investigation, max_depth=2)
-    fairtest.test(investigation)
+    fairtest.investigate(investigation, max_depth=2)
     root = investigation.findings_["gender"][0]
     assert root.associations[0].high - root.associations[0].low == pytest.approx(2)
     assert "GAP = [" in str(fairtest.report(investigation))
@@ -197,8 +192,7 @@ def test_contexts_without_anyone_in_the_test_set():
     data.loc[train[:50], "place"] = "rare"
     data.loc[train[:50], "output"] = data.loc[train[:50], "group"]
     investigation = Testing(DataSource(data.astype("category")), "group", "output")
-    fairtest.train(investigation, min_leaf_size=20)
-    fairtest.test(investigation)
+    fairtest.investigate(investigation, min_leaf_size=20)
     nobody = next(f for f in investigation.findings_["group"] if str(f.node) == "place: rare")
     [association] = nobody.associations
     assert (nobody.size, association.p_value, nobody.effect) == (0, 1, 0)
@@ -209,8 +203,7 @@ def test_contexts_without_anyone_in_the_test_set():
 def test_a_protected_attribute_may_determine_the_output():
     data = pd.DataFrame({"group": ["a", "b"] * 100, "output": ["yes", "no"] * 100})
     investigation = Testing(DataSource(data), "group", "output")
-    fairtest.train(investigation)
-    fairtest.test(investigation)
+    fairtest.investigate(investigation)
     [finding] = investigation.findings_["group"]
     assert finding.is_significant
     assert finding.effect > 0.5
@@ -251,8 +244,7 @@ def test_discovery_finds_and_tests_labels():
     source = DataSource(data)
     labels = [f"tag {j}" for j in range(8)]
     investigation = Discovery(source, "group", labels, top_k=3, context=[])
-    fairtest.train(investigation)
-    fairtest.test(investigation)
+    fairtest.investigate(investigation)
     [finding] = investigation.findings_["group"]
     assert finding.associations[0].hypothesis.part == "tag 3"
     assert [a.p_value <= 0.05 for a in finding.associations] == [True, False, False]
@@ -287,8 +279,7 @@ def test_error_profiling_leaves_prediction_and_truth_out_of_the_contexts():
     data = PEOPLE.assign(truth=PEOPLE["offer"].where(PEOPLE["gender"] == "male", "yes"))
     investigation = ErrorProfiling(DataSource(data), "gender", "offer", ground_truth="truth")
     assert not {"offer", "truth"} & set(investigation.context)
-    fairtest.train(investigation)
-    fairtest.test(investigation)
+    fairtest.investigate(investigation)
     root = investigation.findings_["gender"][0]
     assert root.sample.output.categories == ("correct", "false negative", "false positive")
     assert root.is_significant
@@ -329,7 +320,7 @@ def test_a_thousand_groups():
     data = PEOPLE.assign(zip=[f"z{i % 1000}" for i in range(len(PEOPLE))])
     with pytest.raises(ValueError, match="protected: column 'zip' has 1000 categories, expected at most 100"):
         Testing(DataSource(data), "zip", "offer")
-    fairtest.train(Testing(DataSource(data), "gender", "offer"))  # as a context attribute it makes none
+    fairtest.find_contexts(Testing(DataSource(data), "gender", "offer"))  # as a context attribute it makes none
 
 
 def test_a_context_attribute_that_is_the_output_under_another_name():
@@ -355,8 +346,7 @@ def test_numbers_that_are_missing_or_text(values, message):
 def test_a_missing_category_is_a_group_and_a_context_of_its_own():
     data = PEOPLE.assign(**{name: PEOPLE[name].where(PEOPLE["age"] > 30) for name in ("race", "region")})
     investigation = Testing(DataSource(data), ["race", "gender"], "offer")
-    fairtest.train(investigation, min_leaf_size=20)
-    fairtest.test(investigation)
+    fairtest.investigate(investigation, min_leaf_size=20)
     assert investigation.findings_["race"][0].sample.protected.categories == (MISSING, "a", "b", "c")
     assert f"region: {MISSING}" in {str(child) for child in investigation.trees_["gender"].children}
 
@@ -372,8 +362,7 @@ def test_labels_that_nobody_has():
     with pytest.raises(ValueError, match="output: each of 2 labels has one value in the training set"):
         Discovery(DataSource(data), "gender", ["tag", "other"])
     investigation = Discovery(DataSource(data), "gender", ["tag", "some"], context=[])
-    fairtest.train(investigation)
-    fairtest.test(investigation)
+    fairtest.investigate(investigation)
     tests = {a.hypothesis.part: a for a in investigation.findings_["gender"][0].associations}
     assert tests["tag"].p_value == 1
 
@@ -399,24 +388,24 @@ def test_discovery_needs_two_groups_and_labels(source):
 )
 def test_bad_training_parameters(source, options, message):
     with pytest.raises(ValueError, match=message):
-        fairtest.train(Testing(source, "gender", "offer"), **options)
+        fairtest.find_contexts(Testing(source, "gender", "offer"), **options)
 
 
 def test_steps_out_of_order(source):
     investigation = Testing(source, "gender", "offer")
-    with pytest.raises(ValueError, match="no contexts yet: call train first"):
-        fairtest.test(investigation)
-    with pytest.raises(ValueError, match="no contexts yet: call train first"):
+    with pytest.raises(ValueError, match="no contexts yet: call find_contexts first"):
+        fairtest.validate_contexts(investigation)
+    with pytest.raises(ValueError, match="no contexts yet: call find_contexts first"):
         investigation.with_explanatory("region")
     assert source.remaining_ == 2
-    fairtest.train(investigation)
-    with pytest.raises(ValueError, match="nothing to report yet: call test first"):
+    fairtest.find_contexts(investigation)
+    with pytest.raises(ValueError, match="nothing to report yet: call investigate first"):
         fairtest.report(investigation)
     other = Testing(DataSource(PEOPLE), "gender", "offer")
-    fairtest.train(other)
+    fairtest.find_contexts(other)
     with pytest.raises(ValueError, match="expected all of one DataSource, found several"):
-        fairtest.test([investigation, other])
-    for function in (fairtest.train, fairtest.test, fairtest.report):
+        fairtest.validate_contexts([investigation, other])
+    for function in (fairtest.find_contexts, fairtest.validate_contexts, fairtest.investigate, fairtest.report):
         with pytest.raises(ValueError, match="investigations: expected at least one, found none"):
             function([])
     with pytest.raises(TypeError, match="source: expected a DataSource, found DataFrame"):

@@ -16,9 +16,7 @@ needs_mirror = pytest.mark.skipif(not MIRROR, reason="needs the real files: set 
 
 
 def run(investigation):
-    fairtest.train(investigation)
-    fairtest.test(investigation)
-    return fairtest.report(investigation).sections
+    return fairtest.investigate(investigation).sections
 
 
 @pytest.fixture(scope="module")

@@ -103,8 +103,7 @@ def test_all_parts_of_an_investigation_are_shown():
         fairtest.Testing(source, "s", "o", explanatory="e", context=[]),
         fairtest.Testing(source, ["s", "e"], "o", context=[]),
     ]
-    fairtest.train(investigations)
-    fairtest.test(investigations)
+    fairtest.investigate(investigations)
     whole = report(investigations)
     assert [s.protected for s in whole.sections] == ["s", "s", "e"]
     assert whole.to_frame()["part"].tolist() == ["", "e: x", "e: y", "", ""]

@@ -16,8 +16,8 @@ def test_the_split_is_that_of_scikit_learn_in_its_order():
     source = DataSource(PEOPLE)
     train, test = train_test_split(np.arange(101), train_size=0.5, random_state=0)
     assert len(train) == 50
-    np.testing.assert_array_equal(rows(source.train(["number"])), train)
-    with source.test() as columns:
+    np.testing.assert_array_equal(rows(source.training_set(["number"])), train)
+    with source.lend_test_set() as columns:
         np.testing.assert_array_equal(rows(columns), test)
 
 
@@ -26,7 +26,7 @@ def test_budget_cuts_the_test_part_only_and_hands_out_the_last_slice_first():
     _, test = train_test_split(np.arange(101), train_size=0.5, random_state=0)
     assert source.n_train == 50
     for i in (2, 1, 0):
-        with source.test() as columns:
+        with source.lend_test_set() as columns:
             np.testing.assert_array_equal(rows(columns), test[17 * i : 17 * (i + 1)])
     assert source.remaining_ == 0
 
@@ -34,7 +34,7 @@ def test_budget_cuts_the_test_part_only_and_hands_out_the_last_slice_first():
 def test_train_size_for_equal_parts():
     source = DataSource(PEOPLE, budget=2, train_size=1 / 3)
     assert source.n_train == 33
-    with source.test() as columns:
+    with source.lend_test_set() as columns:
         assert len(rows(columns)) == 34
 
 
@@ -44,17 +44,17 @@ def test_confidence_of_a_slice():
 
 def test_a_spent_budget_is_an_error():
     source = DataSource(PEOPLE)
-    with source.test():
+    with source.lend_test_set():
         pass
-    with pytest.raises(BudgetError, match="the budget of 1 test set is spent"), source.test():
+    with pytest.raises(BudgetError, match="the budget of 1 test set is spent"), source.lend_test_set():
         pass
 
 
 def test_a_failed_test_gives_its_slice_back():
     source = DataSource(PEOPLE)
-    with pytest.raises(RuntimeError, match="broken"), source.test() as lost:
+    with pytest.raises(RuntimeError, match="broken"), source.lend_test_set() as lost:
         raise RuntimeError("broken")
-    with source.test() as again:
+    with source.lend_test_set() as again:
         np.testing.assert_array_equal(rows(again), rows(lost))
 
 

@@ -39,9 +39,7 @@ def independent(rng, n=2_000):
 
 def section_of(data, **options):
     investigation = Testing(DataSource(data), "group", "output", **options)
-    fairtest.train(investigation)
-    fairtest.test(investigation)
-    return fairtest.report(investigation).sections[0]
+    return fairtest.investigate(investigation).sections[0]
 
 
 def test_without_association_at_most_five_percent_of_runs_report_a_context():

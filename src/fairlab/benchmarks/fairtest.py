@@ -93,8 +93,7 @@ def with_attributes(n: int, n_attributes: int) -> pd.DataFrame:
 def investigate(data: pd.DataFrame, protected, output) -> str:
     """Train, test and report, with all defaults."""
     investigation = Testing(DataSource(data), protected, output)
-    fairtest.train(investigation)
-    fairtest.test(investigation)
+    fairtest.investigate(investigation)
     return str(fairtest.report(investigation))
 
 
@@ -108,5 +107,5 @@ def training_seconds(users: pd.DataFrame, *, max_depth: int = 5) -> float:
     """Return the seconds of training alone."""
     investigation = Testing(DataSource(users), "income", "price")
     start = time.perf_counter()
-    fairtest.train(investigation, max_depth=max_depth)
+    fairtest.find_contexts(investigation, max_depth=max_depth)
     return time.perf_counter() - start

@@ -5,15 +5,14 @@ import lazy_loader as lazy
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
-        "conditional": ["ConditionalCorrelation", "ConditionalDifference", "ConditionalNMI", "ConditionalRatio"],
-        "correlation": ["Correlation"],
+        "correlation": ["ConditionalCorrelation", "Correlation"],
         "investigation": ["Discovery", "ErrorProfiling", "Testing"],
         "metric": ["Interval", "Metric"],
-        "procedure": ["test", "train"],
+        "procedure": ["find_contexts", "investigate", "validate_contexts"],
         "regression": ["Regression"],
         "reporting": ["Report", "contingency_table", "label_table", "report"],
         "sample": ["Column", "Sample"],
         "source": ["BudgetError", "DataSource"],
-        "tables": ["Difference", "NMI", "Ratio"],
+        "tables": ["ConditionalDifference", "ConditionalNMI", "ConditionalRatio", "Difference", "NMI", "Ratio"],
     },
 )

@@ -1,12 +1,13 @@
-"""Metrics that hold an explanatory attribute fixed: size-weighted means over its strata (sections 4.2 and 4.6)."""
+"""What metrics that hold an explanatory attribute fixed have in common (sections 4.2 and 4.6).
+
+They are size-weighted means over its strata. Each metric's own version stands beside the metric.
+"""
 
 import numpy as np
 
-from fairlab.fairtest.correlation import Correlation
 from fairlab.fairtest.metric import AdditiveMetric, Hypothesis, Interval
 from fairlab.fairtest.resampling import RESAMPLES, bootstrap_tables, percentile_interval, permute_tables
 from fairlab.fairtest.sample import Sample
-from fairlab.fairtest.tables import NMI, Difference, Ratio
 
 
 class ConditionalMetric(AdditiveMetric):
@@ -86,54 +87,3 @@ class ConditionalTableMetric(ConditionalMetric):
         above = strength(permute_tables(tables, rng, self.estimate)) > strength(self.estimate(tables))
         interval = percentile_interval(bootstrap_tables(tables, rng, self.estimate), conf)
         return Interval(*interval, max(float(above.mean()), 1 / RESAMPLES))
-
-
-class ConditionalNMI(ConditionalTableMetric):
-    """`NMI` given an explanatory attribute."""
-
-    def __init__(self):
-        super().__init__(NMI())
-
-
-class ConditionalDifference(ConditionalTableMetric):
-    """`Difference` given an explanatory attribute.
-
-    Parameters
-    ----------
-    smoothing : float
-        What is added to every cell of every stratum's table.
-    """
-
-    def __init__(self, *, smoothing: float = 5):
-        super().__init__(Difference(smoothing=smoothing))
-
-
-class ConditionalRatio(ConditionalTableMetric):
-    """`Ratio` given an explanatory attribute.
-
-    Parameters
-    ----------
-    smoothing : float
-        What is added to every cell of every stratum's table.
-    """
-
-    def __init__(self, *, smoothing: float = 5):
-        super().__init__(Ratio(smoothing=smoothing))
-
-
-class ConditionalCorrelation(ConditionalMetric):
-    """`Correlation` given an explanatory attribute.
-
-    It has no test of its own: interval bounds and p-value are weighted means of the strata's.
-    """
-
-    def __init__(self):
-        super().__init__(Correlation())
-
-    def exact(self, sample: Sample, *, conf: float, rng: np.random.Generator) -> Interval:
-        """Return the weighted means of the strata's exact interval bounds and p-values."""
-        strata = [stratum for stratum in sample.strata().values() if len(stratum)]
-        parts = [self.stratum_metric.exact(stratum, conf=conf, rng=rng) for stratum in strata]
-        weights = [len(stratum) for stratum in strata]
-        bounds = ([getattr(part, name) for part in parts] for name in ("low", "high", "p_value"))
-        return Interval(*(float(np.average(bound, weights=weights)) for bound in bounds))

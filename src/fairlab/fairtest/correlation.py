@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from fairlab.fairtest.conditional import ConditionalMetric
 from fairlab.fairtest.metric import AdditiveMetric, Interval
 from fairlab.fairtest.resampling import (
     EXACT_LIMIT,
@@ -34,8 +35,6 @@ class Correlation(AdditiveMetric):
 
     def conditional(self):
         """Return `ConditionalCorrelation`."""
-        from fairlab.fairtest.conditional import ConditionalCorrelation
-
         return ConditionalCorrelation()
 
     def statistics(self, sample: Sample, groups: np.ndarray, n_groups: int) -> np.ndarray:
@@ -78,6 +77,24 @@ class Correlation(AdditiveMetric):
         hits = (np.abs(permute_correlation(x, y, rng)) >= observed * (1 - 1e-9)).sum()
         interval = percentile_interval(bootstrap_correlation(x, y, rng), conf)
         return Interval(*interval, float(1 + hits) / (1 + RESAMPLES))
+
+
+class ConditionalCorrelation(ConditionalMetric):
+    """`Correlation` given an explanatory attribute.
+
+    It has no test of its own: interval bounds and p-value are weighted means of the strata's.
+    """
+
+    def __init__(self):
+        super().__init__(Correlation())
+
+    def exact(self, sample: Sample, *, conf: float, rng: np.random.Generator) -> Interval:
+        """Return the weighted means of the strata's exact interval bounds and p-values."""
+        strata = [stratum for stratum in sample.strata().values() if len(stratum)]
+        parts = [self.stratum_metric.exact(stratum, conf=conf, rng=rng) for stratum in strata]
+        weights = [len(stratum) for stratum in strata]
+        bounds = ([getattr(part, name) for part in parts] for name in ("low", "high", "p_value"))
+        return Interval(*(float(np.average(bound, weights=weights)) for bound in bounds))
 
 
 def _centred(sample):

@@ -30,9 +30,10 @@ class Investigation(ABC):
     context : list of str
         The context attributes; a protected one makes no contexts for itself.
     trees_ : dict of str to Node
-        After `train`: the root of each protected attribute's tree.
+        After `grow_trees`: the root of each protected attribute's tree.
     findings_ : dict of str to list of Finding
-        After `test`: for each protected attribute, the tests of its contexts, the root's first.
+        After `fairlab.fairtest.validate_contexts`: for each protected attribute, the tests of its contexts, the
+        root's first.
     """
 
     def __init__(self, source, protected, outputs, *, explanatory, context, metric, random_state):
@@ -67,15 +68,57 @@ class Investigation(ABC):
         return metric
 
     def contexts(self, protected: str) -> list[Node]:
-        """Return the contexts that training found for a protected attribute, the root first."""
+        """Return the contexts found for a protected attribute, the root first."""
         if not hasattr(self, "trees_"):
-            raise ValueError("the investigation has no contexts yet: call train first")
+            raise ValueError("the investigation has no contexts yet: call find_contexts first")
         return [node for node in self.trees_[protected].walk() if node.is_context]
+
+    def grow_trees(self, **parameters) -> None:
+        """Find the contexts of every protected attribute in the training set, with the parameters of `GuidedTree`."""
+        columns = self._training_columns()
+        trees = {}
+        for name in self.protected:
+            context = [columns[attribute] for attribute in self.context if attribute != name]
+            tree = GuidedTree(self.metric[name], self.source.conf_, **parameters)
+            trees[name] = tree.grow(self.sample(columns, name), context)
+        self.trees_ = trees
+
+    def tests_on(self, columns: Mapping[str, Column], *, conf: float, exact: bool) -> dict[str, list[Finding]]:
+        """Test the contexts among some people who had no part in finding them.
+
+        Parameters
+        ----------
+        columns : dict of str to Column
+            Of a test set.
+        conf : float
+            Confidence of all intervals together.
+        exact : bool
+            Whether small samples are tested by resampling.
+
+        Returns
+        -------
+        dict of str to list of Finding
+            For each protected attribute, the root's first.
+        """
+        populations = [
+            (name, node, sample) for name in self.protected for node, sample in self._populations(name, columns)
+        ]
+        hypotheses = [self.metric[name].hypotheses(sample, node.labels) for name, node, sample in populations]
+        level = bonferroni_confidence(conf, sum(map(len, hypotheses)))
+        intervals = [interval for several in hypotheses for interval in self._intervals(several, level, exact)]
+        p_values = iter(holm([interval.p_value for interval in intervals]))
+        intervals = iter(intervals)
+        findings = {name: [] for name in self.protected}
+        for (name, node, sample), several in zip(populations, hypotheses, strict=True):
+            tests = tuple(_association(h, next(intervals), next(p_values)) for h in several)
+            findings[name].append(Finding(node, sample, tests))
+        return findings
 
     def with_explanatory(self, explanatory: str, *, metric: Metric | Mapping[str, Metric] | None = None):
         """Return an investigation of the same contexts with an explanatory attribute (section 4.6).
 
-        It is trained already. Its test takes a new test set, so that the source needs a budget of at least 2.
+        `fairlab.fairtest.validate_contexts` tests them on a new test set, so that the source needs a budget of at
+        least 2.
 
         Parameters
         ----------
@@ -104,30 +147,6 @@ class Investigation(ABC):
         self._check_columns(columns)
         self.metric = self._metrics(columns, metric)
 
-    def _train(self, **parameters) -> None:
-        columns = self._training_columns()
-        trees = {}
-        for name in self.protected:
-            context = [columns[attribute] for attribute in self.context if attribute != name]
-            tree = GuidedTree(self.metric[name], self.source.conf_, **parameters)
-            trees[name] = tree.grow(self.sample(columns, name), context)
-        self.trees_ = trees
-
-    def _test(self, columns: Mapping[str, Column], *, conf: float, exact: bool) -> dict[str, list[Finding]]:
-        populations = [
-            (name, node, sample) for name in self.protected for node, sample in self._populations(name, columns)
-        ]
-        hypotheses = [self.metric[name].hypotheses(sample, node.labels) for name, node, sample in populations]
-        level = bonferroni_confidence(conf, sum(map(len, hypotheses)))
-        intervals = [interval for several in hypotheses for interval in self._intervals(several, level, exact)]
-        p_values = iter(holm([interval.p_value for interval in intervals]))
-        intervals = iter(intervals)
-        findings = {name: [] for name in self.protected}
-        for (name, node, sample), several in zip(populations, hypotheses, strict=True):
-            tests = tuple(_association(h, next(intervals), next(p_values)) for h in several)
-            findings[name].append(Finding(node, sample, tests))
-        return findings
-
     def _populations(self, protected, columns) -> Iterator[tuple[Node, Sample]]:
         """Yield the contexts with their people among the rows of `columns`."""
         everyone = self.sample(columns, protected)
@@ -148,7 +167,7 @@ class Investigation(ABC):
 
     def _training_columns(self) -> dict[str, Column]:
         names = [*self.protected, *self.outputs, *_names(self.explanatory), *self.context]
-        return self.source.train(dict.fromkeys(names))
+        return self.source.training_set(dict.fromkeys(names))
 
     def _metrics(self, columns, metric) -> dict[str, Metric]:
         if isinstance(metric, Mapping):
@@ -383,3 +402,11 @@ def _names(names) -> list[str]:
     if names is None:
         return []
     return [names] if isinstance(names, str) else list(names)
+
+
+def as_list(investigations) -> list[Investigation]:
+    """Return one or several investigations as a list; raise a ValueError if there is none."""
+    several = [investigations] if isinstance(investigations, Investigation) else list(investigations)
+    if not several:
+        raise ValueError("investigations: expected at least one, found none")
+    return several

@@ -1,11 +1,60 @@
-"""The steps of an investigation: train on one part of the data, test on another (figure 3)."""
+"""The steps of an investigation (figure 3): contexts from one part of the data, their tests on another, a report."""
 
 from fairlab.fairtest.correction import bonferroni_confidence
-from fairlab.fairtest.investigation import Investigation
+from fairlab.fairtest.investigation import as_list
+from fairlab.fairtest.reporting import Report, report
 from fairlab.fairtest.tree import AGGREGATIONS
 
 
-def train(
+def investigate(
+    investigations,
+    *,
+    max_depth: int = 5,
+    min_leaf_size: int = 100,
+    score_aggregation="avg",
+    max_bins: int = 10,
+    exact: bool = True,
+) -> Report:
+    """Find contexts in the training set, test them on an unused test set, and report what is left.
+
+    The two halves are `find_contexts` and `validate_contexts`, for those who need them one by one: to measure their
+    times, or to test contexts that are there already, as those of `Investigation.with_explanatory` are.
+
+    Parameters
+    ----------
+    investigations : Investigation or list of Investigation
+        Of one source. Several share the test set, and the correction for testing many hypotheses.
+    max_depth, min_leaf_size, score_aggregation, max_bins
+        As for `find_contexts`.
+    exact : bool
+        As for `validate_contexts`.
+
+    Returns
+    -------
+    Report
+        The investigations keep their trees as `trees_` and their tests as `findings_`.
+
+    Raises
+    ------
+    BudgetError
+        If the source has no test set left.
+    ValueError
+        If a parameter is out of range, there is no investigation, they are of different sources, or the training set
+        is smaller than `min_leaf_size`. No test set is used up by an error.
+    """
+    investigations = as_list(investigations)
+    _one_source(investigations).check_budget()
+    find_contexts(
+        investigations,
+        max_depth=max_depth,
+        min_leaf_size=min_leaf_size,
+        score_aggregation=score_aggregation,
+        max_bins=max_bins,
+    )
+    return validate_contexts(investigations, exact=exact)
+
+
+def find_contexts(
     investigations, *, max_depth: int = 5, min_leaf_size: int = 100, score_aggregation="avg", max_bins: int = 10
 ) -> None:
     """Find subpopulations with strong associations in the training set (section 4.3).
@@ -41,13 +90,13 @@ def train(
         if (n := investigation.source.n_train) < min_leaf_size:
             raise ValueError(f"the training set has {n} rows, fewer than min_leaf_size={min_leaf_size}")
     for investigation in investigations:
-        investigation._train(
+        investigation.grow_trees(
             max_depth=max_depth, min_leaf_size=min_leaf_size, score_aggregation=score_aggregation, max_bins=max_bins
         )
 
 
-def test(investigations, *, exact: bool = True) -> None:
-    """Test the subpopulations that training found, all on one unused test set, and correct for their number.
+def validate_contexts(investigations, *, exact: bool = True) -> Report:
+    """Test the contexts of the investigations, all on one unused test set, and correct for their number.
 
     Intervals are corrected by Bonferroni over all hypotheses of an investigation and over the investigations, p-values
     by Holm's method within each investigation (section 4.4).
@@ -55,34 +104,36 @@ def test(investigations, *, exact: bool = True) -> None:
     Parameters
     ----------
     investigations : Investigation or list of Investigation
-        Of one source.
+        Of one source, with contexts.
     exact : bool
         Whether small samples are tested by Monte Carlo, permutation and bootstrap. Otherwise all are tested by
         large-sample theory.
+
+    Returns
+    -------
+    Report
 
     Raises
     ------
     BudgetError
         If the source has no test set left.
     ValueError
-        If an investigation was not trained, or they are of different sources. No test set is used up by an error.
+        If an investigation has no contexts yet, or they are of different sources. No test set is used up by an error.
     """
     investigations = as_list(investigations)
-    source = investigations[0].source
-    if any(other.source is not source for other in investigations):
-        raise ValueError("investigations: expected all of one DataSource, found several")
+    source = _one_source(investigations)
     for investigation in investigations:
         investigation.contexts(investigation.protected[0])
     conf = bonferroni_confidence(source.conf_, len(investigations))
-    with source.test() as columns:
-        found = [investigation._test(columns, conf=conf, exact=exact) for investigation in investigations]
+    with source.lend_test_set() as columns:
+        found = [investigation.tests_on(columns, conf=conf, exact=exact) for investigation in investigations]
     for investigation, findings in zip(investigations, found, strict=True):
         investigation.findings_ = findings
+    return report(investigations)
 
 
-def as_list(investigations) -> list[Investigation]:
-    """Return one or several investigations as a list; raise a ValueError if there is none."""
-    several = [investigations] if isinstance(investigations, Investigation) else list(investigations)
-    if not several:
-        raise ValueError("investigations: expected at least one, found none")
-    return several
+def _one_source(investigations):
+    source = investigations[0].source
+    if any(other.source is not source for other in investigations):
+        raise ValueError("investigations: expected all of one DataSource, found several")
+    return source

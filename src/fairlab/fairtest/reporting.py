@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from fairlab.fairtest.finding import Association, Finding
+from fairlab.fairtest.investigation import as_list
 from fairlab.fairtest.metric import Metric
-from fairlab.fairtest.procedure import as_list
 from fairlab.fairtest.sample import Column, Sample
 
 
@@ -129,7 +129,7 @@ class Report:
 
 
 def report(investigations) -> Report:
-    """Filter and rank what was tested.
+    """Filter and rank what was tested, as `investigate` and `validate_contexts` do.
 
     Reported are the root and the contexts with a corrected p-value of at most 0.05 (for labels, an effect above 0)
     whose effect is not weaker than that of any tested population around them.
@@ -146,7 +146,7 @@ def report(investigations) -> Report:
     sections = []
     for investigation in as_list(investigations):
         if not hasattr(investigation, "findings_"):
-            raise ValueError("there is nothing to report yet: call test first")
+            raise ValueError("there is nothing to report yet: call investigate first")
         sections += [
             Section(
                 _output_name(findings[0].sample.output),

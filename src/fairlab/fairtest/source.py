@@ -84,12 +84,20 @@ class DataSource:
         """Number of rows of the training set."""
         return len(self._train_rows)
 
-    def train(self, names) -> dict[str, Column]:
+    def training_set(self, names) -> dict[str, Column]:
         """Return some columns of the training set."""
         return {name: self._columns[name].take(self._train_rows) for name in names}
 
+    def check_budget(self) -> None:
+        """Raise a BudgetError if no test set is left."""
+        if self.remaining_ == 0:
+            raise BudgetError(
+                f"the budget of {self.budget} test set{'s' * (self.budget > 1)} is spent; a further test needs new "
+                "data, or a DataSource with a larger budget from the start"
+            )
+
     @contextmanager
-    def test(self) -> Iterator[dict[str, Column]]:
+    def lend_test_set(self) -> Iterator[dict[str, Column]]:
         """Lend the columns of an unused test set, the last first; an error inside the block gives the set back.
 
         Raises
@@ -97,11 +105,7 @@ class DataSource:
         BudgetError
             If no test set is left.
         """
-        if self.remaining_ == 0:
-            raise BudgetError(
-                f"the budget of {self.budget} test set{'s' * (self.budget > 1)} is spent; a further test needs new "
-                "data, or a DataSource with a larger budget from the start"
-            )
+        self.check_budget()
         self.remaining_ -= 1
         rows = self._slices[self.remaining_]
         try:

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import chndtrinc, ndtr, ndtri, xlogy
 from scipy.stats import chi2
 
+from fairlab.fairtest.conditional import ConditionalTableMetric
 from fairlab.fairtest.metric import AdditiveMetric, Interval, require_categorical
 from fairlab.fairtest.resampling import EXACT_LIMIT, bootstrap_tables, percentile_interval, table_p_value
 from fairlab.fairtest.sample import Sample
@@ -56,8 +57,6 @@ class NMI(TableMetric):
 
     def conditional(self):
         """Return `ConditionalNMI`."""
-        from fairlab.fairtest.conditional import ConditionalNMI
-
         return ConditionalNMI()
 
     def effect(self, interval: Interval):
@@ -136,8 +135,6 @@ class Difference(RateMetric):
 
     def conditional(self):
         """Return `ConditionalDifference` with the same smoothing."""
-        from fairlab.fairtest.conditional import ConditionalDifference
-
         return ConditionalDifference(smoothing=self.smoothing)
 
     def estimate(self, tables: np.ndarray) -> np.ndarray:
@@ -186,8 +183,6 @@ class Ratio(RateMetric):
 
     def conditional(self):
         """Return `ConditionalRatio` with the same smoothing."""
-        from fairlab.fairtest.conditional import ConditionalRatio
-
         return ConditionalRatio(smoothing=self.smoothing)
 
     def effect(self, interval: Interval):
@@ -224,6 +219,39 @@ class Ratio(RateMetric):
             np.where(unknown, 1.0, np.where(unbounded, np.inf, high)),
             np.where(unknown | unbounded, 1.0, p_value),
         )
+
+
+class ConditionalNMI(ConditionalTableMetric):
+    """`NMI` given an explanatory attribute."""
+
+    def __init__(self):
+        super().__init__(NMI())
+
+
+class ConditionalDifference(ConditionalTableMetric):
+    """`Difference` given an explanatory attribute.
+
+    Parameters
+    ----------
+    smoothing : float
+        What is added to every cell of every stratum's table.
+    """
+
+    def __init__(self, *, smoothing: float = 5):
+        super().__init__(Difference(smoothing=smoothing))
+
+
+class ConditionalRatio(ConditionalTableMetric):
+    """`Ratio` given an explanatory attribute.
+
+    Parameters
+    ----------
+    smoothing : float
+        What is added to every cell of every stratum's table.
+    """
+
+    def __init__(self, *, smoothing: float = 5):
+        super().__init__(Ratio(smoothing=smoothing))
 
 
 def contingency_tables(sample: Sample, groups: np.ndarray, n_groups: int) -> np.ndarray:

@@ -3,7 +3,7 @@ from functools import cache
 import pytest
 
 from fairlab.data import load
-from fairlab.fairtest import Discovery, ErrorProfiling, Testing, train
+from fairlab.fairtest import Discovery, ErrorProfiling, Testing, find_contexts
 from fairlab.papers.fairtest.studies import STUDIES
 
 SOME = {
@@ -62,6 +62,6 @@ def test_only_people_define_contexts_of_the_movies():
 
 def test_berkeley_has_nothing_but_everyone():
     [admission] = study("berkeley")
-    train(admission)
+    find_contexts(admission)
     assert len(admission.contexts("gender")) == 1
     assert admission.explanatory == "department"

@@ -9,7 +9,7 @@ from fairlab.data.variants.planted import plant_effects
 from fairlab.fairtest.finding import Finding
 from fairlab.fairtest.tree import Condition, Node
 from fairlab.papers.fairtest import trials as microbenchmark
-from fairlab.papers.fairtest.trials import false_alarms, investigate, pairs_named, planted_effects, touches
+from fairlab.papers.fairtest.trials import false_alarms, investigate_prices, pairs_named, planted_effects, touches
 from fairlab.seeds import Trial
 
 TEMPLATE = load("staples", surrogate=True)
@@ -51,7 +51,7 @@ def test_a_strong_effect_is_found_and_validated_where_it_was_planted():
     users = population()
     pair = pd.DataFrame({"state": ["no. 2"], "race": ["no. 1"]})
     dataset = plant_effects(users, pair, delta=30, seed=0)
-    found = investigate(dataset, min_leaf_size=50, exact=False, random_state=0).findings_["income"]
+    found = investigate_prices(dataset, min_leaf_size=50, exact=False, random_state=0).findings_["income"]
     significant = [one for one in found if one.is_significant]
     assert ("no. 2", "no. 1") in set().union(*map(pairs_named, significant))
     assert all(touches(one, {("no. 2", "no. 1")}) for one in significant)

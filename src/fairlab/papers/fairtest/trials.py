@@ -6,7 +6,7 @@ from fairlab.data import Dataset, load
 from fairlab.data.variants.planted import draw_pairs, plant_effects
 from fairlab.fairtest.finding import Finding
 from fairlab.fairtest.investigation import Testing
-from fairlab.fairtest.procedure import test, train
+from fairlab.fairtest.procedure import investigate
 from fairlab.fairtest.reporting import report
 from fairlab.fairtest.source import DataSource
 
@@ -43,7 +43,7 @@ def planted_effects(trial, *, n_users, size: int, deltas, n_pairs: int = 10, min
     rows = []
     for delta in deltas:
         dataset = plant_effects(users, pairs, delta=delta, seed=trial.seed(f"prices {delta}"))
-        investigation = investigate(
+        investigation = investigate_prices(
             dataset, min_leaf_size=min_leaf_size, exact=size < SMALL, random_state=trial.seed("split")
         )
         found = investigation.findings_["income"]
@@ -68,7 +68,9 @@ def false_alarms(trial, *, n_users, min_leaf_size: int = 100) -> dict[str, int]:
     users = load("staples", n_users=n_users)
     none = pd.DataFrame(columns=list(PAIR))
     dataset = plant_effects(users, none, delta=0, seed=trial.seed("prices"))
-    investigation = investigate(dataset, min_leaf_size=min_leaf_size, exact=True, random_state=trial.seed("split"))
+    investigation = investigate_prices(
+        dataset, min_leaf_size=min_leaf_size, exact=True, random_state=trial.seed("split")
+    )
     [section] = report(investigation).sections
     return {
         "contexts": len(section.findings),
@@ -77,12 +79,11 @@ def false_alarms(trial, *, n_users, min_leaf_size: int = 100) -> dict[str, int]:
     }
 
 
-def investigate(dataset: Dataset, *, min_leaf_size: int, exact: bool, random_state: int) -> Testing:
+def investigate_prices(dataset: Dataset, *, min_leaf_size: int, exact: bool, random_state: int) -> Testing:
     """Look for associations of price and income in contexts of state, gender and race."""
     data = dataset.features.assign(price=dataset.target)
     investigation = Testing(DataSource(data, random_state=random_state), "income", "price")
-    train(investigation, min_leaf_size=min_leaf_size)
-    test(investigation, exact=exact)
+    investigate(investigation, min_leaf_size=min_leaf_size, exact=exact)
     return investigation
 
 
