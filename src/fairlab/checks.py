@@ -1,7 +1,24 @@
 """Checks of what users hand in; every error names the argument, the column and what was expected."""
 
+import difflib
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return the tail of an error about an unknown name: the nearest known ones and the whole list.
+
+    Examples
+    --------
+    >>> "unknown profile 'quik'" + suggestion("quik", ["smoke", "quick", "paper"])
+    "unknown profile 'quik'; did you mean 'quick'? (known: smoke, quick, paper)"
+    """
+    known = list(known)
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return f"{meant} (known: {', '.join(known) or 'none'})"
 
 
 def check_features(X, name: str = "X", *, min_rows: int = 1, varying: bool = False) -> tuple[np.ndarray, list[str]]:

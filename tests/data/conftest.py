@@ -37,8 +37,7 @@ def make_file():
     def describe(*urls, **changes):
         values = {
             "path": "toy/table.csv",
-            "group": "toy",
-            "urls": tuple(url if isinstance(url, Address) else Address(url, "pinned") for url in urls),
+            "urls": tuple(url if isinstance(url, Address) else Address(url=url, kind="pinned") for url in urls),
             "terms": "public domain",
             "redistribution": "ok",
             "citation": "",

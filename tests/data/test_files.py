@@ -67,7 +67,7 @@ def test_find_fault(tmp_path, make_file, checks, right, wrong, reason):
 
 
 def test_a_file_without_hash_is_never_right(tmp_path, make_file):
-    file = make_file(Address("https://example.org", "page"), sha256=None, bytes=None)
+    file = make_file(Address(url="https://example.org", kind="page"), sha256=None, bytes=None)
     assert "no hash" in files.find_fault(file, put(tmp_path))
 
 
@@ -116,8 +116,8 @@ def test_every_refusal_is_told_with_its_reason(make_file, server):
         "/nozip": (200, CONTENT, 0),
     }
     urls = [f"{server.url}{path}" for path in ("/gone", "/page", "/short", "/other")]
-    archives = [Address(f"{server.url}{path}", "official", "table.csv") for path in ("/zip", "/nozip")]
-    by_hand = Address("https://example.org/form", "page")
+    archives = [Address(url=f"{server.url}{path}", kind="official", member="table.csv") for path in ("/zip", "/nozip")]
+    by_hand = Address(url="https://example.org/form", kind="page")
     with pytest.raises(DataUnavailableError) as caught:
         files.fetch_file(make_file(*urls, *archives, by_hand))
     message = str(caught.value)
@@ -148,7 +148,7 @@ def test_the_second_address_is_used_when_the_first_serves_something_else(make_fi
 
 def test_zip_member(make_file, server):
     server.pages["/all.zip"] = (200, zipped(**{"in/table.csv": CONTENT, "readme": b""}), 0)
-    path = files.fetch_file(make_file(Address(f"{server.url}/all.zip", "official", "in/table.csv")))
+    path = files.fetch_file(make_file(Address(url=f"{server.url}/all.zip", kind="official", member="in/table.csv")))
     assert path.read_bytes() == CONTENT
     assert [p.name for p in path.parent.iterdir()] == ["table.csv"]
 

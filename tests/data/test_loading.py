@@ -103,7 +103,7 @@ def test_berkeley_needs_no_file():
 
 
 def test_surrogates_were_fitted_to_the_registered_tables():
-    from fairlab.data.registry import read_yaml
+    from fairlab.data.documents import read_yaml
     from fairlab.paths import DATA_SCRIPTS
 
     for name in WITH_SURROGATE:

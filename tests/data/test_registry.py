@@ -1,4 +1,5 @@
 import copy
+import re
 
 import pytest
 import yaml
@@ -52,42 +53,70 @@ def read(tmp_path, content):
 def test_values_and_defaults(tmp_path):
     registry = read(tmp_path, REGISTRY)
     file, variant = registry.file("toy/a.csv"), registry.variant("toy")
-    assert (file.group, file.terms, file.citation) == ("toy", "public domain", "Anon")
+    assert (file.path, file.terms, file.citation) == ("toy/a.csv", "public domain", "Anon")
+    assert variant.name == "toy"
     assert file.urls[0].member == "a.csv"
     assert variant.features == ("sex", "x")
     assert variant.privileged_group == {"sex": "m"}
     assert variant.citation == "Anon"
 
 
+FILE = ("groups", "toy", "files", "toy/a.csv")
+TOY = ("variants", "toy")
+
+
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        (("extra",), 1, "registry.yaml: unknown key 'extra'"),
-        (("groups", "toy", "licence"), "MIT", "group toy: unknown key 'licence'; known: citation, files"),
-        (("groups", "toy", "files", "toy/a.csv", "sha265"), "0", "file toy/a.csv: unknown key 'sha265'"),
-        (("groups", "toy", "files", "toy/a.csv", "sha256"), "abc", "sha256 is 'abc', expected 64 hexadecimal digits"),
-        (("groups", "toy", "files", "toy/a.csv", "sha256"), None, "nothing could tell a right copy from a wrong one"),
-        (("groups", "toy", "files", "toy/a.csv", "bytes"), -1, "bytes is -1, expected a positive integer"),
-        (("groups", "toy", "files", "../a.csv"), {"sha256": "0" * 64, "urls": []}, "stay inside the cache"),
+        (("extra",), 1, "unknown key 'extra' (known: redistribution, groups, variants)"),
+        (("groups", "toy", "licence"), "MIT", "unknown key 'licence' in groups > toy (known: terms, redistribution, "),
         (
-            ("groups", "toy", "files", "toy/a.csv", "redistribution"),
-            "perhaps",
-            "'perhaps' is not among the values explained",
+            (*FILE, "sha265"),
+            "0",
+            "unknown key 'sha265' in groups > toy > files > toy/a.csv; did you mean 'sha256'? (known: ",
         ),
-        (("groups", "toy", "files", "toy/a.csv", "urls"), [{"url": "https://x", "kind": "odd"}], "kind 'odd'"),
-        (("groups", "toy", "files", "toy/a.csv", "urls"), [{"url": "x", "kind": "page"}], "expected http or https"),
-        (("variants", "toy", "lable"), "y", "variant toy: unknown key 'lable'"),
-        (("variants", "toy", "raw"), ["toy/b.csv"], "raw file toy/b.csv is not in the registry"),
-        (("variants", "toy", "label"), "z", "column 'z' is used but not described"),
-        (("variants", "toy", "sensitive"), {"sex": {"privileged": "x"}}, "'x' is no category of 'sex'"),
-        (("variants", "toy", "columns", "x", "type"), "real", "type 'real', expected one of int, float, category"),
-        (("variants", "toy", "columns", "y", "categories"), [True, False], "categories must be text; quote them"),
-        (("variants", "toy", "columns", "sex", "categories"), ["m", "m"], "a category is listed twice"),
-        (("variants", "toy", "columns", "x", "categories"), ["1"], "no other, lists its categories"),
-        (("variants", "toy", "columns", "sex"), {"type": "text", "max": 3}, "a text column has no min and max"),
-        (("variants", "toy", "make"), None, "a real variant, and no other, has make"),
-        (("variants", "toy", "source"), "invented", "source 'invented'"),
-        (("variants", "toy", "columns"), [], "columns: expected keys and values, found list"),
+        (
+            (*FILE, "sha256"),
+            "abc",
+            "groups > toy > files > toy/a.csv > sha256: is 'abc', expected 64 hexadecimal digits",
+        ),
+        (
+            (*FILE, "sha256"),
+            None,
+            "toy/a.csv: needs sha256, git_blob_sha1 or lines, or nothing could tell a right copy",
+        ),
+        ((*FILE, "bytes"), -1, "toy/a.csv > bytes: expected greater than 0, found -1"),
+        ((*FILE, "bytes"), True, "toy/a.csv > bytes: expected an integer, found True"),
+        (("groups", "toy", "files", "../a.csv"), {"sha256": "0" * 64, "urls": []}, "stay inside the cache"),
+        ((*FILE, "redistribution"), "perhaps", "toy/a.csv: redistribution 'perhaps' is not among the values explained"),
+        (
+            (*FILE, "urls"),
+            [{"url": "https://x", "kind": "odd"}],
+            "urls > number 1 > kind: expected 'official', 'pinned' or",
+        ),
+        ((*FILE, "urls"), [{"url": "x", "kind": "page"}], "url: is 'x', expected http or https"),
+        ((*TOY, "lable"), "y", "unknown key 'lable' in variants > toy; did you mean 'label'? (known: name, "),
+        ((*TOY, "raw"), ["toy/b.csv"], "variants > toy > raw > number 1: raw file toy/b.csv is not in the registry"),
+        ((*TOY, "label"), "z", "column 'z' is used but not described"),
+        (
+            (*TOY, "sensitive"),
+            {"sex": {"privileged": "x"}},
+            "toy > sensitive > sex: privileged group 'x' is no category",
+        ),
+        (
+            (*TOY, "columns", "x", "type"),
+            "real",
+            "x > type: expected 'int', 'float', 'category' or 'text', found 'real'",
+        ),
+        ((*TOY, "columns", "y", "categories"), [True, False], "number 1: expected text, found True"),
+        ((*TOY, "columns", "sex", "categories"), ["m", "m"], "a category is listed twice"),
+        ((*TOY, "columns", "x", "categories"), ["1"], "no other, lists its categories"),
+        ((*TOY, "columns", "x", "min"), "low", "min: expected an integer or a number, found 'low'"),
+        ((*TOY, "columns", "sex"), {"type": "text", "max": 3}, "a text column has no min and max"),
+        ((*TOY, "make"), None, "a real variant, and no other, has make"),
+        ((*TOY, "source"), "generated", "a real variant, and no other, has make"),
+        ((*TOY, "source"), "invented", "source: expected 'real' or 'generated', found 'invented'"),
+        ((*TOY, "columns"), [], "columns: expected keys and values, found a list"),
     ],
 )
 def test_mistakes_are_errors_that_name_the_entry(tmp_path, place, value, message):
@@ -99,12 +128,13 @@ def test_mistakes_are_errors_that_name_the_entry(tmp_path, place, value, message
     with pytest.raises(RegistryError) as caught:
         read(tmp_path, content)
     assert message in str(caught.value)
+    assert re.match(r".*registry\.yaml:\d+: ", str(caught.value))
 
 
 def test_missing_keys_are_named(tmp_path):
     content = copy.deepcopy(REGISTRY)
     del content["variants"]["toy"]["rows"], content["variants"]["toy"]["label"]
-    with pytest.raises(RegistryError, match="variant toy: misses label, rows"):
+    with pytest.raises(RegistryError, match=r"registry\.yaml:16: variants > toy misses rows, label"):
         read(tmp_path, content)
 
 
@@ -116,10 +146,28 @@ def test_what_is_not_yaml_is_an_error(tmp_path):
 
 
 def test_unknown_names_list_what_exists():
-    with pytest.raises(DataError, match=r"unknown data set 'adlut'; there are: .*, adult-uci, arrests, "):
-        project_registry().variant("adlut")
+    with pytest.raises(
+        DataError, match=r"unknown data set 'adult'; did you mean 'adult-uci'\? \(known: .*, adult-uci, arrests, "
+    ):
+        project_registry().variant("adult")
     with pytest.raises(DataError, match="unknown data file"):
         project_registry().file("adult/adult")
+
+
+def test_a_file_in_two_groups_is_an_error(tmp_path):
+    content = copy.deepcopy(REGISTRY)
+    content["groups"]["other"] = content["groups"]["toy"]
+    with pytest.raises(RegistryError, match=r"groups > other > files > toy/a\.csv: is in group toy too"):
+        read(tmp_path, content)
+
+
+def test_what_is_not_made_from_files_cites_its_source_itself(tmp_path):
+    content = copy.deepcopy(REGISTRY)
+    del content["variants"]["toy"]["raw"]
+    with pytest.raises(RegistryError, match="variants > toy: misses citation"):
+        read(tmp_path, content)
+    content["variants"]["toy"]["citation"] = "Me"
+    assert read(tmp_path, content).variant("toy").citation == "Me"
 
 
 def test_every_variant_has_its_files():

@@ -1,4 +1,3 @@
-import dataclasses
 import errno
 import hashlib
 import os
@@ -11,7 +10,7 @@ import pandas as pd
 import pytest
 
 from fairlab.data import DataError, DataUnavailableError, tables
-from fairlab.data.registry import Column, Registry, Variant
+from fairlab.data.registry import Column, Registry, Sensitive, Variant
 
 RAW = b"sex;x;y\nf;0.1;no\nm;2.5;yes\nm;3;no\n"
 PREPARED = b"sex,x,y\nf,0.1,no\nm,2.5,yes\nm,3.0,no\n"
@@ -28,11 +27,11 @@ VARIANT = Variant(
     source="real",
     rows=3,
     label="y",
-    privileged_group={"sex": "m"},
+    sensitive={"sex": Sensitive(privileged="m")},
     columns={
-        "sex": Column("category", ("f", "m")),
-        "x": Column("float", min=0, max=5),
-        "y": Column("category", ("no", "yes")),
+        "sex": Column(type="category", categories=("f", "m")),
+        "x": Column(type="float", min=0, max=5),
+        "y": Column(type="category", categories=("no", "yes")),
     },
     citation="Anon",
     positive_label="yes",
@@ -41,6 +40,10 @@ VARIANT = Variant(
     sha256=hashlib.sha256(PREPARED).hexdigest(),
 )
 TABLE = pd.DataFrame({"sex": ["f", "m", "m"], "x": [0.1, 2.5, 3.0], "y": ["no", "yes", "no"]})
+
+
+def changed(variant, **parts):
+    return variant.model_copy(update=parts)
 
 
 @pytest.fixture
@@ -111,7 +114,7 @@ def two_sources(toy, monkeypatch, make_file):
         path: make_file(path=path, bytes=len(RAW), sha256=hashlib.sha256(RAW).hexdigest())
         for path in ("toy/other.csv", "toy/raw.csv")
     }
-    variant = dataclasses.replace(VARIANT, raw=tuple(raw), any_raw=True, sha256=None)
+    variant = changed(VARIANT, raw=tuple(raw), any_raw=True, sha256=None)
     monkeypatch.setattr(tables, "project_registry", lambda: Registry(raw, {"toy": variant}))
     (toy / "make_toy.py").write_text(SCRIPT.replace('raw["toy/raw.csv"]', "*raw.values()"))
     return variant
@@ -136,7 +139,7 @@ def test_without_a_hash_the_table_is_made_anew_and_checked(toy, monkeypatch, mak
     tables.prepare(variant)
     assert not (tables.cache_folder() / "prepared").exists()
     with pytest.raises(DataError, match="toy: 3 rows, expected 4"):
-        tables.prepare(dataclasses.replace(variant, rows=4))
+        tables.prepare(changed(variant, rows=4))
 
 
 @pytest.mark.parametrize(
@@ -160,14 +163,14 @@ def test_check_table(table, message):
 
 
 def test_fractions_are_no_integers():
-    whole = dataclasses.replace(VARIANT, columns=VARIANT.columns | {"x": Column("int")})
+    whole = changed(VARIANT, columns=VARIANT.columns | {"x": Column(type="int")})
     with pytest.raises(DataError, match="column 'x' has type float64, expected int"):
         tables.check_table(TABLE, whole)
 
 
 @pytest.mark.parametrize("bad", ["", 3, None])
 def test_free_text_is_never_empty(bad):
-    free = dataclasses.replace(VARIANT, columns=VARIANT.columns | {"y": Column("text")})
+    free = changed(VARIANT, columns=VARIANT.columns | {"y": Column(type="text")})
     table = TABLE.assign(y=["a|b", "NA", "?"])
     tables.check_table(table, free)
     assert tables.as_dataset(table, free, tables.Provenance("toy", "real", "0", 3)).target.tolist() == [
@@ -197,7 +200,7 @@ def test_as_dataset_splits_and_encodes(toy):
 
 
 def test_text_that_looks_missing_is_kept(tmp_path):
-    variant = dataclasses.replace(VARIANT, columns=VARIANT.columns | {"y": Column("category", ("NA", "nan", "?"))})
+    variant = changed(VARIANT, columns=VARIANT.columns | {"y": Column(type="category", categories=("NA", "nan", "?"))})
     table = TABLE.assign(y=["NA", "nan", "?"])
     tables.write_table(table, tmp_path / "t.csv")
     assert tables.read_table(tmp_path / "t.csv", variant)["y"].tolist() == ["NA", "nan", "?"]

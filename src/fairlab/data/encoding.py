@@ -6,14 +6,15 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
+from fairlab.data.documents import read_yaml
 from fairlab.data.errors import DataError
-from fairlab.data.registry import File, read_yaml
+from fairlab.data.registry import File
 from fairlab.paths import DATA_SCRIPTS
 
 
 def encodings() -> dict:
     """Return the content of ``data_scripts/encodings.yaml``: rules by raw table, and lists of rows by variant."""
-    return read_yaml(DATA_SCRIPTS / "encodings.yaml")
+    return read_yaml(DATA_SCRIPTS / "encodings.yaml", error=DataError)
 
 
 def encode(table: pd.DataFrame, rules: Mapping[str, Mapping]) -> pd.DataFrame:

@@ -8,8 +8,9 @@ import pandas as pd
 import pooch
 
 from fairlab.data.dataset import Dataset, Provenance
+from fairlab.data.documents import read_yaml
 from fairlab.data.errors import DataError, DataUnavailableError, SurrogateWarning
-from fairlab.data.registry import Variant, project_registry, read_yaml
+from fairlab.data.registry import Variant, project_registry
 from fairlab.data.surrogates.cells import Cells
 from fairlab.data.surrogates.copula import Copula
 from fairlab.data.surrogates.label_rates import LabelRates
@@ -84,7 +85,7 @@ def load_variant(name: str, *, surrogate: bool | None = None, label: str | None 
     """
     variant = project_registry().variant(name)
     if label is not None:
-        variant = replace(variant, label=label)
+        variant = variant.model_copy(update={"label": label})
     if surrogate:
         return surrogate_dataset(variant)
     try:
@@ -122,7 +123,7 @@ def surrogate_dataset(variant: Variant) -> Dataset:
     if variant.surrogate is None:
         raise DataError(f"{variant.name} has no surrogate")
     path = DATA_SCRIPTS / variant.surrogate
-    content = read_yaml(path)
+    content = read_yaml(path, error=DataError)
     seed = derive_seed("surrogate", variant.name)
     [model] = [kind.from_dict(content[key]) for key, kind in MODELS.items() if key in content]
     table = model.sample(variant.rows, random_state=seed)

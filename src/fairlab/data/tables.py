@@ -97,7 +97,7 @@ def as_dataset(table: pd.DataFrame, variant: Variant, provenance: Provenance) ->
         target=table[variant.label],
         sensitive_features=table[list(variant.privileged_group)],
         positive_label=variant.positive_label,
-        privileged_group=dict(variant.privileged_group),
+        privileged_group=variant.privileged_group,
         encoding={name: column.categories for name, column in variant.columns.items() if column.categories},
         provenance=provenance,
     )
