@@ -22,7 +22,7 @@ def results(tmp_path, monkeypatch):
 def toy(tmp_path, monkeypatch, results):
     """A project with one paper and one experiment, ``toy/mean``; returns its root."""
     from fairlab import paths
-    from fairlab.suite import catalogue, experiment, notebook, published, scorecard
+    from fairlab.suite import artefacts, catalogue, machine, notebook, published, scorecard
 
     root = tmp_path / "project"
     (root / "experiments" / "toy").mkdir(parents=True)
@@ -36,9 +36,9 @@ def toy(tmp_path, monkeypatch, results):
     monkeypatch.setenv("FAIRLAB_OFFLINE", "1")
     for module in (catalogue, published, scorecard):
         monkeypatch.setattr(module, "EXPERIMENTS", root / "experiments")
-    for module in (catalogue, notebook, paths, scorecard):
+    for module in (catalogue, machine, notebook, paths, scorecard):
         monkeypatch.setattr(module, "ROOT", root)
-    monkeypatch.setattr(experiment, "FIGURES", root / "figures")
+    monkeypatch.setattr(artefacts, "FIGURES", root / "figures")
     published.load_paper.cache_clear()
     yield root
     published.load_paper.cache_clear()

@@ -154,7 +154,7 @@ def _print_surrogates(folder):
     from fairlab.suite.run import Run
 
     run = Run.read(folder)
-    used = [variant for variant, entry in run.data.items() if entry["source"] == "surrogate"]
+    used = [variant for variant, source in run.sources().items() if source == "surrogate"]
     if used:
         print(f"surrogate data: {run.name} used a stand-in for {', '.join(used)}; not counted as a reproduction")
 

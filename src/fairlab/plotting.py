@@ -16,6 +16,9 @@ from matplotlib.figure import Figure
 GREY, BLUE, VERMILION, GREEN, ORANGE = "#999999", "#0072B2", "#D55E00", "#009E73", "#E69F00"
 SKY, PURPLE, YELLOW, BLACK = "#56B4E9", "#CC79A7", "#F0E442", "#000000"
 
+# The same, lightened, for what lies behind text.
+TINTS = {"blue": "#b3d4ea", "green": "#b3e3d6", "vermilion": "#f3c9b0", "yellow": "#f7ecb0", "grey": "#e6e6e6"}
+
 # For lines of a few kinds, in this order.
 LINES = (
     {"color": BLUE, "linestyle": "-", "marker": "o"},

@@ -1,6 +1,4 @@
 import functools
-import json
-import shutil
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -8,7 +6,8 @@ import pandas as pd
 import pytest
 from toy_project import fill
 
-from fairlab.suite.experiment import Experiment, keep_figures, missing_artefacts
+from fairlab.suite.artefacts import missing_artefacts
+from fairlab.suite.experiment import Experiment
 from fairlab.suite.run import Run, run_folder
 
 
@@ -23,7 +22,7 @@ def test_a_session_publishes_a_complete_run(experiment):
     run = Run.read(run_folder("toy/mean", "smoke"))
     assert run.parameters == {"n": 10, "n_trials": 2}
     assert run.ours("table-1", "mean").mean == pytest.approx(0.55)
-    assert run.data["berkeley"]["source"] in ("real", "generated")
+    assert run.sources()["berkeley"] == "real"
     assert {"commit", "libraries", "seconds", "peak_memory_gb", "python"} <= set(run.about)
     names = {path.name for path in (run_folder("toy/mean", "smoke") / "figures").iterdir()}
     assert names == {"figure-1.png", "figure-1.svg", "figure-1.csv"}
@@ -52,7 +51,7 @@ def test_a_skipped_artefact_counts_as_written(experiment):
 
 
 def test_surrogates_are_marked_in_figures_and_tables(experiment, tmp_path):
-    experiment.run.data["law-school"] = {"source": "surrogate"}
+    experiment.run.note_load({"variant": "law-school", "source": "surrogate"}, {})
     figure, _ = plt.subplots(figsize=(2, 1))
     experiment.figure("figure-1", figure, data=pd.DataFrame({"y": [0, 1]}))
     experiment.table("table-1", pd.DataFrame({"y": [0, 1]}))
@@ -147,34 +146,6 @@ def test_trials_are_resumed_over_sessions(toy):
     assert len(calls.read_text()) == 5
 
 
-def publish_figures(toy, profile, source="real"):
-    experiment = Experiment("toy/mean", profile=profile)
-    fill(experiment)
-    experiment.run.data["berkeley"]["source"] = source
-    experiment.compare()
-    return keep_figures(run_folder("toy/mean", profile))
-
-
-def test_figures_are_kept_from_the_best_run(toy):
-    index = toy / "figures" / "toy" / "index.json"
-    assert publish_figures(toy, "smoke") == []
-    assert len(publish_figures(toy, "quick", "surrogate")) == 3
-    assert len(publish_figures(toy, "quick")) == 3
-    assert publish_figures(toy, "paper", "surrogate") == []
-    assert len(publish_figures(toy, "paper")) == 3
-    assert publish_figures(toy, "quick") == []
-    entry = json.loads(index.read_text())["figure-1"]
-    assert (entry["profile"], entry["data"], entry["experiment"]) == ("paper", "real", "toy/mean")
-
-
-def test_the_same_figure_gives_the_same_files(toy):
-    publish_figures(toy, "quick")
-    first = {path.name: path.read_bytes() for path in (toy / "figures" / "toy").glob("figure-1.*")}
-    shutil.rmtree(toy / "figures")
-    publish_figures(toy, "quick")
-    assert first == {path.name: path.read_bytes() for path in (toy / "figures" / "toy").glob("figure-1.*")}
-
-
 def test_trials_of_another_experiment_are_shared(toy):
     calls = toy / "calls"
 
@@ -191,3 +162,47 @@ def test_trials_of_another_experiment_are_shared(toy):
     assert other.trials(draw, 2, calls=calls) != own
     with pytest.raises(KeyError, match="toy/mea"):
         other.trials(draw, 2, of="toy/mea", calls=calls)
+
+
+def test_a_notebook_is_opened_by_its_parameters_cell(toy):
+    cell = {"experiment": "toy/mean", "profile": "smoke", "seed": 3, "n": 10, "n_trials": 2}
+    run = Experiment.open(cell | {"pd": pd}).run
+    assert (run.name, run.profile, run.seed, run.parameters) == ("toy/mean", "smoke", 3, {"n": 10, "n_trials": 2})
+    assert Experiment.open(cell | {"n": 11}).run.profile == "custom"
+    with pytest.raises(KeyError, match="does not set seed, n_trials"):
+        Experiment.open({key: value for key, value in cell.items() if key not in ("seed", "n_trials")})
+    with pytest.raises(KeyError, match="does not set experiment"):
+        Experiment.open({})
+
+
+def test_published_values_stand_in_a_table(experiment):
+    table = experiment.published("table-1")
+    assert list(table.index) == ["mean", "rows", "lost"]
+    assert table.loc["mean", ["printed", "value", "std", "n"]].tolist() == ["0.50 ± 0.10", 0.5, 0.1, 10]
+    with pytest.raises(KeyError, match="does not declare the artefact 'table-9'"):
+        experiment.published("table-9")
+
+
+def test_every_load_of_a_variant_is_noted(toy, monkeypatch):
+    experiment = Experiment("toy/mean", profile="smoke")
+    monkeypatch.setattr(type(experiment.specification), "data", ("lipton",), raising=False)
+    object.__setattr__(experiment.specification, "data", ("lipton",))
+    for n_points in (20, 30, 20):
+        experiment.load("lipton", n_points=n_points)
+    loads = experiment.run.data
+    assert [(load["variant"], load["options"]["n_points"], load["rows"]) for load in loads] == [
+        ("lipton", 20, 40),
+        ("lipton", 30, 60),
+    ]
+    assert len({load["data_hash"] for load in loads}) == 2
+
+
+def test_a_run_with_another_seed_stands_beside_the_canonical_one(toy):
+    for seed in (0, 7):
+        experiment = Experiment("toy/mean", profile="smoke", seed=seed)
+        fill(experiment)
+        experiment.compare()
+    assert Run.read(run_folder("toy/mean", "smoke")).seed == 0
+    beside = run_folder("toy/mean", "smoke", 7)
+    assert beside.name == "mean.seed-7"
+    assert Run.read(beside).seed == 7

@@ -18,7 +18,7 @@ def publish(profile="quick", source="real", mean=0.55):
     experiment = Experiment("toy/mean", profile=profile)
     fill(experiment)
     experiment.run.records[0]["values"] = [mean]
-    experiment.run.data["berkeley"]["source"] = source
+    experiment.run.data[0]["source"] = source
     experiment.record("table-1", "rows", 4425)
     experiment.compare()
 

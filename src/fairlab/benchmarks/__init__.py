@@ -8,9 +8,7 @@ import json
 import multiprocessing
 import pkgutil
 import platform
-import resource
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -22,6 +20,7 @@ from pathlib import Path
 import joblib
 
 from fairlab import paths
+from fairlab.suite.machine import peak_memory_gb
 
 PACKAGES = (
     *("fairlab", "numpy", "scipy", "pandas", "scikit-learn", "tensorflow-cpu", "tensorflow", "keras"),
@@ -92,9 +91,7 @@ def in_fresh_process(work: Callable, *arguments):
 
 def _with_peak(work, arguments):
     answer = work(*arguments)
-    # The system counts in KiB, except macOS, which counts in bytes.
-    unit = 1 if sys.platform == "darwin" else 1024
-    return answer, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return answer, peak_memory_gb() * 1e9
 
 
 def machine() -> dict:

@@ -1,6 +1,5 @@
 """The whole batch, on Snakemake: parallel notebooks, resumable, on past a failure."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from fairlab.paths import DATA_SCRIPTS, EXPERIMENTS, results_folder
 from fairlab.suite.catalogue import specification, suggestion
 from fairlab.suite.fingerprint import notebook_fingerprint
+from fairlab.suite.machine import n_cores
 from fairlab.suite.notebook import code_of
 from fairlab.suite.run import failure_file, run_folder, stage
 
@@ -48,7 +48,7 @@ def run_batch(
     command = [sys.executable, "-m", "snakemake", *(str(marker(name, profile)) for name in names)]
     command += ["--snakefile", str(EXPERIMENTS / "Snakefile"), "--directory", str(results)]
     command += ["--workflow-profile", str(EXPERIMENTS / "profiles" / scheduler)]
-    command += ["--cores", str(cores or os.cpu_count())] + ["--dry-run"] * dry_run
+    command += ["--cores", str(cores or n_cores())] + ["--dry-run"] * dry_run
     command += ["--config", f"profile={profile}"]
     status = subprocess.run(command, check=False).returncode
     if dry_run:

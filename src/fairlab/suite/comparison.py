@@ -7,21 +7,22 @@ from dataclasses import asdict, dataclass, fields
 import numpy as np
 import pandas as pd
 
-from fairlab.suite.published import Artefact, Claim, Value, judge
+from fairlab.plotting import TINTS
+from fairlab.suite.published import Artefact, Claim, Value
 from fairlab.suite.run import Run
+from fairlab.suite.verdicts import judge
 
-# Blue, green, yellow, vermillion of the Okabe-Ito palette, lightened: told apart by colour-blind readers, and the words
-# stand in the cells anyway.
+# The words stand in the cells anyway.
 COLOURS = {
-    "exact": "#b3d4ea",
-    "agrees": "#b3d4ea",
-    "holds": "#b3d4ea",
-    "same conclusion": "#b3e3d6",
-    "differs": "#f3c9b0",
-    "fails": "#f3c9b0",
-    "surrogate": "#f7ecb0",
-    "not comparable": "#e6e6e6",
-    "not run": "#e6e6e6",
+    "exact": TINTS["blue"],
+    "agrees": TINTS["blue"],
+    "holds": TINTS["blue"],
+    "same conclusion": TINTS["green"],
+    "differs": TINTS["vermilion"],
+    "fails": TINTS["vermilion"],
+    "surrogate": TINTS["yellow"],
+    "not comparable": TINTS["grey"],
+    "not run": TINTS["grey"],
 }
 
 
@@ -80,17 +81,37 @@ class Comparison:
         """Return the rows as plain dictionaries, for JSON."""
         return [asdict(row) for row in self.rows]
 
-    def style_verdicts(self):
-        """Return a styled table for a notebook: published, ours, verdict with its colour, reason."""
-        columns = ["artefact", "id", "published", "ours", "as_described", "verdict", "reason"]
-        frame = self.to_frame()[columns]
-        if not frame["as_described"].any():
-            frame = frame.drop(columns="as_described")
-        colour = {verdict: f"background-color: {value}; color: black" for verdict, value in COLOURS.items()}
-        styled = frame.style.hide(axis="index").map(colour.get, subset=["verdict"])
-        return styled.set_properties(**{"text-align": "left"}).set_table_styles(
-            [{"selector": "th", "props": [("text-align", "left")]}]
+    def __str__(self) -> str:
+        return "\n".join([self._headline(), *(f"{row.artefact}:{row.id} {row.verdict}" for row in self._open())])
+
+    def _repr_html_(self) -> str:
+        """Return counts first, then what differs or fails, then everything else folded away."""
+        rows = self._open()
+        rest = [row for row in self.rows if row not in rows]
+        parts = [f"<p>{self._headline()}</p>"]
+        parts += [_html(rows)] if rows else []
+        parts += [f"<details><summary>the other {len(rest)} rows</summary>{_html(rest)}</details>"] if rest else []
+        return "\n".join(parts)
+
+    def _headline(self) -> str:
+        counts = self.counts()
+        return (
+            ", ".join(f"{counts[verdict]} {verdict}" for verdict in COLOURS if counts[verdict]) or "nothing published"
         )
+
+    def _open(self) -> list[Row]:
+        return [row for row in self.rows if row.verdict in ("differs", "fails")]
+
+
+def _html(rows) -> str:
+    """Return rows as a table: published, ours, verdict with its colour, reason."""
+    frame = Comparison(tuple(rows)).to_frame()
+    columns = ["artefact", "id", "published", "ours", "as_described", "verdict", "reason"]
+    frame = frame[columns if frame["as_described"].any() else [name for name in columns if name != "as_described"]]
+    colour = {verdict: f"background-color: {value}; color: black" for verdict, value in COLOURS.items()}
+    left = [{"selector": "th", "props": [("text-align", "left")]}]
+    styled = frame.style.hide(axis="index").format(escape="html").map(colour.get, subset=["verdict"])
+    return styled.set_properties(**{"text-align": "left"}).set_table_styles(left).to_html()
 
 
 def compare(run: Run) -> Comparison:

@@ -2,29 +2,28 @@
 
 import atexit
 import inspect
-import json
 import os
-import resource
 import shutil
 import sys
 import time
 from pathlib import Path
 
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from fairlab.paths import FIGURES, atomic_path
+from fairlab import plotting
 from fairlab.seeds import Trial
 from fairlab.suite import run as runs
+from fairlab.suite.artefacts import missing_artefacts
 from fairlab.suite.catalogue import DEFAULT_PROFILE, specification, suggestion
-from fairlab.suite.comparison import compare
+from fairlab.suite.comparison import Comparison, compare
+from fairlab.suite.machine import environment, n_cores, peak_memory_gb
 from fairlab.suite.trials import run_trials, trial_key
 
 READINGS = ("as_published", "as_described")
 STAGING_VARIABLE = "FAIRLAB_STAGING"  # set by the batch runner, which then publishes the run itself
 JOBS_VARIABLE = "FAIRLAB_JOBS"
-FIGURE_FORMATS = ("png", "svg")
 SURROGATE_MARK = "surrogate data, not the real people"
 
 
@@ -55,19 +54,45 @@ class Experiment:
         If the results folder cannot be written.
     """
 
-    def __init__(self, name, *, profile=DEFAULT_PROFILE, seed=0, n_jobs=None, **parameters):
+    def __init__(self, name, *, profile=DEFAULT_PROFILE, seed=runs.DEFAULT_SEED, n_jobs=None, **parameters):
         self.specification = specification(name)
         expected = self.specification.parameters(profile)
         self.specification.check_parameters(parameters)
         if not isinstance(seed, int | np.integer):
             raise TypeError(f"seed: expected an integer, found {seed!r}")
-        self.n_jobs = n_jobs or int(os.environ.get(JOBS_VARIABLE) or os.cpu_count())
+        self.n_jobs = n_jobs or int(os.environ.get(JOBS_VARIABLE) or n_cores())
         changed = any(expected[key] != value for key, value in parameters.items())
         self.run = runs.Run(name, runs.CUSTOM if changed else profile, int(seed), expected | parameters)
         self.in_batch = STAGING_VARIABLE in os.environ
         self.folder = Path(os.environ[STAGING_VARIABLE]) if self.in_batch else self._stage()
         self._started = time.perf_counter()
         self._saved = 0.0  # seconds that trials found on disk would have taken
+
+    @classmethod
+    def open(cls, namespace) -> "Experiment":
+        """Open the experiment of a notebook from the names that its parameters cell sets.
+
+        Parameters
+        ----------
+        namespace : dict
+            ``globals()`` of the notebook, with `experiment`, `profile`, `seed` and the experiment's parameters.
+
+        Raises
+        ------
+        KeyError
+            If a name is missing; the message says which.
+        """
+        needed = ["experiment", "profile", "seed"]
+        if "experiment" in namespace:
+            needed += specification(namespace["experiment"]).profiles[DEFAULT_PROFILE]
+        if missing := [name for name in needed if name not in namespace]:
+            raise KeyError(
+                f"the parameters cell does not set {', '.join(missing)}; run it before opening the experiment"
+            )
+        name, profile, seed, *rest = needed
+        return cls(
+            namespace[name], profile=namespace[profile], seed=namespace[seed], **{key: namespace[key] for key in rest}
+        )
 
     @property
     def name(self) -> str:
@@ -93,7 +118,7 @@ class Experiment:
         from fairlab.data import load
 
         dataset = load(variant, **options)
-        self.run.data[variant] = dataset.provenance.to_dict()
+        self.run.note_load(dataset.provenance.to_dict(), options)
         return dataset
 
     def trials(self, function, n_trials, *, batch=None, of=None, **parameters) -> list:
@@ -212,8 +237,8 @@ class Experiment:
             raise KeyError(f"{artefact} has no value or claim {id!r}")
         self.run.skipped.append({"artefact": artefact, "id": id, "reason": reason})
 
-    def figure(self, artefact, figure, *, data, part=None):
-        """Keep a figure as PNG and SVG, with the plotted numbers as CSV; return it.
+    def figure(self, artefact, figure, *, data, caption="", part=None) -> None:
+        """Keep a figure as PNG and SVG with the plotted numbers as CSV, and show it with its caption.
 
         Parameters
         ----------
@@ -221,22 +246,21 @@ class Experiment:
         figure : matplotlib.figure.Figure
         data : DataFrame
             The plotted numbers.
+        caption : str
+            What is shown, in which units, and what to look for. Markdown.
         part : str or None
             Names one of several figures of the artefact.
         """
         self._artefact(artefact)
         if self.run.source() == "surrogate":
-            figure.text(0.5, -0.02, SURROGATE_MARK, ha="center", va="top", color="#D55E00", weight="bold")
+            figure.text(0.5, -0.02, SURROGATE_MARK, ha="center", va="top", color=plotting.VERMILION, weight="bold")
         folder = self.folder / "figures"
         folder.mkdir(exist_ok=True)
         stem = f"{artefact}_{part}" if part else artefact
-        # Without a salt and with a date every run would write another SVG.
-        with mpl.rc_context({"svg.hashsalt": self.name}):
-            for suffix in FIGURE_FORMATS:
-                metadata = {"Date": None} if suffix == "svg" else {"Software": None}
-                figure.savefig(folder / f"{stem}.{suffix}", dpi=150, bbox_inches="tight", metadata=metadata)
+        plotting.save(figure, folder / stem, salt=self.name)
         self._write_csv(data, folder / f"{stem}.csv")
-        return figure
+        plt.close(figure)  # or a notebook would show it a second time
+        _show(figure, f"**{stem}.** {caption}" if caption else "")
 
     def table(self, artefact, frame, *, part=None):
         """Keep a table as CSV; return it."""
@@ -247,28 +271,40 @@ class Experiment:
         self._write_csv(frame, folder / f"{stem}.csv")
         return frame
 
-    def compare(self):
-        """Write the run and return published and own numbers with their verdicts, as a styled table.
+    def published(self, artefact) -> pd.DataFrame:
+        """Return what the paper printed of an artefact: one row per value, by its id.
+
+        Returns
+        -------
+        DataFrame
+            With the columns ``printed`` (as text), ``value``, ``std``, ``low``, ``high``, ``n`` and ``kind``.
+        """
+        columns = ("printed", "value", "std", "low", "high", "n", "kind")
+        values = self._artefact(artefact).values
+        rows = [[getattr(value, column) for column in columns] for value in values.values()]
+        return pd.DataFrame(rows, index=pd.Index(values, name="id"), columns=columns)
+
+    def compare(self) -> Comparison:
+        """Write the run and return published and own numbers with their verdicts; a notebook shows them as a table.
 
         The last call of a notebook. In batch the runner publishes the run when the notebook has ended well; in a
         session it is published here, if every declared artefact was written.
         """
-        self.run.about = runs.environment() | {
+        self.run.about = environment() | {
             "seconds": round(time.perf_counter() - self._started + self._saved, 1),
-            "peak_memory_gb": round(_peak_memory_gb(), 2),
+            "peak_memory_gb": round(peak_memory_gb(), 2),
             "n_jobs": self.n_jobs,
         }
         self.run.write(self.folder)
         missing = missing_artefacts(self.folder)
         if missing and not self.in_batch:
             print(f"Not kept: nothing was written for {', '.join(missing)}", file=sys.stderr)
-        table = compare(self.run)
         if not missing and not self.in_batch:
             # A copy, so that a cell may be run again in the same session.
             copy = runs.stage(self.name)
             shutil.copytree(self.folder, copy, dirs_exist_ok=True)
-            runs.publish(copy, self.name, self.run.profile)
-        return table.style_verdicts()
+            runs.publish(copy, self.name, self.run.profile, self.run.seed)
+        return compare(self.run)
 
     def _stage(self):
         folder = runs.stage(self.name)
@@ -295,62 +331,19 @@ class Experiment:
         return known[id]
 
     def _variants(self, data):
-        variants = sorted(self.run.data) if data is None else list(data)
-        if unknown := set(variants) - set(self.run.data):
+        loaded = self.run.sources()
+        variants = sorted(loaded) if data is None else list(data)
+        if unknown := set(variants) - set(loaded):
             raise KeyError(f"not loaded in this run: {', '.join(sorted(unknown))}")
         return variants
 
 
-def missing_artefacts(folder: Path) -> list[str]:
-    """Return the declared artefacts for which the run in `folder` wrote nothing.
+def _show(figure, caption) -> None:
+    """Show a figure and its caption where a notebook is listening."""
+    if "ipykernel" not in sys.modules:
+        return
+    from IPython.display import Markdown, display
 
-    A figure is there when its picture is; anything else when it has a figure, a table, a record, a claim or a stated
-    reason for being left out.
-    """
-    run = runs.Run.read(folder)
-    pictures, tables = ([path.stem for path in (folder / kind).glob("*")] for kind in ("figures", "tables"))
-    entries = [entry["artefact"] for entry in run.records + run.claims + run.skipped]
-
-    def written(artefact):
-        drawn = any(stem == artefact or stem.startswith(f"{artefact}_") for stem in pictures)
-        skipped = any(entry["artefact"] == artefact for entry in run.skipped)
-        if artefact.startswith("figure-"):
-            return drawn or skipped
-        return drawn or artefact in entries or any(s == artefact or s.startswith(f"{artefact}_") for s in tables)
-
-    return [artefact for artefact in run.specification.artefacts if not written(artefact)]
-
-
-def keep_figures(folder: Path) -> list[Path]:
-    """Copy the figures of a published run to ``figures/<paper>``, unless those there are from a better run.
-
-    Real data is better than a surrogate, and then the paper profile than the quick one; smoke and custom runs never
-    count. The index beside the figures says which run each is from.
-    """
-    run = runs.Run.read(folder)
-    if run.profile not in (order := ("quick", "paper")):
-        return []
-    target = FIGURES / run.specification.paper
-    index_file = target / "index.json"
-    index = json.loads(index_file.read_text(encoding="utf-8")) if index_file.exists() else {}
-    kept = []
-    rank = [run.source() == "real", order.index(run.profile)]
-    about = {"experiment": run.name, "profile": run.profile, "seed": run.seed, "data": run.source()}
-    for file in sorted((folder / "figures").glob("*")):
-        entry = index.get(file.stem)
-        if entry and [entry["data"] == "real", order.index(entry["profile"])] > rank:
-            continue
-        with atomic_path(target / file.name) as temporary:
-            shutil.copyfile(file, temporary)
-        index[file.stem] = about | {"commit": run.about["commit"]}
-        kept.append(target / file.name)
-    with atomic_path(index_file) as temporary:
-        temporary.write_text(json.dumps(dict(sorted(index.items())), indent=1) + "\n", encoding="utf-8")
-    return kept
-
-
-def _peak_memory_gb() -> float:
-    """Return the peak memory of this process and of its largest ended child, in GB."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    parts = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(parts) * unit / 1e9
+    display(figure)
+    if caption:
+        display(Markdown(caption))

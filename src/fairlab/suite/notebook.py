@@ -23,8 +23,9 @@ from papermill.exceptions import PapermillExecutionError
 
 from fairlab.paths import ROOT, write_text
 from fairlab.suite import run as runs
+from fairlab.suite.artefacts import keep_figures, missing_artefacts
 from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification, notebook_parameters
-from fairlab.suite.experiment import JOBS_VARIABLE, STAGING_VARIABLE, keep_figures, missing_artefacts
+from fairlab.suite.experiment import JOBS_VARIABLE, STAGING_VARIABLE
 from fairlab.suite.trials import WORKER_ENVIRONMENT
 
 TIME_LIMIT_MINUTES = {"smoke": 10, "quick": 120, "paper": 48 * 60}
@@ -39,7 +40,7 @@ def run_experiment(
     specification: Specification,
     profile: str = DEFAULT_PROFILE,
     *,
-    seed: int = 0,
+    seed: int = runs.DEFAULT_SEED,
     n_jobs: int = 1,
     overrides: dict | None = None,
     time_limit: float | None = None,
@@ -73,8 +74,11 @@ def run_experiment(
     """
     overrides = overrides or {}
     specification.check_parameters(overrides)
-    parameters = specification.parameters(profile) | overrides | {"profile": profile, "seed": seed}
+    named = {"experiment": specification.name, "profile": profile, "seed": seed}
+    parameters = named | specification.parameters(profile) | overrides
     known = notebook_parameters(specification.notebook)
+    if "experiment" not in known:
+        del parameters["experiment"]
     if set(known) != set(parameters):
         raise ValueError(
             f"{specification.notebook}: its parameters cell has {sorted(known)}, its experiment {sorted(parameters)}"
@@ -83,7 +87,7 @@ def run_experiment(
         runs.CUSTOM if specification.parameters(profile) != specification.parameters(profile) | overrides else profile
     )
     staged = runs.stage(specification.name)
-    runs.failure_file(specification.name, target).unlink(missing_ok=True)
+    runs.failure_file(specification.name, target, seed).unlink(missing_ok=True)
     executed = staged / "notebook.ipynb"
     environment = {STAGING_VARIABLE: str(staged), JOBS_VARIABLE: str(n_jobs)} | WORKER_ENVIRONMENT
     try:
@@ -99,10 +103,10 @@ def run_experiment(
         if missing := missing_artefacts(staged):
             raise NotebookError(f"nothing was written for {', '.join(missing)}")
         _note_peak_memory(staged / "run.json", peak)
-        folder = runs.publish(staged, specification.name, target)
+        folder = runs.publish(staged, specification.name, target, seed)
     except Exception as error:
         with suppress(OSError):  # a full disk must not hide the first error
-            failure = runs.failure_file(specification.name, target)
+            failure = runs.failure_file(specification.name, target, seed)
             write_text(failure, f"{error}\n")
             if executed.exists():
                 shutil.copyfile(executed, failure.with_suffix(".ipynb"))

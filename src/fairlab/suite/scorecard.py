@@ -6,8 +6,9 @@ from pathlib import Path
 from fairlab.paths import EXPERIMENTS, ROOT, results_folder, write_text
 from fairlab.suite.catalogue import DEFAULT_PROFILE, experiment_names, specification
 from fairlab.suite.comparison import Comparison, compare_artefact, not_run
-from fairlab.suite.published import VERDICTS, load_paper, paper_keys
+from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import Run, failure_file, run_folder
+from fairlab.suite.verdicts import VERDICTS
 
 RANKED_PROFILES = ("paper", "quick", "smoke")  # the best first
 README_MARKS = ("<!-- scorecard -->", "<!-- end of scorecard -->")
@@ -96,7 +97,7 @@ def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
     parts = [
         "# Reproduction scorecard",
         "Written by `fairlab scorecard`. Every row is a number or a claim that a paper published; the verdicts "
-        "follow the rules of `src/fairlab/suite/published.py`. Where a row differs, `experiments/<paper>/deviations.md` "
+        "follow the rules of `src/fairlab/suite/verdicts.py`. Where a row differs, `experiments/<paper>/deviations.md` "
         "says why.",
         head(card),
     ]
@@ -156,7 +157,7 @@ def _artefact_markdown(artefact, rows, runs):
         run = runs.get(name)
         profile = run.profile if run else DEFAULT_PROFILE
         took = f" ({run.about['seconds'] / 60:.1f} minutes)" if run else ""
-        data = ", ".join(f"{v} {entry['source']}" for v, entry in run.data.items()) if run else "not run"
+        data = ", ".join(f"{variant} {source}" for variant, source in run.sources().items()) if run else "not run"
         about = f"; seed {run.seed}, fairlab {run.about['fairlab']} at commit {run.about['commit']}" if run else ""
         seed = f" --seed {run.seed}" if run and run.seed else ""
         command = f"fairlab run {name} --profile {profile}{seed}"

@@ -1,0 +1,72 @@
+"""What a run wrote of the artefacts that it declares, and the project's own copy of its figures."""
+
+import json
+import shutil
+from pathlib import Path
+
+from fairlab.paths import FIGURES, atomic_path, write_text
+from fairlab.suite import run as runs
+
+KEPT_PROFILES = ("quick", "paper")  # the better one last
+
+
+def missing_artefacts(folder: Path) -> list[str]:
+    """Return the declared artefacts for which the run in `folder` wrote nothing.
+
+    A figure is there when its picture is; anything else when it has a figure, a table, a record, a claim or a stated
+    reason for being left out.
+    """
+    run = runs.Run.read(folder)
+    pictures, tables = ([path.stem for path in (folder / kind).glob("*")] for kind in ("figures", "tables"))
+    entries = [entry["artefact"] for entry in run.records + run.claims + run.skipped]
+
+    def written(artefact):
+        drawn = any(stem == artefact or stem.startswith(f"{artefact}_") for stem in pictures)
+        skipped = any(entry["artefact"] == artefact for entry in run.skipped)
+        if artefact.startswith("figure-"):
+            return drawn or skipped
+        return drawn or artefact in entries or any(s == artefact or s.startswith(f"{artefact}_") for s in tables)
+
+    return [artefact for artefact in run.specification.artefacts if not written(artefact)]
+
+
+def keep_figures(folder: Path) -> list[Path]:
+    """Copy the figures of a published run to ``figures/<paper>``, unless those there are from a better run.
+
+    Real data is better than a surrogate, and then the paper profile than the quick one; smoke and custom runs, and
+    those with another seed than the default, never count. ``index.json`` beside the figures says which run each is
+    from; figures that their experiment no longer draws are removed.
+    """
+    run = runs.Run.read(folder)
+    if run.profile not in KEPT_PROFILES or run.seed != runs.DEFAULT_SEED:
+        return []
+    target = FIGURES / run.specification.paper
+    index = read_index(target)
+    about = {"experiment": run.name, "profile": run.profile, "seed": run.seed, "data": run.source()}
+    drawn = {file.stem for file in (folder / "figures").glob("*")}
+    kept = []
+    for stem in sorted(drawn | {stem for stem, entry in index.items() if entry["experiment"] == run.name}):
+        if stem in index and _rank(index[stem]) > _rank(about):
+            continue
+        index.pop(stem, None)
+        for old in target.glob(f"{stem}.*"):
+            old.unlink()
+        for file in sorted((folder / "figures").glob(f"{stem}.*")):
+            with atomic_path(target / file.name) as temporary:
+                shutil.copyfile(file, temporary)
+            kept.append(target / file.name)
+        if stem in drawn:
+            index[stem] = about | {"commit": run.about["commit"]}
+    write_text(target / "index.json", json.dumps(dict(sorted(index.items())), indent=1) + "\n")
+    return kept
+
+
+def read_index(folder: Path) -> dict[str, dict]:
+    """Return which run each figure of `folder` is from, by the figure's name; only of figures that are there."""
+    file = folder / "index.json"
+    index = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    return {stem: entry for stem, entry in index.items() if (folder / f"{stem}.png").exists()}
+
+
+def _rank(entry) -> tuple[bool, int]:
+    return entry["data"] == "real", KEPT_PROFILES.index(entry["profile"])

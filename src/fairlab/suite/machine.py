@@ -1,0 +1,51 @@
+"""What a run owes to the machine: versions, commit, cores, memory."""
+
+import platform
+import subprocess
+import sys
+from importlib import metadata
+
+import joblib
+import psutil
+
+from fairlab.paths import ROOT
+from fairlab.suite.fingerprint import library_versions
+
+
+def n_cores() -> int:
+    """Return how many cores this process may use; a container's limit and the process's own affinity count."""
+    return joblib.cpu_count()
+
+
+def peak_memory_gb() -> float:
+    """Return the peak memory of this process and, where the system tells it, of its largest ended child, in GB."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return psutil.Process().memory_info().peak_wset / 1e9
+    unit = 1 if sys.platform == "darwin" else 1024
+    parts = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(parts) * unit / 1e9
+
+
+def environment() -> dict:
+    """Return versions, platform and commit: what a number may depend on besides data, seed and parameters."""
+    return {
+        "fairlab": metadata.version("fairlab"),
+        "python": platform.python_version(),
+        "libraries": library_versions(),
+        "platform": f"{sys.platform} {platform.machine()}, {n_cores()} cores",
+        "commit": _commit(),
+    }
+
+
+def _commit() -> str | None:
+    """Return the project's commit, with ``+`` if the tree differs from it, or None outside a repository."""
+    try:
+        git = ["git", "-C", str(ROOT)]
+        commit = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
+        code = ["src", "experiments", "notebooks", "data_scripts"]
+        changed = subprocess.run([*git, "status", "--porcelain", *code], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return commit.stdout.strip() + "+" * bool(changed.stdout.strip())
