@@ -3,13 +3,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from fairlab.adf import Schema
+from fairlab.cases import Schema
 
 
 @pytest.fixture(scope="session")
 def schema():
     """Five attributes, of which `group` has three values and `sex` two."""
-    return Schema({"a": (0, 9), "group": (1, 3), "b": (-5, 5), "sex": (0, 1), "c": (0, 4)})
+    return Schema.from_bounds({"a": (0, 9), "group": (1, 3), "b": (-5, 5), "sex": (0, 1), "c": (0, 4)})
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
-from fairlab.adf import Aequitas, Schema, discriminatory
+from fairlab.adf import Aequitas, discriminatory
 from fairlab.adf.aequitas import Odds
+from fairlab.cases import Schema
 
-TWO = Schema({"a": (0, 9), "sex": (0, 1)})
+TWO = Schema.from_bounds({"a": (0, 9), "sex": (0, 1)})
 
 
 @pytest.mark.parametrize("reading", ["as_published", "as_described"])
@@ -62,7 +63,7 @@ def one_walk_after_the_other(model, schema, protected, draws, n_local, rng):
 
 
 def test_one_in_flight_is_the_original(network, schema):
-    positive = Schema(schema.bounds | {"b": (0, 5)})  # no truncation of negative values
+    positive = Schema.from_bounds(schema.bounds | {"b": (0, 5)})  # no truncation of negative values
     for protected in ("sex", "group"):
         result = Aequitas(network, positive, protected, n_local=15, in_flight=1, random_state=4).generate(n_samples=12)
         rng = np.random.default_rng(4)

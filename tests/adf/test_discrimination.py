@@ -3,7 +3,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from fairlab.adf import Schema, discriminatory, estimate_unfairness
+from fairlab.adf import discriminatory, estimate_unfairness
+from fairlab.adf.discrimination import protected_columns
+from fairlab.cases import Schema
 
 
 def one_by_one(model, X, protected, schema):
@@ -31,7 +33,7 @@ def test_every_other_value_is_tried(network, schema, protected):
 
 
 def test_by_hand():
-    schema = Schema({"sex": (0, 1), "age": (1, 9)})
+    schema = Schema.from_bounds({"sex": (0, 1), "age": (1, 9)})
     rule = lambda X: ((X[:, 0] == 1) & (X[:, 1] > 4)).astype(int)  # noqa: E731
     X = np.array([[0, 3], [0, 5], [1, 5], [1, 4]])
     assert discriminatory(rule, X, "sex", schema=schema).tolist() == [False, True, True, False]
@@ -39,7 +41,7 @@ def test_by_hand():
 
 
 def test_own_value_outside_of_the_bounds_is_compared_all_the_same():
-    schema = Schema({"sex": (0, 1), "age": (1, 9)})
+    schema = Schema.from_bounds({"sex": (0, 1), "age": (1, 9)})
     assert discriminatory(lambda X: X[:, 0] > 1, np.array([[2, 3]]), "sex", schema=schema).all()
 
 
@@ -61,3 +63,9 @@ def test_a_protected_attribute_has_to_be_in_the_schema(network, schema):
         discriminatory(network, schema.sample(3, random_state=0), "age", schema=schema)
     with pytest.raises(ValueError, match="n: expected at least 1"):
         estimate_unfairness(network, schema=schema, protected="sex", n=0)
+
+
+def test_protected_columns_leave_something_to_search_along(schema):
+    assert protected_columns(schema, ["sex", "group"]) == [1, 3]
+    with pytest.raises(ValueError, match="no attribute is left"):
+        protected_columns(schema, schema.names)

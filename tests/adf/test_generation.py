@@ -90,7 +90,7 @@ def test_bad_input(network, schema):
         ADF(network, schema, "sex", reading="as_printed")
     with pytest.raises(ValueError, match="n_local"):
         ADF(network, schema, "sex", n_local=-1)
-    wider = type(schema)(schema.bounds | {"d": (0, 1)})
+    wider = type(schema).from_bounds(schema.bounds | {"d": (0, 1)})
     with pytest.raises(ValueError, match="takes 5 columns, the schema has 6"):
         ADF(network, wider, "sex")
     adf = ADF(network, schema, "sex")

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from fairlab.adf import Schema
 from fairlab.adf.global_phase import choose_partner, direction, run_global_phase, with_partner
 from fairlab.adf.local_phase import attribute_weights, run_local_phase, truncated_neighbours
+from fairlab.cases import Schema
 
 GENDER = np.array([2])
 
@@ -57,7 +57,7 @@ class Logits:
         return (self.margin(X) > 0).astype(int)
 
 
-AGES = Schema({"a": (0, 9), "age": (1, 4)})
+AGES = Schema.from_bounds({"a": (0, 9), "age": (1, 4)})
 
 
 def test_the_partner_is_the_first_of_another_class_else_the_furthest():

@@ -1,9 +1,10 @@
 import numpy as np
 
-from fairlab.adf import Schema, SearchResult
+from fairlab.adf import SearchResult
 from fairlab.adf.result import Trace, repeated
+from fairlab.cases import Schema
 
-SCHEMA = Schema({"a": (0, 9), "sex": (0, 1)})
+SCHEMA = Schema.from_bounds({"a": (0, 9), "sex": (0, 1)})
 
 
 def result():

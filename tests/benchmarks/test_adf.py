@@ -1,12 +1,13 @@
 import numpy as np
 
-from fairlab.adf import ADF, Schema
+from fairlab.adf import ADF
 from fairlab.benchmarks import adf
+from fairlab.cases import Schema
 from fairlab.networks import Network, dense_network
 
 
 def test_one_at_a_time_is_the_same_network_and_search():
-    schema = Schema({"a": (0, 9), "b": (0, 9), "sex": (0, 1)})
+    schema = Schema.from_bounds({"a": (0, 9), "b": (0, 9), "sex": (0, 1)})
     # Class 1 where a + 3 sex > 6, so that sex matters for a from 4 to 6.
     model = dense_network([np.array([[0.0, 1], [0, 0], [0, 3]]), np.array([0, -6.5])])
     X = schema.sample(50, random_state=0)

@@ -1,7 +1,7 @@
 import numpy as np
 
 from fairlab.benchmarks import themis
-from fairlab.themis import Schema
+from fairlab.cases import Schema
 
 
 def test_rows_of_small_sizes():

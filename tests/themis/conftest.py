@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from fairlab.themis import Schema
+from fairlab.cases import Schema
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from fairlab.themis import DomainTooLargeError, Schema, causal_score, group_score, output_table
+from fairlab.cases import Schema
+from fairlab.themis import DomainTooLargeError, causal_score, group_score, output_table
 from fairlab.themis.exact import subsets
 
 # All programs over two to four characteristics of two or three values.

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlab.themis import CommandSoftware, Schema, SoftwareError
+from fairlab.cases import Schema
+from fairlab.themis import CommandSoftware, SoftwareError
 from fairlab.themis.software import BATCH, Memory, run
 
 SCHEMA = Schema.from_dict({"sex": ["Male", "Female"], "age": {"low": 18, "high": 20}})
@@ -106,7 +107,7 @@ def test_memory_never_runs_an_input_twice(schema, blocks, seed):
         return inputs.sum(axis=1).to_numpy() % 2
 
     memory = Memory(program, schema)
-    pool = schema.sample(50, rng)
+    pool = schema.sample_codes(50, random_state=rng)
     asked = []
     for block in blocks:
         codes = pool[rng.integers(len(pool), size=block)]

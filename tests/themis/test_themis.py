@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from fairlab.themis import DomainTooLargeError, Schema, SchemaError, Themis, causal_score, group_score
+from fairlab.cases import Schema, SchemaError
+from fairlab.themis import DomainTooLargeError, Themis, causal_score, group_score
 from fairlab.themis import themis as module
 from fairlab.themis.exact import subsets
 from fairlab.themis.stopping import half_width, z_value
@@ -79,14 +80,14 @@ def algorithm_2(table, bases, positions, *, z, error_bound, stop):
 @contextmanager
 def recorded_samples():
     """Yield a list that gets every block of inputs that is drawn."""
-    drawn, sample = [], Schema.sample
+    drawn, sample = [], Schema.sample_codes
 
-    def record(schema, n_inputs, rng):
-        drawn.append(sample(schema, n_inputs, rng))
+    def record(schema, n, *, random_state):
+        drawn.append(sample(schema, n, random_state=random_state))
         return drawn[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Schema, "sample", record)
+        patch.setattr(Schema, "sample_codes", record)
         yield drawn
 
 
@@ -328,7 +329,7 @@ def test_bad_questions(red_men):
             "'all', expected one of group, causal, both",
         ),
         (lambda: themis.search(0.5, max_size=3), ValueError, "max_size is 3, expected 1 to 2"),
-        (lambda: themis.causal_score("age"), SchemaError, "unknown characteristics age; there are sex, race"),
+        (lambda: themis.causal_score("age"), SchemaError, "'age' is not in the schema; it has sex, race"),
         (lambda: themis.apparent_score(suite[:0], "sex", measure="group"), ValueError, "at least one, found none"),
         (lambda: themis.apparent_score(suite, "sex", measure="both"), ValueError, "measure is 'both'"),
         (

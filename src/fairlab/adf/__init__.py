@@ -10,7 +10,6 @@ __getattr__, __dir__, __all__ = lazy.attach(
         "generation": ["ADF"],
         "global_phase": ["GlobalPhase"],
         "result": ["SearchResult"],
-        "schema": ["Schema"],
         "symbolic": ["SymbolicGeneration"],
         "training": ["majority_vote", "retrain", "train_networks"],
     },

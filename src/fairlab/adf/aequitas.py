@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fairlab.adf.discrimination import find_partners
+from fairlab.adf.discrimination import find_partners, protected_columns
 from fairlab.adf.generation import clock, collect
 from fairlab.adf.global_phase import READINGS
 from fairlab.adf.local_phase import ACCEPT_WORSE, truncated_neighbours
 from fairlab.adf.result import SearchResult, Trace, repeated
-from fairlab.adf.schema import Schema
+from fairlab.cases.schema import Schema
 from fairlab.networks import as_classifier
 
 STRATEGIES = ("random", "semi_directed", "fully_directed")
@@ -60,7 +60,7 @@ class Aequitas:
         random_state=None,
     ):
         self.classify = as_classifier(model)
-        schema.positions(protected)
+        protected_columns(schema, protected)
         for name, value, known in (("strategy", strategy, STRATEGIES), ("reading", reading, READINGS)):
             if value not in known:
                 raise ValueError(f"{name}: expected one of {', '.join(known)}, found {value!r}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fairlab.adf.schema import Schema
+from fairlab.cases.schema import Schema
 from fairlab.networks import as_classifier
 
 CHUNK = 1 << 18  # inputs, counterparts included, that are held at once
@@ -41,6 +41,20 @@ class Fairness:
     def to_frame(self) -> pd.DataFrame:
         """Return one row with all numbers."""
         return pd.DataFrame([{"n": self.n, "share": self.share, "standard_error": self.standard_error}])
+
+
+def protected_columns(schema: Schema, protected) -> list[int]:
+    """Return the columns of the protected attributes, in the schema's order.
+
+    Raises
+    ------
+    ValueError
+        If one is not in the schema or named twice, there is none, or no other attribute is left to search along.
+    """
+    columns = schema.positions(protected)
+    if len(columns) == len(schema.names):
+        raise ValueError("protected: no attribute is left to search along")
+    return columns
 
 
 def counterparts(X: np.ndarray, protected, *, schema: Schema) -> np.ndarray:

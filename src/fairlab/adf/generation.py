@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from fairlab.adf.discrimination import protected_columns
 from fairlab.adf.global_phase import READINGS, GlobalPhase, run_global_phase
 from fairlab.adf.local_phase import run_local_phase
 from fairlab.adf.result import SearchResult, Trace, repeated
-from fairlab.adf.schema import Schema
 from fairlab.adf.seeding import PUBLISHED_SEED, cluster_labels, round_robin
+from fairlab.cases.schema import Schema
 from fairlab.networks import as_network
 
 
@@ -57,7 +58,7 @@ class ADF:
         random_state=None,
     ):
         self.network = as_network(model)
-        schema.positions(protected)
+        protected_columns(schema, protected)
         if self.network.n_features != len(schema.bounds):
             raise ValueError(
                 f"model: takes {self.network.n_features} columns, the schema has {len(schema.bounds)} attributes"

@@ -13,7 +13,7 @@ import numpy as np
 
 from fairlab.adf.discrimination import counterparts
 from fairlab.adf.result import repeated
-from fairlab.adf.schema import Schema
+from fairlab.cases.schema import Schema
 from fairlab.networks import Network, softmax
 
 READINGS = ("as_published", "as_described")

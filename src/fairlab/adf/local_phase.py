@@ -13,7 +13,7 @@ import numpy as np
 from fairlab.adf.discrimination import find_partners
 from fairlab.adf.global_phase import with_partner
 from fairlab.adf.result import Trace
-from fairlab.adf.schema import Schema
+from fairlab.cases.schema import Schema
 from fairlab.networks import Network
 
 ACCEPT_WORSE = np.exp(-1)  # basinhopping at temperature 1, where the objective rises from 0 to 1

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fairlab.adf.schema import Schema
+from fairlab.cases.schema import Schema
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,10 @@ import z3
 from lime.lime_tabular import LimeTabularExplainer
 from sklearn.tree import DecisionTreeClassifier
 
-from fairlab.adf.discrimination import find_partners
+from fairlab.adf.discrimination import find_partners, protected_columns
 from fairlab.adf.generation import clock, collect
 from fairlab.adf.result import SearchResult, Trace
-from fairlab.adf.schema import Schema
+from fairlab.cases.schema import Schema
 from fairlab.networks import as_classifier
 
 # Smaller ranks are explored first: inputs of the local search, then seeds, then inputs of the global search.
@@ -83,7 +83,7 @@ class SymbolicGeneration:
         random_state: int | None = None,
     ):
         self.classify = as_classifier(model)
-        self.columns = schema.positions(protected)
+        self.columns = protected_columns(schema, protected)
         if n_neighbours < 2:
             raise ValueError(f"n_neighbours: expected at least 2, found {n_neighbours}")
         self.schema, self.protected = schema, protected

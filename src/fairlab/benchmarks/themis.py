@@ -78,7 +78,8 @@ def growth(quick: bool) -> list[Row]:
 
 def process_per_test(quick: bool) -> list[Row]:
     """Return how much faster a search of a small schema is if tests need no process each."""
-    from fairlab.themis import CommandSoftware, Schema
+    from fairlab.cases import Schema
+    from fairlab.themis import CommandSoftware
 
     shades = range(2 if quick else 40)
     schema = Schema.from_dict({"sex": ["Male", "Female"], "race": ["Red", "Green", "Blue"], "shade": shades})

@@ -6,7 +6,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
         "exact": ["DomainTooLargeError", "causal_score", "group_score", "output_table"],
-        "schema": ["Characteristic", "Schema", "SchemaError"],
+        "settings": ["read_settings"],
         "software": ["CommandSoftware", "SoftwareError"],
         "themis": ["Score", "Search", "Themis"],
     },

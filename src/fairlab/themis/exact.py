@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 
-from fairlab.themis.schema import Schema
+from fairlab.cases.schema import Schema
 from fairlab.themis.software import run
 
 LARGEST = 10_000_000  # inputs

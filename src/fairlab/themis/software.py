@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from fairlab.themis.schema import Schema
+from fairlab.cases.schema import Schema
 
 BATCH = 200_000  # inputs in one call
 

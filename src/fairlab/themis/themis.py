@@ -7,10 +7,10 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from fairlab.cases.schema import Schema
 from fairlab.seeds import derive_seed
 from fairlab.themis.exact import DomainTooLargeError
 from fairlab.themis.sampling import Sampling
-from fairlab.themis.schema import Schema
 from fairlab.themis.software import Memory
 from fairlab.themis.stopping import RULES, wilson_interval, z_value
 
@@ -234,7 +234,7 @@ class Themis:
         tests = []
 
         def draw(series):
-            changed, tried = self._changes(self.schema.sample(len(series), rng), positions)
+            changed, tried = self._changes(self.schema.sample_codes(len(series), random_state=rng), positions)
             tests.append(tried)
             return changed
 
@@ -373,7 +373,7 @@ class Themis:
             return outputs.sum(axis=1).astype(float), np.full(len(groups), n_others)
 
         def draw(series):
-            codes = self.schema.sample(len(series), rng)
+            codes = self.schema.sample_codes(len(series), random_state=rng)
             codes[:, positions] = fixed[series]
             return self._memory(codes)
 

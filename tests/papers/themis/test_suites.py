@@ -1,10 +1,10 @@
 import pytest
 
+from fairlab.cases import Schema, SchemaError
 from fairlab.data.registry import project_registry
 from fairlab.papers.themis.suites import SuiteError, score_suite, stored_suites
 from fairlab.paths import EXPERIMENTS
 from fairlab.suite.published import read_paper
-from fairlab.themis import Schema, SchemaError
 
 SCHEMA = Schema.from_dict({"x": range(9), "race": range(3), "gender": range(2)})
 
@@ -77,7 +77,7 @@ def test_files_that_are_no_suite(suite, text, message):
 def test_bad_questions(suite):
     with pytest.raises(ValueError, match="measure is 'both', expected one of group, causal"):
         score_suite(suite("1,0,0,1"), SCHEMA, "gender", measure="both")
-    with pytest.raises(SchemaError, match="unknown characteristics age"):
+    with pytest.raises(SchemaError, match="'age' is not in the schema"):
         score_suite(suite("1,0,0,1"), SCHEMA, "age", measure="group")
 
 

@@ -31,7 +31,7 @@ def test_there_are_twenty_instances_of_eight_systems():
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("instance", INSTANCES, ids=lambda instance: instance.id)
 def test_every_instance_decides_on_all_inputs(people, instance, reading):
-    inputs = instance.schema.decode(instance.schema.sample(500, np.random.default_rng(0)))
+    inputs = instance.schema.decode(instance.schema.sample_codes(500, random_state=0))
     for behind in BEHIND:
         decisions = train(instance, people[instance.data], reading=reading, behind=behind)(inputs)
         assert decisions.shape == (500,)
@@ -40,7 +40,7 @@ def test_every_instance_decides_on_all_inputs(people, instance, reading):
 
 def test_readings_differ_but_for_two_systems(people):
     for instance in INSTANCES:
-        inputs = instance.schema.decode(instance.schema.sample(2000, np.random.default_rng(0)))
+        inputs = instance.schema.decode(instance.schema.sample_codes(2000, random_state=0))
         published, described = (train(instance, people[instance.data], reading=r)(inputs) for r in READINGS)
         assert (published == described).all() == (instance.system in "eh")
 

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlab.adf.schema import Schema
+from fairlab.cases.schema import Schema
 
 # Not the range of the data: unknown values coded 100 and the largest weights lie outside, and most of bank's `pdays`
 # does not occur.
 SCHEMAS = {
-    "census": Schema(
+    "census": Schema.from_bounds(
         {
             "age": (1, 9),
             "workclass": (0, 7),
@@ -26,7 +26,7 @@ SCHEMAS = {
             "native-country": (0, 39),
         }
     ),
-    "credit": Schema(
+    "credit": Schema.from_bounds(
         {
             "status": (0, 3),
             "duration": (1, 80),
@@ -50,7 +50,7 @@ SCHEMAS = {
             "foreign": (0, 1),
         }
     ),
-    "bank": Schema(
+    "bank": Schema.from_bounds(
         {
             "age": (1, 9),
             "job": (0, 11),

@@ -15,9 +15,9 @@ from fairlab.adf.discrimination import discriminatory, estimate_unfairness
 from fairlab.adf.generation import ADF
 from fairlab.adf.global_phase import GlobalPhase
 from fairlab.adf.result import SearchResult
-from fairlab.adf.schema import Schema
 from fairlab.adf.symbolic import SymbolicGeneration
 from fairlab.adf.training import retrain, train_networks
+from fairlab.cases.schema import Schema
 from fairlab.data.errors import DataUnavailableError, SurrogateWarning
 from fairlab.networks import CHUNK, Network, dense_classifier, dense_network
 from fairlab.papers.adf.benchmarks import BENCHMARKS, Benchmark, stored_weights
@@ -29,7 +29,7 @@ EVERYTHING = 10**9  # inputs, for a search that only its time or what it found m
 
 # The range of ages that the global phase tried on credit, which fits the printed numbers best of those looked at; the
 # authors' code has 0 to 39, the bounds of another data set.
-TRIED = {"credit.age": Schema(BENCHMARKS["credit.age"].schema.bounds | {"age": (0, 8)})}
+TRIED = {"credit.age": Schema.from_bounds(BENCHMARKS["credit.age"].schema.bounds | {"age": (0, 8)})}
 
 
 @dataclass(frozen=True, eq=False)

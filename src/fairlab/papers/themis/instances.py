@@ -7,7 +7,7 @@ the code 100 for a missing value is not.
 
 from dataclasses import dataclass
 
-from fairlab.themis.schema import Schema
+from fairlab.cases.schema import Schema
 
 
 def _codes(**sizes: int) -> Schema:

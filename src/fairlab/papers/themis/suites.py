@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from fairlab.cases.schema import Schema
 from fairlab.papers.themis.instances import INPUT_SPACES, INSTANCES, SENSITIVE, Instance
-from fairlab.themis.schema import Schema
 from fairlab.themis.themis import MEASURES
 
 FLOOR = 0.01  # percent; the scripts print no less

@@ -1,0 +1,208 @@
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlab.cases import Feature, Schema, SchemaError
+
+LOAN = {"sex": ["Male", "Female"], "age": {"low": 18, "high": 20}}
+MIXED = Schema.from_dict(LOAN)
+INTEGERS = Schema.from_bounds({"a": (0, 9), "group": (1, 3), "b": (-5, 5), "sex": (0, 1), "c": (0, 4)})
+
+
+def test_descriptions_of_one_domain():
+    assert Schema.from_dict({"sex": ("Male", "Female"), "age": [18, 19, 20]}) == MIXED
+    assert Schema((Feature("sex", ["Male", "Female"]), Feature.between("age", 18, np.int64(20)))) == MIXED
+    assert Schema.from_bounds({"age": (18, 20)}) == Schema.from_dict({"age": range(18, 21)})
+    assert MIXED.to_dict() == LOAN
+    assert Schema.from_dict(MIXED.to_dict()) == MIXED
+    assert (MIXED.names, MIXED.sizes, MIXED.n_inputs) == (["sex", "age"], (2, 3), 6)
+
+
+def test_consecutive_integers_are_an_interval_and_nothing_else_is():
+    features = Schema.from_dict({"a": [4, 5, 6], "one": [7], "b": [5, 4], "c": [0, 2], "d": [False, True], "e": [0.0]})
+    assert [feature.is_interval for feature in features.features] == [True, True, False, False, False, False]
+    assert features.features[0].values == range(4, 7)
+
+
+def test_large_intervals_take_no_memory():
+    wide = Schema.from_bounds({"id": (0, 2**60), "sex": (0, 1)})
+    codes = wide.sample_codes(100, random_state=0)
+    assert codes[:, 0].max() > 2**55
+    assert (wide.encode(wide.decode(codes)) == codes).all()
+    assert wide.n_inputs == 2 * (2**60 + 1)
+
+
+def test_yaml(tmp_path):
+    path = tmp_path / "schema.yaml"
+    path.write_text("sex: [Male, Female]\nage: {low: 18, high: 20}\n")
+    assert Schema.from_yaml(path) == MIXED
+    path.write_text("- sex\n- age\n")
+    with pytest.raises(SchemaError, match="expected names and values, found list"):
+        Schema.from_yaml(path)
+
+
+def test_frame_with_the_integers_between():
+    table = pd.DataFrame({"sex": ["Male", "Female", "Male"], "age": [20, 18, 18], "old": [False, True, False]})
+    expected = {"sex": ["Female", "Male"], "age": {"low": 18, "high": 20}, "old": [False, True]}
+    assert Schema.from_frame(table).to_dict() == expected
+    assert Schema.from_frame(table.assign(age=7)).sizes == (2, 1, 2)
+    with pytest.raises(SchemaError, match="column 'sex' misses 1 values"):
+        Schema.from_frame(table.assign(sex=["Male", None, "Male"]))
+    with pytest.raises(SchemaError, match="'age': expected at least one value, found none"):
+        Schema.from_frame(table[["age"]][:0])
+    with pytest.raises(SchemaError, match="two features of the schema are named 'age'"):
+        Schema.from_frame(table[["age", "sex", "age"]])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({}, "at least one feature, found none"),
+        ({"sex": []}, "'sex': expected at least one value, found none"),
+        ({"sex": range(5, 5)}, "'sex': expected at least one value, found none"),
+        ({"sex": ["Male", "Male"]}, "'sex': a value is listed twice"),
+        ({"sex": "Male"}, "'sex': expected a list of values, found 'Male'"),
+        ({"sex": 3}, "'sex': expected a list of values, found 3"),
+        ({"age": {"low": 1}}, "'age': expected low and high, found low"),
+        ({"age": {"low": 0.5, "high": 2}}, "'age': expected whole numbers as bounds, found 0.5 and 2"),
+        ({"age": {"low": "0", "high": "9"}}, "'age': expected whole numbers as bounds, found '0' and '9'"),
+        ({"age": {"low": False, "high": 9}}, "expected whole numbers"),
+        ({"age": {"low": 3, "high": 1}}, "'age': low 3 is above high 1"),
+        ({"age": {"low": 0, "high": 2**63}}, "does not fit into 64 bits"),
+    ],
+)
+def test_bad_descriptions(content, message):
+    with pytest.raises(SchemaError, match=message):
+        Schema.from_dict(content)
+
+
+def test_bad_bounds():
+    for bounds, message in (({}, "found none"), ({"a": (3, 1)}, "low 3 is above high 1"), ({"a": (0, 1.5)}, "whole")):
+        with pytest.raises(SchemaError, match=message):
+            Schema.from_bounds(bounds)
+
+
+def test_positions_are_in_the_order_of_the_schema():
+    assert MIXED.positions(["age", "sex"]) == [0, 1]
+    assert MIXED.positions("age") == [1]
+    constant = Schema.from_dict({"a": [1], "b": [1, 2]})
+    for schema, names, message in (
+        (MIXED, [], "at least one feature of the schema, found none"),
+        (MIXED, ["sexe"], "'sexe' is not in the schema; it has sex, age"),
+        (MIXED, ["age"] * 2, "each once, found age, age"),
+        (constant, ["a", "b"], "'a': expected at least two values to vary, found one"),
+    ):
+        with pytest.raises(SchemaError, match=message):
+            schema.positions(names)
+
+
+def test_assignments_vary_the_last_fastest():
+    assert MIXED.assignments((0, 1)).tolist() == [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
+    assert MIXED.assignments((0, 1), start=2, stop=4).tolist() == [[0, 2], [1, 0]]
+    assert MIXED.n_assignments([0, 1]) == 6
+
+
+def test_values_of_one_and_of_two_features():
+    assert INTEGERS.values("group").tolist() == [[1], [2], [3]]
+    assert INTEGERS.values(["group", "sex"]).tolist() == [[1, 0], [1, 1], [2, 0], [2, 1], [3, 0], [3, 1]]
+    assert (INTEGERS.values(["sex", "group"]) == INTEGERS.values(["group", "sex"])).all()
+
+
+def test_samples_are_uniform():
+    _, counts = np.unique(MIXED.sample_codes(60_000, random_state=0), axis=0, return_counts=True)
+    assert len(counts) == 6
+    assert np.abs(counts - 10_000).max() < 5 * np.sqrt(60_000 / 6 * 5 / 6)
+
+
+def test_samples_fill_the_domain_up_to_both_bounds():
+    X = INTEGERS.sample(2000, random_state=0)
+    assert X.min(axis=0).tolist() == INTEGERS.low.tolist() == [0, 1, -5, 0, 0]
+    assert X.max(axis=0).tolist() == INTEGERS.high.tolist() == [9, 3, 5, 1, 4]
+    assert (INTEGERS.sample(2000, random_state=np.random.default_rng(0)) == X).all()
+
+
+@given(
+    bounds=st.lists(st.tuples(st.integers(-(10**9), 10**9), st.integers(0, 10**9)), min_size=1, max_size=5),
+    seed=st.integers(0, 2**32),
+)
+def test_integers_are_the_same_draws_as_codes(bounds, seed):
+    schema = Schema.from_bounds({f"x{k}": (low, low + width) for k, (low, width) in enumerate(bounds)})
+    drawn = schema.sample(20, random_state=seed)
+    assert (drawn == schema.decode(schema.sample_codes(20, random_state=seed)).to_numpy()).all()
+    directly = np.random.default_rng(seed).integers(schema.low, schema.high + 1, size=drawn.shape)
+    assert (drawn == directly).all()
+
+
+def test_encoding_undoes_decoding():
+    codes = MIXED.assignments((0, 1))
+    inputs = MIXED.decode(codes)
+    assert inputs.iloc[3].tolist() == ["Female", 18]
+    assert (MIXED.encode(inputs[["age", "sex"]]) == codes).all()
+    with pytest.raises(SchemaError, match="inputs lack the columns age"):
+        MIXED.encode(inputs[["sex"]])
+    for strange in (21, 18.5):
+        with pytest.raises(SchemaError, match=f"column 'age' holds {strange}"):
+            MIXED.encode(inputs.assign(age=strange))
+
+
+def test_values_come_back_in_their_own_type():
+    schema = Schema.from_dict(
+        {"flag": [False, True], "share": [0.0, 1.0], "half": [0, 0.5], "mixed": [1, "a", None], "steps": range(0, 9, 4)}
+    )
+    codes = np.array([[0, 0, 0, 0, 0], [1, 1, 1, 1, 1], [0, 0, 0, 2, 2]])
+    inputs = schema.decode(codes)
+    assert [inputs[name].dtype.kind for name in schema.names] == list("bffOi")
+    assert inputs["mixed"].tolist() == [1, "a", None]
+    assert inputs["steps"].tolist() == [0, 4, 8]
+    assert (~inputs["flag"]).tolist() == [True, False, True]
+    assert (schema.encode(inputs) == codes).all()
+
+
+def test_clip_keeps_the_domain_and_truncates_towards_zero():
+    assert INTEGERS.clip(np.array([[10, 0, -7.9, 0.9, -0.5]])).tolist() == [[9, 1, -5, 0, 0]]
+
+
+def test_outside_counts_rows_by_feature():
+    X = np.array([[0, 1, 0, 0, 0], [10, 3, 0, 0, 9], [11, 3, 5, 1, 4]])
+    assert INTEGERS.outside(X).to_dict() == {"a": 2, "group": 0, "b": 0, "sex": 0, "c": 1}
+
+
+def test_bad_tables():
+    with pytest.raises(ValueError, match="the schema has a, group, b, sex, c"):
+        INTEGERS.check(np.zeros((2, 4)))
+    with pytest.raises(ValueError, match="column 'b' holds fractions"):
+        INTEGERS.check(np.array([[1, 1, 0.5, 0, 0]]))
+    table = pd.DataFrame(np.ones((1, 5)), columns=["a", "b", "group", "sex", "c"])
+    with pytest.raises(ValueError, match="has the columns a, b, group"):
+        INTEGERS.check(table)
+    assert INTEGERS.check(table[INTEGERS.names]).tolist() == [[1, 1, 1, 1, 1]]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda schema: schema.low,
+        lambda schema: schema.high,
+        lambda schema: schema.bounds,
+        lambda schema: schema.values("age"),
+        lambda schema: schema.sample(3),
+        lambda schema: schema.check(np.zeros((1, 2))),
+        lambda schema: schema.clip(np.zeros((1, 2))),
+        lambda schema: schema.outside(np.zeros((1, 2))),
+    ],
+)
+def test_a_schema_with_other_values_than_integers_has_no_bounds(ask):
+    with pytest.raises(SchemaError, match="'sex': expected the integers between two bounds, found 'Male', 'Female'"):
+        ask(MIXED)
+
+
+def test_a_schema_keeps_its_hash_when_it_has_been_used():
+    before, stored = joblib.hash(INTEGERS), pickle.loads(pickle.dumps(INTEGERS))
+    INTEGERS.sample(3)
+    assert joblib.hash(INTEGERS) == before == joblib.hash(stored)
+    assert stored == INTEGERS
