@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from toy_project import CELLS, PUBLISHED, SPECIFICATION, write_notebook
+from toy_project import CELLS, PUBLISHED, SPECIFICATION, TRIALS, write_notebook
 
 # One thread per test process: the test runner already uses every core.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
@@ -32,6 +32,7 @@ def toy(tmp_path, monkeypatch, results):
     for name in ("Snakefile", "profiles"):
         (root / "experiments" / name).symlink_to(paths.EXPERIMENTS / name)
     write_notebook(root / "notebooks" / "toy" / "mean.ipynb", CELLS)
+    (root / "notebooks" / "toy" / "toy_trials.py").write_text(TRIALS)
     monkeypatch.setenv("FAIRLAB_ROOT", str(root))
     monkeypatch.setenv("FAIRLAB_OFFLINE", "1")
     for module in (catalogue, published, scorecard):

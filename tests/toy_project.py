@@ -39,8 +39,14 @@ profiles:
   paper: {n: 50, n_trials: 5}
 """
 
+TRIALS = """
+def mean(trial, n):
+    return trial.rng("draw").normal(0.5, 0.1, n).mean()
+"""
+
 CELLS = [
     """
+    experiment = "toy/mean"
     n = 50
     n_trials = 3
     profile = "quick"
@@ -50,12 +56,11 @@ CELLS = [
     import matplotlib.pyplot as plt
     import pandas as pd
     from fairlab import Experiment
-    exp = Experiment("toy/mean", profile=profile, seed=seed, n=n, n_trials=n_trials)
+    exp = Experiment.open(globals())
     berkeley = exp.load("berkeley")
     """,
     """
-    def mean(trial, n):
-        return trial.rng("draw").normal(0.5, 0.1, n).mean()
+    from toy_trials import mean
     means = exp.trials(mean, n_trials, n=n)
     """,
     """

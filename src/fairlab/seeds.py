@@ -29,20 +29,21 @@ class Trial:
 
     Attributes
     ----------
-    experiment : str
+    name : str
+        Whose trial it is.
     index : int
         Number of the trial, from 0.
     root : int
         The user's seed of the run.
     """
 
-    experiment: str
+    name: str
     index: int
     root: int = 0
 
     def seed(self, stream: str) -> int:
         """Return the seed of one named stream of this trial, in [0, 2**32)."""
-        return derive_seed(self.root, self.experiment, self.index, stream)
+        return derive_seed(self.root, self.name, self.index, stream)
 
     def rng(self, stream: str) -> np.random.Generator:
         """Return a generator for one named stream of this trial."""

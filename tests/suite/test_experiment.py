@@ -1,5 +1,7 @@
 import functools
+import sys
 
+import cloudpickle
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -9,6 +11,15 @@ from toy_project import fill
 from fairlab.suite.artefacts import missing_artefacts
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.run import Run, run_folder
+
+# Worker processes cannot import a test module.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+def draw(trial, calls):
+    with calls.open("a") as file:
+        file.write("x")
+    return trial.name, trial.rng("draw").normal()
 
 
 @pytest.fixture
@@ -61,9 +72,11 @@ def test_surrogates_are_marked_in_figures_and_tables(experiment, tmp_path):
         assert "surrogate data" in (experiment.folder / file).read_text()
 
 
-def test_trial_functions_are_plain_functions(experiment):
-    with pytest.raises(TypeError, match="expected a plain function, found partial"):
+def test_trial_functions_are_functions_of_a_module(experiment):
+    with pytest.raises(TypeError, match="expected a function of a module, found partial"):
         experiment.trials(functools.partial(print), 1)
+    with pytest.raises(TypeError, match=r"put it into the paper's trials\.py"):
+        experiment.trials(lambda trial: 1, 1)
 
 
 def test_staging_folders_of_dead_processes_are_removed_and_no_others(toy, results):
@@ -133,12 +146,6 @@ def test_a_read_only_results_folder_is_named(toy, monkeypatch, tmp_path):
 
 def test_trials_are_resumed_over_sessions(toy):
     calls = toy / "calls"
-
-    def draw(trial, calls):
-        with calls.open("a") as file:
-            file.write("x")
-        return trial.rng("draw").normal()
-
     first = Experiment("toy/mean", n_jobs=1).trials(draw, 2, calls=calls)
     second = Experiment("toy/mean", n_jobs=1).trials(draw, 3, calls=calls)
     other_seed = Experiment("toy/mean", n_jobs=1, seed=1).trials(draw, 2, calls=calls)
@@ -148,11 +155,6 @@ def test_trials_are_resumed_over_sessions(toy):
 
 def test_trials_of_another_experiment_are_shared(toy):
     calls = toy / "calls"
-
-    def draw(trial, calls):
-        with calls.open("a") as file:
-            file.write("x")
-        return trial.experiment, trial.rng("draw").normal()
 
     (toy / "experiments" / "toy" / "other.yaml").write_text((toy / "experiments" / "toy" / "mean.yaml").read_text())
     mean, other = (Experiment(name, n_jobs=1) for name in ("toy/mean", "toy/other"))

@@ -1,3 +1,6 @@
+import functools
+import importlib
+import itertools
 import subprocess
 import sys
 
@@ -5,143 +8,111 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.suite.fingerprint import code_fingerprint, modules_fingerprint, notebook_fingerprint, value_fingerprint
-
-OFFSET = 1
-
-
-def _define(source, **names):
-    """Define a function the way a notebook does, with its source at hand."""
-    import linecache
-
-    file = f"<cell {hash(source)} {sorted(names)}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    namespace = {"__name__": "__main__"} | names
-    exec(compile(source, file, "exec"), namespace)
-    return namespace["f"]
+from fairlab.suite import fingerprint
+from fairlab.suite.fingerprint import (
+    code_fingerprint,
+    library_versions,
+    modules_fingerprint,
+    notebook_fingerprint,
+    value_fingerprint,
+)
 
 
-def test_comments_docstrings_and_layout_do_not_count():
-    plain = _define("def f(x):\n    return x + 1\n")
-    dressed = _define('def f(x):\n    """Add one."""\n    # here\n    return (x\n            + 1)\n')
+NUMBERS = itertools.count()  # of modules: one of another test must not be taken for this one's
+
+
+@pytest.fixture
+def define(tmp_path, monkeypatch):
+    """Return a function that writes a module with a function ``f`` and returns it."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def write(source):
+        name = f"trial_module_{next(NUMBERS)}"
+        (tmp_path / f"{name}.py").write_text(source)
+        importlib.invalidate_caches()
+        return importlib.import_module(name).f
+
+    return write
+
+
+@pytest.fixture
+def changed(monkeypatch):
+    """Return a function that makes a module of the package look as if its code had changed."""
+    original = fingerprint._module_digest
+
+    def change(module):
+        digest = lambda name: original(name) + "changed" * (name == module)  # noqa: E731
+        monkeypatch.setattr(fingerprint, "_module_digest", digest)
+
+    return change
+
+
+def test_comments_docstrings_and_layout_do_not_count(define):
+    plain = define("def f(x):\n    return x + 1\n")
+    dressed = define('"""One."""\ndef f(x):\n    """Add one."""\n    # here\n    return (x\n            + 1)\n')
     assert code_fingerprint(plain) == code_fingerprint(dressed)
 
 
-def test_code_counts():
-    assert code_fingerprint(_define("def f(x):\n    return x + 1\n")) != code_fingerprint(
-        _define("def f(x):\n    return x + 2\n")
-    )
+def test_all_code_of_the_module_counts(define):
+    base = code_fingerprint(define("def f(x):\n    return x + 1\n"))
+    assert base != code_fingerprint(define("def f(x):\n    return x + 2\n"))
+    assert base != code_fingerprint(define("OFFSET = 1\n\ndef f(x):\n    return x + 1\n"))
+    assert base != code_fingerprint(define("from fairlab.seeds import Trial\n\ndef f(x):\n    return x + 1\n"))
 
 
-def test_global_values_and_functions_count_also_inside_nested_functions():
-    source = "def f(x):\n    return [g(v) + offset for v in x]\n"
-    first = _define("def f(v):\n    return v\n")
-    second = _define("def f(v):\n    return -v\n")
-    base = code_fingerprint(_define(source, g=first, offset=1))
-    assert base == code_fingerprint(_define(source, g=first, offset=1))
-    assert base != code_fingerprint(_define(source, g=first, offset=2))
-    assert base != code_fingerprint(_define(source, g=second, offset=1))
+def test_what_cannot_be_read_off_a_module_is_refused(define):
+    def nested(trial):
+        return 1
+
+    for odd, words in (
+        (nested, "top of a module, found .*nested"),
+        (lambda trial: 1, "top of a module, found"),
+        (functools.partial(print), "expected a function of a module, found partial"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            code_fingerprint(odd)
 
 
-def test_closures_count():
-    def make(offset):
-        def add(x):
-            return x + offset
-
-        return add
-
-    assert code_fingerprint(make(1)) == code_fingerprint(make(1)) != code_fingerprint(make(2))
-
-
-def test_defaults_count():
-    source = "def f(x, scale=SCALE, *, shift=SHIFT):\n    return x * scale + shift\n"
-    base = code_fingerprint(_define(source, SCALE=1, SHIFT=0))
-    assert base == code_fingerprint(_define(source, SCALE=1, SHIFT=0))
-    assert base != code_fingerprint(_define(source, SCALE=2, SHIFT=0))
-    assert base != code_fingerprint(_define(source, SCALE=1, SHIFT=1))
-
-
-def test_classes_count_with_their_bases_attributes_and_methods():
-    def of_class(base_shift=0, attribute=1, static=2):
-        class Base:
-            def shift(self):
-                return base_shift
-
-        class Model(Base):
-            scale = attribute
-
-            @staticmethod
-            def offset():
-                return static
-
-        return code_fingerprint(_define("def f(x):\n    return Model().scale * x\n", Model=Model))
-
-    assert of_class() == of_class()
-    assert len({of_class(), of_class(base_shift=1), of_class(attribute=2), of_class(static=3)}) == 4
-
-
-def test_wrappers_count():
-    import functools
-
-    def scaled(factor):
-        def decorate(function):
-            @functools.wraps(function)
-            def wrapper(x):
-                return factor * function(x)
-
-            return wrapper
-
-        return decorate
-
-    inner = _define("def f(x):\n    return x\n")
-    other = _define("def f(x):\n    return -x\n")
-    digests = {code_fingerprint(scaled(factor)(function)) for factor in (1, 2) for function in (inner, other)}
-    assert len(digests) == 4
-
-
-def test_recursion_ends():
-    def f(n):
-        return 1 if n == 0 else n * f(n - 1)
-
-    assert code_fingerprint(f)
-
-
-def test_library_code_counts_with_what_it_imports(monkeypatch):
-    from fairlab.suite import fingerprint
-
+def test_modules_count_with_what_they_import(changed):
     base = modules_fingerprint(["fairlab.suite.trials"])
-    original = fingerprint._module_digest
-    monkeypatch.setattr(
-        fingerprint, "_module_digest", lambda name: original(name) + "changed" * (name == "fairlab.seeds")
-    )
+    changed("fairlab.seeds")
     assert modules_fingerprint(["fairlab.suite.trials"]) != base
-    monkeypatch.setattr(
-        fingerprint, "_module_digest", lambda name: original(name) + "changed" * (name == "fairlab.cli")
-    )
+    changed("fairlab.cli")
     assert modules_fingerprint(["fairlab.suite.trials"]) == base
 
 
-def test_functions_of_the_library_are_followed():
-    from fairlab.seeds import derive_seed
-
-    source = "def f():\n    return derive_seed(1)\n"
-    used = code_fingerprint(_define(source, derive_seed=derive_seed))
-    assert used != code_fingerprint(_define(source, derive_seed=np.sum))
-
-
-@pytest.mark.parametrize(
-    "module", ["transport.gan", "transport.gan_training", "data.lipton", "data.tables", "experiment"]
-)
-def test_notebooks_follow_lazy_imports(monkeypatch, module):
-    from fairlab.suite import fingerprint
-
-    source = "from fairlab import Experiment\nfrom fairlab.transport import GANEnsemble\n"
+@pytest.mark.parametrize("module", ["transport.gan", "transport.gan_training", "data.loading", "suite.experiment"])
+def test_lazy_imports_are_followed(changed, module):
+    source = "from fairlab import Experiment, load\nfrom fairlab.transport import GANEnsemble\n"
     base = notebook_fingerprint(source)
-    original = fingerprint._module_digest
-    monkeypatch.setattr(
-        fingerprint, "_module_digest", lambda name: original(name) + "changed" * (name == f"fairlab.{module}")
-    )
+    changed(f"fairlab.{module}")
     assert notebook_fingerprint(source) != base
+
+
+def test_of_a_lazy_package_only_what_is_taken_counts(changed):
+    taken = "from fairlab.transport import ExactTransport\n"
+    whole = "from fairlab import transport\n"
+    base = [notebook_fingerprint(source) for source in (taken, whole)]
+    changed("fairlab.transport.seguy")
+    assert notebook_fingerprint(taken) == base[0]
+    assert notebook_fingerprint(whole) != base[1]
+
+
+def test_versions_are_those_of_every_distribution_that_is_imported():
+    assert set(library_versions(["fairlab.transport.network_simplex"])) >= {"POT", "numpy"}
+    assert "z3-solver" in library_versions(["fairlab.adf.symbolic"])
+    assert "lime" in library_versions(["fairlab.adf.symbolic"])
+    assert "fairlearn" in library_versions(["fairlab.models.reductions"])
+    assert "tensorflow" not in " ".join(library_versions(["fairlab.themis.themis"]))
+    assert {"POT", "fairlearn", "numpy", "scikit-learn"} <= set(library_versions())
+
+
+def test_another_version_is_another_fingerprint(monkeypatch):
+    base = modules_fingerprint(["fairlab.adf.symbolic"])
+    monkeypatch.setattr(fingerprint.metadata, "version", lambda name: "0.0" if name == "lime" else "1.0")
+    other = modules_fingerprint(["fairlab.adf.symbolic"])
+    monkeypatch.setattr(fingerprint.metadata, "version", lambda name: "1.0")
+    assert len({base, other, modules_fingerprint(["fairlab.adf.symbolic"])}) == 3
 
 
 def test_a_data_set_counts_by_its_content():
@@ -176,9 +147,9 @@ def test_values_have_the_same_fingerprint_in_another_process():
     assert len(answers) == 1
 
 
-def test_notebook_fingerprint_follows_imports_and_texts():
+def test_a_notebook_counts_with_its_imports_and_texts():
     base = notebook_fingerprint("from fairlab.seeds import Trial\nx = 1\n", "data real")
     assert base == notebook_fingerprint("from fairlab.seeds import Trial  # comment\nx = 1\n", "data real")
     assert base != notebook_fingerprint("from fairlab.seeds import Trial\nx = 2\n", "data real")
-    assert base != notebook_fingerprint("from fairlab.suite.trials import Trial\nx = 1\n", "data real")
+    assert base != notebook_fingerprint("from fairlab.paths import ROOT as Trial\nx = 1\n", "data real")
     assert base != notebook_fingerprint("from fairlab.seeds import Trial\nx = 1\n", "data surrogate")

@@ -1,7 +1,6 @@
 """What a notebook talks to: open an experiment, load its data, run trials, record, show, compare."""
 
 import atexit
-import inspect
 import os
 import shutil
 import sys
@@ -19,7 +18,7 @@ from fairlab.suite.artefacts import missing_artefacts
 from fairlab.suite.catalogue import DEFAULT_PROFILE, specification, suggestion
 from fairlab.suite.comparison import Comparison, compare
 from fairlab.suite.machine import environment, n_cores, peak_memory_gb
-from fairlab.suite.trials import run_trials, trial_key
+from fairlab.suite.trials import run_trials
 
 READINGS = ("as_published", "as_described")
 STAGING_VARIABLE = "FAIRLAB_STAGING"  # set by the batch runner, which then publishes the run itself
@@ -121,20 +120,23 @@ class Experiment:
         self.run.note_load(dataset.provenance.to_dict(), options)
         return dataset
 
-    def trials(self, function, n_trials, *, batch=None, of=None, **parameters) -> list:
+    def trials(self, function, n_trials, *, batch=None, each=None, of=None, **parameters) -> list:
         """Run `n_trials` independent trials and return their results in order.
 
-        Each result is kept on disk under the experiment, the seed, the parameters, the data and the code that computes
+        Each result is kept on disk under the function, its seeds, the parameters, the data and the code that computes
         it, so that a trial that was done is never done again.
 
         Parameters
         ----------
         function : callable
-            ``function(trial, **parameters)``, with `trial` a `fairlab.seeds.Trial`; with `batch`, a function of a list
-            of trials that returns a list of results.
+            ``function(trial, **parameters)``, at the top of a module, with `trial` a `fairlab.seeds.Trial`; with
+            `batch`, a function of a list of trials that returns a list of results. A result is plain data: numbers,
+            text, arrays and tables, in dictionaries, lists and tuples.
         n_trials : int
         batch : int or None
             Most trials that one call of `function` may take, for methods whose trials are an array axis.
+        each : dict of str to sequence, optional
+            Further parameters with one value per trial: what another call of `trials` returned, for instance.
         of : str or None
             The experiment whose trials these are, if not this one's: with the same function and parameters they have
             its seeds and its results, and what either computed serves both.
@@ -146,17 +148,15 @@ class Experiment:
         list
             One result per trial.
         """
-        if not inspect.isfunction(function):
-            raise TypeError(f"function: expected a plain function, found {type(function).__name__}")
         if n_trials < 1:
             raise ValueError(f"n_trials: expected at least 1, found {n_trials}")
         owner = self.name if of is None else specification(of).name
-        key = trial_key(function, owner, self.run.seed, parameters)
         results, saved = run_trials(
             function,
             [Trial(owner, index, self.run.seed) for index in range(n_trials)],
             parameters,
-            cache=runs.results_folder() / "trials" / owner / f"{function.__name__}-{key}",
+            cache=runs.results_folder() / "trials" / owner / getattr(function, "__name__", ""),
+            each=each,
             n_jobs=self.n_jobs,
             batch=batch,
             progress=not self.in_batch and (sys.stderr.isatty() or "ipykernel" in sys.modules),

@@ -1,18 +1,15 @@
 """Fingerprints of code and values: what a cached trial is keyed by.
 
-A trial is computed anew when the code that computes it changes: the trial function, the notebook functions that it
-calls, the modules of this package that it reaches, the numerical libraries. Comments, docstrings and layout do not
-count.
+A trial is computed anew when its module changes, or any module of this package that is imported from there, at any
+depth, or the version of a distribution that one of these imports. Comments, docstrings and layout do not count.
 """
 
 import ast
-import dis
 import hashlib
 import importlib.util
 import inspect
 import sys
-import textwrap
-import types
+from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -20,30 +17,29 @@ from pathlib import Path
 import joblib
 
 PACKAGE = "fairlab"
-NUMERICAL_LIBRARIES = ("numpy", "scipy", "pandas", "scikit-learn", "tensorflow", "tensorflow-cpu", "POT")
-
-
-@cache
-def library_versions() -> dict[str, str]:
-    """Return the installed versions of the libraries that numbers may depend on."""
-    versions = {}
-    for library in NUMERICAL_LIBRARIES:
-        try:
-            versions[library] = metadata.version(library)
-        except metadata.PackageNotFoundError:
-            continue
-    return versions
+_SOURCE = Path(__file__).parents[1]
 
 
 def code_fingerprint(function) -> str:
-    """Return a digest of `function` and of all code and values that it reaches.
+    """Return a digest of the module of `function`, of all modules of this package reached from it, and of versions.
 
-    Notebook functions are followed through their global names; functions and classes of this package stand for their
-    module and every module of the package imported from there; other libraries are left to `library_versions`.
+    Raises
+    ------
+    TypeError
+        If `function` is not a function at the top of a module: what such a one depends on cannot be read off files.
     """
-    parts = [f"{name}={version}" for name, version in sorted(library_versions().items())]
-    parts += sorted(_reached(function, set()))
-    return _digest("\n".join(parts))
+    name = getattr(function, "__qualname__", type(function).__name__)
+    if not inspect.isfunction(function):
+        raise TypeError(f"function: expected a function of a module, found {type(function).__name__}")
+    if function.__module__ == "__main__" or "<" in name:
+        raise TypeError(
+            f"function: expected one at the top of a module, found {name} of {function.__module__}; "
+            "put it into the paper's trials.py, or a module beside the notebook"
+        )
+    if function.__module__.split(".")[0] == PACKAGE:
+        return modules_fingerprint([function.__module__])
+    tree = ast.parse(Path(inspect.getsourcefile(function)).read_text(encoding="utf-8"))
+    return _digest(f"{_canonical(tree)}\n{_fingerprint(*_imported(tree, function.__module__))}")
 
 
 def value_fingerprint(value) -> str:
@@ -54,140 +50,127 @@ def value_fingerprint(value) -> str:
     return joblib.hash(value, hash_name="sha1")
 
 
-def modules_fingerprint(names) -> str:
-    """Return a digest of the modules `names` of this package and of all they import from it."""
-    reached: set[str] = set()
-    for name in names:
-        _follow_imports(name, reached)
-    return _digest("\n".join(f"{name} {_module_digest(name)}" for name in sorted(reached)))
+def modules_fingerprint(names: Iterable[str]) -> str:
+    """Return a digest of modules of this package, of all that they reach, and of the versions that these rest on."""
+    return _fingerprint(names, ())
 
 
 def notebook_fingerprint(source: str, *texts: str) -> str:
-    """Return a digest of a notebook's code, the modules of this package that it imports, the libraries, and `texts`."""
+    """Return a digest of a notebook's code, of all that it imports, and of `texts`."""
     tree = ast.parse(source)
-    modules = modules_fingerprint(_imported(tree, PACKAGE))
-    return _digest("\n".join([_canonical(tree), modules, str(sorted(library_versions().items())), *texts]))
+    return _digest("\n".join([_canonical(tree), _fingerprint(*_imported(tree, "__main__")), *texts]))
 
 
-def _reached(item, seen) -> list[str]:
-    """Return one line for each piece of code or value that `item`, a function or class, reaches."""
-    home = getattr(item, "__module__", None) or ""
-    if home.split(".")[0] == PACKAGE:
-        return [f"module {home} {modules_fingerprint([home])}"]
-    if home != "__main__" and home.split(".")[0] in sys.stdlib_module_names | _installed():
-        return []
-    if id(item) in seen:
-        return []
-    seen.add(id(item))
-    lines = [_canonical(ast.parse(textwrap.dedent(inspect.getsource(item))))]
-    for name, value in _used_by_class(item) if inspect.isclass(item) else _used_by_function(item):
-        lines += _reached_value(name, value, seen)
-    return lines
+def library_versions(names: Iterable[str] | None = None) -> dict[str, str]:
+    """Return the versions of the distributions that modules of this package import, directly or through each other.
+
+    Parameters
+    ----------
+    names : iterable of str or None
+        Modules of this package; None for all.
+    """
+    if names is None:
+        files = (path.relative_to(_SOURCE).with_suffix("") for path in _SOURCE.rglob("*.py"))
+        names = [".".join([PACKAGE, *file.parts]).removesuffix(".__init__") for file in files]
+    _, libraries = _closure(frozenset(names))
+    return _versions(libraries)
 
 
-def _reached_value(name, value, seen):
-    if isinstance(value, types.ModuleType):
-        own = value.__name__.split(".")[0] == PACKAGE
-        return [f"module {value.__name__} {modules_fingerprint([value.__name__])}"] if own else []
-    if inspect.isfunction(value) or inspect.isclass(value):
-        return _reached(value, seen)
-    if callable(value) and not hasattr(value, "__dict__"):  # built in
-        return []
-    return [f"value {name} {value_fingerprint(value)}"]
+def _fingerprint(names, libraries) -> str:
+    reached, imported = _closure(frozenset(names))
+    lines = [f"{name} {_module_digest(name)}" for name in sorted(reached)]
+    lines += [f"{name}={version}" for name, version in _versions(imported.union(libraries)).items()]
+    return _digest("\n".join(lines))
 
 
-def _used_by_function(function) -> list[tuple[str, object]]:
-    """Return what a function uses besides its own text: globals, enclosing names, defaults, what it wraps."""
-    used = [*_free_values(function).items(), *(function.__kwdefaults__ or {}).items()]
-    used += [(f"default {k}", value) for k, value in enumerate(function.__defaults__ or ())]
-    wrapped = getattr(function, "__wrapped__", None)
-    return used if wrapped is None else [*used, ("wrapped", wrapped)]
-
-
-def _used_by_class(cls) -> list[tuple[str, object]]:
-    """Return the bases of a class and its attributes, methods of every kind as functions."""
-    used = [(base.__name__, base) for base in cls.__bases__]
-    for name, value in vars(cls).items():
-        if isinstance(value, property):
-            used += [(name, part) for part in (value.fget, value.fset) if part]
-        elif isinstance(value, staticmethod | classmethod):
-            used.append((name, value.__func__))
-        elif inspect.isfunction(value) or not (name.startswith("__") or inspect.isdatadescriptor(value)):
-            used.append((name, value))
-    return used
-
-
-def _free_values(function) -> dict[str, object]:
-    """Return the global and enclosing names that `function` uses, nested functions included, with their values."""
-    values = dict(
-        zip(
-            function.__code__.co_freevars,
-            (cell.cell_contents for cell in function.__closure__ or ()),
-            strict=True,
-        )
-    )
-    pending = [function.__code__]
-    while pending:
-        code = pending.pop()
-        pending += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
-        for instruction in dis.get_instructions(code):
-            if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME") and instruction.argval in function.__globals__:
-                values[instruction.argval] = function.__globals__[instruction.argval]
-    return dict(sorted(values.items()))
+def _versions(libraries) -> dict[str, str]:
+    distributions = {name for library in libraries for name in _distributions().get(library, ())}
+    return {name: metadata.version(name) for name in sorted(distributions, key=str.lower)}
 
 
 @cache
-def _installed() -> frozenset[str]:
-    return frozenset(metadata.packages_distributions())
+def _distributions() -> dict[str, list[str]]:
+    return metadata.packages_distributions()
 
 
-def _follow_imports(name, reached):
-    if name in reached or (path := _module_path(name)) is None:
-        return
-    reached.add(name)
-    for imported in _imported(ast.parse(path.read_text(encoding="utf-8")), name):
-        _follow_imports(imported, reached)
+@cache
+def _closure(names: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the modules of this package that `names` reach, themselves included, and the other packages imported."""
+    reached, libraries, pending = set(), set(), list(names)
+    while pending:
+        name = pending.pop()
+        if name in reached or _module_path(name) is None:
+            continue
+        reached.add(name)
+        own, others = _imports_of(name)
+        pending += own
+        libraries |= others
+    return frozenset(reached), frozenset(libraries)
 
 
-def _imported(tree, importer) -> set[str]:
-    """Return the modules of this package that a syntax tree imports, at any depth.
+@cache
+def _imports_of(name) -> tuple[frozenset[str], frozenset[str]]:
+    return _imported(ast.parse(_module_path(name).read_text(encoding="utf-8")), name)
 
-    A text that is the name of a module counts, since lazy imports go by such texts; one that ends in a dot, as in
-    ``f"fairlab.data.{name}"``, stands for all modules of that package.
+
+def _imported(tree, importer) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the modules of this package and the other top-level packages that a syntax tree imports, at any depth.
+
+    A text that is the name of a module counts, since lazy imports go by such texts.
     """
-    names = set()
+    own, others = set(), set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and str(node.value).startswith(f"{PACKAGE}."):
-            names |= _members(node.value) if node.value.endswith(".") else {node.value}
+        if isinstance(node, ast.Constant) and str(node.value).startswith(f"{PACKAGE}.") and node.value[-1] != ".":
+            own.add(node.value)
         elif isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
+            for alias in node.names:
+                own |= _whole(alias.name)
+                others.add(alias.name.split(".")[0])
         elif isinstance(node, ast.ImportFrom):
             origin = "." * node.level + (node.module or "")
             package = importer if _is_package(importer) else importer.rpartition(".")[0]
             base = importlib.util.resolve_name(origin, package) if node.level else origin
-            names |= {base} | {f"{base}.{alias.name}" for alias in node.names}
-    return {name for name in names if name.split(".")[0] == PACKAGE and _module_path(name)}
+            others.add(base.split(".")[0])
+            own.add(base)
+            for alias in node.names:
+                own |= _whole(f"{base}.{alias.name}") or {_lazy_homes(base).get(alias.name, base)}
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("lazy.load", "lazy_loader.load"):
+            others.add(ast.literal_eval(node.args[0]).split(".")[0])
+    own = {name for name in own if name.split(".")[0] == PACKAGE and _module_path(name)}
+    return frozenset(own), frozenset(others - {PACKAGE, ""} - sys.stdlib_module_names)
 
 
-def _members(prefix) -> set[str]:
-    """Return the modules directly in the package whose name and a dot are `prefix`."""
-    package = _module_path(prefix.rstrip("."))
-    return set() if package is None else {f"{prefix}{path.stem}" for path in package.parent.glob("[!_]*.py")}
+def _whole(name) -> set[str]:
+    """Return a module, with all that a lazy package may load when it is imported as a whole; empty for no module."""
+    return {name, *_lazy_homes(name).values()} if name.startswith(PACKAGE) and _module_path(name) else set()
+
+
+@cache
+def _lazy_homes(package) -> dict[str, str]:
+    """Return which module each public name of a package comes from, as its call of ``lazy.attach`` says."""
+    if not _is_package(package):
+        return {}
+    for node in ast.walk(ast.parse(_module_path(package).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "lazy.attach":
+            given = {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords}
+            homes = {name: f"{package}.{home}" for home, names in given["submod_attrs"].items() for name in names}
+            return homes
+    return {}
 
 
 @cache
 def _module_path(name) -> Path | None:
-    base = Path(__file__).parents[1].joinpath(*name.split(".")[1:])
-    candidates = (base / "__init__.py", base.with_suffix(".py"))
-    return next((path for path in candidates if path.exists()), None)
+    base = _SOURCE.joinpath(*name.split(".")[1:])
+    return next((path for path in (base / "__init__.py", base.with_suffix(".py")) if path.exists()), None)
 
 
-def _is_package(name):
-    path = _module_path(name)
+def _is_package(name) -> bool:
+    path = _module_path(name) if name.split(".")[0] == PACKAGE else None
     return path is not None and path.name == "__init__.py"
 
 
-def _module_digest(name):
+@cache
+def _module_digest(name) -> str:
     return _digest(_canonical(ast.parse(_module_path(name).read_text(encoding="utf-8"))))
 
 

@@ -1,19 +1,23 @@
 """Independent trials: cached one by one, in parallel, resumable.
 
-A trial's result is written the moment it is there, under a key made of the experiment, the user's seed, the parameters,
-the data and the code. A run that was killed finds all but the trials in flight when it is started again.
+A trial is a library function of a `fairlab.seeds.Trial` that returns plain data. Its result is written the moment it is
+there, under a key made of the function's name, its seeds, its parameters, its data by content, and the code that it
+reaches. A run that was killed finds all but the trials in flight when it is started again.
 """
 
 import hashlib
 import os
 import pickle
 import time
-from collections.abc import Callable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import as_completed
+from numbers import Number
 from pathlib import Path
 
 import cloudpickle
-import joblib
+import numpy as np
+import pandas as pd
+from joblib.externals.loky import get_reusable_executor
 from tqdm.auto import tqdm
 
 from fairlab.paths import atomic_path
@@ -21,7 +25,8 @@ from fairlab.seeds import Trial
 from fairlab.suite.fingerprint import code_fingerprint, value_fingerprint
 
 # Parallel trials share the cores, so each gets one thread of every numerical library; and TensorFlow keeps its chatter
-# about the processor to itself, and the order of its sums the same on every processor.
+# about the processor to itself, and the order of its sums the same on every processor. A lone trial gets the same, or
+# its last digits would differ from those of one of many.
 WORKER_ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -31,21 +36,33 @@ WORKER_ENVIRONMENT = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "TF_ENABLE_ONEDNN_OPTS": "0",
 }
+# Libraries read these when they are loaded: what a process was started with counts, not what it set since.
+_IS_WORKER = all(os.environ.get(name) == value for name, value in WORKER_ENVIRONMENT.items())
+WORKER_IDLE_SECONDS = 60
+PLAIN = (Number, str, bytes, np.generic, np.ndarray, pd.DataFrame, pd.Series, pd.Index, pd.Timestamp, type(None))
 
 
-def trial_key(function: Callable, experiment: str, seed: int, parameters: dict) -> str:
-    """Return the key of all trials of one call: what they depend on besides their number."""
+def trial_keys(
+    function: Callable, trials: Sequence[Trial], parameters: Mapping, each: Mapping[str, Sequence] | None = None
+) -> list[str]:
+    """Return the key of every trial: what it depends on, its own values of `each` among it."""
     values = "".join(f"{name}={value_fingerprint(value)}\n" for name, value in sorted(parameters.items()))
-    text = f"{experiment}\n{seed}\n{function.__name__}\n{values}{code_fingerprint(function)}"
-    return hashlib.sha256(text.encode()).hexdigest()[:20]
+    shared = f"{code_fingerprint(function)}\n{function.__name__}\n{values}"
+    keys = []
+    for k, trial in enumerate(trials):
+        own = "".join(f"{name}={value_fingerprint(column[k])}\n" for name, column in sorted((each or {}).items()))
+        text = f"{shared}\n{trial.name}\n{trial.root}\n{trial.index}\n{own}"
+        keys.append(hashlib.sha256(text.encode()).hexdigest()[:24])
+    return keys
 
 
 def run_trials(
     function: Callable,
     trials: Sequence[Trial],
-    parameters: dict,
+    parameters: Mapping,
     *,
     cache: Path,
+    each: Mapping[str, Sequence] | None = None,
     n_jobs: int = 1,
     batch: int | None = None,
     progress: bool = True,
@@ -55,14 +72,18 @@ def run_trials(
     Parameters
     ----------
     function : callable
-        Takes one `Trial`, or with `batch` a list of them (and then returns as many results).
+        Takes one `Trial`, or with `batch` a list of them (and then returns as many results). Returns plain data:
+        numbers, text, arrays and tables, in dictionaries, lists and tuples.
     trials : sequence of Trial
-    parameters : dict
+    parameters : mapping
         Keyword arguments of `function`, the same for every trial.
     cache : Path
         Folder of the results, one file per trial.
+    each : mapping of str to sequence, optional
+        Further keyword arguments with one value per trial, such as the results of other trials; with `batch` the
+        function gets a list of them.
     n_jobs : int
-        Worker processes; 1 computes in this process.
+        Worker processes.
     batch : int or None
         Most trials that one call may take.
     progress : bool
@@ -77,50 +98,95 @@ def run_trials(
 
     Raises
     ------
+    TypeError
+        If `function` is not one at the top of a module, or returns something that is not plain data.
     ValueError
-        If a batched function returns another number of results than it was given trials.
+        If a batched function returns another number of results than it was given trials, or a column of `each` has
+        another length.
     """
-    files = {trial: cache / f"{trial.index}.pickle" for trial in trials}
-    missing = [trial for trial in trials if not _readable(files[trial])]
+    each = dict(each or {})
+    for name, column in each.items():
+        if len(column) != len(trials):
+            raise ValueError(f"{name}: expected one value for each of {len(trials)} trials, found {len(column)}")
+    files = [cache / f"{key}.pickle" for key in trial_keys(function, trials, parameters, each)]
+    missing = [k for k in range(len(trials)) if not _readable(files[k])]
     pieces = _pieces(missing, n_jobs, batch)
-    tasks = (
-        joblib.delayed(_compute)(function, parameters, piece, [files[trial] for trial in piece], batch)
+    tasks = [
+        (
+            function,
+            [trials[k] for k in piece],
+            {name: [column[k] for k in piece] for name, column in each.items()},
+            [files[k] for k in piece],
+            batch,
+        )
         for piece in pieces
-    )
-    n_jobs = max(1, min(n_jobs, len(pieces)))
-    with (
-        _worker_environment(n_jobs),
-        joblib.parallel_config("loky" if n_jobs > 1 else "sequential", n_jobs=n_jobs),
-    ):
-        done = joblib.Parallel(return_as="generator_unordered")(tasks)
-        with tqdm(total=len(trials), initial=len(trials) - len(missing), unit="trial", disable=not progress) as bar:
-            for count in done:
-                bar.update(count)
-    results, seconds = zip(*(_load(files[trial]) for trial in trials), strict=True)
-    return list(results), sum(took for trial, took in zip(trials, seconds, strict=True) if trial not in missing)
+    ]
+    with tqdm(total=len(trials), initial=len(trials) - len(missing), unit="trial", disable=not progress) as bar:
+        for count in _compute_all(tasks, dict(parameters), max(1, min(n_jobs, len(tasks)))):
+            bar.update(count)
+    results, seconds = zip(*(_load(file) for file in files), strict=True)
+    return list(results), sum(seconds[k] for k in set(range(len(trials))).difference(missing))
 
 
-def _pieces(missing, n_jobs, batch):
-    if batch is None:
-        return [[trial] for trial in missing]
-    size = max(1, min(batch, -(-len(missing) // n_jobs)))
+def _pieces(missing, n_jobs, batch) -> list[list[int]]:
+    """Divide the trials to compute into the tasks of the workers."""
+    size = 1 if batch is None else max(1, min(batch, -(-len(missing) // n_jobs)))
     return [missing[start : start + size] for start in range(0, len(missing), size)]
 
 
-def _compute(function, parameters, trials, files, batch) -> int:
+def _compute_all(tasks, parameters, n_jobs):
+    """Yield the number of trials of every task as it ends."""
+    if not tasks:
+        return
+    if n_jobs == 1 and _IS_WORKER:
+        for task in tasks:
+            yield _compute(parameters, *task)
+        return
+    packed = cloudpickle.dumps(parameters)  # once, however many tasks there are
+    executor = get_reusable_executor(max_workers=n_jobs, env=WORKER_ENVIRONMENT, timeout=WORKER_IDLE_SECONDS)
+    futures = [executor.submit(_compute_packed, packed, cloudpickle.dumps(task)) for task in tasks]
+    try:
+        for future in as_completed(futures):
+            yield future.result()
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        executor.shutdown(kill_workers=True)
+        raise
+
+
+def _compute_packed(packed, task) -> int:
+    return _compute(pickle.loads(packed), *pickle.loads(task))
+
+
+def _compute(parameters, function, trials, each, files, batch) -> int:
     """Compute one piece of work, write its results and their seconds at once, and return their number."""
     started = time.perf_counter()
     if batch is None:
-        results = [function(trials[0], **parameters)]
+        results = [function(trials[0], **parameters, **{name: values[0] for name, values in each.items()})]
     else:
-        results = list(function(trials, **parameters))
+        results = list(function(trials, **parameters, **each))
         if len(results) != len(trials):
             raise ValueError(f"{function.__name__} returned {len(results)} results for {len(trials)} trials")
     seconds = (time.perf_counter() - started) / len(trials)
     for result, file in zip(results, files, strict=True):
+        if odd := find_odd(result):
+            raise TypeError(f"{function.__name__} returned {odd}; a trial returns numbers, text, arrays and tables")
         with atomic_path(file) as temporary:
-            temporary.write_bytes(cloudpickle.dumps((result, seconds)))
+            temporary.write_bytes(pickle.dumps((result, seconds)))
     return len(trials)
+
+
+def find_odd(value, where: str = "result") -> str | None:
+    """Say where a value holds something that is not plain data; None if it does not."""
+    if isinstance(value, Mapping):
+        parts = [(f"{where}[{key!r}]", part) for key, part in value.items()]
+    elif type(value) in (list, tuple):
+        parts = [(f"{where}[{k}]", part) for k, part in enumerate(value)]
+    else:
+        objects = isinstance(value, np.ndarray) and value.dtype.hasobject
+        return None if isinstance(value, PLAIN) and not objects else f"{where}, a {type(value).__name__}"
+    return next((odd for name, part in parts if (odd := find_odd(part, name))), None)
 
 
 def _readable(file) -> bool:
@@ -135,18 +201,3 @@ def _readable(file) -> bool:
 
 def _load(file):
     return pickle.loads(file.read_bytes())
-
-
-@contextmanager
-def _worker_environment(n_jobs):
-    before = {name: os.environ.get(name) for name in WORKER_ENVIRONMENT}
-    if n_jobs > 1:
-        os.environ.update(WORKER_ENVIRONMENT)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
