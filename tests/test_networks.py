@@ -3,9 +3,24 @@ from itertools import pairwise
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from scipy.special import log_softmax
 
-from fairlab.networks import Network, as_classifier, as_network, dense_classifier, dense_network
+from fairlab.networks import (
+    Network,
+    adam,
+    adam_in_place,
+    adam_start,
+    backpropagate,
+    dense_classifier,
+    dense_network,
+    forward,
+    initial_network,
+    mean_loss_gradient,
+    member,
+    rmsprop,
+    stacked,
+)
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +44,100 @@ def logits_by_hand(weights, X):
     for kernel, bias in zip(weights[:-2:2], weights[1:-2:2], strict=True):
         X = np.maximum(X @ kernel.astype(float) + bias, 0)
     return X @ weights[-2].astype(float) + weights[-1]
+
+
+def test_a_network_starts_as_glorot_uniform_with_constant_biases():
+    network = initial_network(np.random.default_rng(1), (200, 50, 2), bias=0.1)
+    assert [part.shape for part in network] == [(200, 50), (50,), (50, 2), (2,)]
+    assert {part.dtype for part in network} == {np.dtype("float32")}
+    for kernel, bound in ((network[0], np.sqrt(6 / 250)), (network[2], np.sqrt(6 / 52))):
+        assert bound * 0.9 < np.abs(kernel).max() <= bound
+    assert network[0].std() == pytest.approx(np.sqrt(6 / 250 / 3), rel=0.02)
+    assert (network[1] == np.float32(0.1)).all()
+
+
+def test_forward_by_hand():
+    network = [np.array([[1.0, -1], [2, 0]]), np.array([0, 0.5]), np.array([[1.0], [10]]), np.array([-1.0])]
+    # Hidden: (1 + 2, -1 + 0.5) and (-2, 2.5), of which ReLU leaves (3, 0) and (0, 2.5).
+    np.testing.assert_array_equal(forward(network, np.array([[1.0, 1], [-2, 0]])), [[2], [24]])
+    np.testing.assert_array_equal(forward(network[2:], np.array([[3.0, 0]])), [[2]])
+
+
+def test_members_and_leading_axes_are_computed_apart():
+    X = np.random.default_rng(0).normal(size=(3, 4, 5)).astype(np.float32)
+    networks = [initial_network(np.random.default_rng(k), (5, 6, 6, 2), bias=0.3) for k in range(3)]
+    together = stacked(networks)
+    assert [part.shape for part in together[:2]] == [(3, 5, 6), (3, 6)]
+    own = np.stack([forward(network, x) for network, x in zip(networks, X, strict=True)])
+    np.testing.assert_allclose(forward(together, X), own, atol=1e-6)
+    np.testing.assert_array_equal(forward(member(together, 1), X[1]), own[1])
+    np.testing.assert_array_equal(forward(member(together, slice(1, 3)), X[1:]), forward(together, X)[1:])
+    np.testing.assert_allclose(forward([tf.constant(part) for part in together], tf.constant(X)), own, atol=1e-6)
+    shared = np.stack([forward(networks[0], x) for x in X])
+    np.testing.assert_allclose(forward(networks[0], X), shared, atol=1e-6)
+
+
+def test_both_gradients_are_the_slopes_of_the_mean_loss():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1, 20, 4)), rng.integers(0, 2, (1, 20))
+    network = [rng.normal(size=(1, *shape)) for shape in [(4, 3), (3,), (3, 2), (2,)]]
+    slopes = [np.empty_like(part) for part in network]
+    backpropagate(network, X, y, out=slopes)
+    by_tape = mean_loss_gradient(tuple(tf.constant(part[0]) for part in network), tf.constant(X[0]), y[0])
+
+    def loss():
+        return -log_softmax(logits_by_hand(member(network, 0), X[0]), axis=1)[np.arange(20), y[0]].mean()
+
+    for part, slope, taped in zip(network, slopes, by_tape, strict=True):
+        np.testing.assert_allclose(slope[0], taped, atol=1e-12)
+        for place in np.ndindex(part.shape):
+            before, h = part[place], 1e-6
+            part[place] = before + h
+            above = loss()
+            part[place] = before - h
+            below = loss()
+            part[place] = before
+            assert slope[place] == pytest.approx((above - below) / (2 * h), abs=1e-5)
+
+
+def test_gradients_of_members_are_their_own():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2, 9, 3)), rng.integers(0, 2, (2, 9))
+    network = [rng.normal(size=(2, *shape)) for shape in [(3, 4), (4,), (4, 2), (2,)]]
+    together, alone = ([np.empty_like(part) for part in network] for _ in range(2))
+    backpropagate(network, X, y, out=together)
+    for k in range(2):
+        one = slice(k, k + 1)
+        backpropagate(member(network, one), X[one], y[one], out=member(alone, one))
+    for slope, own in zip(together, alone, strict=True):
+        np.testing.assert_allclose(slope, own, atol=1e-12)
+
+
+def test_both_forms_of_adam_are_that_of_keras():
+    X = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
+    y = np.arange(20, dtype=np.int32) % 2
+    start = initial_network(np.random.default_rng(0), (3, 4, 2))
+    model = dense_network(start)
+    model.compile(keras.optimizers.Adam(0.01), "sparse_categorical_crossentropy")
+    network = tuple(tf.constant(part) for part in start)
+    state = adam_start(network)
+    arrays = [part.copy() for part in start]
+    mean, square = ([np.zeros_like(part) for part in start] for _ in range(2))
+    for step in range(1, 6):
+        gradients = mean_loss_gradient(network, X, y)
+        network, state = adam(network, gradients, state, 0.01)
+        for parts in zip(arrays, gradients, mean, square, strict=True):
+            adam_in_place(parts[0], parts[1].numpy(), *parts[2:], step, 0.01)
+        model.train_on_batch(X, y)
+    for ours, in_place, theirs in zip(network, arrays, model.get_weights(), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+        np.testing.assert_allclose(in_place, theirs, atol=1e-5)
+
+
+def test_rmsprop_by_hand():
+    [moved], [square] = rmsprop([tf.constant([1.0])], [tf.constant([0.0])], [tf.constant([2.0])], 0.1)
+    assert float(square[0]) == pytest.approx(0.1 * 2**2)
+    assert float(moved[0]) == pytest.approx(1 - 0.1 * 2 / np.sqrt(0.4))
 
 
 def test_probabilities_and_classes_are_those_of_the_model(network, weights):
@@ -86,12 +195,6 @@ def test_what_cannot_be_searched_is_refused(network):
         Network(linear)
     with pytest.raises(ValueError, match="takes 5 columns, was given shape"):
         network.predict(np.zeros((3, 4)))
-    with pytest.raises(TypeError, match="expected a Keras model"):
-        as_network(lambda X: X)
-    with pytest.raises(TypeError, match="expected a function or an object with"):
-        as_classifier(3)
-    with pytest.raises(ValueError, match=r"returned shape \(2, 2\) for 2 rows"):
-        as_classifier(lambda X: np.zeros((2, 2)))(np.zeros((2, 5)))
 
 
 def test_gradients_that_are_no_numbers_are_counted(weights):

@@ -1,12 +1,158 @@
-"""Neural networks as the searches see them: classes, probabilities and gradients of whole batches, compiled once."""
+"""Fully connected networks, one or many side by side: initial weights, answers, gradients, optimisers, Keras models.
 
-import sys
+A network is a sequence of kernels and biases in turn, ReLU between layers: a kernel has shape (..., n_in, n_out), its
+bias (..., n_out). Leading axes are those of members: independent networks that are computed at once as batched matrices
+and share nothing else. Parts are NumPy arrays or TensorFlow tensors; TensorFlow is imported by what works on tensors.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
+from scipy.special import softmax
 
-CHUNK = 1 << 16  # rows that go through a network at once
+BETA_1, BETA_2 = 0.9, 0.999  # of Adam
+RHO = 0.9  # of RMSprop
+EPSILON = 1e-7  # of both, as Keras has it
+
+CHUNK = 1 << 16  # rows that go through a Keras model at once
 SIZES = (1, 64, 256, 1024, 4096, 16384, CHUNK)  # batches are filled up to one of these: each size is compiled anew
 _COMPILED = {}
+
+
+def initial_network(rng: np.random.Generator, widths: Sequence[int], *, bias: float = 0.0) -> list[np.ndarray]:
+    """Return one network with Glorot-uniform kernels, drawn layer by layer, and constant biases, in float32.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    widths : sequence of int
+        Of every layer, input and output included.
+    bias : float
+    """
+    network = []
+    for n_in, n_out in pairwise(widths):
+        bound = np.sqrt(6 / (n_in + n_out))
+        network += [rng.uniform(-bound, bound, (n_in, n_out)), np.full(n_out, bias)]
+    return [part.astype(np.float32) for part in network]
+
+
+def stacked(networks) -> list[np.ndarray]:
+    """Return networks of one shape as the members of one, on a leading axis."""
+    return [np.stack(parts) for parts in zip(*networks, strict=True)]
+
+
+def member(network, k) -> list:
+    """Return one member of a stacked network; those of a slice, still stacked."""
+    return [part[k] for part in network]
+
+
+def layer_inputs(network, X):
+    """Yield what enters each layer: `X`, then the output of every hidden layer."""
+    yield X
+    for kernel, bias in zip(network[:-2:2], network[1:-2:2], strict=True):
+        X = _relu(X @ kernel + bias[..., None, :])
+        yield X
+
+
+def forward(network, X):
+    """Return the outputs of the last layer, without activation.
+
+    Parameters
+    ----------
+    network : sequence of arrays or tensors
+    X : array or tensor of shape (..., n_rows, n_in)
+        Leading axes are those of the members, or of the points of one network.
+
+    Returns
+    -------
+    array or tensor of shape (..., n_rows, n_out)
+    """
+    for entering in layer_inputs(network, X):  # one after the other: the layers of a large table are large
+        X = entering
+    return X @ network[-2] + network[-1][..., None, :]
+
+
+def mean_loss_gradient(network, X, y):
+    """Return the gradient of the mean cross-entropy by every part of a network of tensors.
+
+    Parameters
+    ----------
+    network : tuple of tensors
+    X : tensor of shape (n_rows, n_in)
+    y : tensor of int, shape (n_rows,)
+        Classes.
+    """
+    import tensorflow as tf
+
+    with tf.GradientTape() as tape:
+        tape.watch(network)
+        loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, forward(network, X)))
+    return tape.gradient(loss, network)
+
+
+def backpropagate(network, X, y, *, out) -> None:
+    """Write the gradient of every member's mean cross-entropy into `out`, which is laid out as `network` is.
+
+    `mean_loss_gradient` in NumPy: for small networks it is quicker than calls of compiled code.
+
+    Parameters
+    ----------
+    network : list of ndarray
+        With an axis of members.
+    X : ndarray of shape (n_members, n_rows, n_in)
+    y : ndarray of int of shape (n_members, n_rows)
+    """
+    inputs = list(layer_inputs(network, X))
+    error = softmax(forward(network[-2:], inputs[-1]), axis=-1)
+    error -= y[..., None] == np.arange(error.shape[-1])
+    error /= y.shape[-1]
+    for k in reversed(range(len(inputs))):
+        np.matmul(inputs[k].swapaxes(-1, -2), error, out=out[2 * k])
+        np.sum(error, axis=-2, out=out[2 * k + 1])
+        error = (error @ network[2 * k].swapaxes(-1, -2)) * (inputs[k] > 0)
+
+
+def adam_start(parameters) -> tuple:
+    """Return Adam's state before its first step: mean gradients, mean squared gradients, number of steps."""
+    import tensorflow as tf
+
+    zeros = tuple(tf.zeros_like(parameter) for parameter in parameters)
+    return zeros, zeros, tf.constant(0.0)
+
+
+def adam(parameters, gradients, state, learning_rate, *, epsilon=EPSILON):
+    """Return parameters and state after one step downhill (Kingma and Ba 2015; epsilon outside the root)."""
+    import tensorflow as tf
+
+    means, squares, step = state
+    step += 1
+    means = tuple(BETA_1 * m + (1 - BETA_1) * g for m, g in zip(means, gradients, strict=True))
+    squares = tuple(BETA_2 * s + (1 - BETA_2) * g * g for s, g in zip(squares, gradients, strict=True))
+    rate = learning_rate * tf.sqrt(1 - BETA_2**step) / (1 - BETA_1**step)
+    moved = zip(parameters, means, squares, strict=True)
+    return tuple(p - rate * m / (tf.sqrt(s) + epsilon) for p, m, s in moved), (means, squares, step)
+
+
+def adam_in_place(parameters, gradient, mean, square, step: int, learning_rate: float, *, epsilon=EPSILON) -> None:
+    """Take the `step`-th step of Adam, counted from 1, on arrays: `parameters`, `mean` and `square` are changed."""
+    mean += (1 - BETA_1) * (gradient - mean)
+    square += (1 - BETA_2) * (gradient**2 - square)
+    rate = learning_rate * np.sqrt(1 - BETA_2**step) / (1 - BETA_1**step)
+    parameters -= rate * mean / (np.sqrt(square) + epsilon)
+
+
+def rmsprop(parameters, squares, gradients, learning_rate):
+    """Return parameters and running mean squares after one step downhill.
+
+    Epsilon is outside the root, as in Keras 2; Keras 3 has it under the root. That matters to a clipped critic, whose
+    gradients are small beside sqrt(1e-7): with epsilon under the root the maps of a GAN end far from optimal.
+    """
+    import tensorflow as tf
+
+    squares = [RHO * s + (1 - RHO) * g * g for s, g in zip(squares, gradients, strict=True)]
+    moved = zip(parameters, squares, gradients, strict=True)
+    return [p - learning_rate * g / (tf.sqrt(s) + EPSILON) for p, s, g in moved], squares
 
 
 class Network:
@@ -47,7 +193,7 @@ class Network:
 
     def probabilities(self, X) -> np.ndarray:
         """Return the probabilities in float32, shape (n_rows, n_classes)."""
-        return softmax(self.logits(X))
+        return softmax(self.logits(X), axis=-1)
 
     def logits(self, X) -> np.ndarray:
         """Return the inputs of the softmax in float32, shape (n_rows, n_classes); a sigmoid's are 0 and its own."""
@@ -121,65 +267,7 @@ def dense_classifier(weights):
     weights : list of ndarray
         Kernels and biases in turn.
     """
-    *hidden, (kernel, bias) = zip(weights[::2], weights[1::2], strict=True)
-
-    def classify(X):
-        inputs = np.asarray(X, dtype=np.float32)
-        for wide, shift in hidden:
-            inputs = np.maximum(inputs @ wide + shift, 0)
-        return (inputs @ kernel + bias).argmax(axis=1)
-
-    return classify
-
-
-def as_network(model) -> Network:
-    """Return a Keras model with batched gradients; a `Network` as it is.
-
-    Raises
-    ------
-    TypeError
-        If `model` is neither.
-    """
-    if isinstance(model, Network):
-        return model
-    if not is_keras(model):
-        raise TypeError(f"model: expected a Keras model, whose gradients can be had, found {type(model).__name__}")
-    return Network(model)
-
-
-def as_classifier(model):
-    """Return a function from rows of integers to one class each, for anything that predicts.
-
-    Parameters
-    ----------
-    model : Network, Keras model, object with a ``predict`` method, or callable
-        Keras models give probabilities, all others must give one class per row.
-    """
-    if is_keras(model):
-        return Network(model).predict
-    call = getattr(model, "predict", model)
-    if not callable(call):
-        raise TypeError(f"model: expected a function or an object with .predict, found {type(model).__name__}")
-
-    def classify(X):
-        answer = np.asarray(call(X))
-        if answer.shape != (len(X),):
-            raise ValueError(f"model: returned shape {answer.shape} for {len(X)} rows, expected one class per row")
-        return answer
-
-    return classify
-
-
-def is_keras(model) -> bool:
-    """Return whether `model` is a Keras model, without importing Keras."""
-    keras = sys.modules.get("keras")
-    return keras is not None and isinstance(model, keras.Model)
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """Return the probabilities that belong to `logits`, along the last axis, in their precision."""
-    shifted = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return shifted / shifted.sum(axis=-1, keepdims=True)
+    return lambda X: forward(weights, np.asarray(X, dtype=np.float32)).argmax(axis=1)
 
 
 def _compile(logits_of, weights):
@@ -249,3 +337,11 @@ def _finite(gradient):
     if bad.any():
         raise ValueError(f"model: the gradient of {int(bad.sum())} of {len(bad)} inputs is not a number")
     return gradient
+
+
+def _relu(values):
+    if isinstance(values, np.ndarray):
+        return np.maximum(values, 0)
+    import tensorflow as tf
+
+    return tf.nn.relu(values)

@@ -1,9 +1,7 @@
 import numpy as np
 import pytest
-from scipy.special import log_softmax
 
 from fairlab.adf import majority_vote, retrain, train_networks
-from fairlab.adf.training import backpropagate
 from fairlab.networks import Network, dense_network
 
 
@@ -24,28 +22,6 @@ def test_an_ensemble_learns_and_its_members_do_not_know_each_other(table):
     for together, own in zip(second, alone, strict=True):
         np.testing.assert_allclose(together, own, atol=1e-3)
     assert [part.shape for part in first[::2]] == [(4, 64), (64, 32), (32, 16), (16, 8), (8, 4), (4, 2)]
-
-
-def test_gradients_are_the_slopes_of_the_mean_loss(table):
-    X, y = (part[None, :20] for part in table)
-    rng = np.random.default_rng(0)
-    parameters = [rng.normal(size=(1, *shape)) for shape in [(4, 3), (3,), (3, 2), (2,)]]
-    slopes = [np.empty_like(part) for part in parameters]
-    backpropagate(parameters, X, y, out=slopes)
-
-    def loss():
-        hidden = np.maximum(X[0] @ parameters[0][0] + parameters[1][0], 0)
-        return -log_softmax(hidden @ parameters[2][0] + parameters[3][0], axis=1)[np.arange(20), y[0]].mean()
-
-    for part, slope in zip(parameters, slopes, strict=True):
-        for place in np.ndindex(part.shape):
-            before, h = part[place], 1e-6
-            part[place] = before + h
-            above = loss()
-            part[place] = before - h
-            below = loss()
-            part[place] = before
-            assert slope[place] == pytest.approx((above - below) / (2 * h), abs=1e-5)
 
 
 def test_majority_vote_by_hand():

@@ -4,8 +4,8 @@ import tensorflow as tf
 
 from fairlab.fair_metric import FairMetric, sensitive_directions
 from fairlab.models.mlp import BalancedMLP
-from fairlab.models.network import adam, adam_start, initial_network, logits
 from fairlab.models.sensr import EPSILON, Recipe, SenSR, attack, moved_penalty
+from fairlab.networks import adam, adam_start, forward, initial_network
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 4)).astype(np.float32)
@@ -21,7 +21,7 @@ def attack_by_tape(network, x, y, rate, penalty):
 
     def objective(u, v):
         attacked = x + u @ DIRECTIONS + v
-        loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, logits(network, attacked)))
+        loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, forward(network, attacked)))
         distance = tf.reduce_mean(tf.reduce_sum(((attacked - x) @ PROJECTION) ** 2, axis=1))
         return loss - penalty * distance, distance, attacked
 
@@ -47,7 +47,7 @@ def attack_by_tape(network, x, y, rate, penalty):
 
 @pytest.mark.parametrize("penalty", [1e-5, 2.0])
 def test_attack_by_hidden_units_is_the_attack_by_tape(penalty):
-    network = tuple(tf.constant(part) for part in initial_network(RNG, 4, 6, bias=0.1))
+    network = tuple(tf.constant(part) for part in initial_network(RNG, (4, 6, 2), bias=0.1))
     ours = attack(RECIPE, network, X[:50], Y[:50], DIRECTIONS, PROJECTION, 0.01, penalty)
     theirs = attack_by_tape(network, X[:50], Y[:50], 0.01, penalty)
     np.testing.assert_allclose(ours[0], theirs[0], atol=1e-4)
@@ -56,7 +56,7 @@ def test_attack_by_hidden_units_is_the_attack_by_tape(penalty):
 
 
 def test_a_failed_attack_says_so():
-    network = tuple(tf.constant(part) for part in initial_network(RNG, 4, 6))
+    network = tuple(tf.constant(part) for part in initial_network(RNG, (4, 6, 2)))
     *_, risen = attack(RECIPE, network, X[:50], Y[:50], DIRECTIONS, PROJECTION, 5.0, 100.0)
     assert not risen
 

@@ -1,5 +1,4 @@
 import pickle
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -9,13 +8,6 @@ from plain_data import is_plain
 tf = pytest.importorskip("tensorflow")
 
 from fairlab.transport import DivergenceError, DivergenceWarning, GANEnsemble, GANTransport  # noqa: E402
-from fairlab.transport.gan_training import (  # noqa: E402
-    EPSILON,
-    Recipe,
-    compiled_training,
-    draw_rows,
-    initial_network,
-)
 
 SMALL = {"hidden_layers": (8,), "n_steps": 6, "batch_size": 4, "critic_steps": 2, "log_every": 3}
 
@@ -29,90 +21,6 @@ def groups():
 @pytest.fixture(scope="module")
 def ensemble(groups):
     return GANEnsemble([3, 4, 5], n_threads=1, **SMALL).fit(*groups)
-
-
-def keras_network(parameters):
-    import keras
-
-    widths = [parameters[0].shape[1], *(weights.shape[2] for weights in parameters[::2])]
-    layers = [keras.layers.Dense(n_out, activation="relu") for _, n_out in pairwise(widths)]
-    layers[-1].activation = keras.activations.linear
-    model = keras.Sequential([keras.Input((widths[0],)), *layers])
-    model.set_weights([np.squeeze(p, 0) if k % 2 == 0 else p[0, 0] for k, p in enumerate(parameters)])
-    return model
-
-
-def keras_update(model, optimizer, loss):
-    with tf.GradientTape() as tape:
-        value = loss()
-    optimizer.apply_gradients(
-        zip(tape.gradient(value, model.trainable_variables), model.trainable_variables, strict=True)
-    )
-    return float(value)
-
-
-def test_three_compiled_steps_equal_keras(groups):
-    import keras
-
-    recipe, penalty, seed = Recipe(batch_size=16, critic_steps=5, learning_rate=1e-3, clip=0.05), 0.3, 7
-    X, Y = (tf.constant(values[None], tf.float32) for values in groups)
-    seeds = tf.constant([seed], tf.int64)
-    G, D = initial_network([seed], (2, 12, 12, 2), 0), initial_network([seed], (2, 12, 12, 1), 1)
-    zeros = [[np.zeros_like(p) for p in network] for network in (G, D)]
-    state = tuple([tf.constant(p) for p in network] for network in (G, zeros[0], D, zeros[1]))
-    (generator, _, critic, _), losses = compiled_training(recipe)(
-        X, Y, seeds, tf.constant([penalty]), tf.constant(0), tf.constant(3), state
-    )
-
-    g, d = keras_network(G), keras_network(D)
-    # Keras 3 has epsilon under the root; its square there is Keras 2's epsilon, up to rounding.
-    g_optimizer, d_optimizer = (keras.optimizers.RMSprop(recipe.learning_rate, epsilon=EPSILON**2) for _ in range(2))
-    expected = []
-    for step in range(3):
-        real = draw_rows(Y, seeds, step, 1, 5 * 16)[0]
-        source = draw_rows(X, seeds, step, 0, 6 * 16)[0]
-        for k in range(5):
-            batch = slice(k * 16, (k + 1) * 16)
-            on_real = keras_update(d, d_optimizer, lambda batch=batch, real=real: tf.reduce_mean(d(real[batch])))
-            fake = g(source[batch])
-            on_fake = keras_update(d, d_optimizer, lambda fake=fake: -tf.reduce_mean(d(fake)))
-            d.set_weights([np.clip(w, -recipe.clip, recipe.clip) for w in d.get_weights()])
-        x = source[80:]
-        adversarial = float(tf.reduce_mean(d(g(x))))
-        cost = float(tf.reduce_mean(tf.reduce_sum(tf.abs(x - g(x)), 1) ** 2))
-        keras_update(
-            g,
-            g_optimizer,
-            lambda x=x: tf.reduce_mean(d(g(x))) + penalty * tf.reduce_mean(tf.reduce_sum(tf.abs(x - g(x)), 1) ** 2),
-        )
-        expected.append([on_real + on_fake, adversarial, cost])
-
-    for ours, theirs in ((generator, g), (critic, d)):
-        for parameter, reference in zip(ours, theirs.get_weights(), strict=True):
-            np.testing.assert_allclose(np.squeeze(parameter), np.squeeze(reference), atol=5e-4)
-    np.testing.assert_allclose(losses[:, 0], np.mean(expected, axis=0), atol=1e-5, rtol=1e-4)
-
-
-def test_critic_weights_and_biases_are_clipped(groups):
-    recipe = Recipe(learning_rate=1e-3, clip=1e-3)
-    networks = [initial_network([0], (2, 8, n_out), n_out) for n_out in (2, 1)]
-    state = tuple([tf.constant(p * factor) for p in network] for network in networks for factor in (1, 0))
-    data = [tf.constant(values[None], tf.float32) for values in groups]
-    loop = compiled_training(recipe)
-    (_, _, critic, _), _ = loop(
-        *data, tf.constant([0], tf.int64), tf.constant([1e-4]), tf.constant(0), tf.constant(3), state
-    )
-    assert max(np.abs(parameter).max() for parameter in critic) == pytest.approx(1e-3)
-    # Its gradient is +1 on real and -1 on generated points: it drifts to the bound and stays.
-    assert np.squeeze(critic[-1]) == pytest.approx(-1e-3)
-
-
-def test_networks_start_as_glorot_uniform_with_zero_biases():
-    weights, bias = initial_network([0], (200, 100), 0)
-    bound = np.sqrt(6 / 300)
-    assert np.abs(weights).max() <= bound
-    assert weights.std() == pytest.approx(bound / np.sqrt(3), rel=0.02)
-    assert not bias.any()
 
 
 def test_learns_a_shift():

@@ -7,6 +7,7 @@ import pytest
 
 tf = pytest.importorskip("tensorflow")
 
+from fairlab.networks import forward  # noqa: E402
 from fairlab.transport import (  # noqa: E402
     DivergenceError,
     ExactTransport,
@@ -14,7 +15,7 @@ from fairlab.transport import (  # noqa: E402
     SeguyTransport,
     squared_l1,
 )
-from fairlab.transport.gan_training import forward, initial_network  # noqa: E402
+from fairlab.transport.gan_training import initial_networks  # noqa: E402
 from fairlab.transport.seguy import dual_ascent, regression, regularized_plan  # noqa: E402
 
 SMALL = {"hidden_layers": (8,), "n_dual_steps": 50, "n_map_steps": 50, "batch_size": 16}
@@ -104,7 +105,7 @@ def test_regression_finds_a_smooth_map():
     X = np.random.default_rng(0).normal(size=(1, 400, 2))
     Y = np.stack([np.abs(X[..., 0]), X[..., 1] + 2], axis=-1)
     pairs = [tf.constant(values, tf.float32) for values in (X, Y)]
-    start = [tf.constant(parameter) for parameter in initial_network([0], (2, 32, 2), stream=0)]
+    start = [tf.constant(parameter) for parameter in initial_networks([0], (2, 32, 2), stream=0)]
     options = tf.constant([0], tf.int64), start, tf.constant(4_000), tf.constant(1e-3)
     fitted = forward(regression(*pairs, *options, batch_size=64), pairs[0])
     assert np.sqrt(np.square(fitted - Y).mean()) < 0.05

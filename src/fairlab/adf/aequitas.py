@@ -17,7 +17,7 @@ from fairlab.adf.global_phase import READINGS
 from fairlab.adf.local_phase import ACCEPT_WORSE, truncated_neighbours
 from fairlab.adf.result import SearchResult, Trace, repeated
 from fairlab.cases.schema import Schema
-from fairlab.networks import as_classifier
+from fairlab.models.protocol import as_classifier
 
 STRATEGIES = ("random", "semi_directed", "fully_directed")
 LEARNING_RATE = 0.001

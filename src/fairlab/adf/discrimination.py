@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases.schema import Schema
-from fairlab.networks import as_classifier
+from fairlab.models.protocol import as_classifier
 
 CHUNK = 1 << 18  # inputs, counterparts included, that are held at once
 
@@ -97,7 +97,7 @@ def discriminatory(model, X, protected, *, schema: Schema) -> np.ndarray:
     Parameters
     ----------
     model : Keras model, Network, object with ``predict``, or callable
-        See `fairlab.networks.as_classifier`.
+        See `fairlab.models.protocol.as_classifier`.
     X : DataFrame or array of integers of shape (n_rows, n_attributes)
         Inputs may lie outside of the bounds; protected values within them are tried all the same.
     protected : str or sequence of str

@@ -12,7 +12,7 @@ from fairlab.adf.local_phase import run_local_phase
 from fairlab.adf.result import SearchResult, Trace, repeated
 from fairlab.adf.seeding import PUBLISHED_SEED, cluster_labels, round_robin
 from fairlab.cases.schema import Schema
-from fairlab.networks import as_network
+from fairlab.models.protocol import as_network
 
 
 class ADF:

@@ -10,11 +10,12 @@ Algorithm 1 with gradients that cannot vanish by rounding. In both the label of 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import softmax
 
 from fairlab.adf.discrimination import counterparts
 from fairlab.adf.result import repeated
 from fairlab.cases.schema import Schema
-from fairlab.networks import Network, softmax
+from fairlab.networks import Network
 
 READINGS = ("as_published", "as_described")
 
@@ -107,7 +108,7 @@ def choose_partner(network: Network, X, *, schema: Schema, protected, reading: s
     own_logits = network.logits(X)
     if reading == "as_described":
         logits, own_logits = logits.astype(float), own_logits.astype(float)
-    probabilities, own = softmax(logits), softmax(own_logits)
+    probabilities, own = softmax(logits, axis=-1), softmax(own_logits, axis=-1)
     label = own.argmax(axis=1)
     flips = probabilities.argmax(axis=2) != label[:, None]
     difference = np.abs(

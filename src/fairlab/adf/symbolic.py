@@ -20,7 +20,7 @@ from fairlab.adf.discrimination import find_partners, protected_columns
 from fairlab.adf.generation import clock, collect
 from fairlab.adf.result import SearchResult, Trace
 from fairlab.cases.schema import Schema
-from fairlab.networks import as_classifier
+from fairlab.models.protocol import as_classifier
 
 # Smaller ranks are explored first: inputs of the local search, then seeds, then inputs of the global search.
 LOCAL_RANK, SEED_RANK, GLOBAL_RANK = 1.0, 5.0, 10.0

@@ -8,10 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from fairlab.networks import as_classifier, softmax
+from fairlab.models.protocol import as_classifier
+from fairlab.networks import adam_in_place, backpropagate, member
 
 HIDDEN = (64, 32, 16, 8, 4)
-LEARNING_RATE, MOMENTUM, DECAY, EPSILON = 0.01, 0.9, 0.999, 1e-8  # Adam as TensorFlow 1 has it
+LEARNING_RATE, EPSILON = 0.01, 1e-8  # of Adam, as TensorFlow 1 has it
 BATCH_SIZE = 128
 MOST_EPOCHS = 1000
 
@@ -52,7 +53,7 @@ def majority_vote(voters, X) -> np.ndarray:
     Parameters
     ----------
     voters : sequence of models
-        See `fairlab.networks.as_classifier`.
+        See `fairlab.models.protocol.as_classifier`.
     """
     votes = np.stack([as_classifier(voter)(X) for voter in voters])
     counts = (votes[:, :, None] == np.arange(votes.max() + 1)).sum(axis=0)
@@ -105,7 +106,7 @@ def fit(start, X, y, rows, rngs, *, n_epochs: int) -> list[list[np.ndarray]]:
     Members with fewer rows than others go through theirs again, so that all take the same number of steps.
     """
     shapes = [np.shape(part) for part in start[0]]
-    flat = np.stack([np.concatenate([np.ravel(part) for part in member]) for member in start]).astype(np.float32)
+    flat = np.stack([np.concatenate([np.ravel(part) for part in network]) for network in start]).astype(np.float32)
     slope, mean, square = (np.zeros_like(flat) for _ in range(3))
     parameters, slopes = _parts(flat, shapes), _parts(slope, shapes)
     n_batches, step = -(-max(map(len, rows)) // BATCH_SIZE), 0
@@ -114,35 +115,8 @@ def fit(start, X, y, rows, rngs, *, n_epochs: int) -> list[list[np.ndarray]]:
         for members in np.split(order, n_batches, axis=1):
             backpropagate(parameters, X[members], y[members], out=slopes)
             step += 1
-            mean += (1 - MOMENTUM) * (slope - mean)
-            square += (1 - DECAY) * (slope**2 - square)
-            rate = LEARNING_RATE * np.sqrt(1 - DECAY**step) / (1 - MOMENTUM**step)
-            flat -= rate * mean / (np.sqrt(square) + EPSILON)
-    return [[part[k].copy() for part in parameters] for k in range(len(rows))]
-
-
-def backpropagate(parameters, X, y, *, out) -> None:
-    """Write the gradients of every member's mean cross-entropy into `out`, which is laid out as `parameters` are.
-
-    Parameters
-    ----------
-    parameters : list of ndarray
-        Kernels (n_members, n_in, n_out) and biases (n_members, n_out) in turn; ReLU between layers, softmax at the end.
-    X : ndarray of shape (n_members, n_rows, n_attributes)
-    y : ndarray of int of shape (n_members, n_rows)
-    """
-    layers = list(zip(parameters[::2], parameters[1::2], strict=True))
-    inputs = [X]
-    for kernel, bias in layers[:-1]:
-        inputs.append(np.maximum(inputs[-1] @ kernel + bias[:, None, :], 0))
-    kernel, bias = layers[-1]
-    error = softmax(inputs[-1] @ kernel + bias[:, None, :])
-    error -= y[:, :, None] == np.arange(error.shape[2])
-    error /= y.shape[1]
-    for k in reversed(range(len(layers))):
-        np.matmul(inputs[k].swapaxes(1, 2), error, out=out[2 * k])
-        np.sum(error, axis=1, out=out[2 * k + 1])
-        error = (error @ layers[k][0].swapaxes(1, 2)) * (inputs[k] > 0)
+            adam_in_place(flat, slope, mean, square, step, LEARNING_RATE, epsilon=EPSILON)
+    return [[part.copy() for part in member(parameters, k)] for k in range(len(rows))]
 
 
 def _parts(flat, shapes) -> list[np.ndarray]:

@@ -87,14 +87,14 @@ def training_seconds(shorter: int) -> float:
 def adult_like(n_points: int) -> SimpleNamespace:
     """Return points, labels, a network and a metric of the sizes of the study on Adult."""
     from fairlab.fair_metric import FairMetric
-    from fairlab.models.network import initial_network
+    from fairlab.networks import initial_network
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_points, N_FEATURES)).astype(np.float32)
     return SimpleNamespace(
         X=X,
         y=(X[:, 0] + rng.logistic(size=n_points) > 1).astype(int),
-        network=initial_network(rng, N_FEATURES, N_HIDDEN),
+        network=initial_network(rng, (N_FEATURES, N_HIDDEN, 2)),
         metric=FairMetric.from_directions(rng.normal(size=(2, N_FEATURES))),
     )
 
@@ -113,7 +113,7 @@ def attack_point_by_point(audit: SimpleNamespace, n_points: int, n_steps: int) -
     """Attack the first points as TensorFlow tutorials do: an eager tape for each step of each point."""
     import tensorflow as tf
 
-    from fairlab.models.network import logits
+    from fairlab.networks import forward
 
     network = [tf.constant(layer) for layer in audit.network]
     projection = tf.constant(audit.metric.projection, tf.float32)
@@ -124,7 +124,7 @@ def attack_point_by_point(audit: SimpleNamespace, n_points: int, n_steps: int) -
         for _ in range(n_steps):
             with tf.GradientTape() as tape:
                 tape.watch(image)
-                probability = tf.nn.softmax(logits(network, image))
+                probability = tf.nn.softmax(forward(network, image))
                 loss = tf.keras.losses.sparse_categorical_crossentropy(label, probability)
                 distance = tf.reduce_sum(tf.square((image - start) @ projection))
                 objective = loss - OPTIONS["regularizer"] * distance

@@ -5,15 +5,8 @@ from functools import lru_cache
 import numpy as np
 import tensorflow as tf
 
-from fairlab.models.network import (
-    NetworkClassifier,
-    adam,
-    adam_start,
-    balanced_batches,
-    check_training,
-    initial_network,
-    mean_loss_gradient,
-)
+from fairlab.models.network import NetworkClassifier, balanced_batches, check_training
+from fairlab.networks import adam, adam_start, initial_network, mean_loss_gradient
 
 
 class BalancedMLP(NetworkClassifier):
@@ -36,7 +29,7 @@ class BalancedMLP(NetworkClassifier):
     Attributes
     ----------
     network_ : tuple of ndarray
-        Weights and biases; see `fairlab.models.network`.
+        Weights and biases; see `fairlab.models.network.NetworkClassifier`.
     classes_ : ndarray of shape (2,)
         0 and 1.
     """
@@ -69,7 +62,7 @@ class BalancedMLP(NetworkClassifier):
         """
         features, labels, _ = check_training(X, y)
         rng = np.random.default_rng(self.random_state)
-        start = initial_network(rng, features.shape[1], self.n_hidden)
+        start = initial_network(rng, (features.shape[1], self.n_hidden, 2))
         batches = balanced_batches(rng, labels, self.n_steps, self.batch_size)
         return self._keep(_compiled_training()(features, labels, batches, start, np.float32(self.learning_rate)))
 

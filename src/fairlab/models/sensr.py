@@ -7,15 +7,8 @@ import numpy as np
 import tensorflow as tf
 
 from fairlab.fair_metric import FairMetric, sensitive_directions
-from fairlab.models.network import (
-    NetworkClassifier,
-    adam,
-    adam_start,
-    balanced_batches,
-    check_training,
-    initial_network,
-    mean_loss_gradient,
-)
+from fairlab.models.network import NetworkClassifier, balanced_batches, check_training
+from fairlab.networks import adam, adam_start, initial_network, mean_loss_gradient
 
 EPSILON = 1e-8  # of Adam, in the authors' TensorFlow
 PENALTY_RANGE = (1e-5, 10.0)
@@ -76,7 +69,7 @@ class SenSR(NetworkClassifier):
     Attributes
     ----------
     network_ : tuple of ndarray
-        Weights and biases; see `fairlab.models.network`.
+        Weights and biases; see `fairlab.models.network.NetworkClassifier`.
     directions_ : ndarray of shape (n_directions, n_features)
         Sensitive directions, not normalised.
     penalty_ : float
@@ -137,7 +130,7 @@ class SenSR(NetworkClassifier):
         self.directions_ = sensitive_directions(X, sensitive_features, solver=self.solver)
         projection = FairMetric.from_directions(self.directions_).projection
         rng = np.random.default_rng(self.random_state)
-        network = initial_network(rng, features.shape[1], self.n_hidden, bias=0.1)
+        network = initial_network(rng, (features.shape[1], self.n_hidden, 2), bias=0.1)
         batches = balanced_batches(rng, labels, self.n_steps, self.batch_size)
         recipe = Recipe(self.subspace_steps, self.full_steps, self.subspace_rate, self.distance_target)
         network, penalty, skipped = _compiled_training(recipe)(

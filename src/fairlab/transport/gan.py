@@ -14,7 +14,8 @@ from sklearn.base import BaseEstimator
 from tqdm.auto import tqdm
 
 from fairlab.checks import check_features, check_same_columns
-from fairlab.transport.gan_training import LOSSES, Recipe, compiled_training, initial_network
+from fairlab.networks import forward
+from fairlab.transport.gan_training import LOSSES, Recipe, compiled_training, initial_networks
 from fairlab.transport.memory import free_bytes, require_memory
 
 # Members of an ensemble that are trained as one batch of matrices: enough to gain what batching gains, few enough that
@@ -313,7 +314,7 @@ class GANEnsemble(BaseEstimator):
             step=np.array([end for _, end in self._chunks()]),
             **dict(zip(LOSSES, np.concatenate(losses, axis=2)[:, :, :n_maps].transpose(1, 0, 2), strict=True)),
         )
-        finite = [np.isfinite(parameter).all(axis=(1, 2)) for parameter in self.generators_]
+        finite = [np.isfinite(parameter).reshape(n_maps, -1).all(axis=1) for parameter in self.generators_]
         self.converged_ = np.all(finite, axis=0) & np.isfinite(self.history_.cost[-1])
         self._report_divergence(seeds)
         self.maps_ = [self._member(k, seeds[k], penalty[k]) for k in range(n_maps)]
@@ -394,8 +395,8 @@ class GANEnsemble(BaseEstimator):
     def _train(self, X_source, X_target, seeds, penalty, bar):
         """Return the generators of some members, and their losses of shape (n_records, 3, n_members)."""
         width = X_source.shape[2]
-        generator = initial_network(seeds, (width, *self.hidden_layers, width), stream=0)
-        critic = initial_network(seeds, (width, *self.hidden_layers, 1), stream=1)
+        generator = initial_networks(seeds, (width, *self.hidden_layers, width), stream=0)
+        critic = initial_networks(seeds, (width, *self.hidden_layers, 1), stream=1)
         state = [generator, _zeros_like(generator), critic, _zeros_like(critic)]
         state = tuple([tf.constant(parameter) for parameter in network] for network in state)
         train = compiled_training(Recipe(self.batch_size, self.critic_steps, self.learning_rate, self.clip))
@@ -448,11 +449,7 @@ def _image(generator, X):
     image = np.empty(X.shape)
     for start in range(0, len(X), ROWS):
         rows = X[start : start + ROWS].astype(np.float32)
-        for layer in range(0, len(generator), 2):
-            rows = rows @ generator[layer] + generator[layer + 1]
-            if layer < len(generator) - 2:
-                rows = np.maximum(rows, 0)
-        image[start : start + ROWS] = rows
+        image[start : start + ROWS] = forward(generator, rows)
     return image
 
 

@@ -1,23 +1,16 @@
 """The training loop of FlipTest's Wasserstein GAN (section 3.1, equation 1), compiled, for many maps at once.
 
-Everything here has a leading axis of members: independent maps that are trained side by side as batched matrices.
-A network is a flat list [weights, biases, weights, biases, ...] with shapes (n_members, n_in, n_out) and
-(n_members, 1, n_out). Members share nothing; each draws from its own seed, so that its map does not depend on which
-others are trained with it.
+Everything here has a leading axis of members: independent maps that are trained side by side as batched matrices (see
+`fairlab.networks`). Each draws from its own seed, so that its map does not depend on which others are trained with it.
 """
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 import tensorflow as tf
 
-# The defaults of Keras. The authors' Keras 2 adds epsilon to the root of the mean square, Keras 3 under the root. That
-# matters here: the clipped critic's gradients are small beside sqrt(1e-7), and with epsilon under the root the maps
-# end far from optimal.
-RHO = 0.9
-EPSILON = 1e-7
+from fairlab.networks import forward, initial_network, rmsprop, stacked
 
 LOSSES = ("critic", "adversarial", "cost")
 
@@ -43,34 +36,9 @@ class Recipe:
     clip: float = 0.01
 
 
-def initial_network(seeds, sizes: tuple[int, ...], stream: int) -> list[np.ndarray]:
-    """Return Glorot-uniform weights and zero biases, each member's from its own seed.
-
-    Parameters
-    ----------
-    seeds : sequence of int
-        One per member.
-    sizes : tuple of int
-        Width of every layer, input and output included.
-    stream : int
-        Tells networks with the same seed apart.
-    """
-    generators = [np.random.default_rng([seed, stream]) for seed in seeds]
-    network = []
-    for n_in, n_out in pairwise(sizes):
-        bound = np.sqrt(6 / (n_in + n_out))
-        weights = [generator.uniform(-bound, bound, (n_in, n_out)) for generator in generators]
-        network += [np.stack(weights).astype(np.float32), np.zeros((len(seeds), 1, n_out), np.float32)]
-    return network
-
-
-def forward(network, X):
-    """Return the networks' outputs, shape (n_members, n_rows, n_out), for inputs (n_members, n_rows, n_in)."""
-    for layer in range(0, len(network), 2):
-        X = tf.matmul(X, network[layer]) + network[layer + 1]
-        if layer < len(network) - 2:
-            X = tf.nn.relu(X)
-    return X
+def initial_networks(seeds, widths, stream: int) -> list[np.ndarray]:
+    """Return stacked initial networks, each member's from its own seed; `stream` tells those of one seed apart."""
+    return stacked([initial_network(np.random.default_rng([seed, stream]), widths) for seed in seeds])
 
 
 def draw_rows(X, seeds, step, stream: int, n_rows: int):
@@ -156,12 +124,3 @@ def _generator_gradients(generator, critic, batch, penalty):
         cost = tf.reduce_mean(tf.square(tf.reduce_sum(tf.abs(batch - image), axis=2)), axis=1)
         loss = adversarial + penalty * cost
     return adversarial, cost, tape.gradient(loss, generator)
-
-
-def rmsprop(parameters, squares, gradients, learning_rate):
-    """Return parameters and running mean squares after one update, epsilon outside the root as in Keras 2."""
-    squares = [RHO * s + (1 - RHO) * g * g for s, g in zip(squares, gradients, strict=True)]
-    updated = [
-        p - learning_rate * g / (tf.sqrt(s) + EPSILON) for p, s, g in zip(parameters, squares, gradients, strict=True)
-    ]
-    return updated, squares

@@ -10,9 +10,10 @@ import pandas as pd
 import tensorflow as tf
 
 from fairlab.checks import check_features, check_same_columns
+from fairlab.networks import forward, rmsprop
 from fairlab.transport.cost import Cost, cost_matrix, squared_l1
 from fairlab.transport.gan import DivergenceError
-from fairlab.transport.gan_training import draw_rows, forward, initial_network, rmsprop
+from fairlab.transport.gan_training import draw_rows, initial_networks
 from fairlab.transport.memory import require_memory
 
 # Bytes per pair of points, measured: the costs, and what computing the plan from them takes on top.
@@ -166,7 +167,7 @@ class SeguyTransport:
             tf.constant(source[None], tf.float32),
             tf.constant(self.projection_[None], tf.float32),
             tf.constant([self.random_state], tf.int64),
-            [tf.constant(parameter) for parameter in initial_network([self.random_state], sizes, stream=2)],
+            [tf.constant(parameter) for parameter in initial_networks([self.random_state], sizes, stream=2)],
             tf.constant(self.n_map_steps),
             tf.constant(self.learning_rate, tf.float32),
             batch_size=self.batch_size,
