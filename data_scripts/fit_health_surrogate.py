@@ -65,5 +65,5 @@ if __name__ == "__main__":
     variant = project_registry().variant("health")
     content = {"variant": variant.name, "fitted_on": file.sha256, "rows": variant.rows, "patients": model.to_dict()}
     body = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=118, allow_unicode=True)
-    write_text(DATA_SCRIPTS / variant.surrogate, HEAD + body)
+    write_text(DATA_SCRIPTS / variant.surrogate.file, HEAD + body)
     print(report().to_string(index=False))

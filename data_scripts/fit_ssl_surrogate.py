@@ -372,7 +372,7 @@ if __name__ == "__main__":
     content = {"variant": "ssl", "fitted_on": "published counts, moments and fits", "rows": variant.rows}
     content |= {"published": published, "subjects": model.to_dict()}
     body = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=118, allow_unicode=True)
-    write_text(DATA_SCRIPTS / variant.surrogate, HEAD + body)
+    write_text(DATA_SCRIPTS / variant.surrogate.file, HEAD + body)
     table = model.sample(variant.rows, random_state=derive_seed("surrogate", "ssl"))
     print(check(table, published).to_string(index=False, float_format="%.4g"))
     print(check_items(table, "high_risk_itemsets_run1.csv", most=2))

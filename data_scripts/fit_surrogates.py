@@ -19,7 +19,7 @@ from fairlab.paths import DATA_SCRIPTS, write_text
 
 HEAD = """\
 # Parameters of the surrogate of {name}: aggregates of {what}.
-# Written by data_scripts/fit_surrogates.py; what they mean: fairlab.data.{module}.
+# Written by data_scripts/fit_surrogates.py; what they mean: fairlab.data.surrogates.{module}.
 """
 
 
@@ -35,7 +35,7 @@ def fit_model(variant: Variant) -> tuple[str, dict, dict]:
         return "labels", count_labels(table).to_dict(), {"what": "images, not of people", "module": "label_rates"}
     score = label_score(real_dataset(variant))
     copula = fit_copula(table, sensitive=list(variant.privileged_group), score=score)
-    return "copula", copula.to_dict(), {"what": AGGREGATES, "module": "surrogate"}
+    return "copula", copula.to_dict(), {"what": AGGREGATES, "module": "copula"}
 
 
 def fit(variant: Variant) -> None:
@@ -43,7 +43,7 @@ def fit(variant: Variant) -> None:
     key, parameters, words = fit_model(variant)
     content = {"variant": variant.name, "fitted_on": variant.sha256, "rows": variant.rows, key: parameters}
     body = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=118, allow_unicode=True)
-    write_text(DATA_SCRIPTS / variant.surrogate, HEAD.format(name=variant.name, **words) + body)
+    write_text(DATA_SCRIPTS / variant.surrogate.file, HEAD.format(name=variant.name, **words) + body)
     fidelity = compare(load(variant.name, surrogate=False), load(variant.name, surrogate=True))
     print(f"{variant.name}\n{fidelity.to_frame().to_string(index=False)}\n\n{fidelity.groups.to_string()}\n")
 

@@ -108,10 +108,10 @@ def test_surrogates_were_fitted_to_the_registered_tables():
 
     for name in WITH_SURROGATE:
         variant = project_registry().variant(name)
-        content = read_yaml(DATA_SCRIPTS / variant.surrogate)
+        content = read_yaml(DATA_SCRIPTS / variant.surrogate.file)
         assert (content["variant"], content["rows"]) == (name, variant.rows)
         assert content["fitted_on"] == variant.sha256 or (variant.sha256 is None and content["fitted_on"])
-        assert (DATA_SCRIPTS / variant.surrogate).stat().st_size < 100_000
+        assert (DATA_SCRIPTS / variant.surrogate.file).stat().st_size < 100_000
 
 
 def test_prepared_tables_hold_no_identifying_column():

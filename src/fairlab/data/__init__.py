@@ -7,7 +7,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
     submod_attrs={
         "dataset": ["Dataset", "Provenance"],
         "errors": ["DataError", "DataUnavailableError", "RegistryError", "SurrogateWarning"],
-        "inventory": ["available", "fetch", "state_of", "status", "verify"],
+        "inventory": ["available", "describe", "fetch", "state_of", "status", "verify"],
         "loading": ["load"],
     },
 )

@@ -25,6 +25,8 @@ class Provenance:
     files : dict of str to str
         SHA-256 of every raw file used.
     citation, note : str
+    caveat : str
+        What surrogate rows do not get right.
     """
 
     variant: str
@@ -34,6 +36,7 @@ class Provenance:
     files: dict[str, str] = field(default_factory=dict)
     citation: str = ""
     note: str = ""
+    caveat: str = ""
 
     def __post_init__(self):
         if self.source not in ("real", "surrogate", "generated"):
@@ -112,6 +115,8 @@ class Dataset:
     def _repr_html_(self):
         items = "".join(f"<li>{html.escape(line)}</li>" for line in self._lines())
         warning = f"<p><strong>{html.escape(self.warning)}</strong></p>" if self.warning else ""
+        if caveat := self.provenance.caveat:
+            warning += f"<p>What it does not get right: {html.escape(caveat)}.</p>"
         return (
             f"<div><b>{html.escape(self._title())}</b><ul>{items}</ul>{warning}{self.features.head(3).to_html()}</div>"
         )

@@ -1,6 +1,9 @@
 """What is at hand: the state of every file and variant, fetching in bulk, and checking what was fetched."""
 
+import ast
+import inspect
 import logging
+import textwrap
 from collections.abc import Callable, Iterable
 
 import pandas as pd
@@ -8,8 +11,10 @@ import pooch
 
 from fairlab.data.errors import DataError, DataUnavailableError
 from fairlab.data.files import cache_folder, fetch_file, find_fault, mirror_folder
+from fairlab.data.loading import recipes
 from fairlab.data.registry import File, Registry, Variant, project_registry
 from fairlab.data.tables import prepare
+from fairlab.paths import DATA_SCRIPTS
 
 _log = logging.getLogger(__name__)
 
@@ -29,6 +34,31 @@ def state_of(variant: str) -> str:
     if any(at_hand) if entry.any_raw else all(at_hand):
         return "real"
     return _stand_in(entry)
+
+
+def describe(variant: str) -> str:
+    """Return everything that is written down about a variant: what it is, its surrogate, its datasheet.
+
+    Parameters
+    ----------
+    variant : str
+        A name of `available()`.
+    """
+    entry = project_registry().variant(variant)
+    positive = "" if entry.positive_label is None else f" (positive: {entry.positive_label})"
+    groups = ", ".join(f"{column} (privileged: {group})" for column, group in entry.privileged_group.items())
+    parts = [
+        f"{entry.name}: {entry.description}. {entry.about}".rstrip(),
+        f"{entry.rows:,} rows; {len(entry.features)} features; target: {entry.label}{positive}; sensitive: {groups}",
+        f"Cite: {entry.citation}",
+    ]
+    if stand_in := entry.surrogate:
+        parts.append(f"What the surrogate gets right: {stand_in.right}. What it does not: {stand_in.wrong}.")
+    if entry.make:
+        datasheet = ast.get_docstring(ast.parse((DATA_SCRIPTS / entry.make).read_text(encoding="utf-8")))
+    else:
+        datasheet = inspect.getdoc(recipes()[variant])
+    return "\n\n".join([*(textwrap.fill(part, 100, break_long_words=False) for part in parts), datasheet])
 
 
 def status() -> pd.DataFrame:

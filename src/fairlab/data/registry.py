@@ -129,11 +129,29 @@ class Sensitive(Entry):
     privileged: str
 
 
+class Surrogate(Entry):
+    """What stands in for a variant that cannot be had.
+
+    Attributes
+    ----------
+    file : str
+        In ``data_scripts``, with its parameters.
+    right, wrong : str
+        What of the real data it keeps, and what it does not.
+    """
+
+    file: str
+    right: str
+    wrong: str
+
+
 class Variant(Entry):
     """One exact version of a data set, ready for use.
 
     Attributes
     ----------
+    description, about : str
+        What it is, in a line, and what to know when using it.
     source : {"real", "generated"}
     raw : tuple of str
         Paths of the raw files that it is made from.
@@ -144,8 +162,7 @@ class Variant(Entry):
     sha256 : str or None
         Hash of the prepared table of a real variant, as CSV; None for data that could not be had when the registry
         was written. Then its raw files, rows, columns and categories are all that is checked.
-    surrogate : str or None
-        File in ``data_scripts`` with the parameters of its stand-in.
+    surrogate : Surrogate or None
     features : tuple of str
         Default: every column but the label.
     sensitive : dict of str to Sensitive
@@ -156,6 +173,7 @@ class Variant(Entry):
 
     name: str
     description: str
+    about: str = ""
     source: Literal["real", "generated"]
     rows: Count
     label: str
@@ -168,7 +186,7 @@ class Variant(Entry):
     any_raw: bool = False
     make: str | None = None
     sha256: Sha256 | None = None
-    surrogate: str | None = None
+    surrogate: Surrogate | None = None
 
     @property
     def privileged_group(self) -> dict[str, str]:

@@ -1,23 +1,6 @@
 """Health: attributes of a year's insurance claims, predicted and true days in hospital of the next year.
 
-The datasheet is at the head of ``data_scripts/make_health.py``. The target is the true number of days. FairTest takes
-the logarithm log(1 + days) of prediction and truth. Its protected attribute is Age, a number and therefore not listed
-as sensitive.
-
-The contest's files cannot be passed on with this project, so nearly everybody works with the surrogate: generated
-patients, see `fairlab.data.surrogates.patients`, fitted to a sample of 1,000 by ``data_scripts/fit_health_surrogate.py``.
-
-What the surrogate gets right: names, types, codes and number of the attributes; their distributions by gender as far as
-1,000 patients show them; roughly, how they go together, and with the risk of a stay in hospital.
-
-What it does not:
-
-- Sums and bounds: claims by place need not add up to the number of claims, nor averages lie between the bounds.
-- Conditions that fewer than ten of the 1,000 have do not occur.
-- The length of a stay depends on nothing, and the prediction is right on average by construction: there is no error
-  that the predictor makes for one group of equal risk more than for another. Errors grow with age since risk does,
-  but less than in the study, and not more among patients of urgent care.
-- Confidence is the prediction with noise, in a strength that is a guess.
+The datasheet is at the head of ``data_scripts/make_health.py``. Its option: the contest's files as they come.
 """
 
 from pathlib import Path
@@ -49,12 +32,12 @@ def load(*, folder: Path | str | None = None, surrogate: bool | None = None) -> 
     DataError
         If the folder or a file in it is missing, or not what is expected.
     """
+    variant = project_registry().variant("health")
     if folder is None:
-        return load_variant("health", surrogate=surrogate)
+        return load_variant(variant, surrogate=surrogate)
     folder = Path(folder)
     if not folder.is_dir():
         raise DataError(f"health: folder {folder} does not exist")
-    variant = project_registry().variant("health")
     script = DATA_SCRIPTS / variant.make
     make = load_script(script)
     table = make.make_from_folder(folder)

@@ -1,15 +1,12 @@
 """Image tagger: which labels two taggers gave to pictures of black and of white people.
 
-The datasheet is at the head of ``data_scripts/make_image_tagger.py``. Here each label is a column of 0 and 1. The
-target and the sensitive feature are the same, race: the question is what the labels tell about it.
-
-What the surrogate gets right: how many pictures of each race there are, how many labels each has, and how many pictures
-of each race have each label. What it does not: labels that come together (a suit and a tie) do so by chance only; the
-pictures stand in order of race.
+The datasheet is at the head of ``data_scripts/make_image_tagger.py``. Its option: whose labels. Each is a column of
+0 and 1 here.
 """
 
 from fairlab.data.dataset import Dataset
 from fairlab.data.loading import derive, load_variant
+from fairlab.data.registry import project_registry
 
 TAGGERS = ("caffe", "overfeat")
 
@@ -31,7 +28,7 @@ def load(*, labels: str = "caffe", surrogate: bool | None = None) -> Dataset:
     """
     if labels not in TAGGERS:
         raise ValueError(f"labels: expected one of {', '.join(TAGGERS)}, found {labels!r}")
-    dataset = load_variant("image-tagger", surrogate=surrogate)
+    dataset = load_variant(project_registry().variant("image-tagger"), surrogate=surrogate)
     own = dataset.features["tagger"] == labels
     race = dataset.target[own].reset_index(drop=True)
     return derive(

@@ -1,17 +1,13 @@
 """Staples: state, gender, race and income of synthetic shoppers, and the price that a rule by distance shows them.
 
-The datasheet is at the head of ``data_scripts/make_staples.py``. Income and race are features too: each is a context
-for the other.
-
-What the surrogate gets right: everything but the order of the rows. The users are synthetic to begin with, so their
-counts by state, gender, race, income and both prices can be listed without telling about anybody. What it does not:
-another order is another split into training and test part.
+The datasheet is at the head of ``data_scripts/make_staples.py``. Its options: which of two prices, and how many users.
 """
 
 import numpy as np
 
 from fairlab.data.dataset import Dataset
 from fairlab.data.loading import derive, load_variant
+from fairlab.data.registry import project_registry
 
 READINGS = ("as_published", "as_described")
 
@@ -43,7 +39,8 @@ def load(
         raise ValueError(f"reading: expected one of {', '.join(READINGS)}, found {reading!r}")
     if n_users is not None and (n_users != int(n_users) or n_users < 1):
         raise ValueError(f"n_users: expected a positive integer or None, found {n_users!r}")
-    dataset = load_variant("staples", surrogate=surrogate, label=f"price_{reading}")
+    variant = project_registry().variant("staples").model_copy(update={"label": f"price_{reading}"})
+    dataset = load_variant(variant, surrogate=surrogate)
     target = dataset.target.rename("price")
     encoding = {name: levels for name, levels in dataset.encoding.items() if not name.startswith("price_")}
     encoding["price"] = tuple(target.cat.categories)
