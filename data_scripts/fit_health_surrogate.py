@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 import yaml
 from sklearn.linear_model import LogisticRegression
+from statsmodels.stats.correlation_tools import corr_clipped
 
+from fairlab.data import load
 from fairlab.data.files import fetch_file
 from fairlab.data.registry import project_registry
-from fairlab.data.surrogates.copula import SMALLEST_COUNT, fit_copula, fit_numbers, nearest_correlation
+from fairlab.data.surrogates.copula import fit_copula
+from fairlab.data.surrogates.marginals import SMALLEST_COUNT, fit_numbers
 from fairlab.data.surrogates.patients import SMALLEST_RISK, PatientModel
-from fairlab.data.variants.health import load
 from fairlab.paths import DATA_SCRIPTS, write_text
 
 SAMPLE = "fairtest/medical/tiny_predictions_reg.csv"
@@ -32,7 +34,7 @@ def fit(sample: pd.DataFrame) -> PatientModel:
     table = sample.drop(columns="Ground_Truth").rename(columns={"Prediction": "risk"})
     days = sample["Ground_Truth"].astype(int)
     copula = fit_copula(table, sensitive=["Gender"], score=table["risk"])
-    rounded = nearest_correlation(copula.correlation, SMALLEST_EIGENVALUE).round(2)
+    rounded = corr_clipped(copula.correlation, threshold=SMALLEST_EIGENVALUE).round(2)
     odds = LogisticRegression(C=np.inf).fit(np.log(table[["risk"]].clip(lower=SMALLEST_RISK)), days > 0)
     return PatientModel(
         copula=replace(copula, correlation=rounded),
@@ -45,7 +47,7 @@ def fit(sample: pd.DataFrame) -> PatientModel:
 
 def report() -> pd.DataFrame:
     """Return published results beside those of the surrogate: correlation of the error with age, mean errors."""
-    dataset = load(surrogate=True)
+    dataset = load("health", surrogate=True)
     table = dataset.features
     error = (np.log1p(table["predicted_days"]) - np.log1p(dataset.target)).abs()
     urgent = table["Treated at Urgent Care"] > 0

@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from fairlab.data.documents import read_yaml
 from fairlab.data.files import fetch_file
 from fairlab.data.registry import project_registry
-from fairlab.data.surrogates.copula import Counts
+from fairlab.data.surrogates.marginals import Counts
 from fairlab.data.surrogates.subject_statistics import FEATURES, Statistic, check, fitted, mean, spread
 from fairlab.data.surrogates.subjects import (
     COUNTED,

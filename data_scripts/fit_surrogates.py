@@ -11,9 +11,10 @@ from fairlab.data import load
 from fairlab.data.loading import real_dataset
 from fairlab.data.registry import Variant, project_registry
 from fairlab.data.surrogates.cells import count_cells
-from fairlab.data.surrogates.copula import SMALLEST_COUNT, fit_copula
+from fairlab.data.surrogates.copula import fit_copula
 from fairlab.data.surrogates.fidelity import compare, label_score
 from fairlab.data.surrogates.label_rates import count_labels
+from fairlab.data.surrogates.marginals import SMALLEST_COUNT
 from fairlab.data.tables import prepare
 from fairlab.paths import DATA_SCRIPTS, write_text
 

@@ -7,15 +7,9 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from fairlab.data import DataError
-from fairlab.data.surrogates.copula import (
-    MOST_VALUES,
-    SMALLEST_COUNT,
-    Copula,
-    Counts,
-    Quantiles,
-    Stratum,
-    fit_copula,
-)
+from fairlab.data.surrogates.copula import Copula, fit_copula
+from fairlab.data.surrogates.marginals import MOST_VALUES, SMALLEST_COUNT, Counts, Quantiles
+from fairlab.data.surrogates.strata import Stratum
 
 
 @pytest.fixture(scope="module")

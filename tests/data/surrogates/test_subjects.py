@@ -8,7 +8,7 @@ from scipy.special import expit
 from fairlab.data import DataError, load
 from fairlab.data.documents import read_yaml
 from fairlab.data.loading import MODELS
-from fairlab.data.surrogates.copula import Counts
+from fairlab.data.surrogates.marginals import Counts
 from fairlab.data.surrogates.subject_statistics import check, fitted
 from fairlab.data.surrogates.subjects import (
     COLUMNS,

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from fairlab.data.surrogates.copula import Copula, Counts
+from fairlab.data.surrogates.copula import Copula
+from fairlab.data.surrogates.marginals import Counts
 
 SMALLEST_RISK = 0.01  # days
 
@@ -69,6 +70,6 @@ class PatientModel:
     @classmethod
     def from_dict(cls, content: dict) -> "PatientModel":
         """Return the model that `to_dict` described."""
-        days = Counts(tuple(content["days"]["values"]), tuple(content["days"]["counts"]))
+        days = Counts.from_dict(content["days"])
         numbers = {name: content[name] for name in ("intercept", "slope", "disagreement")}
         return cls(copula=Copula.from_dict(content["copula"]), days=days, **numbers)

@@ -18,7 +18,7 @@ import pandas as pd
 from scipy.special import expit, softmax
 
 from fairlab.data.errors import DataError
-from fairlab.data.surrogates.copula import Counts
+from fairlab.data.surrogates.marginals import Counts
 
 COUNTED = ("shooting_victim", "assault_victim", "violent_arrests", "narcotics_arrests", "weapons_arrests")
 PREDICTORS = (*COUNTED, "gang_affiliation")
@@ -229,7 +229,7 @@ class SubjectModel:
             pairs=np.array([pairs[pair] for pair in PAIRS]),
             more=np.array([content["more"][name] for name in COUNTED]),
             largest=tuple(content["largest"]),
-            trend=Counts(tuple(content["trend"]["values"]), tuple(content["trend"]["counts"])),
+            trend=Counts.from_dict(content["trend"]),
             level=tuple(content["level"]),
             effects=tuple((effect, tuple(names)) for *names, effect in content["effects"]),
             noise=tuple(content["noise"]),
