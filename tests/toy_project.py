@@ -29,7 +29,6 @@ artefacts:
 
 SPECIFICATION = """
 title: A toy experiment
-notebook: notebooks/toy/mean.ipynb
 artefacts: [table-1, figure-1]
 data: [berkeley]
 size: [n]

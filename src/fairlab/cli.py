@@ -85,7 +85,7 @@ def _list(options):
             "paper": spec.paper,
             "artefacts": list(spec.artefacts),
             "data": {variant: state_of(variant) for variant in spec.data},
-            "minutes": spec.minutes,
+            "minutes": spec.minutes.model_dump() if spec.minutes else {},
         }
         for spec in specs
     ]

@@ -23,11 +23,14 @@ def test_other_size(toy):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"artefact": []}, "unknown keys artefact"),
-        ({"title": None}, "missing keys title"),
-        ({"size": ["m"]}, "size names no parameters: m"),
-        ({"profiles": {"quick": {}}}, "expected the profiles smoke, quick, paper"),
-        ({"profiles": {"smoke": {"n": 1}, "quick": {"n": 1}, "paper": {}}, "size": []}, "profile paper has"),
+        ({"artefact": []}, r"bad.yaml:\d+: unknown key 'artefact'; did you mean 'artefacts'"),
+        ({"title": None}, "the document misses title"),
+        ({"size": ["m"]}, r"bad.yaml:\d+: size: no parameters of the profiles: m"),
+        ({"profiles": {"quick": {}}}, "profiles misses smoke, paper"),
+        (
+            {"profiles": {"smoke": {"n": 1}, "quick": {"n": 1}, "paper": {}}, "size": []},
+            "has the parameters , quick n",
+        ),
         ({"profiles": {p: {"seed": 1} for p in ("smoke", "quick", "paper")}, "size": []}, "seed may not be"),
     ],
 )
@@ -48,6 +51,7 @@ def test_an_unknown_artefact_is_refused(toy):
 
 def test_parameters_cell(toy, tmp_path):
     assert notebook_parameters(specification("toy/mean").notebook) == {
+        "experiment": "toy/mean",
         "n": 50,
         "n_trials": 3,
         "profile": "quick",

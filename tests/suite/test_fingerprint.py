@@ -17,7 +17,6 @@ from fairlab.suite.fingerprint import (
     value_fingerprint,
 )
 
-
 NUMBERS = itertools.count()  # of modules: one of another test must not be taken for this one's
 
 

@@ -33,11 +33,11 @@ def test_published_files_are_well_formed(key):
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("{id: a, value: 1, kind: number}", "kind 'number'"),
-        ("{id: a, kind: count}", "expected finite value"),
+        ("{id: a, value: 1, kind: number}", r"published.yaml:2: .*kind: expected 'count'"),
+        ("{id: a, kind: count}", r"published.yaml:2: .*a: expected finite value, found None"),
         ("{id: a, low: 2, high: 1, kind: interval}", "low 2 above high 1"),
-        ("{id: a, value: 1, kind: count, vaule: 2}", "unknown keys vaule"),
-        ("{id: a, value: 1, kind: count}, {id: a, value: 1, kind: count}", "ids occur twice: a"),
+        ("{id: a, value: 1, kind: count, vaule: 2}", "unknown key 'vaule' in .*; did you mean 'value'"),
+        ("{id: a, value: 1, kind: count}, {id: a, value: 1, kind: count}", "the id 'a' occurs twice"),
     ],
 )
 def test_bad_published_files_are_refused(tmp_path, entry, message):

@@ -10,7 +10,7 @@ from fairlab.suite.verdicts import Ours, judge
 
 
 def value(**given):
-    return Value("table-1", "x", **({"kind": "statistic"} | given))
+    return Value(id="x", **({"kind": "statistic"} | given))
 
 
 def ours(*values):

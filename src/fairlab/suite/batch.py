@@ -4,8 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from fairlab.checks import suggestion
 from fairlab.paths import DATA_SCRIPTS, EXPERIMENTS, results_folder
-from fairlab.suite.catalogue import specification, suggestion
+from fairlab.suite.catalogue import specification
 from fairlab.suite.fingerprint import notebook_fingerprint
 from fairlab.suite.machine import n_cores
 from fairlab.suite.notebook import code_of
@@ -49,7 +50,7 @@ def run_batch(
     command += ["--snakefile", str(EXPERIMENTS / "Snakefile"), "--directory", str(results)]
     command += ["--workflow-profile", str(EXPERIMENTS / "profiles" / scheduler)]
     command += ["--cores", str(cores or n_cores())] + ["--dry-run"] * dry_run
-    command += ["--config", f"profile={profile}"]
+    command += ["--config", f"profile={profile}", f"names={','.join(names)}"]
     status = subprocess.run(command, check=False).returncode
     if dry_run:
         if status:
@@ -68,6 +69,17 @@ def marker(name: str, profile: str) -> Path:
     failure.
     """
     return results_folder() / ".batch" / profile / f"{name}.done"
+
+
+def producers(name: str, names: list[str]) -> list[str]:
+    """Return which of the experiments `names` must run before `name`, since it takes their trials."""
+    return [earlier for earlier in specification(name).after if earlier in names]
+
+
+def planned_minutes(name: str, profile: str) -> float:
+    """Return the rough minutes of an experiment, an hour if its file does not say."""
+    minutes = specification(name).minutes
+    return getattr(minutes, profile) if minutes else 60
 
 
 def state(name: str) -> str:

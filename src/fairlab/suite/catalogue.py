@@ -1,13 +1,14 @@
 """The experiments there are: one small YAML file each, ``experiments/<paper>/<experiment>.yaml``."""
 
 import ast
-import difflib
-from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 import nbformat
-import yaml
+from pydantic import PrivateAttr, model_validator
 
+from fairlab.checks import suggestion
+from fairlab.data.documents import Entry, EntryError, Several, read_document
 from fairlab.paths import EXPERIMENTS, ROOT
 from fairlab.suite.published import Paper, load_paper
 
@@ -15,36 +16,77 @@ PROFILES = ("smoke", "quick", "paper")
 DEFAULT_PROFILE = "quick"
 
 
-@dataclass(frozen=True)
-class Specification:
+class Profiles(Entry):
+    """Parameters of a notebook for each amount of effort."""
+
+    smoke: dict[str, Any]
+    quick: dict[str, Any]
+    paper: dict[str, Any]
+
+    @model_validator(mode="after")
+    def _have_the_same_parameters(self):
+        for profile in PROFILES:
+            names = list(getattr(self, profile))
+            if sorted(names) != sorted(self.quick):
+                raise EntryError(f"has the parameters {', '.join(names)}, quick {', '.join(self.quick)}", profile)
+            if reserved := {"experiment", "profile", "seed"}.intersection(names):
+                raise EntryError(f"{', '.join(sorted(reserved))} may not be a parameter of a profile", profile)
+        return self
+
+
+class Minutes(Entry):
+    """Rough minutes on two cores, for planning."""
+
+    smoke: float
+    quick: float
+    paper: float
+
+
+class Specification(Entry):
     """What an experiment is, before it is run.
 
     Attributes
     ----------
     name : str
-        ``<paper>/<experiment>``.
+        ``<paper>/<experiment>``; the file's own place, not a key of it.
     title : str
-    notebook : Path
     artefacts : tuple of str
         Ids of the paper's artefacts that it writes.
     data : tuple of str
         Data variants that it may load.
-    profiles : dict
+    profiles : Profiles
         Parameters of the notebook for each profile.
     size : tuple of str
         Parameters that must equal the paper profile's before published values can be compared.
-    minutes : dict
-        Rough minutes per profile on two cores, for planning.
+    minutes : Minutes or None
+    after : tuple of str
+        Experiments whose trials this one takes; in a batch they run first, so that no trial is done twice.
     """
 
-    name: str
     title: str
-    notebook: Path
-    artefacts: tuple[str, ...]
-    data: tuple[str, ...]
-    profiles: dict[str, dict]
-    size: tuple[str, ...] = ()
-    minutes: dict[str, float] = field(default_factory=dict)
+    artefacts: Several[str]
+    data: Several[str]
+    profiles: Profiles
+    size: Several[str] = ()
+    minutes: Minutes | None = None
+    after: Several[str] = ()
+    _name: str = PrivateAttr("")
+
+    @model_validator(mode="after")
+    def _sizes_are_parameters(self):
+        if odd := set(self.size).difference(self.profiles.quick):
+            raise EntryError(f"no parameters of the profiles: {', '.join(sorted(odd))}", "size")
+        return self
+
+    @property
+    def name(self) -> str:
+        """``<paper>/<experiment>``."""
+        return self._name
+
+    @property
+    def notebook(self) -> Path:
+        """The notebook, which has the name of the experiment."""
+        return ROOT / "notebooks" / f"{self.name}.ipynb"
 
     @property
     def paper(self) -> str:
@@ -58,13 +100,13 @@ class Specification:
 
     def parameters(self, profile: str) -> dict:
         """Return the notebook's parameters under `profile`; a KeyError lists the profiles."""
-        if profile not in self.profiles:
-            raise KeyError(f"unknown profile {profile!r}; {self.name} has {', '.join(self.profiles)}")
-        return dict(self.profiles[profile])
+        if profile not in PROFILES:
+            raise KeyError(f"unknown profile {profile!r}; {self.name} has {', '.join(PROFILES)}")
+        return dict(getattr(self.profiles, profile))
 
     def check_parameters(self, names) -> None:
         """Raise a TypeError that lists the known parameters unless all `names` are among them."""
-        known = list(self.profiles[DEFAULT_PROFILE])
+        known = list(self.profiles.quick)
         for name in names:
             if name not in known:
                 raise TypeError(f"{self.name} has no parameter {name!r}{suggestion(name, known)}")
@@ -102,25 +144,8 @@ def specification(name: str) -> Specification:
 
 def read_specification(path: Path, name: str) -> Specification:
     """Read and check one experiment file; see `specification`."""
-    content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    known = {f.name for f in fields(Specification)} - {"name"}
-    required = {"title", "notebook", "artefacts", "data", "profiles"}
-    if unknown := set(content) - known:
-        raise ValueError(f"{path}: unknown keys {', '.join(sorted(unknown))}; known are {', '.join(sorted(known))}")
-    if missing := required - set(content):
-        raise ValueError(f"{path}: missing keys {', '.join(sorted(missing))}")
-    lists = {key: tuple(content[key]) for key in ("artefacts", "data", "size") if key in content}
-    spec = Specification(name=name, **(content | lists | {"notebook": ROOT / content["notebook"]}))
-    if tuple(spec.profiles) != PROFILES:
-        raise ValueError(f"{path}: expected the profiles {', '.join(PROFILES)}, found {', '.join(spec.profiles)}")
-    names = {profile: list(parameters) for profile, parameters in spec.profiles.items()}
-    for profile in PROFILES:
-        if sorted(names[profile]) != sorted(names[DEFAULT_PROFILE]):
-            raise ValueError(f"{path}: profile {profile} has the parameters {names[profile]}, quick {names['quick']}")
-    if odd := set(spec.size) - set(names[DEFAULT_PROFILE]):
-        raise ValueError(f"{path}: size names no parameters: {', '.join(sorted(odd))}")
-    if reserved := {"profile", "seed"} & set(names[DEFAULT_PROFILE]):
-        raise ValueError(f"{path}: {', '.join(sorted(reserved))} may not be a parameter of a profile")
+    spec = read_document(path, Specification)
+    spec._name = name
     for artefact in spec.artefacts:
         spec.published.artefact(artefact)
     return spec
@@ -147,10 +172,3 @@ def notebook_parameters(path: Path) -> dict:
             line = ast.unparse(statement)
             raise ValueError(f"{path}: the parameters cell may only assign literals, found `{line}`") from error
     return parameters
-
-
-def suggestion(name: str, known) -> str:
-    """Return the tail of an error about an unknown name: the nearest known ones and the whole list."""
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-    return f"{meant} (known: {', '.join(known) or 'none'})"

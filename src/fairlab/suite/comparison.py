@@ -132,16 +132,16 @@ def compare_artefact(artefact: Artefact, run: Run) -> Iterable[Row]:
         yield _claim_row(artefact, claim, run, claims.get(claim.id))
 
 
-def not_run(artefact: Artefact, reason: str, experiment: str | None = None) -> Iterable[Row]:
+def not_run(paper: str, artefact: Artefact, reason: str, experiment: str | None = None) -> Iterable[Row]:
     """Yield the rows of an artefact that no run has written."""
     for item in [*artefact.values.values(), *artefact.claims.values()]:
-        yield Row(**_published(artefact, item), reason=reason, experiment=experiment)
+        yield Row(**_published(paper, artefact, item), reason=reason, experiment=experiment)
 
 
-def _published(artefact, item: Value | Claim):
+def _published(paper, artefact, item: Value | Claim):
     value = isinstance(item, Value)
     return {
-        "paper": artefact.paper,
+        "paper": paper,
         "artefact": artefact.id,
         "id": item.id,
         "kind": item.kind if value else "claim",
@@ -160,7 +160,7 @@ def _about(run, data):
 
 
 def _value_row(artefact, value, run, claims_hold):
-    row = _published(artefact, value)
+    row = _published(run.paper, artefact, value)
     ours = run.ours(artefact.id, value.id)
     if ours is None:
         return Row(**row, reason=_reason_left_out(run, artefact, value), experiment=run.name)
@@ -176,7 +176,7 @@ def _value_row(artefact, value, run, claims_hold):
 
 
 def _claim_row(artefact, claim, run, entry):
-    row = _published(artefact, claim)
+    row = _published(run.paper, artefact, claim)
     if entry is None:
         return Row(**row, reason=_reason_left_out(run, artefact, claim), experiment=run.name)
     row |= _about(run, entry["data"]) | {"ours": "holds" if entry["holds"] else "fails"}

@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 
 from fairlab import plotting
+from fairlab.checks import suggestion
 from fairlab.seeds import Trial
 from fairlab.suite import run as runs
 from fairlab.suite.artefacts import missing_artefacts
-from fairlab.suite.catalogue import DEFAULT_PROFILE, specification, suggestion
+from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
 from fairlab.suite.comparison import Comparison, compare
 from fairlab.suite.machine import environment, n_cores, peak_memory_gb
 from fairlab.suite.trials import run_trials
@@ -83,7 +84,7 @@ class Experiment:
         """
         needed = ["experiment", "profile", "seed"]
         if "experiment" in namespace:
-            needed += specification(namespace["experiment"]).profiles[DEFAULT_PROFILE]
+            needed += specification(namespace["experiment"]).profiles.quick
         if missing := [name for name in needed if name not in namespace]:
             raise KeyError(
                 f"the parameters cell does not set {', '.join(missing)}; run it before opening the experiment"

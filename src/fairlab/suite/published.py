@@ -4,47 +4,28 @@ The text of a number is kept, since its digits say how precisely it was printed.
 """
 
 import math
-from dataclasses import dataclass, fields
 from decimal import Decimal
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
+from typing import Literal
 
-import yaml
+from pydantic import Field, model_validator
 
+from fairlab.data.documents import Entry, EntryError, Printed, PrintedLoader, Several, read_document
 from fairlab.paths import EXPERIMENTS
 
-KINDS = ("count", "statistic", "coefficient", "proportion", "percent", "interval", "p-value", "seconds")
+Kind = Literal["count", "statistic", "coefficient", "proportion", "percent", "interval", "p-value", "seconds"]
 
 
-class _Printed(float):
-    """A float that remembers how it was written."""
-
-    text: str
-
-
-class _Loader(yaml.SafeLoader):
-    pass
-
-
-def _printed_float(loader, node):
-    number = _Printed(loader.construct_yaml_float(node))
-    number.text = loader.construct_scalar(node)
-    return number
-
-
-_Loader.add_constructor("tag:yaml.org,2002:float", _printed_float)
-
-
-@dataclass(frozen=True)
-class Value:
+class Value(Entry):
     """One published number.
 
     Attributes
     ----------
-    artefact, id : str
-        Where it is printed: ``table-1`` and, within it, ``lipton.hair_length.ks``.
+    id : str
+        Its name within its artefact, such as ``lipton.hair_length.ks``.
     kind : str
-        One of `KINDS`; fixes the rule by which ours is judged.
+        Fixes the rule by which ours is judged.
     value : float or None
         The number; None for an interval.
     low, high : float or None
@@ -61,32 +42,29 @@ class Value:
         Where the number comes from if not the paper's text, step of a digitised drawing, remark.
     """
 
-    artefact: str
     id: str
-    kind: str
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    std: float | None = None
+    kind: Kind
+    value: Printed | None = None
+    low: Printed | None = None
+    high: Printed | None = None
+    std: Printed | None = None
     n: int | None = None
     exact: bool = False
     less_than: bool = False
     verified: bool = True
     source: str | None = None
-    resolution: float | None = None
+    resolution: Printed | None = None
     note: str | None = None
 
-    def __post_init__(self):
-        where = f"{self.artefact}:{self.id}"
-        if self.kind not in KINDS:
-            raise ValueError(f"{where}: kind {self.kind!r}, expected one of {', '.join(KINDS)}")
-        given = (self.low, self.high) if self.kind == "interval" else (self.value,)
+    @model_validator(mode="after")
+    def _has_its_numbers(self):
+        names = ("low", "high") if self.kind == "interval" else ("value",)
+        given = [getattr(self, name) for name in names]
         if any(number is None or not math.isfinite(number) for number in given):
-            raise ValueError(
-                f"{where}: expected finite {'low and high' if len(given) == 2 else 'value'}, found {given}"
-            )
+            raise EntryError(f"{self.id}: expected finite {' and '.join(names)}, found {', '.join(map(str, given))}")
         if self.kind == "interval" and self.low > self.high:
-            raise ValueError(f"{where}: low {self.low} above high {self.high}")
+            raise EntryError(f"{self.id}: low {self.low} above high {self.high}")
+        return self
 
     @property
     def printed(self) -> str:
@@ -99,41 +77,82 @@ class Value:
     @property
     def step(self) -> float:
         """Half a unit of the last printed digit."""
-        return 0.5 * 10.0 ** Decimal(number_text(self.value)).as_tuple().exponent
+        return half_step(self.value)
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(Entry):
     """One statement of a paper that a program can check."""
 
-    artefact: str
     id: str
     text: str
 
 
-@dataclass(frozen=True)
-class Artefact:
-    """A table, figure or stated result of a paper, with all its numbers and claims."""
+class Artefact(Entry):
+    """A table, figure or stated result of a paper, with all its numbers and claims.
 
-    paper: str
+    Attributes
+    ----------
+    id, title : str
+    data : tuple of str
+        Data variants that it rests on.
+    protocol : str
+        How the numbers came about.
+    """
+
     id: str
     title: str
-    data: tuple[str, ...]
+    data: Several[str]
     protocol: str
-    values: dict[str, Value]
-    claims: dict[str, Claim]
+    listed_values: Several[Value] = Field((), alias="values")
+    listed_claims: Several[Claim] = Field((), alias="claims")
+
+    @model_validator(mode="after")
+    def _has_every_id_once(self):
+        for key, items in (("values", self.listed_values), ("claims", self.listed_claims)):
+            _expect_once(key, items)
+        return self
+
+    @cached_property
+    def values(self) -> dict[str, Value]:
+        """The numbers by id."""
+        return {value.id: value for value in self.listed_values}
+
+    @cached_property
+    def claims(self) -> dict[str, Claim]:
+        """The claims by id."""
+        return {claim.id: claim for claim in self.listed_claims}
 
 
-@dataclass(frozen=True)
-class Paper:
-    """One paper and everything of it that is to be reproduced."""
+class About(Entry):
+    """What a paper is called and where it stands."""
 
     key: str
     title: str
     authors: str
     venue: str
     doi: str
-    artefacts: dict[str, Artefact]
+
+
+class Paper(Entry):
+    """One paper and everything of it that is to be reproduced."""
+
+    about: About = Field(alias="paper")
+    listed_artefacts: Several[Artefact] = Field(alias="artefacts")
+
+    @model_validator(mode="after")
+    def _has_every_id_once(self):
+        _expect_once("artefacts", self.listed_artefacts)
+        return self
+
+    @property
+    def key(self) -> str:
+        """Key of the paper."""
+        return self.about.key
+
+    @cached_property
+    def artefacts(self) -> dict[str, Artefact]:
+        """The artefacts by id."""
+        return {artefact.id: artefact for artefact in self.listed_artefacts}
 
     def artefact(self, id: str) -> Artefact:
         """Return one artefact; a KeyError lists what exists."""
@@ -151,7 +170,7 @@ def load_paper(key: str) -> Paper:
     KeyError
         If there is no such paper.
     ValueError
-        If the file has an unknown key, an id twice, or a number that its kind forbids.
+        If the file has an unknown key, an id twice, or a number that its kind forbids; the message says in which line.
     """
     path = EXPERIMENTS / key / "published.yaml"
     if not path.exists():
@@ -166,44 +185,22 @@ def paper_keys() -> list[str]:
 
 def read_paper(path: Path) -> Paper:
     """Read and check one file of published numbers; see `load_paper`."""
-    content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
-    about = content["paper"]
-    artefacts = [_artefact(about["key"], entry, path) for entry in content["artefacts"]]
-    return Paper(**about, artefacts=_by_id(artefacts, path))
-
-
-def _artefact(paper, entry, path):
-    where = f"{path}: {entry['id']}"
-    _only(entry, {"id", "title", "data", "protocol", "values", "claims"}, where)
-    known = {field.name for field in fields(Value)} - {"artefact"}
-    for value in entry.get("values", ()):
-        _only(value, known, f"{where}: {value.get('id')}")
-    for claim in entry.get("claims", ()):
-        _only(claim, {"id", "text"}, f"{where}: {claim.get('id')}")
-    return Artefact(
-        paper=paper,
-        id=entry["id"],
-        title=entry["title"],
-        data=tuple(entry["data"]),
-        protocol=entry["protocol"].strip(),
-        values=_by_id([Value(artefact=entry["id"], **value) for value in entry.get("values", ())], where),
-        claims=_by_id([Claim(artefact=entry["id"], **claim) for claim in entry.get("claims", ())], where),
-    )
-
-
-def _only(entry, known, where):
-    if unknown := set(entry) - known:
-        raise ValueError(f"{where}: unknown keys {', '.join(sorted(unknown))}; known are {', '.join(sorted(known))}")
-
-
-def _by_id(items, where):
-    table = {item.id: item for item in items}
-    if len(table) < len(items):
-        doubled = sorted({item.id for item in items if sum(other.id == item.id for other in items) > 1})
-        raise ValueError(f"{where}: ids occur twice: {', '.join(doubled)}")
-    return table
+    return read_document(path, Paper, loader=PrintedLoader)
 
 
 def number_text(number) -> str:
     """Return a number as it was printed, trailing zeros included."""
     return getattr(number, "text", None) or str(number)
+
+
+def half_step(number) -> float:
+    """Return half a unit of the last printed digit of a number."""
+    return 0.5 * 10.0 ** Decimal(number_text(number)).as_tuple().exponent
+
+
+def _expect_once(key, items) -> None:
+    seen = set()
+    for number, item in enumerate(items):
+        if item.id in seen:
+            raise EntryError(f"the id {item.id!r} occurs twice", key, number)
+        seen.add(item.id)

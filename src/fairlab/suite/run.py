@@ -63,6 +63,11 @@ class Run:
         """The experiment's specification."""
         return specification(self.name)
 
+    @property
+    def paper(self) -> str:
+        """Key of the paper."""
+        return self.name.split("/")[0]
+
     def ours(self, artefact: str, id: str, reading: str = "as_published") -> Ours | None:
         """Return what was recorded for one published value, None if nothing was."""
         for record in self.records:

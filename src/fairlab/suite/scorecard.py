@@ -50,9 +50,9 @@ def scorecard(profile: str | None = None) -> Comparison:
             if ran:
                 rows += _merge([list(compare_artefact(artefact, runs[name])) for name in ran])
             elif names:
-                rows += not_run(artefact, _why_not(names[0], profile), names[0])
+                rows += not_run(key, artefact, _why_not(names[0], profile), names[0])
             else:
-                rows += not_run(artefact, "no experiment writes it yet")
+                rows += not_run(key, artefact, "no experiment writes it yet")
     return Comparison(tuple(rows))
 
 
@@ -103,7 +103,8 @@ def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
     ]
     for key in paper_keys():
         paper = load_paper(key)
-        parts.append(f"## {paper.title}\n\n{paper.authors}, {paper.venue}, doi:{paper.doi}")
+        about = paper.about
+        parts.append(f"## {about.title}\n\n{about.authors}, {about.venue}, doi:{about.doi}")
         rows = [row for row in card.rows if row.paper == key]
         pending = [id for id in paper.artefacts if all(row.experiment is None for row in rows if row.artefact == id)]
         for artefact in paper.artefacts.values():

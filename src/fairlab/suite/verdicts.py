@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from fairlab.suite.published import Value, number_text
+from fairlab.suite.published import Value, half_step, number_text
 
 VERDICTS = ("exact", "agrees", "same conclusion", "differs", "not comparable", "surrogate", "not run")
 RELATIVE_TOLERANCE = 0.25
@@ -74,17 +74,14 @@ def judge(published: Value, ours: Ours, *, claims_hold: bool | None = None) -> t
     if agrees:
         return "agrees", reason
     if claims_hold:
-        return "same conclusion", f"not {reason}, but every claim of {published.artefact} holds"
+        return "same conclusion", f"not {reason}, but every claim of its artefact holds"
     return "differs", f"not {reason}"
 
 
 def _equals_as_printed(published, ours):
-    if published.kind == "interval":
-        ends = zip((published.low, published.high), ours.mean, strict=True)
-        return all(
-            _equals_as_printed(Value("", "", "statistic", value=end), Ours(np.array([own]))) for end, own in ends
-        )
-    return abs(ours.mean - published.value) <= published.step * (1 + 1e-9)
+    numbers = (published.low, published.high) if published.kind == "interval" else (published.value,)
+    pairs = zip(numbers, np.atleast_1d(ours.mean), strict=True)
+    return all(abs(own - printed) <= half_step(printed) * (1 + 1e-9) for printed, own in pairs)
 
 
 def _agrees(published, ours):
