@@ -4,8 +4,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from fairlab.data import files
-from fairlab.data.registry import Address, File
+from fairlab.data import files, loading
+from fairlab.data.registry import Address, File, project_registry
 
 CONTENT = b"a,b\n1,2\n3,4\n"
 
@@ -21,13 +21,41 @@ def elsewhere(request, monkeypatch, tmp_path):
     monkeypatch.setattr(files, "_unreachable", set())
 
 
+@pytest.fixture(scope="session")
+def shared_cache(tmp_path_factory):
+    """A cache in which a prepared table is made once for all tests of real data."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture
-def mirror():
+def mirror(elsewhere, shared_cache, monkeypatch):
     """The mirror of the real files; without it, the test is skipped."""
     folder = files.mirror_folder()
     if folder is None:
         pytest.skip("needs the real data: FAIRLAB_DATA_MIRROR is not set")
+    monkeypatch.setenv("FAIRLAB_DATA_CACHE", str(shared_cache))
     return folder
+
+
+@pytest.fixture(scope="session")
+def drawn():
+    """Return a function that gives the surrogate of a variant, drawn once for all tests."""
+    known, draw = {}, loading.surrogate_dataset
+
+    def once(variant):
+        variant = project_registry().variant(variant) if isinstance(variant, str) else variant
+        key = variant.name, variant.label
+        if key not in known:
+            known[key] = draw(variant)
+        return known[key]
+
+    return once
+
+
+@pytest.fixture
+def drawn_once(drawn, monkeypatch):
+    """Loading draws no surrogate that another test has drawn already."""
+    monkeypatch.setattr(loading, "surrogate_dataset", drawn)
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def test_shows_rows_columns_and_source(parts):
 
 
 def test_a_surrogate_says_so_in_one_line(parts):
-    parts["provenance"] = dataclasses.replace(parts["provenance"], source="surrogate")
+    parts["provenance"] = dataclasses.replace(parts["provenance"], source="surrogate", caveat="no <b> is kept")
     dataset = Dataset(**parts)
     assert (
         repr(dataset).splitlines()[-1].strip()
@@ -43,6 +43,7 @@ def test_a_surrogate_says_so_in_one_line(parts):
         == "surrogate: generated stand-in data, not real people"
     )
     assert dataset.warning in dataset._repr_html_()
+    assert "What it does not get right: no &lt;b&gt; is kept." in dataset._repr_html_()
 
 
 @pytest.mark.parametrize(

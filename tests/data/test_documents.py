@@ -138,8 +138,8 @@ def test_paths_are_shown_from_the_project():
 
 def test_all_documents_of_the_project_are_read_fast_and_as_pyyaml_does():
     paths = [*DATA_SCRIPTS.glob("*.yaml"), *EXPERIMENTS.rglob("*.yaml")]
-    started = time.perf_counter()
+    started = time.process_time()
     contents = [read_yaml(path) for path in paths]
-    assert time.perf_counter() - started < 2  # a fifth of a second on one idle core
+    assert time.process_time() - started < 1
     assert len(contents) > 40 and ROOT in paths[0].parents
     assert contents[0] == yaml.safe_load(paths[0].read_text(encoding="utf-8"))

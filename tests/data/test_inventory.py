@@ -28,6 +28,28 @@ def test_states_without_any_file():
         data.state_of("x")
 
 
+def test_describe_shows_registry_surrogate_and_datasheet():
+    shown = " ".join(data.describe("credit-adf").split())
+    for piece in (
+        "credit-adf: The Credit subject of ADF",
+        "600 rows; 20 features; target: class (positive: 1); sensitive: sex (privileged: male)",
+        "Cite: Hofmann, H. (1994)",
+        "What it does not: anything about three columns together.",
+        "Datasheet of `credit-adf`",
+    ):
+        assert piece in shown
+    generated = data.describe("lipton")
+    assert "Lipton's hiring data" in generated
+    assert "surrogate gets right" not in generated
+    with pytest.raises(DataError, match="unknown data set 'lipto'; did you mean 'lipton'"):
+        data.describe("lipto")
+
+
+@pytest.mark.parametrize("name", data.available())
+def test_everything_can_be_described(name):
+    assert data.describe(name).startswith(f"{name}: ")
+
+
 def test_status_has_a_row_for_every_file_and_variant(altered):
     status = data.status()
     registry = project_registry()

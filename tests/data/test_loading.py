@@ -1,11 +1,13 @@
 import dataclasses
 import warnings
 
+import pandas as pd
 import pytest
 
 import fairlab
 from fairlab.data import DataError, DataUnavailableError, SurrogateWarning, load
 from fairlab.data import tables as tables_module
+from fairlab.data.loading import recipes, surrogate_dataset
 from fairlab.data.registry import project_registry
 from fairlab.data.tables import check_table
 
@@ -27,10 +29,24 @@ def test_unknown_name_lists_what_exists():
         load("law_school")
 
 
+def test_unknown_options_are_errors():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'label'"):
+        load("law-school", label="sex")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'surrogate'"):
+        load("lipton", surrogate=True)
+
+
+def test_every_recipe_is_of_the_registry_and_every_generated_variant_has_one():
+    registered = project_registry().variants
+    assert set(recipes()) <= set(registered)
+    assert {name for name, variant in registered.items() if variant.source == "generated"} <= set(recipes())
+
+
 def test_is_the_load_of_the_package():
     assert fairlab.load is load
 
 
+@pytest.mark.usefixtures("drawn_once")
 @pytest.mark.parametrize("name", WITH_SURROGATE)
 def test_falls_back_with_exactly_one_line(name):
     dataset, (warning,) = warned(name)
@@ -43,13 +59,14 @@ def test_falls_back_with_exactly_one_line(name):
     assert dataset.provenance.source == "surrogate"
 
 
+@pytest.mark.usefixtures("drawn_once")
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_surrogate_obeys_the_registry(name):
     variant = project_registry().variant(name)
     dataset, caught = warned(name, surrogate=True)
     assert caught == []
-    table = dataset.features.assign(**{variant.label: dataset.target}, **dataset.sensitive_features)
-    table = table[list(variant.columns)]
+    parts = dict(dataset.features.items()) | {variant.label: dataset.target} | dict(dataset.sensitive_features.items())
+    table = pd.DataFrame({name: parts[name] for name in variant.columns})
     check_table(table, variant)
     assert dataset.provenance.rows == len(dataset.features) == variant.rows
     assert dataset.provenance.files == {}
@@ -61,6 +78,7 @@ def test_a_surrogate_is_always_the_same():
     first, second = (load("law-school", surrogate=True) for _ in range(2))
     assert first.features.equals(second.features)
     assert first.provenance == second.provenance
+    assert first.provenance.caveat == project_registry().variant("law-school").surrogate.wrong
 
 
 def test_a_surrogate_can_be_forbidden():
@@ -85,8 +103,6 @@ def test_an_unwritable_cache_is_no_reason_for_a_surrogate(tmp_path, monkeypatch)
 
 
 def test_a_variant_without_surrogate_says_so():
-    from fairlab.data.loading import surrogate_dataset
-
     with pytest.raises(DataError, match="berkeley has no surrogate"):
         surrogate_dataset(project_registry().variant("berkeley"))
 
@@ -114,6 +130,7 @@ def test_surrogates_were_fitted_to_the_registered_tables():
         assert (DATA_SCRIPTS / variant.surrogate.file).stat().st_size < 100_000
 
 
+@pytest.mark.usefixtures("drawn_once")
 def test_prepared_tables_hold_no_identifying_column():
     for variant in project_registry().variants.values():
         dataset = load(variant.name, **({"surrogate": True} if variant.surrogate else {}))

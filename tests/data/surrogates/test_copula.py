@@ -119,17 +119,6 @@ def test_spearman_of_the_sample_is_the_fitted_one(rho, levels, seed):
     )
 
 
-@settings(deadline=None, max_examples=40)
-@given(values=st.lists(st.integers(-20, 20), min_size=2 * SMALLEST_COUNT, max_size=300))
-def test_merged_numbers_keep_all_records(values):
-    frame = pd.DataFrame({"g": "one", "x": values})
-    marginal = fit_copula(frame, sensitive=["g"], score=frame["x"]).strata[0].marginals["x"]
-    assert sum(marginal.counts) == len(values)
-    assert min(marginal.counts) >= SMALLEST_COUNT
-    assert set(marginal.values) <= set(values)
-    assert list(marginal.values) == sorted(marginal.values)
-
-
 def test_a_constant_column_stays_constant():
     frame = pd.DataFrame({"g": "one", "x": 3, "y": np.arange(100)})
     drawn = fit_copula(frame, sensitive=["g"], score=frame["y"]).sample(30, random_state=0)

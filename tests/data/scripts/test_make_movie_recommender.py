@@ -38,7 +38,7 @@ def test_other_files_are_refused(tmp_path, lines, message):
         made(tmp_path, *lines)
 
 
-def test_columns():
+def test_columns(drawn_once):
     dataset = load("movie-recommender", surrogate=True)
     assert list(dataset.features.columns[:6]) == ["gender", "age", "occupation", "seen_rating", "rmse", "movie_age"]
     assert len(dataset.features.columns) == 6 + 17
@@ -58,7 +58,7 @@ def test_the_real_rows_are_those_of_the_file(mirror):
         assert set(genres[dataset.features.loc[row, genres] == 1]) == set(ast.literal_eval(raw["Types"][row]))
 
 
-def test_surrogate_is_as_near_as_its_module_says(mirror):
+def test_surrogate_is_as_near_as_the_registry_says(mirror, drawn_once):
     fidelity = compare(load("movie-recommender"), load("movie-recommender", surrogate=True))
     associations = fidelity.associations
     assert fidelity.marginals["distance"].max() < 0.03

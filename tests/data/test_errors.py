@@ -1,0 +1,26 @@
+import pickle
+
+import pytest
+
+from fairlab.data.errors import DataError, DataUnavailableError, RegistryError, SurrogateWarning
+
+
+@pytest.mark.parametrize("kind", [RegistryError, DataUnavailableError])
+def test_one_kind_catches_them_all(kind):
+    with pytest.raises(DataError, match="missing"):
+        raise kind("missing")
+
+
+def test_what_is_unavailable_tells_which_copies_were_wrong():
+    assert DataUnavailableError("missing").rejected == ()
+    error = DataUnavailableError("missing", ("mirror has 6 bytes",))
+    assert (str(error), error.rejected) == ("missing", ("mirror has 6 bytes",))
+
+
+def test_errors_survive_the_way_from_another_process():
+    error = pickle.loads(pickle.dumps(DataUnavailableError("missing", ("mirror has 6 bytes",))))
+    assert error.rejected == ("mirror has 6 bytes",)
+
+
+def test_a_stand_in_is_no_error():
+    assert issubclass(SurrogateWarning, UserWarning)

@@ -1,0 +1,117 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairlab.checks import check_features, check_predictions, check_same_columns, suggestion
+
+TABLE = pd.DataFrame({"age": [30, 40], "member": [True, False], "score": [0.5, 1.5]})
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "tail"),
+    [
+        ("quik", ["smoke", "quick"], "; did you mean 'quick'? (known: smoke, quick)"),
+        ("zzz", iter(["smoke", "quick"]), " (known: smoke, quick)"),
+        ("ab", ["abc", "abd"], "; did you mean 'abd' or 'abc'? (known: abc, abd)"),
+        ("x", [], " (known: none)"),
+    ],
+)
+def test_suggestions(name, known, tail):
+    assert suggestion(name, known) == tail
+
+
+def test_features_of_a_table_become_floats():
+    values, columns = check_features(TABLE)
+    assert columns == ["age", "member", "score"]
+    assert values.dtype == float
+    assert values.tolist() == [[30, 1, 0.5], [40, 0, 1.5]]
+
+
+def test_columns_of_an_array_are_numbered():
+    values, columns = check_features([[1, 2], [3, 4], [5, 6]])
+    assert (values.shape, columns) == ((3, 2), ["x0", "x1"])
+
+
+def test_names_of_columns_become_text():
+    assert check_features(pd.DataFrame({0: [1.0], 1: [2.0]}))[1] == ["0", "1"]
+
+
+@pytest.mark.parametrize(
+    ("X", "options", "message"),
+    [
+        (TABLE.assign(age=["a", "b"]), {}, r"X: column 'age' has type (object|str), expected numbers; encode it first"),
+        (TABLE.astype({"age": "category"}), {}, "X: column 'age' has type category, expected numbers"),
+        ([["a", "b"]], {}, "X: expected a table of numbers"),
+        ([1.0, 2.0], {}, r"X: expected shape \(n_rows, n_features\), found \(2,\)"),
+        (pd.DataFrame(index=[0, 1]), {}, "X: has no columns"),
+        (np.empty((2, 0)), {}, "X: has no columns"),
+        (pd.concat([TABLE, TABLE[["age"]]], axis=1), {}, "X: columns occur twice: age"),
+        (TABLE[:0], {}, "X: is empty, expected at least 1"),
+        (TABLE[:1], {"min_rows": 2}, "X: has 1 row, expected at least 2"),
+        (TABLE, {"min_rows": 3}, "X: has 2 rows, expected at least 3"),
+        (TABLE.assign(score=[1.0, np.nan]), {}, "X: column 'score' holds nan in row 1; 1 values in all"),
+        ([[np.inf, 1.0], [1.0, -np.inf]], {}, "X: column 'x0' holds inf in row 0; 2 values in all are missing or inf"),
+        (pd.DataFrame({"a": pd.array([1, None], dtype="Int64")}), {}, "X: column 'a' holds nan in row 1"),
+        (TABLE.assign(age=7), {"varying": True}, "X: constant columns: age; drop them first"),
+        (TABLE[:0], {"name": "source"}, "source: is empty"),
+    ],
+)
+def test_features_that_are_refused(X, options, message):
+    with pytest.raises(ValueError, match=message):
+        check_features(X, **options)
+
+
+def test_constant_columns_are_allowed_unless_told_otherwise():
+    assert check_features(TABLE.assign(age=7))[0][:, 0].tolist() == [7, 7]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (["a", "b"], ["b", "a"], "men and women differ in columns: their order differs"),
+        (["a", "b"], ["a", "c"], "differ in columns: only in men: b; only in women: c"),
+        (["a"], ["a", "c"], "differ in columns: only in women: c"),
+        (["x0", "x1"], ["x0"], "men has 2 columns, women has 1"),
+        (["x0", "age"], ["x0"], "differ in columns: only in men: age"),
+    ],
+)
+def test_columns_that_differ(first, second, message):
+    with pytest.raises(ValueError, match=message):
+        check_same_columns(first, second, "men", "women")
+
+
+def test_columns_that_are_the_same():
+    check_same_columns(["a", "b"], ["a", "b"], "men", "women")
+
+
+class Model:
+    def predict(self, X):
+        return np.asarray(X)[:, [0]] > 1  # a column, and of booleans
+
+
+def test_predictions_of_functions_and_models():
+    X = np.array([[0.0], [2.0]])
+    for predict in (Model(), Model().predict, lambda X: [0.0, 1.0], lambda X: pd.Series([0, 1])):
+        labels = check_predictions(predict, X)
+        assert labels.tolist() == [0, 1]
+        assert labels.dtype == int
+
+
+@pytest.mark.parametrize(
+    ("predict", "error", "message"),
+    [
+        (3, TypeError, r"predict: expected a function or an object with \.predict, found int"),
+        (lambda X: [0], ValueError, r"predict: returned shape \(1,\) for 2 rows, expected \(2,\)"),
+        (lambda X: np.zeros((2, 2)), ValueError, r"predict: returned shape \(2, 2\) for 2 rows"),
+        (
+            lambda X: [0.0, 0.7],
+            ValueError,
+            r"returned .*0\.7.*, expected labels 0 or 1; probabilities\? threshold them",
+        ),
+        (lambda X: [0, 2], ValueError, r"returned .*2.*, expected labels 0 or 1$"),
+        (lambda X: ["no", "yes"], ValueError, r"returned .*no.*, expected labels 0 or 1$"),
+    ],
+)
+def test_predictions_that_are_refused(predict, error, message):
+    with pytest.raises(error, match=message):
+        check_predictions(predict, np.zeros((2, 1)))
