@@ -1,18 +1,35 @@
 """What every experiment promises; these tests run over every experiment file they find."""
 
 import ast
+import inspect
+import json
 import re
+from importlib import import_module
+from importlib.util import find_spec
 
 import nbformat
 import pytest
 
 from fairlab.data import available
-from fairlab.paths import EXPERIMENTS, FIGURES, ROOT
-from fairlab.suite.catalogue import PROFILES, experiment_names, notebook_parameters, specification
+from fairlab.paths import FIGURES, ROOT
+from fairlab.suite.catalogue import experiment_names, notebook_parameters, specification
 from fairlab.suite.notebook import check_committed, code_of
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.scorecard import explained_differences
 
+MOST_LINES = 15
+OPTIONAL = "Beyond the paper"
+PARTS = [
+    "What the paper claims",
+    "Data",
+    "By hand",
+    "Method",
+    "Results",
+    OPTIONAL,
+    "Comparison",
+    "Reading",
+    "Questions",
+]
 EVERY = pytest.mark.parametrize("name", experiment_names())
 NOTEBOOKS = sorted(p for p in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)
 
@@ -22,15 +39,19 @@ def markdown_of(name):
     return "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
 
 
-def opening_call(name):
-    """Return the call ``Experiment(...)`` of a notebook."""
-    calls = [
-        node
-        for node in ast.walk(ast.parse(code_of(specification(name).notebook)))
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Experiment"
-    ]
-    assert len(calls) == 1, "a notebook opens one experiment"
-    return calls[0]
+def calls_of(name, method):
+    """Return the calls ``<anything>.<method>(...)`` of a notebook's code."""
+    tree = ast.parse(code_of(specification(name).notebook))
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute))
+    return [call for call in calls if call.func.attr == method]
+
+
+def recording_of(name):
+    """Return the function that records an experiment: in its paper's ``recording``, or a small paper's ``trials``."""
+    paper, experiment = name.split("/")
+    home = f"fairlab.papers.{paper}.recording"
+    module = import_module(home if find_spec(home) else f"fairlab.papers.{paper}.trials")
+    return getattr(module, experiment, None)
 
 
 def test_there_are_experiments():
@@ -42,39 +63,57 @@ def test_specification_is_complete(name):
     spec = specification(name)
     assert spec.minutes is not None, "rough minutes for every profile"
     assert set(spec.data) <= set(available())
-    assert spec.notebook == ROOT / "notebooks" / f"{name}.ipynb"
+    assert spec.notebook.exists()
+    assert set(spec.after) <= set(experiment_names())
 
 
 @EVERY
 def test_parameters_cell_has_the_quick_profile(name):
-    expected = specification(name).parameters("quick") | {"profile": "quick", "seed": 0}
+    expected = {"experiment": name, "profile": "quick", "seed": 0} | specification(name).parameters("quick")
     assert notebook_parameters(specification(name).notebook) == expected
 
 
 @EVERY
-def test_notebook_opens_its_experiment_with_all_its_parameters(name):
-    call = opening_call(name)
-    assert ast.literal_eval(call.args[0]) == name
-    given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
-    assert given == {key: key for key in [*specification(name).parameters("quick"), "profile", "seed"]}
+def test_notebook_opens_its_experiment_from_its_parameters(name):
+    calls = [ast.unparse(call) for call in calls_of(name, "open")]
+    assert calls == ["Experiment.open(globals())"]
 
 
 @EVERY
-def test_notebook_ends_with_the_comparison_and_tells_its_story(name):
-    assert "exp.compare()" in code_of(specification(name).notebook)
+def test_notebook_tells_its_story_in_the_common_order(name):
     text = markdown_of(name)
     assert text.startswith("# ")
+    parts = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
+    assert [part for part in PARTS if part in parts or part != OPTIONAL] == parts
     for artefact in specification(name).artefacts:
         assert artefact in text, f"the text names {artefact}"
-    for part in ("## What the paper claims", "## Data", "## Reading", "## Questions"):
-        assert part in text, f"the notebook has a part {part!r}"
 
 
 @EVERY
-def test_notebook_writes_every_artefact(name):
-    code = code_of(specification(name).notebook)
-    for artefact in specification(name).artefacts:
-        assert re.search(rf"[\"']{re.escape(artefact)}[\"']", code), f"{artefact} is written"
+def test_notebook_is_read_not_programmed(name):
+    for cell in nbformat.read(specification(name).notebook, as_version=4).cells:
+        if cell.cell_type != "code":
+            continue
+        assert len(cell.source.splitlines()) <= MOST_LINES, f"a cell is too long:\n{cell.source}"
+        defined = [n for n in ast.walk(ast.parse(cell.source)) if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+        assert not defined, f"{defined[0].name} belongs into the library"
+
+
+@EVERY
+def test_recording_is_library_code_of_the_same_name(name):
+    function = recording_of(name)
+    assert inspect.isfunction(function)
+    assert not [call for method in ("record", "claim", "skip") for call in calls_of(name, method)]
+    own = [ast.unparse(call.args[0]) for call in calls_of(name, name.split("/")[1])]
+    assert own == ["exp"] or f"{name.split('/')[1]}(exp" in code_of(specification(name).notebook)
+    assert len(calls_of(name, "compare")) == 1
+
+
+@EVERY
+def test_every_figure_has_a_caption(name):
+    for call in calls_of(name, "figure"):
+        given = {keyword.arg for keyword in call.keywords}
+        assert {"data", "caption"} <= given, ast.unparse(call)[:80]
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: str(path.relative_to(ROOT)))
@@ -89,7 +128,6 @@ def test_every_notebook_of_a_paper_has_an_experiment():
 
 @pytest.mark.parametrize("key", paper_keys())
 def test_deviations_explain_what_is_published(key):
-    assert (EXPERIMENTS / key / "deviations.md").exists()
     paper = load_paper(key)
     for artefact, ids in explained_differences(key).items():
         assert artefact in paper.artefacts
@@ -109,7 +147,13 @@ def test_what_differs_in_the_committed_scorecard_is_explained():
             assert set(open_rows) <= explained.get(artefact, set()), f"deviations.md lacks {artefact}"
 
 
-def test_every_committed_figure_comes_with_its_numbers():
-    for picture in FIGURES.rglob("*.png"):
+@pytest.mark.parametrize("key", paper_keys())
+def test_every_committed_figure_comes_with_its_numbers_and_its_run(key):
+    pictures = {picture.stem: picture for picture in (FIGURES / key).glob("*.png")}
+    for picture in pictures.values():
         assert picture.with_suffix(".svg").exists()
         assert picture.with_suffix(".csv").exists()
+    file = FIGURES / key / "index.json"
+    index = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    assert set(index) == set(pictures)
+    assert {entry["experiment"] for entry in index.values()} <= set(experiment_names())

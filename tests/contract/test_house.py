@@ -1,0 +1,43 @@
+"""What holds the three storeys: imports, sizes, and a test file for every module."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fairlab
+from fairlab.paths import ROOT
+
+PACKAGE = Path(fairlab.__file__).parent
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.stem not in ("__init__", "__main__"))
+MOST_LINES = 400
+VAGUE = {"util", "utils", "helper", "helpers", "common", "misc"}
+
+
+def name_of(path):
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def test_imports_keep_to_the_storeys():
+    # The contracts stand in pyproject.toml; function-level imports count.
+    code = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    answer = subprocess.run(
+        [sys.executable, "-c", code, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_no_module_is_too_long(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_every_module_has_a_test_file_of_its_own_name(path):
+    place = path.relative_to(PACKAGE)
+    assert (ROOT / "tests" / place.parent / f"test_{place.name}").exists()
+
+
+def test_files_are_nouns_of_the_field():
+    assert not [name_of(path) for path in MODULES if VAGUE & set(path.stem.split("_"))]
