@@ -1,0 +1,92 @@
+"""CONTRIBUTING.md to the letter: a paper in four files and a test, with no edit elsewhere, runs and is judged."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+
+import nbformat
+import pytest
+
+from fairlab.paths import ROOT
+
+COPIED = ("src", "experiments", "notebooks", "data_scripts", "figures", "tests", "pyproject.toml", "REPRODUCTION.md")
+
+
+def files_of_the_text():
+    """Return the files that the section on adding a paper prints, by name."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text.split("## Adding a paper")[1].split("\n## ")[0]
+    blocks = re.findall(r"^ +`([\w/.]+)`:\n\n +```\w+\n(.*?)^ +```$", section, flags=re.MULTILINE | re.DOTALL)
+    return {name: textwrap.dedent(body) for name, body in blocks}
+
+
+def as_notebook(script):
+    """Return the notebook that a script with ``# %%`` lines describes."""
+    notebook = nbformat.v4.new_notebook(
+        metadata={"kernelspec": {"name": "python3", "display_name": "", "language": ""}}
+    )
+    for head, body in re.findall(r"^# %%(.*)\n((?:(?!# %%).*\n?)*)", script, flags=re.MULTILINE):
+        if "markdown" in head:
+            text = re.sub(r"^# ?", "", body.strip(), flags=re.MULTILINE)
+            notebook.cells.append(nbformat.v4.new_markdown_cell(text))
+        else:
+            notebook.cells.append(nbformat.v4.new_code_cell(body.strip()))
+            notebook.cells[-1].metadata["tags"] = head.split()
+    return nbformat.writes(notebook)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A copy of the project with the files of the text."""
+    root = tmp_path_factory.mktemp("contributed") / "project"
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            ignore = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
+            shutil.copytree(source, root / name, ignore=ignore)
+        else:
+            shutil.copy(source, root / name)
+    for name, body in files_of_the_text().items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(as_notebook(body) if name.endswith(".ipynb") else body, encoding="utf-8")
+    return root
+
+
+def call(project, *command):
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("FAIRLAB_RESULTS")}
+    environment |= {"PYTHONPATH": str(project / "src"), "FAIRLAB_ROOT": str(project)}
+    return subprocess.run(
+        [sys.executable, *command], cwd=project, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_text_has_four_files_and_a_test():
+    assert list(files_of_the_text()) == [
+        "experiments/toy/published.yaml",
+        "experiments/toy/coin.yaml",
+        "src/fairlab/papers/toy/trials.py",
+        "notebooks/toy/coin.ipynb",
+        "tests/papers/toy/test_trials.py",
+    ]
+
+
+def test_the_paper_runs_and_is_judged(project):
+    ran = call(project, "-m", "fairlab", "run", "toy/coin", "--profile", "smoke")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    card = call(project, "-m", "fairlab", "scorecard", "--json")
+    rows = {row["id"]: row for row in json.loads(card.stdout) if row["paper"] == "toy"}
+    assert {id: row["verdict"] for id, row in rows.items()} == {"heads": "agrees", "unfair": "holds"}
+    assert rows["heads"]["n_trials"] == 5
+
+
+def test_the_paper_keeps_every_contract(project):
+    contracts = ["tests/contract/test_experiments.py", "tests/contract/test_house.py", "tests/papers/toy"]
+    tested = call(
+        project, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *contracts, "-k", "toy or imports"
+    )
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+    assert " passed" in tested.stdout
