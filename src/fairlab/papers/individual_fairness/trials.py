@@ -1,47 +1,40 @@
-"""The four classifiers of the Adult and COMPAS studies, trained and audited as the authors did (section 4.2, F, G)."""
+"""The trials of the five experiments: one split trained or audited, or one simulation of many audits.
 
-from dataclasses import dataclass
+Trained models come and go as arrays; see `fairlab.papers.individual_fairness.methods`.
+"""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
 import pandas as pd
 
 from fairlab.data import Dataset
 from fairlab.fair_metric import FairMetric
-from fairlab.individual_fairness.auditing import Audit, audit
+from fairlab.individual_fairness.attack import gradient_flow_attack
+from fairlab.individual_fairness.ratio_tests import FOUR_FIFTHS, loss_ratio_test
 from fairlab.models.mlp import BalancedMLP
-from fairlab.models.project import ProjectedMLP
-from fairlab.models.reductions import EqualizedOddsMixture
-from fairlab.models.sensr import SenSR
-from fairlab.papers.individual_fairness.group_fairness import average_odds_difference, balanced_accuracy_score
-from fairlab.papers.individual_fairness.splits import ADULT_SEEDS, COMPAS_SEEDS, Split, adult_split, compas_split
+from fairlab.papers.individual_fairness import calibration
+from fairlab.papers.individual_fairness.audits import (
+    ADULT_AUDIT,
+    COMPAS_AUDIT,
+    attack_test_part,
+    audit_on_test_part,
+    group_fairness,
+)
+from fairlab.papers.individual_fairness.methods import (
+    ROUNDED,
+    adult_methods,
+    classifiers,
+    compas_methods,
+    compas_reductions,
+    trained,
+)
+from fairlab.papers.individual_fairness.splits import ADULT_SEEDS, COMPAS_SEEDS, adult_split, compas_split
 from fairlab.seeds import Trial
 
-METHODS = ("baseline", "project", "reduction", "sensr")
 
-
-@dataclass(frozen=True)
-class AuditSettings:
-    """How a study audits.
-
-    Attributes
-    ----------
-    regularizer, step_size : float
-        lambda and eta; the step is constant.
-    n_points : int or None
-        Points of the test part that are audited, from its head; None for all.
-    """
-
-    regularizer: float
-    step_size: float
-    n_points: int | None = None
-
-
-ADULT_AUDIT = AuditSettings(regularizer=50.0, step_size=0.01)
-COMPAS_AUDIT = AuditSettings(regularizer=100.0, step_size=0.005, n_points=1000)
-
-
-def train_adult(
-    trial: Trial, *, dataset: Dataset, network_steps: int, sensr_steps: int, reductions_iterations: int
-) -> dict:
+def train_adult(trial: Trial, *, dataset: Dataset, **effort: int) -> dict[str, dict[str, np.ndarray]]:
     """Train the four methods on one split of Adult.
 
     Parameters
@@ -50,101 +43,303 @@ def train_adult(
         Its index chooses the authors' seeds; its root is added to the seed of the models.
     dataset : Dataset
         `adult-individual`.
-    network_steps, sensr_steps, reductions_iterations : int
-        The paper's: 8,000, 20,000 and 50.
+    **effort : int
+        ``network_steps``, ``sensr_steps`` and ``reductions_iterations`` of `adult_methods`.
 
     Returns
     -------
-    dict of str to classifier
-        Keys as `METHODS`. Losses are taken from rounded probabilities, as behind the printed numbers.
+    dict of str to dict of str to ndarray
+        By method, what it learned.
     """
     data_seed, model_seed = ADULT_SEEDS[trial.index]
-    learners = _learners(
-        model_seed + trial.root,
-        network={"n_steps": network_steps},
-        reductions={"max_iter": reductions_iterations, "eps": 0.03},
-        sensr={"n_steps": sensr_steps, "solver": "liblinear"},
-    )
-    return _fit(learners, adult_split(dataset, data_seed))
+    return trained(adult_methods(model_seed + trial.root, **effort), adult_split(dataset, data_seed))
 
 
-def train_compas(
-    trial: Trial, *, dataset: Dataset, network_steps: int, sensr_steps: int, reductions_iterations: int
-) -> dict:
-    """Train the four methods on one split of COMPAS.
+def train_compas(trial: Trial, *, dataset: Dataset, **effort: int) -> dict[str, dict[str, np.ndarray]]:
+    """Train the four methods on one split of COMPAS (`compas-individual`); see `train_adult`."""
+    data_seed, model_seed = COMPAS_SEEDS[trial.index]
+    return trained(compas_methods(model_seed + trial.root, **effort), compas_split(dataset, data_seed))
+
+
+def train_balanced_reductions(trial: Trial, *, dataset: Dataset, max_iter: int) -> dict[str, dict[str, np.ndarray]]:
+    """Train Reductions with balanced classes, as the text says, on one split of COMPAS."""
+    split = compas_split(dataset, COMPAS_SEEDS[trial.index][0])
+    return trained({"reduction": compas_reductions(max_iter, class_weight="balanced")}, split)
+
+
+def audit_adult(trial: Trial, *, dataset: Dataset, models: Sequence[Mapping], all_steps: Sequence[int]) -> pd.DataFrame:
+    """Audit the four models of one split of Adult with each number of steps.
 
     Parameters
     ----------
     trial : Trial
-        Its index chooses the authors' seeds; its root is added to the seed of the models.
+        Its index chooses the split and its models.
     dataset : Dataset
-        `compas-individual`.
-    network_steps, sensr_steps, reductions_iterations : int
-        The paper's: 8,000, 16,000 and 50.
+    models : sequence
+        Results of `train_adult`, one per split.
+    all_steps : sequence of int
+        Numbers of steps of the attack.
 
     Returns
     -------
-    dict of str to classifier
-        As `train_adult`. Reductions is not balanced by class here, unlike the text and like the authors' code.
+    DataFrame
+        One row per model, number of steps and test; columns method, n_steps and those of `Audit.to_frame`.
     """
-    data_seed, model_seed = COMPAS_SEEDS[trial.index]
-    learners = _learners(
-        model_seed + trial.root,
-        network={"n_steps": network_steps},
-        reductions={"max_iter": reductions_iterations, "eps": 0.05, "class_weight": None},
-        sensr={"n_steps": sensr_steps, "learning_rate": 1e-4, "subspace_rate": 0.1, "full_steps": 8},
-    )
-    return _fit(learners, compas_split(dataset, data_seed))
+    split = adult_split(dataset, ADULT_SEEDS[trial.index][0])
+    rows = [
+        audit_on_test_part(model, split, ADULT_AUDIT, n_steps=n_steps)
+        .to_frame()
+        .reset_index()
+        .assign(method=method, n_steps=n_steps)
+        for method, model in classifiers(models[trial.index]).items()
+        for n_steps in all_steps
+    ]
+    return pd.concat(rows, ignore_index=True)
 
 
-def audit_on_test_part(model, split: Split, settings: AuditSettings, *, n_steps: int, solver="published") -> Audit:
-    """Audit a trained model on the test part, within a metric learned from the test part.
+def audit_training(
+    trial: Trial, *, dataset: Dataset, settings: Sequence[tuple[float, int]], n_steps: int
+) -> pd.DataFrame:
+    """Train plain networks in other ways on one split of Adult, and audit them.
 
     Parameters
     ----------
-    model : classifier
-    split : Split
-    settings : AuditSettings
+    trial : Trial
+    dataset : Dataset
+    settings : sequence of (float, int)
+        Learning rate and number of training steps of each network.
     n_steps : int
-    solver : {"published", "converged", "liblinear"}
-        Of the regressions that find the sensitive subspace; see `sensitive_directions`.
-    """
-    metric = FairMetric.learned(split.X_test, split.sensitive_test, solver=solver)
-    n = settings.n_points
-    options = {"regularizer": settings.regularizer, "step_size": settings.step_size, "n_steps": n_steps}
-    return audit(model, metric, split.X_test[:n], split.y_test[:n], **options)
-
-
-def group_fairness(model, split: Split) -> pd.Series:
-    """Return balanced accuracy and average odds differences by sex and race on the test part.
+        Of the attack.
 
     Returns
     -------
-    Series
-        ``bal_acc``, ``aod_gender``, ``aod_race``.
+    DataFrame
+        One row per setting: group measures and the lower bounds of both ratios.
     """
-    predicted = model.predict(split.X_test.to_numpy())
-    odds = {
-        name: average_odds_difference(split.y_test, predicted, sensitive_features=split.sensitive_test[column])
-        for name, column in (("aod_gender", "sex"), ("aod_race", "race"))
-    }
-    return pd.Series({"bal_acc": balanced_accuracy_score(split.y_test, predicted)} | odds)
+    data_seed, model_seed = ADULT_SEEDS[trial.index]
+    split = adult_split(dataset, data_seed)
+    rows = []
+    for rate, steps in settings:
+        model = BalancedMLP(learning_rate=rate, n_steps=steps, random_state=model_seed + trial.root, **ROUNDED)
+        tests = audit_on_test_part(model.fit(split.X_train, split.y_train), split, ADULT_AUDIT, n_steps=n_steps)
+        rows.append(
+            {"learning_rate": rate, "training_steps": steps}
+            | group_fairness(model, split).to_dict()
+            | {name: getattr(tests, name).lower_bound for name in ("loss_ratio", "error_rate_ratio")}
+        )
+    return pd.DataFrame(rows)
 
 
-def _learners(seed: int, *, network: dict, reductions: dict, sensr: dict) -> dict:
-    """Return the four methods, not trained, in the order of `METHODS`."""
-    rounded = {"from_logits": False}
-    return {
-        "baseline": BalancedMLP(**network, random_state=seed, **rounded),
-        "project": ProjectedMLP(**network, random_state=seed, **rounded),
-        "reduction": EqualizedOddsMixture(**reductions, **rounded),
-        "sensr": SenSR(**sensr, random_state=seed, **rounded),
-    }
+def audit_solvers(
+    trial: Trial, *, dataset: Dataset, models: Sequence[Mapping], solvers: Sequence[str], n_steps: int
+) -> pd.DataFrame:
+    """Return the bounds of the loss ratio of one split's models (rows) within metrics from several solvers (columns).
+
+    Parameters
+    ----------
+    trial : Trial
+    dataset : Dataset
+    models : sequence
+        Results of `train_adult`, one per split.
+    solvers : sequence of str
+        See `sensitive_directions`.
+    n_steps : int
+    """
+    split = adult_split(dataset, ADULT_SEEDS[trial.index][0])
+    options = {"split": split, "settings": ADULT_AUDIT, "n_steps": n_steps}
+    return pd.DataFrame(
+        {
+            solver: {
+                method: audit_on_test_part(model, **options, solver=solver).loss_ratio.lower_bound
+                for method, model in classifiers(models[trial.index]).items()
+            }
+            for solver in solvers
+        }
+    )
 
 
-def _fit(learners: dict, split: Split) -> dict:
-    groups = {"sensitive_features": split.sensitive_train}
-    return {
-        name: learner.fit(split.X_train, split.y_train, **(groups if name != "baseline" else {}))
-        for name, learner in learners.items()
-    }
+def audit_compas(
+    trial: Trial, *, dataset: Dataset, models: Sequence[Mapping], n_points: int | None, n_steps: int
+) -> pd.DataFrame:
+    """Measure and audit the models of one split of COMPAS.
+
+    Parameters
+    ----------
+    trial : Trial
+    dataset : Dataset
+    models : sequence
+        Results of `train_compas`, one per split.
+    n_points : int or None
+        Test points that are audited, from the head; None for all.
+    n_steps : int
+        Of the attack.
+
+    Returns
+    -------
+    DataFrame
+        One row per method: group measures, bounds and decisions of the tests, dropped and diverged points.
+    """
+    split = compas_split(dataset, COMPAS_SEEDS[trial.index][0])
+    settings = replace(COMPAS_AUDIT, n_points=n_points)
+    rows = {}
+    for method, model in classifiers(models[trial.index]).items():
+        found = audit_on_test_part(model, split, settings, n_steps=n_steps)
+        rows[method] = group_fairness(model, split).to_dict() | {
+            "t_n": found.loss_ratio.lower_bound,
+            "reject_prop": float(found.loss_ratio.rejected),
+            "error-rate t_n": found.error_rate_ratio.lower_bound,
+            "dropped": found.loss_ratio.n_dropped,
+            "diverged": found.attack.diverged.sum(),
+        }
+    return pd.DataFrame(rows).T
+
+
+def by_step_size(
+    trial: Trial,
+    *,
+    dataset: Dataset,
+    models: Sequence[Mapping],
+    step_sizes: Sequence[float],
+    n_steps: Mapping[str, int],
+) -> pd.DataFrame:
+    """Attack the four models of one split of Adult with steps of several sizes, as many as before.
+
+    Parameters
+    ----------
+    trial : Trial
+    dataset : Dataset
+    models : sequence
+        Results of `train_adult`, one per split.
+    step_sizes : sequence of float
+    n_steps : dict of str to int
+        By method.
+
+    Returns
+    -------
+    DataFrame
+        One row per method and size: method, stopping time, lower bound, whether rejected, diverged points.
+    """
+    split = adult_split(dataset, ADULT_SEEDS[trial.index][0])
+    metric = FairMetric.learned(split.X_test, split.sensitive_test)
+    rows = []
+    for method, model in classifiers(models[trial.index]).items():
+        for step_size in step_sizes:
+            attack = attack_test_part(model, metric, split, ADULT_AUDIT, step_size=step_size, n_steps=n_steps[method])
+            test = loss_ratio_test(attack.loss, attack.attacked_loss)
+            rows.append(
+                {"method": method, "time": attack.stopping_time, "lower_bound": test.lower_bound}
+                | {"rejected": test.rejected, "diverged": attack.diverged.sum()}
+            )
+    return pd.DataFrame(rows)
+
+
+def along_the_flow(
+    trial: Trial, *, dataset: Dataset, models: Sequence[Mapping], n_steps: int, at: Sequence[int]
+) -> pd.DataFrame:
+    """Follow one attack on each model of one split of Adult and test at several steps on the way.
+
+    Parameters
+    ----------
+    trial : Trial
+    dataset : Dataset
+    models : sequence
+        Results of `train_adult`, one per split.
+    n_steps : int
+        Of the attack, with the tables' size.
+    at : sequence of int
+        Numbers of steps to test after.
+
+    Returns
+    -------
+    DataFrame
+        One row per method and time: method, time, lower_bound.
+    """
+    split = adult_split(dataset, ADULT_SEEDS[trial.index][0])
+    metric = FairMetric.learned(split.X_test, split.sensitive_test)
+    rows = []
+    for method, model in classifiers(models[trial.index]).items():
+        losses = attack_test_part(model, metric, split, ADULT_AUDIT, n_steps=n_steps, trajectory=True).loss_trajectory
+        tests = loss_ratio_test(np.broadcast_to(losses[0], losses[at].shape), losses[at])
+        times = ADULT_AUDIT.step_size * np.array(at)
+        rows.append(pd.DataFrame({"method": method, "time": times, "lower_bound": tests.lower_bound}))
+    return pd.concat(rows, ignore_index=True)
+
+
+def audit_population(trial: Trial, *, population: Mapping[float, pd.DataFrame], n_repetitions: int) -> pd.DataFrame:
+    """Audit many random samples of a population whose true ratios are known.
+
+    Parameters
+    ----------
+    trial : Trial
+    population : dict of float to DataFrame
+        Attacked people by the model's weight; see `calibration.attacked_population`.
+    n_repetitions : int
+        Audits of each weight and size.
+
+    Returns
+    -------
+    DataFrame
+        One row per weight, size and test: the true ratio, the shares rejected at a threshold that equals it (the Type I
+        error) and at 5/4, and the coverage of the two-sided interval.
+    """
+    rng = trial.rng("audits")
+    four_fifths = dict.fromkeys(calibration.TESTS, FOUR_FIFTHS)
+    rows = []
+    for weight, attacked in population.items():
+        truth = calibration.true_ratios(attacked)
+        for n_points in calibration.SIZES:
+            people = rng.integers(len(attacked), size=(n_repetitions, n_points))
+            at_truth, at_four_fifths = (
+                calibration.sampled_audits(attacked, people, thresholds=thresholds)
+                for thresholds in (truth, four_fifths)
+            )
+            rows += [
+                {"weight": weight, "test": name, "n": n_points, "true ratio": truth[name]}
+                | {"type I error": test.rejected.mean(), "coverage": calibration.coverage(test, truth[name])}
+                | {"rejected at 5/4": at_four_fifths[name].rejected.mean()}
+                for name, test in at_truth.items()
+            ]
+    return pd.DataFrame(rows)
+
+
+def audit_with_learned_metrics(trial: Trial, *, n_population: int, n_learned: int) -> dict:
+    """Audit simulated people within the true metric and within metrics learned from other people or from themselves.
+
+    Parameters
+    ----------
+    trial : Trial
+    n_population : int
+        People from whom the true ratios are taken.
+    n_learned : int
+        Audits of each size and metric.
+
+    Returns
+    -------
+    dict
+        ``truth``, the true ratio by test, and ``audits``, a table with one row per size, metric and test.
+    """
+    rng = trial.rng("learned metrics")
+    model, flow = calibration.audited_model(), calibration.LEARNED_FLOW
+    right = FairMetric.from_directions([calibration.DIRECTION])
+    features, label, _ = calibration.draw_people(rng, n_population)
+    truth = calibration.true_ratios(gradient_flow_attack(model, right, features, label, **flow).to_frame())
+    rows = []
+    for n_points in calibration.LEARNED_SIZES:
+        features, label, group = calibration.draw_people(rng, n_learned, n_points)
+        elsewhere, _, group_elsewhere = calibration.draw_people(rng, n_learned, n_points)
+        ways = {
+            "known": np.tile(calibration.DIRECTION, (n_learned, 1)),
+            "learned from other people": calibration.learned_directions(elsewhere, group_elsewhere),
+            "learned from the audited": calibration.learned_directions(features, group),
+        }
+        for way, directions in ways.items():
+            a = gradient_flow_attack(model, calibration.metric_of_each(directions), features, label, **flow)
+            tests = calibration.both_tests(a.loss, a.attacked_loss, a.wrong, a.attacked_wrong, thresholds=truth)
+            angle = calibration.median_angle(directions)
+            rows += [
+                {"metric": way, "test": name, "n": n_points, "median angle (degrees)": angle}
+                | {"bias": np.mean(test.statistic) - truth[name], "spread": np.std(test.statistic)}
+                | {"mean standard error": np.mean(test.standard_error), "type I error": test.rejected.mean()}
+                for name, test in tests.items()
+            ]
+    return {"truth": truth, "audits": pd.DataFrame(rows)}

@@ -1,0 +1,136 @@
+"""How both studies audit a trained model on the test part of a split (sections 4.2, F.5 and G)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from fairlab.fair_metric import FairMetric
+from fairlab.individual_fairness.attack import Attack, gradient_flow_attack
+from fairlab.individual_fairness.auditing import Audit, audit
+from fairlab.papers.individual_fairness.group_fairness import average_odds_difference, balanced_accuracy_score
+from fairlab.papers.individual_fairness.methods import classifiers
+from fairlab.papers.individual_fairness.splits import Split
+
+
+@dataclass(frozen=True)
+class AuditSettings:
+    """How a study audits.
+
+    Attributes
+    ----------
+    regularizer, step_size : float
+        lambda and eta; the step is constant.
+    n_points : int or None
+        Points of the test part that are audited, from its head; None for all.
+    """
+
+    regularizer: float
+    step_size: float
+    n_points: int | None = None
+
+
+ADULT_AUDIT = AuditSettings(regularizer=50.0, step_size=0.01)
+COMPAS_AUDIT = AuditSettings(regularizer=100.0, step_size=0.005, n_points=1000)
+
+
+def audit_on_test_part(model, split: Split, settings: AuditSettings, *, n_steps: int, solver="published") -> Audit:
+    """Audit a trained model on the test part, within a metric learned from the test part.
+
+    Parameters
+    ----------
+    model : classifier
+    split : Split
+    settings : AuditSettings
+    n_steps : int
+    solver : {"published", "converged", "liblinear"}
+        Of the regressions that find the sensitive subspace; see `sensitive_directions`.
+    """
+    metric = FairMetric.learned(split.X_test, split.sensitive_test, solver=solver)
+    n = settings.n_points
+    options = {"regularizer": settings.regularizer, "step_size": settings.step_size, "n_steps": n_steps}
+    return audit(model, metric, split.X_test[:n], split.y_test[:n], **options)
+
+
+def group_fairness(model, split: Split) -> pd.Series:
+    """Return balanced accuracy and average odds differences by sex and race on the test part.
+
+    Returns
+    -------
+    Series
+        ``bal_acc``, ``aod_gender``, ``aod_race``.
+    """
+    predicted = model.predict(split.X_test.to_numpy())
+    odds = {
+        name: average_odds_difference(split.y_test, predicted, sensitive_features=split.sensitive_test[column])
+        for name, column in (("aod_gender", "sex"), ("aod_race", "race"))
+    }
+    return pd.Series({"bal_acc": balanced_accuracy_score(split.y_test, predicted)} | odds)
+
+
+def group_table(models: Sequence[Mapping], splits: Sequence[Split]) -> pd.DataFrame:
+    """Return `group_fairness` of every model of every split.
+
+    Parameters
+    ----------
+    models : sequence of dict of str to dict of str to ndarray
+        Per split, the arrays of its trained methods.
+    splits : sequence of Split
+
+    Returns
+    -------
+    DataFrame
+        One row per split and method.
+    """
+    rows = {
+        (k, method): group_fairness(model, split)
+        for k, (arrays, split) in enumerate(zip(models, splits, strict=True))
+        for method, model in classifiers(arrays).items()
+    }
+    return pd.DataFrame(rows).T.rename_axis(["split", "method"])
+
+
+def rounding_table(arrays: Mapping, split: Split, settings: AuditSettings, *, n_steps: int) -> pd.DataFrame:
+    """Return, by method, how many ratios rounded losses drop, and the bound with rounded and with exact losses."""
+    tests = {
+        form: {
+            method: audit_on_test_part(model, split, settings, n_steps=n_steps).loss_ratio
+            for method, model in classifiers(arrays, from_logits=form == "exact").items()
+        }
+        for form in ("rounded", "exact")
+    }
+    dropped = {"dropped": {method: test.n_dropped for method, test in tests["rounded"].items()}}
+    bounds = {f"T_n, {form}": {method: test.lower_bound for method, test in of.items()} for form, of in tests.items()}
+    return pd.DataFrame(dropped | bounds).rename_axis("method")
+
+
+def swap_shares(models: Sequence[Mapping], splits: Sequence[Split]) -> pd.DataFrame:
+    """Return the share of test people whose decision changes when only their entry sex, or race, is turned over.
+
+    Parameters
+    ----------
+    models : sequence of dict of str to dict of str to ndarray
+        Per split, the arrays of its trained methods, to which sex and race are inputs.
+    splits : sequence of Split
+
+    Returns
+    -------
+    DataFrame
+        Columns split, method, swapped and share.
+    """
+    rows = []
+    for k, (arrays, split) in enumerate(zip(models, splits, strict=True)):
+        swapped = {name: split.X_test.assign(**{name: 1 - split.X_test[name]}).to_numpy() for name in ("sex", "race")}
+        for method, model in classifiers(arrays).items():
+            predicted = model.predict(split.X_test.to_numpy())
+            rows += [(k, method, name, (predicted != model.predict(X)).mean()) for name, X in swapped.items()]
+    return pd.DataFrame(rows, columns=["split", "method", "swapped", "share"])
+
+
+def attack_test_part(
+    model, metric, split: Split, settings: AuditSettings, *, n_steps: int, step_size: float | None = None, **options
+) -> Attack:
+    """Attack the whole test part within a metric, by default with the step of the study."""
+    step_size = settings.step_size if step_size is None else step_size
+    options |= {"regularizer": settings.regularizer, "step_size": step_size, "n_steps": n_steps}
+    return gradient_flow_attack(model, metric, split.X_test, split.y_test, **options)

@@ -1,0 +1,205 @@
+"""What each experiment records: its side of the published values, and whether the paper's claims hold."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from fairlab.individual_fairness.ratio_tests import FOUR_FIFTHS, RatioTest
+from fairlab.papers.individual_fairness.methods import LABELS, METHODS
+from fairlab.papers.individual_fairness.simulation import ROTATIONS, weight_axis
+from fairlab.papers.individual_fairness.splits import ADULT_SEEDS, Split
+from fairlab.papers.individual_fairness.tables import COMPAS_COLUMNS
+
+# Of SenSR's odds differences on COMPAS: "far below" Baseline's is less than half of them, "only slightly below" lower
+# by at most a quarter.
+FAR, SLIGHTLY = 0.5, 0.25
+
+
+def adult(exp, rows: pd.DataFrame, own: pd.DataFrame, *, baseline, split: Split) -> None:
+    """Record tables 1, 2 and 3 and Appendix F.1.
+
+    A claim about a method is checked on that method's own models, with the printed numbers of steps.
+
+    Parameters
+    ----------
+    exp : Experiment
+    rows : DataFrame
+        Of both readings, indexed by reading, method and split; see `tables.adult_rows`.
+    own : DataFrame
+        Of each method's own models.
+    baseline : BalancedMLP
+        Trained.
+    split : Split
+        Any one.
+    """
+    claims = _adult_claims(own)
+    for artefact in ("table-1", "table-3"):
+        for (reading, method), numbers in rows.groupby(level=["reading", "method"], sort=False):
+            note = "plain networks, as printed" if method == "project" and reading == "as_published" else ""
+            for column, values in numbers.items():
+                exp.record(artefact, f"{method}.{column}", values.to_numpy(), reading=reading, note=note)
+        _claim(exp, artefact, claims)
+    exp.record("table-2", "learning_rate", baseline.learning_rate)
+    exp.record("table-2", "batch_size", baseline.batch_size)
+    exp.record("table-2", "num_steps", baseline.n_steps)
+    n_train, n_rows = len(split.X_train), len(split.X_train) + len(split.X_test)
+    exp.record("appendix-f.1", "rows", n_rows)
+    exp.record("appendix-f.1", "train_share", n_train / n_rows)
+    exp.record("appendix-f.1", "hidden_units", len(baseline.network_[1]))
+
+
+def _adult_claims(own: pd.DataFrame) -> dict[str, tuple[bool, str]]:
+    mean = own.groupby(level="method", sort=False).mean().T
+    odds = mean.loc[["aod_gender", "aod_race"]].abs()
+    bounds = mean.loc[["entropy.t_n", "zero_one.t_n"]]
+    by_loss, by_error = (mean.loc[f"{test}.reject_prop"] for test in ("entropy", "zero_one"))
+    one_split = 1 / own.index.get_level_values("split").nunique() + 1e-9
+    both_odds = f"gender: {_each(mean, 'aod_gender')}; race: {_each(mean, 'aod_race')}"
+    return {
+        "baseline-unfair": (
+            by_loss["baseline"] == by_error["baseline"] == 1
+            and (mean.loc[["aod_gender", "aod_race"], "baseline"] < -0.03).all(),
+            f"rejected in {by_loss['baseline']:.0%} and {by_error['baseline']:.0%} of the splits",
+        ),
+        "project-mostly-rejected": (
+            bounds.loc["entropy.t_n", "project"] < bounds.loc["entropy.t_n", "baseline"] and by_loss["project"] > 0.5,
+            f"{_each(mean, 'entropy.t_n')}; rejected in {by_loss['project']:.0%}",
+        ),
+        "sensr-passes": (
+            by_loss["sensr"] == by_error["sensr"] == 0 and ((bounds - 1).abs().idxmin(axis=1) == "sensr").all(),
+            _each(mean, "entropy.t_n"),
+        ),
+        "sensr-lowest-accuracy": (mean.loc["bal_acc"].idxmin() == "sensr", _each(mean, "bal_acc")),
+        "reduction-best-group-fairness": ((odds.idxmin(axis=1) == "reduction").all(), both_odds),
+        "reduction-worst-individual-fairness": (
+            (bounds.idxmax(axis=1) == "reduction").all(),
+            f"loss: {_each(mean, 'entropy.t_n')}; errors: {_each(mean, 'zero_one.t_n')}",
+        ),
+        "sensr-improves-group-fairness": ((odds["sensr"] < odds["baseline"]).all(), both_odds),
+        "tests-agree": (
+            all(by_loss[method] == by_error[method] for method in METHODS if method != "project")
+            and abs(by_loss["project"] - by_error["project"]) <= one_split,
+            f"rejected by loss: {_each(mean, 'entropy.reject_prop')}; by errors: {_each(mean, 'zero_one.reject_prop')}",
+        ),
+    }
+
+
+def compas(exp, rows: pd.DataFrame) -> None:
+    """Record table 4.
+
+    Parameters
+    ----------
+    exp : Experiment
+    rows : DataFrame
+        Of both readings, indexed by reading, split and method; see `trials.audit_compas`.
+    """
+    for (reading, method), numbers in rows.groupby(level=["reading", "method"], sort=False):
+        for column in COMPAS_COLUMNS:
+            exp.record("table-4", f"{method}.{column}", numbers[column].to_numpy(), reading=reading)
+    _claim(exp, "table-4", _compas_claims(rows.loc["as_published"]))
+
+
+def _compas_claims(rows: pd.DataFrame) -> dict[str, tuple[bool, str]]:
+    mean = rows.groupby(level="method", sort=False).mean().T
+    odds, bound, rejected = mean.loc[["aod_gender", "aod_race"]], mean.loc["t_n"], mean.loc["reject_prop"]
+    others = [method for method in METHODS if method != "baseline"]
+    ratio = odds["sensr"] / odds["baseline"]
+    return {
+        "baseline-unfair": (
+            rejected["baseline"] == 1 and (odds["baseline"] > 0.15).all(),
+            f"rejected in {rejected['baseline']:.0%}; {odds['baseline'].min():.3f} at least",
+        ),
+        "reduction-still-rejected": (
+            rejected["reduction"] == 1 and bound["reduction"] < bound["baseline"],
+            f"rejected in {rejected['reduction']:.0%}; {_each(mean, 't_n')}",
+        ),
+        "reduction-best-group-fairness": (
+            (odds.abs().idxmin(axis=1) == "reduction").all(),
+            f"gender: {_each(mean, 'aod_gender')}; race: {_each(mean, 'aod_race')}",
+        ),
+        "project-rarely-rejected": (rejected["project"] <= 0.4, f"rejected in {rejected['project']:.0%}"),
+        "sensr-passes": (
+            rejected["sensr"] == 0 and bound.idxmin() == "sensr",
+            f"rejected in {rejected['sensr']:.0%}; {_each(mean, 't_n')}",
+        ),
+        "sensr-gender-aod": (
+            abs(ratio["aod_gender"]) < FAR and 1 - SLIGHTLY <= ratio["aod_race"] < 1,
+            f"gender {ratio['aod_gender']:.0%} and race {ratio['aod_race']:.0%} of Baseline's",
+        ),
+        "accuracy-cost": (
+            (mean.loc["bal_acc", others] < mean.loc["bal_acc", "baseline"]).all(),
+            _each(mean, "bal_acc"),
+        ),
+    }
+
+
+def stopping_time(exp, printed: pd.DataFrame) -> None:
+    """Record figure 2; "at the longest" is each method's last printed point.
+
+    Parameters
+    ----------
+    exp : Experiment
+    printed : DataFrame
+        Columns method, split, time and lower_bound at the printed points; see `trials.by_step_size`.
+    """
+    ordered = printed.sort_values("time").assign(rejected=printed["lower_bound"] > FOUR_FIFTHS)
+    ends = ordered.groupby(["method", "split"])["rejected"].agg(["first", "last"])
+    shares = ends.groupby("method").mean().loc[[method for method in METHODS if method != "sensr"]]
+    largest = printed.loc[printed["method"] == "sensr", "lower_bound"].max()
+    means = printed.groupby(["method", "time"])["lower_bound"].mean()
+    smallest = means.groupby("method").diff().min()
+    rejected = ", ".join(f"{LABELS[method]} {share:.0%}" for method, share in shares["last"].items())
+    claims = {
+        "sensr-never-rejected": (largest < FOUR_FIFTHS, f"largest bound {largest:.3f}"),
+        "others-need-long-t": (
+            (shares["first"] == 0).all() and (shares["last"] > 0.5).all(),
+            f"rejected at the longest: {rejected}",
+        ),
+        "increasing-in-t": (smallest >= 0, f"smallest increase of a mean {smallest:.4f}"),
+    }
+    _claim(exp, "figure-2", claims)
+
+
+def simulation(exp, claims: pd.DataFrame, groups: pd.DataFrame) -> None:
+    """Record figures 1 and 3. Rotations and grid are the authors'.
+
+    Parameters
+    ----------
+    exp : Experiment
+    claims : DataFrame
+        Of figure 1, on the maps as published; see `simulation.map_claims`.
+    groups : DataFrame
+        One row per group of people, with their number (``people``) and their means of ``x1`` and ``x2``.
+    """
+    _claim(exp, "figure-1", {claim: (row["holds"], row["detail"]) for claim, row in claims.iterrows()})
+    for panel, degrees in ROTATIONS.items():
+        exp.record("figure-1", f"rotation.{panel}_degrees", degrees)
+    exp.record("figure-1", "grid.points_per_axis", len(weight_axis()))
+    apart = (groups.loc["minority"] - groups.loc["majority"]).abs()
+    share = groups["people"].min() / groups["people"].sum()
+    found = {
+        "groups-differ-in-x1": (
+            abs(apart["x1"] - 3) <= 0.1 and apart["x2"] < 0.1,
+            f"{apart['x1']:.3f} and {apart['x2']:.3f}",
+        ),
+        "minority-is-small": (abs(share - 0.1) <= 0.025, f"{share:.1%} of the points"),
+    }
+    _claim(exp, "figure-3", found)
+
+
+def calibration(exp, test: RatioTest) -> None:
+    """Record the settings of section 4 from a test that was made without naming any."""
+    exp.record("section-4", "delta", test.threshold)
+    exp.record("section-4", "significance_level", test.level)
+    exp.record("section-4", "repetitions", len(ADULT_SEEDS))
+    exp.claim("section-4", "threshold-is-five-fourths", test.threshold == 1 / (4 / 5), detail=f"{test.threshold}")
+
+
+def _claim(exp, artefact: str, claims: Mapping[str, tuple[bool, str]]) -> None:
+    for claim, (holds, detail) in claims.items():
+        exp.claim(artefact, claim, bool(holds), detail=detail)
+
+
+def _each(mean: pd.DataFrame, row: str) -> str:
+    """Return one number per method as text."""
+    return ", ".join(f"{LABELS[method]} {value:.3f}" for method, value in mean.loc[row].items())

@@ -1,0 +1,136 @@
+"""The rows of tables 1, 3 and 4 in their two readings, from what the trials found."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from fairlab.papers.individual_fairness.methods import METHODS
+
+READINGS = ("as_published", "as_described")
+TESTS = {"entropy": "loss ratio", "zero_one": "error-rate ratio"}  # the tests' names in the tables
+GROUP_COLUMNS = ("bal_acc", "aod_gender", "aod_race")
+COMPAS_COLUMNS = (*GROUP_COLUMNS, "t_n", "reject_prop")
+
+
+def by_split(frames: Sequence[pd.DataFrame], *names: str) -> pd.DataFrame:
+    """Return the tables of all splits as one, with the split's number as the first level of the index.
+
+    Parameters
+    ----------
+    frames : sequence of DataFrame
+        One per split.
+    *names : str
+        Names of the tables' own index levels. Without any, their index is dropped.
+    """
+    table = pd.concat(list(frames), keys=range(len(frames)), names=["split", *names])
+    return table if names else table.droplevel(1)
+
+
+def adult_rows(
+    audits: pd.DataFrame, groups: pd.DataFrame, *, reading: str, short_attack: int, long_attack: int
+) -> pd.DataFrame:
+    """Return the numbers of tables 1 and 3 for every split.
+
+    The printed loss columns name their rows by position: what is printed as Project comes from plain networks. And the
+    number of steps is mixed: the larger one for Reductions' loss ratio and for all error-rate ratios.
+
+    Parameters
+    ----------
+    audits : DataFrame
+        Tables of `trials.audit_adult`, by split.
+    groups : DataFrame
+        See `audits.group_table`.
+    reading : {"as_published", "as_described", "own models"}
+        Whose models stand in a row and how long they were attacked. *As described*: the method's own, and
+        `short_attack` throughout. *Own models*: the method's own, with the printed numbers of steps.
+    short_attack, long_attack : int
+        Both numbers of steps.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by method and split; columns as in the tables, such as ``bal_acc`` and ``entropy.t_n``.
+    """
+    found = audits.set_index(["method", "test", "n_steps"], append=True)
+
+    def numbers(method):
+        row = {}
+        for column in (*GROUP_COLUMNS, *TESTS):
+            swapped = reading == "as_published" and method == "project" and column != "zero_one"
+            models_of = "baseline" if swapped else method
+            if column in GROUP_COLUMNS:
+                row[column] = groups.xs(models_of, level="method")[column]
+                continue
+            is_long = reading != "as_described" and (column == "zero_one" or method == "reduction")
+            key = (models_of, TESTS[column], long_attack if is_long else short_attack)
+            test = found.xs(key, level=("method", "test", "n_steps"))
+            row[f"{column}.t_n"], row[f"{column}.reject_prop"] = test["lower_bound"], test["rejected"].astype(float)
+        return pd.DataFrame(row)
+
+    return pd.concat({method: numbers(method) for method in METHODS}, names=["method"])
+
+
+def over_splits(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return mean and standard deviation (n - 1) over the splits, in rows by reading, method and statistic."""
+    levels = ["reading", "method"]
+    parts = {name: rows.groupby(level=levels, sort=False).agg(name) for name in ("mean", "std")}
+    table = pd.concat(parts, names=["over splits"]).reorder_levels([*levels, "over splits"])
+    order = rows.index.droplevel("split").unique()
+    return table.loc[[(*key, name) for key in order for name in parts]]
+
+
+def beside_print(table: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Return printed and own numbers side by side: one row per value, its columns as printed and by reading.
+
+    Parameters
+    ----------
+    table : DataFrame
+        See `over_splits`.
+    published : DataFrame
+        See `Experiment.published`; ids are ``<method>.<column>``.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``printed``, ``std``, and ours, the mean and standard deviation by reading.
+    """
+    long = table.stack().rename("ours").reset_index(names=["reading", "method", "statistic", "column"])  # noqa: PD013
+    long["id"] = long["method"] + "." + long["column"]
+    ours = long.pivot_table(index="id", columns=["reading", "statistic"], values="ours", sort=False, dropna=False)
+    printed = published[["value", "std"]].rename(columns={"value": "mean"})
+    return pd.concat({"printed": printed}, axis=1).join(ours)
+
+
+def baseline_by_steps(audits: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Return the bound of our plain networks' loss ratio under each number of steps, above the printed Baseline's.
+
+    Parameters
+    ----------
+    audits : DataFrame
+        Tables of `trials.audit_adult`, by split.
+    published : DataFrame
+        Of table 3; see `Experiment.published`.
+    """
+    chosen = audits[(audits["method"] == "baseline") & (audits["test"] == "loss ratio")]
+    table = chosen.groupby("n_steps")["lower_bound"].agg(["mean", "std", "min", "max"])
+    table.loc["printed", ["mean", "std"]] = published.loc["baseline.entropy.t_n", ["value", "std"]].to_numpy(float)
+    return table
+
+
+def first_rejections(flow: pd.DataFrame, *, threshold: float) -> pd.DataFrame:
+    """Return the first of the times shown at which each split's bound is above a threshold; missing if at none.
+
+    Parameters
+    ----------
+    flow : DataFrame
+        Columns split, method, time and lower_bound.
+    threshold : float
+
+    Returns
+    -------
+    DataFrame
+        Columns method, split and time; one row per pair.
+    """
+    first = flow[flow["lower_bound"] > threshold].groupby(["method", "split"])["time"].min()
+    every = pd.MultiIndex.from_product([METHODS, sorted(flow["split"].unique())], names=["method", "split"])
+    return first.reindex(every).reset_index()
