@@ -73,7 +73,7 @@ def group_table(models: Sequence[Mapping], splits: Sequence[Split]) -> pd.DataFr
 
     Parameters
     ----------
-    models : sequence of dict of str to dict of str to ndarray
+    models : sequence of dict of str to dict
         Per split, the arrays of its trained methods.
     splits : sequence of Split
 
@@ -109,7 +109,7 @@ def swap_shares(models: Sequence[Mapping], splits: Sequence[Split]) -> pd.DataFr
 
     Parameters
     ----------
-    models : sequence of dict of str to dict of str to ndarray
+    models : sequence of dict of str to dict
         Per split, the arrays of its trained methods, to which sex and race are inputs.
     splits : sequence of Split
 

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from fairlab.models.mlp import BalancedMLP
 from fairlab.models.project import ProjectedMLP
 from fairlab.models.reductions import EqualizedOddsMixture
@@ -70,13 +68,13 @@ def compas_reductions(max_iter: int, *, class_weight: str | None) -> EqualizedOd
     return EqualizedOddsMixture(max_iter=max_iter, eps=0.05, class_weight=class_weight, **ROUNDED)
 
 
-def trained(methods: Mapping, split: Split) -> dict[str, dict[str, np.ndarray]]:
-    """Train classifiers on the training part of a split and return what they learned, as arrays.
+def trained(methods: Mapping, split: Split) -> dict[str, dict]:
+    """Train classifiers on the training part of a split and return what they learned, as plain data.
 
     Returns
     -------
-    dict of str to dict of str to ndarray
-        By method, the arrays from which `classifiers` makes the trained classifier again.
+    dict of str to dict
+        By method, the plain data from which `classifiers` makes the trained classifier again.
     """
     groups = {"sensitive_features": split.sensitive_train}
     return {
@@ -85,12 +83,12 @@ def trained(methods: Mapping, split: Split) -> dict[str, dict[str, np.ndarray]]:
     }
 
 
-def classifiers(arrays: Mapping[str, Mapping[str, np.ndarray]], *, from_logits: bool = False) -> dict:
+def classifiers(arrays: Mapping[str, dict], *, from_logits: bool = False) -> dict:
     """Return trained classifiers from what `trained` returned of them.
 
     Parameters
     ----------
-    arrays : dict of str to dict of str to ndarray
+    arrays : dict of str to dict
         By method.
     from_logits : bool
         How their losses are taken; see `WhiteBoxClassifier`. False is what stands behind the printed numbers.

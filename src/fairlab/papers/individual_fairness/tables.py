@@ -94,9 +94,9 @@ def beside_print(table: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         Columns ``printed``, ``std``, and ours, the mean and standard deviation by reading.
     """
-    long = table.stack().rename("ours").reset_index(names=["reading", "method", "statistic", "column"])  # noqa: PD013
+    long = table.melt(var_name="column", value_name="ours", ignore_index=False).reset_index()
     long["id"] = long["method"] + "." + long["column"]
-    ours = long.pivot_table(index="id", columns=["reading", "statistic"], values="ours", sort=False, dropna=False)
+    ours = long.pivot_table(index="id", columns=["reading", "over splits"], values="ours", sort=False, dropna=False)
     printed = published[["value", "std"]].rename(columns={"value": "mean"})
     return pd.concat({"printed": printed}, axis=1).join(ours)
 

@@ -34,7 +34,7 @@ from fairlab.papers.individual_fairness.splits import ADULT_SEEDS, COMPAS_SEEDS,
 from fairlab.seeds import Trial
 
 
-def train_adult(trial: Trial, *, dataset: Dataset, **effort: int) -> dict[str, dict[str, np.ndarray]]:
+def train_adult(trial: Trial, *, dataset: Dataset, **effort: int) -> dict[str, dict]:
     """Train the four methods on one split of Adult.
 
     Parameters
@@ -48,20 +48,20 @@ def train_adult(trial: Trial, *, dataset: Dataset, **effort: int) -> dict[str, d
 
     Returns
     -------
-    dict of str to dict of str to ndarray
+    dict of str to dict
         By method, what it learned.
     """
     data_seed, model_seed = ADULT_SEEDS[trial.index]
     return trained(adult_methods(model_seed + trial.root, **effort), adult_split(dataset, data_seed))
 
 
-def train_compas(trial: Trial, *, dataset: Dataset, **effort: int) -> dict[str, dict[str, np.ndarray]]:
+def train_compas(trial: Trial, *, dataset: Dataset, **effort: int) -> dict[str, dict]:
     """Train the four methods on one split of COMPAS (`compas-individual`); see `train_adult`."""
     data_seed, model_seed = COMPAS_SEEDS[trial.index]
     return trained(compas_methods(model_seed + trial.root, **effort), compas_split(dataset, data_seed))
 
 
-def train_balanced_reductions(trial: Trial, *, dataset: Dataset, max_iter: int) -> dict[str, dict[str, np.ndarray]]:
+def train_balanced_reductions(trial: Trial, *, dataset: Dataset, max_iter: int) -> dict[str, dict]:
     """Train Reductions with balanced classes, as the text says, on one split of COMPAS."""
     split = compas_split(dataset, COMPAS_SEEDS[trial.index][0])
     return trained({"reduction": compas_reductions(max_iter, class_weight="balanced")}, split)
@@ -188,6 +188,7 @@ def audit_compas(
             "t_n": found.loss_ratio.lower_bound,
             "reject_prop": float(found.loss_ratio.rejected),
             "error-rate t_n": found.error_rate_ratio.lower_bound,
+            "error-rate reject_prop": float(found.error_rate_ratio.rejected),
             "dropped": found.loss_ratio.n_dropped,
             "diverged": found.attack.diverged.sum(),
         }
