@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.checks import check_features, check_predictions, check_same_columns, suggestion
+from fairlab.checks import check_count, check_features, check_predictions, check_same_columns, suggestion
 
 TABLE = pd.DataFrame({"age": [30, 40], "member": [True, False], "score": [0.5, 1.5]})
 
@@ -18,6 +18,18 @@ TABLE = pd.DataFrame({"age": [30, 40], "member": [True, False], "score": [0.5, 1
 )
 def test_suggestions(name, known, tail):
     assert suggestion(name, known) == tail
+
+
+@pytest.mark.parametrize("value", [3, 3.0, np.int64(3), np.float32(3)])
+def test_counts(value):
+    count = check_count(value, "n")
+    assert (count, type(count)) == (3, int)
+
+
+@pytest.mark.parametrize("value", [0, -2, 1.5, np.nan, np.inf, "3", None, [3]])
+def test_what_is_no_count(value):
+    with pytest.raises(ValueError, match="n_points: expected a positive integer, found "):
+        check_count(value, "n_points")
 
 
 def test_features_of_a_table_become_floats():

@@ -1,6 +1,7 @@
 """Checks of what users hand in; every error names the argument, the column and what was expected."""
 
 import difflib
+import numbers
 from collections.abc import Iterable
 
 import numpy as np
@@ -19,6 +20,19 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
     meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
     return f"{meant} (known: {', '.join(known) or 'none'})"
+
+
+def check_count(value, name: str) -> int:
+    """Return a positive whole number as an integer.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else.
+    """
+    if not isinstance(value, numbers.Real) or value != value // 1 or value < 1:
+        raise ValueError(f"{name}: expected a positive integer, found {value!r}")
+    return int(value)
 
 
 def check_features(X, name: str = "X", *, min_rows: int = 1, varying: bool = False) -> tuple[np.ndarray, list[str]]:

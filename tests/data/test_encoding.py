@@ -3,8 +3,8 @@ import hashlib
 import pandas as pd
 import pytest
 
-from fairlab.data import DataError, load
-from fairlab.data.encoding import check_published, codes, encode, encodings, in_words, published_text
+from fairlab.data import DataError, encoding, load
+from fairlab.data.encoding import Rule, check_published, codes, encode, encodings, in_words, published_text
 from fairlab.data.files import git_blob_sha1
 from fairlab.data.registry import project_registry
 
@@ -13,10 +13,10 @@ RAW = pd.DataFrame({"age": [17, 30], "balance": [-51, 9000], "pdays": ["-1", "40
 
 def test_rules_by_hand():
     rules = {
-        "balance": {"width": 50, "clip": [-20, 179]},
-        "sex": {"codes": {"f": 0, "m": 1}},
-        "age": {},
-        "pdays": {"equals": -1},
+        "balance": Rule(width=50, clip=(-20, 179)),
+        "sex": Rule(codes={"f": 0, "m": 1}),
+        "age": Rule(),
+        "pdays": Rule(equals=-1),
     }
     table = encode(RAW, rules)
     assert table.to_dict("list") == {"balance": [-2, 179], "sex": ["0", "1"], "age": [17, 30], "pdays": [1, 0]}
@@ -25,12 +25,12 @@ def test_rules_by_hand():
 
 def test_bins_round_towards_minus_infinity():
     raw = pd.DataFrame({"balance": [-1, 0, 49, 50, -50, -51]})
-    assert encode(raw, {"balance": {"width": 50}})["balance"].tolist() == [-1, 0, 0, 1, -1, -2]
+    assert encode(raw, {"balance": Rule(width=50)})["balance"].tolist() == [-1, 0, 0, 1, -1, -2]
 
 
 def test_numbers_may_be_text_and_are_cut_off_at_both_ends():
     raw = pd.DataFrame({"age": ["5", "17", "99", "140"], "previous": ["0", "1", "7", "-1"]})
-    table = encode(raw, {"age": {"width": 10, "clip": [1, 9]}, "previous": {"clip": [0, 1]}})
+    table = encode(raw, {"age": Rule(width=10, clip=(1, 9)), "previous": Rule(clip=(0, 1))})
     assert table.to_dict("list") == {"age": [1, 1, 9, 9], "previous": [0, 1, 1, 0]}
     assert (table.dtypes == "int64").all()
 
@@ -45,11 +45,9 @@ def test_words_and_codes_undo_each_other():
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ({"race": {}}, "the raw table lacks the columns race"),
-        ({"sex": {"codes": {"f": 0}}}, "column 'sex': 'm' has no code"),
-        ({"sex": {}}, "column 'sex': Unable to parse"),
-        ({"age": {"widht": 10}}, "column 'age': expected one of width, codes, equals and clip, found widht"),
-        ({"age": {"width": 10, "equals": 1}}, "column 'age': expected one of .*, found width, equals"),
+        ({"race": Rule()}, "the raw table lacks the columns race"),
+        ({"sex": Rule(codes={"f": 0})}, "column 'sex': 'm' has no code"),
+        ({"sex": Rule()}, "column 'sex': Unable to parse"),
     ],
 )
 def test_rules_that_do_not_fit(rules, message):
@@ -57,9 +55,31 @@ def test_rules_that_do_not_fit(rules, message):
         encode(RAW, rules)
 
 
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (
+            "{widht: 10}",
+            "unknown key 'widht' in adult > age; did you mean 'width'? (known: width, codes, equals, clip)",
+        ),
+        ("{width: 10, equals: 1}", "adult > age: expected one of width, codes and equals, found width, equals"),
+        ("{codes: {1: 0}}", "adult > age > codes > 1: expected text, found 1"),
+        ("{clip: [0]}", "adult > age > clip misses number 2"),
+        ("{width: 0}", "adult > age > width: expected greater than 0, found 0"),
+    ],
+)
+def test_rules_that_cannot_be_meant(monkeypatch, tmp_path, rule, message):
+    text = (encoding.DATA_SCRIPTS / "encodings.yaml").read_text(encoding="utf-8")
+    (tmp_path / "encodings.yaml").write_text(text.replace("age: {width: 10}", f"age: {rule}", 1), encoding="utf-8")
+    monkeypatch.setattr(encoding, "DATA_SCRIPTS", tmp_path)
+    with pytest.raises(DataError) as caught:
+        encodings()
+    assert f"encodings.yaml:9: {message}" in str(caught.value)
+
+
 def test_another_table_than_the_published_one_is_an_error():
     file = project_registry().file("encoded/census")
-    table = encode(RAW, {"age": {}})
+    table = encode(RAW, {"age": Rule()})
     same = file.model_copy(update={"sha256": hashlib.sha256(b"a\n17\n30").hexdigest()})
     assert check_published(table, same, final_newline=False) is table
     with pytest.raises(DataError, match=r"the encoded table has SHA-256 .*, encoded/census has"):

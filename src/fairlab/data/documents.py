@@ -170,7 +170,7 @@ def _mistakes(refused: ValidationError, model: type, root: yaml.Node | None) -> 
             yield _line(found), f"unknown key {key!r}{_within(where[:-1])}{suggestion(str(key), _known(model, place))}"
         elif kind == "missing":
             found, where = _find(root, place[:-1])
-            missing.setdefault((_line(found), where), []).append(str(place[-1]))
+            missing.setdefault((_line(found), where), []).append(_named(place[-1]))
         else:
             found, where = _find(root, place + getattr(own, "place", ()))
             texts = expected.setdefault((_line(found), where), [_plain(one["input"])])
@@ -202,7 +202,7 @@ def _joined(texts: list[str], found: str) -> str:
     return f"expected {' or '.join(dict.fromkeys(wanted))}, found {found}"
 
 
-def _find(node: yaml.Node | None, place: tuple) -> tuple[yaml.Node | None, tuple]:
+def _find(node: yaml.Node | None, place: tuple) -> tuple[yaml.Node | None, tuple[str, ...]]:
     """Return the node at a place, for an entry of a mapping its key, and the part of the place that is in the file."""
     marked, where = node, []
     for part in place:
@@ -211,11 +211,12 @@ def _find(node: yaml.Node | None, place: tuple) -> tuple[yaml.Node | None, tuple
             if entry is None:
                 break
             marked, node = entry
+            where.append(str(part))
         elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
             marked = node = node.value[part]
+            where.append(_named(part))
         else:
             break
-        where.append(part)
     return marked, tuple(where)
 
 
@@ -264,12 +265,17 @@ def _plain(value) -> str:
     return kinds.get(type(value)) or repr(value)
 
 
-def _within(where: tuple) -> str:
+def _within(where: tuple[str, ...]) -> str:
     return f" in {_path(where)}" if where else ""
 
 
-def _path(where: tuple) -> str:
-    return " > ".join(f"number {part + 1}" if isinstance(part, int) else str(part) for part in where)
+def _path(where: tuple[str, ...]) -> str:
+    return " > ".join(where)
+
+
+def _named(part: str | int) -> str:
+    """Return a key as it stands and the place in a list as people count."""
+    return f"number {part + 1}" if isinstance(part, int) else part
 
 
 def _line(node: yaml.Node | None) -> int:

@@ -3,29 +3,70 @@
 import hashlib
 import string
 from collections.abc import Iterable, Mapping
+from typing import Annotated
 
 import pandas as pd
+from pydantic import Field, Strict, model_validator
 
-from fairlab.data.documents import read_yaml
+from fairlab.data.documents import Entry, read_document
 from fairlab.data.errors import DataError
 from fairlab.data.registry import File
 from fairlab.paths import DATA_SCRIPTS
 
 
-def encodings() -> dict:
+class Rule(Entry):
+    """How a column is encoded: by the codes of its categories, as 1 where it equals a number, or divided by a width.
+
+    Attributes
+    ----------
+    width : int or None
+        The value is divided by it and rounded down, towards minus infinity.
+    codes : dict of str to int, or None
+    equals : int or None
+    clip : tuple of int, or None
+        Lowest and highest code, set after any of these.
+    """
+
+    width: Annotated[int, Field(gt=0)] | None = None
+    codes: dict[str, int] | None = None
+    equals: int | None = None
+    clip: Annotated[tuple[int, int], Strict(False)] | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self):
+        given = [name for name in ("width", "codes", "equals") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"expected one of width, codes and equals, found {', '.join(given)}")
+        return self
+
+
+class _Encodings(Entry):
+    """The file as it stands."""
+
+    adult: dict[str, Rule]
+    german: dict[str, Rule]
+    german_decades: dict[str, Rule] = Field(alias="german-decades")
+    bank: dict[str, Rule]
+    census_balanced: list[int] = Field(alias="census-balanced")
+    credit_themis: list[int] = Field(alias="credit-themis")
+    credit_adf: list[int] = Field(alias="credit-adf")
+
+
+def encodings() -> dict[str, dict[str, Rule] | list[int]]:
     """Return the content of ``data_scripts/encodings.yaml``: rules by raw table, and lists of rows by variant."""
-    return read_yaml(DATA_SCRIPTS / "encodings.yaml", error=DataError)
+    document = read_document(DATA_SCRIPTS / "encodings.yaml", _Encodings, error=DataError)
+    return {field.alias or name: getattr(document, name) for name, field in _Encodings.model_fields.items()}
 
 
-def encode(table: pd.DataFrame, rules: Mapping[str, Mapping]) -> pd.DataFrame:
+def encode(table: pd.DataFrame, rules: Mapping[str, Rule]) -> pd.DataFrame:
     """Return the columns that `rules` name, encoded, in the order of the rules.
 
     Parameters
     ----------
     table : DataFrame
         Raw values: text, or numbers.
-    rules : mapping of str to mapping
-        By column, as explained at the head of ``data_scripts/encodings.yaml``.
+    rules : mapping of str to Rule
+        By column.
 
     Returns
     -------
@@ -35,7 +76,7 @@ def encode(table: pd.DataFrame, rules: Mapping[str, Mapping]) -> pd.DataFrame:
     Raises
     ------
     DataError
-        If a column is missing, a rule has an unknown key, or a value is no number or has no code.
+        If a column is missing, or a value is no number or has no code.
     """
     if missing := [name for name in rules if name not in table]:
         raise DataError(f"the raw table lacks the columns {', '.join(missing)}")
@@ -81,23 +122,17 @@ def check_published(table: pd.DataFrame, file: File, *, final_newline: bool) -> 
     return table
 
 
-_KEYS = ("width", "codes", "equals")
-
-
-def _encode_column(column: pd.Series, rule: Mapping) -> pd.Series:
+def _encode_column(column: pd.Series, rule: Rule) -> pd.Series:
     where = f"column {column.name!r}"
-    kinds = [key for key in rule if key != "clip"]
-    if len(kinds) > 1 or not set(kinds) <= set(_KEYS):
-        raise DataError(f"{where}: expected one of {', '.join(_KEYS)} and clip, found {', '.join(rule)}")
-    if "codes" in rule:
-        codes = column.astype(str).map({str(value): str(code) for value, code in rule["codes"].items()})
-        if (strange := codes.isna()).any():
+    if rule.codes is not None:
+        encoded = column.astype(str).map({value: str(code) for value, code in rule.codes.items()})
+        if (strange := encoded.isna()).any():
             raise DataError(f"{where}: {column[strange].tolist()[0]!r} has no code")
-        return codes
+        return encoded
     try:
         numbers = pd.to_numeric(column)
     except ValueError as error:
         raise DataError(f"{where}: {error}") from error
-    if "equals" in rule:
-        numbers = (numbers == rule["equals"]).astype("int64")
-    return (numbers // rule.get("width", 1)).clip(*rule.get("clip", (None, None))).astype("int64")
+    if rule.equals is not None:
+        numbers = (numbers == rule.equals).astype("int64")
+    return (numbers // (rule.width or 1)).clip(*(rule.clip or (None, None))).astype("int64")

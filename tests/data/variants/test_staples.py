@@ -37,5 +37,5 @@ def test_bad_options():
     with pytest.raises(ValueError, match="reading: expected one of as_published, as_described, found 'right'"):
         load("staples", reading="right")
     for n_users in (0, -5, 1.5):
-        with pytest.raises(ValueError, match=f"n_users: expected a positive integer or None, found {n_users}"):
+        with pytest.raises(ValueError, match=f"n_users: expected a positive integer, found {n_users}"):
             load("staples", n_users=n_users)

@@ -12,6 +12,7 @@ Generated, hence no licence and no surrogate.
 import numpy as np
 import pandas as pd
 
+from fairlab.checks import check_count
 from fairlab.data.dataset import Dataset
 from fairlab.data.loading import generated_dataset
 
@@ -53,9 +54,7 @@ def draw(n_points: int, *, seed: int = 0) -> pd.DataFrame:
     ValueError
         If `n_points` is not a positive integer.
     """
-    if n_points != int(n_points) or n_points < 1:
-        raise ValueError(f"n_points: expected a positive integer, found {n_points!r}")
-    n_points = int(n_points)
+    n_points = check_count(n_points, "n_points")
     rng = np.random.default_rng(seed)
     arrests = np.concatenate([rng.geometric(stop, n_points) - 1 for stop in STOP.values()])
     high_risk = classify(arrests, rng.integers(2, size=len(arrests)))

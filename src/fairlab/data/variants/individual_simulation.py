@@ -12,6 +12,7 @@ Generated, hence no licence and no surrogate.
 import numpy as np
 import pandas as pd
 
+from fairlab.checks import check_count
 from fairlab.data.dataset import Dataset
 from fairlab.data.loading import generated_dataset
 
@@ -40,12 +41,11 @@ def draw(n_points: int, *, seed: int = 1) -> pd.DataFrame:
     ValueError
         If `n_points` is not a positive integer.
     """
-    if n_points != int(n_points) or n_points < 1:
-        raise ValueError(f"n_points: expected a positive integer, found {n_points!r}")
+    n_points = check_count(n_points, "n_points")
     rng = np.random.RandomState(seed)
-    around = rng.normal(scale=SPREAD, size=(int(n_points), 2))
-    in_majority = rng.choice([False, True], p=[MINORITY_SHARE, 1 - MINORITY_SHARE], size=int(n_points))
-    noise = NOISE * rng.standard_normal(int(n_points))
+    around = rng.normal(scale=SPREAD, size=(n_points, 2))
+    in_majority = rng.choice([False, True], p=[MINORITY_SHARE, 1 - MINORITY_SHARE], size=n_points)
+    noise = NOISE * rng.standard_normal(n_points)
     group = np.where(in_majority, "majority", "minority")
     mean, weights = (np.where(in_majority[:, None], table["majority"], table["minority"]) for table in (MEAN, WEIGHTS))
     X = mean + around

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from fairlab.checks import check_count
 from fairlab.data.dataset import Dataset
 from fairlab.data.loading import generated_dataset
 
@@ -43,9 +44,7 @@ def draw(n_points: int, *, seed: int = 0, reseed_labels: bool = False) -> pd.Dat
     ValueError
         If `n_points` is not a positive integer.
     """
-    if n_points != int(n_points) or n_points < 1:
-        raise ValueError(f"n_points: expected a positive integer, found {n_points!r}")
-    n_points = int(n_points)
+    n_points = check_count(n_points, "n_points")
     rng = np.random.RandomState(seed)
     work = [rng.poisson(POISSON_MEAN[g], n_points) - rng.normal(20, 0.2, n_points) for g in GROUPS]
     rng = np.random.RandomState(seed + 1)

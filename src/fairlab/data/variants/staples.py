@@ -5,6 +5,7 @@ The datasheet is at the head of ``data_scripts/make_staples.py``. Its options: w
 
 import numpy as np
 
+from fairlab.checks import check_count
 from fairlab.data.dataset import Dataset
 from fairlab.data.loading import derive, load_variant
 from fairlab.data.registry import project_registry
@@ -37,8 +38,7 @@ def load(
     """
     if reading not in READINGS:
         raise ValueError(f"reading: expected one of {', '.join(READINGS)}, found {reading!r}")
-    if n_users is not None and (n_users != int(n_users) or n_users < 1):
-        raise ValueError(f"n_users: expected a positive integer or None, found {n_users!r}")
+    n_users = None if n_users is None else check_count(n_users, "n_users")
     variant = project_registry().variant("staples").model_copy(update={"label": f"price_{reading}"})
     dataset = load_variant(variant, surrogate=surrogate)
     target = dataset.target.rename("price")
@@ -46,12 +46,12 @@ def load(
     encoding["price"] = tuple(target.cat.categories)
     if n_users is None:
         return derive(dataset, target=target, encoding=encoding, options={"reading": reading})
-    drawn = np.random.default_rng(seed).integers(0, len(target), int(n_users))
+    drawn = np.random.default_rng(seed).integers(0, len(target), n_users)
     return derive(
         dataset,
         features=dataset.features.iloc[drawn].reset_index(drop=True),
         target=target.iloc[drawn].reset_index(drop=True),
         sensitive_features=dataset.sensitive_features.iloc[drawn].reset_index(drop=True),
         encoding=encoding,
-        options={"reading": reading, "n_users": int(n_users), "seed": int(seed)},
+        options={"reading": reading, "n_users": n_users, "seed": int(seed)},
     )
