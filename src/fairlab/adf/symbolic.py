@@ -162,7 +162,7 @@ class SymbolicGeneration:
             if conditions not in negated:
                 negated.add(conditions)
                 on_it = [other for other in conditions if other.column == condition.column]
-                child = self._solve(x, on_it)
+                child = solve(x, on_it, self.schema)
                 if child is not None:
                     yield LOCAL_RANK + np.mean([other.share for other in conditions]), child
 
@@ -177,26 +177,39 @@ class SymbolicGeneration:
             conditions = (*prefix, condition.negated())
             if conditions not in negated:
                 negated.add(conditions)
-                child = self._solve(x, conditions)
+                child = solve(x, conditions, self.schema)
                 if child is not None:
                     yield GLOBAL_RANK - np.mean([other.share for other in conditions]), child
             prefix = (*prefix, condition)
 
-    def _solve(self, x, conditions) -> tuple | None:
-        """Return `x` with the attributes of `conditions` set to values that obey them, None if there are none."""
-        solver = z3.Solver()
-        variables = {c.column: z3.Int(f"x{c.column}") for c in conditions}
-        for column, variable in variables.items():
-            solver.add(variable >= int(self.schema.low[column]), variable <= int(self.schema.high[column]))
-        for c in conditions:
-            solver.add(variables[c.column] <= c.threshold if c.below else variables[c.column] > c.threshold)
-        if solver.check() != z3.sat:
-            return None
-        values = solver.model()
-        child = list(x)
-        for column, variable in variables.items():
-            child[column] = values[variable].as_long()
-        return tuple(child)
+
+def solve(x, conditions, schema: Schema) -> tuple | None:
+    """Return `x` with the attributes of `conditions` set to values of the schema that obey them; None without any.
+
+    Parameters
+    ----------
+    x : sequence of int
+    conditions : sequence of Condition
+    schema : Schema
+
+    Returns
+    -------
+    tuple of int or None
+        Which of several solutions is the solver's choice.
+    """
+    solver = z3.Solver()
+    variables = {c.column: z3.Int(f"x{c.column}") for c in conditions}
+    for column, variable in variables.items():
+        solver.add(variable >= int(schema.low[column]), variable <= int(schema.high[column]))
+    for c in conditions:
+        solver.add(variables[c.column] <= c.threshold if c.below else variables[c.column] > c.threshold)
+    if solver.check() != z3.sat:
+        return None
+    values = solver.model()
+    child = list(x)
+    for column, variable in variables.items():
+        child[column] = values[variable].as_long()
+    return tuple(child)
 
 
 def path_through(tree, x) -> list[Condition]:
