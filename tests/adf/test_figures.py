@@ -1,7 +1,6 @@
 import pandas as pd
-import pytest
 
-from fairlab.adf.figures import beside_published, growth_curves, ratios_by_network, shares_by_method
+from fairlab.adf.figures import growth_curves
 
 
 def test_growth_has_a_panel_per_method_and_a_curve_per_run():
@@ -12,29 +11,3 @@ def test_growth_has_a_panel_per_method_and_a_curve_per_run():
     assert (len(first.collections), len(second.collections)) == (2, 0)
     assert first.lines[0].get_ydata().tolist() == [3, 5]
     assert second.get_xlabel() == "seeds explored"
-
-
-def test_counts_stand_against_the_published_ones():
-    counts = pd.DataFrame({"method": ["ADF", "SG"], "benchmark": "x", "published": [10, 20], "ours": [12, 18]})
-    [axis] = beside_published(counts, label="inputs").axes
-    assert [points.get_offsets().tolist() for points in axis.collections] == [[[10, 12]], [[20, 18]]]
-    assert axis.get_xscale() == "log"
-
-
-def test_shares_have_a_panel_per_benchmark_and_a_line_for_before():
-    after = pd.DataFrame({"nothing": [0.2, 0.4], "adf": [0.1, 0.1]})
-    figure = shares_by_method(dict.fromkeys("abcd", 0.3), dict.fromkeys("abcd", after))
-    assert [axis.get_visible() for axis in figure.axes] == [True] * 4 + [False] * 2
-    first = figure.axes[0]
-    assert first.lines[0].get_ydata()[0] == 30
-    assert first.collections[1].get_offsets()[0].tolist() == pytest.approx([0, 30])
-    assert [label.get_text() for label in first.get_xticklabels()] == ["nothing", "adf"]
-
-
-def test_ratios_stand_by_benchmark_the_authors_network_apart():
-    ratios = pd.DataFrame({"benchmark": ["b", "a", "b"], "network": ["authors", 0, 0], "ratio": [3.0, 2.0, 0.5]})
-    [axis] = ratios_by_network(ratios, {"a": 5, "b": 6}).axes
-    authors, ours, published = (points.get_offsets().tolist() for points in axis.collections)
-    assert authors == [[1, 3]]
-    assert [height for _, height in ours] == [2, 0.5]
-    assert published == [[0, 5], [1, 6]]

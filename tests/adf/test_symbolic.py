@@ -3,7 +3,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from fairlab.adf import SymbolicGeneration, discriminatory
-from fairlab.adf.symbolic import Condition, path_through
+from fairlab.adf.symbolic import Condition, path_through, solve
 
 
 def test_path_through_a_tree_by_hand():
@@ -19,14 +19,13 @@ def test_a_tree_of_one_leaf_has_no_path():
     assert path_through(DecisionTreeClassifier().fit([[0], [1]], [1, 1]).tree_, np.array([0])) == []
 
 
-def test_solutions_obey_the_conditions_and_the_bounds(network, schema):
-    search = SymbolicGeneration(network, schema, "sex")
+def test_solutions_obey_the_conditions_and_the_bounds(schema):
     conditions = [Condition(0, False, 3, 0.5), Condition(0, True, 4, 0.5), Condition(2, True, -4, 0.5)]
-    child = search._solve((9, 1, 0, 0, 2), conditions)
+    child = solve((9, 1, 0, 0, 2), conditions, schema)
     assert child[0] == 4
     assert child[2] in (-5, -4)
     assert (child[1], child[3], child[4]) == (1, 0, 2)
-    assert search._solve((9, 1, 0, 0, 2), [Condition(3, False, 1, 0.5)]) is None
+    assert solve((9, 1, 0, 0, 2), [Condition(3, False, 1, 0.5)], schema) is None
 
 
 @pytest.mark.parametrize("protected", ["group", ["group", "sex"]])

@@ -14,15 +14,14 @@ LOCAL_COUNTS = (125, 250, 500, 1000)
 @benchmark
 def adf_vs_one_at_a_time(*, quick: bool) -> list[Row]:
     """Time to 1,000 discriminatory inputs in batches and one input at a time, on the six benchmarks of the paper."""
-    from fairlab.networks import Network
     from fairlab.papers.adf.benchmarks import BENCHMARKS
 
     n_wanted = 20 if quick else 1000
     rows = []
     for name in BENCHMARKS:
-        model, seeds = stored_network(name)
-        batches = search(Network(model), name)
-        single = search(one_at_a_time(model), name)
+        network, seeds = stored_network(name)
+        batches = search(network, name)
+        single = search(one_at_a_time(network.model), name)
         find(batches, seeds, n_wanted)
         find_seed_by_seed(single, seeds[:1], 1)
         rows.append(
@@ -62,19 +61,15 @@ def adf_budget(*, quick: bool) -> list[Row]:
 
 
 def stored_network(name: str):
-    """Return the Keras model of a benchmark and its seeds."""
+    """Return the network of a benchmark and its seeds."""
     from fairlab.adf import ADF
     from fairlab.data import load
-    from fairlab.data.encoding import codes
-    from fairlab.networks import dense_network
-    from fairlab.papers.adf.benchmarks import BENCHMARKS
-    from fairlab.papers.adf.trials import network_under_test
+    from fairlab.papers.adf.benchmarks import BENCHMARKS, subject_under_test
 
     benchmark = BENCHMARKS[name]
-    table = load(f"{benchmark.subject}-adf")
-    X, y = codes(table.features).to_numpy(), table.target.to_numpy()
-    model = dense_network(network_under_test(benchmark.subject, X, y))
-    return model, ADF(model, benchmark.schema, benchmark.protected).seeds(X, benchmark.n_seeds)
+    subject = subject_under_test(benchmark.subject, load(f"{benchmark.subject}-adf"))
+    seeds = ADF(subject.network, benchmark.schema, benchmark.protected).seeds(subject.X, benchmark.n_seeds)
+    return subject.network, seeds
 
 
 def search(network, name: str, **options):
@@ -118,8 +113,8 @@ def find_seed_by_seed(adf, seeds, n_wanted: int) -> int:
 
 def full_search(name: str, n_seeds: int, n_local: int) -> float:
     """Return the seconds of both phases."""
-    model, seeds = stored_network(name)
-    adf = search(model, name, n_local=n_local)
+    network, seeds = stored_network(name)
+    adf = search(network, name, n_local=n_local)
     start = time.perf_counter()
     adf.local_search(adf.global_search(seeds[:n_seeds]))
     return time.perf_counter() - start
