@@ -72,7 +72,7 @@ def legend_beside(axis, **options) -> None:
 
 
 def save(figure: Figure, stem: Path, *, salt: str = "fairlab") -> list[Path]:
-    """Write ``<stem>.png`` and ``<stem>.svg``, byte for byte the same for the same figure, and return both.
+    """Write ``<stem>.png`` and ``<stem>.svg``, the same bytes for a figure drawn in the same way, and return both.
 
     Parameters
     ----------
