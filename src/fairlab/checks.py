@@ -91,6 +91,36 @@ def check_features(X, name: str = "X", *, min_rows: int = 1, varying: bool = Fal
     return values, columns
 
 
+def estimator_features(
+    estimator, X, *, fitting: bool, name: str = "X", min_rows: int = 1, varying: bool = False
+) -> np.ndarray:
+    """Return `X` as a float array of shape (n_rows, n_features) for an estimator, held to the columns of its fit.
+
+    scikit-learn's `validate_data` knows the number, names and order of the columns, and remembers them when fitting, in
+    ``n_features_in_`` and ``feature_names_in_``; `check_features` then names the column that is not as expected.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator
+    X : DataFrame or array-like of shape (n_rows, n_features)
+    fitting : bool
+        Whether the columns of `X` are to be remembered; otherwise they must be those of the fit.
+    name, min_rows, varying
+        As for `check_features`.
+
+    Raises
+    ------
+    ValueError
+        As `check_features`, or for other columns than those of the fit.
+    TypeError
+        If `X` is sparse.
+    """
+    from sklearn.utils.validation import validate_data
+
+    validate_data(estimator, X, reset=fitting, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
+    return check_features(X, name, min_rows=min_rows, varying=varying)[0]
+
+
 def check_same_columns(first: list[str], second: list[str], first_name: str, second_name: str) -> None:
     """Raise a ValueError that lists the difference unless both have the same columns in the same order."""
     if first == second:

@@ -157,7 +157,7 @@ def test_dataframes_and_pickle(groups):
     assert image.index.equals(frame.index)
     assert list(image.columns) == ["a", "b"]
     np.testing.assert_array_equal(image, model.transform(frame))
-    with pytest.raises(ValueError, match="columns"):
+    with pytest.raises(ValueError, match="same order"):
         model.transform(frame[["b", "a"]])
 
 

@@ -7,7 +7,9 @@ __getattr__, __dir__, __all__ = lazy.attach(
     submod_attrs={
         "cost": ["squared_l1"],
         "exact": ["ExactTransport"],
-        "gan": ["DivergenceError", "DivergenceWarning", "GANEnsemble", "GANTransport"],
+        "divergence": ["DivergenceError", "DivergenceWarning"],
+        "gan": ["GANTransport"],
+        "gan_ensemble": ["GANEnsemble"],
         "one_dimension": ["monotone_rearrangement"],
         "plan": ["SolverError"],
         "seguy": ["SeguyEnsemble", "SeguyTransport"],

@@ -1,20 +1,21 @@
 """The exact optimal transport between two samples."""
 
 import numpy as np
-import pandas as pd
 
-from fairlab.checks import check_features, check_same_columns
 from fairlab.transport import hungarian, linear_program, network_simplex
 from fairlab.transport.cost import Cost, cost_matrix, squared_l1
 from fairlab.transport.memory import require_memory
 from fairlab.transport.plan import check_marginals
+from fairlab.transport.transport_map import TransportMap
 
 SOLVERS = {"network_simplex": network_simplex, "hungarian": hungarian, "lp": linear_program}
 COUNTERPARTS = ("sample", "barycentre")
 
 
-class ExactTransport:
+class ExactTransport(TransportMap):
     """The plan that moves one sample onto another at the least mean cost (FlipTest, section 3.1).
+
+    Only the fitted rows have an image: `transform` takes them in their order, and nothing else.
 
     Parameters
     ----------
@@ -42,6 +43,11 @@ class ExactTransport:
         Mean cost of the plan.
     solver_ : str
         Name and version of the program that solved it.
+    source_, target_ : array of shape (n_source, n_features) and (n_target, n_features)
+        The samples.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Where the source was a DataFrame.
 
     Examples
     --------
@@ -89,9 +95,7 @@ class ExactTransport:
         """
         _require_known("solver", self.solver, SOLVERS)
         _require_known("counterpart", self.counterpart, COUNTERPARTS)
-        source, columns = check_features(X_source, "X_source")
-        target, target_columns = check_features(X_target, "X_target")
-        check_same_columns(columns, target_columns, "X_source", "X_target")
+        source, target = self._samples(X_source, X_target)
         source_weight = _normalised(source_weight, len(source), "source_weight")
         target_weight = _normalised(target_weight, len(target), "target_weight")
 
@@ -113,43 +117,19 @@ class ExactTransport:
         self.cost_ = float(self.plan_[from_row, to_row] @ costs[from_row, to_row])
         self.source_ = source
         self.target_ = target
-        self.columns_ = columns
         return self
 
-    def transform(self, X_source):
-        """Return the image of each fitted row.
-
-        Parameters
-        ----------
-        X_source : DataFrame or array of shape (n_source, n_features)
-            The rows that were fitted, in the same order.
-
-        Returns
-        -------
-        DataFrame or array of shape (n_source, n_features)
-            As `X_source`: a DataFrame keeps its columns and index.
-
-        Raises
-        ------
-        ValueError
-            If `X_source` holds other rows than were fitted, or a row had no weight.
-        """
-        if not hasattr(self, "plan_"):
-            raise ValueError("this ExactTransport is not fitted yet; call fit first")
-        source, columns = check_features(X_source, "X_source")
-        check_same_columns(columns, self.columns_, "X_source", "the fitted X_source")
-        if not np.array_equal(source, self.source_):
+    def _image(self, X):
+        """Return the image of the fitted rows: no others have one."""
+        if not np.array_equal(X, self.source_):
             raise ValueError(
-                "X_source: these are not the fitted rows in the fitted order; the exact map is defined only there. "
+                "X: these are not the fitted rows in the fitted order; the exact map is defined only there. "
                 "Fit again, or use GANTransport, which maps any point"
             )
         unweighted = np.flatnonzero(np.diff(self.plan_.indptr) == 0)
         if len(unweighted):
-            raise ValueError(f"X_source: row {unweighted[0]} was fitted with weight 0 and has no counterpart")
-        image = self._sampled() if self.counterpart == "sample" else self._barycentre()
-        if isinstance(X_source, pd.DataFrame):
-            return pd.DataFrame(image, index=X_source.index, columns=X_source.columns)
-        return image
+            raise ValueError(f"X: row {unweighted[0]} was fitted with weight 0 and has no counterpart")
+        return self._sampled() if self.counterpart == "sample" else self._barycentre()
 
     def _sampled(self):
         """Return a target row per source row, drawn with the plan's row as its distribution."""

@@ -1,71 +1,22 @@
 """Approximate transport by FlipTest's Wasserstein GAN: a network moves the source until it passes for the target."""
 
-import os
-import warnings
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
-from itertools import pairwise
+from dataclasses import asdict
 
-import joblib
 import numpy as np
-import pandas as pd
-import tensorflow as tf
-from sklearn.base import BaseEstimator
-from tqdm.auto import tqdm
+from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import check_features, check_same_columns
-from fairlab.networks import forward
-from fairlab.transport.gan_training import LOSSES, Recipe, compiled_training, initial_networks
-from fairlab.transport.memory import free_bytes, require_memory
-
-# Members of an ensemble that are trained as one batch of matrices: enough to gain what batching gains, few enough that
-# padding costs little and blocks can run side by side, one per thread. Wide networks gain nothing from batching.
-BLOCK = 5
-WIDE = 256
+from fairlab.networks import forward, member
+from fairlab.transport.divergence import DivergenceError, finite_members
+from fairlab.transport.loss_history import LossHistory
+from fairlab.transport.transport_map import TransportMap
 
 # Rows that are mapped at once, so that hidden layers of a large table stay small.
 ROWS = 16_384
 
-FLOAT_BYTES = 4
+REMEDY = "scale the features or lower learning_rate or penalty"
 
 
-class DivergenceError(RuntimeError):
-    """Training ended in weights that are not finite."""
-
-
-class DivergenceWarning(UserWarning):
-    """Some members of an ensemble diverged; their images are NaN."""
-
-
-@dataclass(frozen=True)
-class LossHistory:
-    """Losses of an ensemble, each the mean over the steps since the one before.
-
-    Attributes
-    ----------
-    step : array of shape (n_records,)
-        Generator steps done.
-    critic : array of shape (n_records, n_maps)
-        Mean D over real points minus mean D over generated ones, at the last critic step.
-    adversarial : array of shape (n_records, n_maps)
-        Mean D over generated points, which the generator minimises.
-    cost : array of shape (n_records, n_maps)
-        Mean squared L1 move, without the penalty's factor.
-    """
-
-    step: np.ndarray
-    critic: np.ndarray
-    adversarial: np.ndarray
-    cost: np.ndarray
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per record and map, with columns step, map, critic, adversarial, cost."""
-        n_records, n_maps = self.critic.shape
-        columns = {"step": np.repeat(self.step, n_maps), "map": np.tile(np.arange(n_maps), n_records)}
-        return pd.DataFrame(columns | {name: getattr(self, name).ravel() for name in LOSSES})
-
-
-class GANTransport(BaseEstimator):
+class GANTransport(TransportMap):
     """One map from source to target, learnt by the Wasserstein GAN of FlipTest (section 3.1, equation 1).
 
     The generator G minimises mean D(G(x)) + penalty * mean squared L1 distance of x and G(x). The critic D, whose
@@ -99,8 +50,11 @@ class GANTransport(BaseEstimator):
     Attributes
     ----------
     generator_ : list of arrays
-        Weights and biases of each layer in turn.
+        Kernels and biases in turn; see `fairlab.networks`.
     history_ : LossHistory
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Where the source was a DataFrame.
     """
 
     def __init__(
@@ -140,37 +94,23 @@ class GANTransport(BaseEstimator):
         ------
         ValueError
             If the features or an option are not what is expected.
+        MemoryError
+            If training will not fit.
         DivergenceError
             If the weights do not stay finite.
         """
-        settings = self.get_params()
-        ensemble = GANEnsemble([settings.pop("random_state")], **settings)
-        ensemble._fit(X_source, X_target, block=1)
-        self._take(ensemble, 0)
+        from fairlab.transport.gan_blocks import train_maps  # with TensorFlow, which only training needs
+
+        options = training_options(self)
+        seeds, penalty = checked_seeds([self.random_state], "random_state"), checked_penalty(self.penalty, 1)
+        source, target = (sample.astype(np.float32) for sample in self._samples(X_source, X_target, min_rows=2))
+        generators, history = train_maps(source[None], target[None], seeds, penalty, block=1, **options)
+        if not converged(generators, history).all():
+            raise DivergenceError(
+                f"weights of the map of random_state {self.random_state} did not stay finite; {REMEDY}"
+            )
+        self.generator_, self.history_ = member(generators, 0), history
         return self
-
-    def transform(self, X):
-        """Return the image of every row, fitted or not.
-
-        Parameters
-        ----------
-        X : DataFrame or array of shape (n_rows, n_features)
-
-        Returns
-        -------
-        DataFrame or array of shape (n_rows, n_features)
-            As `X`: a DataFrame keeps its columns and index.
-
-        Raises
-        ------
-        ValueError
-            If the map is not fitted, or the features are not what is expected.
-        """
-        _require_fitted(self, "generator_")
-        values, columns = check_features(X, "X")
-        check_same_columns(columns, self.columns_, "X", "the fitted X_source")
-        image = _image(self.generator_, values)
-        return pd.DataFrame(image, index=X.index, columns=X.columns) if isinstance(X, pd.DataFrame) else image
 
     def to_arrays(self) -> dict:
         """Return everything that it takes to rebuild the fitted map, as plain data.
@@ -178,289 +118,88 @@ class GANTransport(BaseEstimator):
         Returns
         -------
         dict
-            ``parameters``, those of the constructor, ``generator``, ``columns`` and ``history``.
+            ``parameters``, those of the constructor, ``generator``, ``history``, ``n_features`` and, where the source
+            was a DataFrame, ``feature_names``, else None.
+
+        Raises
+        ------
+        NotFittedError
         """
-        _require_fitted(self, "generator_")
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
         return {
             "parameters": self.get_params(),
             "generator": self.generator_,
-            "columns": self.columns_,
             "history": asdict(self.history_),
+            "n_features": self.n_features_in_,
+            "feature_names": None if names is None else names.tolist(),
         }
 
     @classmethod
     def from_arrays(cls, arrays: dict) -> "GANTransport":
-        """Return the map that `to_arrays` took apart; it answers the same, to the last bit."""
+        """Return the map that `to_arrays` took apart; it answers the same, to the last bit, and needs no TensorFlow."""
         transport = cls(**arrays["parameters"])
         transport.generator_ = list(arrays["generator"])
-        transport.columns_ = list(arrays["columns"])
         transport.history_ = LossHistory(**arrays["history"])
+        transport.n_features_in_ = arrays["n_features"]
+        if arrays["feature_names"] is not None:
+            transport.feature_names_in_ = np.array(arrays["feature_names"], dtype=object)
         return transport
 
-    def _take(self, ensemble: "GANEnsemble", member: int) -> None:
-        """Become one fitted member of an ensemble."""
-        self.generator_ = [parameter[member] for parameter in ensemble.generators_]
-        self.columns_ = ensemble.columns_
-        history = {name: getattr(ensemble.history_, name)[:, [member]] for name in LOSSES}
-        self.history_ = LossHistory(step=ensemble.history_.step, **history)
+    def _image(self, X):
+        return image(self.generator_, X)
 
 
-class GANEnsemble(BaseEstimator):
-    """Independent maps, trained at once as batched matrices (see `GANTransport` for the recipe).
-
-    Parameters
-    ----------
-    random_states : sequence of int
-        One seed per map. A map depends on its own seed only, to the last bit, whichever others are in the ensemble.
-    penalty : float or array-like of shape (n_maps,)
-        The paper's lambda; one per map shows how sensitive the map is to it.
-    n_threads : int, optional
-        Most blocks of members to train side by side; by default ``TF_NUM_INTRAOP_THREADS`` if set, else the cores.
-        Fewer run at once where memory is short, with the same result.
-    memory_limit_gb : float, optional
-        Memory in GiB that training and mapping may take; by default what the machine has free.
-    **recipe
-        The other options of `GANTransport`.
-
-    Attributes
-    ----------
-    generators_ : list of arrays
-        Weights, shape (n_maps, n_in, n_out), and biases, shape (n_maps, 1, n_out), of each layer in turn.
-    history_ : LossHistory
-    converged_ : bool array of shape (n_maps,)
-        False where the weights did not stay finite.
-    maps_ : list of GANTransport
-        The members, fitted. A diverged one maps to NaN.
-    """
-
-    def __init__(
-        self,
-        random_states,
-        *,
-        hidden_layers: tuple[int, ...] = (128, 128),
-        penalty=1e-4,
-        n_steps: int = 20_000,
-        batch_size: int = 64,
-        critic_steps: int = 5,
-        learning_rate: float = 5e-5,
-        clip: float = 0.01,
-        log_every: int = 100,
-        progress: bool = False,
-        n_threads: int | None = None,
-        memory_limit_gb: float | None = None,
-    ):
-        self.random_states = random_states
-        self.hidden_layers = hidden_layers
-        self.penalty = penalty
-        self.n_steps = n_steps
-        self.batch_size = batch_size
-        self.critic_steps = critic_steps
-        self.learning_rate = learning_rate
-        self.clip = clip
-        self.log_every = log_every
-        self.progress = progress
-        self.n_threads = n_threads
-        self.memory_limit_gb = memory_limit_gb
-
-    def fit(self, X_source, X_target) -> "GANEnsemble":
-        """Learn all maps.
-
-        Parameters
-        ----------
-        X_source : DataFrame or array of shape (n_source, n_features), or array of shape (n_maps, n_source, n_features)
-            With three dimensions each map has its own sample.
-        X_target : DataFrame or array of shape (n_target, n_features), or array of shape (n_maps, n_target, n_features)
-
-        Raises
-        ------
-        ValueError
-            If the features or an option are not what is expected.
-        MemoryError
-            If the fitted networks, or one block of members in training, will not fit.
-        DivergenceError
-            If no map's weights stay finite.
-
-        Warns
-        -----
-        DivergenceWarning
-            If some maps' weights do not.
-        """
-        return self._fit(X_source, X_target, block=BLOCK if max(self.hidden_layers, default=0) < WIDE else 1)
-
-    def _fit(self, X_source, X_target, *, block):
-        seeds, penalty = self._checked_options()
-        n_maps = len(seeds)
-        source, columns = _samples(X_source, n_maps, "X_source")
-        target, target_columns = _samples(X_target, n_maps, "X_target")
-        check_same_columns(columns, target_columns, "X_source", "X_target")
-
-        # Compiled code sums in another order for other numbers of members, and training magnifies every rounding. In
-        # blocks of one fixed size a member is the same to the last bit in every ensemble. The last block is filled up
-        # with members once more.
-        members = np.resize(np.arange(n_maps), -(-n_maps // block) * block)
-        blocks = members.reshape(-1, block)
-        n_threads = self._affordable_threads(source, target, block)
-        with (
-            tqdm(total=len(members) * self.n_steps, disable=not self.progress, desc="GAN", unit="step") as bar,
-            ThreadPoolExecutor(n_threads) as pool,
-        ):
-            trained = list(
-                pool.map(lambda part: self._train(source[part], target[part], seeds[part], penalty[part], bar), blocks)
-            )
-        generators, losses = zip(*trained, strict=True)
-        self.generators_ = [np.concatenate(parameter)[:n_maps] for parameter in zip(*generators, strict=True)]
-        self.columns_ = columns
-        self.history_ = LossHistory(
-            step=np.array([end for _, end in self._chunks()]),
-            **dict(zip(LOSSES, np.concatenate(losses, axis=2)[:, :, :n_maps].transpose(1, 0, 2), strict=True)),
-        )
-        finite = [np.isfinite(parameter).reshape(n_maps, -1).all(axis=1) for parameter in self.generators_]
-        self.converged_ = np.all(finite, axis=0) & np.isfinite(self.history_.cost[-1])
-        self._report_divergence(seeds)
-        self.maps_ = [self._member(k, seeds[k], penalty[k]) for k in range(n_maps)]
-        return self
-
-    def transform(self, X) -> np.ndarray:
-        """Return the image of every row under every map.
-
-        Parameters
-        ----------
-        X : DataFrame or array of shape (n_rows, n_features)
-
-        Returns
-        -------
-        array of shape (n_maps, n_rows, n_features)
-            NaN for a map that diverged.
-
-        Raises
-        ------
-        ValueError
-            If the maps are not fitted, or the features are not what is expected.
-        MemoryError
-            If the images will not fit.
-        """
-        _require_fitted(self, "generators_")
-        values, columns = check_features(X, "X")
-        check_same_columns(columns, self.columns_, "X", "the fitted X_source")
-        require_memory(
-            len(self.converged_) * values.nbytes,
-            f"the image of {len(values):,} rows under {len(self.converged_)} maps",
-            limit_gb=self.memory_limit_gb,
-            advice="map fewer rows at once, or one map of maps_ after the other",
-        )
-        image = np.full((len(self.converged_), *values.shape), np.nan)
-        for member in np.flatnonzero(self.converged_):
-            image[member] = _image([parameter[member] for parameter in self.generators_], values)
-        return image
-
-    def _checked_options(self):
-        """Return seeds and penalties as arrays of shape (n_maps,)."""
-        seeds = np.atleast_1d(self.random_states)
-        if seeds.ndim != 1 or len(seeds) == 0 or not np.issubdtype(seeds.dtype, np.integer) or seeds.min() < 0:
-            raise ValueError(f"random_states: expected integers of at least 0, found {self.random_states!r}")
-        penalty = np.asarray(self.penalty, dtype=np.float32)
-        if penalty.shape not in ((), seeds.shape):
-            raise ValueError(f"penalty: expected a number or one per map ({len(seeds)}), found shape {penalty.shape}")
-        options = {name: getattr(self, name) for name in ("learning_rate", "clip")}
-        for name, value in {"penalty (lambda)": penalty, **options}.items():
-            if not np.all(np.isfinite(value) & (np.asarray(value) > 0)):
-                raise ValueError(f"{name}: expected finite numbers above 0, found {value}")
-        for name in ("n_steps", "batch_size", "critic_steps", "log_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: expected at least 1, found {getattr(self, name)}")
-        if any(width < 1 for width in self.hidden_layers):
-            raise ValueError(f"hidden_layers: expected widths of at least 1, found {self.hidden_layers}")
-        if self.n_threads is not None and self.n_threads < 1:
-            raise ValueError(f"n_threads: expected at least 1, found {self.n_threads}")
-        return seeds.astype(np.int64), np.broadcast_to(penalty, seeds.shape)
-
-    def _affordable_threads(self, source, target, block):
-        """Return how many blocks to train side by side in the memory there is."""
-        (n_maps, n_source, width), n_target = source.shape, target.shape[1]
-        n_weights = sum((n_in + 1) * n_out for n_in, n_out in pairwise((width, *self.hidden_layers, width)))
-        advice = "split random_states over several ensembles: a map depends on its own seed only"
-        kept = FLOAT_BYTES * n_maps * n_weights
-        require_memory(kept, f"keeping {n_maps} networks", limit_gb=self.memory_limit_gb, advice=advice)
-        # Measured, beside a fixed share of the compiler: the two networks with their mean squared gradients take four
-        # times their size, the sample three times (sliced, handed over, gathered from), each layer's batches twice.
-        n_rows = self.batch_size * (self.critic_steps + 1)
-        in_layers = 4 * n_rows * (2 * width + sum(self.hidden_layers))
-        per_block = FLOAT_BYTES * block * (16 * n_weights + in_layers + 3 * (n_source + n_target) * width)
-        advice = "use narrower hidden_layers, a smaller batch_size or fewer rows"
-        what = f"training networks of {n_weights:,} weights on {n_source:,} + {n_target:,} rows"
-        require_memory(kept + per_block, what, limit_gb=self.memory_limit_gb, advice=advice)
-        affordable = (free_bytes(self.memory_limit_gb) - kept) // per_block
-        return min(self.n_threads or _available_threads(), affordable)
-
-    def _train(self, X_source, X_target, seeds, penalty, bar):
-        """Return the generators of some members, and their losses of shape (n_records, 3, n_members)."""
-        width = X_source.shape[2]
-        generator = initial_networks(seeds, (width, *self.hidden_layers, width), stream=0)
-        critic = initial_networks(seeds, (width, *self.hidden_layers, 1), stream=1)
-        state = [generator, _zeros_like(generator), critic, _zeros_like(critic)]
-        state = tuple([tf.constant(parameter) for parameter in network] for network in state)
-        train = compiled_training(Recipe(self.batch_size, self.critic_steps, self.learning_rate, self.clip))
-        data = [tf.constant(values) for values in (X_source, X_target, seeds, penalty)]
-        history = np.full((len(self._chunks()), len(LOSSES), len(seeds)), np.nan, np.float32)
-        for record, (start, end) in enumerate(self._chunks()):
-            state, losses = train(*data, tf.constant(start), tf.constant(end - start), state)
-            history[record] = losses
-            bar.update((end - start) * len(seeds))
-            if not np.isfinite(history[record]).all(axis=0).any():
-                break
-        return [parameter.numpy() for parameter in state[0]], history
-
-    def _chunks(self):
-        """Return first and one past the last step of every stretch between two records."""
-        starts = range(0, self.n_steps, self.log_every)
-        return [(start, min(start + self.log_every, self.n_steps)) for start in starts]
-
-    def _report_divergence(self, seeds):
-        if self.converged_.all():
-            return
-        message = (
-            f"weights of {np.sum(~self.converged_)} of {len(seeds)} maps did not stay finite, those of random_states "
-            f"{seeds[~self.converged_].tolist()}; scale the features or lower learning_rate or penalty"
-        )
-        if not self.converged_.any():
-            raise DivergenceError(message)
-        warnings.warn(message, DivergenceWarning, stacklevel=3)
-
-    def _member(self, member, seed, penalty):
-        settings = {name: value for name, value in self.get_params().items() if name in GANTransport().get_params()}
-        fitted = GANTransport(**settings | {"random_state": int(seed), "penalty": float(penalty)})
-        fitted._take(self, member)
-        return fitted
-
-
-def _samples(X, n_maps, name):
-    """Return float32 samples of shape (n_maps, n, n_features), and the names of the columns."""
-    if np.ndim(X) != 3:
-        values, columns = check_features(X, name, min_rows=2)
-        return np.broadcast_to(values.astype(np.float32), (n_maps, *values.shape)), columns
-    if len(X) != n_maps:
-        raise ValueError(f"{name}: has {len(X)} samples for {n_maps} random_states, expected one each")
-    values, columns = zip(*(check_features(x, f"{name}[{k}]", min_rows=2) for k, x in enumerate(X)), strict=True)
-    return np.stack(values).astype(np.float32), columns[0]
-
-
-def _image(generator, X):
-    """Return a generator's outputs for float `X`; plain NumPy, so that a fitted map needs no session."""
-    image = np.empty(X.shape)
+def image(generator, X: np.ndarray) -> np.ndarray:
+    """Return a generator's outputs as floats; in plain NumPy, so that a fitted map needs no session."""
+    mapped = np.empty(X.shape)
     for start in range(0, len(X), ROWS):
-        rows = X[start : start + ROWS].astype(np.float32)
-        image[start : start + ROWS] = forward(generator, rows)
-    return image
+        mapped[start : start + ROWS] = forward(generator, X[start : start + ROWS].astype(np.float32))
+    return mapped
 
 
-def _zeros_like(network):
-    return [np.zeros_like(parameter) for parameter in network]
+def converged(generators, history: LossHistory) -> np.ndarray:
+    """Return whether each map's weights and its last loss are finite, shape (n_maps,)."""
+    return finite_members(generators) & np.isfinite(history.cost[-1])
 
 
-def _available_threads():
-    return int(os.environ.get("TF_NUM_INTRAOP_THREADS") or joblib.cpu_count())
+def training_options(estimator) -> dict:
+    """Return the options of a GAN's training that an estimator holds, checked.
+
+    Raises
+    ------
+    ValueError
+        If one is out of its range.
+    """
+    from fairlab.transport.gan_training import Recipe
+
+    for name in ("learning_rate", "clip"):
+        value = getattr(estimator, name)
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{name}: expected a finite number above 0, found {value}")
+    for name in ("n_steps", "batch_size", "critic_steps", "log_every"):
+        if getattr(estimator, name) < 1:
+            raise ValueError(f"{name}: expected at least 1, found {getattr(estimator, name)}")
+    if any(width < 1 for width in estimator.hidden_layers):
+        raise ValueError(f"hidden_layers: expected widths of at least 1, found {estimator.hidden_layers}")
+    recipe = Recipe(estimator.batch_size, estimator.critic_steps, estimator.learning_rate, estimator.clip)
+    names = ("hidden_layers", "n_steps", "log_every", "progress")
+    return {"recipe": recipe} | {name: getattr(estimator, name) for name in names}
 
 
-def _require_fitted(estimator, attribute):
-    if not hasattr(estimator, attribute):
-        raise ValueError(f"this {type(estimator).__name__} is not fitted yet; call fit first")
+def checked_seeds(seeds, name: str) -> np.ndarray:
+    """Return seeds as an array of int64, each at least 0."""
+    found = np.atleast_1d(seeds)
+    if found.ndim != 1 or len(found) == 0 or not np.issubdtype(found.dtype, np.integer) or found.min() < 0:
+        raise ValueError(f"{name}: expected integers of at least 0, found {seeds!r}")
+    return found.astype(np.int64)
+
+
+def checked_penalty(penalty, n_maps: int) -> np.ndarray:
+    """Return one penalty per map, in float32, each above 0."""
+    found = np.asarray(penalty, dtype=np.float32)
+    if found.shape not in ((), (n_maps,)):
+        raise ValueError(f"penalty: expected a number or one per map ({n_maps}), found shape {found.shape}")
+    if not (np.isfinite(found) & (found > 0)).all():
+        raise ValueError(f"penalty (lambda): expected finite numbers above 0, found {penalty}")
+    return np.broadcast_to(found, (n_maps,))

@@ -11,8 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from fairlab.networks import forward, initial_network, rmsprop, stacked
-
-LOSSES = ("critic", "adversarial", "cost")
+from fairlab.transport.loss_history import LOSSES
 
 
 @dataclass(frozen=True)

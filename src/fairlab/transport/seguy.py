@@ -6,21 +6,22 @@ estimation, ICLR 2018 (arXiv 1711.02283).
 
 import numpy as np
 import ot
-import pandas as pd
 import tensorflow as tf
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import check_features, check_same_columns
 from fairlab.networks import forward, rmsprop
 from fairlab.transport.cost import Cost, cost_matrix, squared_l1
-from fairlab.transport.gan import DivergenceError
+from fairlab.transport.divergence import DivergenceError, finite_members
 from fairlab.transport.gan_training import draw_rows, initial_networks
 from fairlab.transport.memory import require_memory
+from fairlab.transport.transport_map import TransportMap, one_each
 
 # Bytes per pair of points, measured: the costs, and what computing the plan from them takes on top.
 BYTES_PER_PAIR = 60
 
 
-class SeguyTransport:
+class SeguyTransport(TransportMap):
     """One map from source to target, learnt in two stages (Seguy et al., algorithms 1 and 2).
 
     First the transport problem with L2 regularisation is solved in its dual form. The potentials u and v of both
@@ -64,7 +65,10 @@ class SeguyTransport:
         How far the plan's column sums are from uniform weights, summed over the target: 0 where the first stage has
         reached its optimum, at most 2. The rows have their weights exactly.
     network_ : list of arrays
-        Weights and biases of each layer in turn.
+        One member, stacked; see `fairlab.networks`.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Where the source was a DataFrame.
     """
 
     def __init__(
@@ -108,9 +112,7 @@ class SeguyTransport:
             If the network's weights do not stay finite.
         """
         self._check_options()
-        source, columns = check_features(X_source, "X_source", min_rows=2)
-        target, target_columns = check_features(X_target, "X_target", min_rows=2)
-        check_same_columns(columns, target_columns, "X_source", "X_target")
+        source, target = self._samples(X_source, X_target, min_rows=2)
         require_memory(
             BYTES_PER_PAIR * len(source) * len(target),
             f"the regularised plan of {len(source):,} x {len(target):,} points",
@@ -126,31 +128,10 @@ class SeguyTransport:
         self.marginal_error_ = float(np.abs(plan.sum(axis=0) - 1 / len(target)).sum())
         self.projection_ = plan @ target * len(source)
         self.network_ = self._network(source)
-        self.columns_ = columns
         return self
 
-    def transform(self, X):
-        """Return the image of every row, fitted or not.
-
-        Parameters
-        ----------
-        X : DataFrame or array of shape (n_rows, n_features)
-
-        Returns
-        -------
-        DataFrame or array of shape (n_rows, n_features)
-            As `X`: a DataFrame keeps its columns and index.
-
-        Raises
-        ------
-        ValueError
-            If the map is not fitted, or the features are not what is expected.
-        """
-        _require_fitted(self, "network_")
-        values, columns = check_features(X, "X")
-        check_same_columns(columns, self.columns_, "X", "the fitted X_source")
-        image = forward(self.network_, tf.constant(values, tf.float32)[None])[0].numpy().astype(float)
-        return pd.DataFrame(image, index=X.index, columns=X.columns) if isinstance(X, pd.DataFrame) else image
+    def _image(self, X):
+        return forward(self.network_, tf.constant(X, tf.float32)[None])[0].numpy().astype(float)
 
     def _potential(self, costs):
         """Return the target's potential, the first stage."""
@@ -173,7 +154,7 @@ class SeguyTransport:
             batch_size=self.batch_size,
         )
         network = [parameter.numpy() for parameter in network]
-        if not all(np.isfinite(parameter).all() for parameter in network):
+        if not finite_members(network).all():
             raise DivergenceError(
                 f"weights of the map of random_state {self.random_state} did not stay finite; "
                 "scale the features or lower learning_rate"
@@ -195,7 +176,7 @@ class SeguyTransport:
             raise ValueError(f"hidden_layers: expected widths of at least 1, found {self.hidden_layers}")
 
 
-class SeguyEnsemble:
+class SeguyEnsemble(BaseEstimator):
     """Independent maps, one per seed (see `SeguyTransport` for the method).
 
     They are trained one after the other: unlike those of a GAN, their steps are too large to gain from batching. So
@@ -207,8 +188,8 @@ class SeguyEnsemble:
         One seed per map.
     regularization : float or array-like of shape (n_maps,)
         One per map shows how sensitive the map is to it.
-    **recipe
-        The other options of `SeguyTransport`.
+    hidden_layers, n_dual_steps, n_map_steps, batch_size, learning_rate, cost, memory_limit_gb
+        As for `SeguyTransport`.
 
     Attributes
     ----------
@@ -216,10 +197,28 @@ class SeguyEnsemble:
         The members, fitted.
     """
 
-    def __init__(self, random_states, *, regularization=0.002, **recipe):
+    def __init__(
+        self,
+        random_states,
+        *,
+        regularization=0.002,
+        hidden_layers: tuple[int, ...] = (128, 128),
+        n_dual_steps: int = 10_000,
+        n_map_steps: int = 5_000,
+        batch_size: int = 128,
+        learning_rate: float = 1e-3,
+        cost: Cost = squared_l1,
+        memory_limit_gb: float | None = None,
+    ):
         self.random_states = random_states
         self.regularization = regularization
-        self.recipe = recipe
+        self.hidden_layers = hidden_layers
+        self.n_dual_steps = n_dual_steps
+        self.n_map_steps = n_map_steps
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.cost = cost
+        self.memory_limit_gb = memory_limit_gb
 
     def fit(self, X_source, X_target) -> "SeguyEnsemble":
         """Learn all maps.
@@ -242,10 +241,11 @@ class SeguyEnsemble:
             found = f"found shape {np.shape(self.regularization)}"
             raise ValueError(f"regularization: expected a number or one per map ({len(seeds)}), {found}")
         regularization = np.broadcast_to(self.regularization, seeds.shape)
-        sources = _one_each(X_source, len(seeds), "X_source")
-        targets = _one_each(X_target, len(seeds), "X_target")
+        sources = one_each(X_source, len(seeds), "X_source")
+        targets = one_each(X_target, len(seeds), "X_target")
+        options = {name: value for name, value in self.get_params().items() if name != "random_states"}
         self.maps_ = [
-            SeguyTransport(random_state=seed, regularization=strength, **self.recipe).fit(source, target)
+            SeguyTransport(**options | {"random_state": seed, "regularization": strength}).fit(source, target)
             for seed, strength, source, target in zip(seeds, regularization, sources, targets, strict=True)
         ]
         return self
@@ -266,7 +266,7 @@ class SeguyEnsemble:
         ValueError
             If the maps are not fitted, or the features are not what is expected.
         """
-        _require_fitted(self, "maps_")
+        check_is_fitted(self)
         return np.stack([np.asarray(transport.transform(X)) for transport in self.maps_])
 
 
@@ -362,17 +362,3 @@ def regression(X, Y, seeds, network, n_steps, learning_rate, *, batch_size: int)
 def falling_rate(initial, step, n_steps):
     """Return a rate that falls linearly to 0, so that both stages end without the noise of their last batches."""
     return initial * (1 - tf.cast(step, tf.float32) / tf.cast(n_steps, tf.float32))
-
-
-def _one_each(X, n_maps, name):
-    """Return one sample per map."""
-    if np.ndim(X) != 3:
-        return [X] * n_maps
-    if len(X) != n_maps:
-        raise ValueError(f"{name}: has {len(X)} samples for {n_maps} random_states, expected one each")
-    return list(X)
-
-
-def _require_fitted(estimator, attribute):
-    if not hasattr(estimator, attribute):
-        raise ValueError(f"this {type(estimator).__name__} is not fitted yet; call fit first")

@@ -1,0 +1,27 @@
+import numpy as np
+import pytest
+from scipy import sparse
+
+from fairlab.transport import SolverError
+from fairlab.transport.plan import MARGINAL_TOLERANCE, check_marginals
+
+PLAN = sparse.csr_array([[0.5, 0.0], [0.1, 0.4]])
+SOURCE, TARGET = np.array([0.5, 0.5]), np.array([0.6, 0.4])
+
+
+def test_a_plan_with_its_weights_passes():
+    check_marginals(PLAN, SOURCE, TARGET)
+    check_marginals(PLAN * (1 + MARGINAL_TOLERANCE / 2), SOURCE, TARGET)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "message"),
+    [
+        ([0.4, 0.6], TARGET, "misses the source weights by 0.2 in all"),
+        (SOURCE, [0.5, 0.5], "misses the target weights by 0.2 in all"),
+        ([np.nan, 0.5], TARGET, "misses the source weights by nan"),
+    ],
+)
+def test_a_plan_that_misses_them_does_not(source, target, message):
+    with pytest.raises(SolverError, match=message):
+        check_marginals(PLAN, np.array(source), np.array(target))
