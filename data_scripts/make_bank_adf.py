@@ -11,7 +11,7 @@ Columns: integers under UCI's names, except that age is in words: the place of a
 Quirks: negative balances are rounded towards minus infinity. `duration` is known only after the call.
 Check: the codes must equal the published file byte for byte.
 Fit for: repeating published experiments. Unfit for: predicting who will subscribe, since it has the duration.
-Surrogate: see fairlab.data.variants.bank_adf.
+Surrogate: registry.yaml says what it gets right and what not.
 """
 
 import zipfile

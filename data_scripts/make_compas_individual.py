@@ -11,7 +11,7 @@ Columns: the two protected attributes, which the models are given too; number of
 Dropped: everything that identifies people (names, birth dates, case numbers) and all other columns.
 Fit for: repeating published experiments. Unfit for: statements about crime, which arrests and charges do not measure,
     or decisions about people.
-Surrogate: see fairlab.data.variants.compas_individual.
+Surrogate: registry.yaml says what it gets right and what not.
 """
 
 from pathlib import Path

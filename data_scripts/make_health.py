@@ -15,7 +15,7 @@ Licence: the contest's terms; not passed on with this project.
 Not checked against FairTest's own table, which could not be had: the names, codes and sums of the attributes are those
     of a sample of 1,000 rows in its tests, the choice of the training quarter is ours.
 Fit for: repeating the study. Unfit for: care of patients; the claims are coarse, masked and from one network.
-Surrogate: see fairlab.data.variants.health.
+Surrogate: registry.yaml says what it gets right and what not.
 """
 
 from pathlib import Path

@@ -13,7 +13,7 @@ Dropped: the row number; region_first (not used, and one region has a single stu
 Quirks: some LSAT scores are averages of several sittings (halves and thirds). Two students have UGPA 0.
 Fit for: repeating published experiments. Unfit for: statements about today's students or admissions; the rows are those
     who were admitted, stayed and agreed to take part.
-Surrogate: see fairlab.data.variants.law_school.
+Surrogate: registry.yaml says what it gets right and what not.
 """
 
 from pathlib import Path

@@ -11,7 +11,7 @@ Quirks: every user has Drama among the five. MovieLens' bands 45 to 49 and 50 to
 Licence: derived from MovieLens 1M, whose terms do not allow passing it on; FairTest is Apache-2.0.
 Fit for: repeating the study. Unfit for: statements about how people of an age or gender like movies; the users chose to
     join in 2000, and the movies are those of one model.
-Surrogate: see fairlab.data.variants.movie_recommender.
+Surrogate: registry.yaml says what it gets right and what not.
 """
 
 from ast import literal_eval

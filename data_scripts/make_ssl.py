@@ -14,7 +14,7 @@ Dropped: rows without age at the latest arrest (102) or race; every other column
 Order: score descending, then the other columns, so that the order of the source does not matter. Fit for: repeating
     published experiments on how such scores treat people. Unfit for: statements about crime or about people; arrests
     measure policing as much as conduct, and the counts are of the city's records.
-Surrogate: see fairlab.data.variants.ssl.
+Surrogate: registry.yaml says what it gets right and what not.
 """
 
 import re

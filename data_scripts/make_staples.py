@@ -13,7 +13,7 @@ Rows: in the order of the users' file. Distances: haversine on a sphere of radiu
 Licence: Apache-2.0 (FairTest); the origin of its table of zip codes is not stated.
 Fit for: repeating the study. Unfit for: statements about Staples, or about real people's incomes; income is drawn by
     zip code and race and is not tied to gender or age.
-Surrogate: see fairlab.data.variants.staples.
+Surrogate: registry.yaml says what it gets right and what not.
 """
 
 from pathlib import Path
