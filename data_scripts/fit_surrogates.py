@@ -8,8 +8,8 @@ import sys
 import yaml
 
 from fairlab.data import load
-from fairlab.data.loading import real_dataset
 from fairlab.data.registry import Variant, project_registry
+from fairlab.data.sources import real_dataset
 from fairlab.data.surrogates.cells import count_cells
 from fairlab.data.surrogates.copula import fit_copula
 from fairlab.data.surrogates.fidelity import compare, label_score

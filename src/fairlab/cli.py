@@ -50,17 +50,19 @@ def _parser():
     sub.add_argument("--dry-run", action="store_true", help="say what would be run")
     sub.add_argument("--scheduler", default="local", help="a folder of experiments/profiles (default: local)")
 
-    data = commands.add_parser("data", help="status, fetch or verify the data sets")
+    data = commands.add_parser("data", help="status, fetch, verify or describe the data sets")
     verbs = data.add_subparsers(required=True, metavar="VERB")
     for verb, help in (
         ("status", "what is here and where the rest comes from"),
         ("fetch", "get and prepare data sets (default: all that experiments use)"),
         ("verify", "check every file that is here against its hash"),
+        ("describe", "say what a data set is, and what its surrogate gets right and wrong"),
     ):
         sub = verbs.add_parser(verb, help=help, description=help)
         sub.set_defaults(command=_data, verb=verb)
         if verb != "status":
-            sub.add_argument("names", nargs="*", metavar="NAME", help="data variants or files of the registry")
+            several = "+" if verb == "describe" else "*"
+            sub.add_argument("names", nargs=several, metavar="NAME", help="data variants or files of the registry")
         if verb == "fetch":
             sub.add_argument("--keep-going", action="store_true", help="end well although something is missing")
 
@@ -165,6 +167,9 @@ def _data(options):
     if options.verb == "fetch":
         frame = data.fetch(options.names or None, keep_going=options.keep_going, report=print)
         return int((frame["state"] == "error").any())
+    if options.verb == "describe":
+        print("\n\n".join(map(data.describe, options.names)))
+        return 0
     frame = data.status() if options.verb == "status" else data.verify(options.names or None)
     print(frame.drop(columns=["terms", "detail"], errors="ignore").to_string(na_rep=""))
     for name, detail in frame.loc[frame["state"] == "corrupt", "detail"].items():

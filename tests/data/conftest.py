@@ -4,7 +4,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from fairlab.data import files, loading
+from fairlab.data import files, sources
 from fairlab.data.registry import Address, File, project_registry
 
 CONTENT = b"a,b\n1,2\n3,4\n"
@@ -40,7 +40,7 @@ def mirror(elsewhere, shared_cache, monkeypatch):
 @pytest.fixture(scope="session")
 def drawn():
     """Return a function that gives the surrogate of a variant, drawn once for all tests."""
-    known, draw = {}, loading.surrogate_dataset
+    known, draw = {}, sources.surrogate_dataset
 
     def once(variant):
         variant = project_registry().variant(variant) if isinstance(variant, str) else variant
@@ -55,7 +55,7 @@ def drawn():
 @pytest.fixture
 def drawn_once(drawn, monkeypatch):
     """Loading draws no surrogate that another test has drawn already."""
-    monkeypatch.setattr(loading, "surrogate_dataset", drawn)
+    monkeypatch.setattr(sources, "surrogate_dataset", drawn)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from scipy.special import expit
 
 from fairlab.data import DataError
 from fairlab.data.documents import read_yaml
-from fairlab.data.loading import MODELS
+from fairlab.data.sources import MODELS
 from fairlab.data.surrogates.marginals import Counts
 from fairlab.data.surrogates.subject_statistics import check
 from fairlab.data.surrogates.subjects import (

@@ -14,7 +14,7 @@ import pandas as pd
 
 from fairlab.checks import check_count
 from fairlab.data.dataset import Dataset
-from fairlab.data.loading import generated_dataset
+from fairlab.data.sources import generated_dataset
 
 # Probability of the geometric distribution, which counts from 1.
 STOP = {"S": 1 / 4, "S'": 1 / 2}

@@ -9,8 +9,8 @@ import pooch
 
 from fairlab.data.dataset import Dataset, Provenance
 from fairlab.data.errors import DataError
-from fairlab.data.loading import load_variant
 from fairlab.data.registry import project_registry
+from fairlab.data.sources import load_variant
 from fairlab.data.tables import as_dataset, check_table, digest, load_script
 from fairlab.paths import DATA_SCRIPTS
 
@@ -25,7 +25,7 @@ def load(*, folder: Path | str | None = None, surrogate: bool | None = None) -> 
         DaysInHospital_Y2.csv and DaysInHospital_Y3.csv. The attributes are computed and the predictor is trained, which
         takes minutes; their number, types and ranges are checked.
     surrogate : bool or None
-        Without a folder; see, also for further errors, `fairlab.data.loading.load_variant`.
+        Without a folder; see, also for further errors, `fairlab.data.sources.load_variant`.
 
     Raises
     ------

@@ -5,8 +5,8 @@ The datasheet is at the head of ``data_scripts/make_image_tagger.py``. Its optio
 """
 
 from fairlab.data.dataset import Dataset
-from fairlab.data.loading import derive, load_variant
 from fairlab.data.registry import project_registry
+from fairlab.data.sources import derive, load_variant
 
 TAGGERS = ("caffe", "overfeat")
 
@@ -19,7 +19,7 @@ def load(*, labels: str = "caffe", surrogate: bool | None = None) -> Dataset:
     labels : {"caffe", "overfeat"}
         Whose labels.
     surrogate : bool or None
-        See, also for further errors, `fairlab.data.loading.load_variant`.
+        See, also for further errors, `fairlab.data.sources.load_variant`.
 
     Raises
     ------

@@ -14,7 +14,7 @@ import pandas as pd
 
 from fairlab.checks import check_count
 from fairlab.data.dataset import Dataset
-from fairlab.data.loading import generated_dataset
+from fairlab.data.sources import generated_dataset
 
 SPREAD, NOISE = 0.25, 0.01
 MINORITY_SHARE = 0.1

@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from fairlab.checks import check_count
 from fairlab.data.dataset import Dataset
-from fairlab.data.loading import generated_dataset
+from fairlab.data.sources import generated_dataset
 
 GROUPS = ("male", "female")
 POISSON_MEAN = {"male": 31, "female": 25}

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.data.dataset import Dataset
-from fairlab.data.loading import derive
+from fairlab.data.sources import derive
 
 # Users in a pair: the class's name, and how far a pair may be from it.
 SIZE_CLASSES = {100: 0.20, 500: 0.20, 1_000: 0.20, 2_000: 0.25, 5_000: 0.25, 10_000: 0.25}

@@ -7,8 +7,8 @@ import numpy as np
 
 from fairlab.checks import check_count
 from fairlab.data.dataset import Dataset
-from fairlab.data.loading import derive, load_variant
 from fairlab.data.registry import project_registry
+from fairlab.data.sources import derive, load_variant
 
 READINGS = ("as_published", "as_described")
 
@@ -29,7 +29,7 @@ def load(
     seed : int
         Of the draw.
     surrogate : bool or None
-        See, also for further errors, `fairlab.data.loading.load_variant`.
+        See, also for further errors, `fairlab.data.sources.load_variant`.
 
     Raises
     ------

@@ -1,0 +1,155 @@
+"""Where the rows of a data set come from: real ones where they can be had, a surrogate where they cannot, a recipe."""
+
+import sys
+import warnings
+from dataclasses import replace
+
+import pandas as pd
+import pooch
+
+from fairlab.data.dataset import Dataset, Provenance
+from fairlab.data.documents import read_yaml
+from fairlab.data.errors import DataError, DataUnavailableError, SurrogateWarning
+from fairlab.data.registry import Variant, project_registry
+from fairlab.data.surrogates.cells import Cells
+from fairlab.data.surrogates.copula import Copula
+from fairlab.data.surrogates.label_rates import LabelRates
+from fairlab.data.surrogates.patients import PatientModel
+from fairlab.data.surrogates.subjects import SubjectModel
+from fairlab.data.tables import as_dataset, check_table, digest, prepare
+from fairlab.paths import DATA_SCRIPTS
+from fairlab.seeds import derive_seed
+
+# How rows are generated, by the key that holds the parameters in a surrogate's file.
+MODELS = {
+    "cells": Cells,
+    "copula": Copula,
+    "labels": LabelRates,
+    "patients": PatientModel,
+    "subjects": SubjectModel,
+}
+
+
+def load_variant(variant: Variant, *, surrogate: bool | None = None) -> Dataset:
+    """Load a variant as the registry describes it, fetching the raw files that are missing.
+
+    Parameters
+    ----------
+    variant : Variant
+    surrogate : bool or None
+        None: the surrogate stands in, with one `SurrogateWarning`, if the real files cannot be had. True: always.
+        False: never.
+
+    Raises
+    ------
+    DataUnavailableError
+        If the real files cannot be had and no surrogate may or can stand in.
+    DataError
+        If the cache cannot be written, or the data is not what the registry says.
+    """
+    if surrogate:
+        return surrogate_dataset(variant)
+    try:
+        return real_dataset(variant)
+    except DataUnavailableError as error:
+        if surrogate is False or variant.surrogate is None:
+            raise
+        rejected = f" Rejected: {'; '.join(error.rejected)}." if error.rejected else ""
+        warnings.warn(
+            f"{variant.name}: real data is not at hand, a generated surrogate stands in. "
+            f"Get the real data with `fairlab data fetch {variant.name}`.{rejected}",
+            SurrogateWarning,
+            stacklevel=_level_of_user(),
+        )
+        return surrogate_dataset(variant)
+
+
+def real_dataset(variant: Variant) -> Dataset:
+    """Return the real rows of a variant."""
+    table, files, data_hash = prepare(variant)
+    provenance = Provenance(
+        variant=variant.name,
+        source="real",
+        data_hash=data_hash,
+        rows=len(table),
+        files=files,
+        citation=variant.citation,
+        note=variant.description,
+    )
+    return as_dataset(table, variant, provenance)
+
+
+def surrogate_dataset(variant: Variant) -> Dataset:
+    """Return as many generated rows as the real variant has, always the same ones."""
+    if variant.surrogate is None:
+        raise DataError(f"{variant.name} has no surrogate")
+    path = DATA_SCRIPTS / variant.surrogate.file
+    content = read_yaml(path, error=DataError)
+    seed = derive_seed("surrogate", variant.name)
+    [model] = [kind.from_dict(content[key]) for key, kind in MODELS.items() if key in content]
+    table = model.sample(variant.rows, random_state=seed)
+    check_table(table, variant)
+    provenance = Provenance(
+        variant=variant.name,
+        source="surrogate",
+        data_hash=digest(variant=variant.name, surrogate=pooch.file_hash(str(path)), seed=seed),
+        rows=len(table),
+        citation=variant.citation,
+        note="generated from aggregates of the real data, not real people",
+        caveat=variant.surrogate.wrong,
+    )
+    return as_dataset(table, variant, provenance)
+
+
+def generated_dataset(name: str, table: pd.DataFrame, *, rows: int, parameters: dict) -> Dataset:
+    """Return a data set that is drawn anew each time, checked against the registry.
+
+    Parameters
+    ----------
+    name : str
+    table : DataFrame
+    rows : int
+        Expected.
+    parameters : dict
+        Names and plain values of what the draw depends on; they make the digest and the note.
+    """
+    variant = project_registry().variant(name)
+    check_table(table, variant, rows=rows)
+    provenance = Provenance(
+        variant=variant.name,
+        source="generated",
+        data_hash=digest(variant=variant.name, **parameters),
+        rows=len(table),
+        citation=variant.citation,
+        note=", ".join(f"{key}={value}" for key, value in parameters.items()),
+    )
+    return as_dataset(table, variant, provenance)
+
+
+def derive(dataset: Dataset, *, options: dict, **parts) -> Dataset:
+    """Return a data set with other parts; the options that made them enter its digest and its note.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    options : dict
+        Names and plain values.
+    **parts
+        Attributes of `Dataset` that are replaced.
+    """
+    origin = dataset.provenance
+    provenance = replace(
+        origin,
+        data_hash=digest(origin=origin.data_hash, options=options),
+        rows=len(parts.get("target", dataset.target)),
+        note="; ".join([origin.note, ", ".join(f"{name}={value}" for name, value in options.items())]),
+    )
+    return replace(dataset, provenance=provenance, **parts)
+
+
+def _level_of_user() -> int:
+    """Return how far up the stack, from the caller, the first frame outside this package is."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "fairlab":
+        frame, level = frame.f_back, level + 1
+    return level

@@ -1,0 +1,105 @@
+import dataclasses
+import warnings
+
+import pandas as pd
+import pytest
+
+from fairlab.data import DataError, DataUnavailableError, SurrogateWarning, load
+from fairlab.data import tables as tables_module
+from fairlab.data.registry import project_registry
+from fairlab.data.sources import surrogate_dataset
+from fairlab.data.tables import check_table
+
+WITH_SURROGATE = [name for name, variant in project_registry().variants.items() if variant.surrogate]
+# Data sets whose loader returns every column of the prepared table as it is.
+WHOLE = [name for name in WITH_SURROGATE if name not in ("image-tagger", "staples")]
+
+
+def warned(name, **options):
+    """Load a data set and return it with the surrogate warnings that it gave."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        dataset = load(name, **options)
+    return dataset, [w for w in caught if w.category is SurrogateWarning]
+
+
+@pytest.mark.usefixtures("drawn_once")
+@pytest.mark.parametrize("name", WITH_SURROGATE)
+def test_falls_back_with_exactly_one_line(name):
+    dataset, (warning,) = warned(name)
+    message = str(warning.message)
+    assert "\n" not in message
+    assert message.startswith(f"{name}: ")
+    assert f"`fairlab data fetch {name}`" in message
+    assert "Rejected" not in message
+    assert warning.filename == __file__
+    assert dataset.provenance.source == "surrogate"
+
+
+@pytest.mark.usefixtures("drawn_once")
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_surrogate_obeys_the_registry(name):
+    variant = project_registry().variant(name)
+    dataset, caught = warned(name, surrogate=True)
+    assert caught == []
+    parts = dict(dataset.features.items()) | {variant.label: dataset.target} | dict(dataset.sensitive_features.items())
+    table = pd.DataFrame({name: parts[name] for name in variant.columns})
+    check_table(table, variant)
+    assert dataset.provenance.rows == len(dataset.features) == variant.rows
+    assert dataset.provenance.files == {}
+    for column, categories in dataset.encoding.items():
+        assert tuple(table[column].cat.categories) == categories == variant.columns[column].categories
+
+
+def test_a_surrogate_is_always_the_same():
+    first, second = (load("law-school", surrogate=True) for _ in range(2))
+    assert first.features.equals(second.features)
+    assert first.provenance == second.provenance
+    assert first.provenance.caveat == project_registry().variant("law-school").surrogate.wrong
+
+
+def test_a_surrogate_can_be_forbidden():
+    with pytest.raises(DataUnavailableError, match=r"law/law_data\.csv could not be had"):
+        load("law-school", surrogate=False)
+
+
+def test_a_rejected_file_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAIRLAB_DATA_MIRROR", str(tmp_path))
+    (tmp_path / "law").mkdir()
+    (tmp_path / "law" / "law_data.csv").write_text("<html>moved</html>")
+    dataset, (warning,) = warned("law-school")
+    assert "Rejected: mirror is a web page, not the file; has 18 bytes, expected 1,087,805" in str(warning.message)
+    assert dataset.provenance.source == "surrogate"
+
+
+def test_an_unwritable_cache_is_no_reason_for_a_surrogate(tmp_path, monkeypatch):
+    (tmp_path / "blocked").write_text("")
+    monkeypatch.setenv("FAIRLAB_DATA_CACHE", str(tmp_path / "blocked"))
+    with pytest.raises(DataError, match="cannot write"):
+        load("berkeley")
+
+
+def test_a_variant_without_surrogate_says_so():
+    with pytest.raises(DataError, match="berkeley has no surrogate"):
+        surrogate_dataset(project_registry().variant("berkeley"))
+
+
+def test_surrogates_were_fitted_to_the_registered_tables():
+    from fairlab.data.documents import read_yaml
+    from fairlab.paths import DATA_SCRIPTS
+
+    for name in WITH_SURROGATE:
+        variant = project_registry().variant(name)
+        content = read_yaml(DATA_SCRIPTS / variant.surrogate.file)
+        assert (content["variant"], content["rows"]) == (name, variant.rows)
+        assert content["fitted_on"] == variant.sha256 or (variant.sha256 is None and content["fitted_on"])
+        assert (DATA_SCRIPTS / variant.surrogate.file).stat().st_size < 100_000
+
+
+@pytest.mark.usefixtures("drawn_once")
+def test_prepared_tables_hold_no_identifying_column():
+    for variant in project_registry().variants.values():
+        dataset = load(variant.name, **({"surrogate": True} if variant.surrogate else {}))
+        names = {column.lower() for column in (*dataset.features, *dataset.sensitive_features)}
+        assert names.isdisjoint(tables_module.FORBIDDEN_COLUMNS)
+        assert dataclasses.asdict(dataset.provenance)["variant"] == variant.name
