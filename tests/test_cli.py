@@ -40,6 +40,13 @@ def test_data_status_and_verify(toy, capsys):
     assert main(["data", "verify"]) == 0
 
 
+def test_a_data_set_is_described(toy, capsys):
+    assert main(["data", "describe", "lipton"]) == 0
+    assert "Hiring data of Lipton" in capsys.readouterr().out
+    assert main(["data", "describe", "lypton"]) == 1
+    assert "did you mean 'lipton'" in capsys.readouterr().err
+
+
 def test_notebooks_must_be_without_outputs(toy, capsys):
     assert main(["notebooks"]) == 0
     notebook = toy / "notebooks" / "toy" / "mean.ipynb"
