@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from fairlab.cases import Schema
-from fairlab.themis import DomainTooLargeError, causal_score, group_score, output_table
-from fairlab.themis.exact import subsets
+from fairlab.themis import DomainTooLargeError, as_program, causal_score, group_score, output_table
+from fairlab.themis.search import subsets
 
 # All programs over two to four characteristics of two or three values.
 PROGRAMS = arrays(bool, array_shapes(min_dims=2, max_dims=4, min_side=2, max_side=3))
@@ -33,7 +33,7 @@ def test_opposite_discrimination_escapes_the_group_score():
 @given(PROGRAMS)
 def test_definitions_by_brute_force(table):
     inputs = list(product(*map(range, table.shape)))
-    for positions in subsets(table.ndim):
+    for positions in subsets(range(table.ndim)):
         groups, changed = {}, []
         for k in inputs:
             groups.setdefault(tuple(k[p] for p in positions), []).append(table[k])
@@ -48,7 +48,7 @@ def test_definitions_by_brute_force(table):
 @given(PROGRAMS)
 def test_supersets_score_at_least_as_high(table):  # theorems 4.1 and 4.2
     for score in (group_score, causal_score):
-        scores = {positions: score(table, positions) for positions in subsets(table.ndim)}
+        scores = {positions: score(table, positions) for positions in subsets(range(table.ndim))}
         for small, large in product(scores, scores):
             if set(small) <= set(large):
                 assert scores[small] <= scores[large] + 1e-12
@@ -57,7 +57,7 @@ def test_supersets_score_at_least_as_high(table):  # theorems 4.1 and 4.2
 @settings(deadline=None)
 @given(PROGRAMS)
 def test_group_score_never_exceeds_the_causal_one(table):  # theorem 4.3
-    for positions in subsets(table.ndim):
+    for positions in subsets(range(table.ndim)):
         assert group_score(table, positions) <= causal_score(table, positions) + 1e-12
 
 
@@ -68,7 +68,7 @@ def test_more_discrimination_means_more_pruning(data):  # theorem 5.1
     first, second = (data.draw(arrays(bool, shape)) for _ in range(2))
     threshold = data.draw(st.sampled_from([0.25, 0.5, 0.75]))
     for score in (group_score, causal_score):
-        every = subsets(len(shape))
+        every = subsets(range(len(shape)))
         scores = [{positions: score(table, positions) for positions in every} for table in (first, second)]
         if all(scores[0][positions] >= scores[1][positions] for positions in every):
             pruned = [
@@ -78,8 +78,10 @@ def test_more_discrimination_means_more_pruning(data):  # theorem 5.1
             assert pruned[0] >= pruned[1]
 
 
-def test_subsets_are_all_small_ones_first():
-    assert subsets(3) == [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
+@given(PROGRAMS)
+def test_the_program_of_a_table_has_that_table(table):
+    schema, program = as_program(table)
+    assert (output_table(program, schema) == table).all()
 
 
 def test_a_domain_too_large_to_enumerate():

@@ -1,71 +1,34 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import pytest
 
-from fairlab.themis.figures import (
-    pruning_counts,
-    score_map,
-    scores_beside_printed,
-    threshold_lines,
-)
+from fairlab.themis.figures import score_intervals, score_map
 
+MAP = pd.DataFrame([[1.0, np.nan], [80.0, 5.0]], index=["a", "b"], columns=["race", "gender"])
 SCORES = pd.DataFrame(
     {
-        "cell": ["a", "a", "b", "b"],
-        "series": ["printed", "as published"] * 2,
-        "score": [3.0, 0.0, 98.0, 40.0],
-        "low": [np.nan, 0.0, np.nan, 30.0],
-        "high": [np.nan, 1.0, np.nan, 50.0],
-        "measure": ["group", "group", "causal", "causal"],
+        "measure": ["group", "causal", "causal"],
+        "characteristics": [("sex",), ("sex",), ("sex", "race")],
+        "score": [0.1, 0.3, 0.6],
+        "low": [0.0, 0.2, 0.5],
+        "high": [0.2, 0.4, 0.7],
     }
 )
-TESTS = pd.DataFrame(
-    {
-        "measure": ["group", "causal"],
-        "row": ["a.census", "a.census"],
-        "without": [1000, 100],
-        "with": [10, 100],
-        "printed without": [2000, np.nan],
-        "printed with": [20, np.nan],
-    }
-)
-SHARES = pd.DataFrame(
-    {"measure": ["group"] * 2 + ["causal"] * 2, "system": "A", "threshold": [0.5, 0.6] * 2, "share": [0.1, 1, 0.5, 1]}
-)
-MAP = pd.DataFrame([[1.0, np.nan], [80.0, 5.0]], index=["a", "b"], columns=["race", "gender"])
 
 
 def test_figures_leave_nothing_open_and_can_be_saved(tmp_path):
-    figures = [
-        scores_beside_printed(SCORES),
-        scores_beside_printed(SCORES, by="measure"),
-        pruning_counts(TESTS),
-        threshold_lines(SHARES),
-        score_map(MAP),
-    ]
-    assert plt.get_fignums() == []
-    for k, figure in enumerate(figures):
+    for k, figure in enumerate([score_intervals(SCORES, threshold=0.5), score_intervals(SCORES[:1]), score_map(MAP)]):
         figure.savefig(tmp_path / f"{k}.png")
+    assert plt.get_fignums() == []
 
 
-def test_scores_below_the_floor_are_drawn_at_it():
-    axis = scores_beside_printed(SCORES).axes[0]
-    drawn = {line.get_label(): line.get_xdata().tolist() for line in axis.lines}
-    assert drawn == {"printed": [3.0, 98.0], "as published": [0.01, 40.0]}
-    assert [label.get_text() for label in axis.get_yticklabels()] == ["a", "b"]
-
-
-def test_panels_by_measure():
-    axes = scores_beside_printed(SCORES, by="measure").axes
-    assert [axis.get_title() for axis in axes] == ["group", "causal"]
-    with pytest.raises(ValueError, match="series: expected printed, as published, as described, found ours"):
-        scores_beside_printed(SCORES.replace({"series": {"printed": "ours"}}))
-
-
-def test_both_ends_of_a_search_are_drawn():
-    axis = pruning_counts(TESTS).axes[0]
-    assert [float(line.get_xdata()[0]) for line in axis.lines] == [10, 1000, 20, 2000]
+def test_every_set_has_a_line_and_every_score_its_interval():
+    axis = score_intervals(SCORES, threshold=0.5).axes[0]
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["sex", "sex, race"]
+    lines = {line.get_label(): list(line.get_xdata()) for line in axis.lines}
+    assert lines == {"group score": [0.1], "causal score": [0.3, 0.6], "threshold": [0.5, 0.5]}
+    ends = [path.vertices[:, 0].tolist() for drawn in axis.collections for path in drawn.get_paths()]
+    assert ends == [[0.0, 0.2], [0.2, 0.4], [0.5, 0.7]]
 
 
 def test_a_map_shows_numbers_where_there_are_some():

@@ -5,9 +5,11 @@ import lazy_loader as lazy
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
-        "exact": ["DomainTooLargeError", "causal_score", "group_score", "output_table"],
+        "exact": ["DomainTooLargeError", "as_program", "causal_score", "group_score", "output_table"],
+        "score": ["Score"],
+        "search": ["Search", "n_groups"],
         "settings": ["read_settings"],
         "software": ["CommandSoftware", "SoftwareError"],
-        "themis": ["Score", "Search", "Themis"],
+        "themis": ["Themis"],
     },
 )

@@ -1,8 +1,9 @@
 """Exact scores of small programs, from the outputs of all inputs (definitions 3.5 to 3.7)."""
 
-from itertools import combinations
+from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 
 from fairlab.cases.schema import Schema
 from fairlab.themis.software import run
@@ -39,8 +40,17 @@ def output_table(software, schema: Schema, *, largest: int = LARGEST) -> np.ndar
         raise DomainTooLargeError(
             f"the schema has {schema.n_inputs:,} inputs, more than {largest:,}: estimate scores with Themis"
         )
-    every = tuple(range(len(schema.sizes)))
-    return run(software, schema, schema.assignments(every)).reshape(schema.sizes)
+    return run(software, schema, schema.assignments(range(len(schema.sizes)))).reshape(schema.sizes)
+
+
+def as_program(table: np.ndarray) -> tuple[Schema, Callable[[pd.DataFrame], np.ndarray]]:
+    """Return the program that a table of outputs describes, and the schema of its inputs, the table's indices.
+
+    The reverse of `output_table`. Characteristics are called ``x0``, ``x1``, ...
+    """
+    table = np.asarray(table)
+    schema = Schema.from_dict({f"x{axis}": range(size) for axis, size in enumerate(table.shape)})
+    return schema, lambda inputs: table[tuple(inputs.to_numpy().T)]
 
 
 def group_score(table: np.ndarray, positions: tuple[int, ...]) -> float:
@@ -52,12 +62,6 @@ def group_score(table: np.ndarray, positions: tuple[int, ...]) -> float:
 def causal_score(table: np.ndarray, positions: tuple[int, ...]) -> float:
     """Return the share of inputs whose output some other values of these characteristics change (definition 3.7)."""
     return float((table.any(axis=positions) != table.all(axis=positions)).mean())
-
-
-def subsets(n_characteristics: int) -> list[tuple[int, ...]]:
-    """Return all non-empty sets of positions, small ones first."""
-    every = range(n_characteristics)
-    return [subset for size in range(1, n_characteristics + 1) for subset in combinations(every, size)]
 
 
 def _others(table: np.ndarray, positions: tuple[int, ...]) -> tuple[int, ...]:

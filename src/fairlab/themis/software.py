@@ -142,6 +142,8 @@ class Memory:
 
     def __call__(self, codes: np.ndarray) -> np.ndarray:
         """Return the outputs of inputs given as codes, running the software on those that are new."""
+        if len(codes) == 0:
+            return np.empty(0, dtype=bool)
         keys, first, inverse = np.unique(self._keys(codes), return_index=True, return_inverse=True)
         outputs, known = self._look_up(keys)
         if not known.all():

@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy.stats import norm
+from statsmodels.stats.proportion import proportion_confint
 
 RULES = ("normal", "wilson")
 
@@ -43,11 +44,8 @@ def samples_needed(count, n_samples, z: float, error_bound: float, *, rule: str)
     return np.ceil(2 * a / (-b - np.sqrt(b**2 - 4 * a * error_bound**2)))
 
 
-def wilson_interval(count, n_samples, z: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return Wilson's confidence interval of a proportion."""
-    n_samples = np.asarray(n_samples, dtype=float)
-    centre = (count + z**2 / 2) / (n_samples + z**2)
-    width = half_width(count, n_samples, z, rule="wilson")
-    # The ends that are 0 and 1 are so exactly, without the rounding of a sum.
-    low = np.where(count == 0, 0.0, centre - width)
-    return low, np.where(count == n_samples, 1.0, centre + width)
+def wilson_interval(count, n_samples, *, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return Wilson's confidence interval of a proportion, at the level 1 - `alpha`."""
+    low, high = proportion_confint(np.asarray(count), np.asarray(n_samples), alpha=alpha, method="wilson")
+    # Ends at 0 and 1 are so exactly, without the rounding of a sum.
+    return np.where(count == 0, 0.0, low), np.where(count == n_samples, 1.0, high)

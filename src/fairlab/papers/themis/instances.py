@@ -6,6 +6,9 @@ the code 100 for a missing value is not.
 """
 
 from dataclasses import dataclass
+from itertools import combinations
+
+import pandas as pd
 
 from fairlab.cases.schema import Schema
 
@@ -74,6 +77,10 @@ class Instance:
         """What figure 1 tests it for, in the paper's words."""
         return ("race", "gender") if self.data == "census" else ("gender",)
 
+    def sets(self, size: int) -> list[str]:
+        """Return the ids of all sets of so many of its sensitive characteristics, named as in figure 2."""
+        return [f"{self.id}.{'_'.join(words)}" for words in combinations(self.sensitive, size)]
+
     @property
     def sensitive(self) -> dict[str, str]:
         """Its sensitive characteristics, by the paper's word."""
@@ -89,3 +96,20 @@ def _instances_of(system: str) -> list[Instance]:
 INSTANCES = tuple(
     instance for system in AWARE + UNAWARE for instance in _instances_of(system)
 )  # as figure 1 lists them
+
+
+def instance_table() -> pd.DataFrame:
+    """Return the twenty instances, one row each: system, data, what it was trained for, whether it is aware."""
+    rows = [(i.system.upper(), i.data, i.trained_for, i.system in AWARE) for i in INSTANCES]
+    return pd.DataFrame(rows, columns=["system", "data", "trained for", "aware"])
+
+
+def sensitive_sizes() -> pd.DataFrame:
+    """Return how many values each sensitive characteristic has, one column for each data set."""
+    sizes = {
+        instance.data: {
+            word: instance.schema.sizes[instance.schema.names.index(name)] for word, name in instance.sensitive.items()
+        }
+        for instance in INSTANCES
+    }
+    return pd.DataFrame(sizes).rename_axis("values of").astype("Int64")

@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairlab.cases.schema import Schema
 from fairlab.papers.themis.instances import INPUT_SPACES, INSTANCES, SENSITIVE, Instance
-from fairlab.themis.themis import MEASURES
+from fairlab.themis.score import MEASURES, expect_measure
 
 FLOOR = 0.01  # percent; the scripts print no less
 
@@ -110,8 +110,7 @@ def score_suite(file: Path | str, schema: Schema, characteristics: str | Iterabl
     ValueError
         If the measure is none.
     """
-    if measure not in MEASURES:
-        raise ValueError(f"measure is {measure!r}, expected one of {', '.join(MEASURES)}")
+    expect_measure(measure)
     positions = schema.positions(characteristics)
     names = tuple(schema.names[position] for position in positions)
     numbers = _read(Path(file), n_fields=len(schema.names) + 1)

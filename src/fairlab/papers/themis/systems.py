@@ -27,6 +27,7 @@ those nearest to the boundary of a naive Bayes ranker.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -51,6 +52,16 @@ RACE_BOUND = 0.2  # covariance that system A allows for each race
 WHITE = 0  # code of race
 
 Predict = Callable[[pd.DataFrame], np.ndarray]
+
+
+def sample_people(people: Dataset, n_rows: int, *, random_state: int) -> Dataset:
+    """Return a data set with so many rows drawn at random, or all of them if it has no more."""
+    if n_rows >= len(people.features):
+        return people
+    rows = people.features.sample(n_rows, random_state=random_state).index.sort_values()
+    return replace(
+        people, **{part: getattr(people, part).loc[rows] for part in ("features", "target", "sensitive_features")}
+    )
 
 
 def train(instance: Instance, people: Dataset, *, reading: str = "as_published", behind: str = "figure-2") -> Predict:

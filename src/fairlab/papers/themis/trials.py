@@ -1,27 +1,21 @@
-"""What the experiments measure on the twenty instances, as functions of trials."""
+"""One trial of each experiment; all return tables or plain numbers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from fairlab.data.dataset import Dataset
 from fairlab.papers.themis.instances import INSTANCES, SEARCHED, SENSITIVE, Instance
+from fairlab.papers.themis.programs import PEOPLE_OF_RARE, unfair_to_one_in_twenty
 from fairlab.papers.themis.systems import train
+from fairlab.papers.themis.theorems import RANDOM_SIZES, random_programs
 from fairlab.seeds import Trial
-from fairlab.themis.themis import MEASURES, Search, Themis
+from fairlab.themis.exact import as_program
+from fairlab.themis.score import MEASURES
+from fairlab.themis.themis import Themis
 
 CONFIDENCE, ERROR_BOUND, THRESHOLD = 0.99, 0.05, 0.75  # of figures 2 and 3
-
-
-def sample_people(people: Dataset, n_rows: int, *, random_state: int) -> Dataset:
-    """Return a data set with so many rows drawn at random, or all of them if it has no more."""
-    if n_rows >= len(people.features):
-        return people
-    rows = people.features.sample(n_rows, random_state=random_state).index.sort_values()
-    return replace(
-        people, **{part: getattr(people, part).loc[rows] for part in ("features", "target", "sensitive_features")}
-    )
 
 
 def figure_1_scores(trial: Trial, *, people: Mapping[str, Dataset], reading: str, n_samples: int) -> pd.DataFrame:
@@ -41,7 +35,7 @@ def figure_1_scores(trial: Trial, *, people: Mapping[str, Dataset], reading: str
             themis = _fixed_size(decide, instance, n_samples, trial)
             for tested in instance.tested:
                 score = getattr(themis, f"{measure}_score")(SENSITIVE[tested])
-                rows.append({"id": f"{instance.id}.{tested}.{measure}"} | vars(score))
+                rows.append({"id": f"{instance.id}.{tested}.{measure}"} | score.to_dict())
     return pd.DataFrame(rows)
 
 
@@ -67,17 +61,17 @@ def causal_scores(
             themis = _fixed_size(decide, instance, n_samples, trial)
             for id in wanted:
                 names = [SENSITIVE[word] for word in id.rpartition(".")[2].split("_")]
-                rows[id] = {"id": id} | vars(themis.causal_score(names))
+                rows[id] = {"id": id} | themis.causal_score(names).to_dict()
     return pd.DataFrame([rows[id] for id in sets])
 
 
-def unpruned_search(
+def search_all_sets(
     trial: Trial, *, people: Mapping[str, Dataset], reading: str, max_values: int, max_samples: int
-) -> Search:
-    """Search all sets of the characteristics of figure 3 for one instance, by both measures and without pruning.
+) -> pd.DataFrame:
+    """Score all sets of the characteristics of figure 3 for one instance, by both measures and without pruning.
 
     Trials run through the instances: trial 0 searches the first, trial 20 the first again. What pruning saves follows
-    by `Search.pruned`.
+    by `fairlab.themis.search.pruned_sets`.
 
     Parameters
     ----------
@@ -85,6 +79,11 @@ def unpruned_search(
         Characteristics with more values are left out.
     max_samples : int
         Random inputs that a score may take for each group, or altogether if causal.
+
+    Returns
+    -------
+    DataFrame
+        One row for each measure and set, in the order of the search: the attributes of `Score`.
     """
     instance = INSTANCES[trial.index % len(INSTANCES)]
     themis = Themis(
@@ -96,10 +95,50 @@ def unpruned_search(
         random_state=trial.seed("themis"),
     )
     names = searched_characteristics(instance, max_values=max_values)
-    return themis.search(THRESHOLD, measure="both", characteristics=names, prune=False)
+    search = themis.search(THRESHOLD, measure="both", characteristics=names, prune=False)
+    return search.to_frame().drop(columns="minimal")
 
 
-def searched_characteristics(instance: Instance, *, max_values: int) -> list[str]:
+def search_small_sets(
+    trial: Trial, *, people: Mapping[str, Dataset], max_size: int, max_samples: int
+) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Return the minimal sets, by measure, among the small sets of all characteristics of the trial's instance."""
+    instance = INSTANCES[trial.index]
+    software = train(instance, people[instance.data])
+    themis = Themis(software, instance.schema, max_samples=max_samples, random_state=trial.seed("all"))
+    return themis.search(THRESHOLD, measure="both", max_size=max_size).found
+
+
+def search_twice(trial: Trial, *, threshold: float) -> dict[str, bool | int]:
+    """Search a random program with and without pruning, by both measures.
+
+    Returns
+    -------
+    dict
+        By measure, whether both found the same minimal sets, and their numbers of tests.
+    """
+    sizes = RANDOM_SIZES[trial.index % len(RANDOM_SIZES)]
+    table = random_programs(sizes, 1, trial.rng("program"))[0]
+    schema, program = as_program(table)
+    options = {"random_state": trial.seed("themis"), "min_samples": table.size, "max_samples": 10 * table.size}
+    pruned, unpruned = (
+        Themis(program, schema, **options).search(threshold, measure="both", prune=prune) for prune in (True, False)
+    )
+    row = {}
+    for measure in MEASURES:
+        row[f"{measure} agree"] = pruned.found[measure] == unpruned.found[measure]
+        for name, search in (("with", pruned), ("without", unpruned)):
+            row[f"{measure} tests {name}"] = sum(s.tests for s in search.scores if s.measure == measure)
+    return row
+
+
+def score_again(trial: Trial, *, stop: str) -> dict:
+    """Estimate the causal score by sex of a program that is unfair to one person in twenty."""
+    themis = Themis(unfair_to_one_in_twenty, PEOPLE_OF_RARE, stop=stop, random_state=trial.seed("stop"))
+    return themis.causal_score("sex").to_dict()
+
+
+def searched_characteristics(instance: Instance, *, max_values: float = np.inf) -> list[str]:
     """Return the characteristics that figure 3 searches, without those that have more values."""
     sizes = dict(zip(instance.schema.names, instance.schema.sizes, strict=True))
     return [name for name in SEARCHED[instance.data] if sizes[name] <= max_values]

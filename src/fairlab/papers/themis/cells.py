@@ -1,0 +1,155 @@
+"""Cells of figures 1 and 2: the paper's scores beside ours, and what they have to do with each other."""
+
+import numpy as np
+import pandas as pd
+
+from fairlab.data.files import find_fault, local_copy
+from fairlab.data.registry import project_registry
+from fairlab.papers.themis.instances import INSTANCES
+from fairlab.papers.themis.suites import stored_suites
+
+READINGS = {"as_published": "as published", "as_described": "as described"}
+_PARTS = {"": "score", "low": "low", "high": "high"}
+
+
+def beside_printed(published: pd.DataFrame, scores: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return printed scores beside ours, in percent, one row a cell.
+
+    Parameters
+    ----------
+    published : DataFrame
+        As `Experiment.published` returns it.
+    scores : dict of str to DataFrame
+        By reading, one trial's scores with a column ``id``.
+
+    Returns
+    -------
+    DataFrame
+        By id: ``printed``, ``less than`` (whether the print says only that) and, for each reading, the score and both
+        ends of its interval.
+    """
+    columns = {"printed": published["value"], "less than": published["printed"].str.startswith("<")}
+    for reading, name in READINGS.items():
+        of = scores[reading].set_index("id")
+        columns |= {f"{name} {part}".strip(): 100 * of[column] for part, column in _PARTS.items()}
+    return pd.DataFrame(columns).loc[published.index].rename_axis("cell")
+
+
+def as_series(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of `beside_printed` with one row for each cell and series, as it is drawn."""
+    missing = pd.Series(np.nan, index=table.index)
+    return pd.concat(
+        pd.DataFrame(
+            {"cell": table.index, "series": series, "score": table[series]}
+            | {part: table.get(f"{series} {part}", missing) for part in ("low", "high")}
+        )
+        for series in ("printed", *READINGS.values())
+    ).reset_index(drop=True)
+
+
+def by_measure(long: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of `as_series` with the measure that ends a cell's id in a column of its own (figure 1)."""
+    parts = long["cell"].str.rpartition(".")
+    split = long.assign(cell=parts[0], measure=parts[2])
+    return split[["cell", "measure", "series", "score", "low", "high"]]
+
+
+def relation_to_printed(table: pd.DataFrame) -> pd.DataFrame:
+    """Count the cells whose printed score lies below, in or above our interval, one column a reading."""
+    counts = {}
+    for name in READINGS.values():
+        low, high = table[f"{name} low"], table[f"{name} high"]
+        where = np.select(
+            [table["less than"], table["printed"] < low, table["printed"] > high],
+            ["printed as below 0.01", "below ours", "above ours"],
+            "in our interval",
+        )
+        counts[name] = pd.Series(where).value_counts()
+    return pd.DataFrame(counts).fillna(0).astype(int).rename_axis("printed score")
+
+
+def group_above_causal(table: pd.DataFrame) -> pd.Series:
+    """Count the pairs of cells whose group score exceeds the causal one, ours by more than the intervals allow."""
+    ends = {"printed": ("printed", "printed")} | {name: (f"{name} low", f"{name} high") for name in READINGS.values()}
+    cells = table.index.str.rpartition(".").get_level_values(0).unique()
+    group, causal = ([f"{cell}.{measure}" for cell in cells] for measure in ("group", "causal"))
+    above = {
+        name: int((table.loc[group, low].to_numpy() > table.loc[causal, high].to_numpy()).sum())
+        for name, (low, high) in ends.items()
+    }
+    return pd.Series(above, name="pairs with group above causal")
+
+
+def suites_at_hand(published: pd.DataFrame) -> pd.DataFrame:
+    """Score the stored suites of figure 1 that have been fetched, as the package's scripts do; one row a suite.
+
+    Parameters
+    ----------
+    published : DataFrame
+        As `Experiment.published` returns it.
+    """
+    rows = []
+    for suite in stored_suites():
+        if suite.artefact != "figure-1":
+            continue
+        file = project_registry().file(suite.path)
+        copy = local_copy(file)
+        if copy and find_fault(file, copy) is None:
+            score = suite.score(copy)
+            printed, changed = published["printed"][suite.id], round(score.score * score.samples)
+            rows.append((suite.id, printed, score.percent, score.samples, changed, score.stretches))
+    return pd.DataFrame(rows, columns=["cell", "printed", "suite (%)", "samples", "changed", "stretches"])
+
+
+def by_characteristic(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores of single characteristics in percent, instances by characteristics.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        One trial's scores with a column ``id``, the singles among them.
+    """
+    score = 100 * scores.set_index("id")["score"]
+    words = sorted({word for instance in INSTANCES for word in instance.sensitive})
+    rows = {i.id: {word: score[f"{i.id}.{word}"] for word in i.sensitive} for i in INSTANCES}
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=words)
+    return table.rename_axis(index="instance", columns="characteristic")
+
+
+def beyond_parts(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return by how much scores of pairs exceed the sum of their parts, in percent, the largest excess first.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        One trial's scores with a column ``id``, all singles and pairs among them.
+    """
+    score = 100 * scores.set_index("id")["score"]
+    rows = []
+    for instance in INSTANCES:
+        for id in instance.sets(2):
+            words = id.rpartition(".")[2]
+            parts = sum(score[f"{instance.id}.{word}"] for word in words.split("_"))
+            rows.append({"instance": instance.id, "pair": words, "score": score[id], "sum of parts": parts})
+    joint = pd.DataFrame(rows)
+    joint["excess"] = joint["score"] - joint["sum of parts"]
+    return joint.sort_values("excess", ascending=False, ignore_index=True)
+
+
+def supersets_below(scores: pd.DataFrame) -> tuple[int, list[tuple[str, str]]]:
+    """Return how many pairs of a set and a superset were scored, and those whose superset is below by its interval.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        One trial's scores with a column ``id``.
+    """
+    of = scores.set_index("id")
+    sets = {id: (id.rpartition(".")[0], frozenset(id.rpartition(".")[2].split("_"))) for id in of.index}
+    pairs = [
+        (small, large)
+        for small, (instance, of_small) in sets.items()
+        for large, (other, of_large) in sets.items()
+        if instance == other and of_small < of_large
+    ]
+    return len(pairs), [(small, large) for small, large in pairs if of.loc[large, "high"] < of.loc[small, "low"]]

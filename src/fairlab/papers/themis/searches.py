@@ -1,0 +1,194 @@
+"""Searches with and without pruning, counted: figure 3 and section 5.4.
+
+A search of all sets stands for every pruned one, since a set's score does not depend on what else is tested. Searches
+are dictionaries from instances to tables of `fairlab.papers.themis.trials.search_all_sets`.
+"""
+
+import pandas as pd
+from scipy.stats import gmean, spearmanr
+
+from fairlab.papers.themis.instances import INSTANCES, Instance
+from fairlab.papers.themis.trials import THRESHOLD, searched_characteristics
+from fairlab.themis.score import MEASURES
+from fairlab.themis.search import n_groups, pruned_sets
+
+MIN_SAMPLES = 10  # Themis takes more than these
+FEW_VALUES = 10  # characteristics with more are left out of searches until the bound is met
+THRESHOLDS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.9)
+
+Searches = dict[Instance, pd.DataFrame]
+
+
+def printed_rows() -> dict[str, str]:
+    """Return the row of figure 3 for each instance that has one, by id.
+
+    The figure has one row for Census of A to D and does not say for which training. Like the rows for Credit, we take
+    gender's.
+    """
+    return {i.id: _printed_row(i) for i in INSTANCES if i.trained_for != "race"}
+
+
+def by_repetition(trials: list[pd.DataFrame]) -> list[Searches]:
+    """Return searches of all instances for each repetition, from trials that run through the instances."""
+    starts = range(0, len(trials), len(INSTANCES))
+    return [dict(zip(INSTANCES, trials[start : start + len(INSTANCES)], strict=True)) for start in starts]
+
+
+def count_searched(published: pd.DataFrame, *, max_values: int) -> pd.DataFrame:
+    """Return what the printed numbers of tests say about the searches behind them, one column a data set.
+
+    Parameters
+    ----------
+    published : DataFrame
+        Of figure 3, as `Experiment.published` returns it.
+    max_values : int
+        Of the characteristics that this run searches.
+    """
+    columns = []
+    for instance in (i for i in INSTANCES if i.id in ("c.credit.gender", "c.census.gender")):
+        sizes = dict(zip(instance.schema.names, instance.schema.sizes, strict=True))
+        names = searched_characteristics(instance)
+        groups = n_groups({name: sizes[name] for name in names})
+        least = (MIN_SAMPLES + 1) * sum(sizes[name] for name in names)
+        row, value, ids = _printed_row(instance), published["value"], published.index
+        with_pruning = ids.str.startswith("group.") & ids.str.endswith(".with") & ids.str.contains(instance.data)
+        group, causal = (value[f"{measure}.{row}.without"] for measure in MEASURES)
+        columns.append(
+            {
+                "data": instance.data,
+                "characteristics": ", ".join(names),
+                "groups": groups,
+                "printed tests": group,
+                "printed tests for each group": group / groups,
+                "printed causal tests for each set": causal / (2 ** len(names) - 1),
+                "least tests of a search": least,
+                "printed searches with fewer": int((value[with_pruning] < least).sum()),
+                "searched in this run": ", ".join(searched_characteristics(instance, max_values=max_values)),
+            }
+        )
+    return pd.DataFrame(columns).set_index("data").T.rename_axis("search")
+
+
+def count_tests(searches: Searches, threshold: float = THRESHOLD) -> pd.DataFrame:
+    """Return tests without and with pruning, one row for each measure and instance.
+
+    Returns
+    -------
+    DataFrame
+        With the factor between the two, the mean score of all sets and the number of minimal sets.
+    """
+    rows = []
+    for instance, search in searches.items():
+        for measure in MEASURES:
+            scores = search[search["measure"] == measure]
+            tested, minimal = pruned_sets(scores["characteristics"], scores["score"], threshold)
+            without, kept = scores["tests"].sum(), scores["tests"][tested].sum()
+            rows.append(
+                {"measure": measure, "instance": instance.id, "without": without, "with": kept}
+                | {"factor": without / kept, "mean score": scores["score"].mean(), "minimal sets": minimal.sum()}
+            )
+    return pd.DataFrame(rows)
+
+
+def beside_printed(repetitions: list[Searches], published: pd.DataFrame) -> pd.DataFrame:
+    """Return mean counts over repetitions beside the printed ones (figure 3); see `count_tests`."""
+    counts = pd.concat([count_tests(searches).set_index(["measure", "instance"]) for searches in repetitions])
+    table = counts.groupby(level=["measure", "instance"], sort=False).mean().reset_index()
+    row = table["instance"].map(printed_rows())
+    for part in ("without", "with", "factor"):
+        ids = table["measure"] + "." + row + "." + part
+        table[f"printed {part}"] = ids.map(published["value"])
+    return table
+
+
+def mean_factors(counts: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return arithmetic and geometric means and the largest factor by measure, one row for each table of counts."""
+    means = {}
+    for name, table in counts.items():
+        factors = table.groupby("measure", sort=False)["factor"]
+        means[name] = {f"{m}, arithmetic": v for m, v in factors.mean().items()}
+        means[name] |= {f"{m}, geometric": v for m, v in factors.agg(gmean).items()}
+        means[name] |= {f"{m}, largest": v for m, v in factors.max().items()}
+    return pd.DataFrame(means).T.rename_axis("factors over")
+
+
+def check_few_samples(searches: Searches, precise: Searches) -> pd.DataFrame:
+    """Compare scores from few samples with those that met the error bound, one row for each measure and instance.
+
+    Returns
+    -------
+    DataFrame
+        Sets in both searches, those at the threshold, those of them that stay there, those that were missed, and the
+        mean change of the score.
+    """
+    rows = []
+    for measure in MEASURES:
+        for instance, search in searches.items():
+            both = search[search["measure"] == measure].merge(
+                precise[instance], on=["measure", "characteristics"], suffixes=("", " exact")
+            )
+            rough, exact = both["score"], both["score exact"]
+            rows.append(
+                {"measure": measure, "instance": instance.id, "sets": len(both)}
+                | {"at the threshold": int((rough >= THRESHOLD).sum())}
+                | {"still there": int(((rough >= THRESHOLD) & (exact >= THRESHOLD)).sum())}
+                | {"missed": int(((rough < THRESHOLD) & (exact >= THRESHOLD)).sum())}
+                | {"mean change": (rough - exact).mean()}
+            )
+    return pd.DataFrame(rows)
+
+
+def minimal_sets(searches: Searches) -> pd.DataFrame:
+    """Return the smallest sets at the threshold, one row for each."""
+    rows = []
+    for instance, search in searches.items():
+        for measure in MEASURES:
+            scores = search[search["measure"] == measure]
+            _, minimal = pruned_sets(scores["characteristics"], scores["score"], THRESHOLD)
+            rows += [(instance.id, measure, ", ".join(names)) for names in scores["characteristics"][minimal]]
+    return pd.DataFrame(rows, columns=["instance", "measure", "set"])
+
+
+def count_groups(found: list[dict[str, tuple]]) -> pd.DataFrame:
+    """Count the groups of all sets of all characteristics, and those left when supersets of found sets are left out.
+
+    Parameters
+    ----------
+    found : list of dict
+        For each instance, what `fairlab.papers.themis.trials.search_small_sets` returns.
+    """
+    rows = []
+    for instance, sets in zip(INSTANCES, found, strict=True):
+        sizes = dict(zip(instance.schema.names, instance.schema.sizes, strict=True))
+        for measure in MEASURES:
+            groups, left = n_groups(sizes), n_groups(sizes, sets[measure])
+            rows.append(
+                {"instance": instance.id, "measure": measure, "sets found": len(sets[measure])}
+                | {"groups": groups, "groups left": left, "factor": groups / left}
+            )
+    return pd.DataFrame(rows)
+
+
+def count_by_threshold(searches: Searches) -> pd.DataFrame:
+    """Return `count_tests` at every one of `THRESHOLDS`, with the share of the tests that is left."""
+    table = pd.concat([count_tests(searches, t).assign(threshold=t) for t in THRESHOLDS], ignore_index=True)
+    return table.assign(share=table["with"] / table["without"])
+
+
+def share_by_system(by_threshold: pd.DataFrame) -> pd.DataFrame:
+    """Return geometric means over the instances of a system of the share of tests that is left, by threshold."""
+    systems = by_threshold.assign(system=by_threshold["instance"].str[0].str.upper())
+    return systems.groupby(["measure", "system", "threshold"], sort=False)["share"].agg(gmean).reset_index()
+
+
+def rank_correlations(table: pd.DataFrame) -> pd.Series:
+    """Return, by measure, the rank correlation over instances of the mean score with the factor."""
+    by_measure = table.groupby("measure", sort=False)
+    ranks = {measure: spearmanr(part["mean score"], part["factor"]).statistic for measure, part in by_measure}
+    return pd.Series(ranks, name="rank correlation")
+
+
+def _printed_row(instance: Instance) -> str:
+    if instance.trained_for == "unaware" or instance.data == "census":
+        return f"{instance.system}.{instance.data}"
+    return instance.id

@@ -1,0 +1,157 @@
+"""Estimates of both scores from as few tests as the precision needs (section 4.1, algorithms 1 and 2)."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairlab.themis.sampling import Sampling
+from fairlab.themis.software import Memory
+
+GROUPS_AT_ONCE = 2_000
+CELLS = 2_000_000  # outputs in flight
+SHOWN = 5  # pairs of inputs that a causal estimate gives as examples
+
+
+@dataclass(frozen=True)
+class Causal:
+    """A causal estimate.
+
+    Attributes
+    ----------
+    count : float
+        Inputs whose output other values change, or the sum of the largest distances.
+    samples : int
+        Inputs that were drawn and count.
+    tests : int
+        Inputs that algorithm 2 looks at for them, counterparts included.
+    inputs, counterparts : ndarray of int of shape (n_shown, n_characteristics)
+        Codes of the first that change, at most `SHOWN`, and of what changes them.
+    """
+
+    count: float
+    samples: int
+    tests: int
+    inputs: np.ndarray
+    counterparts: np.ndarray
+
+
+@dataclass(frozen=True)
+class Estimation:
+    """A program, and when to stop sampling it.
+
+    Attributes
+    ----------
+    memory : Memory
+    sampling : Sampling
+    output_distance : callable or None
+        See `fairlab.themis.Themis`.
+    """
+
+    memory: Memory
+    sampling: Sampling
+    output_distance: Callable | None = None
+
+    def group(self, positions: list[int], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Return positive outputs and samples of every group, in the order of `Schema.assignments` (algorithm 1)."""
+        n_groups = self.memory.schema.n_assignments(positions)
+        count = self._enumerate_groups if self.enumerates(positions) else self._sample_groups
+        chunks = [
+            count(positions, range(start, min(start + GROUPS_AT_ONCE, n_groups)), rng)
+            for start in range(0, n_groups, GROUPS_AT_ONCE)
+        ]
+        counts, samples = (np.concatenate(part) for part in zip(*chunks, strict=True))
+        return counts, samples
+
+    def enumerates(self, positions: list[int]) -> bool:
+        """Whether groups are so small that all of their inputs are tried, and their shares known exactly."""
+        schema = self.memory.schema
+        return schema.n_assignments(others(positions, len(schema.sizes))) <= self.sampling.min_samples
+
+    def assignments(self, positions: list[int], numbers) -> np.ndarray:
+        """Return the codes of assignments by their numbers."""
+        sizes = [self.memory.schema.sizes[position] for position in positions]
+        return np.column_stack(np.unravel_index(np.asarray(numbers), sizes))
+
+    def causal(self, positions: list[int], rng: np.random.Generator) -> Causal:
+        """Return how many random inputs change their output with the characteristics (algorithm 2)."""
+        drawn = []
+
+        def draw(series):
+            inputs = self.memory.schema.sample_codes(len(series), random_state=rng)
+            drawn.append((inputs, *self.changes(inputs, positions)))
+            return drawn[-1][1]
+
+        [count], [samples] = self.sampling.proportions(draw, 1)
+        inputs, changed, tests, partner = (np.concatenate(part)[:samples] for part in zip(*drawn, strict=True))
+        shown = np.flatnonzero(changed)[:SHOWN]
+        inputs, partner = inputs[shown], partner[shown]
+        counterparts = inputs.copy()
+        counterparts[:, positions] = self.assignments(positions, partner)
+        return Causal(float(count), int(samples), int(tests.sum()), inputs, counterparts)
+
+    def changes(self, inputs: np.ndarray, positions: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Tell for every input whether, or how far, some other values of the characteristics change its output.
+
+        Returns
+        -------
+        changed, tests, partner : ndarray of shape (n_inputs,)
+            The change; how many inputs had to be looked at, in the order of the assignments, up to the first change;
+            and the number of the assignment that changes it most, 0 if none does.
+        """
+        schema = self.memory.schema
+        n_values = schema.n_assignments(positions)
+        own = np.ravel_multi_index(tuple(inputs[:, positions].T), [schema.sizes[p] for p in positions])
+        outputs = self.memory(inputs)
+        changed, looked = np.zeros(len(inputs)), np.full(len(inputs), n_values)
+        partner = np.zeros(len(inputs), dtype=np.int64)
+        active, start, width = np.arange(len(inputs)), 0, 1
+        while start < n_values and len(active):
+            stop = min(start + width, n_values)
+            codes = np.repeat(inputs[active], stop - start, axis=0)
+            codes[:, positions] = np.tile(schema.assignments(positions, start=start, stop=stop), (len(active), 1))
+            difference = self._difference(np.repeat(outputs[active], stop - start), self.memory(codes))
+            difference = difference.reshape(len(active), -1)
+            more = difference.max(axis=1) > changed[active]
+            changed[active[more]] = difference[more].max(axis=1)
+            partner[active[more]] = start + difference[more].argmax(axis=1)
+            if self.output_distance is None:  # one change is enough
+                looked[active[more]] = partner[active[more]] + 1
+                active = active[~more]
+            start, width = stop, min(2 * width, max(1, CELLS // max(1, len(active))))
+        return changed, looked + (own >= looked), partner
+
+    def _enumerate_groups(self, positions, groups: range, rng) -> tuple[np.ndarray, np.ndarray]:
+        schema = self.memory.schema
+        rest = others(positions, len(schema.sizes))
+        n_others = schema.n_assignments(rest)
+        codes = np.empty((len(groups), n_others, len(schema.sizes)), dtype=np.int64)
+        codes[:, :, positions] = schema.assignments(positions, start=groups.start, stop=groups.stop)[:, None, :]
+        if rest:
+            codes[:, :, rest] = schema.assignments(rest)
+        outputs = self.memory(codes.reshape(-1, codes.shape[-1])).reshape(len(groups), n_others)
+        return outputs.sum(axis=1).astype(float), np.full(len(groups), n_others)
+
+    def _sample_groups(self, positions, groups: range, rng) -> tuple[np.ndarray, np.ndarray]:
+        schema = self.memory.schema
+        fixed = schema.assignments(positions, start=groups.start, stop=groups.stop)
+
+        def draw(series):
+            codes = schema.sample_codes(len(series), random_state=rng)
+            codes[:, positions] = fixed[series]
+            return self.memory(codes)
+
+        return self.sampling.proportions(draw, len(groups))
+
+    def _difference(self, first, second) -> np.ndarray:
+        if self.output_distance is None:
+            return first != second
+        distance = np.asarray(self.output_distance(first, second), dtype=float)
+        if distance.shape != first.shape or not ((distance >= 0) & (distance <= 1)).all():
+            raise ValueError(f"output_distance: expected {len(first)} numbers from 0 to 1, found {distance!r}")
+        return distance
+
+
+def others(positions: Iterable[int], n_characteristics: int) -> list[int]:
+    """Return all other positions."""
+    return [position for position in range(n_characteristics) if position not in positions]
