@@ -1,31 +1,17 @@
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from fairlab.data import load
 from fairlab.papers.themis.instances import INSTANCES
-from fairlab.papers.themis.systems import BEHIND, READINGS, VARIANTS, _changed_labels, train
+from fairlab.papers.themis.systems import BEHIND, READINGS, VARIANTS, _changed_labels, sample_people, train
 
 
-@pytest.fixture(scope="module")
-def people():
-    """Return the surrogates, cut to a size that all systems learn from within a second."""
-    cut = {}
-    for data, variant in VARIANTS.items():
-        whole = load(variant, surrogate=True)
-        rows = whole.features.sample(600, random_state=0).index
-        parts = {part: getattr(whole, part).loc[rows] for part in ("features", "target", "sensitive_features")}
-        cut[data] = replace(whole, **parts)
-    return cut
-
-
-def test_there_are_twenty_instances_of_eight_systems():
-    assert len(INSTANCES) == 20
-    assert len({instance.system for instance in INSTANCES}) == 8
-    assert sum(instance.trained_for == "gender" for instance in INSTANCES) == 8
-    assert sum(instance.trained_for == "race" for instance in INSTANCES) == 4
+def test_sampled_people_belong_together(people):
+    sampled, whole = people["census"], load(VARIANTS["census"], surrogate=True)
+    assert len(sampled.features) == len(sampled.target) == 300
+    assert sampled.features.equals(whole.features.loc[sampled.target.index])
+    assert sample_people(sampled, 300, random_state=1) is sampled
 
 
 @pytest.mark.parametrize("reading", READINGS)

@@ -30,9 +30,9 @@ def beside_printed(published: pd.DataFrame, scores: dict[str, pd.DataFrame]) -> 
     """
     columns = {"printed": published["value"], "less than": published["printed"].str.startswith("<")}
     for reading, name in READINGS.items():
-        of = scores[reading].set_index("id")
+        of = scores[reading].set_index("id").loc[published.index]
         columns |= {f"{name} {part}".strip(): 100 * of[column] for part, column in _PARTS.items()}
-    return pd.DataFrame(columns).loc[published.index].rename_axis("cell")
+    return pd.DataFrame(columns).rename_axis("cell")
 
 
 def as_series(table: pd.DataFrame) -> pd.DataFrame:

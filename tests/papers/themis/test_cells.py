@@ -1,0 +1,109 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairlab.papers.themis import cells
+from fairlab.papers.themis.instances import INSTANCES
+
+PUBLISHED = pd.DataFrame(
+    {"printed": ["3.78", "<0.01", "40", "2"], "value": [3.78, 0.01, 40.0, 2.0]},
+    index=["a.x.group", "a.x.causal", "b.x.group", "b.x.causal"],
+)
+SCORES = pd.DataFrame(
+    {
+        "id": ["b.x.causal", "b.x.group", "a.x.group", "a.x.causal", "other"],
+        "score": [0.03, 0.3, 0.01, 0.0, 0.5],
+        "low": [0.01, 0.2, 0.0, 0.0, 0.4],
+        "high": [0.05, 0.35, 0.02, 0.01, 0.6],
+    }
+)
+
+
+@pytest.fixture
+def table():
+    return cells.beside_printed(PUBLISHED, dict.fromkeys(cells.READINGS, SCORES))
+
+
+def test_ours_stand_beside_the_print_in_percent(table):
+    assert table.index.tolist() == PUBLISHED.index.tolist()
+    assert table["less than"].tolist() == [False, True, False, False]
+    np.testing.assert_allclose(table["as published"], [1, 0, 30, 3])
+    np.testing.assert_allclose(table["as described high"], [2, 1, 35, 5])
+
+
+def test_one_row_for_each_cell_and_series(table):
+    long = cells.as_series(table)
+    assert len(long) == 4 * 3
+    assert long["series"].unique().tolist() == ["printed", "as published", "as described"]
+    assert long.loc[long["series"] == "printed", ["low", "high"]].isna().all(axis=None)
+    split = cells.by_measure(long)
+    assert split.columns.tolist() == ["cell", "measure", "series", "score", "low", "high"]
+    assert split.iloc[1][["cell", "measure"]].tolist() == ["a.x", "causal"]
+
+
+def test_where_the_print_lies(table):
+    relation = cells.relation_to_printed(table)
+    expected = {"above ours": 2, "printed as below 0.01": 1, "in our interval": 1}
+    assert relation["as published"].to_dict() == relation["as described"].to_dict() == expected
+
+
+def test_group_above_causal(table):
+    # Printed: 3.78 > 0.01 and 40 > 2. Ours: a's group is within reach, b's lower end 20 is above 5.
+    assert cells.group_above_causal(table).to_dict() == {"printed": 2, "as published": 1, "as described": 1}
+
+
+def test_no_suite_is_at_hand_without_fetching(monkeypatch):
+    monkeypatch.setattr(cells, "local_copy", lambda file: None)
+    suites = cells.suites_at_hand(PUBLISHED)
+    assert suites.empty
+    assert suites.columns[0] == "cell"
+
+
+def test_a_suite_at_hand_is_scored(monkeypatch, tmp_path):
+    path = tmp_path / "suite"
+    line = "1,2,3,4,5,6,1,0,{sex},7,8,9,10,{output}"
+    path.write_text("\n".join(line.format(sex=sex, output=sex) for sex in (0, 1)))
+    wanted = "themis_suites/figure1/E9causal"
+    monkeypatch.setattr(cells, "local_copy", lambda file: path if file.path == wanted else None)
+    monkeypatch.setattr(cells, "find_fault", lambda file, copy: None)
+    published = pd.DataFrame({"printed": {"e.census.unaware.gender.causal": "0.32"}})
+    [row] = cells.suites_at_hand(published).to_dict("records")
+    assert (row["cell"], row["printed"], row["suite (%)"], row["samples"], row["changed"]) == (
+        "e.census.unaware.gender.causal",
+        "0.32",
+        100,
+        1,
+        1,
+    )
+
+
+def all_scores(value):
+    ids = [id for instance in INSTANCES for size in (1, 2) for id in instance.sets(size)]
+    scores = pd.DataFrame({"id": ids, "score": [value(id.rpartition(".")[2].split("_")) for id in ids]})
+    return scores.assign(low=scores["score"] - 0.01, high=scores["score"] + 0.01)
+
+
+def test_singles_by_characteristic():
+    scores = all_scores(lambda words: len(words[0]) / 100)
+    table = cells.by_characteristic(scores)
+    assert table.index.tolist() == [instance.id for instance in INSTANCES]
+    assert table.columns.tolist() == ["age", "country", "gender", "marital", "race", "relation"]
+    assert table.loc["g.census.unaware"].tolist() == pytest.approx([3, 7, 6, 7, 4, 8])
+    assert table.loc["g.credit.unaware"].isna().sum() == 4
+
+
+def test_pairs_beyond_their_parts():
+    scores = all_scores(lambda words: 0.5 if words == ["gender", "race"] else 0.1)
+    joint = cells.beyond_parts(scores)
+    n_census = sum(instance.data == "census" for instance in INSTANCES)
+    assert (joint["pair"][:n_census] == "gender_race").all()
+    np.testing.assert_allclose(joint["excess"], [30.0] * n_census + [-10.0] * (len(joint) - n_census))
+
+
+def test_supersets_below_by_their_intervals():
+    n_compared, below = cells.supersets_below(all_scores(lambda words: 0.1 * len(words)))
+    assert n_compared == sum(2 * len(instance.sets(2)) for instance in INSTANCES)
+    assert below == []
+    _, below = cells.supersets_below(all_scores(lambda words: 0.3 if words == ["race"] else 0.1))
+    assert all(small.endswith(".race") and "race" in large for small, large in below)
+    assert len(below) == 5 * sum(instance.data == "census" for instance in INSTANCES)
