@@ -5,10 +5,7 @@ import pytest
 
 from fairlab.fliptest import flipset, transparency_report
 from fairlab.fliptest.figures import (
-    by_dimension,
     flipset_marginals,
-    maps_of_one_feature,
-    prediction_densities,
     transparency_bars,
     transport_lines,
 )
@@ -33,7 +30,6 @@ def test_figures_leave_nothing_open_and_can_be_saved(tmp_path):
     figures = [
         flipset_marginals(WOMEN, FLIPS),
         transport_lines(WOMEN, IMAGES, FLIPS, coef=[1.0, 0.0], intercept=0.0),
-        prediction_densities({"map": (WOMEN["work"], IMAGES["work"])}, xlabel="grade"),
         transparency_bars({"map": transparency_report(FLIPS, WOMEN, IMAGES)}),
     ]
     assert plt.get_fignums() == []
@@ -100,47 +96,3 @@ def test_bad_input():
         transparency_bars({"a": report, "GAN": transparency_report(FLIPS, WOMEN[["work"]], IMAGES[["work"]])})
     with pytest.raises(ValueError, match="X has 1 columns, a transport figure needs 2"):
         transport_lines(WOMEN[["work"]], IMAGES[["work"]], FLIPS, coef=[1.0], intercept=0.0)
-    with pytest.raises(ValueError, match="constant"):
-        prediction_densities({"map": (np.zeros(5), np.ones(5))}, xlabel="grade")
-
-
-def stability_table():
-    return pd.DataFrame(
-        {"map": ["exact"] * 3 + ["GAN"] * 3, "dimension": [1, 4, 4] * 2, "variance": [1, 2, 3, 4, 5, 6]}
-    )
-
-
-def test_every_coordinate_is_a_point_beside_its_dimension():
-    figure = by_dimension({"a": stability_table(), "b": stability_table()}, quantity="variance", ylabel="y", log=True)
-    assert text(figure) == "exact GAN"
-    for axis in figure.axes:
-        exact, gan = axis.lines
-        assert exact.get_ydata().tolist() == [1, 2, 3]
-        assert gan.get_ydata().tolist() == [4, 5, 6]
-        assert np.allclose(np.sqrt(exact.get_xdata() * gan.get_xdata()), [1, 4, 4])
-        assert (exact.get_xdata() < gan.get_xdata()).all()
-        assert [label.get_text() for label in axis.get_xticklabels()] == ["1", "4"]
-    assert figure.axes[0].get_yscale() == "log"
-    assert plt.get_fignums() == []
-
-
-def test_bad_tables_by_dimension():
-    with pytest.raises(ValueError, match="at least one"):
-        by_dimension({}, quantity="variance", ylabel="y")
-    with pytest.raises(ValueError, match=r"tables\['a'\]: no column mean"):
-        by_dimension({"a": stability_table()}, quantity="mean", ylabel="y")
-
-
-def test_maps_of_one_feature_show_pairs_by_their_number_and_lines_by_value():
-    x, exact = np.array([2, 0, 0, 2, 0, 9]), np.array([1, 0, 0, 1, 1, 4])
-    learnt = np.array([1.2, 0.1, 0.1, 1.2, 0.1, 5])
-    figure = maps_of_one_feature(x, exact, {"GAN": learnt}, xlabel="x", ylabel="y", most=5)
-    (axis,) = figure.axes
-    (dots,) = axis.collections
-    assert dots.get_offsets().tolist() == [[0, 0], [0, 1], [2, 1]]
-    assert np.allclose(dots.get_sizes() / dots.get_sizes().max(), [1, 0.5, 1])
-    gan, identity = axis.lines
-    assert gan.get_xydata().tolist() == [[0, 0.1], [2, 1.2]]
-    assert identity.get_xydata().tolist() == [[0, 0], [2, 2]]
-    with pytest.raises(ValueError, match="GAN: has shape"):
-        maps_of_one_feature(x, exact, {"GAN": learnt[:3]}, xlabel="x", ylabel="y")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from fairlab.fliptest import flipset, flipset_overlap
+from fairlab.fliptest import flipset
 
 
 def hire(X):
@@ -86,26 +86,3 @@ def test_bad_predictors():
         flipset(lambda table: np.zeros(1), X, X_IMAGE)
     with pytest.raises(TypeError, match="expected a function"):
         flipset(3, X, X_IMAGE)
-
-
-def test_overlap_by_hand():
-    first = flipset(hire, X, X_IMAGE)  # F+ p, F- q and s
-    second = flipset(hire, X, X_IMAGE.assign(a=[2.0, 1.0, -1.0, -1.0]))  # F+ r, F- q
-    overlap = flipset_overlap(first, second)
-    assert vars(overlap.positive) == {"both": 0, "only_first": 1, "only_second": 1}
-    assert vars(overlap.negative) == {"both": 1, "only_first": 1, "only_second": 0}
-    assert overlap.to_frame().loc["negative", "jaccard"] == 0.5
-    assert flipset_overlap(first, first).positive.jaccard == 1
-
-
-def test_overlap_of_empty_flipsets_is_not_a_number():
-    nobody = flipset(hire, X, X)
-    assert np.isnan(flipset_overlap(nobody, nobody).positive.jaccard)
-
-
-def test_overlap_refuses_other_people_and_other_classifiers():
-    result = flipset(hire, X, X_IMAGE)
-    with pytest.raises(ValueError, match="different rows"):
-        flipset_overlap(result, flipset(hire, X[:2], X_IMAGE[:2]))
-    with pytest.raises(ValueError, match="different classifiers: 4 predictions differ"):
-        flipset_overlap(result, flipset(lambda table: 1 - hire(table), X, X_IMAGE))

@@ -1,9 +1,7 @@
 import numpy as np
 import pandas as pd
-import pytest
 
-from fairlab.fliptest.sensitivity import COSTS, flipsets_by_cost, maps_by_penalty
-from fairlab.seeds import Trial
+from fairlab.fliptest.sensitivity import COSTS, flipsets_by_cost
 
 
 def test_costs_by_hand():
@@ -33,17 +31,3 @@ def test_a_cost_that_ignores_a_feature_changes_who_flips():
     assert table.loc["only a", "Jaccard F+"] < 0.5
     paper, other = table["F+"] - table["F−"]
     assert paper == other  # proposition 2
-
-
-def test_one_map_per_trial_and_penalty():
-    pytest.importorskip("tensorflow")
-    rng = np.random.default_rng(0)
-    source, target = (pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"]) for _ in range(2))
-    recipe = {"hidden_layers": (8,), "n_steps": 4, "batch_size": 8}
-    trials = [Trial("x/y", k, 0) for k in range(2)]
-    both = maps_by_penalty(trials, source=source, target=target, penalties=[1e-4, 1e-2], **recipe)
-    [alone] = maps_by_penalty(trials[1:], source=source, target=target, penalties=[1e-2], **recipe)
-    assert [list(maps) for maps in both] == [[1e-4, 1e-2]] * 2
-    assert both[1][1e-2].penalty == pytest.approx(1e-2)
-    np.testing.assert_array_equal(both[1][1e-2].transform(source), alone[1e-2].transform(source))
-    assert not np.array_equal(both[0][1e-2].transform(source), alone[1e-2].transform(source))

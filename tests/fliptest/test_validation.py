@@ -4,7 +4,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_squared_error
 
-from fairlab.fliptest import usable_maps, validate_map
+from fairlab.fliptest import MapValidation, validate_map
 
 RNG = np.random.default_rng(0)
 NAMES = ["a", "b", "c"]
@@ -88,29 +88,29 @@ def test_bad_input(target, image, options, message):
         validate_map(target, image, **options)
 
 
-def test_maps_off_target_are_told_apart_and_counted():
+def test_columns_are_validated_alone_and_distances_are_over_all():
+    some = validate_map(TARGET, IMAGE, X_source=IMAGE + 1, columns=["a", "c"])
+    alone = validate_map(TARGET[["a", "c"]], IMAGE[["a", "c"]])
+    pd.testing.assert_frame_equal(some.features, alone.features)
+    assert np.isclose(some.mean_l1, 3)
+    assert np.isclose(some.mean_squared_l1, 9)
+
+
+def test_there_and_back_through_a_table():
+    before = validate_map(TARGET, IMAGE, X_source=IMAGE + 1)
+    after = MapValidation.from_frame(before.to_frame())
+    pd.testing.assert_frame_equal(after.features, before.features)
+    assert (after.mean_l1, after.mean_squared_l1) == (before.mean_l1, before.mean_squared_l1)
+    diverged = validate_map(TARGET, IMAGE * np.nan)
+    assert MapValidation.from_frame(diverged.to_frame()).diverged
+
+
+def test_off_target_begins_above_the_bound():
     rng = np.random.default_rng(0)
     target = rng.normal(size=(1000, 2))
     good, shifted = (validate_map(target, rng.normal(shift, size=(1000, 2))) for shift in (0, 1))
-    assert not good.off_target
-    assert shifted.off_target
-    assert usable_maps([shifted, good, good]) == ([1, 2], "1 of 3 maps are off target (KS above 0.2) and left out")
-    assert usable_maps([good]) == ([0], "")
-    indices, note = usable_maps([shifted, shifted])
-    assert indices == [0, 1]
-    assert note.startswith("all 2 maps are off target")
-
-
-def test_diverged_maps_are_never_used():
-    rng = np.random.default_rng(0)
-    target = rng.normal(size=(1000, 2))
-    good, shifted = (validate_map(target, rng.normal(shift, size=(1000, 2))) for shift in (0, 1))
+    assert (good.off_target, shifted.off_target) == (False, True)
     diverged = validate_map(target, np.full((1000, 2), np.nan), X_source=target)
-    assert diverged.diverged
     assert diverged.off_target
+    assert diverged.diverged
     assert np.isnan(diverged.mean_l1)
-    note = "1 of 3 maps diverged and left out; 1 of 3 maps are off target (KS above 0.2) and left out"
-    assert usable_maps([diverged, good, shifted]) == ([1], note)
-    indices, note = usable_maps([diverged, shifted])
-    assert indices == [1]
-    assert note == "1 of 2 maps diverged and left out; all 1 maps are off target (KS above 0.2)"

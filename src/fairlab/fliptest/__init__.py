@@ -5,12 +5,20 @@ import lazy_loader as lazy
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
+        "ensemble": [
+            "agreement_table",
+            "by_map",
+            "fit_table",
+            "flipsets_by_map",
+            "size_spread",
+            "size_table",
+            "usable_maps",
+        ],
         "flipsets": ["Flipset", "flipset"],
         "intervals": ["flipset_intervals"],
         "overlap": ["FlipsetOverlap", "Overlap", "flipset_overlap"],
-        "scaling": ["PooledScaler"],
-        "sensitivity": ["COSTS", "flipsets_by_cost", "maps_by_penalty"],
+        "sensitivity": ["COSTS", "flipsets_by_cost"],
         "transparency": ["TransparencyReport", "transparency_report"],
-        "validation": ["MapValidation", "usable_maps", "validate_map"],
+        "validation": ["MapValidation", "validate_map"],
     },
 )

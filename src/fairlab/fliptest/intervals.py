@@ -11,7 +11,9 @@ def flipset_intervals(
 ) -> pd.DataFrame:
     """Return percentile bootstrap intervals over people for the sizes of a flipset, the map being held.
 
-    They leave out what another seed or another training sample of the map would change.
+    They leave out what another seed or another training sample of the map would change. `scipy.stats.bootstrap` gives
+    the same distribution by drawing everyone's row in every resample; people differ here by their flip alone, so one
+    multinomial draw of the sizes does it, whatever the number of people.
 
     Parameters
     ----------
@@ -38,7 +40,6 @@ def flipset_intervals(
         raise ValueError(f"n_resamples: expected at least 1, found {n_resamples}")
     n = len(flip.index)
     sizes = np.array([flip.n_positive, flip.n_negative])
-    # People are exchangeable but for their flip, so that resampling them is one multinomial draw of the two sizes.
     shares = np.append(sizes, n - sizes.sum()) / n
     drawn = np.random.default_rng(random_state).multinomial(n, shares, n_resamples)[:, :2]
     drawn = np.column_stack([drawn, drawn[:, 0] - drawn[:, 1]])

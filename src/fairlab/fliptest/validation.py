@@ -14,6 +14,7 @@ from fairlab.fliptest.flipsets import check_pairs
 OFF_TARGET_KS = 0.2
 
 MEASURES = ["ks", "mse_target", "mse_image", "mse_difference"]
+DISTANCES = ["mean_l1", "mean_squared_l1"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +47,15 @@ class MapValidation:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per feature, with the two distances repeated in each."""
-        return self.features.assign(mean_l1=self.mean_l1, mean_squared_l1=self.mean_squared_l1)
+        return self.features.assign(**{name: getattr(self, name) for name in DISTANCES})
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame) -> "MapValidation":
+        """Return the validation that `to_frame` turned into a table."""
+        return cls(frame[MEASURES], *(float(frame[name].iloc[0]) for name in DISTANCES))
 
 
-def validate_map(X_target, X_image, *, X_source=None, regression_of=None) -> MapValidation:
+def validate_map(X_target, X_image, *, X_source=None, columns=None, regression_of=None) -> MapValidation:
     """Compare the images of a map with real members of the target group.
 
     A linear regression of every feature on the others is fitted to the target; an image distribution with the target's
@@ -63,6 +69,9 @@ def validate_map(X_target, X_image, *, X_source=None, regression_of=None) -> Map
         Images G(x). All of them missing stands for a map whose training diverged.
     X_source : DataFrame or array of shape (n_source, n_features), optional
         The people x, row by row; needed for the distances.
+    columns : list of str, optional
+        Features to validate, each regressed on the others of them; for tables only. The distances are over all columns.
+        Default: all.
     regression_of : dict of str to str, optional
         For a feature, the feature whose regression predicts it on the images, in place of its own. Only for reproducing
         numbers that were computed so: the published ones for Lipton may have used one regression for both features.
@@ -73,10 +82,11 @@ def validate_map(X_target, X_image, *, X_source=None, regression_of=None) -> Map
         For missing values, fewer than two target rows, constant target columns, tables that do not match, or an unknown
         feature in `regression_of`.
     """
-    target, names = check_features(X_target, "X_target", min_rows=2, varying=True)
+    validated, image_validated = (X_target, X_image) if columns is None else (X_target[columns], X_image[columns])
+    target, names = check_features(validated, "X_target", min_rows=2, varying=True)
     if len(X_image) and np.all(pd.isna(X_image)):
         return MapValidation(pd.DataFrame(np.nan, index=pd.Index(names, name="feature"), columns=MEASURES))
-    image, image_names = check_features(X_image, "X_image")
+    image, image_names = check_features(image_validated, "X_image")
     check_same_columns(names, image_names, "X_target", "X_image")
     regression_of = regression_of or {}
     unknown = {*regression_of, *regression_of.values()} - set(names)
@@ -97,36 +107,8 @@ def validate_map(X_target, X_image, *, X_source=None, regression_of=None) -> Map
     if X_source is None:
         return MapValidation(features)
     source, image, _ = check_pairs(X_source, X_image)
-    distance = np.abs(source - image).sum(axis=1)
+    distance = sum(np.abs(source - image).T)
     return MapValidation(features, float(distance.mean()), float((distance**2).mean()))
-
-
-def usable_maps(validations) -> tuple[list[int], str]:
-    """Tell the maps that reached their target from those that missed it, so that none is averaged in silently.
-
-    Parameters
-    ----------
-    validations : sequence of MapValidation
-        One per map.
-
-    Returns
-    -------
-    indices : list of int
-        Maps that are not off target; if every one is, all that did not diverge.
-    note : str
-        How many were left out; empty if none was.
-    """
-    n = len(validations)
-    diverged = [k for k, validation in enumerate(validations) if validation.diverged]
-    on_target = [k for k, validation in enumerate(validations) if not validation.off_target]
-    indices = on_target or [k for k in range(n) if k not in diverged]
-    off_target = n - len(diverged) - len(on_target)
-    parts = [f"{len(diverged)} of {n} maps diverged and left out"] if diverged else []
-    if off_target and on_target:
-        parts.append(f"{off_target} of {n} maps are off target (KS above {OFF_TARGET_KS}) and left out")
-    elif off_target:
-        parts.append(f"all {off_target} maps are off target (KS above {OFF_TARGET_KS})")
-    return indices, "; ".join(parts)
 
 
 def _regression(X: np.ndarray, feature: int) -> np.ndarray:

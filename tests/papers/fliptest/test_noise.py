@@ -1,10 +1,15 @@
 import numpy as np
+import pandas as pd
 import pytest
 
-from fairlab.papers.fliptest.noise import SHIFT, identical_groups, noise_floors, random_label_svm
-from fairlab.seeds import Trial
-
-SIZES = {"n_points": 60, "n_subset": 40, "n_seen": 2, "n_telling": 1}
+from fairlab.papers.fliptest.noise import (
+    SHIFT,
+    flip_counts,
+    floor_flipsets,
+    identical_groups,
+    random_label_svm,
+    shares_of_people,
+)
 
 
 def test_groups_are_alike_in_what_is_seen_only():
@@ -32,37 +37,30 @@ def test_a_jagged_model_reproduces_its_labels_from_the_seen_columns():
     np.testing.assert_array_equal(model.predict(moved), labels)
 
 
-def test_noise_floors():
-    pytest.importorskip("tensorflow")
-    recipe = {"hidden_layers": (8,), "n_steps": 4, "batch_size": 8}
-    trials = [Trial("x/y", k, 0) for k in range(2)]
-    svms = [(1.0, "scale"), (100.0, 5.0)]
-    both = noise_floors(trials, **SIZES, svms=svms, **recipe)
-    [alone] = noise_floors(trials[1:], **SIZES, svms=svms[1:], **recipe)
-    table = both[1].to_frame()
-    assert table["map"].tolist() == ["GAN", "GAN, subset", "exact, subset"] * 2
-    assert table["people"].tolist() == [60, 40, 40] * 2
-    assert table[table["C"] == 100].to_numpy().tolist() == alone.to_frame().to_numpy().tolist()
-    for floor in both:
-        for by_map in floor.flips.values():
-            gan, subset, exact = by_map.values()
-            np.testing.assert_array_equal(gan.image_prediction[:40], subset.image_prediction)
-            np.testing.assert_array_equal(exact.prediction, subset.prediction)
-    # Proposition 2: the exact flipsets differ as the two groups' predictions do.
-    source, target = identical_groups(trials[1].rng("points"), 60, n_seen=2, n_telling=1)
-    model = random_label_svm(np.vstack([source, target]), trials[1].rng("labels"), n_seen=2, C=100.0, gamma=5.0)
-    net = model.predict(source[:40]).sum() - model.predict(target[:40]).sum()
-    assert both[1].flips[100.0, 5.0]["exact, subset"].net == net
+def floor(C, **sizes):
+    flips = []
+    for name, (n_positive, n_negative) in sizes.items():
+        prediction, image = np.zeros((2, 10), dtype=int)
+        prediction[:n_positive] = 1
+        image[n_positive : n_positive + n_negative] = 1
+        flips.append({"C": C, "gamma": "scale", "map": name, "prediction": prediction, "image_prediction": image})
+    return {"flips": flips}
 
 
-def test_a_map_that_diverged_has_no_flips():
-    pytest.importorskip("tensorflow")
-    recipe = {"hidden_layers": (8,), "n_steps": 3, "batch_size": 8, "penalty": [1e-4, 3e38], "learning_rate": 1e6}
-    from fairlab.transport import DivergenceWarning
+def test_flips_are_counted_per_trial_model_and_map():
+    floors = {0: floor(1.0, GAN=(2, 1), exact=(3, 4)), 5: floor(1.0, GAN=(1, 1))}
+    table = flip_counts(floors)
+    assert table["trial"].tolist() == [0, 0, 5]
+    assert table["map"].tolist() == ["GAN", "exact", "GAN"]
+    assert table[["people", "positive", "F+", "F−"]].to_numpy().tolist() == [
+        [10, 2, 2, 1],
+        [10, 3, 3, 4],
+        [10, 1, 1, 1],
+    ]
+    assert floor_flipsets(floors[0])[1.0, "scale", "exact"].n_negative == 4
 
-    trials = [Trial("x/y", k, 0) for k in range(2)]
-    with pytest.warns(DivergenceWarning):
-        healthy, diverged = noise_floors(trials, **SIZES, svms=[(1.0, "scale")], **recipe)
-    assert diverged.validation.diverged
-    assert diverged.flips == {}
-    assert len(healthy.to_frame()) == 3
+
+def test_both_readings_of_the_printed_share_by_hand():
+    counts = pd.DataFrame({"people": [100], "positive": [40], "F+": [4], "F−": [3]})
+    shares = shares_of_people(counts).iloc[0]
+    assert shares.tolist() == pytest.approx([0.07, 0.04, 0.03, 0.4, 0.1, 0.05])

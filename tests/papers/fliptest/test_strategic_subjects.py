@@ -2,51 +2,40 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.data.dataset import Dataset, Provenance
-from fairlab.papers.fliptest.strategic_subjects import LABELS, RACES, biased_model, proxy_model, subjects
+from fairlab.fliptest import Flipset
+from fairlab.papers.fliptest.strategic_subjects import (
+    LABELS,
+    RACES,
+    biased_model,
+    group_table,
+    investigated,
+    marginal_counts,
+    proxy_model,
+    subjects,
+)
 
 
-@pytest.fixture(scope="module")
-def dataset():
-    rng = np.random.default_rng(0)
-    n = 5_000
-    race = rng.choice(["BLK", "WHI", "WWH"], n)
-    features = pd.DataFrame({name: rng.poisson(1, n) for name in LABELS}).assign(age=10 * rng.integers(1, 8, n))
-    features["narcotics_arrests"] += 2 * (race == "BLK")
-    features["gang_affiliation"] = ((race != "BLK") & (rng.random(n) < 0.5)).astype(int)
-    target = pd.Series(rng.integers(340, 350, n), name="score")
-    return Dataset(
-        features=features,
-        target=target,
-        sensitive_features=pd.DataFrame({"race": race}),
-        positive_label=None,
-        privileged_group={"race": "WHI"},
-        encoding={},
-        provenance=Provenance(variant="ssl", source="surrogate", data_hash="", rows=n, citation="", note=""),
-    )
-
-
-def test_groups_are_parted_and_scaled_over_everyone(dataset):
-    people = subjects(dataset, random_state=1)
-    scaled = (dataset.features - dataset.features.mean()) / dataset.features.std(ddof=0)
+def test_groups_are_parted_and_scaled_over_everyone(chicago):
+    people = subjects(chicago, random_state=1)
+    scaled = (chicago.features - chicago.features.mean()) / chicago.features.std(ddof=0)
     for name, code in RACES.items():
         both = pd.concat([people.train[name], people.test[name]]).sort_index()
-        of_race = dataset.sensitive_features["race"] == code
+        of_race = chicago.sensitive_features["race"] == code
         pd.testing.assert_frame_equal(both, scaled.loc[of_race, list(LABELS)], check_dtype=False)
         assert len(people.test[name]) == pytest.approx(0.2 * of_race.sum(), rel=0.15)
-    again, other = (subjects(dataset, random_state=seed).test["black"].index for seed in (1, 2))
+    again, other = (subjects(chicago, random_state=seed).test["black"].index for seed in (1, 2))
     assert again.equals(people.test["black"].index)
     assert not other.equals(again)
 
 
-def test_ground_truth_begins_at_345(dataset):
-    people = subjects(dataset, random_state=1)
+def test_ground_truth_begins_at_345(chicago):
+    people = subjects(chicago, random_state=1)
     positives, negatives = (people.only(high_risk=truth) for truth in (True, False))
     for part in ("train", "test"):
         for race in RACES:
             everyone = getattr(people, part)[race]
-            assert dataset.target[getattr(positives, part)[race].index].min() >= 345
-            assert dataset.target[getattr(negatives, part)[race].index].max() < 345
+            assert chicago.target[getattr(positives, part)[race].index].min() >= 345
+            assert chicago.target[getattr(negatives, part)[race].index].max() < 345
             assert len(getattr(positives, part)[race]) + len(getattr(negatives, part)[race]) == len(everyone)
 
 
@@ -57,8 +46,8 @@ def test_the_published_rule():
     assert biased_model(X).tolist() == [0, 1, 1, 0]  # 53, 65.5, 106, 65: the threshold itself is low risk
 
 
-def test_proxies_are_what_goes_with_race_and_as_many_are_high_risk(dataset):
-    groups = subjects(dataset, random_state=1).train
+def test_proxies_are_what_goes_with_race_and_as_many_are_high_risk(chicago):
+    groups = subjects(chicago, random_state=1).train
     model = proxy_model(groups, n_proxies=2)
     assert set(model.proxies) == {"narcotics_arrests", "gang_affiliation"}
     assert model.weights["narcotics_arrests"] == pytest.approx(25 / np.sqrt(2))
@@ -68,16 +57,48 @@ def test_proxies_are_what_goes_with_race_and_as_many_are_high_risk(dataset):
     assert model.predict(X).mean() == pytest.approx(biased_model(X).mean(), abs=0.05)  # many people tie
 
 
-def test_images_become_whole_in_the_units_of_the_list(dataset):
-    people = subjects(dataset, random_state=1)
+def test_images_become_whole_in_the_units_of_the_list(chicago):
+    people = subjects(chicago, random_state=1)
     own = pd.DataFrame(2.0, index=[7], columns=list(LABELS)).assign(
         age=33.9, gang_affiliation=1.7, narcotics_arrests=2.6, crime_trend=-0.44, weapons_arrests=-0.9
     )
-    whole = (
-        people.whole((own - people.scaler.mean_) / people.scaler.scale_) * people.scaler.scale_ + people.scaler.mean_
-    )
+    scaled = people.scaler.transform(own)
+    whole = pd.DataFrame(people.scaler.inverse_transform(people.whole(scaled)), index=own.index, columns=own.columns)
     expected = own.assign(age=30, gang_affiliation=1, narcotics_arrests=3, crime_trend=-0.4, weapons_arrests=0)
     pd.testing.assert_frame_equal(whole, expected, check_dtype=False)
     real = people.test["black"]
     pd.testing.assert_frame_equal(people.whole(real), real)
     assert people.whole(real * np.nan).isna().all(axis=None)
+
+
+def test_groups_are_counted(chicago):
+    people = subjects(chicago, random_state=1)
+    table = group_table(people)
+    assert table.loc[("black", "test"), "people"] == len(people.test["black"])
+    truth = chicago.target[people.train["white"].index] >= 345
+    assert table.loc[("white", "train"), "score ≥ 345"] == pytest.approx(truth.mean())
+
+
+def test_marginals_are_counted_by_predictor_flip_and_value():
+    features = pd.DataFrame({"age": [10, 20, 20], "gang_affiliation": [0, 1, 1]})
+    flip = Flipset(np.array([1, 1, 0]), np.array([0, 0, 0]), features.index)
+    table = marginal_counts(features, flip).set_index(["predictor", "flip", "value"])["people"]
+    assert table.to_dict() == {
+        ("age", "none", 20): 1,
+        ("age", "positive", 10): 1,
+        ("age", "positive", 20): 1,
+        ("gang_affiliation", "none", 1): 1,
+        ("gang_affiliation", "positive", 0): 1,
+        ("gang_affiliation", "positive", 1): 1,
+    }
+
+
+def test_fairtest_gets_everybody_of_either_race_in_own_units(chicago):
+    people = subjects(chicago, random_state=1)
+    table = investigated(chicago, people)
+    assert table["race"].value_counts().to_dict() == {
+        code: sum(len(part[name]) for part in (people.train, people.test)) for name, code in RACES.items()
+    }
+    pd.testing.assert_frame_equal(table[list(LABELS)], chicago.features.loc[table.index, list(LABELS)])
+    black = people.test["black"]
+    assert (table.loc[black.index, "risk"] == np.where(biased_model(black), "high", "low")).all()

@@ -2,21 +2,165 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.papers.fliptest.trials import train_maps
-from fairlab.seeds import Trial
+from fairlab.fliptest import MapValidation
+from fairlab.papers.fliptest.noise import floor_flipsets, identical_groups, random_label_svm
+from fairlab.papers.fliptest.stability import coordinate_statistics, equicorrelated_normal
+from fairlab.papers.fliptest.trials import (
+    exact_distances,
+    exact_image,
+    exact_images,
+    gan_images,
+    maps_by_penalty,
+    noise_floors,
+    seguy_images,
+    train_maps,
+)
+from fairlab.transport import ExactTransport, monotone_rearrangement
 
-pytest.importorskip("tensorflow")
 RECIPE = {"hidden_layers": (8,), "n_steps": 4, "batch_size": 8}
+FLOOR = {"n_points": 60, "n_subset": 40, "n_seen": 2, "n_telling": 1}
+SIZE = {"n_points": 30, "dimension": 2, "correlation": 0.5}
+SEGUY = {"hidden_layers": (8,), "n_dual_steps": 20, "n_map_steps": 20, "batch_size": 16}
 
 
-def test_a_map_depends_on_its_trial_and_its_stream_only():
+@pytest.fixture(scope="module")
+def groups():
     rng = np.random.default_rng(0)
     source, target = (pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"]) for _ in range(2))
-    trials = [Trial("x/y", k, 0) for k in range(2)]
-    first, second = train_maps(trials, source=source, target=target, **RECIPE)
-    [alone] = train_maps(trials[1:], source=source, target=target, **RECIPE)
-    [other] = train_maps(trials[1:], source=source, target=target, stream="other", **RECIPE)
-    assert second.random_state == trials[1].seed("gan")
-    np.testing.assert_array_equal(second.transform(source), alone.transform(source))
-    for different in (first, other):
-        assert not np.array_equal(second.transform(source), different.transform(source))
+    return {"source": source, "target": target}
+
+
+def images(maps, X):
+    from fairlab.transport import GANTransport
+
+    return [GANTransport.from_arrays(arrays).transform(X).to_numpy() for arrays in maps]
+
+
+def test_a_map_depends_on_its_trial_and_its_stream_only(groups, trials):
+    pytest.importorskip("tensorflow")
+    first, second = images(train_maps(trials[:2], **groups, **RECIPE), groups["source"])
+    [alone] = images(train_maps(trials[1:2], **groups, **RECIPE), groups["source"])
+    [other] = images(train_maps(trials[1:2], **groups, stream="other", **RECIPE), groups["source"])
+    np.testing.assert_array_equal(second, alone)
+    assert not np.array_equal(second, first)
+    assert not np.array_equal(second, other)
+
+
+def test_one_map_per_trial_and_penalty(groups, trials):
+    pytest.importorskip("tensorflow")
+    both = maps_by_penalty(trials[:2], **groups, penalties=[1e-4, 1e-2], **RECIPE)
+    [[alone]] = maps_by_penalty(trials[1:2], **groups, penalties=[1e-2], **RECIPE)
+    assert [len(maps) for maps in both] == [2, 2]
+    [alone] = images([alone], groups["source"])
+    first, second = (images(maps, groups["source"]) for maps in both)
+    np.testing.assert_array_equal(second[1], alone)
+    assert not np.array_equal(second[0], alone)
+    assert not np.array_equal(first[1], alone)
+
+
+def test_the_exact_image_keeps_people_and_draws_who_is_split(groups, trials):
+    source, target = groups["source"], groups["target"]
+    image = exact_image(trials[0], **groups)
+    pd.testing.assert_frame_equal(image, ExactTransport().fit(source, target).transform(source))
+    two, three = source.head(2), target.head(3)
+    drawn = {exact_image(trial, source=two, target=three).to_numpy().tobytes() for trial in trials}
+    assert len(drawn) > 1  # two people share three counterparts
+
+
+def test_distances_of_a_subset_by_hand(groups, trials):
+    source = pd.DataFrame({"a": [0.0, 10.0], "b": 0.0})
+    target = pd.DataFrame({"a": [11.0, 1.0, 11.0], "b": [2.0, 0.0, 2.0]})
+    found = exact_distances(trials[0], source=source, target=target.head(2), n_subset=5)
+    assert found == {"mean_l1": 2, "mean_squared_l1": 5}  # moves of 1 and 3
+    again, other = (exact_distances(trial, **groups, n_subset=20) for trial in trials[:2])
+    assert again == exact_distances(trials[0], **groups, n_subset=20)
+    assert again != other
+
+
+def test_noise_floors(trials):
+    pytest.importorskip("tensorflow")
+    svms = [(1.0, "scale"), (100.0, 5.0)]
+    both = noise_floors(trials[:2], **FLOOR, svms=svms, **RECIPE)
+    [alone] = noise_floors(trials[1:2], **FLOOR, svms=svms[1:], **RECIPE)
+    flips = [floor_flipsets(floor) for floor in both]
+    assert [name for *_, name in flips[1]] == ["GAN", "GAN, subset", "exact, subset"] * 2
+    for key, flip in floor_flipsets(alone).items():
+        pd.testing.assert_frame_equal(flip.to_frame(), flips[1][key].to_frame())
+    for of_floor in flips:
+        for svm in svms:
+            gan, subset, exact = (of_floor[*svm, name] for name in ("GAN", "GAN, subset", "exact, subset"))
+            np.testing.assert_array_equal(gan.image_prediction[:40], subset.image_prediction)
+            np.testing.assert_array_equal(exact.prediction, subset.prediction)
+    # Proposition 2: the exact flipsets differ as the two groups' predictions do.
+    source, target = identical_groups(trials[1].rng("points"), 60, n_seen=2, n_telling=1)
+    model = random_label_svm(np.vstack([source, target]), trials[1].rng("labels"), n_seen=2, C=100.0, gamma=5.0)
+    net = model.predict(source[:40]).sum() - model.predict(target[:40]).sum()
+    assert flips[1][100.0, 5.0, "exact, subset"].net == net
+
+
+def test_a_map_that_diverged_has_no_flips(trials):
+    pytest.importorskip("tensorflow")
+    from fairlab.transport import DivergenceWarning
+
+    recipe = RECIPE | {"n_steps": 3, "penalty": [1e-4, 3e38], "learning_rate": 1e6}
+    with pytest.warns(DivergenceWarning):
+        healthy, diverged = noise_floors(trials[:2], **FLOOR, svms=[(1.0, "scale")], **recipe)
+    assert MapValidation.from_frame(diverged["fit"]).diverged
+    assert diverged["flips"] == []
+    assert len(healthy["flips"]) == 3
+
+
+def test_exact_images_are_those_of_the_closed_form(trials):
+    found = exact_images(trials[3], n_points=50, dimension=1, correlation=0.0)
+    rng = trials[3].rng("sample")
+    source, target = (equicorrelated_normal(rng, 50, 1)[:, 0] for _ in range(2))
+    for point, name in enumerate(("origin", "ones")):
+        source[0] = point
+        assert found[name] == pytest.approx([monotone_rearrangement(source, target)[0]])
+    assert "fit" not in found
+
+
+def test_learnt_maps_share_the_sample_of_the_exact_map(trials, monkeypatch):
+    pytest.importorskip("tensorflow")
+    from fairlab.transport import GANEnsemble, SeguyEnsemble
+
+    seen = []
+    for ensemble in (GANEnsemble, SeguyEnsemble):
+        fit = ensemble.fit
+
+        def spied(self, source, target, fit=fit):
+            seen.append((source, target))
+            return fit(self, source, target)
+
+        monkeypatch.setattr(ensemble, "fit", spied)
+    gan_images(trials[:2], **SIZE, **RECIPE)
+    seguy_images(trials[:2], **SIZE, **SEGUY)
+    rng = trials[1].rng("sample")
+    source, target = (equicorrelated_normal(rng, 30, 2, correlation=0.5) for _ in range(2))
+    source[0] = 0
+    for sources, targets in seen:
+        np.testing.assert_array_equal(sources[1], source)
+        np.testing.assert_array_equal(targets[1], target)
+
+
+@pytest.mark.parametrize(("function", "recipe"), [(gan_images, RECIPE), (seguy_images, SEGUY)])
+def test_in_whatever_pieces_the_images_are_the_same(function, recipe, trials):
+    pytest.importorskip("tensorflow")
+    whole = function(trials, **SIZE, **recipe)
+    pieces = [draw for few in (trials[:1], trials[1:4], trials[4:]) for draw in function(few, **SIZE, **recipe)]
+    for draw, piece in zip(whole, pieces, strict=True):
+        for name in ("origin", "ones"):
+            np.testing.assert_array_equal(draw[name], piece[name])
+        pd.testing.assert_frame_equal(draw["fit"], piece["fit"])
+    assert len({draw["origin"].tobytes() for draw in whole}) == len(trials)
+    assert whole[0]["fit"].shape == (2, 6)
+    assert np.isfinite(whole[0]["fit"]).all(axis=None)
+
+
+def test_a_diverged_map_has_no_images_and_is_counted_out(trials):
+    pytest.importorskip("tensorflow")
+    with pytest.warns(UserWarning, match="did not stay finite"):
+        draws = gan_images(trials[:3], **SIZE, **RECIPE | {"n_steps": 20}, penalty=[1e-4, 1e-4, 1e38])
+    assert MapValidation.from_frame(draws[2]["fit"]).diverged
+    assert np.isnan(draws[2]["origin"]).all()
+    np.testing.assert_array_equal(coordinate_statistics(draws), coordinate_statistics(draws[:2]))

@@ -4,7 +4,7 @@ The features that the model sees have the same distribution in both groups, so t
 outcome. Other features tell the groups apart, so that there is something for the map to learn.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -12,40 +12,10 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC
 
-from fairlab.fliptest.flipsets import Flipset, flipset
-from fairlab.fliptest.validation import MapValidation, validate_map
-from fairlab.transport import ExactTransport
+from fairlab.fliptest.flipsets import Flipset
 
 # Difference of the groups' means in each feature that tells them apart, in standard deviations.
 SHIFT = 1.0
-
-
-@dataclass(frozen=True, eq=False)
-class NoiseFloor:
-    """Flips between two groups that do not differ in what the models see.
-
-    Attributes
-    ----------
-    validation : MapValidation
-        Of the GAN map.
-    flips : dict of (C, gamma) to dict of str to Flipset
-        Per model: ``GAN``, of the whole source group; ``GAN, subset`` and ``exact, subset``, of some of it, the exact
-        map being to as many of the target group. Empty if the GAN diverged.
-    """
-
-    validation: MapValidation
-    flips: dict[tuple, dict[str, Flipset]]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per model and map: people, those of label 1 before the map, and sizes of the flipsets."""
-        return pd.DataFrame(
-            [
-                {"C": C, "gamma": gamma, "map": name, "people": len(flip.index), "positive": flip.prediction.sum()}
-                | {"F+": flip.n_positive, "F−": flip.n_negative}
-                for (C, gamma), by_map in self.flips.items()
-                for name, flip in by_map.items()
-            ]
-        )
 
 
 def identical_groups(rng, n_points: int, *, n_seen: int, n_telling: int) -> tuple[np.ndarray, np.ndarray]:
@@ -102,51 +72,54 @@ def random_label_svm(X, rng, *, n_seen: int, C: float = 1.0, gamma="scale") -> P
     return make_pipeline(seen, SVC(C=C, gamma=gamma, cache_size=1000)).fit(X, rng.integers(2, size=len(X)))
 
 
-def noise_floors(trials, *, n_points, n_subset, n_seen, n_telling, svms, **recipe) -> list[NoiseFloor]:
-    """Draw two groups, map one to the other, and count the flips of models fitted to random labels.
+def floor_flipsets(floor: dict) -> dict[tuple, Flipset]:
+    """Return the flipsets of one trial of `fairlab.papers.fliptest.trials.noise_floors`, by (C, gamma, map)."""
+    return {
+        (flip["C"], flip["gamma"], flip["map"]): Flipset(
+            flip["prediction"], flip["image_prediction"], pd.RangeIndex(len(flip["prediction"]))
+        )
+        for flip in floor["flips"]
+    }
 
-    A function for `fairlab.Experiment.trials` with ``batch``. Every trial has people, a map and labels of its own.
+
+def flip_counts(floors: Mapping[int, dict]) -> pd.DataFrame:
+    """Return what all models and maps of several trials flip.
 
     Parameters
     ----------
-    trials : list of fairlab.seeds.Trial
-    n_points, n_seen, n_telling : int
-        See `identical_groups`.
-    n_subset : int
-        Most people of either group for the exact map.
-    svms : sequence of (float, float or "scale")
-        C and gamma of each model; see `random_label_svm`.
-    **recipe
-        Options of `fairlab.transport.GANEnsemble`.
+    floors : dict of int to dict
+        Per trial, its number, and what `fairlab.papers.fliptest.trials.noise_floors` returned.
 
     Returns
     -------
-    list of NoiseFloor
+    DataFrame
+        One row per trial, model and map: columns ``trial``, ``C``, ``gamma``, ``map``, ``people``, ``positive`` (those
+        of label 1 before the map), ``F+`` and ``F−``.
     """
-    from fairlab.transport import GANEnsemble
+    return pd.DataFrame(
+        [
+            {"trial": trial, "C": C, "gamma": gamma, "map": name}
+            | {"people": len(flip.index), "positive": flip.prediction.sum()}
+            | {"F+": flip.n_positive, "F−": flip.n_negative}
+            for trial, floor in floors.items()
+            for (C, gamma, name), flip in floor_flipsets(floor).items()
+        ]
+    )
 
-    groups = [identical_groups(t.rng("points"), n_points, n_seen=n_seen, n_telling=n_telling) for t in trials]
-    ensemble = GANEnsemble([trial.seed("gan") for trial in trials], **recipe)
-    ensemble.fit(*(np.stack(side) for side in zip(*groups, strict=True)))
-    return [
-        _noise_floor(trial, gan, *pair, n_subset=n_subset, n_seen=n_seen, svms=svms)
-        for trial, gan, pair in zip(trials, ensemble.maps_, groups, strict=True)
-    ]
 
+def shares_of_people(counts: pd.DataFrame) -> pd.DataFrame:
+    """Return both readings of the paper's "each accounting for approximately 3%", one row per row of `counts`.
 
-def _noise_floor(trial, gan, source, target, *, n_subset, n_seen, svms):
-    image = gan.transform(source)
-    validation = validate_map(target, image, X_source=source)
-    if validation.diverged:
-        return NoiseFloor(validation, {})
-    some, some_target = source[:n_subset], target[:n_subset]
-    pairs = {
-        "GAN": (source, image),
-        "GAN, subset": (some, image[:n_subset]),
-        "exact, subset": (some, ExactTransport().fit(some, some_target).transform(some)),
-    }
-    flips = {}
-    for C, gamma in svms:
-        model = random_label_svm(np.vstack([source, target]), trial.rng("labels"), n_seen=n_seen, C=C, gamma=gamma)
-        flips[C, gamma] = {name: flipset(model, *pair) for name, pair in pairs.items()}
-    return NoiseFloor(validation, flips)
+    Of all people; or F+ of those with label 1 before the map, who alone can be in it, and F- of the others.
+    """
+    people, positive = counts["people"], counts["positive"]
+    return pd.DataFrame(
+        {
+            "together, of all": (counts["F+"] + counts["F−"]) / people,
+            "F+, of all": counts["F+"] / people,
+            "F−, of all": counts["F−"] / people,
+            "label 1, of all": positive / people,
+            "F+, of label 1": counts["F+"] / positive,
+            "F−, of label 0": counts["F−"] / (people - positive),
+        }
+    )

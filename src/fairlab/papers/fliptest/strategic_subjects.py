@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from sklearn.preprocessing import StandardScaler
 
 from fairlab.data.dataset import Dataset
-from fairlab.fliptest.scaling import PooledScaler
+from fairlab.fliptest.flipsets import Flipset
 
 # In the order of the paper's list.
 LABELS = {
@@ -42,14 +43,14 @@ class Subjects:
         By race, ``black`` and ``white``, the eight predictors in standard deviations.
     score : Series
         The score of everyone in either part.
-    scaler : PooledScaler
+    scaler : StandardScaler
         From the list's own units to standard deviations.
     """
 
     train: dict[str, pd.DataFrame]
     test: dict[str, pd.DataFrame]
     score: pd.Series
-    scaler: PooledScaler
+    scaler: StandardScaler
 
     def only(self, *, high_risk: bool) -> "Subjects":
         """Return the ground-truth positives, or the negatives: those with a score of at least 345, or below."""
@@ -63,13 +64,13 @@ class Subjects:
         A generator's images are close to whole counts and never on them, while most people's counts are exactly 0: the
         two distributions can only be compared on common values.
         """
-        own_units = image * self.scaler.scale_ + self.scaler.mean_
+        own_units = pd.DataFrame(self.scaler.inverse_transform(image), columns=image.columns, index=image.index)
         steps = pd.Series(STEPS)
         whole = (own_units / steps).round() * steps
         lowest = pd.Series(0.0, index=whole.columns).where(whole.columns != "crime_trend", -np.inf)
         whole = whole.clip(lower=lowest, axis=1)
         whole["gang_affiliation"] = whole["gang_affiliation"].clip(upper=1)
-        return (whole - self.scaler.mean_) / self.scaler.scale_
+        return self.scaler.transform(whole)
 
 
 def subjects(dataset: Dataset, *, random_state: int) -> Subjects:
@@ -83,12 +84,43 @@ def subjects(dataset: Dataset, *, random_state: int) -> Subjects:
         Of the parting: a fifth is for testing.
     """
     features = dataset.features[list(LABELS)]
-    scaler = PooledScaler().fit(features)
+    scaler = StandardScaler().set_output(transform="pandas").fit(features)
     X = scaler.transform(features)
     tested = np.random.default_rng(random_state).random(len(X)) < TEST_SHARE
     race = dataset.sensitive_features["race"]
     parts = ({name: X[part & (race == code)] for name, code in RACES.items()} for part in (~tested, tested))
     return Subjects(*parts, dataset.target, scaler)
+
+
+def group_table(people: Subjects) -> pd.DataFrame:
+    """Return, for each race and part, the number of people and the share with a score of at least 345."""
+    groups = {(race, part): X for part in ("train", "test") for race, X in getattr(people, part).items()}
+    rows = {
+        key: {"people": len(X), "score ≥ 345": (people.score[X.index] >= HIGH_RISK).mean()} for key, X in groups.items()
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["race", "part"])
+
+
+def marginal_counts(features: pd.DataFrame, flip: Flipset) -> pd.DataFrame:
+    """Return the number of people per predictor, flip and value: what figures 3, 4, 8, 10 and 11 plot.
+
+    Parameters
+    ----------
+    features : DataFrame
+        Of the people that `flip` is of, in the list's own units.
+    flip : Flipset
+    """
+    long = features.assign(flip=flip.to_frame()["flip"]).melt(id_vars="flip", var_name="predictor")
+    return long.groupby(["predictor", "flip", "value"]).size().rename("people").reset_index()
+
+
+def investigated(dataset: Dataset, people: Subjects) -> pd.DataFrame:
+    """Return what FairTest is given: predictors in the list's own units, ``race``, and the classifier's ``risk``."""
+    everybody = pd.concat([X for part in (people.train, people.test) for X in part.values()]).sort_index()
+    return dataset.features.loc[everybody.index, list(LABELS)].assign(
+        race=dataset.sensitive_features["race"].loc[everybody.index].astype(str),
+        risk=np.where(biased_model(everybody), "high", "low"),
+    )
 
 
 def biased_model(X: pd.DataFrame) -> np.ndarray:

@@ -1,11 +1,26 @@
-"""GAN maps between two groups, trained for the trials of an experiment."""
+"""The trials of FlipTest's experiments: exact maps, learnt maps, and what is measured on made-up groups.
+
+A function of one `trial` or, where maps are trained as one ensemble, of a list of `trials`; all return plain tables,
+arrays and numbers. A learnt map is the arrays that `fairlab.transport.GANTransport.from_arrays` takes.
+"""
+
+import numpy as np
+import pandas as pd
+
+from fairlab.fliptest.flipsets import flipset
+from fairlab.fliptest.validation import MapValidation, validate_map
+from fairlab.papers.fliptest.noise import identical_groups, random_label_svm
+from fairlab.papers.fliptest.stability import equicorrelated_normal
+from fairlab.transport import ExactTransport
+
+# Fresh points per side on which the maps of the stability study are validated.
+N_TEST = 2_000
 
 
-def train_maps(trials, *, source, target, stream: str = "gan", **recipe) -> list:
-    """Train one GAN map per trial, all at once.
+def train_maps(trials, *, source, target, stream: str = "gan", **recipe) -> list[dict]:
+    """Train one GAN map per trial, all at once (section 3.1).
 
-    A function for `fairlab.Experiment.trials` with ``batch``: experiments that need the same maps call it with the same
-    arguments and share what was trained.
+    Experiments that need the same maps call it with the same arguments and share what was trained.
 
     Parameters
     ----------
@@ -18,8 +33,230 @@ def train_maps(trials, *, source, target, stream: str = "gan", **recipe) -> list
 
     Returns
     -------
-    list of fairlab.transport.GANTransport
+    list of dict
+        Per trial, the arrays of its map.
     """
     from fairlab.transport import GANEnsemble
 
-    return GANEnsemble([trial.seed(stream) for trial in trials], **recipe).fit(source, target).maps_
+    ensemble = GANEnsemble([trial.seed(stream) for trial in trials], **recipe).fit(source, target)
+    return [gan.to_arrays() for gan in ensemble.maps_]
+
+
+def maps_by_penalty(trials, *, source, target, penalties, **recipe) -> list[list[dict]]:
+    """Train, for every trial, one GAN map per penalty, all from the trial's one seed.
+
+    Parameters
+    ----------
+    trials : list of fairlab.seeds.Trial
+    source, target : DataFrame of shape (n, n_features)
+    penalties : sequence of float
+        Values of the paper's lambda.
+    **recipe
+        Other options of `fairlab.transport.GANEnsemble`.
+
+    Returns
+    -------
+    list of list of dict
+        Per trial and penalty, the arrays of its map.
+    """
+    from fairlab.transport import GANEnsemble
+
+    seeds = np.repeat([trial.seed("gan by penalty") for trial in trials], len(penalties))
+    ensemble = GANEnsemble(seeds, penalty=np.tile(penalties, len(trials)), **recipe).fit(source, target)
+    maps = iter(ensemble.maps_)
+    return [[next(maps).to_arrays() for _ in penalties] for _ in trials]
+
+
+def exact_image(trial, *, source, target) -> pd.DataFrame:
+    """Solve the transport between two samples exactly and return everyone's counterpart.
+
+    Parameters
+    ----------
+    trial : fairlab.seeds.Trial
+        Draws the counterpart of whom the plan splits, which it does between groups of different sizes only.
+    source, target : DataFrame of shape (n, n_features)
+
+    Returns
+    -------
+    DataFrame, as `source`
+    """
+    return ExactTransport(random_state=trial.seed("exact")).fit(source, target).transform(source)
+
+
+def exact_distances(trial, *, source, target, n_subset) -> dict[str, float]:
+    """Return how far the exact map moves a random subset of the source to as many of the target (table 1, Dist).
+
+    Parameters
+    ----------
+    trial : fairlab.seeds.Trial
+    source, target : DataFrame of shape (n, n_features)
+    n_subset : int
+        People of either group; fewer if a group has fewer.
+
+    Returns
+    -------
+    dict
+        ``mean_l1`` and ``mean_squared_l1``.
+    """
+    n = min(n_subset, len(source), len(target))
+    some, some_target = (
+        X.sample(n, random_state=trial.seed(name)) for name, X in (("source", source), ("target", target))
+    )
+    l1 = np.abs(some - ExactTransport().fit(some, some_target).transform(some)).sum(axis=1)
+    return {"mean_l1": float(l1.mean()), "mean_squared_l1": float((l1**2).mean())}
+
+
+def noise_floors(trials, *, n_points, n_subset, n_seen, n_telling, svms, **recipe) -> list[dict]:
+    """Draw two groups that do not differ, map one to the other, and see what models of random labels say (section 5.1).
+
+    Every trial has people, a map and labels of its own.
+
+    Parameters
+    ----------
+    trials : list of fairlab.seeds.Trial
+    n_points, n_seen, n_telling : int
+        See `fairlab.papers.fliptest.noise.identical_groups`.
+    n_subset : int
+        Most people of either group for the exact map.
+    svms : sequence of (float, float or "scale")
+        C and gamma of each model; see `fairlab.papers.fliptest.noise.random_label_svm`.
+    **recipe
+        Options of `fairlab.transport.GANEnsemble`.
+
+    Returns
+    -------
+    list of dict
+        Per trial ``fit``, a table of the GAN map's validation, and ``flips``: per model and map a dict with ``C``,
+        ``gamma``, ``map``, ``prediction`` and ``image_prediction``. The maps are ``GAN``, of the whole source group,
+        and ``GAN, subset`` and ``exact, subset``, of some of it, the exact map being to as many of the target group.
+        No flips if the GAN diverged.
+    """
+    from fairlab.transport import GANEnsemble
+
+    groups = [identical_groups(t.rng("points"), n_points, n_seen=n_seen, n_telling=n_telling) for t in trials]
+    ensemble = GANEnsemble([trial.seed("gan") for trial in trials], **recipe)
+    ensemble.fit(*(np.stack(side) for side in zip(*groups, strict=True)))
+    return [
+        _noise_floor(trial, gan, *pair, n_subset=n_subset, n_seen=n_seen, svms=svms)
+        for trial, gan, pair in zip(trials, ensemble.maps_, groups, strict=True)
+    ]
+
+
+def exact_images(trial, *, n_points, dimension, correlation) -> dict:
+    """Send both fixed points through exact maps (section 3.2).
+
+    The exact map knows the points of its sample only. So there is one map for each fixed point, which takes the first
+    place in the same sample.
+
+    Parameters
+    ----------
+    trial : fairlab.seeds.Trial
+    n_points : int
+        Points per side, the fixed one included.
+    dimension : int
+    correlation : float
+        Of every pair of features; see `fairlab.papers.fliptest.stability.equicorrelated_normal`.
+
+    Returns
+    -------
+    dict
+        ``origin`` and ``ones``, arrays of shape (dimension,): the images of the zero vector and of the one vector, in
+        standard deviations.
+    """
+    source, target = _samples(trial, n_points, dimension, correlation)
+    images = {}
+    for fixed_point, name in enumerate(("origin", "ones")):
+        source[0] = fixed_point
+        images[name] = ExactTransport().fit(source, target).transform(source)[0]
+    return images
+
+
+def gan_images(trials, *, n_points, dimension, correlation, **recipe) -> list[dict]:
+    """Send both fixed points through one GAN map per trial, all trained as one ensemble.
+
+    The origin is one of the `n_points` that a map is trained on, the one vector a point that it has not seen.
+
+    Parameters
+    ----------
+    trials : list of fairlab.seeds.Trial
+    n_points, dimension, correlation
+        As for `exact_images`.
+    **recipe
+        Options of `fairlab.transport.GANEnsemble`.
+
+    Returns
+    -------
+    list of dict
+        As `exact_images`, and ``fit``, a table of the map's validation on fresh points. Images of a map that diverged
+        are not a number.
+    """
+    from fairlab.transport import GANEnsemble
+
+    ensemble = GANEnsemble([trial.seed("gan") for trial in trials], **recipe)
+    return _learnt_images(ensemble, trials, n_points, dimension, correlation)
+
+
+def seguy_images(trials, *, n_points, dimension, correlation, **recipe) -> list[dict]:
+    """Send both fixed points through one map of Seguy et al. per trial; otherwise as `gan_images`.
+
+    Parameters
+    ----------
+    trials : list of fairlab.seeds.Trial
+    n_points, dimension, correlation
+        As for `exact_images`.
+    **recipe
+        Options of `fairlab.transport.SeguyEnsemble`.
+
+    Returns
+    -------
+    list of dict
+    """
+    from fairlab.transport import SeguyEnsemble
+
+    ensemble = SeguyEnsemble([trial.seed("seguy") for trial in trials], **recipe)
+    return _learnt_images(ensemble, trials, n_points, dimension, correlation)
+
+
+def _noise_floor(trial, gan, source, target, *, n_subset, n_seen, svms):
+    image = gan.transform(source)
+    validation = validate_map(target, image, X_source=source)
+    floor = {"fit": validation.to_frame(), "flips": []}
+    if validation.diverged:
+        return floor
+    some, some_target = source[:n_subset], target[:n_subset]
+    pairs = {
+        "GAN": (source, image),
+        "GAN, subset": (some, image[:n_subset]),
+        "exact, subset": (some, ExactTransport().fit(some, some_target).transform(some)),
+    }
+    for C, gamma in svms:
+        model = random_label_svm(np.vstack([source, target]), trial.rng("labels"), n_seen=n_seen, C=C, gamma=gamma)
+        for name, pair in pairs.items():
+            flip = flipset(model, *pair)
+            labels = {"prediction": flip.prediction, "image_prediction": flip.image_prediction}
+            floor["flips"].append({"C": C, "gamma": gamma, "map": name} | labels)
+    return floor
+
+
+def _learnt_images(ensemble, trials, n_points, dimension, correlation):
+    samples = [_samples(trial, n_points, dimension, correlation) for trial in trials]
+    source, target = (np.stack(side) for side in zip(*samples, strict=True))
+    source[:, 0] = 0
+    ensemble.fit(source, target)
+    images = []
+    for trial, transport in zip(trials, ensemble.maps_, strict=True):
+        origin, ones = transport.transform(np.stack([np.zeros(dimension), np.ones(dimension)]))
+        fit = _fit_on_fresh_points(transport, trial, dimension, correlation).to_frame()
+        images.append({"origin": origin, "ones": ones, "fit": fit})
+    return images
+
+
+def _fit_on_fresh_points(transport, trial, dimension, correlation) -> MapValidation:
+    source, target = _samples(trial, N_TEST, dimension, correlation, stream="test")
+    return validate_map(target, transport.transform(source), X_source=source)
+
+
+def _samples(trial, n_points, dimension, correlation, stream="sample"):
+    """Return the trial's source and target sample; all maps of a trial get the same ones."""
+    rng = trial.rng(stream)
+    return tuple(equicorrelated_normal(rng, n_points, dimension, correlation=correlation) for _ in range(2))

@@ -1,0 +1,329 @@
+"""Whether what the paper says in words holds of our results, experiment by experiment.
+
+A claim about learnt maps must hold on every usable one. The limits that stand for the paper's words are set here. A
+claim whose flipset is empty under some map is neither true nor false: there `holds` is None.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from fairlab.papers.fliptest.law_students import TESTED
+from fairlab.papers.fliptest.strategic_subjects import LABELS
+
+# Cohen's large and small difference, in standard deviations: "much", "far more"; "little", "near zero".
+LARGE, SMALL = 0.8, 0.2
+CLOSE = 0.25  # "close", "a similar amount": the verdicts' own tolerance
+HUNDREDS = 100  # "hundreds of times"
+OVERLAP = 0.75  # histograms that share this much "largely overlap"
+MAIN = 3  # "main", "among the most consistent": a place among the first three
+THREE_PERCENT = (0.015, 0.06)  # "about 3%": between half and twice that
+WELL_BELOW = 0.5  # of a variance
+NEAR_ONE = 0.1  # from the all-ones point: not pulled
+
+EMPTY = "a flipset is empty under some map"
+EMPTY_PLUS = "F+ is empty under some map"
+EMPTY_PLUS_ALWAYS = "F+ is empty under every map"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What our results say of one published claim.
+
+    Attributes
+    ----------
+    artefact, id : str
+    holds : bool or None
+        None if there is nothing to judge.
+    detail : str
+        The numbers that it rests on, or why there is nothing to judge.
+    """
+
+    artefact: str
+    id: str
+    holds: bool | None
+    detail: str
+
+
+def sizes(flips, sign: str) -> np.ndarray:
+    """Return the size of F+ (``positive``) or F- (``negative``), one value per map."""
+    return np.array([getattr(flip, f"n_{sign}") for flip in flips.values()])
+
+
+def changes(reports, sign: str, feature: str) -> np.ndarray:
+    """Return the mean of x - G(x) in one flipset, one value per map; not a number for an empty one."""
+    return np.array([getattr(report, sign).loc[feature, "mean_difference"] for report in reports.values()])
+
+
+def lipton(*, women, flips, reports, directions) -> list[Claim]:
+    """Judge figures 1 and 5 and appendix D; for the parameters see `fairlab.papers.fliptest.recording.lipton`."""
+    average = women.mean()
+    experience = changes(reports, "negative", "work_experience")
+    hair = changes(reports, "positive", "hair_length")
+    long, short = (_member_means(flips, sign, women["hair_length"]) for sign in ("positive", "negative"))
+    worked = _member_means(flips, "negative", women["work_experience"])
+    forward, backward = directions.loc["women to men"], directions.loc["men to women"]
+    with np.errstate(divide="ignore", invalid="ignore"):  # an empty flipset leaves no ratio, and no claim
+        ratios = np.divide(forward[["F+", "F−"]].to_numpy(), backward[["F−", "F+"]].to_numpy())
+    return [
+        _finite(
+            "figure-1",
+            "negative-flipset-less-experience",
+            experience,
+            (experience <= -LARGE).all(),
+            _range(experience),
+        ),
+        _finite("figure-1", "positive-flipset-longer-hair", hair, (hair >= LARGE).all(), _range(hair)),
+        _finite(
+            "figure-5",
+            "advantaged-longer-hair",
+            np.append(long, short),
+            (long > average["hair_length"]).all() and (short < average["hair_length"]).all(),
+            f"F+ {_range(long)}, F− {_range(short)}, all women {average['hair_length']:.2f}",
+        ),
+        _finite(
+            "figure-5",
+            "disadvantaged-more-experience",
+            worked,
+            (worked > average["work_experience"]).all(),
+            f"F− {_range(worked)}, all women {average['work_experience']:.2f}",
+        ),
+        _finite(
+            "appendix-d",
+            "directions-agree",
+            ratios,
+            (np.abs(ratios - 1) <= CLOSE).all(),
+            f"mean sizes, women to men over men to women: {ratios[0]:.2f} and {ratios[1]:.2f}",
+        ),
+    ]
+
+
+def law_school(*, shift, members, report) -> list[Claim]:
+    """Judge figures 6, 7 and 12; for the parameters see `fairlab.papers.fliptest.recording.law_school`."""
+    causal, gan = shift["counterfactual"], shift["GAN"]
+    means = members.groupby("map")[[f"mean {score} in F−" for score in TESTED]].mean().loc[["GAN", "counterfactual"]]
+    in_words = "; ".join(
+        f"{column}: GAN {values['GAN']:.2f}, counterfactual {values['counterfactual']:.2f}"
+        for column, values in means.items()
+    )
+    report = report[["counterfactual", "GAN"]]
+    size = report.abs()
+    return [
+        Claim(
+            "figure-6",
+            "both-shift-up",
+            bool(min(causal, gan) > 0 and abs(gan / causal - 1) <= CLOSE),
+            f"mean shift {causal:.2f} (causal) and {gan:.2f} (GAN) standard deviations",
+        ),
+        _finite(
+            "figure-7",
+            "gan-flipset-higher-scores",
+            means,
+            (means.loc["GAN"] > means.loc["counterfactual"]).all(),
+            in_words,
+        ),
+        _finite(
+            "figure-12",
+            "lsat-above-gpa",
+            report,
+            (size.loc["LSAT"] > np.maximum(size.loc["GPA"], 1)).all() and (size.loc["male"] < SMALL).all(),
+            "; ".join(f"{name}: " + ", ".join(f"{k} {v:.2f}" for k, v in report[name].items()) for name in report),
+        ),
+    ]
+
+
+def arrests(*, subgroups, flips) -> list[Claim]:
+    """Judge section 5.5; for the parameters see `fairlab.papers.fliptest.recording.arrests`."""
+    everyone, others = subgroups.iloc[0], subgroups.iloc[1:]
+    listed = "; ".join(f"{row['subgroup']} {row['correlation']:.3f}" for _, row in others.iterrows())
+    weaker = Claim(
+        "section-5.5",
+        "subgroups-weaken-correlation",
+        bool((others["correlation"].abs() <= everyone["correlation"]).all()),
+        f"everyone {everyone['correlation']:.3f}; {listed or 'no subgroup found'}",
+    )
+    share = flips["share with more arrests"].dropna()
+    if share.empty:
+        return [weaker, Claim("section-5.5", "all-have-more-arrests", None, EMPTY_PLUS_ALWAYS)]
+    detail = f"share of F+ with more arrests: {share.min():.4f} to {share.max():.4f} over {len(share)} maps"
+    return [weaker, Claim("section-5.5", "all-have-more-arrests", bool((share == 1).all()), detail)]
+
+
+def gan_validation(*, counts, n_points) -> list[Claim]:
+    """Judge section 5.1: flipsets "of similar size" if the smaller has at least half of the larger."""
+    plus, minus = counts["F+"].mean(), counts["F−"].mean()
+    together = (plus + minus) / n_points
+    holds = THREE_PERCENT[0] <= together <= THREE_PERCENT[1] and min(plus, minus) >= max(plus, minus) / 2
+    detail = f"together {together:.1%} of the points; mean F+ {plus:.0f}, F− {minus:.0f}"
+    return [Claim("section-5.1", "flipsets-near-three-percent", bool(holds), detail)]
+
+
+def ssl_parity(*, people, gangs, flips, reports, proxies, proxy_flips, proxy_reports) -> list[Claim]:
+    """Judge section 5.2.1 and figures 3, 8 and 9; see `fairlab.papers.fliptest.recording.ssl_parity`."""
+    positive, negative = (sizes(flips, sign) for sign in ("positive", "negative"))
+    ratio = positive.mean() / max(negative.mean(), 1)
+    found = [Claim("section-5.2.1", "asymmetric", bool(ratio >= HUNDREDS), f"mean F+ over mean F−: {ratio:.0f}")]
+    if (positive > 0).all():
+        first = set().union(*_leaders(reports).values()) == {"narcotics_arrests"}
+        found.append(Claim("section-5.2.1", "transparency-names-narcotics", first, _leaders_in_words(reports)))
+        found.append(Claim("figure-8", "narcotics-first", first, _leaders_in_words(reports)))
+        for id, feature, factor in (
+            ("flipset-is-younger", "age", -1),
+            ("flipset-more-narcotics", "narcotics_arrests", 1),
+        ):
+            members, everyone = _member_means(flips, "positive", people[feature]), people[feature].mean()
+            detail = f"F+ {members.min():.2f} to {members.max():.2f} sd over {len(members)} maps, all {everyone:.2f}"
+            found.append(Claim("figure-3", id, bool((factor * (members - everyone) > 0).all()), detail))
+        shared = 1 - np.abs(_member_means(flips, "positive", gangs) - gangs.mean())
+        detail = f"histograms share {shared.min():.0%} to {shared.max():.0%}"
+        found.append(Claim("figure-3", "gang-marginal-overlaps", bool((shared >= OVERLAP).all()), detail))
+    else:
+        ids = {"section-5.2.1": ["transparency-names-narcotics"], "figure-8": ["narcotics-first"]}
+        ids["figure-3"] = ["flipset-is-younger", "flipset-more-narcotics", "gang-marginal-overlaps"]
+        found += [Claim(artefact, id, None, EMPTY_PLUS) for artefact, several in ids.items() for id in several]
+    if not (sizes(proxy_flips, "positive") > 0).all():
+        return [*found, Claim("figure-9", "proxies-lead-report", None, EMPTY_PLUS)]
+    lead = all(set(leaders) <= set(proxies.proxies) for leaders in _leaders(proxy_reports).values())
+    detail = f"proxies {', '.join(proxies.proxies)}; {_leaders_in_words(proxy_reports)}"
+    return [*found, Claim("figure-9", "proxies-lead-report", lead, detail)]
+
+
+def fairtest_on_ssl(*, section, rates) -> list[Claim]:
+    """Judge what FairTest says of the same classifier; see `fairlab.papers.fliptest.recording.ssl_parity`."""
+    by_narcotics = [
+        finding
+        for finding in section.reported[1:]
+        if any(condition.attribute == "narcotics_arrests" for condition in finding.node.conditions)
+    ]
+    holds = bool(section.findings[0].is_significant and rates["BLK"] > rates["WHI"] and not by_narcotics)
+    detail = (
+        f"at high risk: {rates['BLK']:.1%} of black people, {rates['WHI']:.1%} of white ones; subgroups reported: "
+        f"{len(section.reported) - 1}, by narcotics arrests: {len(by_narcotics)}"
+    )
+    return [Claim("section-5.5-ssl", "no-narcotics-context", holds, detail)]
+
+
+def ssl_odds(*, black_negatives, flips, reports) -> list[Claim]:
+    """Judge section 5.2.2 and figures 4, 10 and 11; see `fairlab.papers.fliptest.recording.ssl_odds`."""
+    negatives, positives = ((flips[truth], reports[truth]) for truth in ("negatives", "positives"))
+    narcotics, age = ("positive", "narcotics_arrests"), ("negative", "age")
+    return [
+        _profile_of_negatives(black_negatives, flips["negatives"]),
+        *(
+            _by_ranks(artefact, id, *negatives, *narcotics, lambda ranks, signs: (ranks == 1).all())
+            for artefact, id in (("section-5.2.2", "negatives-name-narcotics"), ("figure-10", "narcotics-first"))
+        ),
+        _by_ranks(
+            "section-5.2.2",
+            "positives-name-narcotics",
+            *positives,
+            *narcotics,
+            lambda ranks, signs: (ranks <= MAIN).all(),
+        ),
+        _by_ranks(
+            "section-5.2.2",
+            "positives-minus-name-age",
+            *positives,
+            *age,
+            lambda ranks, signs: (ranks[:, 1] <= MAIN).all() and min(signs) > 0,
+        ),
+        _by_ranks("figure-11", "age-leads-f-minus", *positives, *age, lambda ranks, signs: (ranks[:, 1] == 1).all()),
+    ]
+
+
+def stability(*, intervals) -> list[Claim]:
+    """Judge figure 2: variances by their median over coordinates, at every dimension.
+
+    The exact map "pulls" if its mean falls with every step up in dimension and its interval ends below 1 at the
+    highest; the GAN does not if its mean stays within `NEAR_ONE` of 1. For the parameters see
+    `fairlab.papers.fliptest.recording.stability`.
+    """
+    value = intervals["value"].unstack("quantity")
+    independent, correlated = intervals.index.unique("features")
+    variance, exact, gan, pulled = {}, {}, {}, {}
+    for title in (independent, correlated):
+        variance[title] = value["variance"].xs(title, level="features").unstack("map")
+        exact[title], gan[title] = (
+            value["mean"].xs((name, title), level=("map", "features")).sort_index() for name in ("exact", "GAN")
+        )
+        high = intervals.loc[("exact", title, exact[title].index[-1], "mean"), "high"]
+        stays = ((gan[title] - 1).abs() <= NEAR_ONE).all()
+        pulled[title] = bool(exact[title].is_monotonic_decreasing and high < 1 and stays)
+    over_exact = {title: table["GAN"] / table["exact"] for title, table in variance.items()}
+    over_seguy = variance[independent]["GAN"] / variance[independent]["Seguy et al."]
+    below = {title: bool((ratios <= WELL_BELOW).all()) for title, ratios in over_exact.items()}
+    ratios = {title: f"GAN over exact: {_by_dimension(numbers)}" for title, numbers in over_exact.items()}
+    means = {title: f"exact {_by_dimension(exact[title])}; GAN {_by_dimension(gan[title])}" for title in exact}
+    found = {
+        "gan-variance-below-exact": (below[independent], ratios[independent]),
+        "gan-variance-below-seguy": (
+            bool((over_seguy < 1).all()),
+            f"GAN over Seguy et al.: {_by_dimension(over_seguy)}",
+        ),
+        "exact-regresses-to-mean": (pulled[independent], means[independent]),
+        "correlated-features-same": (
+            below[correlated] and pulled[correlated],
+            f"{ratios[correlated]}; {means[correlated]}",
+        ),
+    }
+    return [Claim("figure-2", id, *claim) for id, claim in found.items()]
+
+
+def _profile_of_negatives(black, flips) -> Claim:
+    key = ("figure-4", "younger-more-narcotics-more-gang")
+    if not (sizes(flips, "positive") > 0).all():
+        return Claim(*key, None, EMPTY)
+    change = {name: _member_means(flips, "positive", black[name]) - black[name].mean() for name in LABELS}
+    others = ["shooting_victim", "assault_victim", "violent_arrests", "weapons_arrests"]
+    holds = (
+        (change["age"] < 0).all()
+        and (change["narcotics_arrests"] >= LARGE).all()
+        and (change["gang_affiliation"] > SMALL).all()
+        and (change["crime_trend"] < 0).all()
+        and all((np.abs(change[name]) <= SMALL).all() for name in others)
+    )
+    detail = ", ".join(f"{LABELS[name]} {values.mean():.2f}" for name, values in change.items())
+    return Claim(*key, bool(holds), f"F+ minus all, in sd: {detail}")
+
+
+def _by_ranks(artefact, id, flips, reports, sign, feature, holds) -> Claim:
+    """Judge a feature's places by change and by sign, shape (n_maps, 2), and its mean signs."""
+    if not (sizes(flips, sign) > 0).all():
+        return Claim(artefact, id, None, EMPTY)
+    rows = [getattr(report, sign).loc[feature] for report in reports.values()]
+    ranks = np.array([[row["difference_rank"], row["sign_rank"]] for row in rows], dtype=float)
+    places = ", ".join(f"{change:.0f}/{of_sign:.0f}" for change, of_sign in ranks)
+    detail = f"{LABELS[feature]}: place by change and sign {places}"
+    return Claim(artefact, id, bool(holds(ranks, [row["mean_sign"] for row in rows])), detail)
+
+
+def _finite(artefact, id, values, holds, detail) -> Claim:
+    """Return the claim, or one that says nothing if a value is missing, as the mean over an empty flipset is."""
+    finite = bool(np.isfinite(values).all(axis=None))
+    return Claim(artefact, id, bool(holds), detail) if finite else Claim(artefact, id, None, EMPTY)
+
+
+def _member_means(flips, sign, feature: pd.Series) -> np.ndarray:
+    """Return the mean of a feature in one flipset, one value per map."""
+    return np.array([feature[getattr(flip, sign)].mean() for flip in flips.values()])
+
+
+def _leaders(reports) -> dict[str, list[str]]:
+    """Return, for both rankings of F+, the feature that leads it, one per map."""
+    return {
+        ranking: [report.positive[f"{ranking}_rank"].astype(float).idxmin() for report in reports.values()]
+        for ranking in ("difference", "sign")
+    }
+
+
+def _leaders_in_words(reports) -> str:
+    return "; ".join(f"first by {ranking}: {', '.join(names)}" for ranking, names in _leaders(reports).items())
+
+
+def _range(values) -> str:
+    return f"{values.min():.2f} to {values.max():.2f} over {len(values)} maps"
+
+
+def _by_dimension(numbers: pd.Series) -> str:
+    return ", ".join(f"{number:.2f} (d={dimension})" for dimension, number in numbers.items())
