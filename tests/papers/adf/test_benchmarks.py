@@ -1,8 +1,8 @@
-"""The authors' stored networks on the real data: run with FAIRLAB_DATA_MIRROR set, skipped without."""
-
 import os
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fairlab.adf import ADF, discriminatory, estimate_unfairness
@@ -10,20 +10,68 @@ from fairlab.adf.global_phase import direction
 from fairlab.adf.local_phase import attribute_weights, saliency
 from fairlab.data import load
 from fairlab.data.encoding import codes
+from fairlab.data.errors import DataUnavailableError, SurrogateWarning
 from fairlab.networks import Network, dense_network
-from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, stored_weights
-
-pytestmark = pytest.mark.skipif("FAIRLAB_DATA_MIRROR" not in os.environ, reason="needs the real data")
+from fairlab.papers.adf import benchmarks
+from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, stored_weights, subject_under_test
 
 
 @pytest.fixture(scope="module")
 def stored():
+    """The authors' stored networks, where the real data is at hand."""
+    if "FAIRLAB_DATA_MIRROR" not in os.environ:
+        pytest.skip("needs the real data")
     return {subject: Network(dense_network(stored_weights(subject))) for subject in SCHEMAS}
 
 
 @pytest.fixture(scope="module")
-def data():
+def data(stored):
     return {subject: load(f"{subject}-adf") for subject in SCHEMAS}
+
+
+@pytest.fixture
+def table():
+    """Twenty rows of the credit domain, the first ten of one class and the rest of the other."""
+    X = pd.DataFrame(SCHEMAS["credit"].sample(20, random_state=0), columns=SCHEMAS["credit"].names)
+    return SimpleNamespace(features=X, target=pd.Series(np.repeat([0, 1], 10)))
+
+
+def test_benchmarks_name_an_attribute_of_their_schema():
+    assert {name: benchmark.schema.names.index(benchmark.protected) for name, benchmark in BENCHMARKS.items()} == {
+        "census.age": 0,
+        "census.race": 7,
+        "census.gender": 8,
+        "bank.age": 0,
+        "credit.age": 12,
+        "credit.gender": 8,
+    }
+    assert BENCHMARKS["credit.age"].at_most(1000) == 600
+    assert BENCHMARKS["credit.age"].at_most(20) == 20
+
+
+def test_a_subject_is_a_table_and_its_network(table, constant, monkeypatch):
+    monkeypatch.setattr(benchmarks, "stored_weights", {"credit": constant}.get)
+    subject = subject_under_test("credit", table)
+    assert subject.X.tolist() == table.features.to_numpy().tolist()
+    assert subject.weights is constant
+    assert subject.accuracy == 0.5
+    assert subject.network is subject.network, "built once"
+
+
+def test_without_the_stored_network_one_trained_here_stands_in(table, monkeypatch):
+    def unavailable(name):
+        raise DataUnavailableError(name)
+
+    monkeypatch.setattr(benchmarks, "stored_weights", unavailable)
+    monkeypatch.setattr(benchmarks, "STAND_IN_STEPS", 1)
+    with pytest.warns(SurrogateWarning, match="credit: the stored network is not at hand"):
+        subject = subject_under_test("credit", table)
+    assert [len(bias) for bias in subject.weights[1::2]] == [64, 32, 16, 8, 4, 2]
+
+
+def test_an_unknown_subject_is_named():
+    with pytest.raises(ValueError, match="expected one of census, credit, bank, found 'compas'"):
+        stored_weights("compas")
 
 
 @pytest.mark.parametrize(("subject", "accuracy"), [("census", 0.8815), ("credit", 1.0), ("bank", 0.9227)])

@@ -165,7 +165,9 @@ def same_starts(
     adf = _adf(trial, name, dense_network(weights), tried=False, n_local=n_local)
     aequitas = _aequitas(trial, name, dense_classifier(weights), n_local=n_local, **aequitas_options)
     phase = adf.global_search(adf.seeds(X, BENCHMARKS[name].at_most(n_seeds)))
-    return {"adf": adf.local_search(phase).growth(), "aequitas": aequitas.local_search(phase.inputs).growth()}
+    grown = adf.local_search(phase).growth()
+    # Without a start there is nothing to grow.
+    return {"adf": grown, "aequitas": aequitas.local_search(phase.inputs).growth() if len(grown) else grown}
 
 
 def discriminatory_seeds(trial: Trial, *, name: str, weights, X, n_seeds: int) -> int:

@@ -1,0 +1,80 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairlab.adf import discriminatory
+from fairlab.networks import Network, dense_network
+from fairlab.papers.adf import tables
+from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS
+from fairlab.suite.published import load_paper
+
+
+def published(artefact):
+    values = load_paper("adf").artefact(artefact).values
+    return pd.DataFrame({"value": {id: value.value for id, value in values.items()}})
+
+
+def test_counts_have_a_row_per_run():
+    run = dict.fromkeys(tables.COUNTS, 1) | {"sample": np.zeros((2, 3)), "iterations": np.zeros(4)}
+    frame = tables.counts({("a", "adf"): [run, run | {"n_inputs": 5}], ("b", "sg"): [run]}, ["benchmark", "method"])
+    assert frame.columns.tolist() == ["benchmark", "method", *tables.COUNTS]
+    assert frame[["benchmark", "method", "n_inputs"]].to_numpy().tolist() == [
+        ["a", "adf", 1],
+        ["a", "adf", 5],
+        ["b", "sg", 1],
+    ]
+
+
+def test_ours_stand_beside_the_published_ones():
+    index = pd.MultiIndex.from_product([BENCHMARKS, ["aequitas", "adf"]])
+    frame = tables.beside(published("table-4"), pd.Series(range(12), index=index), counted="id")
+    assert frame["method"].tolist() == ["ADF"] * 6 + ["Aequitas"] * 6
+    assert frame.iloc[0].tolist() == ["ADF", "census.age", 256980, 1]
+    assert frame.iloc[-1].tolist() == ["Aequitas", "credit.gender", 4996, 10]
+
+
+def test_points_read_off_a_figure_become_curves():
+    curves = tables.read_off(published("figure-3"))
+    assert list(curves) == ["adf", "aequitas"]
+    assert curves["adf"].index.tolist() == [25, 50, 100, 150, 200, 250, 300, 334]
+    assert curves["aequitas"].loc[334].to_dict() == {"inputs": 80300, "discriminatory": 9700}
+
+
+def test_a_certain_network_is_sharp(credit, constant):
+    schema = SCHEMAS["credit"]
+    soft = tables.sharpness(credit.network, schema, n=200, random_state=0)
+    assert soft["gradient of the margin is 0"] == 0
+    assert soft["gradient of the loss is 0"] < 0.02, "where both classes are as likely, and nowhere else"
+    flat = tables.sharpness(Network(dense_network([200 * part for part in constant])), schema, n=50, random_state=0)
+    assert set(flat.values()) == {1}
+
+
+def test_domains_are_as_large_as_their_bounds():
+    sizes = tables.domains()
+    assert sizes.loc["census", "attributes"] == 13
+    assert sizes.loc["bank", "inputs"] == pytest.approx(
+        9 * 12 * 3 * 4 * 2 * 200 * 2 * 2 * 3 * 31 * 12 * 100 * 63 * 41 * 2 * 4
+    )
+
+
+def test_networks_are_compared_on_the_same_inputs(credit, constant, monkeypatch):
+    monkeypatch.setattr(tables, "BENCHMARKS", {"credit.gender": BENCHMARKS["credit.gender"]})
+    frame = tables.networks_compared({"credit": credit}, {"credit": [constant]}, n=300, random_state=1)
+    draws = SCHEMAS["credit"].sample(300, random_state=1)
+    share = discriminatory(credit.network, draws, "sex", schema=SCHEMAS["credit"]).mean()
+    assert frame["network"].tolist() == ["authors", 0]
+    assert frame["discriminatory share"].tolist() == [share, 0]
+    assert frame["accuracy"].tolist() == [1, (credit.y == 0).mean()]
+    before = tables.shares_before({"credit": credit}, n=300, random_state=1)
+    assert before.loc["credit.gender"].to_dict() == {"share": share, "accuracy": 1}
+
+
+def test_networks_of_one_class_have_no_vote(credit, constant):
+    assert tables.with_several_classes([credit.weights, constant], credit.X) == [credit.weights]
+
+
+def test_iterations_of_all_seeds_and_of_the_successful_ones():
+    run = {"iterations": np.array([0, 4, 10, 10]), "successful": np.array([True, True, False, False])}
+    failed = run | {"successful": np.zeros(4, dtype=bool)}
+    found = tables.iterations_of({("as_published", "a"): [run], ("as_published", "b"): [run, failed]})
+    assert found == {("as_published", "a", "all"): [6.0], ("as_published", "a", "successful"): [2.0]}

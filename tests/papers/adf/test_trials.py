@@ -1,0 +1,218 @@
+import numpy as np
+import pytest
+from plain_data import is_plain
+
+from fairlab.adf import ADF, SearchResult, discriminatory
+from fairlab.adf.result import Trace
+from fairlab.cases import Schema
+from fairlab.papers.adf import trials
+from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS
+from fairlab.seeds import Trial
+
+TRIAL = Trial("adf/versus_aequitas", 0)
+SMALL = {"n_seeds": 20, "n_local": 5}
+
+
+@pytest.fixture
+def gender(credit):
+    return {"name": "credit.gender", "weights": credit.weights}
+
+
+class Rule:
+    """Stands for a Keras model: class 1 where the first attribute is at least 5 and the second is 1."""
+
+    def __call__(self, X):
+        positive = (X[:, 0] >= 5) & (X[:, 1] == 1)
+        return np.stack([~positive, positive], axis=1).astype(float)
+
+
+def result(inputs, partner):
+    schema = Schema.from_bounds({"a": (0, 9), "sex": (0, 1)})
+    trace = Trace(np.array(inputs), np.array(partner), np.zeros(len(inputs), dtype=int))
+    return SearchResult(schema, ("sex",), trace, np.array([0]), np.array([True]), 0.5)
+
+
+def test_a_tally_counts_what_a_search_found():
+    tally = trials.tally(result([[5, 1], [7, 0], [3, 1]], [0, 1, -1]), Rule(), TRIAL)
+    counts = [tally[name] for name in ("n_inputs", "n_discriminatory", "n_successful", "n_wrong", "n_outside")]
+    assert counts == [3, 2, 1, 0, 0]
+    assert tally["success_rate"] == pytest.approx(2 / 3)
+    assert tally["sample"].tolist() in ([[5, 1]], [[7, 0]])
+    assert is_plain(tally)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "partner", "wrong", "outside"),
+    [
+        ([[5, 1], [5, 0]], [0, 1], 1, 0),  # one input twice, but for the sex
+        ([[5, 1], [3, 1]], [0, 0], 1, 0),  # the second is not discriminatory
+        ([[5, 1], [11, 1]], [0, 0], 0, 1),  # the second lies outside of the domain
+        ([[5, 1]], [-1], 0, 0),
+    ],
+)
+def test_a_tally_checks_what_a_search_reports(inputs, partner, wrong, outside):
+    tally = trials.tally(result(inputs, partner), Rule(), TRIAL)
+    assert (tally["n_wrong"], tally["n_outside"]) == (wrong, outside)
+
+
+@pytest.mark.parametrize("reading", ["as_published", "as_described"])
+def test_both_searches_report_nothing_wrong(credit, gender, reading):
+    class Runner:
+        def trials(self, function, n_trials, *, of, **parameters):
+            assert of == "adf/versus_aequitas"
+            return [function(Trial("adf/versus_aequitas", k), **parameters) for k in range(n_trials)]
+
+    subjects = dict.fromkeys(SCHEMAS, credit)
+    benchmarks = {"credit.gender": BENCHMARKS["credit.gender"]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trials, "BENCHMARKS", benchmarks)
+        found = trials.search_both(Runner(), subjects, 2, of="adf/versus_aequitas", reading=reading, **SMALL)
+    assert list(found) == [("credit.gender", "adf"), ("credit.gender", "aequitas")]
+    for first, second in found.values():
+        assert (first["n_wrong"], first["n_outside"]) == (0, 0)
+        assert first["n_inputs"] >= first["n_discriminatory"] >= first["n_successful"] > 0
+        assert len(first["sample"]) == int(np.ceil(0.05 * first["n_discriminatory"]))
+        assert discriminatory(credit.network, first["sample"], "sex", schema=SCHEMAS["credit"]).all()
+        assert not np.array_equal(first["sample"], second["sample"]), "trials have seeds of their own"
+        assert is_plain(first)
+
+
+def test_never_more_seeds_than_the_benchmark_has(credit, gender, monkeypatch):
+    monkeypatch.setitem(trials.BENCHMARKS, "credit.gender", type(BENCHMARKS["credit.gender"])("credit", "sex", 7))
+    budget = {"n_seeds": 1000, "n_local": 0, "reading": "as_published"}
+    assert len(trials.searched_by_adf(TRIAL, X=credit.X, **gender, **budget)["iterations"]) == 7
+    assert len(trials.searched_by_aequitas(TRIAL, **gender, **budget)["iterations"]) == 7
+
+
+def test_other_attributes_than_the_benchmarks(credit, gender):
+    [alone, together] = [
+        trials.searched_by_adf(TRIAL, X=credit.X, reading="as_published", protected=protected, **gender, **SMALL)
+        for protected in (None, ("age", "sex"))
+    ]
+    assert together["n_successful"] >= alone["n_successful"]
+
+
+def test_credit_tries_an_age_outside_of_the_domain_as_published_only(credit, needs_an_age):
+    budget = {"name": "credit.age", "weights": needs_an_age, "X": credit.X, "n_seeds": 10, "n_local": 0}
+    found = {
+        reading: trials.searched_by_adf(TRIAL, reading=reading, **budget)
+        for reading in ("as_published", "as_described")
+    }
+    assert found["as_published"]["n_successful"] == 10
+    assert found["as_described"]["n_successful"] == 0
+    assert trials.searched_by_adf(TRIAL, reading="as_published", protected="age", **budget)["n_successful"] == 0
+
+
+def test_symbolic_generation_explores_from_the_seeds_of_adf(credit, gender):
+    found = trials.searched_by_sg(TRIAL, X=credit.X, n_seeds=6, n_inputs=8, **gender)
+    assert (found["n_inputs"], found["n_wrong"]) == (8, 0)
+    assert len(found["iterations"]) == 6
+    assert is_plain(found)
+
+
+def test_equal_time_is_given_to_both(credit, gender):
+    found = trials.searched_in_equal_time(TRIAL, X=credit.X, n_seeds=10, n_seconds=0.2, **gender)
+    assert set(found) == {"adf", "sg"}
+    assert all(tally["n_wrong"] == 0 and tally["seconds"] >= 0.2 for tally in found.values())
+    assert is_plain(found)
+
+
+def test_seconds_are_scaled_up_where_too_little_was_found(credit, gender, monkeypatch):
+    class Search:
+        """Finds as many as it is asked for, at most 4, in a second."""
+
+        def generate(self, *_, max_found=None, **__):
+            return type("Result", (), {"seconds": 1.0, "n_discriminatory": min(max_found, 4)})
+
+        def seeds(self, X, n):
+            return X[:n]
+
+    for search in ("_adf", "_aequitas", "_sg"):
+        monkeypatch.setattr(trials, search, lambda trial, name, network: Search())
+    seconds = trials.seconds_to_find(TRIAL, X=credit.X, n_seeds=9, n_wanted=8, n_wanted_sg=2, **gender)
+    assert seconds == {"adf": 2.0, "aequitas": 2.0, "sg": 4.0}
+
+
+def test_local_yields_count_repeats(credit, gender):
+    sizes = {"n_seeds": 20, "n_starts": 2, "n_local": 10, "n_local_sg": 2}
+    yields = trials.local_yields(TRIAL, X=credit.X, **gender, **sizes)
+    # The start, which is evaluated once, and as many steps as the walk has, are the most that can be found.
+    assert all(0 <= found <= 11 for found in yields.values())
+    assert yields["adf"] > 1
+    assert is_plain(yields)
+
+
+def test_where_no_seed_succeeds_nothing_is_found(credit, constant):
+    shared = {"name": "credit.gender", "weights": constant, "X": credit.X, "n_seeds": 6}
+    yields = trials.local_yields(TRIAL, n_starts=2, n_local=3, n_local_sg=2, **shared)
+    assert yields == {"adf": 0.0, "aequitas": 0.0, "sg": 0.0}
+    assert all(curve.empty for curve in trials.same_starts(TRIAL, n_local=3, **shared).values())
+    assert trials.discriminatory_seeds(TRIAL, **shared) == 0
+
+
+def test_same_starts_count_every_input_once_the_starts_among_them(credit, gender):
+    growth = trials.same_starts(TRIAL, X=credit.X, **gender, **SMALL)
+    benchmark = BENCHMARKS["credit.gender"]
+    adf = ADF(credit.network, benchmark.schema, "sex", n_local=5, random_state=TRIAL.seed("adf"))
+    phase = adf.global_search(adf.seeds(credit.X, 20))
+    sex = benchmark.schema.positions("sex")
+    walk = adf.local_evaluations(phase)
+    known, curve = set(), []
+    for seed in phase.seed:  # one after the other, whatever an earlier one has tried is known
+        known |= {tuple(x) for x in np.delete(walk.inputs[walk.seed == seed], sex, axis=1)}
+        curve.append(len(known))
+    assert growth["adf"]["inputs"].tolist() == curve
+    assert {tuple(x) for x in np.delete(phase.inputs, sex, axis=1)} <= known
+    assert len(growth["aequitas"]) == len(growth["adf"]) == len(phase.seed)
+    assert (growth["aequitas"].diff().iloc[1:] >= 0).all(axis=None)
+
+
+def test_discriminatory_seeds_need_no_search(credit, gender):
+    assert trials.discriminatory_seeds(TRIAL, X=credit.X, n_seeds=80, **gender) == trials.searched_by_adf(
+        TRIAL, X=credit.X, n_seeds=80, n_local=0, reading="as_published", **gender
+    )["iterations"].tolist().count(0)
+
+
+def test_retraining_is_assessed_by_trial_and_method(credit, gender):
+    both = [Trial("adf/retraining", k) for k in range(2)]
+    frames = trials.retrained(
+        both,
+        X=credit.X,
+        y=credit.y,
+        samples={"adf": credit.X[:5], "nothing": credit.X[:0]},
+        voters=[credit.weights],
+        n_epochs=1,
+        n_points=200,
+        **gender,
+    )
+    [alone] = trials.retrained(
+        both[1:],
+        X=credit.X,
+        y=credit.y,
+        samples={"nothing": credit.X[:0]},
+        voters=[credit.weights],
+        n_epochs=1,
+        n_points=200,
+        **gender,
+    )
+    assert [frame.index.tolist() for frame in frames] == [["adf", "nothing"]] * 2
+    assert frames[1].loc["nothing"].tolist() == pytest.approx(alone.loc["nothing"].tolist()), "whatever is beside it"
+    assert all(frame["accuracy"].between(0.5, 1).all() for frame in frames)
+
+
+def test_a_network_is_assessed_by_hand(credit):
+    found = trials.assessed(credit.weights, credit.X, 1 - credit.y, name="credit.gender", n_points=500, seed=3)
+    draws = SCHEMAS["credit"].sample(500, random_state=3)
+    others = draws.copy()
+    others[:, 8] = 1 - others[:, 8]
+    assert found == {"share": (credit.network.predict(draws) != credit.network.predict(others)).mean(), "accuracy": 0}
+
+
+def test_networks_are_trained_together(credit):
+    both = [Trial("adf/models", k) for k in range(2)]
+    first, second = trials.trained(both, X=credit.X, y=credit.y, n_steps=1)
+    [again] = trials.trained(both[1:], X=credit.X, y=credit.y, n_steps=1)
+    assert [part.shape for part in first[:2]] == [(20, 64), (64,)]
+    assert all(np.allclose(one, other, atol=1e-5) for one, other in zip(second, again, strict=True))
+    assert not np.allclose(first[0], second[0])
+    assert is_plain([first, second])
