@@ -107,7 +107,7 @@ def validate_map(X_target, X_image, *, X_source=None, columns=None, regression_o
     if X_source is None:
         return MapValidation(features)
     source, image, _ = check_pairs(X_source, X_image)
-    distance = sum(np.abs(source - image).T)
+    distance = np.abs(source - image).sum(axis=1)
     return MapValidation(features, float(distance.mean()), float((distance**2).mean()))
 
 
