@@ -1,35 +1,51 @@
 """The figures of FairTest: associations as heat maps, box plots and intervals, and the guided tree.
 
-Colours come from maps that are readable without colour vision, and what they stand for is also written or can be read
-off an axis. Figures are closed for pyplot, so that a notebook shows them once.
+What colours stand for is also written or can be read off an axis.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fairlab.fairtest.finding import SIGNIFICANCE, Association
-from fairlab.fairtest.reporting import contingency_table
+from fairlab.fairtest.finding import SIGNIFICANCE, Association, Finding
 from fairlab.fairtest.sample import Sample
+from fairlab.fairtest.summaries import contingency_table
 from fairlab.fairtest.tree import Node
+from fairlab.plotting import BLUE, GREY, SEQUENTIAL, VERMILION, legend_above, panels
 
-COLORS = "cividis"
-BLUE, VERMILION, GREY = "#0072B2", "#D55E00", "#999999"
 DECADE = 10
 
 
-def associations(samples: Mapping[str, Sample], *, groups: Iterable[str] | None = None) -> Figure:
+def titled_samples(
+    findings: Iterable[Finding], *, people: str = "people", short: Callable[[str], str] = str
+) -> dict[str, Sample]:
+    """Return the samples of some contexts by a title: a condition on each line, and below the number of people.
+
+    Parameters
+    ----------
+    findings : iterable of Finding
+    people : str
+        What to call them.
+    short : callable
+        Shortens the words of a context.
+    """
+    return {
+        "\n".join([*(short(str(c)) for c in f.node.conditions or ["everyone"]), f"({f.size:,} {people})"]): f.sample
+        for f in findings
+    }
+
+
+def associations(samples: Mapping[str, Sample], *, groups: Iterable[str] | Mapping[str, str] | None = None) -> Figure:
     """Draw the association in some contexts the way its columns call for: as heat maps, else as box plots.
 
     Parameters
     ----------
     samples : dict of str to Sample
         By what to write above each.
-    groups : iterable of str, optional
-        For heat maps, the protected groups to show. Default: all.
+    groups : iterable of str, dict of str to str, or None
+        For heat maps, the protected groups to show, in a dict with what to write below each. None for all.
 
     Raises
     ------
@@ -44,26 +60,29 @@ def associations(samples: Mapping[str, Sample], *, groups: Iterable[str] | None 
     return box_plots(samples)
 
 
-def contingency_heat_maps(samples: Mapping[str, Sample], *, groups: Iterable[str] | None = None) -> Figure:
+def contingency_heat_maps(
+    samples: Mapping[str, Sample], *, groups: Iterable[str] | Mapping[str, str] | None = None
+) -> Figure:
     """Draw contingency tables side by side: the share of each output within each group as colour, counts as text.
 
     Parameters are those of `associations`, of samples with categorical columns.
     """
     tables = [contingency_table(sample).drop(index="Total", columns="Total") for sample in samples.values()]
     shown = [table if groups is None else table[list(groups)] for table in tables]
+    names = groups.values() if isinstance(groups, Mapping) else shown[0].columns
     n_outputs, n_groups = shown[0].shape
     n_lines = max(title.count("\n") for title in samples) + 1
     width, height = max(2.6, 1.0 * n_groups + 0.4), 0.8 + 0.25 * n_lines + 0.6 * n_outputs + 0.6 * (n_groups > 3)
-    figure, axes = _panels(len(shown), width=width, height=height, sharey=True)
+    figure, axes = panels(1, len(shown), width=width, height=height, extra_width=0.6, sharey=True)
     for axis, title, table in zip(axes, samples, shown, strict=True):
         counts = table.to_numpy()
         shares = counts / np.maximum(counts.sum(axis=0), 1)
-        axis.imshow(shares, cmap=COLORS, vmin=0, vmax=1, aspect="auto")
+        axis.imshow(shares, cmap=SEQUENTIAL, vmin=0, vmax=1, aspect="auto")
         for (row, column), share in np.ndenumerate(shares):
             text = f"{counts[row, column]:,}\n{share:.0%}"
             axis.text(column, row, text, ha="center", va="center", color="black" if share > 0.5 else "white")
         tilt = {"rotation": 20, "ha": "right", "rotation_mode": "anchor"} if n_groups > 3 else {}
-        axis.set_xticks(range(n_groups), table.columns, **tilt)
+        axis.set_xticks(range(n_groups), names, **tilt)
         axis.set_yticks(range(n_outputs), table.index)
         axis.set(title=title, xlabel=table.columns.name)
     axes[0].set_ylabel(shown[0].index.name)
@@ -77,7 +96,7 @@ def box_plots(samples: Mapping[str, Sample]) -> Figure:
     attribute, a box stands at the mean of its decade's people, and the line is that of least squares. Parameters are
     those of `associations`.
     """
-    figure, axes = _panels(len(samples), width=4.2, height=3.4, sharey=True)
+    figure, axes = panels(1, len(samples), width=4.2, height=3.4, extra_width=0.6, sharey=True)
     for axis, (title, sample) in zip(axes, samples.items(), strict=True):
         protected, output = sample.protected, sample.output
         if output.is_categorical:
@@ -106,10 +125,9 @@ def box_plots(samples: Mapping[str, Sample]) -> Figure:
         )
         axis.set_xticks(positions, members, rotation=30 if len(members) > 4 else 0)
         axis.set(title=title, xlabel=protected.name)
-        axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel(next(iter(samples.values())).output.name)
-    if lines := axes[0].get_legend_handles_labels()[0]:
-        figure.legend(handles=lines, loc="outside upper right", frameon=False)
+    if axes[0].get_legend_handles_labels()[0]:
+        legend_above(figure, axes[0])
     return figure
 
 
@@ -126,7 +144,7 @@ def intervals(associations: Mapping[str, Association], *, xlabel: str, no_associ
         Where to draw the line of no association.
     """
     shown = {name: association for name, association in associations.items() if association.size}
-    figure, [axis] = _panels(1, width=6.4, height=1.0 + 0.32 * len(shown), sharey=False)
+    figure, [axis] = panels(1, 1, width=7.0, height=1.0 + 0.32 * len(shown))
     for line, association in enumerate(shown.values()):
         significant = association.p_value <= SIGNIFICANCE
         color = VERMILION if significant else BLUE
@@ -139,7 +157,6 @@ def intervals(associations: Mapping[str, Association], *, xlabel: str, no_associ
     axis.set_yticks(range(len(shown)), shown)
     axis.set_xlabel(xlabel)
     axis.invert_yaxis()
-    axis.spines[["top", "right"]].set_visible(False)
     return figure
 
 
@@ -161,8 +178,7 @@ def guided_tree(root: Node, *, max_depth: int = 3, reported: Iterable[Node] = ()
     nodes = [node for node in root.walk() if len(node.ancestors) <= max_depth]
     place = {id(node): (len(node.ancestors), -line) for line, node in enumerate(nodes)}
     bold = {id(node) for node in reported}
-    figure, axis = plt.subplots(figsize=(8.5, 1.0 + 0.27 * len(nodes)), layout="constrained")
-    plt.close(figure)
+    figure, [axis] = panels(1, 1, width=8.5, height=1.0 + 0.27 * len(nodes))
     for node in nodes:
         if node.parent is not None:
             (depth, line), (_, above) = place[id(node)], place[id(node.parent)]
@@ -176,7 +192,7 @@ def guided_tree(root: Node, *, max_depth: int = 3, reported: Iterable[Node] = ()
     area = 20 + 100 * np.sqrt([node.size / root.size for node in nodes])
     axis.scatter(x, y, s=area, color="white", edgecolors="black", linewidths=0.8, zorder=2)
     if (some := effect > 0).any():
-        look = {"cmap": COLORS, "vmin": 0, "edgecolors": "black", "linewidths": 0.8, "zorder": 3}
+        look = {"cmap": SEQUENTIAL, "vmin": 0, "edgecolors": "black", "linewidths": 0.8, "zorder": 3}
         marks = axis.scatter(x[some], y[some], s=area[some], c=effect[some], **look)
         shrink = min(0.8, 25 / len(nodes))
         figure.colorbar(marks, ax=axis, label=f"{strength} proved in training", shrink=shrink)
@@ -194,7 +210,7 @@ def label_differences(tables: Mapping[str, pd.DataFrame]) -> Figure:
         By what to write above each, tables as `fairlab.fairtest.label_table` returns them.
     """
     longest = max(len(table) for table in tables.values())
-    figure, axes = _panels(len(tables), width=4.4, height=1.2 + 0.22 * longest, sharey=False)
+    figure, axes = panels(1, len(tables), width=4.4, height=1.2 + 0.22 * longest, extra_width=0.6)
     for axis, (title, table) in zip(axes, tables.items(), strict=True):
         ordered = table.sort_values("low")
         middle = (ordered["low"] + ordered["high"]) / 2
@@ -207,93 +223,4 @@ def label_differences(tables: Mapping[str, pd.DataFrame]) -> Figure:
         axis.set_yticks(place, ordered.index, fontsize=8)
         groups = list(table.columns[:2])
         axis.set(title=title, xlabel=f"share of {groups[0]} minus share of {groups[1]}", ylim=(-1, len(ordered)))
-        axis.spines[["top", "right"]].set_visible(False)
     return figure
-
-
-def found_by_size(planted: pd.DataFrame) -> Figure:
-    """Draw how many planted effects are found against their size, one line for each strength (figure 5).
-
-    Parameters
-    ----------
-    planted : DataFrame
-        Columns ``size``, ``delta`` (percentage points), ``found`` and ``validated``, one row for each trial.
-    """
-    panels = {"found": "in the trained tree", "validated": "significant in the test"}
-    figure, axes = _panels(2, width=4.2, height=3.4, sharey=True)
-    sizes = sorted(planted["size"].unique())
-    looks = list(zip((BLUE, VERMILION, "#009E73", "#E69F00"), "os^D", strict=True))
-    for axis, (counted, title) in zip(axes, panels.items(), strict=True):
-        means = planted.groupby(["delta", "size"])[counted].mean().unstack("size")
-        for (delta, row), (color, marker) in zip(means.iterrows(), looks, strict=False):
-            axis.plot(sizes, row[sizes], color=color, marker=marker, linewidth=1.2, label=f"Δ = {delta:g}%")
-        axis.set(title=title, xlabel="users in a planted context", xscale="log", ylim=(-0.3, 10.5))
-        axis.set_xticks(sizes, [f"{size:,}" for size in sizes], rotation=30)
-        axis.minorticks_off()
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0].set_ylabel("planted contexts found, of ten")
-    axes[0].legend(frameon=False)
-    return figure
-
-
-def time_shares(seconds: Mapping[str, pd.DataFrame]) -> Figure:
-    """Draw how analysis time divides into training and testing, with the total beside each bar (figure 6).
-
-    Parameters
-    ----------
-    seconds : dict of str to DataFrame
-        By what to write above each; columns ``train`` and ``test``, one row for each study, from the top down.
-    """
-    longest = max(len(times) for times in seconds.values())
-    figure, axes = _panels(len(seconds), width=4.2, height=1.4 + 0.35 * longest, sharey=True)
-    for axis, (title, times) in zip(axes, seconds.items(), strict=True):
-        total = times["train"] + times["test"]
-        train, place = 100 * times["train"] / total, np.arange(len(times))
-        axis.barh(place, train, color=BLUE, label="training")
-        axis.barh(place, 100 - train, left=train, color="#E69F00", label="testing")
-        for line, value in enumerate(total):
-            axis.text(102, line, f"{value:.2g} s" if value < 10 else f"{value:.0f} s", va="center", size=9)
-        axis.set_yticks(place, times.index)
-        axis.set(title=title, xlabel="share of the time (%)", xlim=(0, 100))
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0].invert_yaxis()
-    handles = axes[0].get_legend_handles_labels()[0]
-    figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)
-    return figure
-
-
-def counts_beside_published(ours: pd.DataFrame, published: pd.DataFrame) -> Figure:
-    """Draw numbers of contexts beside the published ones, a panel for each column (table 2).
-
-    Parameters
-    ----------
-    ours, published : DataFrame
-        With the same columns; one row for each study, from the top down. Values are numbers of at least 0.
-    """
-    figure, axes = _panels(len(ours.columns), width=3.0, height=1.4 + 0.35 * len(ours), sharey=True)
-    place = np.arange(len(ours))
-    for axis, column in zip(axes, ours, strict=True):
-        axis.hlines(place, ours[column], published.loc[ours.index, column], color=GREY, linewidth=1)
-        look = {"facecolors": "none", "edgecolors": VERMILION, "s": 70, "linewidths": 1.5}
-        axis.scatter(published.loc[ours.index, column], place, label="published", **look)
-        axis.scatter(ours[column], place, color=BLUE, s=20, label="this run", zorder=3)
-        axis.set_xscale("symlog", linthresh=1)
-        axis.set_xlim(-0.3, 2 * max(1, ours[column].max(), published[column].max()))
-        ticks = [0, *(10**power for power in range(int(np.log10(axis.get_xlim()[1])) + 1))]
-        axis.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-        axis.set_yticks(place, ours.index)
-        axis.set_xlabel(column)
-        axis.grid(axis="x", color=GREY, alpha=0.3)
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0].invert_yaxis()
-    handles = axes[0].get_legend_handles_labels()[0]
-    figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)
-    return figure
-
-
-def _panels(n: int, *, width: float, height: float, sharey: bool) -> tuple[Figure, np.ndarray]:
-    figure, axes = plt.subplots(
-        1, n, figsize=(width * n + 0.6, height), layout="constrained", squeeze=False, sharey=sharey
-    )
-    plt.close(figure)
-    return figure, axes.ravel()

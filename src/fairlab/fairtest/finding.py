@@ -68,6 +68,25 @@ class Finding:
         """Number of people in the test set."""
         return len(self.sample)
 
+    def association(self, part: str = "") -> Association:
+        """Return the test of the whole context, or of a part of it.
+
+        Parameters
+        ----------
+        part : str
+            A stratum, such as ``"department: A"``, or a label of a `Discovery`.
+
+        Raises
+        ------
+        KeyError
+            If there is no such part; the message lists those that are.
+        """
+        for association in self.associations:
+            if association.hypothesis.part == part:
+                return association
+        known = ", ".join(repr(association.hypothesis.part) for association in self.associations)
+        raise KeyError(f"{self.node} has no part {part!r}; there are {known}")
+
     @property
     def effect(self) -> float:
         """Effect of the context's own association, or the mean over labels."""

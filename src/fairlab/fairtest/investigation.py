@@ -1,4 +1,4 @@
-"""Investigations (section 4.5): what is looked for, where, and what training and testing found."""
+"""What all investigations (section 4.5) have in common: what is looked for, where, and what was found."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -10,8 +10,6 @@ from fairlab.fairtest.correction import bonferroni_confidence, holm
 from fairlab.fairtest.correlation import Correlation
 from fairlab.fairtest.finding import Association, Finding
 from fairlab.fairtest.metric import Interval, Metric
-from fairlab.fairtest.prediction_error import prediction_error
-from fairlab.fairtest.regression import Regression
 from fairlab.fairtest.sample import Column, Sample
 from fairlab.fairtest.source import DataSource
 from fairlab.fairtest.tables import NMI, Difference
@@ -21,7 +19,7 @@ MOST_CATEGORIES = 100
 
 
 class Investigation(ABC):
-    """What the three kinds of investigation have in common.
+    """What the three kinds have in common: `Testing`, `Discovery` and `ErrorProfiling`.
 
     Attributes
     ----------
@@ -233,142 +231,6 @@ class Investigation(ABC):
                 raise ValueError(f"context: column {name!r} says the same as the output {output.name!r}; leave it out")
 
 
-class Testing(Investigation):
-    """Looks for an association between protected attributes and one output (section 4.5).
-
-    Parameters
-    ----------
-    source : DataSource
-    protected : str or list of str
-        Protected attributes. Each gets its own contexts, which may use the others.
-    output : str
-    explanatory : str or None
-        A categorical attribute on which it is acceptable to differentiate: associations are those among people who
-        share its value.
-    context : list of str or None
-        Attributes that define subpopulations. None for all columns but output and explanatory attribute. One that is
-        constant never defines any.
-    metric : Metric, dict of str to Metric, or None
-        For all protected attributes, or for each by name; with an explanatory attribute, its conditional version is
-        taken. None: if both sides are categorical `NMI`, or given an explanatory attribute and two categories on each
-        side `Difference`; otherwise `Correlation`.
-    random_state : int
-        For Monte Carlo tests and bootstraps; they start with it anew in every context.
-
-    Raises
-    ------
-    TypeError
-        If `source` is no DataSource.
-    ValueError
-        If a column does not exist, has two roles that exclude each other, has one value in the training set, more
-        than 100 categories, or a type that the metric is not for; if the explanatory attribute is continuous; or if a
-        context attribute says the same as the output.
-    """
-
-    __test__ = False  # pytest would take the class for a test
-
-    def __init__(self, source, protected, output, *, explanatory=None, context=None, metric=None, random_state=0):
-        super().__init__(
-            source,
-            protected,
-            output,
-            explanatory=explanatory,
-            context=context,
-            metric=metric,
-            random_state=random_state,
-        )
-
-    def output(self, columns: Mapping[str, Column]) -> Column:
-        """Return the output column."""
-        return columns[self.outputs[0]]
-
-
-class Discovery(Investigation):
-    """Looks among many labels for those associated with a binary protected attribute (section 4.5).
-
-    In training, a `Regression` chooses labels in each context; in testing, each of them is compared by itself.
-
-    Parameters
-    ----------
-    source : DataSource
-    protected : str or list of str
-        Attributes with two categories.
-    output : list of str
-        Label columns: booleans, zeros and ones, or two categories. A label that is constant shows no association.
-    top_k : int
-        How many labels to test in each context.
-    context : list of str or None
-        As for `Testing`.
-    metric : Metric or None
-        Of one label in the test. None for `Difference`.
-    random_state : int
-        As for `Testing`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As for `Testing`, or if a column has not two categories, or every label one value in the training set.
-    """
-
-    def __init__(self, source, protected, output, *, top_k=35, context=None, metric=None, random_state=0):
-        super().__init__(
-            source,
-            protected,
-            output,
-            explanatory=None,
-            context=context,
-            metric=Regression(top_k=top_k, label_metric=metric),
-            random_state=random_state,
-        )
-
-    def output(self, columns: Mapping[str, Column]) -> tuple[Column, ...]:
-        """Return the label columns."""
-        return tuple(_label(columns[name]) for name in self.outputs)
-
-    def with_explanatory(self, explanatory, *, metric=None):
-        """Raise a ValueError: labels are found without an explanatory attribute."""
-        raise ValueError("a Discovery takes no explanatory attribute; use Testing for the label in question")
-
-
-class ErrorProfiling(Investigation):
-    """Looks for an association between protected attributes and the errors of predictions (section 4.5).
-
-    Parameters
-    ----------
-    source : DataSource
-    protected : str or list of str
-    output : str
-        The prediction.
-    ground_truth : str
-        What was to be predicted. The error is the absolute difference of numbers; of two categories, correct, false
-        negative or false positive, the second category in sorted order being positive; of more, correct or incorrect.
-    explanatory, context, metric, random_state
-        As for `Testing`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As for `Testing`, or if one of prediction and truth holds numbers and the other categories.
-    """
-
-    def __init__(
-        self, source, protected, output, *, ground_truth, explanatory=None, context=None, metric=None, random_state=0
-    ):
-        super().__init__(
-            source,
-            protected,
-            [output, ground_truth],
-            explanatory=explanatory,
-            context=context,
-            metric=metric,
-            random_state=random_state,
-        )
-
-    def output(self, columns: Mapping[str, Column]) -> Column:
-        """Return the error column."""
-        return prediction_error(*(columns[name] for name in self.outputs))
-
-
 def _interval(hypothesis, conf, rng) -> Interval:
     """Test one hypothesis, by approximation if there is no generator."""
     metric, sample = hypothesis.metric, hypothesis.sample
@@ -379,13 +241,6 @@ def _interval(hypothesis, conf, rng) -> Interval:
 
 def _association(hypothesis, interval, p_value) -> Association:
     return Association(hypothesis, float(interval.low), float(interval.high), float(p_value), float(interval.p_value))
-
-
-def _label(column: Column) -> Column:
-    """Return zeros and ones as codes, anything else as it is."""
-    if column.is_categorical or not np.isin(column.values, (0, 1)).all():
-        return column
-    return Column(column.name, column.values.astype(np.intp), ("0", "1"))
 
 
 def _says_the_same(column: Column, output: Column) -> bool:

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import pandas as pd
 
-from fairlab.fairtest.finding import Association, Finding
+from fairlab.fairtest.finding import Finding
 from fairlab.fairtest.investigation import as_list
 from fairlab.fairtest.metric import Metric
-from fairlab.fairtest.sample import Column, Sample
+from fairlab.fairtest.sample import Column
+from fairlab.fairtest.summaries import contingency_table, label_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +30,22 @@ class Section:
     explanatory: str | None
     metric: Metric
     findings: tuple[Finding, ...]
+
+    @property
+    def everyone(self) -> Finding:
+        """The test of the whole population."""
+        return self.findings[0]
+
+    def find(self, *conditions: str) -> Finding | None:
+        """Return the test of the context with exactly these conditions in any order, None if there is none.
+
+        Parameters
+        ----------
+        *conditions : str
+            As they are printed, such as ``"age > 46.5"`` or ``"race: Black"``; none for the whole population.
+        """
+        wanted = set(conditions)
+        return next((f for f in self.findings if set(map(str, f.node.conditions)) == wanted), None)
 
     @cached_property
     def significant(self) -> tuple[Finding, ...]:
@@ -111,6 +127,44 @@ class Report:
 
     sections: tuple[Section, ...]
 
+    def section(self, protected: str, output: str | None = None) -> Section:
+        """Return the section on a protected attribute, and on an output if there are several.
+
+        Raises
+        ------
+        KeyError
+            If there is no such section, or more than one.
+        """
+        found = [s for s in self.sections if s.protected == protected and output in (None, s.output)]
+        if len(found) != 1:
+            known = ", ".join(f"{s.output!r} on {s.protected!r}" for s in self.sections)
+            asked = f"of {output!r} " * (output is not None) + f"on {protected!r}"
+            raise KeyError(f"expected one section {asked}, found {len(found)}; there are {known}")
+        return found[0]
+
+    def counts(self) -> pd.DataFrame:
+        """Return how many contexts were tested, are significant and are reported, one row for each section.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``output``, ``protected``, ``metric``, ``tested``, ``significant``, ``reported`` and
+            ``smallest_significant``, the number of people in the smallest significant context, if there is one.
+        """
+        rows = [
+            {
+                "output": section.output,
+                "protected": section.protected,
+                "metric": section.metric.name,
+                "tested": len(section.findings),
+                "significant": len(section.significant),
+                "reported": len(section.reported),
+                "smallest_significant": min((finding.size for finding in section.significant), default=None),
+            }
+            for section in self.sections
+        ]
+        return pd.DataFrame(rows).astype({"smallest_significant": "Int64"})
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each tested hypothesis, reported or not.
 
@@ -160,55 +214,8 @@ def report(investigations) -> Report:
     return Report(tuple(sections))
 
 
-def contingency_table(sample: Sample) -> pd.DataFrame:
-    """Return counts of people by output (rows) and protected group (columns), with totals.
-
-    Raises
-    ------
-    ValueError
-        If one of them is continuous.
-    """
-    output, protected = sample.output, sample.protected
-    for column in (output, protected):
-        if not column.is_categorical:
-            raise ValueError(f"column {column.name!r} holds numbers, a contingency table needs categories")
-    shape = len(output.categories), len(protected.categories)
-    cells = np.bincount(output.values * shape[1] + protected.values, minlength=shape[0] * shape[1])
-    table = pd.DataFrame(
-        cells.reshape(shape),
-        index=pd.Index(output.categories, name=output.name),
-        columns=pd.Index(protected.categories, name=protected.name),
-    )
-    table["Total"] = table.sum(axis=1)
-    table.loc["Total"] = table.sum()
-    return table
-
-
-def label_table(finding: Finding) -> pd.DataFrame:
-    """Return the labels of a `Discovery` in one context: share of people with each, by group, interval and p-value.
-
-    Returns
-    -------
-    DataFrame of shape (n_labels, 5)
-        Indexed by label; shares lie between 0 and 1.
-    """
-    rows = []
-    for association in finding.associations:
-        protected, output = association.hypothesis.sample.protected, association.hypothesis.sample.output
-        shares = {
-            group: output.values[protected.values == code].mean() if (protected.values == code).any() else np.nan
-            for code, group in enumerate(protected.categories)
-        }
-        rows.append({"label": output.name} | shares | _numbers(association))
-    return pd.DataFrame(rows).set_index("label")
-
-
 def _output_name(output) -> str:
     return output.name if isinstance(output, Column) else f"{len(output)} labels"
-
-
-def _numbers(association: Association) -> dict:
-    return {"low": association.low, "high": association.high, "p_value": association.p_value}
 
 
 def _lines(finding) -> list[str]:

@@ -1,21 +1,46 @@
-"""The studies of table 2: the investigations of each data set, on one source, ready to be trained.
+"""The studies of table 2: the investigations of each data set, on one source, and how the table counts them.
 
 Settings are those of the authors' code: which attributes are protected, which may define contexts, and how much is
 held out.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 
 from fairlab.data import Dataset
-from fairlab.fairtest.investigation import Discovery, ErrorProfiling, Investigation, Testing
+from fairlab.fairtest.discovery import Discovery
+from fairlab.fairtest.error_profiling import ErrorProfiling
+from fairlab.fairtest.investigation import Investigation
+from fairlab.fairtest.reporting import Report
 from fairlab.fairtest.source import DataSource
 from fairlab.fairtest.tables import Difference
+from fairlab.fairtest.testing import Testing
 
 MOVIE_CONTEXT = ("gender", "age", "occupation")
 MOVIE_NUMBERS = ("seen_rating", "rmse", "movie_age")
 PLAIN = Difference(smoothing=0)  # as in the published figures 4 and 9
+TITLES = {
+    "staples": "Staples",
+    "healthcare": "health predictor",
+    "image_tagger": "image tagger",
+    "movielens": "movies",
+    "adult": "Adult",
+    "berkeley": "Berkeley",
+}
+
+
+def load_studies(load: Callable[..., Dataset], n_users: int) -> dict[str, Dataset]:
+    """Return the data of all studies by name, loaded by `load`, with `n_users` shoppers of Staples."""
+    return {
+        "staples": load("staples", reading="as_published", n_users=n_users),
+        "healthcare": load("health"),
+        "image_tagger": load("image-tagger", labels="overfeat"),
+        "movielens": load("movie-recommender"),
+        "adult": load("adult-uci"),
+        "berkeley": load("berkeley"),
+    }
 
 
 def staples(users: Dataset) -> list[Investigation]:
@@ -31,8 +56,8 @@ def healthcare(patients: Dataset) -> list[Investigation]:
     as explanatory attribute.
     """
     prediction, confidence = "predicted_days", "confidence"
-    data = patients.features.assign(days=np.log1p(patients.target))
-    data[prediction] = np.log1p(data[prediction])
+    logs = {prediction: np.log1p(patients.features[prediction]), "days": np.log1p(patients.target)}
+    data = pd.concat([patients.features.drop(columns=prediction), pd.DataFrame(logs)], axis=1)
     source = DataSource(data, budget=2, train_size=0.33)
     context = [name for name in patients.features if name not in ("Age", prediction, confidence)]
     return [ErrorProfiling(source, "Age", prediction, ground_truth="days", context=context)]
@@ -77,3 +102,31 @@ STUDIES: Mapping[str, Callable[[Dataset], list[Investigation]]] = {
     "adult": adult,
     "berkeley": berkeley,
 }
+
+
+def attributes(investigations: Sequence[Investigation]) -> set[str]:
+    """Return the attributes of a study that are protected, explanatory or define contexts."""
+    return {
+        name
+        for investigation in investigations
+        for name in (*investigation.protected, *investigation.context, investigation.explanatory)
+        if name is not None
+    }
+
+
+def table_2_row(dataset: Dataset, investigations: Sequence[Investigation], report: Report) -> dict[str, int]:
+    """Return what table 2 prints of a study.
+
+    Counts are over all trees and include the whole population where it belongs there. ``smallest_reported`` is the
+    smallest significant subpopulation, the whole population if there is none.
+    """
+    counts = report.counts()
+    smallest = counts["smallest_significant"].min()
+    return {
+        "users": len(dataset.features),
+        "attributes": len(attributes(investigations)),
+        "discovered": counts["tested"].sum(),
+        "validated": counts["significant"].sum(),
+        "reported": counts["reported"].sum(),
+        "smallest_reported": report.sections[0].everyone.size if pd.isna(smallest) else smallest,
+    }

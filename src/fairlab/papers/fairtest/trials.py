@@ -1,23 +1,25 @@
-"""How many planted effects FairTest finds (section 6.1, figure 5), and how often it reports what is not there."""
+"""One trial of each experiment that repeats something: planted effects, nothing to find, and other splits."""
+
+from collections.abc import Sequence
 
 import pandas as pd
 
-from fairlab.data import Dataset, load
+from fairlab.data import load
 from fairlab.data.variants.planted import draw_pairs, plant_effects
-from fairlab.fairtest.finding import Finding
-from fairlab.fairtest.investigation import Testing
-from fairlab.fairtest.procedure import investigate
+from fairlab.fairtest.discovery import Discovery
+from fairlab.fairtest.error_profiling import ErrorProfiling
+from fairlab.fairtest.procedure import investigate, validate_contexts
 from fairlab.fairtest.reporting import report
 from fairlab.fairtest.source import DataSource
+from fairlab.fairtest.tables import Difference
+from fairlab.fairtest.testing import Testing
+from fairlab.papers.fairtest.microbenchmark import PAIR, pairs_named, price_section, touches
 
-PAIR = ("state", "race")
 SMALL = 1_000  # pairs of fewer users are tested by resampling, as in the authors' code
 
 
 def planted_effects(trial, *, n_users, size: int, deltas, n_pairs: int = 10, min_leaf_size: int = 50) -> pd.DataFrame:
-    """Plant effects of several strengths into the same pairs of a state and a race, and look for them.
-
-    A function for `fairlab.Experiment.trials`.
+    """Plant effects of several strengths into the same pairs of a state and a race, and look for them (figure 5).
 
     Parameters
     ----------
@@ -43,35 +45,29 @@ def planted_effects(trial, *, n_users, size: int, deltas, n_pairs: int = 10, min
     rows = []
     for delta in deltas:
         dataset = plant_effects(users, pairs, delta=delta, seed=trial.seed(f"prices {delta}"))
-        investigation = investigate_prices(
+        section = price_section(
             dataset, min_leaf_size=min_leaf_size, exact=size < SMALL, random_state=trial.seed("split")
         )
-        found = investigation.findings_["income"]
-        named = {finding: pairs_named(finding) for finding in found}
-        significant = [finding for finding in found if finding.is_significant]
+        named, validated = (
+            set().union(*map(pairs_named, findings)) for findings in (section.findings, section.significant)
+        )
         rows.append(
             {
                 "delta": delta,
-                "found": len(planted & set().union(*named.values())),
-                "validated": len(planted & set().union(*(named[finding] for finding in significant))),
-                "false": sum(not touches(finding, planted) for finding in significant),
+                "found": len(planted & named),
+                "validated": len(planted & validated),
+                "false": sum(not touches(finding, planted) for finding in section.significant),
             }
         )
     return pd.DataFrame(rows)
 
 
 def false_alarms(trial, *, n_users, min_leaf_size: int = 100) -> dict[str, int]:
-    """Give everybody a price by the toss of a coin; return how many contexts are significant, and how many reported.
-
-    A function for `fairlab.Experiment.trials`.
-    """
+    """Give everybody a price by the toss of a coin; return how many contexts are significant, and how many reported."""
     users = load("staples", n_users=n_users)
     none = pd.DataFrame(columns=list(PAIR))
     dataset = plant_effects(users, none, delta=0, seed=trial.seed("prices"))
-    investigation = investigate_prices(
-        dataset, min_leaf_size=min_leaf_size, exact=True, random_state=trial.seed("split")
-    )
-    [section] = report(investigation).sections
+    section = price_section(dataset, min_leaf_size=min_leaf_size, exact=True, random_state=trial.seed("split"))
     return {
         "contexts": len(section.findings),
         "significant": len(section.significant),
@@ -79,21 +75,101 @@ def false_alarms(trial, *, n_users, min_leaf_size: int = 100) -> dict[str, int]:
     }
 
 
-def investigate_prices(dataset: Dataset, *, min_leaf_size: int, exact: bool, random_state: int) -> Testing:
-    """Look for associations of price and income in contexts of state, gender and race."""
-    data = dataset.features.assign(price=dataset.target)
-    investigation = Testing(DataSource(data, random_state=random_state), "income", "price")
-    investigate(investigation, min_leaf_size=min_leaf_size, exact=exact)
-    return investigation
+def dealt_prices(trial, *, features: pd.DataFrame, prices: pd.Series, n_users: int) -> dict[str, int]:
+    """Deal prices out anew; return how many contexts are significant for shoppers as they are, and drawn `n_users`."""
+    rng = trial.rng("prices and draw")
+    data = features.assign(price=prices.iloc[rng.permutation(len(prices))].to_numpy())
+    copies = data.iloc[rng.integers(0, len(data), n_users)].reset_index(drop=True)
+    significant = {}
+    for name, population in (("as they are", data), ("drawn", copies)):
+        counts = investigate(Testing(DataSource(population), ["income", "race"], "price")).counts()
+        significant[name] = int(counts["significant"].sum())
+    return significant
 
 
-def pairs_named(finding: Finding) -> set[tuple[str, str]]:
-    """Return the pair that the conditions of a context name, if they name both of its parts."""
-    named = {condition.attribute: condition.category for condition in finding.node.conditions}
-    return {tuple(named[name] for name in PAIR)} if set(PAIR) <= set(named) else set()
+def adult_split(trial, *, people: pd.DataFrame, protected: list[str], output: str) -> pd.DataFrame:
+    """Split people anew and return the contexts that are tested, one row for each.
+
+    Returns
+    -------
+    DataFrame
+        ``protected``, ``significant``, ``reported``, and ``attributes``: those that define the context, joined by
+        commas.
+    """
+    seed = trial.seed("split")
+    investigation = Testing(DataSource(people, random_state=seed), protected, output, random_state=seed)
+    rows = [
+        {
+            "protected": section.protected,
+            "significant": finding.is_significant,
+            "reported": finding in section.reported,
+            "attributes": ",".join(condition.attribute for condition in finding.node.conditions),
+        }
+        for section in investigate(investigation).sections
+        for finding in section.findings
+    ]
+    return pd.DataFrame(rows)
 
 
-def touches(finding: Finding, pairs: set[tuple[str, str]]) -> bool:
-    """Whether a context may hold users of some of the pairs."""
-    named = {condition.attribute: condition.category for condition in finding.node.conditions}
-    return any(all(named.get(name, part) == part for name, part in zip(PAIR, pair, strict=True)) for pair in pairs)
+def berkeley_split(trial, *, applicants: pd.DataFrame, smoothing: float) -> dict[str, float]:
+    """Split applicants anew and return corrected p-values: without explanation, given it, by department."""
+    seed = trial.seed("split")
+    p_values = {}
+    for name, explanatory in (("everyone", None), ("everyone, given the department", "department")):
+        source = DataSource(applicants, random_state=seed)
+        metric = Difference(smoothing=smoothing)
+        investigation = Testing(
+            source, "gender", "accepted", explanatory=explanatory, context=[], metric=metric, random_state=seed
+        )
+        tests = investigate(investigation).sections[0].everyone.associations
+        p_values |= {a.hypothesis.part or name: a.p_value for a in tests}
+        if explanatory:
+            p_values["some department, to the disadvantage of women"] = min(
+                [a.p_value for a in tests if a.hypothesis.part and a.high < 0], default=1.0
+            )
+    return p_values
+
+
+def health_split(
+    trial,
+    *,
+    patients: pd.DataFrame,
+    age: str,
+    prediction: str,
+    truth: str,
+    confidence: str,
+    budget: int,
+    train_size: float,
+) -> pd.DataFrame:
+    """Split patients anew and return the intervals of everybody: plain, given confidence, and by confidence.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``metric``, ``part``, ``low`` and ``high``.
+    """
+    seed = trial.seed("split")
+    source = DataSource(patients, budget=budget, train_size=train_size, random_state=seed)
+    plain = ErrorProfiling(source, age, prediction, ground_truth=truth, context=[], random_state=seed)
+    investigate(plain)
+    given = plain.with_explanatory(confidence)
+    validate_contexts(given)
+    return report([plain, given]).to_frame()[["metric", "part", "low", "high"]]
+
+
+def recommender_split(
+    trial, *, users: pd.DataFrame, outputs: Sequence[str], protected: list[str], genres: list[str]
+) -> pd.DataFrame:
+    """Split users anew and return the associations among everybody.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``output``, ``part``, ``protected``, ``low`` and ``high``.
+    """
+    seed = trial.seed("split")
+    source = DataSource(users, random_state=seed)
+    investigations = [Testing(source, protected, output, context=[], random_state=seed) for output in outputs]
+    for name in ("gender", "generation"):
+        investigations.append(Discovery(source, name, genres, top_k=len(genres), context=[], random_state=seed))
+    return investigate(investigations).to_frame()[["output", "part", "protected", "low", "high"]]

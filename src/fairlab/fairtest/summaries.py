@@ -1,0 +1,96 @@
+"""Tables of the people in a context and of what was found about them."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from fairlab.fairtest.finding import Association, Finding
+from fairlab.fairtest.sample import Sample
+
+
+def contingency_table(sample: Sample) -> pd.DataFrame:
+    """Return counts of people by output (rows) and protected group (columns), with totals.
+
+    Raises
+    ------
+    ValueError
+        If one of them is continuous.
+    """
+    output, protected = sample.output, sample.protected
+    for column in (output, protected):
+        if not column.is_categorical:
+            raise ValueError(f"column {column.name!r} holds numbers, a contingency table needs categories")
+    shape = len(output.categories), len(protected.categories)
+    cells = np.bincount(output.values * shape[1] + protected.values, minlength=shape[0] * shape[1])
+    table = pd.DataFrame(
+        cells.reshape(shape),
+        index=pd.Index(output.categories, name=output.name),
+        columns=pd.Index(protected.categories, name=protected.name),
+    )
+    table["Total"] = table.sum(axis=1)
+    table.loc["Total"] = table.sum()
+    return table
+
+
+def label_table(finding: Finding) -> pd.DataFrame:
+    """Return the labels of a `Discovery` in one context: share of people with each, by group, interval and p-value.
+
+    Returns
+    -------
+    DataFrame of shape (n_labels, 5)
+        Indexed by label; shares lie between 0 and 1.
+    """
+    rows = []
+    for association in finding.associations:
+        protected, output = association.hypothesis.sample.protected, association.hypothesis.sample.output
+        shares = {
+            group: output.values[protected.values == code].mean() if (protected.values == code).any() else np.nan
+            for code, group in enumerate(protected.categories)
+        }
+        rows.append({"label": output.name} | shares | _numbers(association))
+    return pd.DataFrame(rows).set_index("label")
+
+
+def share_table(sample: Sample) -> pd.DataFrame:
+    """Return the share of each output (rows) among each protected group and among all (columns), from 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        If output or protected attribute is continuous.
+    """
+    table = contingency_table(sample)
+    return (table / table.loc["Total"]).drop(index="Total")
+
+
+def quartile_table(sample: Sample) -> pd.DataFrame:
+    """Return number, mean, standard deviation, least, quartiles and largest of a continuous output by protected group.
+
+    Returns
+    -------
+    DataFrame
+        One row for each group, or for each value of a continuous protected attribute, named in column ``group``.
+    """
+    protected, output = sample.protected, sample.output
+    group = np.take(protected.categories, protected.values) if protected.is_categorical else protected.values
+    return pd.Series(output.values).groupby(group).describe().rename_axis("group").reset_index()
+
+
+def association_table(associations: Mapping[str, Association]) -> pd.DataFrame:
+    """Return some associations as rows, under the names that they are given in column ``of``.
+
+    Parameters
+    ----------
+    associations : dict of str to Association
+
+    Returns
+    -------
+    DataFrame
+        Columns ``of``, ``size``, and the corrected ``low``, ``high`` and ``p_value``.
+    """
+    return pd.DataFrame([{"of": name, "size": a.size} | _numbers(a) for name, a in associations.items()])
+
+
+def _numbers(association: Association) -> dict:
+    return {"low": association.low, "high": association.high, "p_value": association.p_value}

@@ -1,0 +1,106 @@
+"""Six sentences of section 6.3, each as a question that a program answers."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+from fairlab.data import Dataset
+from fairlab.fairtest.finding import SIGNIFICANCE, Association, Finding
+from fairlab.fairtest.reporting import Report, Section
+
+EDUCATED = 12
+
+
+class Answer(NamedTuple):
+    """Whether a sentence holds, and the numbers that this rests on."""
+
+    holds: bool
+    detail: str
+
+
+def in_words(association: Association) -> str:
+    """Return interval and p-value as text."""
+    return f"[{association.low:.4f}, {association.high:.4f}], p = {association.p_value:.2g}"
+
+
+def high_prices(shoppers: Dataset) -> pd.Series:
+    """Return the share of shoppers with the high price by race."""
+    return (shoppers.target == "high").groupby(shoppers.features["race"], observed=True).mean()
+
+
+def high_prices_in_alaska(shoppers: Dataset) -> pd.DataFrame:
+    """Return share with the high price and number of shoppers by race, in Alaska and elsewhere."""
+    in_alaska = shoppers.features["state"] == "AK"
+    by_race = (shoppers.target == "high").groupby([in_alaska, shoppers.features["race"]], observed=True)
+    table = by_race.agg(["mean", "size"]).unstack("state")
+    return table.rename(columns={True: "Alaska", False: "elsewhere"})
+
+
+def staples(report: Report, shoppers: Dataset) -> Answer:
+    """Whether price goes with race more than with income, and American Indians get the high price most often.
+
+    "In Alaska" is read as part of the group's name, "American Indian and Alaska Native", as in the paper's appendix.
+    """
+    income, race = (report.section(name).everyone.association() for name in ("income", "race"))
+    high = high_prices(shoppers)
+    return Answer(
+        race.p_value <= SIGNIFICANCE
+        and income.p_value <= SIGNIFICANCE
+        and race.effect > income.effect
+        and high.idxmax() == "American Indian and Alaska Native",
+        f"NMI with race {in_words(race)}, with income {in_words(income)}; "
+        f"high price most often: {high.idxmax()}, {high.max():.0%}",
+    )
+
+
+def health(plain: Association, given: Association) -> Answer:
+    """Whether errors grow with age, and less so given the prediction's confidence."""
+    return Answer(
+        plain.low > 0 and 0 < given.effect < plain.effect,
+        f"correlation of error and age {in_words(plain)}; given confidence {in_words(given)}",
+    )
+
+
+def tagger(labels: Sequence[Association]) -> Answer:
+    """Whether labels are given to one race significantly more often."""
+    unequal = [association for association in labels if association.p_value <= SIGNIFICANCE]
+    names = ", ".join(association.hypothesis.part for association in unequal[:5])
+    return Answer(len(unequal) > 0, f"{len(unequal)} of {len(labels)} labels tested: {names}, ...")
+
+
+def movies(rating: Association) -> Answer:
+    """Whether older users are recommended higher rated movies."""
+    return Answer(
+        rating.low > 0 and rating.p_value <= SIGNIFICANCE, f"correlation of age and mean rating {in_words(rating)}"
+    )
+
+
+def educated(sex: Section) -> list[Finding]:
+    """Return the contexts that a lower bound on education of about twelve defines, and nothing else does."""
+    return [
+        finding
+        for finding in sex.findings
+        for conditions in [finding.node.conditions]
+        if len(conditions) == 1
+        and conditions[0].attribute == "education-num"
+        and EDUCATED - 1 <= conditions[0].low <= EDUCATED
+    ]
+
+
+def adult(sex: Section) -> Answer:
+    """Whether sex and income are more strongly associated among the educated than among everyone."""
+    found = educated(sex)
+    contexts = "; ".join(f"{finding.node} {in_words(finding.association())}" for finding in found)
+    return Answer(
+        len(found) > 0 and all(f.is_significant and f.effect > sex.everyone.effect for f in found),
+        f"NMI of everyone {in_words(sex.everyone.association())}; {contexts}",
+    )
+
+
+def berkeley(gap: Association, given: Association) -> Answer:
+    """Whether the difference between men and women disappears when the department is held fixed."""
+    return Answer(
+        gap.p_value <= SIGNIFICANCE < given.p_value,
+        f"difference {in_words(gap)}; given department {in_words(given)}",
+    )
