@@ -7,10 +7,11 @@ import pandas as pd
 
 from fairlab.fairtest.finding import SIGNIFICANCE, Association, Finding
 from fairlab.fairtest.reporting import Report, Section
-from fairlab.fairtest.sample import Sample
 from fairlab.fairtest.summaries import contingency_table, share_table
 from fairlab.papers.fairtest import contexts
+from fairlab.papers.fairtest.printed import adult_values, berkeley_values, staples_values
 
+READINGS = ("as_described", "as_published")
 NO_CONTEXT = "the tree of this run lacks a context of the paper"
 COPIES = "copies of the public shoppers make it too sharp"
 FAR_ABOVE = 3 * SIGNIFICANCE  # "far above 0.05"
@@ -31,15 +32,13 @@ def adult(exp, report: Report) -> None:
     """
     sections = {key: report.section(name) for key, name in contexts.ADULT_PROTECTED.items()}
     found = {key: contexts.find_shown(section, contexts.ADULT[key]) for key, section in sections.items()}
-    outputs = {"le_50k": "<=50K", "gt_50k": ">50K"}
+    for id, value in adult_values(report).items():
+        finding = found[id.split(".")[0]][id.split(".")[1]]
+        quiet = id.endswith(".p") and not finding.is_significant
+        exp.record("figure-10", id, value, note="not significant in this run" if quiet else "")
     for key, shown in contexts.ADULT.items():
-        for name, conditions in shown.items():
-            if finding := found[key].get(name):
-                note = "" if finding.is_significant else "not significant in this run"
-                _record_test(exp, "figure-10", f"{key}.{name}", finding.association(), "nmi", p_note=note)
-                _record_table(exp, "figure-10", f"{key}.{name}", finding.sample, outputs, contexts.ADULT_GROUPS[key])
-            else:
-                _skip_context(exp, "figure-10", f"{key}.{name}", ", ".join(conditions))
+        for name in [name for name in shown if name not in found[key]]:
+            _skip_context(exp, "figure-10", f"{key}.{name}", shown[name])
     everyone = [share_table(sections[key].everyone.sample).loc["<=50K"] for key in ("race", "gender")]
     low_income = pd.concat(everyone).drop("Total")
     for name, group in {"women": "Female", "men": "Male", **contexts.ADULT_GROUPS["race"]}.items():
@@ -94,15 +93,8 @@ def berkeley(exp, finding: Finding, *, n_applicants: int) -> None:
     n_applicants : int
     """
     whole, *departments = finding.associations
-    outputs, groups = {"no": "No", "yes": "Yes"}, {"female": "Female", "male": "Male"}
-    for prefix, part, interval in (
-        ("global", "", "cond_diff"),
-        ("department_a", "department: A", "diff"),
-        ("department_b", "department: B", "diff"),
-    ):
-        association = finding.association(part)
-        _record_test(exp, "figure-4", prefix, association, interval)
-        _record_table(exp, "figure-4", prefix, association.hypothesis.sample, outputs, groups)
+    for id, value in berkeley_values(finding).items():
+        exp.record("figure-4", id, value)
     exp.claim(
         "figure-4",
         "conditional-not-significant",
@@ -164,26 +156,20 @@ def staples(exp, reports: Mapping[tuple[str, str], Report]) -> None:
     reports : dict of (str, str) to Report
         On price by income and by race, by reading of the price and by what the shoppers are.
     """
-    prices = {"high": "high", "low": "low"}
     for artefact, shown in contexts.STAPLES.items():
-        protected = contexts.STAPLES_PROTECTED[artefact]
-        for reading in ("as_described", "as_published"):
-            found = contexts.find_shown(reports[reading, "drawn"].section(protected), shown)
-            for name, conditions in shown.items():
-                if finding := found.get(name):
-                    options = {"reading": reading}
-                    _record_test(
-                        exp, artefact, name, finding.association(), "nmi", p_note=COPIES, note=COPIES, **options
-                    )
-                    groups = contexts.STAPLES_GROUPS[artefact]
-                    _record_table(exp, artefact, name, finding.sample, prices, groups, **options)
-                elif reading == "as_published":
-                    _skip_context(exp, artefact, name, ", ".join(conditions))
+        for reading in READINGS:
+            for id, value in staples_values(reports[reading, "drawn"], artefact).items():
+                note = COPIES if id.endswith((".p", ".nmi")) else ""
+                exp.record(artefact, id, value, reading=reading, note=note)
+        section = reports["as_published", "drawn"].section(contexts.STAPLES_PROTECTED[artefact])
+        found = contexts.find_shown(section, shown)
+        for name in [name for name in shown if name not in found]:
+            _skip_context(exp, artefact, name, shown[name])
     judged = reports["as_published", "drawn"]
     as_they_are = reports["as_published", "as they are"].section("income").everyone.association()
     _claims_of_figure_2(exp, judged.section("income"), as_they_are)
     _claims_of_figure_11(exp, judged.section("race"))
-    for reading in ("as_described", "as_published"):
+    for reading in READINGS:
         everyone = reports[reading, "drawn"].section("race").everyone
         share, table = _high_prices(everyone), contingency_table(everyone.sample)
         part = table.loc["Total", contexts.NATIVE] / table.loc["Total", "Total"]
@@ -260,27 +246,8 @@ def _bounds(*findings: Finding) -> str:
     )
 
 
-def _record_test(exp, artefact, prefix, association, interval, *, p_note="", note="", **options):
-    """Record size, p-value and interval of one association."""
-    exp.record(artefact, f"{prefix}.size", association.size, **options)
-    exp.record(artefact, f"{prefix}.p", association.p_value, note=p_note, **options)
-    exp.record(artefact, f"{prefix}.{interval}", (association.low, association.high), note=note, **options)
-
-
-def _record_table(exp, artefact, prefix, sample: Sample, outputs, groups, **options):
-    """Record a contingency table: counts, and as percentages the columns in the body and all people in the totals."""
-    table = contingency_table(sample)
-    for row, output in {**outputs, "total": "Total"}.items():
-        for column, group in {**groups, "total": "Total"}.items():
-            count, share_of = table.loc[output, group], "Total" if "total" in (row, column) else group
-            exp.record(artefact, f"{prefix}.{row}.{column}", count, **options)
-            if (row, column) != ("total", "total"):
-                share = 100 * count / table.loc["Total", share_of]
-                exp.record(artefact, f"{prefix}.{row}.{column}.pct", share, **options)
-
-
-def _skip_context(exp, artefact, prefix, words):
+def _skip_context(exp, artefact, prefix, conditions):
     """Skip all values of a context that the tree does not have."""
     for id in exp.specification.published.artefact(artefact).values:
         if id.startswith(f"{prefix}."):
-            exp.skip(artefact, id, f"the tree of this run has no context {words}")
+            exp.skip(artefact, id, f"the tree of this run has no context {', '.join(conditions)}")
