@@ -5,21 +5,17 @@ import pytest
 
 from fairlab.fairtest import Column, Difference, Sample
 from fairlab.fairtest.figures import (
-    BLUE,
-    GREY,
-    VERMILION,
     associations,
     box_plots,
-    counts_beside_published,
-    found_by_size,
     guided_tree,
     intervals,
     label_differences,
-    time_shares,
+    titled_samples,
 )
-from fairlab.fairtest.finding import Association
+from fairlab.fairtest.finding import Association, Finding
 from fairlab.fairtest.metric import Hypothesis
 from fairlab.fairtest.tree import Condition, Node
+from fairlab.plotting import BLUE, GREY, VERMILION
 
 RNG = np.random.default_rng(0)
 SEX = Column("sex", np.array([0] * 40 + [1] * 60), ("f", "m"))
@@ -45,6 +41,26 @@ def test_tables_become_heat_maps_with_counts_and_shares():
 def test_some_groups_may_be_left_out_without_changing_shares():
     figure = associations({"all": Sample(SEX, INCOME)}, groups=["m"])
     assert texts(figure.axes[0]) == ["0\n0%", "60\n100%"]
+
+
+def test_groups_may_have_other_names_on_the_figure():
+    [axis] = associations({"all": Sample(SEX, INCOME)}, groups={"m": "men", "f": "women"}).axes
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["men", "women"]
+    assert texts(axis) == ["0\n0%", "30\n75%", "60\n100%", "10\n25%"]
+
+
+def test_titles_have_a_condition_on_each_line_and_the_number_of_people():
+    sample = Sample(SEX, INCOME)
+    root = Node(None, 0.1, 9)
+    young = Node(Condition("age", high=40.0), 0.1, 9, parent=root)
+    poor = Node(Condition("state", category="New York"), 0.1, 9, parent=young)
+    titles = titled_samples(
+        [Finding(root, sample, ()), Finding(poor, sample.take(slice(0, 30)), ())],
+        people="shoppers",
+        short=lambda words: words.replace("New York", "NY"),
+    )
+    assert list(titles) == ["everyone\n(100 shoppers)", "age ≤ 40\nstate: NY\n(30 shoppers)"]
+    assert [len(part) for part in titles.values()] == [100, 30]
 
 
 def test_numbers_become_boxes_by_decade_with_a_line():
@@ -124,30 +140,3 @@ def test_labels_stand_in_the_order_of_their_lower_ends_coloured_by_the_group_the
         BLUE: pytest.approx([-0.2]),
         GREY: pytest.approx([0.0]),
     }
-
-
-def test_found_effects_have_a_line_for_each_strength():
-    planted = pd.DataFrame(
-        {"size": [100, 100, 500, 500], "delta": [5] * 4, "found": [2, 4, 9, 10], "validated": [0, 1, 8, 8]}
-    )
-    found, validated = found_by_size(planted).axes
-    assert list(found.lines[0].get_ydata()) == [3, 9.5]
-    assert list(validated.lines[0].get_ydata()) == [0.5, 8]
-    assert [text.get_text() for text in found.get_legend().get_texts()] == ["Δ = 5%"]
-
-
-def test_time_shares_have_their_totals_beside_them():
-    times = pd.DataFrame({"train": [1.0, 30.0], "test": [3.0, 10.0]}, index=["small", "large"])
-    [axis] = time_shares({"this run": times}).axes
-    assert texts(axis) == ["4 s", "40 s"]
-    assert [bar.get_width() for bar in axis.patches] == pytest.approx([25, 75, 75, 25])
-
-
-def test_counts_stand_beside_the_published_ones_of_the_same_study():
-    ours = pd.DataFrame({"discovered": [10, 1], "reported": [0, 1]}, index=["large", "small"])
-    published = pd.DataFrame({"discovered": [2, 20], "reported": [1, 3]}, index=["small", "large"])
-    discovered, reported = counts_beside_published(ours, published).axes
-    theirs, own = discovered.collections[-2:]
-    np.testing.assert_allclose(own.get_offsets()[:, 0], [10, 1])
-    np.testing.assert_allclose(theirs.get_offsets()[:, 0], [20, 2])
-    assert reported.get_xlabel() == "reported"

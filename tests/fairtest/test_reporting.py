@@ -2,10 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.fairtest import NMI, Column, Sample, contingency_table, report
+from fairlab.fairtest import NMI, Column, Report, Sample, Section, report
 from fairlab.fairtest.finding import Association, Finding
 from fairlab.fairtest.metric import Hypothesis
-from fairlab.fairtest.reporting import Section
 from fairlab.fairtest.tree import Condition, Node
 
 SAMPLE = Sample(
@@ -82,13 +81,34 @@ def test_text_is_like_the_papers(section):
     assert lines[12:14] == ["1. Subpopulation of size 5", "Context = x: E"]
 
 
-def test_contingency_table():
-    table = contingency_table(SAMPLE)
-    assert table.to_dict("list") == {"f": [2, 1, 3], "m": [0, 2, 2], "Total": [2, 3, 5]}
-    assert table.index.tolist() == ["low", "high", "Total"]
-    numbers = Sample(SAMPLE.protected, Column("price", np.arange(5.0)))
-    with pytest.raises(ValueError, match="column 'price' holds numbers, a contingency table needs categories"):
-        contingency_table(numbers)
+def test_contexts_are_found_by_their_conditions_in_any_order(section):
+    root = section.everyone
+    assert str(root.node) == "everyone"
+    young = Node(Condition("age", high=40.0), 0.1, 9, parent=root.node)
+    both = finding(Node(Condition("sex", category="f"), 0.1, 9, parent=young), 0.2, 0.01)
+    longer = Section("income", "sex", None, NMI(), (*section.findings, both))
+    assert longer.find() is root
+    assert longer.find("sex: f", "age ≤ 40") is longer.find("age ≤ 40", "sex: f") is both
+    assert longer.find("sex: f") is None
+
+
+def test_counts_of_each_section(section):
+    quiet = Section("income", "race", None, NMI(), (finding(Node(None, 0.0, 99), 0.0, 0.9),))
+    counts = Report((section, quiet)).counts()
+    assert counts[["protected", "tested", "significant", "reported"]].to_numpy().tolist() == [
+        ["sex", 7, 6, 3], ["race", 1, 0, 1]
+    ]  # fmt: skip
+    assert counts["smallest_significant"].tolist() == [5, pd.NA]
+
+
+def test_sections_by_protected_attribute_and_output(section):
+    other = Section("price", "sex", None, NMI(), section.findings)
+    report = Report((section, other))
+    assert report.section("sex", "price") is other
+    with pytest.raises(KeyError, match="expected one section on 'sex', found 2; there are 'income' on 'sex'"):
+        report.section("sex")
+    with pytest.raises(KeyError, match="expected one section of 'price' on 'race', found 0"):
+        report.section("race", "price")
 
 
 def test_all_parts_of_an_investigation_are_shown():

@@ -155,6 +155,7 @@ def intervals(associations: Mapping[str, Association], *, xlabel: str, no_associ
         axis.text(1.02, line, words, transform=axis.get_yaxis_transform(), va="center", size=9)
     axis.axvline(no_association, color="black", linewidth=0.8, linestyle=":")
     axis.set_yticks(range(len(shown)), shown)
+    axis.locator_params(axis="x", nbins=6)
     axis.set_xlabel(xlabel)
     axis.invert_yaxis()
     return figure

@@ -1,4 +1,4 @@
-"""Figures that only the replay of the paper needs: planted effects, shares of time, counts beside published ones."""
+"""Figures that only the replay of the paper needs: planted effects, shares of time, counts, and age bands."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from fairlab.fairtest.figures import box_plots
+from fairlab.fairtest.sample import Sample
 from fairlab.plotting import BLUE, GREY, LINES, ORANGE, VERMILION, legend_above, panels
+
+BANDS = {10: "under 18", 20: "18–24", 30: "25–34", 40: "35–44", 50: "45–55", 60: "56+"}
 
 
 def found_by_size(planted: pd.DataFrame) -> Figure:
@@ -80,4 +84,18 @@ def counts_beside_published(ours: pd.DataFrame, published: pd.DataFrame) -> Figu
         axis.grid(axis="x", color=GREY, alpha=0.3)
     axes[0].invert_yaxis()
     legend_above(figure, axes[0])
+    return figure
+
+
+def boxes_by_band(samples: Mapping[str, Sample]) -> Figure:
+    """Draw box plots by group with the first panel's ages as MovieLens' bands (figure 12).
+
+    Parameters
+    ----------
+    samples : dict of str to Sample
+        By what to write above each; the first one by age.
+    """
+    figure = box_plots(samples)
+    ages = np.unique(next(iter(samples.values())).protected.values)
+    figure.axes[0].set_xticks(ages, [BANDS[age] for age in ages], rotation=30)
     return figure

@@ -13,7 +13,7 @@ OLD = 60  # years; figure 7's older patients are above
 
 
 def table_of(health: Dataset) -> pd.DataFrame:
-    """Return attributes, prediction and truth of all patients, the latter two in days and on the contest's log scale."""
+    """Return attributes, prediction and truth of all patients, these in days and on the contest's log scale."""
     attributes = health.features.drop(columns=["predicted_days", CONFIDENCE])
     outcomes = pd.DataFrame(
         {
