@@ -6,6 +6,7 @@ import pandas as pd
 
 from fairlab.data import Dataset
 from fairlab.fairtest.finding import SIGNIFICANCE, Association
+from fairlab.papers.fairtest.movies import ERROR, MOVIE_AGE, RATING
 
 # The labels that figure 9 prints, and the sign of the difference: black people's share minus white people's.
 SIGNS = {"cart": 1, "drum": 1, "helmet": 1, "cattle": 1, "face powder": -1, "maillot": -1, "person": -1, "lipstick": -1}
@@ -88,16 +89,16 @@ def recommender(
     claims = {
         "women-less-popular": (
             rating["gender"].low > 0 and _within(rating["gender"], SMALL),
-            {"gender, rating": rating["gender"]},
+            {f"gender, {RATING}": rating["gender"]},
         ),
-        "women-same-period": (_within(movie_age["gender"], NEGLIGIBLE), {"gender, age of movies": movie_age["gender"]}),
+        "women-same-period": (_within(movie_age["gender"], NEGLIGIBLE), {f"gender, {MOVIE_AGE}": movie_age["gender"]}),
         "older-users-older-and-higher-rated": (
             movie_age["age"].low > 0 and rating["age"].low > 0,
-            {"age, age of movies": movie_age["age"], "age, rating": rating["age"]},
+            {f"age, {MOVIE_AGE}": movie_age["age"], f"age, {RATING}": rating["age"]},
         ),
         "error-small": (
             all(error[name].high < 0 and _within(error[name], SMALL) for name in ("gender", "age")),
-            {f"{name}, RMSE": error[name] for name in ("gender", "age")},
+            {f"{name}, {ERROR}": error[name] for name in ("gender", "age")},
         ),
     }
     for id, (holds, rests_on) in claims.items():
