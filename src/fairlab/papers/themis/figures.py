@@ -5,6 +5,7 @@ from itertools import cycle
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
 
 from fairlab.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILION, legend_above, legend_beside, panels
 
@@ -33,7 +34,9 @@ def scores_beside_printed(table: pd.DataFrame, *, by: str | None = None) -> Figu
         raise ValueError(f"series: expected {', '.join(_LOOKS)}, found {', '.join(sorted(unknown))}")
     parts = {None: table} if by is None else dict(list(table.groupby(by, sort=False)))
     cells = table["cell"].unique()
-    figure, axes = panels(1, len(parts), width=4.6, height=1.6 + 0.22 * len(cells), sharey=True)
+    # A single panel gives some of its width to the names.
+    width = 4.6 if len(parts) > 1 else 6.4
+    figure, axes = panels(1, len(parts), width=width, height=1.6 + 0.22 * len(cells), sharey=True)
     for axis, (title, panel) in zip(axes, parts.items(), strict=True):
         axis.hlines(np.arange(len(cells)), FLOOR, 100, color=GREY, linewidth=0.4, zorder=0)
         for series, (marker, color) in _LOOKS.items():
@@ -96,9 +99,11 @@ def threshold_lines(table: pd.DataFrame) -> Figure:
         for system, line in panel.groupby("system", sort=False):
             color, marker, style = next(looks)
             look = {"color": color, "marker": marker, "linestyle": style, "markersize": 4}
-            axis.plot(line["threshold"], line["share"], label=system, **look)
+            axis.plot(line["threshold"], 100 * line["share"], label=system, **look)
         axis.set(xlabel="threshold", yscale="log", title=measure)
-    axes[0].set_ylabel("tests with pruning / without")
+        axis.yaxis.set_major_formatter(LogFormatter())
+        axis.yaxis.set_minor_formatter(LogFormatter())
+    axes[0].set_ylabel("tests with pruning (% of those without)")
     legend_beside(axes[-1], title="system")
     return figure
 
