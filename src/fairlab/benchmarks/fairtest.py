@@ -92,9 +92,7 @@ def with_attributes(n: int, n_attributes: int) -> pd.DataFrame:
 
 def investigate(data: pd.DataFrame, protected, output) -> str:
     """Train, test and report, with all defaults."""
-    investigation = Testing(DataSource(data), protected, output)
-    fairtest.investigate(investigation)
-    return str(fairtest.report(investigation))
+    return str(fairtest.investigate(Testing(DataSource(data), protected, output)))
 
 
 def seconds_for(n: int) -> float:

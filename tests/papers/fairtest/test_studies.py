@@ -3,8 +3,8 @@ from functools import cache
 import pytest
 
 from fairlab.data import load
-from fairlab.fairtest import Discovery, ErrorProfiling, Testing, find_contexts
-from fairlab.papers.fairtest.studies import STUDIES
+from fairlab.fairtest import Discovery, ErrorProfiling, Testing, find_contexts, investigate
+from fairlab.papers.fairtest.studies import STUDIES, TITLES, attributes, load_studies, table_2_row
 
 SOME = {
     "staples": ("staples", {"n_users": 2_000, "surrogate": True}),
@@ -65,3 +65,25 @@ def test_berkeley_has_nothing_but_everyone():
     find_contexts(admission)
     assert len(admission.contexts("gender")) == 1
     assert admission.explanatory == "department"
+
+
+def test_every_study_has_a_title_and_is_loaded_as_the_table_needs_it():
+    asked = load_studies(lambda variant, **options: (variant, options), n_users=7)
+    assert list(asked) == list(STUDIES) == list(TITLES)
+    assert asked["staples"] == ("staples", {"reading": "as_published", "n_users": 7})
+    assert asked["image_tagger"] == ("image-tagger", {"labels": "overfeat"})
+
+
+def test_a_row_of_table_2():
+    applicants = load("berkeley")
+    investigations = STUDIES["berkeley"](applicants)
+    row = table_2_row(applicants, investigations, investigate(investigations))
+    assert attributes(investigations) == {"gender", "department"}
+    assert row == {
+        "users": 4425,
+        "attributes": 2,
+        "discovered": 1,
+        "validated": 0,
+        "reported": 1,
+        "smallest_reported": 2213,
+    }

@@ -1,76 +1,28 @@
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from fairlab.data import load
-from fairlab.data.variants.planted import plant_effects
-from fairlab.fairtest.finding import Finding
-from fairlab.fairtest.tree import Condition, Node
-from fairlab.papers.fairtest import trials as microbenchmark
-from fairlab.papers.fairtest.trials import false_alarms, investigate_prices, pairs_named, planted_effects, touches
+from fairlab.fairtest import DataSource, Difference, Testing, investigate
+from fairlab.papers.fairtest import trials
 from fairlab.seeds import Trial
 
-TEMPLATE = load("staples", surrogate=True)
+TRIAL = Trial("test", 0, 0)
 
 
-def population(n_states=4, n_races=3, n_each=1_200):
-    """Users of so many states and races, as many of each; every third is below 50,000 dollars."""
-    states, races = np.divmod(np.repeat(np.arange(n_states * n_races), n_each), n_races)
-    features = pd.DataFrame({"state": states, "race": races}).astype(str).apply(lambda names: "no. " + names)
-    features["gender"] = np.where(np.arange(len(features)) % 2 == 0, "female", "male")
-    features["income"] = np.where(np.arange(len(features)) % 3 == 0, "<50K", ">=50K")
-    target = pd.Series(["low"] * len(features), name="price")
-    return replace(TEMPLATE, features=features, target=target, sensitive_features=features[["income", "race"]])
-
-
-def finding(**conditions):
-    node = Node(None, effect=0.0, size=1)
-    for name, category in conditions.items():
-        node = Node(Condition(name, category), effect=0.0, size=1, parent=node)
-    return Finding(node, sample=None, associations=())
-
-
-def test_a_context_names_a_pair_by_both_parts_and_whatever_else():
-    assert pairs_named(finding(state="X", race="a")) == {("X", "a")}
-    assert pairs_named(finding(race="a", gender="male", state="X")) == {("X", "a")}
-    assert pairs_named(finding(state="X")) == pairs_named(finding()) == set()
-
-
-def test_a_context_touches_pairs_unless_a_condition_shuts_them_out():
-    pairs = {("X", "a"), ("Y", "b")}
-    assert touches(finding(), pairs)
-    assert touches(finding(state="X", gender="male"), pairs)
-    assert touches(finding(state="Y", race="b"), pairs)
-    assert not touches(finding(state="X", race="b"), pairs)
-    assert not touches(finding(race="c"), pairs)
-
-
-def test_a_strong_effect_is_found_and_validated_where_it_was_planted():
-    users = population()
-    pair = pd.DataFrame({"state": ["no. 2"], "race": ["no. 1"]})
-    dataset = plant_effects(users, pair, delta=30, seed=0)
-    found = investigate_prices(dataset, min_leaf_size=50, exact=False, random_state=0).findings_["income"]
-    significant = [one for one in found if one.is_significant]
-    assert ("no. 2", "no. 1") in set().union(*map(pairs_named, significant))
-    assert all(touches(one, {("no. 2", "no. 1")}) for one in significant)
-
-
-def test_counts_of_one_trial(monkeypatch):
-    users = population(n_states=4, n_races=4, n_each=1_000)
-    monkeypatch.setattr(microbenchmark, "load", lambda name, n_users: users)
-    pairs = pd.DataFrame({"state": ["no. 0", "no. 1", "no. 3"], "race": ["no. 3", "no. 2", "no. 0"]})
-    monkeypatch.setattr(microbenchmark, "draw_pairs", lambda users, size, n_pairs, seed: pairs)
-    counts = planted_effects(Trial("test", 0, 0), n_users=None, size=1_000, deltas=[0.5, 30], n_pairs=3)
+def test_counts_of_one_trial(monkeypatch, users):
+    monkeypatch.setattr(trials, "load", lambda name, n_users: users)
+    pairs = pd.DataFrame({"state": ["no. 0", "no. 1", "no. 3"], "race": ["no. 2", "no. 1", "no. 0"]})
+    monkeypatch.setattr(trials, "draw_pairs", lambda users, size, n_pairs, seed: pairs)
+    counts = trials.planted_effects(TRIAL, n_users=None, size=1_000, deltas=[0.5, 30], n_pairs=3)
     assert counts["delta"].tolist() == [0.5, 30]
     assert counts.loc[1, ["found", "validated", "false"]].tolist() == [3, 3, 0]
     assert (counts["validated"] <= counts["found"]).all()
 
 
-def test_false_alarms_count_contexts_and_the_whole_population(monkeypatch):
-    monkeypatch.setattr(microbenchmark, "load", lambda name, n_users: population())
-    counts = false_alarms(Trial("test", 0, 0), n_users=None)
+def test_false_alarms_count_contexts_and_the_whole_population(monkeypatch, users):
+    monkeypatch.setattr(trials, "load", lambda name, n_users: users)
+    counts = trials.false_alarms(TRIAL, n_users=None)
     assert set(counts) == {"contexts", "significant", "reported"}
     assert counts["significant"] <= counts["contexts"]
     assert 1 <= counts["reported"] <= counts["contexts"]
@@ -78,4 +30,75 @@ def test_false_alarms_count_contexts_and_the_whole_population(monkeypatch):
 
 def test_unknown_sizes_are_refused():
     with pytest.raises(ValueError, match="size: expected one of 100"):
-        planted_effects(Trial("test", 0, 0), n_users=None, size=7, deltas=[5])
+        trials.planted_effects(TRIAL, n_users=None, size=7, deltas=[5])
+
+
+def test_copies_of_shoppers_make_something_of_nothing(users):
+    rng = np.random.default_rng(0)
+    some = rng.permutation(len(users.features))[:1_500]
+    features = users.features.iloc[some].reset_index(drop=True)
+    prices = pd.Series(rng.choice(["high", "low"], len(features)))
+    counts = trials.dealt_prices(TRIAL, features=features, prices=prices, n_users=30_000)
+    assert counts["as they are"] == 0
+    assert counts["drawn"] > 5
+
+
+@pytest.fixture(scope="module")
+def people():
+    """People of whom women in the north, and no others, earn less."""
+    rng = np.random.default_rng(0)
+    woman, north = rng.random((2, 3_000)) < 0.5
+    low = rng.random(3_000) < np.where(north & woman, 0.8, 0.4)
+    columns = {"sex": (woman, "f", "m"), "region": (north, "north", "south"), "income": (low, "low", "high")}
+    return pd.DataFrame({name: np.where(mask, yes, no) for name, (mask, yes, no) in columns.items()})
+
+
+def test_another_split_of_adults_names_the_attributes_of_each_context(people):
+    tested = trials.adult_split(TRIAL, people=people, protected=["sex"], output="income")
+    assert tested["attributes"].tolist()[:2] == ["", "region"]
+    assert tested.loc[tested["attributes"] == "region", "reported"].sum() == 1
+    pd.testing.assert_frame_equal(tested, trials.adult_split(TRIAL, people=people, protected=["sex"], output="income"))
+
+
+def test_another_split_of_applicants_is_an_investigation_without_and_one_with_the_department():
+    berkeley = load("berkeley")
+    applicants = berkeley.features.assign(accepted=berkeley.target)
+    p_values = trials.berkeley_split(TRIAL, applicants=applicants, smoothing=0)
+    assert list(p_values)[:3] == ["everyone", "everyone, given the department", "department: A"]
+    seed = TRIAL.seed("split")
+    source = DataSource(applicants, random_state=seed)
+    plain = Testing(source, "gender", "accepted", context=[], metric=Difference(smoothing=0), random_state=seed)
+    assert p_values["everyone"] == investigate(plain).section("gender").everyone.association().p_value
+    assert 0 < p_values["some department, to the disadvantage of women"] <= 1
+
+
+def test_another_split_of_patients_has_everybody_plain_given_confidence_and_by_it():
+    rng = np.random.default_rng(0)
+    age = rng.integers(10, 80, 900).astype(float)
+    confidence = rng.choice(["high", "low"], 900)
+    patients = pd.DataFrame({"age": age, "prediction": 0.0, "truth": age / 50 + rng.random(900)})
+    patients = patients.assign(prediction=rng.random(900) / 10, confidence=confidence)
+    names = {name: name for name in ("age", "prediction", "truth", "confidence")}
+    bounds = trials.health_split(TRIAL, patients=patients, budget=2, train_size=0.33, **names)
+    assert bounds["metric"].tolist() == ["CORR", "COND-CORR", "CORR", "CORR"]
+    assert bounds["part"].tolist() == ["", "", "confidence: high", "confidence: low"]
+    assert (bounds["low"] > 0).all()
+
+
+def test_another_split_of_movie_users_tests_outputs_and_genres_among_everybody():
+    rng = np.random.default_rng(0)
+    woman = rng.random(1_000) < 0.5
+    users = pd.DataFrame({"gender": np.where(woman, "F", "M"), "age": rng.choice([20.0, 40.0], 1_000)})
+    users["generation"] = np.where(users["age"] > 30, "older", "younger")
+    users["rating"] = 4 + 0.01 * users["age"] + rng.random(1_000)
+    users["Romance"], users["War"] = (rng.random((2, 1_000)) < 0.3 + 0.4 * np.array([woman, np.zeros(1_000)])).astype(
+        int
+    )
+    tests = trials.recommender_split(
+        TRIAL, users=users, outputs=["rating"], protected=["gender", "age"], genres=["Romance", "War"]
+    )
+    low = tests.set_index(["protected", "output", "part"])["low"]
+    assert len(low) == 2 + 2 * 2
+    assert low["age", "rating", ""] > 0
+    assert low["gender", "2 labels", "Romance"] > 0
+    assert low["generation", "2 labels", "War"] < 0

@@ -1,0 +1,57 @@
+import pandas as pd
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+from fairlab.data.variants.planted import plant_effects
+from fairlab.fairtest.finding import Finding
+from fairlab.fairtest.tree import Condition, Node
+from fairlab.papers.fairtest.microbenchmark import alarm_shares, pairs_named, price_of_budget, price_section, touches
+
+
+def finding(**conditions):
+    node = Node(None, effect=0.0, size=1)
+    for name, category in conditions.items():
+        node = Node(Condition(name, category), effect=0.0, size=1, parent=node)
+    return Finding(node, sample=None, associations=())
+
+
+def test_a_context_names_a_pair_by_both_parts_and_whatever_else():
+    assert pairs_named(finding(state="X", race="a")) == {("X", "a")}
+    assert pairs_named(finding(race="a", gender="male", state="X")) == {("X", "a")}
+    assert pairs_named(finding(state="X")) == pairs_named(finding()) == set()
+
+
+def test_a_context_touches_pairs_unless_a_condition_shuts_them_out():
+    pairs = {("X", "a"), ("Y", "b")}
+    assert touches(finding(), pairs)
+    assert touches(finding(state="X", gender="male"), pairs)
+    assert touches(finding(state="Y", race="b"), pairs)
+    assert not touches(finding(state="X", race="b"), pairs)
+    assert not touches(finding(race="c"), pairs)
+
+
+def test_a_strong_effect_is_found_and_validated_where_it_was_planted(users):
+    pair = pd.DataFrame({"state": ["no. 2"], "race": ["no. 1"]})
+    dataset = plant_effects(users, pair, delta=30, seed=0)
+    section = price_section(dataset, min_leaf_size=50, exact=False, random_state=0)
+    assert ("no. 2", "no. 1") in set().union(*map(pairs_named, section.significant))
+    assert all(touches(one, {("no. 2", "no. 1")}) for one in section.significant)
+
+
+def test_alarms_have_wilson_intervals():
+    null = pd.DataFrame({"reported": [1, 1, 2, 1], "significant": [0, 1, 2, 0]})
+    shares = alarm_shares(null)
+    assert shares.loc["any context reported", ["alarms", "runs", "share"]].tolist() == [1, 4, 0.25]
+    assert shares.loc["any context significant", "alarms"] == 2
+    for name, row in shares.iterrows():
+        expected = proportion_confint(row["alarms"], row["runs"], 0.05, "wilson")
+        assert row[["low", "high"]].tolist() == pytest.approx(expected), name
+
+
+def test_a_budget_shares_the_users_out(users):
+    pair = pd.DataFrame({"state": ["no. 2"], "race": ["no. 1"]})
+    dataset = plant_effects(users, pair, delta=40, seed=0)
+    table = price_of_budget(dataset, [1, 3])
+    assert table["users tested"].tolist() == [len(users.target) // 2, len(users.target) // 4]
+    assert (table["reported"] <= table["significant"] + 2).all()
+    assert table.loc[1, "strongest for income"].startswith("state: no. 2, race: no. 1")
