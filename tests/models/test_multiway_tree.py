@@ -103,6 +103,8 @@ def test_rows_that_cannot_be_told_apart_get_their_majority():
     X = pd.DataFrame({"a": [0, 0, 0, 1]})
     assert MultiwayTree().fit(X, [0, 0, 1, 1]).predict(X).tolist() == [0, 0, 0, 1]
     assert MultiwayTree().fit(X[:2], [0, 1]).predict(X[:2]).tolist() == [1, 1]
+    assert MultiwayTree().fit(X, ["no", "no", "yes", "yes"]).predict(X).tolist() == ["no", "no", "no", "yes"]
+    assert MultiwayTree().fit(X, [1, 1, 1, 1]).predict(X + 5).tolist() == [1, 1, 1, 1]
 
 
 def test_a_discounted_column_and_its_proxy_are_not_split_by():
@@ -121,7 +123,8 @@ def test_a_discounted_column_and_its_proxy_are_not_split_by():
     [
         ({"X": pd.DataFrame({"a": [0.5, 1], "b": [0, 1]})}, "X: expected codes, whole numbers from 0 on"),
         ({"X": pd.DataFrame({"a": [-1, 1], "b": [0, 1]})}, "X: expected codes"),
-        ({"y": [0, 2]}, r"y: expected 2 labels 0 or 1, found \[0, 2\]"),
+        ({"y": [0, 2, 1], "X": pd.DataFrame({"a": [0, 1, 1]})}, "y: expected two classes, found 3: 0, 1, 2"),
+        ({"y": [0, 2, 1]}, "y has 3 rows, X has 2"),
         ({"purity": ("sex",)}, "purity and discount: sex is no column; there are a, b"),
         ({"discount": "sex"}, "purity and discount: sex is no column"),
     ],
@@ -135,5 +138,5 @@ def test_bad_input(change, message):
 
 def test_other_columns_than_in_the_fit_are_an_error():
     X, y = table(0)
-    with pytest.raises(ValueError, match="X of the fit and X differ in columns"):
+    with pytest.raises(ValueError, match="now missing:\n- "):
         MultiwayTree().fit(X, y).predict(X[["a", "b"]])

@@ -130,15 +130,15 @@ def test_it_is_an_estimator_and_keeps_column_names():
     assert model.get_params() == {"covariance_bound": 0.2, "max_iter": 200, "tol": 1e-8}
     assert (model.predict(frame) == (model.decision_function(frame) > 0)).all()
     assert model.score(frame, Y) > 0.6
-    with pytest.raises(ValueError, match="order differs"):
+    with pytest.raises(ValueError, match="same order"):
         model.predict(frame[["hair", "work"]])
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"y": np.ones(1000)}, r"y: expected two values, found 1: 1.0"),
-        ({"y": Y * 2 - 1}, r"y: expected labels 0 and 1, found \[-1, 1\]"),
+        ({"y": np.ones(1000)}, "y: every label is 1.0, expected both classes"),
+        ({"y": np.arange(1000) % 7}, "y: expected two classes, found 7: 0, 1, 2, 3, 4, ..."),
         ({"y": Y[:9]}, "y has 9 rows, X has 1000"),
         ({"sensitive_features": np.zeros(1000)}, "sensitive_features: expected two values, found 1"),
         ({"sensitive_features": np.arange(1000)}, "found 1000: 0, 1, 2, 3, 4, ..."),

@@ -110,8 +110,8 @@ def gradient_flow_attack(
     Raises
     ------
     ValueError
-        For features that are not finite numbers, labels other than 0 and 1, a metric of another size, or an option
-        out of its range.
+        For features that are not finite numbers, labels or classes of the model other than 0 and 1, a metric of
+        another size, or an option out of its range.
 
     Warns
     -----
@@ -119,6 +119,7 @@ def gradient_flow_attack(
         If at some points the steps were too large.
     """
     points, labels = _check_points(X, y, dtype)
+    _check_classes(model)
     _check_size(metric, points)
     if not regularizer >= 0:
         raise ValueError(f"regularizer: expected zero or more, found {regularizer}")
@@ -143,8 +144,8 @@ def gradient_flow_attack(
         X=X_attacked,
         loss=loss,
         attacked_loss=attacked_loss,
-        wrong=np.asarray(model.predict(points)) != labels,
-        attacked_wrong=np.asarray(model.predict(X_attacked)) != labels,
+        wrong=_wrong(model, points, labels),
+        attacked_wrong=_wrong(model, X_attacked, labels),
         squared_distance=distance,
         diverged=diverged,
         stopping_time=float(sizes.sum()),
@@ -201,6 +202,19 @@ def _check_points(X, y, dtype):
     if not np.isin(labels, (0, 1)).all():
         raise ValueError(f"y: expected labels 0 and 1, found {labels[~np.isin(labels, (0, 1))][0]}")
     return points.astype(dtype), labels.astype(int)
+
+
+def _wrong(model, X, labels):
+    """Return where the prediction is not the label; where an attack has left the finite numbers, it counts as 0."""
+    finite = np.isfinite(X).all(axis=-1)
+    predicted = np.asarray(model.predict(np.where(finite[..., None], X, 0)))
+    return np.where(finite, predicted, 0) != labels
+
+
+def _check_classes(model):
+    classes = getattr(model, "classes_", (0, 1))
+    if not np.array_equal(classes, (0, 1)):
+        raise ValueError(f"model: its classes are {list(classes)}, expected 0 and 1; fit it to such labels")
 
 
 def _check_size(metric, points):

@@ -7,7 +7,8 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import check_features, check_same_columns
+from fairlab.checks import check_features, estimator_features
+from fairlab.models.labels import two_classes
 
 
 class BoundedCovarianceLogistic(ClassifierMixin, BaseEstimator):
@@ -31,8 +32,10 @@ class BoundedCovarianceLogistic(ClassifierMixin, BaseEstimator):
     intercept_ : float
     covariance_ : dict
         Covariance reached, by group.
+    n_iter_ : int
+        Steps of the optimiser.
     classes_ : ndarray of shape (2,)
-        0 and 1.
+        The labels that count as 0 and 1.
 
     References
     ----------
@@ -51,28 +54,28 @@ class BoundedCovarianceLogistic(ClassifierMixin, BaseEstimator):
         ----------
         X : DataFrame or array of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
-            Labels 0 and 1.
+            Labels of two classes.
         sensitive_features : array-like of shape (n_rows,)
             Group of each row.
 
         Raises
         ------
         ValueError
-            For a negative bound, labels other than 0 and 1, a column of zeros, or groups of another length.
+            For a negative bound, labels of other than two classes, a column of zeros, or groups of another length.
         RuntimeError
             If the minimum is not found.
         """
         if not self.covariance_bound >= 0:
             raise ValueError(f"covariance_bound: expected zero or more, found {self.covariance_bound}")
-        values, names = check_features(X, "X", min_rows=2)
-        labels, groups = np.asarray(y), pd.Series(np.asarray(sensitive_features))
-        if labels.shape != (len(values),) or set(np.unique(labels)) != {0, 1}:
-            raise ValueError(f"y: expected {len(values)} labels 0 and 1, found {np.unique(labels)[:5].tolist()}")
+        values = estimator_features(self, X, fitting=True, min_rows=2)
+        labels, self.classes_ = two_classes(y, len(values))
+        groups = pd.Series(np.asarray(sensitive_features))
         if len(groups) != len(values):
             raise ValueError(f"sensitive_features has {len(groups)} rows, X has {len(values)}")
         scale = np.sqrt((values**2).mean(axis=0))
         if not scale.all():
-            raise ValueError(f"X: column {names[int(scale.argmin())]!r} holds zeros only")
+            name = check_features(X)[1][int(scale.argmin())]
+            raise ValueError(f"X: column {name!r} holds zeros only")
         design = values / scale  # for the optimiser; the solution is the same
         if self.fit_intercept:
             design = np.column_stack([design, np.ones(len(design))])
@@ -91,20 +94,23 @@ class BoundedCovarianceLogistic(ClassifierMixin, BaseEstimator):
         )
         if not result.success:
             raise RuntimeError(f"no optimum after {result.nit} steps: {result.message}")
-        self.coef_ = result.x[: len(names)] / scale
+        self.coef_ = result.x[: values.shape[1]] / scale
         self.intercept_ = float(result.x[-1]) if self.fit_intercept else 0.0
+        self.n_iter_ = int(result.nit)
         self.covariance_ = dict(zip(members.columns.tolist(), (covariances @ result.x).tolist(), strict=True))
-        self.classes_ = np.array([0, 1])
-        self.feature_names_in_, self.n_features_in_ = np.array(names, dtype=object), len(names)
         return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
 
     def decision_function(self, X) -> np.ndarray:
         """Return w.x plus the intercept, shape (n_rows,)."""
         check_is_fitted(self)
-        values, names = check_features(X, "X")
-        check_same_columns(list(self.feature_names_in_), names, "X of the fit", "X")
-        return values @ self.coef_ + self.intercept_
+        return estimator_features(self, X, fitting=False) @ self.coef_ + self.intercept_
 
     def predict(self, X) -> np.ndarray:
-        """Return 1 where the decision function is positive, else 0, shape (n_rows,)."""
-        return (self.decision_function(X) > 0).astype(int)
+        """Return the second class where the decision function is positive, else the first, shape (n_rows,)."""
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(int)]

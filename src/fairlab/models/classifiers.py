@@ -5,10 +5,15 @@ The attack takes any object with three methods, each over points of shape (..., 
 of `X`; both take and return tensors, for the attack compiles them; and ``predict(X)``, labels 0 and 1 for an array.
 """
 
+import warnings
+
 import numpy as np
 import tensorflow as tf
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
+
+from fairlab.checks import estimator_features
+from fairlab.models.labels import two_classes
 
 
 class WhiteBoxClassifier:
@@ -53,8 +58,57 @@ class WhiteBoxClassifier:
         return tf.stack([tf.sigmoid(-log_odds), tf.sigmoid(log_odds)], axis=-1).numpy()
 
 
-class StoredClassifier(WhiteBoxClassifier, ClassifierMixin, BaseEstimator):
-    """Estimator that comes apart into plain data, and back: what it learned is arrays, numbers and strings."""
+class LearnedClassifier(WhiteBoxClassifier, ClassifierMixin, BaseEstimator):
+    """White box that is a scikit-learn estimator; subclasses define `fit` and `log_odds`.
+
+    What it learned is arrays, numbers and strings, so that it comes apart into plain data, and back.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The labels, in order: those that losses and log odds call 0 and 1.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Where the features were a DataFrame.
+    """
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def predict(self, X) -> np.ndarray:
+        """Return the label of every row, the second where the log odds are above 0, shape (..., n_points)."""
+        codes = super().predict(self._points(X))
+        return self.classes_[codes]
+
+    def predict_proba(self, X) -> np.ndarray:
+        """Return the probabilities of both labels, shape (..., n_points, 2)."""
+        return super().predict_proba(self._points(X))
+
+    def _training_data(self, X, y) -> tuple[np.ndarray, np.ndarray]:
+        """Return features in single precision and labels as 0 and 1; remember columns and classes.
+
+        Raises
+        ------
+        ValueError
+            For features that are not finite numbers, or labels that are not of two classes.
+        """
+        features = estimator_features(self, X, fitting=True, min_rows=2)
+        labels, self.classes_ = two_classes(y, len(features))
+        return features.astype(np.float32), labels.astype(np.int32)
+
+    def _points(self, X) -> np.ndarray:
+        """Return points in their own precision; hold those that are rows of a table to the columns of the fit."""
+        check_is_fitted(self)
+        own = np.asarray(X)
+        if own.ndim > 2:
+            return own
+        with warnings.catch_warnings():
+            # Who attacks a model moves plain arrays, whatever it was fitted to.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            values = estimator_features(self, X, fitting=False)
+        return values if own.dtype == object else own
 
     def to_arrays(self) -> dict:
         """Return everything that it takes to rebuild the fitted classifier, as plain data.
@@ -70,13 +124,18 @@ class StoredClassifier(WhiteBoxClassifier, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        for name in {"classes_", "feature_names_in_"} & fitted.keys():
+            fitted[name] = fitted[name].tolist()
         return {"parameters": self.get_params(), "fitted": fitted}
 
     @classmethod
-    def from_arrays(cls, arrays: dict) -> "StoredClassifier":
+    def from_arrays(cls, arrays: dict) -> "LearnedClassifier":
         """Return the classifier that `to_arrays` took apart; it answers the same, to the last bit."""
         model = cls(**arrays["parameters"])
         vars(model).update(arrays["fitted"])
+        for name, dtype in (("classes_", None), ("feature_names_in_", object)):
+            if name in arrays["fitted"]:
+                setattr(model, name, np.array(arrays["fitted"][name], dtype=dtype))
         return model
 
 

@@ -5,9 +5,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import check_is_fitted
 
+from fairlab.checks import estimator_features
+from fairlab.models.labels import two_classes
+
 
 class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
-    """Least squares on labels 0 and 1; positive above a threshold.
+    """Least squares on labels that count as 0 and 1; the second above a threshold.
 
     Parameters
     ----------
@@ -18,21 +21,26 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
     ----------
     regression_ : LinearRegression
     classes_ : ndarray of shape (2,)
-        0 and 1.
+        The labels that count as 0 and 1.
     """
 
     def __init__(self, threshold=0.5):
         self.threshold = threshold
 
     def fit(self, X, y) -> "LeastSquaresClassifier":
-        """Fit the regression to labels 0 and 1."""
-        if not np.isin(y, (0, 1)).all():
-            raise ValueError(f"y: expected labels 0 and 1, found {np.unique(y)[:5].tolist()}")
-        self.regression_ = LinearRegression().fit(X, y)
-        self.classes_ = np.array([0, 1])
+        """Fit the regression to the labels of two classes."""
+        values = estimator_features(self, X, fitting=True, min_rows=2)
+        labels, self.classes_ = two_classes(y, len(values))
+        self.regression_ = LinearRegression().fit(values, labels)
         return self
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
     def predict(self, X) -> np.ndarray:
-        """Return 1 where the regression exceeds the threshold, else 0, shape (n_rows,)."""
+        """Return the second class where the regression exceeds the threshold, else the first, shape (n_rows,)."""
         check_is_fitted(self)
-        return (self.regression_.predict(X) > self.threshold).astype(int)
+        values = estimator_features(self, X, fitting=False)
+        return self.classes_[(self.regression_.predict(values) > self.threshold).astype(int)]

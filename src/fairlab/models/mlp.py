@@ -5,8 +5,8 @@ from functools import lru_cache
 import numpy as np
 import tensorflow as tf
 
-from fairlab.models.network import NetworkClassifier, balanced_batches, check_training
-from fairlab.networks import adam, adam_start, initial_network, mean_loss_gradient
+from fairlab.models.network import NetworkClassifier
+from fairlab.networks import adam, adam_start, mean_loss_gradient
 
 
 class BalancedMLP(NetworkClassifier):
@@ -31,7 +31,6 @@ class BalancedMLP(NetworkClassifier):
     network_ : tuple of ndarray
         Weights and biases; see `fairlab.models.network.NetworkClassifier`.
     classes_ : ndarray of shape (2,)
-        0 and 1.
     """
 
     def __init__(
@@ -58,13 +57,13 @@ class BalancedMLP(NetworkClassifier):
         ----------
         X : DataFrame or array of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
-            Labels 0 and 1, both present.
+            Labels of two classes.
         """
-        features, labels, _ = check_training(X, y)
-        rng = np.random.default_rng(self.random_state)
-        start = initial_network(rng, (features.shape[1], self.n_hidden, 2))
-        batches = balanced_batches(rng, labels, self.n_steps, self.batch_size)
-        return self._keep(_compiled_training()(features, labels, batches, start, np.float32(self.learning_rate)))
+        return self._train(*self._start(X, y))
+
+    def _train(self, features, labels, network, batches):
+        train = _compiled_training()
+        return self._keep(train(features, labels, batches, network, np.float32(self.learning_rate)))
 
 
 @lru_cache

@@ -5,7 +5,8 @@ from scipy.special import xlogy
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import check_features, check_same_columns
+from fairlab.checks import check_features, estimator_features
+from fairlab.models.labels import two_classes
 
 CLASS, FIRST = "class", "first"
 
@@ -15,7 +16,7 @@ class MultiwayTree(ClassifierMixin, BaseEstimator):
 
     A node splits by the column whose branches are purest (smallest mean entropy, weighted by rows; the last such column
     on ties) until its rows are of one class or no column is left. There is no pruning and no limit of depth. Values
-    that a branch has never seen get the most frequent class of all training rows, 1 on ties.
+    that a branch has never seen get the most frequent class of all training rows, the second on ties.
 
     Parameters
     ----------
@@ -29,11 +30,10 @@ class MultiwayTree(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    default_ : int
-        The most frequent class.
+    default_ : label
+        The most frequent class, the second on ties.
     n_nodes_ : int
-    classes_ : ndarray of shape (2,)
-        0 and 1.
+    classes_ : ndarray of shape (2,), or (1,) if all labels were the same
 
     References
     ----------
@@ -52,32 +52,36 @@ class MultiwayTree(ClassifierMixin, BaseEstimator):
         X : DataFrame or array of shape (n_rows, n_features)
             Codes of categories, integers from 0 on.
         y : array-like of shape (n_rows,)
-            Labels 0 and 1.
+            Labels of two classes, or of one.
 
         Raises
         ------
         ValueError
-            If a code is no such integer, a label is not 0 or 1, or an entry of `purity` or `discount` is no column.
+            If a code is no such integer, labels are of more than two classes, or an entry of `purity` or `discount` is
+            no column.
         """
-        codes, names = _check_codes(X)
-        labels = np.asarray(y)
-        if labels.shape != (len(codes),) or not np.isin(labels, (0, 1)).all():
-            raise ValueError(f"y: expected {len(codes)} labels 0 or 1, found {np.unique(labels)[:5].tolist()}")
+        values, names = estimator_features(self, X, fitting=True), check_features(X)[1]
+        labels, self.classes_ = two_classes(y, len(values), one_will_do=True)
+        codes = _codes(values)
         wanted = {*self.purity, *([] if self.discount is None else [self.discount])} - {CLASS, FIRST}
         if unknown := sorted(wanted - set(names)):
             raise ValueError(f"purity and discount: {', '.join(unknown)} is no column; there are {', '.join(names)}")
-        self.feature_names_in_, self.n_features_in_ = np.array(names, dtype=object), len(names)
-        self.classes_ = np.array([0, 1])
-        self.default_ = int(2 * labels.sum() >= len(labels))
+        self._default = int(len(self.classes_) > 1 and 2 * labels.sum() >= len(labels))
+        self.default_ = self.classes_[self._default]
         self._grow(codes, labels.astype(np.int64), names)
         return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.categorical = tags.input_tags.positive_only = True
+        return tags
 
     def predict(self, X) -> np.ndarray:
         """Return the class of each row, shape (n_rows,)."""
         check_is_fitted(self)
-        codes, names = _check_codes(X)
-        check_same_columns(list(self.feature_names_in_), names, "X of the fit", "X")
-        answer = np.full(len(codes), self.default_)
+        codes = _codes(estimator_features(self, X, fitting=False))
+        answer = np.full(len(codes), self._default)
         rows, node = np.arange(len(codes)), np.zeros(len(codes), dtype=np.int64)
         while len(rows):
             leaf = self._column[node] < 0
@@ -88,7 +92,7 @@ class MultiwayTree(ClassifierMixin, BaseEstimator):
             rows, node, value = rows[seen], node[seen], value[seen]
             child = self._children[self._offset[node] + value]
             rows, node = rows[child >= 0], child[child >= 0]
-        return answer
+        return self.classes_[answer]
 
     def _grow(self, codes, labels, names) -> None:
         """Split nodes and number them; `_children` has, from a node's offset on, a node for each value or -1."""
@@ -138,8 +142,10 @@ def mean_entropy(target: np.ndarray, branch: np.ndarray) -> float:
     return float(xlogy(totals, totals).sum() - xlogy(counts, counts).sum()) / (len(target) * np.log(2))
 
 
-def _check_codes(X) -> tuple[np.ndarray, list[str]]:
-    values, names = check_features(X)
-    if (values < 0).any() or (values != np.floor(values)).any():
+def _codes(values: np.ndarray) -> np.ndarray:
+    """Return codes of categories as integers, checked."""
+    if (values < 0).any():
+        raise ValueError("Negative values in data passed to MultiwayTree; X: expected codes, whole numbers from 0 on")
+    if (values != np.floor(values)).any():
         raise ValueError("X: expected codes, whole numbers from 0 on; encode categories first")
-    return values.astype(np.int64), names
+    return values.astype(np.int64)

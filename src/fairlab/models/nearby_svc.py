@@ -6,7 +6,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import check_features, check_same_columns
+from fairlab.checks import estimator_features
+from fairlab.models.labels import two_classes
 
 _NEGLIGIBLE = 1e-6  # of the decision function
 _KERNEL_CACHE = 1000  # MB; holds the whole kernel of 15,000 rows, without which a fit takes twenty times as long
@@ -39,27 +40,29 @@ class NearbySVC(ClassifierMixin, BaseEstimator):
 
     def fit(self, X, y) -> "NearbySVC":
         """Fit scikit-learn's SVC to two classes."""
-        values, names = check_features(X, "X", min_rows=2)
-        if len(np.unique(y)) != 2:
-            raise ValueError(f"y: expected two classes, found {len(np.unique(y))}")
-        self.svc_ = SVC(C=self.C, gamma=self.gamma, cache_size=_KERNEL_CACHE).fit(values, y)
-        self.classes_ = self.svc_.classes_
-        self.feature_names_in_, self.n_features_in_ = np.array(names, dtype=object), len(names)
+        values = estimator_features(self, X, fitting=True, min_rows=2)
+        labels, self.classes_ = two_classes(y, len(values))
+        self.svc_ = SVC(C=self.C, gamma=self.gamma, cache_size=_KERNEL_CACHE).fit(values, labels)
         self._width = self.svc_._gamma
         self._weights = self.svc_.dual_coef_[0]
         self.radius_ = float(np.sqrt(np.log(max(2.0, np.abs(self._weights).sum()) / _NEGLIGIBLE) / self._width))
         self._tree = KDTree(self.svc_.support_vectors_)
         return self
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
     def decision_function(self, X) -> np.ndarray:
         """Return the decision function, shape (n_rows,)."""
         check_is_fitted(self)
-        values, names = check_features(X, "X")
-        check_same_columns(list(self.feature_names_in_), names, "X of the fit", "X")
+        values = estimator_features(self, X, fitting=False)
         pairs = KDTree(values).sparse_distance_matrix(self._tree, self.radius_, output_type="ndarray")
         parts = self._weights[pairs["j"]] * np.exp(-self._width * pairs["v"] ** 2)
         return self.svc_.intercept_[0] + np.bincount(pairs["i"], parts, minlength=len(values))
 
     def predict(self, X) -> np.ndarray:
         """Return the class of each row, shape (n_rows,)."""
-        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(int)]

@@ -4,20 +4,17 @@ import numpy as np
 import tensorflow as tf
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import check_features
-from fairlab.models.classifiers import StoredClassifier
-from fairlab.networks import layer_inputs
+from fairlab.models.classifiers import LearnedClassifier
+from fairlab.networks import initial_network, layer_inputs
 
 
-class NetworkClassifier(StoredClassifier):
-    """Classifier whose `fit` ends with a network.
+class NetworkClassifier(LearnedClassifier):
+    """Classifier whose `fit` ends with a network; it has the parameters that `_start` needs.
 
     Attributes
     ----------
     network_ : tuple of ndarray
         Hidden weights (n_features, n_hidden) and biases (n_hidden,), output weights (n_hidden, 2) and biases (2,).
-    classes_ : ndarray of shape (2,)
-        0 and 1.
     """
 
     def log_odds(self, X):
@@ -28,9 +25,18 @@ class NetworkClassifier(StoredClassifier):
         output, bias = network[-2:]
         return tf.linalg.matvec(active, output[:, 1] - output[:, 0]) + bias[1] - bias[0]
 
+    def _start(self, X, y, *, bias: float = 0.0) -> tuple[np.ndarray, np.ndarray, list[np.ndarray], np.ndarray]:
+        """Return what training starts from: features and labels, checked, initial network, and rows of each batch.
+
+        Network and batches come from one generator, in this order. The biases start at `bias`.
+        """
+        features, labels = self._training_data(X, y)
+        rng = np.random.default_rng(self.random_state)
+        network = initial_network(rng, (features.shape[1], self.n_hidden, 2), bias=bias)
+        return features, labels, network, balanced_batches(rng, labels, self.n_steps, self.batch_size)
+
     def _keep(self, network):
         self.network_ = tuple(part.numpy() for part in network)
-        self.classes_ = np.array([0, 1])
         return self
 
 
@@ -41,22 +47,3 @@ def balanced_batches(rng: np.random.Generator, y: np.ndarray, n_batches: int, ba
         for rows in (np.flatnonzero(y == label) for label in (0, 1))
     ]
     return np.concatenate(halves, axis=1).astype(np.int32)
-
-
-def check_training(X, y) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Return features in single precision, labels and the names of the features.
-
-    Raises
-    ------
-    ValueError
-        For features that are not finite numbers, labels other than 0 and 1, or one class only.
-    """
-    values, names = check_features(X, "X", min_rows=2)
-    labels = np.asarray(y)
-    if labels.shape != (len(values),):
-        raise ValueError(f"y has shape {labels.shape}, expected ({len(values)},)")
-    if not np.isin(labels, (0, 1)).all():
-        raise ValueError(f"y: expected labels 0 and 1, found {labels[~np.isin(labels, (0, 1))][0]}")
-    if labels.min() == labels.max():
-        raise ValueError(f"y: every label is {labels[0]}, expected both classes")
-    return values.astype(np.float32), labels.astype(np.int32), names

@@ -32,13 +32,14 @@ class ProjectedMLP(BalancedMLP):
         ----------
         X : DataFrame or array of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
-            Labels 0 and 1, both present.
+            Labels of two classes.
         sensitive_features : DataFrame or array of shape (n_rows, n_attributes)
-            Zeros and ones; see `fairlab.individual_fairness.sensitive_directions`.
+            Zeros and ones; see `fairlab.fair_metric.sensitive_directions`.
         """
+        features, *start = self._start(X, y)
         self.projection_ = FairMetric.learned(X, sensitive_features).projection
         projection = self.projection_.astype(np.float32)
-        super().fit(np.asarray(X, dtype=np.float32) @ projection, y)
+        self._train(features @ projection, *start)
         hidden, *others = self.network_
         self.network_ = (projection @ hidden, *others)
         return self

@@ -7,11 +7,10 @@ from fairlearn.reductions import EqualizedOdds, ExponentiatedGradient
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.models.classifiers import SoftVote, StoredClassifier
-from fairlab.models.network import check_training
+from fairlab.models.classifiers import LearnedClassifier, SoftVote
 
 
-class EqualizedOddsMixture(StoredClassifier):
+class EqualizedOddsMixture(LearnedClassifier):
     """Exponentiated gradient over logistic models, used as a soft vote so that it has a gradient.
 
     Parameters
@@ -33,10 +32,11 @@ class EqualizedOddsMixture(StoredClassifier):
     coef_ : ndarray of shape (n_models, n_features)
     intercept_, weight_ : ndarray of shape (n_models,)
         Of the logistic models with a vote.
+    n_iter_ : int
+        Iterations of the exponentiated gradient.
     mixture_ : SoftVote
         Their mixture.
     classes_ : ndarray of shape (2,)
-        0 and 1.
 
     References
     ----------
@@ -57,11 +57,11 @@ class EqualizedOddsMixture(StoredClassifier):
         ----------
         X : DataFrame or array of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
-            Labels 0 and 1, both present.
+            Labels of two classes.
         sensitive_features : DataFrame or array of shape (n_rows, n_attributes)
             The groups are all combinations of their values.
         """
-        features, labels, _ = check_training(X, y)
+        features, labels = self._training_data(X, y)
         groups = np.unique(np.asarray(sensitive_features), axis=0, return_inverse=True)[1]
         bound = self.eps if self.difference_bound is None else self.difference_bound
         learner = ExponentiatedGradient(
@@ -73,13 +73,13 @@ class EqualizedOddsMixture(StoredClassifier):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", module="fairlearn")  # it warns of its own use of pandas
             learner.fit(features.astype(float), labels, sensitive_features=groups)
+        self.n_iter_ = int(learner.last_iter_) + 1
         weight = learner.weights_.to_numpy()
         models = [learner.predictors_[k] for k in learner.weights_.index]
         voting = weight > 0  # the linear program leaves rounding errors
         self.coef_ = np.vstack([model.coef_ for model in models])[voting]
         self.intercept_ = np.concatenate([model.intercept_ for model in models])[voting]
         self.weight_ = (weight / np.maximum(weight, 0).sum())[voting]
-        self.classes_ = np.array([0, 1])
         return self
 
     @property

@@ -7,8 +7,8 @@ import numpy as np
 import tensorflow as tf
 
 from fairlab.fair_metric import FairMetric, sensitive_directions
-from fairlab.models.network import NetworkClassifier, balanced_batches, check_training
-from fairlab.networks import adam, adam_start, initial_network, mean_loss_gradient
+from fairlab.models.network import NetworkClassifier
+from fairlab.networks import adam, adam_start, mean_loss_gradient
 
 EPSILON = 1e-8  # of Adam, in the authors' TensorFlow
 PENALTY_RANGE = (1e-5, 10.0)
@@ -77,7 +77,6 @@ class SenSR(NetworkClassifier):
     n_skipped_ : int
         Batches that the network did not learn from.
     classes_ : ndarray of shape (2,)
-        0 and 1.
 
     References
     ----------
@@ -122,16 +121,13 @@ class SenSR(NetworkClassifier):
         ----------
         X : DataFrame or array of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
-            Labels 0 and 1, both present.
+            Labels of two classes.
         sensitive_features : DataFrame or array of shape (n_rows, n_attributes)
-            Zeros and ones; see `fairlab.individual_fairness.sensitive_directions`.
+            Zeros and ones; see `fairlab.fair_metric.sensitive_directions`.
         """
-        features, labels, _ = check_training(X, y)
+        features, labels, network, batches = self._start(X, y, bias=0.1)
         self.directions_ = sensitive_directions(X, sensitive_features, solver=self.solver)
         projection = FairMetric.from_directions(self.directions_).projection
-        rng = np.random.default_rng(self.random_state)
-        network = initial_network(rng, (features.shape[1], self.n_hidden, 2), bias=0.1)
-        batches = balanced_batches(rng, labels, self.n_steps, self.batch_size)
         recipe = Recipe(self.subspace_steps, self.full_steps, self.subspace_rate, self.distance_target)
         network, penalty, skipped = _compiled_training(recipe)(
             features,

@@ -8,7 +8,8 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import check_features, check_same_columns
+from fairlab.checks import estimator_features
+from fairlab.models.labels import two_classes
 
 # Covariances below this, with features in standard deviations, are rounding errors.
 _ROUNDING = 1e-12
@@ -48,10 +49,12 @@ class EqualRatesLogistic(ClassifierMixin, BaseEstimator):
         b.
     covariance_ : float
         Covariance reached; positive when decisions favour ``groups_[1]``.
+    n_iter_ : int
+        Newton steps to the optimum.
     groups_ : ndarray of shape (2,)
         Values of the sensitive feature: z = 0 and z = 1.
     classes_ : ndarray of shape (2,)
-        0 and 1.
+        The labels that count as 0 and 1.
 
     References
     ----------
@@ -71,7 +74,7 @@ class EqualRatesLogistic(ClassifierMixin, BaseEstimator):
         X : DataFrame or array of shape (n_rows, n_features)
             Features of the decision. The sensitive feature is among them only if the caller puts it there.
         y : array-like of shape (n_rows,)
-            Labels 0 and 1.
+            Labels of two classes.
         sensitive_features : array-like of shape (n_rows,), or DataFrame with one column
             Group of each row; two values.
 
@@ -85,11 +88,9 @@ class EqualRatesLogistic(ClassifierMixin, BaseEstimator):
         """
         if not self.covariance_bound >= 0:
             raise ValueError(f"covariance_bound: expected zero or more, found {self.covariance_bound}")
-        values, names = check_features(X, "X", min_rows=2, varying=True)
-        labels, self.classes_ = _check_binary(y, "y", len(values))
-        if not np.array_equal(self.classes_, (0, 1)):
-            raise ValueError(f"y: expected labels 0 and 1, found {self.classes_.tolist()}")
-        group, self.groups_ = _check_binary(sensitive_features, "sensitive_features", len(values))
+        values = estimator_features(self, X, fitting=True, min_rows=2, varying=True)
+        labels, self.classes_ = two_classes(y, len(values))
+        group, self.groups_ = _two_groups(sensitive_features, len(values))
 
         mean, std = values.mean(axis=0), values.std(axis=0)
         design = np.column_stack([(values - mean) / std, np.ones(len(values))])
@@ -99,20 +100,22 @@ class EqualRatesLogistic(ClassifierMixin, BaseEstimator):
         self.coef_ = weights[:-1] / std
         self.intercept_ = float(weights[-1] - self.coef_ @ mean)
         self.covariance_ = float(covariance @ weights)
-        self.feature_names_in_ = np.array(names, dtype=object)
-        self.n_features_in_ = len(names)
         return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
 
     def decision_function(self, X) -> np.ndarray:
         """Return the signed distance d(x), in units of the weights, shape (n_rows,)."""
         check_is_fitted(self)
-        values, names = check_features(X, "X")
-        check_same_columns(list(self.feature_names_in_), names, "X of the fit", "X")
-        return values @ self.coef_ + self.intercept_
+        return estimator_features(self, X, fitting=False) @ self.coef_ + self.intercept_
 
     def predict(self, X) -> np.ndarray:
-        """Return 1 where d(x) > 0, else 0, shape (n_rows,)."""
-        return (self.decision_function(X) > 0).astype(int)
+        """Return the second class where d(x) > 0, else the first, shape (n_rows,)."""
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(int)]
 
     def _minimise(self, design, labels, covariance) -> np.ndarray:
         target = 0.0
@@ -147,21 +150,22 @@ class EqualRatesLogistic(ClassifierMixin, BaseEstimator):
             raise RuntimeError("a hyperplane separates the classes, so no finite weights minimise the loss")
         if not result.success:
             raise RuntimeError(f"no optimum after {result.nit} steps: {result.message}")
+        self.n_iter_ = int(result.nit)
         return origin + directions @ result.x
 
 
-def _check_binary(column, name: str, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the codes 0 and 1 of a column with two values, and the values."""
+def _two_groups(column, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the codes 0 and 1 of a sensitive feature with two values, and the values."""
     column = np.asarray(column)
     if column.ndim != 1 and column.shape[1:] != (1,):
-        raise ValueError(f"{name}: expected one column, found shape {column.shape}")
+        raise ValueError(f"sensitive_features: expected one column, found shape {column.shape}")
     column = pd.Series(column.ravel())
     if len(column) != n_rows:
-        raise ValueError(f"{name} has {len(column)} rows, X has {n_rows}")
+        raise ValueError(f"sensitive_features has {len(column)} rows, X has {n_rows}")
     if column.isna().any():
-        raise ValueError(f"{name}: {int(column.isna().sum())} values are missing")
+        raise ValueError(f"sensitive_features: {int(column.isna().sum())} values are missing")
     codes, values = pd.factorize(column, sort=True)
     if len(values) != 2:
         found = ", ".join(map(str, values[:5])) + (", ..." if len(values) > 5 else "")
-        raise ValueError(f"{name}: expected two values, found {len(values)}: {found}")
+        raise ValueError(f"sensitive_features: expected two values, found {len(values)}: {found}")
     return codes, np.asarray(values)
