@@ -54,6 +54,7 @@ def test_a_subject_is_a_table_and_its_network(table, constant, monkeypatch):
     subject = subject_under_test("credit", table)
     assert subject.X.tolist() == table.features.to_numpy().tolist()
     assert subject.weights is constant
+    assert subject.stored
     assert subject.accuracy == 0.5
     assert subject.network is subject.network, "built once"
 
@@ -67,6 +68,7 @@ def test_without_the_stored_network_one_trained_here_stands_in(table, monkeypatc
     with pytest.warns(SurrogateWarning, match="credit: the stored network is not at hand"):
         subject = subject_under_test("credit", table)
     assert [len(bias) for bias in subject.weights[1::2]] == [64, 32, 16, 8, 4, 2]
+    assert not subject.stored
 
 
 def test_an_unknown_subject_is_named():

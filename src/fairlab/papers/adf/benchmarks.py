@@ -130,11 +130,14 @@ class Subject:
     y : ndarray of int of shape (n_rows,)
     weights : list of ndarray
         Kernels and biases in turn.
+    stored : bool
+        Whether the weights are the authors'.
     """
 
     X: np.ndarray
     y: np.ndarray
     weights: list[np.ndarray]
+    stored: bool = False
 
     @cached_property
     def network(self) -> Network:
@@ -159,7 +162,7 @@ def subject_under_test(name: str, table: Dataset) -> Subject:
     """
     X, y = codes(table.features).to_numpy(), table.target.to_numpy()
     try:
-        return Subject(X, y, stored_weights(name))
+        return Subject(X, y, stored_weights(name), stored=True)
     except DataUnavailableError:
         warnings.warn(
             f"{name}: the stored network is not at hand, one trained here stands in", SurrogateWarning, stacklevel=2
