@@ -167,6 +167,14 @@ def test_same_starts_count_every_input_once_the_starts_among_them(credit, gender
     assert (growth["aequitas"].diff().iloc[1:] >= 0).all(axis=None)
 
 
+def test_same_starts_try_the_ages_that_the_other_trials_try(credit, needs_an_age):
+    """The flip of this network needs an age that the authors' global phase tried outside of the domain."""
+    shared = {"name": "credit.age", "weights": needs_an_age, "X": credit.X, "n_seeds": 10}
+    alone = trials.searched_by_adf(TRIAL, n_local=0, reading="as_published", **shared)
+    growth = trials.same_starts(TRIAL, n_local=2, **shared)
+    assert len(growth["adf"]) == alone["n_successful"] == 10
+
+
 def test_discriminatory_seeds_need_no_search(credit, gender):
     assert trials.discriminatory_seeds(TRIAL, X=credit.X, n_seeds=80, **gender) == trials.searched_by_adf(
         TRIAL, X=credit.X, n_seeds=80, n_local=0, reading="as_published", **gender

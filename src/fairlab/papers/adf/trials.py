@@ -162,7 +162,7 @@ def same_starts(
     **aequitas_options
         Other parameters of `Aequitas`.
     """
-    adf = _adf(trial, name, dense_network(weights), tried=False, n_local=n_local)
+    adf = _adf(trial, name, dense_network(weights), n_local=n_local)
     aequitas = _aequitas(trial, name, dense_classifier(weights), n_local=n_local, **aequitas_options)
     phase = adf.global_search(adf.seeds(X, BENCHMARKS[name].at_most(n_seeds)))
     grown = adf.local_search(phase).growth()
