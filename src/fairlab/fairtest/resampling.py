@@ -1,4 +1,9 @@
-"""Monte Carlo tests and bootstraps of contingency tables and of pairs, as array operations in bounded memory."""
+"""Monte Carlo tests and bootstraps of contingency tables and of pairs, as array operations in bounded memory.
+
+`scipy.stats.bootstrap` and `permutation_test` resample people one by one. Here tables are drawn by their cells, so that
+the cost does not grow with the number of people, and after one is added to every cell, as in the authors' code. Random
+tables with given margins are SciPy's.
+"""
 
 from collections.abc import Callable, Iterator
 
