@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from itertools import pairwise
 
 import keras
@@ -213,3 +215,22 @@ def test_networks_of_one_shape_share_what_is_compiled_but_not_their_weights(netw
 def test_the_network_in_numpy_gives_the_same_classes(network, weights):
     X = rows(5000, 0)
     np.testing.assert_array_equal(dense_classifier(weights)(X), network.predict(X))
+
+
+def test_tensorflow_is_imported_by_what_needs_it_alone():
+    code = """
+import sys
+import fairlab.fair_metric, fairlab.models, fairlab.networks, fairlab.transport
+from fairlab.models import EqualRatesLogistic, LeastSquaresClassifier, MultiwayTree, NearbySVC
+from fairlab.models.protocol import as_classifier, as_network
+from fairlab.transport import ExactTransport, GANEnsemble, GANTransport
+import numpy as np
+from fairlab.networks import dense_classifier, initial_network
+X = np.eye(4)
+dense_classifier(initial_network(np.random.default_rng(0), (4, 3, 2)))(X)
+as_classifier(NearbySVC().fit(X, [0, 1, 0, 1]))(X)
+ExactTransport().fit(X, X + 1).transform(X)
+print([name for name in ("tensorflow", "keras") if name in sys.modules])
+"""
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"

@@ -17,7 +17,8 @@ from fairlab.transport import DivergenceError, GANTransport
 def test_learns_a_shift():
     rng = np.random.default_rng(1)
     source, target = rng.normal(size=(2_000, 2)), rng.normal(loc=[2, -1], size=(2_000, 2))
-    model = GANTransport(hidden_layers=(32,), n_steps=1_500, critic_steps=2, learning_rate=1e-3, clip=0.05, penalty=1e-3)
+    options = {"n_steps": 1_500, "critic_steps": 2, "learning_rate": 1e-3, "clip": 0.05, "penalty": 1e-3}
+    model = GANTransport(hidden_layers=(32,), **options)
     move = (model.fit(source, target).transform(source) - source).mean(axis=0)
     np.testing.assert_allclose(move, [2, -1], atol=0.25)
     assert np.isfinite(model.history_.to_frame()).all(axis=None)

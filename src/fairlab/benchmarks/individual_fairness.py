@@ -105,7 +105,7 @@ def attack(audit: SimpleNamespace, n_steps: int):
     from fairlab.models.mlp import BalancedMLP
 
     model = BalancedMLP()
-    model.network_ = audit.network
+    model.network_, model.classes_ = audit.network, np.array([0, 1])
     return gradient_flow_attack(model, audit.metric, audit.X, audit.y, n_steps=n_steps, **OPTIONS)
 
 

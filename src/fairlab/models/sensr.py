@@ -209,10 +209,19 @@ def attack(recipe: Recipe, network, X, y, directions, projection, rate, penalty)
         slope = -sign * tf.sigmoid(-sign * odds) / X.shape[0]
         return slope[:, None] * tf.where(activation > 0, weight, 0.0)
 
+    def ascend(gradient, start, n_steps, rate):
+        """Return where `n_steps` steps of Adam uphill lead."""
+
+        def step(k, moves, state):
+            (moves,), state = adam((moves,), (-gradient(moves),), state, rate, epsilon=EPSILON)
+            return k + 1, moves, state
+
+        return tf.while_loop(lambda k, *_: k < n_steps, step, (0, start, adam_start((start,))))[1]
+
     # Inside the subspace only a few numbers per point change what enters the hidden units.
     entering = X @ hidden + hidden_bias
     along = directions @ hidden
-    inside = _ascend(
+    inside = ascend(
         lambda u: loss_slope(entering + u @ along) @ tf.transpose(along),
         tf.zeros((X.shape[0], directions.shape[0])),
         recipe.subspace_steps,
@@ -221,7 +230,7 @@ def attack(recipe: Recipe, network, X, y, directions, projection, rate, penalty)
     inside = tf.where(mean_loss(entering + inside @ along) < mean_loss(entering), 0.0, inside)
 
     start = entering + inside @ along
-    away = _ascend(
+    away = ascend(
         lambda v: loss_slope(start + v @ hidden) @ tf.transpose(hidden) - penalty * 2 / X.shape[0] * (v @ projection),
         tf.zeros_like(X),
         recipe.full_steps,
@@ -236,13 +245,3 @@ def moved_penalty(penalty, distance, target):
     """Return lambda after a batch: larger if the attack went farther than the target, smaller if less far."""
     factor = tf.maximum(distance, target) / tf.minimum(distance, target)
     return tf.clip_by_value(penalty + factor * (distance - target), *PENALTY_RANGE)
-
-
-def _ascend(gradient, start, n_steps, rate):
-    """Return where `n_steps` steps of Adam uphill lead."""
-
-    def step(k, moves, state):
-        (moves,), state = adam((moves,), (-gradient(moves),), state, rate, epsilon=EPSILON)
-        return k + 1, moves, state
-
-    return tf.while_loop(lambda k, *_: k < n_steps, step, (0, start, adam_start((start,))))[1]

@@ -8,7 +8,7 @@ import numpy as np
 import ot
 import tensorflow as tf
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairlab.networks import forward, rmsprop
 from fairlab.transport.cost import Cost, cost_matrix, squared_l1
@@ -195,6 +195,9 @@ class SeguyEnsemble(BaseEstimator):
     ----------
     maps_ : list of SeguyTransport
         The members, fitted.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Where the source was a DataFrame.
     """
 
     def __init__(
@@ -243,6 +246,7 @@ class SeguyEnsemble(BaseEstimator):
         regularization = np.broadcast_to(self.regularization, seeds.shape)
         sources = one_each(X_source, len(seeds), "X_source")
         targets = one_each(X_target, len(seeds), "X_target")
+        validate_data(self, sources[0], skip_check_array=True)
         options = {name: value for name, value in self.get_params().items() if name != "random_states"}
         self.maps_ = [
             SeguyTransport(**options | {"random_state": seed, "regularization": strength}).fit(source, target)
@@ -263,8 +267,10 @@ class SeguyEnsemble(BaseEstimator):
 
         Raises
         ------
+        NotFittedError
+            If the maps are not fitted.
         ValueError
-            If the maps are not fitted, or the features are not what is expected.
+            If the features are not what is expected.
         """
         check_is_fitted(self)
         return np.stack([np.asarray(transport.transform(X)) for transport in self.maps_])
