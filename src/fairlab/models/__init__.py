@@ -1,4 +1,4 @@
-"""Models under test, one file each, and the protocol by which they are attacked."""
+"""Models under test, one file each, and the protocol by which any model comes in."""
 
 import lazy_loader as lazy
 
@@ -13,6 +13,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
         "multiway_tree": ["MultiwayTree"],
         "nearby_svc": ["NearbySVC"],
         "project": ["ProjectedMLP"],
+        "protocol": ["as_classifier", "as_network", "is_keras"],
         "reductions": ["EqualizedOddsMixture"],
         "sensr": ["SenSR"],
         "zafar": ["EqualRatesLogistic"],

@@ -4,14 +4,13 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import LinearConstraint, minimize
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from fairlab.checks import check_features, estimator_features
-from fairlab.models.labels import two_classes
+from fairlab.models.binary import BinaryClassifier, two_classes
 
 
-class BoundedCovarianceLogistic(ClassifierMixin, BaseEstimator):
+class BoundedCovarianceLogistic(BinaryClassifier):
     r"""Logistic regression whose decisions hardly covary with membership in any of several groups.
 
     Minimises the mean logistic loss subject to :math:`|\\operatorname{cov}(z_g, w \\cdot x)| \\le c` for the indicator
@@ -100,17 +99,7 @@ class BoundedCovarianceLogistic(ClassifierMixin, BaseEstimator):
         self.covariance_ = dict(zip(members.columns.tolist(), (covariances @ result.x).tolist(), strict=True))
         return self
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def decision_function(self, X) -> np.ndarray:
         """Return w.x plus the intercept, shape (n_rows,)."""
         check_is_fitted(self)
         return estimator_features(self, X, fitting=False) @ self.coef_ + self.intercept_
-
-    def predict(self, X) -> np.ndarray:
-        """Return the second class where the decision function is positive, else the first, shape (n_rows,)."""
-        positive = self.decision_function(X) > 0
-        return self.classes_[positive.astype(int)]

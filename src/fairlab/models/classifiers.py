@@ -9,11 +9,10 @@ import warnings
 
 import numpy as np
 import tensorflow as tf
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from fairlab.checks import estimator_features
-from fairlab.models.labels import two_classes
+from fairlab.models.binary import BinaryClassifier, two_classes
 
 
 class WhiteBoxClassifier:
@@ -58,7 +57,7 @@ class WhiteBoxClassifier:
         return tf.stack([tf.sigmoid(-log_odds), tf.sigmoid(log_odds)], axis=-1).numpy()
 
 
-class LearnedClassifier(WhiteBoxClassifier, ClassifierMixin, BaseEstimator):
+class LearnedClassifier(WhiteBoxClassifier, BinaryClassifier):
     """White box that is a scikit-learn estimator; subclasses define `fit` and `log_odds`.
 
     What it learned is arrays, numbers and strings, so that it comes apart into plain data, and back.
@@ -71,11 +70,6 @@ class LearnedClassifier(WhiteBoxClassifier, ClassifierMixin, BaseEstimator):
     feature_names_in_ : array of str
         Where the features were a DataFrame.
     """
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
     def predict(self, X) -> np.ndarray:
         """Return the label of every row, the second where the log odds are above 0, shape (..., n_points)."""

@@ -1,15 +1,14 @@
 """Linear regression on labels, cut at a threshold: Themis' system G."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import check_is_fitted
 
 from fairlab.checks import estimator_features
-from fairlab.models.labels import two_classes
+from fairlab.models.binary import BinaryClassifier, two_classes
 
 
-class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
+class LeastSquaresClassifier(BinaryClassifier):
     """Least squares on labels that count as 0 and 1; the second above a threshold.
 
     Parameters
@@ -34,13 +33,7 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
         self.regression_ = LinearRegression().fit(values, labels)
         return self
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
-    def predict(self, X) -> np.ndarray:
-        """Return the second class where the regression exceeds the threshold, else the first, shape (n_rows,)."""
+    def decision_function(self, X) -> np.ndarray:
+        """Return by how much the regression exceeds the threshold, shape (n_rows,)."""
         check_is_fitted(self)
-        values = estimator_features(self, X, fitting=False)
-        return self.classes_[(self.regression_.predict(values) > self.threshold).astype(int)]
+        return self.regression_.predict(estimator_features(self, X, fitting=False)) - self.threshold

@@ -2,16 +2,15 @@
 
 import numpy as np
 from scipy.special import xlogy
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from fairlab.checks import check_features, estimator_features
-from fairlab.models.labels import two_classes
+from fairlab.models.binary import BinaryClassifier, two_classes
 
 CLASS, FIRST = "class", "first"
 
 
-class MultiwayTree(ClassifierMixin, BaseEstimator):
+class MultiwayTree(BinaryClassifier):
     """Tree over categorical columns whose every node has one branch for each value of the column it splits by.
 
     A node splits by the column whose branches are purest (smallest mean entropy, weighted by rows; the last such column

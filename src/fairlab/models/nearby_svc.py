@@ -2,18 +2,17 @@
 
 import numpy as np
 from scipy.spatial import KDTree
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
 from fairlab.checks import estimator_features
-from fairlab.models.labels import two_classes
+from fairlab.models.binary import BinaryClassifier, two_classes
 
 _NEGLIGIBLE = 1e-6  # of the decision function
 _KERNEL_CACHE = 1000  # MB; holds the whole kernel of 15,000 rows, without which a fit takes twenty times as long
 
 
-class NearbySVC(ClassifierMixin, BaseEstimator):
+class NearbySVC(BinaryClassifier):
     """SVC with a Gaussian kernel of one width for all features, evaluated with a search tree.
 
     Support vectors that together change the decision function by less than 1e-6 are left out, so decisions are those
@@ -49,11 +48,6 @@ class NearbySVC(ClassifierMixin, BaseEstimator):
         self._tree = KDTree(self.svc_.support_vectors_)
         return self
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def decision_function(self, X) -> np.ndarray:
         """Return the decision function, shape (n_rows,)."""
         check_is_fitted(self)
@@ -61,8 +55,3 @@ class NearbySVC(ClassifierMixin, BaseEstimator):
         pairs = KDTree(values).sparse_distance_matrix(self._tree, self.radius_, output_type="ndarray")
         parts = self._weights[pairs["j"]] * np.exp(-self._width * pairs["v"] ** 2)
         return self.svc_.intercept_[0] + np.bincount(pairs["i"], parts, minlength=len(values))
-
-    def predict(self, X) -> np.ndarray:
-        """Return the class of each row, shape (n_rows,)."""
-        positive = self.decision_function(X) > 0
-        return self.classes_[positive.astype(int)]

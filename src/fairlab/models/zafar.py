@@ -5,17 +5,16 @@ import pandas as pd
 from scipy.linalg import null_space
 from scipy.optimize import minimize
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from fairlab.checks import estimator_features
-from fairlab.models.labels import two_classes
+from fairlab.models.binary import BinaryClassifier, two_classes
 
 # Covariances below this, with features in standard deviations, are rounding errors.
 _ROUNDING = 1e-12
 
 
-class EqualRatesLogistic(ClassifierMixin, BaseEstimator):
+class EqualRatesLogistic(BinaryClassifier):
     r"""Logistic regression whose decisions hardly covary with a sensitive group.
 
     .. math::
@@ -102,20 +101,10 @@ class EqualRatesLogistic(ClassifierMixin, BaseEstimator):
         self.covariance_ = float(covariance @ weights)
         return self
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def decision_function(self, X) -> np.ndarray:
         """Return the signed distance d(x), in units of the weights, shape (n_rows,)."""
         check_is_fitted(self)
         return estimator_features(self, X, fitting=False) @ self.coef_ + self.intercept_
-
-    def predict(self, X) -> np.ndarray:
-        """Return the second class where d(x) > 0, else the first, shape (n_rows,)."""
-        positive = self.decision_function(X) > 0
-        return self.classes_[positive.astype(int)]
 
     def _minimise(self, design, labels, covariance) -> np.ndarray:
         target = 0.0

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.models.labels import two_classes
+from fairlab.models.binary import BinaryClassifier, two_classes
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,23 @@ def test_one_class_where_it_will_do():
 def test_other_labels_are_refused(y, message):
     with pytest.raises(ValueError, match=message):
         two_classes(y, 3)
+
+
+class Above(BinaryClassifier):
+    """Positive where the first feature is above its mean."""
+
+    def fit(self, X, y):
+        _, self.classes_ = two_classes(y, len(X))
+        self.mean_ = X[:, 0].mean()
+        return self
+
+    def decision_function(self, X):
+        return X[:, 0] - self.mean_
+
+
+def test_the_sign_of_the_decision_function_chooses_the_class():
+    X = np.array([[1.0], [2], [3]])
+    model = Above().fit(X, ["out", "in", "in"])
+    assert model.predict(X).tolist() == ["in", "in", "out"]
+    assert model.score(X, ["in", "in", "out"]) == 1
+    assert not model.__sklearn_tags__().classifier_tags.multi_class

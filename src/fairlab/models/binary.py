@@ -1,8 +1,32 @@
-"""Labels of two classes: what every classifier here learns."""
+"""Classifiers of two classes, whatever their labels: what every model here is."""
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
+
+
+class BinaryClassifier(ClassifierMixin, BaseEstimator):
+    """scikit-learn classifier of two classes; subclasses define `fit`, and `decision_function` or `predict`.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,)
+        The labels, in order.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Where the features were a DataFrame.
+    """
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def predict(self, X) -> np.ndarray:
+        """Return the second class where the decision function is positive, else the first, shape (n_rows,)."""
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(int)]
 
 
 def two_classes(y, n_rows: int, *, one_will_do: bool = False) -> tuple[np.ndarray, np.ndarray]:
