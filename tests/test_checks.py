@@ -1,8 +1,19 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator
 
-from fairlab.checks import check_count, check_features, check_predictions, check_same_columns, suggestion
+from fairlab.checks import (
+    check_count,
+    check_features,
+    check_predictions,
+    check_same_columns,
+    estimator_features,
+    suggestion,
+)
 
 TABLE = pd.DataFrame({"age": [30, 40], "member": [True, False], "score": [0.5, 1.5]})
 
@@ -127,3 +138,25 @@ def test_predictions_of_functions_and_models():
 def test_predictions_that_are_refused(predict, error, message):
     with pytest.raises(error, match=message):
         check_predictions(predict, np.zeros((2, 1)))
+
+
+def test_an_estimator_is_held_to_the_columns_of_its_fit():
+    estimator, frame = BaseEstimator(), pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
+    np.testing.assert_array_equal(estimator_features(estimator, frame, fitting=True), [[1, 0.5], [2, 1.5]])
+    assert (estimator.n_features_in_, estimator.feature_names_in_.tolist()) == (2, ["a", "b"])
+    for other, message in (
+        (frame[["b", "a"]], "same order"),
+        (frame.rename(columns={"b": "c"}), "unseen at fit time:\n- c\n"),
+        (frame.assign(b=["u", "v"]), "Y: column 'b' has type"),
+        (frame.assign(b=[0.5, None]), "Y: column 'b' holds nan in row 1"),
+        (frame[:1], "Y: has 1 row, expected at least 2"),
+        (frame.to_numpy()[:, :1], "X has 1 features, but BaseEstimator is expecting 2"),
+        (frame.to_numpy()[0], "Reshape your data"),
+    ):
+        with pytest.raises(ValueError, match=message), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            estimator_features(estimator, other, fitting=False, name="Y", min_rows=2)
+    with pytest.raises(ValueError, match="X: constant columns: a"):
+        estimator_features(estimator, frame.assign(a=1), fitting=True, varying=True)
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        estimator_features(estimator, csr_array(frame.to_numpy()), fitting=False)
