@@ -1,3 +1,5 @@
+import numpy as np
+
 from fairlab.seeds import Trial, derive_seed
 
 
@@ -11,6 +13,16 @@ def test_seeds_depend_on_names_only():
 def test_known_value_never_changes():
     # A change here changes every result of the project.
     assert derive_seed(0, "fliptest/lipton", 0, "gan") == 993360987
+    assert Trial("fliptest/train_maps", 0).rng("gan").integers(2**32) == 2272165357
+
+
+def test_generators_have_all_the_entropy_that_numpy_asks_for():
+    seeds = [derive_seed("a", k, bits=128) for k in range(100)]
+    assert len({seed >> 96 for seed in seeds}) == len({seed % 2**32 for seed in seeds}) == 100
+    assert all(0 <= seed < 2**128 for seed in seeds)
+    own = Trial("toy/mean", 3, 7)
+    expected = np.random.default_rng(derive_seed(7, "toy/mean", 3, "draw", bits=128)).random()
+    assert own.rng("draw").random() == expected
 
 
 def test_streams_of_a_trial_are_independent():

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 
 
-def derive_seed(*names: str | int) -> int:
-    """Return a seed in [0, 2**32) that depends on all `names` and on nothing else.
+def derive_seed(*names: str | int, bits: int = 32) -> int:
+    """Return a seed in [0, 2**bits) that depends on all `names` and on nothing else.
 
     Parameters
     ----------
     *names : str or int
-        For instance the user's seed, the experiment, the trial's number and the stream (``"gan"``, ``"test"``).
+        For instance the user's seed, the trial's name and number, and the stream (``"gan"``, ``"test"``).
+    bits : int
+        A multiple of 8, at most 256. 32 is what every library takes; NumPy's generators take as many as there are.
 
     Examples
     --------
@@ -20,7 +22,7 @@ def derive_seed(*names: str | int) -> int:
     True
     """
     digest = hashlib.sha256("\x1f".join(map(str, names)).encode()).digest()
-    return int.from_bytes(digest[:4], "big")
+    return int.from_bytes(digest[: bits // 8], "big")
 
 
 @dataclass(frozen=True)
@@ -46,5 +48,5 @@ class Trial:
         return derive_seed(self.root, self.name, self.index, stream)
 
     def rng(self, stream: str) -> np.random.Generator:
-        """Return a generator for one named stream of this trial."""
-        return np.random.default_rng(self.seed(stream))
+        """Return a generator for one named stream of this trial, from 128 bits of entropy."""
+        return np.random.default_rng(derive_seed(self.root, self.name, self.index, stream, bits=128))

@@ -153,17 +153,14 @@ def test_trials_are_resumed_over_sessions(toy):
     assert len(calls.read_text()) == 5
 
 
-def test_trials_of_another_experiment_are_shared(toy):
+def test_experiments_of_a_paper_share_the_trials_of_a_function(toy):
     calls = toy / "calls"
-
     (toy / "experiments" / "toy" / "other.yaml").write_text((toy / "experiments" / "toy" / "mean.yaml").read_text())
     mean, other = (Experiment(name, n_jobs=1) for name in ("toy/mean", "toy/other"))
     own = mean.trials(draw, 2, calls=calls)
-    assert other.trials(draw, 3, of="toy/mean", calls=calls)[:2] == own
+    assert other.trials(draw, 3, calls=calls)[:2] == own
     assert len(calls.read_text()) == 3
-    assert other.trials(draw, 2, calls=calls) != own
-    with pytest.raises(KeyError, match="toy/mea"):
-        other.trials(draw, 2, of="toy/mea", calls=calls)
+    assert [name for name, _ in own] == ["toy/draw"] * 2
 
 
 def test_a_notebook_is_opened_by_its_parameters_cell(toy):

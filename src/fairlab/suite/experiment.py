@@ -121,11 +121,12 @@ class Experiment:
         self.run.note_load(dataset.provenance.to_dict(), options)
         return dataset
 
-    def trials(self, function, n_trials, *, batch=None, each=None, of=None, **parameters) -> list:
+    def trials(self, function, n_trials, *, batch=None, each=None, **parameters) -> list:
         """Run `n_trials` independent trials and return their results in order.
 
         Each result is kept on disk under the function, its seeds, the parameters, the data and the code that computes
-        it, so that a trial that was done is never done again.
+        it, so that a trial that was done is never done again. Seeds come from the paper, the function's name and the
+        trial's number: what one experiment computed serves all that ask for the same.
 
         Parameters
         ----------
@@ -138,9 +139,6 @@ class Experiment:
             Most trials that one call of `function` may take, for methods whose trials are an array axis.
         each : dict of str to sequence, optional
             Further parameters with one value per trial: what another call of `trials` returned, for instance.
-        of : str or None
-            The experiment whose trials these are, if not this one's: with the same function and parameters they have
-            its seeds and its results, and what either computed serves both.
         **parameters
             Everything else that the trials depend on: sizes, data sets, arrays.
 
@@ -151,12 +149,12 @@ class Experiment:
         """
         if n_trials < 1:
             raise ValueError(f"n_trials: expected at least 1, found {n_trials}")
-        owner = self.name if of is None else specification(of).name
+        name = f"{self.specification.paper}/{getattr(function, '__name__', '')}"
         results, saved = run_trials(
             function,
-            [Trial(owner, index, self.run.seed) for index in range(n_trials)],
+            [Trial(name, index, self.run.seed) for index in range(n_trials)],
             parameters,
-            cache=runs.results_folder() / "trials" / owner / getattr(function, "__name__", ""),
+            cache=runs.results_folder() / "trials" / name,
             each=each,
             n_jobs=self.n_jobs,
             batch=batch,
