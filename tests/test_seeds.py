@@ -13,7 +13,7 @@ def test_seeds_depend_on_names_only():
 def test_known_value_never_changes():
     # A change here changes every result of the project.
     assert derive_seed(0, "fliptest/lipton", 0, "gan") == 993360987
-    assert Trial("fliptest/train_maps", 0).rng("gan").integers(2**32) == 2272165357
+    assert Trial("fliptest", 0).rng("gan").integers(2**32) == 2719223057
 
 
 def test_generators_have_all_the_entropy_that_numpy_asks_for():

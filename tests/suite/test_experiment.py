@@ -160,7 +160,7 @@ def test_experiments_of_a_paper_share_the_trials_of_a_function(toy):
     own = mean.trials(draw, 2, calls=calls)
     assert other.trials(draw, 3, calls=calls)[:2] == own
     assert len(calls.read_text()) == 3
-    assert [name for name, _ in own] == ["toy/draw"] * 2
+    assert [name for name, _ in own] == ["toy"] * 2
 
 
 def test_a_notebook_is_opened_by_its_parameters_cell(toy):

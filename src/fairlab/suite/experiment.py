@@ -125,8 +125,9 @@ class Experiment:
         """Run `n_trials` independent trials and return their results in order.
 
         Each result is kept on disk under the function, its seeds, the parameters, the data and the code that computes
-        it, so that a trial that was done is never done again. Seeds come from the paper, the function's name and the
-        trial's number: what one experiment computed serves all that ask for the same.
+        it, so that a trial that was done is never done again. Seeds come from the paper, the trial's number and the
+        names of its streams: what one experiment computed serves all of its paper that ask for the same, and functions
+        that draw from a stream of the same name get the same draws.
 
         Parameters
         ----------
@@ -149,12 +150,12 @@ class Experiment:
         """
         if n_trials < 1:
             raise ValueError(f"n_trials: expected at least 1, found {n_trials}")
-        name = f"{self.specification.paper}/{getattr(function, '__name__', '')}"
+        paper = self.specification.paper
         results, saved = run_trials(
             function,
-            [Trial(name, index, self.run.seed) for index in range(n_trials)],
+            [Trial(paper, index, self.run.seed) for index in range(n_trials)],
             parameters,
-            cache=runs.results_folder() / "trials" / name,
+            cache=runs.results_folder() / "trials" / paper / getattr(function, "__name__", ""),
             each=each,
             n_jobs=self.n_jobs,
             batch=batch,

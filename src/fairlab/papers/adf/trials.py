@@ -61,7 +61,7 @@ def searched_by_aequitas(
     return tally(search.generate(n_samples=BENCHMARKS[name].at_most(n_seeds)), dense_network(weights), trial)
 
 
-def search_both(exp, subjects: Mapping[str, Subject], n_trials: int, *, of: str | None = None, **options) -> dict:
+def search_both(exp, subjects: Mapping[str, Subject], n_trials: int, **options) -> dict:
     """Run ADF and Aequitas on every benchmark; return the tallies by benchmark and method (adf, aequitas).
 
     Parameters
@@ -69,15 +69,13 @@ def search_both(exp, subjects: Mapping[str, Subject], n_trials: int, *, of: str 
     exp : Experiment
         Runs and keeps the trials.
     subjects : dict of str to Subject
-    of : str or None
-        See `Experiment.trials`.
     **options
         What `searched_by_adf` and `searched_by_aequitas` share: n_seeds, n_local, reading.
     """
     found = {}
     for name, benchmark in BENCHMARKS.items():
         subject = subjects[benchmark.subject]
-        shared = {"of": of, "name": name, "weights": subject.weights} | options
+        shared = {"name": name, "weights": subject.weights} | options
         found[name, "adf"] = exp.trials(searched_by_adf, n_trials, X=subject.X, **shared)
         found[name, "aequitas"] = exp.trials(searched_by_aequitas, n_trials, **shared)
     return found
