@@ -102,3 +102,22 @@ def test_global_phase_counts_iterations(network, schema, reading):
     assert 0 < at_once.sum() < len(at_once)
     assert (phase.iterations[~phase.successful] == 3).all()
     assert (np.abs(phase.inputs - seeds[phase.seed]).max(axis=1) <= phase.iterations[phase.seed]).all()
+
+
+def test_partners_have_another_class_whatever_values_are_tried(network, schema):
+    tried = Schema.from_bounds(schema.bounds | {"group": (0, 5)})
+    seeds = schema.sample(80, random_state=1)
+    phase = run_global_phase(
+        network,
+        seeds,
+        schema=schema,
+        protected="group",
+        max_iter=3,
+        reading="as_published",
+        rng=np.random.default_rng(0),
+        tried=tried,
+    )
+    partners = phase.inputs.copy()
+    partners[:, [1]] = phase.partner
+    assert not np.isin(phase.partner, [1, 2, 3]).all()
+    assert (network.predict(partners) != network.predict(phase.inputs)).all()

@@ -47,7 +47,7 @@ def test_leaving_for_what_is_not_discriminatory(reading, stayed):
     steps = run_local_phase(
         OnlyAtFive(),
         start,
-        np.ones(n, dtype=int),
+        np.full((n, 1), 2),
         np.arange(n),
         schema=AGES,
         protected="age",
@@ -60,3 +60,20 @@ def test_leaving_for_what_is_not_discriminatory(reading, stayed):
     assert (np.abs(first.inputs[:, 0] - 5) == 1).all()
     # Whoever was turned back tries a neighbour of 5 again; whoever left is an even number away.
     assert (np.abs(second.inputs[:, 0] - 5) == 1).mean() == pytest.approx(stayed, abs=0.03)
+
+
+def test_a_start_that_is_not_discriminatory_is_left_freely():
+    n = 500
+    steps = run_local_phase(
+        OnlyAtFive(),
+        np.tile([2, 1], (n, 1)),
+        np.full((n, 1), 2),
+        np.arange(n),
+        schema=AGES,
+        protected="age",
+        n_steps=2,
+        reading="as_published",
+        rng=np.random.default_rng(0),
+    )
+    *_, second = steps
+    assert (np.abs(second.inputs[:, 0] - 2) != 1).all(), "every first move was accepted"

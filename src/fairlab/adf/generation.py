@@ -183,11 +183,12 @@ class ADF:
         if pairs.ndim != 3 or pairs.shape[1:] != (2, len(self.schema.bounds)):
             raise ValueError(f"pairs: expected shape (n, 2, {len(self.schema.bounds)}), found {pairs.shape}")
         columns = self.schema.positions(self.protected)
-        same = (pairs[:, 1][:, None, columns] == self.schema.values(self.protected)).all(axis=2)
-        if not same.any(axis=1).all():
+        partner = pairs[:, 1][:, columns]
+        known = (partner[:, None] == (self.tried or self.schema).values(self.protected)).all(axis=2)
+        if not known.any(axis=1).all():
             raise ValueError("pairs: a partner has protected values outside of the schema")
         n = len(pairs)
-        return GlobalPhase(pairs[:, 0], same.argmax(axis=1), np.arange(n), np.zeros(n, dtype=int))
+        return GlobalPhase(pairs[:, 0], partner, np.arange(n), np.zeros(n, dtype=int))
 
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng(self.random_state)

@@ -27,8 +27,8 @@ class GlobalPhase:
     Attributes
     ----------
     inputs : ndarray of int of shape (n_found, n_attributes)
-    partner : ndarray of int of shape (n_found,)
-        Row of `Schema.values` that gives another class.
+    partner : ndarray of int of shape (n_found, n_protected)
+        Protected values that give another class.
     seed : ndarray of int of shape (n_found,)
         Number of the seed.
     iterations : ndarray of int of shape (n_seeds,)
@@ -74,6 +74,7 @@ def run_global_phase(
     X = seeds.copy()
     active = np.arange(len(X))
     iterations = np.full(len(X), max_iter)
+    values = tried.values(protected)
     found, partners, owners = np.empty((0, X.shape[1]), dtype=X.dtype), [], []
     for step in range(max_iter + 1):
         if stop() or not len(active):
@@ -83,7 +84,7 @@ def run_global_phase(
         together = np.concatenate([found, X[active[hits]]])
         hits = hits[~repeated(together, columns)[len(found) :]]
         found = np.concatenate([found, X[active[hits]]])
-        partners.append(partner[hits])
+        partners.append(values[partner[hits]])
         owners.append(active[hits])
         iterations[active[hits]] = step
         left = np.setdiff1d(np.arange(len(active)), hits)
@@ -93,7 +94,7 @@ def run_global_phase(
             X[active] = schema.clip(X[active] + direction(network, X[active], other, columns, reading, rng))
     owner = np.concatenate([np.empty(0, dtype=int), *owners])
     order = np.argsort(owner)
-    partner = np.concatenate([np.empty(0, dtype=int), *partners])[order]
+    partner = np.concatenate([np.empty((0, len(columns)), dtype=int), *partners])[order]
     return GlobalPhase(found[order], partner, owner[order], iterations)
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from fairlab.adf.discrimination import find_partners
-from fairlab.adf.global_phase import with_partner
 from fairlab.adf.result import Trace
 from fairlab.cases.schema import Schema
 from fairlab.networks import Network
@@ -37,20 +36,24 @@ def run_local_phase(
     ----------
     starts : ndarray of int of shape (n, n_attributes)
         Discriminatory inputs.
-    partner : ndarray of int of shape (n,)
-        Row of `Schema.values` that gives each another class.
+    partner : ndarray of int of shape (n, n_protected)
+        Protected values that give each another class.
     seed : ndarray of int of shape (n,)
         What to call each in the traces.
     """
     columns = schema.positions(protected)
-    X, found, anchor = starts, np.ones(len(starts), dtype=bool), partner
+    values = schema.values(protected)
+    X, anchor = starts, partner
 
     def evaluate(inputs, owner):
         return Trace(inputs, find_partners(network.predict, inputs, protected, schema=schema), owner)
 
-    yield evaluate(X, seed)
+    first = evaluate(X, seed)
+    yield first
+    found = first.partner >= 0  # not so of a start whose partner lies outside of the schema
     for _ in range(n_steps if len(X) else 0):
-        other = with_partner(X, anchor, schema=schema, protected=protected)
+        other = X.copy()
+        other[:, columns] = anchor
         weights = attribute_weights(*saliency(network, X, other, reading), columns)
         chosen = (weights.cumsum(axis=1) > rng.random((len(X), 1))).argmax(axis=1)
         moved = X.copy()
@@ -65,7 +68,7 @@ def run_local_phase(
                 yield evaluate(neighbours, seed[owner])
             accepted = hit | ~found | (rng.random(len(X)) < ACCEPT_WORSE)
         else:
-            anchor = np.where(hit, step.partner, anchor)
+            anchor = np.where(hit[:, None], values[step.partner], anchor)
             accepted = np.ones(len(X), dtype=bool)
         X = np.where(accepted[:, None], moved, X)
         found = np.where(accepted, hit, found)
