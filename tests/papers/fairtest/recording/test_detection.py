@@ -40,7 +40,6 @@ def test_effectiveness(notes):
     assert exp.records["section-6.1", "budget_3.reported", "as_published"] == 2
 
 
-@pytest.mark.xfail(reason="the sizes up to 2,000 are taken by position, so that 10,000 is among them")
 def test_weak_effects_in_large_contexts_only(notes):
     exp = notes("fairtest/effectiveness")
     recording.effectiveness(exp, planted(as_published), QUIET, BUDGETS)

@@ -69,7 +69,7 @@ def _claims_of_figure_5(exp, planted):
     exp.claim(
         "figure-5",
         "weak-effects-large-contexts",
-        bool(weak[10000] > 9 and (weak[:2000] < 3).all()),
+        bool(weak[10000] > 9 and (weak.loc[:2000] < 3).all()),
         detail=", ".join(f"{value:.1f} at {size}" for size, value in weak.items()),
     )
 
