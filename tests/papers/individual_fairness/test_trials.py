@@ -61,7 +61,7 @@ def test_balanced_reductions_are_balanced(compas, models):
 
 
 def test_audit_of_adult(adult, few):
-    table = trials.audit_adult(FIRST, dataset=adult, models=few, all_steps=(1, 3))
+    table = trials.audit_adult(FIRST, dataset=adult, models=few[0], all_steps=(1, 3))
     assert len(table) == 2 * 2 * 2
     split = adult_split(adult, ADULT_SEEDS[0][0])
     found = audit_on_test_part(classifiers(few[0])["sensr"], split, ADULT_AUDIT, n_steps=3)
@@ -70,14 +70,14 @@ def test_audit_of_adult(adult, few):
     assert row.loc["error-rate ratio", "lower_bound"] == found.error_rate_ratio.lower_bound
     assert (table["n"] + table["n_dropped"] == 9045).all()
 
-    solved = trials.audit_solvers(FIRST, dataset=adult, models=few, solvers=("published", "liblinear"), n_steps=3)
+    solved = trials.audit_solvers(FIRST, dataset=adult, models=few[0], solvers=("published", "liblinear"), n_steps=3)
     assert solved.shape == (2, 2)
     assert solved.loc["sensr", "published"] == found.loss_ratio.lower_bound
     assert solved.loc["sensr", "liblinear"] != found.loss_ratio.lower_bound
 
 
 def test_stopping_times(adult, few):
-    options = {"dataset": adult, "models": [{"baseline": few[0]["baseline"]}]}
+    options = {"dataset": adult, "models": {"baseline": few[0]["baseline"]}}
     sizes = trials.by_step_size(FIRST, **options, step_sizes=(0.001, 0.01), n_steps={"baseline": 4})
     assert sizes["time"].tolist() == pytest.approx([0.004, 0.04])
     flow = trials.along_the_flow(FIRST, **options, n_steps=4, at=[2, 4])
@@ -99,7 +99,7 @@ def test_training_longer_is_audited(adult):
 
 
 def test_audit_of_compas(compas, models, split):
-    found = {n: trials.audit_compas(FIRST, dataset=compas, models=[models], n_points=n, n_steps=3) for n in (50, None)}
+    found = {n: trials.audit_compas(FIRST, dataset=compas, models=models, n_points=n, n_steps=3) for n in (50, None)}
     assert found[50].index.tolist() == list(METHODS)
     whole = audit_on_test_part(classifiers(models)["reduction"], split, replace(COMPAS_AUDIT, n_points=None), n_steps=3)
     assert found[None].loc["reduction", "t_n"] == whole.loss_ratio.lower_bound

@@ -67,16 +67,16 @@ def train_balanced_reductions(trial: Trial, *, dataset: Dataset, max_iter: int) 
     return trained({"reduction": compas_reductions(max_iter, class_weight="balanced")}, split)
 
 
-def audit_adult(trial: Trial, *, dataset: Dataset, models: Sequence[Mapping], all_steps: Sequence[int]) -> pd.DataFrame:
+def audit_adult(trial: Trial, *, dataset: Dataset, models: Mapping, all_steps: Sequence[int]) -> pd.DataFrame:
     """Audit the four models of one split of Adult with each number of steps.
 
     Parameters
     ----------
     trial : Trial
-        Its index chooses the split and its models.
+        Its index chooses the split.
     dataset : Dataset
-    models : sequence
-        Results of `train_adult`, one per split.
+    models : mapping
+        What the training of the same split returned; hand it over with `each`.
     all_steps : sequence of int
         Numbers of steps of the attack.
 
@@ -91,7 +91,7 @@ def audit_adult(trial: Trial, *, dataset: Dataset, models: Sequence[Mapping], al
         .to_frame()
         .reset_index()
         .assign(method=method, n_steps=n_steps)
-        for method, model in classifiers(models[trial.index]).items()
+        for method, model in classifiers(models).items()
         for n_steps in all_steps
     ]
     return pd.concat(rows, ignore_index=True)
@@ -131,7 +131,7 @@ def audit_training(
 
 
 def audit_solvers(
-    trial: Trial, *, dataset: Dataset, models: Sequence[Mapping], solvers: Sequence[str], n_steps: int
+    trial: Trial, *, dataset: Dataset, models: Mapping, solvers: Sequence[str], n_steps: int
 ) -> pd.DataFrame:
     """Return the bounds of the loss ratio of one split's models (rows) within metrics from several solvers (columns).
 
@@ -139,8 +139,8 @@ def audit_solvers(
     ----------
     trial : Trial
     dataset : Dataset
-    models : sequence
-        Results of `train_adult`, one per split.
+    models : mapping
+        What the training of the same split returned; hand it over with `each`.
     solvers : sequence of str
         See `sensitive_directions`.
     n_steps : int
@@ -151,7 +151,7 @@ def audit_solvers(
         {
             solver: {
                 method: audit_on_test_part(model, **options, solver=solver).loss_ratio.lower_bound
-                for method, model in classifiers(models[trial.index]).items()
+                for method, model in classifiers(models).items()
             }
             for solver in solvers
         }
@@ -159,7 +159,7 @@ def audit_solvers(
 
 
 def audit_compas(
-    trial: Trial, *, dataset: Dataset, models: Sequence[Mapping], n_points: int | None, n_steps: int
+    trial: Trial, *, dataset: Dataset, models: Mapping, n_points: int | None, n_steps: int
 ) -> pd.DataFrame:
     """Measure and audit the models of one split of COMPAS.
 
@@ -167,8 +167,8 @@ def audit_compas(
     ----------
     trial : Trial
     dataset : Dataset
-    models : sequence
-        Results of `train_compas`, one per split.
+    models : mapping
+        What the training of the same split returned; hand it over with `each`.
     n_points : int or None
         Test points that are audited, from the head; None for all.
     n_steps : int
@@ -182,7 +182,7 @@ def audit_compas(
     split = compas_split(dataset, COMPAS_SEEDS[trial.index][0])
     settings = replace(COMPAS_AUDIT, n_points=n_points)
     rows = {}
-    for method, model in classifiers(models[trial.index]).items():
+    for method, model in classifiers(models).items():
         found = audit_on_test_part(model, split, settings, n_steps=n_steps)
         rows[method] = group_fairness(model, split).to_dict() | {
             "t_n": found.loss_ratio.lower_bound,
@@ -199,7 +199,7 @@ def by_step_size(
     trial: Trial,
     *,
     dataset: Dataset,
-    models: Sequence[Mapping],
+    models: Mapping,
     step_sizes: Sequence[float],
     n_steps: Mapping[str, int],
 ) -> pd.DataFrame:
@@ -209,8 +209,8 @@ def by_step_size(
     ----------
     trial : Trial
     dataset : Dataset
-    models : sequence
-        Results of `train_adult`, one per split.
+    models : mapping
+        What the training of the same split returned; hand it over with `each`.
     step_sizes : sequence of float
     n_steps : dict of str to int
         By method.
@@ -223,7 +223,7 @@ def by_step_size(
     split = adult_split(dataset, ADULT_SEEDS[trial.index][0])
     metric = FairMetric.learned(split.X_test, split.sensitive_test)
     rows = []
-    for method, model in classifiers(models[trial.index]).items():
+    for method, model in classifiers(models).items():
         for step_size in step_sizes:
             attack = attack_test_part(model, metric, split, ADULT_AUDIT, step_size=step_size, n_steps=n_steps[method])
             test = loss_ratio_test(attack.loss, attack.attacked_loss)
@@ -234,17 +234,15 @@ def by_step_size(
     return pd.DataFrame(rows)
 
 
-def along_the_flow(
-    trial: Trial, *, dataset: Dataset, models: Sequence[Mapping], n_steps: int, at: Sequence[int]
-) -> pd.DataFrame:
+def along_the_flow(trial: Trial, *, dataset: Dataset, models: Mapping, n_steps: int, at: Sequence[int]) -> pd.DataFrame:
     """Follow one attack on each model of one split of Adult and test at several steps on the way.
 
     Parameters
     ----------
     trial : Trial
     dataset : Dataset
-    models : sequence
-        Results of `train_adult`, one per split.
+    models : mapping
+        What the training of the same split returned; hand it over with `each`.
     n_steps : int
         Of the attack, with the tables' size.
     at : sequence of int
@@ -258,7 +256,7 @@ def along_the_flow(
     split = adult_split(dataset, ADULT_SEEDS[trial.index][0])
     metric = FairMetric.learned(split.X_test, split.sensitive_test)
     rows = []
-    for method, model in classifiers(models[trial.index]).items():
+    for method, model in classifiers(models).items():
         losses = attack_test_part(model, metric, split, ADULT_AUDIT, n_steps=n_steps, trajectory=True).loss_trajectory
         tests = loss_ratio_test(np.broadcast_to(losses[0], losses[at].shape), losses[at])
         times = ADULT_AUDIT.step_size * np.array(at)
