@@ -42,5 +42,5 @@ def test_in_a_notebook_the_table_follows_its_first_rows_only():
 
 
 def test_a_result_needs_a_line_a_table_and_a_figure():
-    with pytest.raises(TypeError, match="abstract methods .*plot.*summary.*to_frame"):
+    with pytest.raises(TypeError, match=r"abstract methods .*plot.*summary.*to_frame"):
         Result()
