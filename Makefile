@@ -36,10 +36,10 @@ reproduce: $(READY) ## fetch data, run every experiment (PROFILE=quick), write t
 	$(BIN)/fairlab scorecard && exit $$status
 
 test: $(READY) ## run all tests but the slow ones
-	@$(BIN)/python -m pytest -n 2 -m "not slow"
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 slow: $(READY) ## run the slow tests too
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lab: $(READY) ## open the notebooks in JupyterLab
 	@$(BIN)/jupyter lab notebooks/start_here.ipynb

@@ -12,8 +12,8 @@ import pytest
 
 from fairlab.data import available
 from fairlab.paths import FIGURES, ROOT
-from fairlab.suite.catalogue import experiment_names, notebook_parameters, specification
-from fairlab.suite.notebook import check_committed, code_of
+from fairlab.suite.catalogue import experiment_names, specification
+from fairlab.suite.notebook import check_committed, code_of, notebook_parameters
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.scorecard import explained_differences
 

@@ -7,6 +7,15 @@ from fairlab.suite.catalogue import experiment_names, specification
 from fairlab.suite.notebook import execute, run_experiment
 from fairlab.suite.run import Run
 
+
+@pytest.fixture
+def results(tmp_path_factory, monkeypatch):
+    """One results folder for all notebooks and all test processes: what two of them take is computed once."""
+    folder = tmp_path_factory.getbasetemp().parent / "smoke"
+    monkeypatch.setenv("FAIRLAB_RESULTS", str(folder))
+    return folder
+
+
 OTHERS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 

@@ -1,8 +1,8 @@
 import pytest
 import yaml
-from toy_project import SPECIFICATION, write_notebook
+from toy_project import SPECIFICATION
 
-from fairlab.suite.catalogue import notebook_parameters, read_specification, specification
+from fairlab.suite.catalogue import read_specification, specification
 
 
 def test_unknown_names_list_what_exists(toy):
@@ -47,19 +47,3 @@ def test_an_unknown_artefact_is_refused(toy):
     file.write_text(SPECIFICATION.replace("figure-1", "figure-9"))
     with pytest.raises(KeyError, match="no artefact 'figure-9'"):
         read_specification(file, "toy/bad")
-
-
-def test_parameters_cell(toy, tmp_path):
-    assert notebook_parameters(specification("toy/mean").notebook) == {
-        "experiment": "toy/mean",
-        "n": 50,
-        "n_trials": 3,
-        "profile": "quick",
-        "seed": 0,
-    }
-    with pytest.raises(ValueError, match=r"only assign literals, found `n = 5 \* 10`"):
-        notebook_parameters(write_notebook(tmp_path / "a.ipynb", ["n = 5 * 10"]))
-    untagged = write_notebook(tmp_path / "b.ipynb", ["n = 5"])
-    untagged.write_text(untagged.read_text().replace('"parameters"', ""))
-    with pytest.raises(ValueError, match="expected one code cell tagged `parameters`, found 0"):
-        notebook_parameters(untagged)

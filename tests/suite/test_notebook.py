@@ -4,7 +4,7 @@ import pytest
 from toy_project import CELLS, write_notebook
 
 from fairlab.suite.catalogue import specification
-from fairlab.suite.notebook import NotebookError, check_committed, clear, run_experiment
+from fairlab.suite.notebook import NotebookError, check_committed, clear, notebook_parameters, run_experiment
 from fairlab.suite.run import Run, failure_file, run_folder
 
 
@@ -95,3 +95,19 @@ def test_any_home_leaves_the_executed_notebook_whole(toy, monkeypatch, home):
     monkeypatch.setenv("HOME", home)
     text = (run() / "notebook.ipynb").read_text()
     assert "text/html" in text
+
+
+def test_parameters_cell(toy, tmp_path):
+    assert notebook_parameters(specification("toy/mean").notebook) == {
+        "experiment": "toy/mean",
+        "n": 50,
+        "n_trials": 3,
+        "profile": "quick",
+        "seed": 0,
+    }
+    with pytest.raises(ValueError, match=r"only assign literals, found `n = 5 \* 10`"):
+        notebook_parameters(write_notebook(tmp_path / "a.ipynb", ["n = 5 * 10"]))
+    untagged = write_notebook(tmp_path / "b.ipynb", ["n = 5"])
+    untagged.write_text(untagged.read_text().replace('"parameters"', ""))
+    with pytest.raises(ValueError, match="expected one code cell tagged `parameters`, found 0"):
+        notebook_parameters(untagged)

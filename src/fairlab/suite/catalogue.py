@@ -1,10 +1,8 @@
 """The experiments there are: one small YAML file each, ``experiments/<paper>/<experiment>.yaml``."""
 
-import ast
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from pydantic import PrivateAttr, model_validator
 
 from fairlab.checks import suggestion
@@ -149,26 +147,3 @@ def read_specification(path: Path, name: str) -> Specification:
     for artefact in spec.artefacts:
         spec.published.artefact(artefact)
     return spec
-
-
-def notebook_parameters(path: Path) -> dict:
-    """Return names and default values of the cell tagged ``parameters`` of a notebook.
-
-    Raises
-    ------
-    ValueError
-        If not exactly one cell has the tag, or it holds anything but assignments of literals.
-    """
-    notebook = nbformat.read(path, as_version=4)
-    tagged = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", ())]
-    if len(tagged) != 1 or tagged[0].cell_type != "code":
-        raise ValueError(f"{path}: expected one code cell tagged `parameters`, found {len(tagged)}")
-    parameters = {}
-    for statement in ast.parse(tagged[0].source).body:
-        try:
-            (target,) = statement.targets
-            parameters[target.id] = ast.literal_eval(statement.value)
-        except (AttributeError, ValueError, TypeError) as error:
-            line = ast.unparse(statement)
-            raise ValueError(f"{path}: the parameters cell may only assign literals, found `{line}`") from error
-    return parameters

@@ -4,6 +4,7 @@ Papermill by itself warns about unknown parameters, runs whatever kernel the not
 exit for success and says little about a kernel that was killed. Here each of these is an error.
 """
 
+import ast
 import json
 import os
 import re
@@ -24,7 +25,7 @@ from papermill.exceptions import PapermillExecutionError
 from fairlab.paths import ROOT, write_text
 from fairlab.suite import run as runs
 from fairlab.suite.artefacts import keep_figures, missing_artefacts
-from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification, notebook_parameters
+from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification
 from fairlab.suite.experiment import JOBS_VARIABLE, STAGING_VARIABLE
 from fairlab.suite.trials import WORKER_ENVIRONMENT
 
@@ -145,6 +146,8 @@ def execute(notebook: Path, executed: Path, parameters: dict, *, environment: di
                 language="python",
                 cwd=notebook.parent,
                 progress_bar=False,
+                request_save_on_cell_execute=False,  # the whole notebook is written at its end, also of a failed one
+                autosave_cell_every=0,
             )
         except (PapermillExecutionError, DeadKernelError, CellTimeoutError, RuntimeError) as error:
             raise NotebookError(_reason(error, watch, time_limit)) from error
@@ -260,6 +263,29 @@ def _tidy(executed):
 def _note_peak_memory(file, peak):
     content = json.loads(file.read_text(encoding="utf-8"))
     write_text(file, json.dumps(content | {"peak_memory_gb": round(peak, 2)}, indent=1) + "\n")
+
+
+def notebook_parameters(path: Path) -> dict:
+    """Return names and default values of the cell tagged ``parameters`` of a notebook.
+
+    Raises
+    ------
+    ValueError
+        If not exactly one cell has the tag, or it holds anything but assignments of literals.
+    """
+    notebook = nbformat.read(path, as_version=4)
+    tagged = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", ())]
+    if len(tagged) != 1 or tagged[0].cell_type != "code":
+        raise ValueError(f"{path}: expected one code cell tagged `parameters`, found {len(tagged)}")
+    parameters = {}
+    for statement in ast.parse(tagged[0].source).body:
+        try:
+            (target,) = statement.targets
+            parameters[target.id] = ast.literal_eval(statement.value)
+        except (AttributeError, ValueError, TypeError) as error:
+            line = ast.unparse(statement)
+            raise ValueError(f"{path}: the parameters cell may only assign literals, found `{line}`") from error
+    return parameters
 
 
 def code_of(notebook: Path) -> str:
