@@ -37,7 +37,7 @@ def keras_update(model, optimizer, loss):
 def test_three_compiled_steps_equal_keras(groups):
     import keras
 
-    recipe, penalty, seed = Recipe(batch_size=16, critic_steps=2, learning_rate=1e-3, clip=0.05), 0.3, 7
+    recipe, penalty, seed = Recipe(batch_size=16, critic_steps=5, learning_rate=1e-3, clip=0.05), 0.3, 7
     X, Y = (tf.constant(values[None], tf.float32) for values in groups)
     seeds = tf.constant([seed], tf.int64)
     G, D = initial_networks([seed], (2, 12, 12, 2), 0), initial_networks([seed], (2, 12, 12, 1), 1)
@@ -52,15 +52,15 @@ def test_three_compiled_steps_equal_keras(groups):
     g_optimizer, d_optimizer = (keras.optimizers.RMSprop(recipe.learning_rate, epsilon=EPSILON**2) for _ in range(2))
     expected = []
     for step in range(3):
-        real = draw_rows(Y, seeds, step, 1, 2 * 16)[0]
-        source = draw_rows(X, seeds, step, 0, 3 * 16)[0]
-        for k in range(2):
+        real = draw_rows(Y, seeds, step, 1, 5 * 16)[0]
+        source = draw_rows(X, seeds, step, 0, 6 * 16)[0]
+        for k in range(5):
             batch = slice(k * 16, (k + 1) * 16)
             on_real = keras_update(d, d_optimizer, lambda batch=batch, real=real: tf.reduce_mean(d(real[batch])))
             fake = g(source[batch])
             on_fake = keras_update(d, d_optimizer, lambda fake=fake: -tf.reduce_mean(d(fake)))
             d.set_weights([np.clip(w, -recipe.clip, recipe.clip) for w in d.get_weights()])
-        x = source[32:]
+        x = source[80:]
         adversarial = float(tf.reduce_mean(d(g(x))))
         cost = float(tf.reduce_mean(tf.reduce_sum(tf.abs(x - g(x)), 1) ** 2))
         keras_update(
@@ -73,9 +73,8 @@ def test_three_compiled_steps_equal_keras(groups):
     for ours, theirs in ((generator, g), (critic, d)):
         for parameter, reference in zip(ours, theirs.get_weights(), strict=True):
             error = np.abs(np.squeeze(parameter) - np.squeeze(reference))
-            # A step has the size of the rate even where a gradient is little more than rounding.
             assert np.median(error) < 1e-6
-            assert error.max() < 2e-3
+            assert error.max() < 5e-4
     np.testing.assert_allclose(losses[:, 0], np.mean(expected, axis=0), atol=1e-5, rtol=1e-4)
 
 
