@@ -1,44 +1,81 @@
-from dataclasses import dataclass
+from dataclasses import FrozenInstanceError, replace
 
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from fairlab.cases import Finding, Result
+from fairlab.cases import Examination, Finding, Result
 
 
-@dataclass(frozen=True, repr=False)
-class Gap(Finding):
-    who: str
-    where: str
-    effect: float
-    interval: tuple[float, float]
-    evidence: pd.DataFrame
-
-    def to_frame(self):
-        return self.evidence
-
-    def plot(self):
-        return Figure()
-
-
-def gap(n_rows):
-    return Gap("sex", "age < 30", 0.12345, (0.05, 0.2), pd.DataFrame({"id": range(n_rows)}))
+def gap(n_rows=1, **changes):
+    evidence = pd.DataFrame({"id": range(n_rows)})
+    found = Finding("Gaps", "sex", "age < 30", "difference of rates", 0.12345, 0.05, 0.2, 0.01, evidence, 40)
+    return replace(found, **changes)
 
 
 def test_a_finding_reads_as_one_line():
-    assert gap(1).summary == "sex, age < 30: 0.123 [0.05, 0.2]"
-    assert repr(gap(1)) == "Gap: sex, age < 30: 0.123 [0.05, 0.2]"
+    assert gap().summary == "Gaps, sex, age < 30: difference of rates 0.123 [0.05, 0.2]"
+    assert repr(gap()) == "Finding: " + gap().summary
+
+
+def test_a_finding_is_one_row_without_its_evidence():
+    frame = gap(5).to_frame()
+    assert frame.columns.tolist() == [
+        "method",
+        "sensitive",
+        "where",
+        "effect",
+        "estimate",
+        "low",
+        "high",
+        "p_value",
+        "n",
+    ]
+    assert frame.loc[0, ["estimate", "p_value", "n"]].tolist() == [0.12345, 0.01, 40]
+
+
+def test_findings_are_compared_and_hashed_by_their_numbers():
+    assert gap(1) == gap(2) != gap(n=41)
+    assert len({gap(1), gap(2), gap(n=41)}) == 2
+    with pytest.raises(FrozenInstanceError):
+        gap().estimate = 0
+
+
+def test_impossible_numbers_are_refused():
+    assert np.isnan(gap(p_value=np.nan).p_value)
+    with pytest.raises(ValueError, match=r"low: expected at most high \(0\.2\), found 0\.3"):
+        gap(low=0.3)
+    with pytest.raises(ValueError, match=r"p_value: expected a number within 0 and 1, or nan, found 1\.5"):
+        gap(p_value=1.5)
 
 
 def test_in_a_notebook_the_table_follows_its_first_rows_only():
-    html = gap(3)._repr_html_()
-    assert "Gap: sex, age &lt; 30" in html
-    assert html.count("<tr") == 1 + 3
+    html = gap()._repr_html_()
+    assert "Finding: Gaps, sex, age &lt; 30" in html
+    assert html.count("<tr") == 1 + 1
     assert "more rows" not in html
-    html = gap(25)._repr_html_()
+    html = Examination("Gaps", [gap()] * 25, [], 0, 0.0)._repr_html_()
     assert html.count("<tr") == 1 + 10
     assert "15 more rows" in html
+
+
+def test_an_examination_lists_what_was_found_and_what_was_not_looked_at():
+    examination = Examination("Gaps", [gap(), gap(sensitive="race")], ["race is missing for 3 people."], 1200, 0.25)
+    assert examination.summary == "Gaps: 2 findings, 1 thing not examined (1,200 rows asked, 0.2 s)"
+    assert examination.to_frame()["sensitive"].tolist() == ["sex", "race"]
+    assert isinstance(examination.findings, tuple)
+    nothing = Examination("Gaps", (), (), 0, 0.0)
+    assert nothing.to_frame().columns.tolist() == gap().to_frame().columns.tolist()
+    assert len(nothing.to_frame()) == 0
+
+
+def test_figures_have_a_line_for_each_finding():
+    for result, n_lines in ((gap(), 1), (Examination("Gaps", [gap(), gap()], (), 0, 0.0), 2)):
+        figure = result.plot()
+        assert isinstance(figure, Figure)
+        assert len(figure.axes[0].get_yticks()) == n_lines
+    assert isinstance(Examination("Gaps", (), (), 0, 0.0).plot(), Figure)
 
 
 def test_a_result_needs_a_line_a_table_and_a_figure():

@@ -5,7 +5,7 @@ import lazy_loader as lazy
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
-        "finding": ["Finding", "Result"],
+        "finding": ["Examination", "Finding", "Result"],
         "schema": ["Feature", "Schema", "SchemaError"],
     },
 )

@@ -1,10 +1,14 @@
-"""What methods return: a line to read, a table, a figure; and, of one finding, who, where, how much and how sure."""
+"""What methods return: a line to read, a table, a figure; one finding, and all that one method found."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, fields
 from html import escape
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+
+from fairlab.plotting import BLUE, GREY, panels
 
 ROWS_SHOWN = 10
 
@@ -34,31 +38,135 @@ class Result(ABC):
         return f"<p>{escape(repr(self))}</p>{table.head(ROWS_SHOWN).to_html(index=False, border=0)}{left_out}"
 
 
+@dataclass(frozen=True, repr=False)
 class Finding(Result):
-    """One answer about one set of sensitive features; methods derive their results from it.
+    """One answer: who, where, how much, how sure, and the rows that show it.
 
     Attributes
     ----------
-    who : str
-        The sensitive features, or the group.
+    method : str
+        Name of the method, as "FlipTest".
+    sensitive : str
+        Sensitive feature or features, as "sex and race".
     where : str
-        Of which inputs or people.
-    effect : float
-        How strong, on the method's scale; 0 is none.
-    interval : tuple of float
-        Confidence interval of the effect, low and high.
+        Of whom, as "everyone" or "age >= 40 and workclass = Private".
+    effect : str
+        Name of the measure in words, as "difference of favourable rates, women less men".
+    estimate : float
+    low, high : float
+        Confidence interval of the effect.
+    p_value : float
+        Of "there is no such effect", valid on its own, before correction over findings; nan where there is none.
     evidence : DataFrame
-        Inputs, people or groups that show it.
+        Rows that show it. Real people have the row labels of the case's table; generated inputs have a RangeIndex and
+        ``attrs["generated"]`` is True.
+    n : int
+        People or inputs that it rests on.
+
+    Raises
+    ------
+    ValueError
+        If `low` is above `high`, or `p_value` is not within 0 and 1.
     """
 
-    who: str
+    method: str
+    sensitive: str
     where: str
-    effect: float
-    interval: tuple[float, float]
-    evidence: pd.DataFrame
+    effect: str
+    estimate: float
+    low: float
+    high: float
+    p_value: float
+    evidence: pd.DataFrame = field(compare=False)
+    n: int
+
+    def __post_init__(self):
+        if self.low > self.high:
+            raise ValueError(f"low: expected at most high ({self.high:g}), found {self.low:g}")
+        if not (np.isnan(self.p_value) or 0 <= self.p_value <= 1):
+            raise ValueError(f"p_value: expected a number within 0 and 1, or nan, found {self.p_value:g}")
 
     @property
     def summary(self) -> str:
         """Who, where, the effect and its interval."""
-        low, high = self.interval
-        return f"{self.who}, {self.where}: {self.effect:.3g} [{low:.3g}, {high:.3g}]"
+        interval = f"{self.estimate:.3g} [{self.low:.3g}, {self.high:.3g}]"
+        return f"{self.method}, {self.sensitive}, {self.where}: {self.effect} {interval}"
+
+    def to_dict(self) -> dict:
+        """Return all attributes but the evidence."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "evidence"}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row with all attributes but the evidence."""
+        return pd.DataFrame([self.to_dict()])
+
+    def plot(self) -> Figure:
+        """Draw the estimate with its interval."""
+        return intervals(self.to_frame())
+
+
+@dataclass(frozen=True, repr=False)
+class Examination(Result):
+    """What one method found about a case.
+
+    Attributes
+    ----------
+    method : str
+    findings : tuple of Finding
+    not_examined : tuple of str
+        What it could not look at, and why, one sentence each.
+    n_queries : int
+        Rows that the model was asked for it.
+    seconds : float
+    """
+
+    method: str
+    findings: tuple[Finding, ...]
+    not_examined: tuple[str, ...]
+    n_queries: int
+    seconds: float
+
+    def __post_init__(self):
+        object.__setattr__(self, "findings", tuple(self.findings))
+        object.__setattr__(self, "not_examined", tuple(self.not_examined))
+
+    @property
+    def summary(self) -> str:
+        """How many findings, queries and seconds, and how much was not examined."""
+        counts = _counted(len(self.findings), "finding"), _counted(len(self.not_examined), "thing")
+        spent = f"{self.n_queries:,} rows asked, {self.seconds:.1f} s"
+        return f"{self.method}: {counts[0]}, {counts[1]} not examined ({spent})"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a finding, with all of its attributes but the evidence."""
+        columns = [each.name for each in fields(Finding) if each.name != "evidence"]
+        return pd.DataFrame([finding.to_dict() for finding in self.findings], columns=columns)
+
+    def plot(self) -> Figure:
+        """Draw all estimates with their intervals."""
+        return intervals(self.to_frame())
+
+
+def intervals(findings: pd.DataFrame) -> Figure:
+    """Return a figure of estimates with their confidence intervals, one a line.
+
+    Parameters
+    ----------
+    findings : DataFrame
+        With the columns ``method, sensitive, where, effect, estimate, low, high``.
+    """
+    figure, [axis] = panels(1, 1, width=8, height=0.8 + 0.45 * max(len(findings), 1))
+    places = np.arange(len(findings))[::-1]
+    estimate, low, high = (findings[name].to_numpy(dtype=float) for name in ("estimate", "low", "high"))
+    axis.axvline(0, color=GREY, linewidth=1)
+    axis.hlines(places, low, high, color=BLUE)
+    axis.plot(estimate, places, "o", color=BLUE)
+    labels = findings["method"] + ": " + findings["sensitive"] + ", " + findings["where"] + "\n" + findings["effect"]
+    axis.set_yticks(places, labels.tolist(), fontsize="small")
+    axis.set_ylim(-0.7, len(findings) - 0.3)
+    axis.set_xlabel("effect with its confidence interval")
+    return figure
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}{'s' * (n != 1)}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 import pandas as pd
 
-from fairlab.cases.finding import Finding
+from fairlab.cases.finding import Result
 from fairlab.cases.schema import Schema
 
 MEASURES = ("group", "causal")
@@ -14,7 +14,7 @@ _COUNTERPART = " of the counterpart"
 
 
 @dataclass(frozen=True, repr=False)
-class Score(Finding):
+class Score(Result):
     """An estimated discrimination score.
 
     Attributes
@@ -67,6 +67,11 @@ class Score(Finding):
     def interval(self) -> tuple[float, float]:
         """Confidence interval of the score."""
         return self.low, self.high
+
+    @property
+    def summary(self) -> str:
+        """Who, where, the score and its interval."""
+        return f"{self.who}, {self.where}: {self.score:.3g} [{self.low:.3g}, {self.high:.3g}]"
 
     @property
     def evidence(self) -> pd.DataFrame:
