@@ -20,10 +20,10 @@ def test_every_reported_instance_is_discriminatory(network, schema, strategy, re
     assert ((inputs >= schema.low) & (inputs <= schema.high)).all()
 
 
-def one_walk_after_the_other(model, schema, protected, draws, n_local, rng):
+def one_walk_after_the_other(model, schema, sensitive, draws, n_local, rng):
     """Aequitas as it was coded, one input at a time; return the sets of inputs tried and found."""
-    column = schema.positions(protected)[0]
-    low, high = schema.bounds[protected]
+    column = schema.positions(sensitive)[0]
+    low, high = schema.bounds[sensitive]
     p, q = np.full(len(schema.bounds), 1 / len(schema.bounds)), np.full(len(schema.bounds), 0.5)
 
     def check(x):
@@ -64,12 +64,14 @@ def one_walk_after_the_other(model, schema, protected, draws, n_local, rng):
 
 def test_one_in_flight_is_the_original(network, schema):
     positive = Schema.from_bounds(schema.bounds | {"b": (0, 5)})  # no truncation of negative values
-    for protected in ("sex", "group"):
-        result = Aequitas(network, positive, protected, n_local=15, in_flight=1, random_state=4).generate(n_samples=12)
+    for sensitive in ("sex", "group"):
+        result = Aequitas(
+            network, positive, sensitive, n_local=15, in_flight=1, reading="as_published", random_state=4
+        ).generate(n_samples=12)
         rng = np.random.default_rng(4)
         draws = positive.sample(12, random_state=rng)
-        tried, found = one_walk_after_the_other(network.predict, positive, protected, draws, 15, rng)
-        columns = positive.positions(protected)
+        tried, found = one_walk_after_the_other(network.predict, positive, sensitive, draws, 15, rng)
+        columns = positive.positions(sensitive)
         assert set(map(tuple, np.delete(result.trace.inputs, columns, axis=1).tolist())) == tried
         assert set(map(tuple, np.delete(result.discriminatory, columns, axis=1).tolist())) == found
 

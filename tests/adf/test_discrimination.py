@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from fairlab.adf import discriminatory, estimate_unfairness
-from fairlab.adf.discrimination import protected_columns
+from fairlab.adf.discrimination import sensitive_columns
 from fairlab.cases import Schema
 
 
-def one_by_one(model, X, protected, schema):
+def one_by_one(model, X, sensitive, schema):
     """Check every input on its own, value by value."""
-    columns = schema.positions(protected)
+    columns = schema.positions(sensitive)
     ranges = [range(*schema.bounds[schema.names[j]]) for j in columns]
     ranges = [[*r, r.stop] for r in ranges]
     answers = []
@@ -24,12 +24,12 @@ def one_by_one(model, X, protected, schema):
     return np.array(answers)
 
 
-@pytest.mark.parametrize("protected", ["group", "sex", ["group", "sex"]])
-def test_every_other_value_is_tried(network, schema, protected):
+@pytest.mark.parametrize("sensitive", ["group", "sex", ["group", "sex"]])
+def test_every_other_value_is_tried(network, schema, sensitive):
     X = schema.sample(40, random_state=0)
-    found = discriminatory(network, X, protected, schema=schema)
+    found = discriminatory(network, X, sensitive, schema=schema)
     assert 0 < found.sum() < len(X)
-    assert (found == one_by_one(network.predict, X, protected, schema)).all()
+    assert (found == one_by_one(network.predict, X, sensitive, schema)).all()
 
 
 def test_by_hand():
@@ -49,23 +49,23 @@ def test_estimate_is_the_share_of_the_domain(network, schema):
     grids = np.meshgrid(*(np.arange(low, high + 1) for low, high in schema.bounds.values()), indexing="ij")
     everything = np.stack(grids, axis=-1).reshape(-1, 5)
     exact = discriminatory(network, everything, "group", schema=schema).mean()
-    fairness = estimate_unfairness(network, schema=schema, protected="group", n=20_000, random_state=0)
+    fairness = estimate_unfairness(network, schema=schema, sensitive="group", n=20_000, random_state=0)
     assert fairness.share == pytest.approx(exact, abs=4 * fairness.standard_error)
     assert fairness.standard_error == pytest.approx(np.sqrt(exact * (1 - exact) / 20_000), rel=0.05)
 
 
 def test_a_constant_model_never_discriminates(schema):
-    assert estimate_unfairness(lambda X: np.zeros(len(X)), schema=schema, protected="sex", n=99).share == 0
+    assert estimate_unfairness(lambda X: np.zeros(len(X)), schema=schema, sensitive="sex", n=99).share == 0
 
 
 def test_a_protected_attribute_has_to_be_in_the_schema(network, schema):
     with pytest.raises(ValueError, match="'age' is not in the schema"):
         discriminatory(network, schema.sample(3, random_state=0), "age", schema=schema)
     with pytest.raises(ValueError, match="n: expected at least 1"):
-        estimate_unfairness(network, schema=schema, protected="sex", n=0)
+        estimate_unfairness(network, schema=schema, sensitive="sex", n=0)
 
 
 def test_protected_columns_leave_something_to_search_along(schema):
-    assert protected_columns(schema, ["sex", "group"]) == [1, 3]
+    assert sensitive_columns(schema, ["sex", "group"]) == [1, 3]
     with pytest.raises(ValueError, match="no attribute is left"):
-        protected_columns(schema, schema.names)
+        sensitive_columns(schema, schema.names)

@@ -8,27 +8,27 @@ from fairlab.networks import dense_network
 READINGS = pytest.mark.parametrize("reading", ["as_published", "as_described"])
 
 
-def check_every_instance(result, model, schema, protected):
+def check_every_instance(result, model, schema, sensitive):
     """Check again, apart from the search, what it reports."""
     found = result.discriminatory
-    columns = schema.positions(protected)
+    columns = schema.positions(sensitive)
     assert ((found >= schema.low) & (found <= schema.high)).all(), "in the domain"
     assert len(np.unique(np.delete(found, columns, axis=1), axis=0)) == len(found), "distinct"
-    assert discriminatory(model, found, protected, schema=schema).all()
+    assert discriminatory(model, found, sensitive, schema=schema).all()
     first, second = result.pairs[:, 0], result.pairs[:, 1]
     assert (np.delete(first, columns, axis=1) == np.delete(second, columns, axis=1)).all()
     assert (model.predict(first) != model.predict(second)).all()
 
 
 @READINGS
-@pytest.mark.parametrize("protected", ["group", ("group", "sex")])
-def test_every_reported_instance_is_discriminatory(network, schema, reading, protected):
+@pytest.mark.parametrize("sensitive", ["group", ("group", "sex")])
+def test_every_reported_instance_is_discriminatory(network, schema, reading, sensitive):
     X = schema.sample(300, random_state=5)
-    adf = ADF(network, schema, protected, n_local=30, reading=reading, random_state=0)
+    adf = ADF(network, schema, sensitive, n_local=30, reading=reading, random_state=0)
     result = adf.generate(X, n_seeds=40)
-    check_every_instance(result, network, schema, protected)
+    check_every_instance(result, network, schema, sensitive)
     assert result.n_discriminatory > result.successful.sum() > 0
-    assert discriminatory(network, result.trace.inputs, protected, schema=schema).sum() == result.n_discriminatory
+    assert discriminatory(network, result.trace.inputs, sensitive, schema=schema).sum() == result.n_discriminatory
     assert result.growth().iloc[-1].tolist() == [result.n_inputs, result.n_discriminatory]
 
 

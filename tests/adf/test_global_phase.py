@@ -62,7 +62,7 @@ AGES = Schema.from_bounds({"a": (0, 9), "age": (1, 4)})
 def test_the_partner_is_the_first_of_another_class_else_the_furthest():
     network = Logits(lambda X: X[:, 0] + np.array([0, -1, -3, 2, -5])[X[:, 1]])
     X = np.array([[2, 1], [9, 1], [9, 4]])
-    partner, flips = choose_partner(network, X, schema=AGES, protected="age", reading="as_published")
+    partner, flips = choose_partner(network, X, schema=AGES, sensitive="age", reading="as_published")
     assert flips.tolist() == [True, False, False]
     assert AGES.values("age")[partner].tolist() == [[2], [4], [3]]
 
@@ -70,10 +70,10 @@ def test_the_partner_is_the_first_of_another_class_else_the_furthest():
 def test_a_saturated_network_has_no_partner_as_published():
     network = Logits(lambda X: 1000.0 + X[:, 1])
     for reading, expected in (("as_published", -1), ("as_described", 1)):
-        partner, flips = choose_partner(network, np.array([[5, 1]]), schema=AGES, protected="age", reading=reading)
+        partner, flips = choose_partner(network, np.array([[5, 1]]), schema=AGES, sensitive="age", reading=reading)
         assert not flips.any()
         assert partner.tolist() == [expected]
-    assert with_partner(np.array([[5, 1]]), np.array([-1]), schema=AGES, protected="age").tolist() == [[5, -1]]
+    assert with_partner(np.array([[5, 1]]), np.array([-1]), schema=AGES, sensitive="age").tolist() == [[5, -1]]
 
 
 def test_seeds_that_become_the_same_input_count_once(network, schema):
@@ -82,7 +82,7 @@ def test_seeds_that_become_the_same_input_count_once(network, schema):
         network,
         seeds,
         schema=schema,
-        protected="group",
+        sensitive="group",
         max_iter=0,
         reading="as_published",
         rng=np.random.default_rng(0),
@@ -95,7 +95,7 @@ def test_seeds_that_become_the_same_input_count_once(network, schema):
 def test_global_phase_counts_iterations(network, schema, reading):
     seeds = schema.sample(80, random_state=1)
     phase = run_global_phase(
-        network, seeds, schema=schema, protected="sex", max_iter=3, reading=reading, rng=np.random.default_rng(0)
+        network, seeds, schema=schema, sensitive="sex", max_iter=3, reading=reading, rng=np.random.default_rng(0)
     )
     at_once = (phase.inputs == seeds[phase.seed]).all(axis=1)
     assert (at_once == (phase.iterations[phase.seed] == 0)).all()
@@ -111,7 +111,7 @@ def test_partners_have_another_class_whatever_values_are_tried(network, schema):
         network,
         seeds,
         schema=schema,
-        protected="group",
+        sensitive="group",
         max_iter=3,
         reading="as_published",
         rng=np.random.default_rng(0),

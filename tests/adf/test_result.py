@@ -16,7 +16,7 @@ def result():
     return SearchResult.count(
         trace,
         schema=SCHEMA,
-        protected="sex",
+        sensitive="sex",
         iterations=np.array([0, 10, 10, 10, 10, 3]),
         successful=np.array([True, False, False, False, False, True]),
         seconds=1.0,
@@ -45,7 +45,7 @@ def test_a_search_that_tried_nothing():
     nothing = SearchResult.count(
         Trace.join([], 2),
         schema=SCHEMA,
-        protected="sex",
+        sensitive="sex",
         iterations=np.array([]),
         successful=np.array([], dtype=bool),
         seconds=0.0,

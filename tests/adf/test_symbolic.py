@@ -28,17 +28,17 @@ def test_solutions_obey_the_conditions_and_the_bounds(schema):
     assert solve((9, 1, 0, 0, 2), [Condition(3, False, 1, 0.5)], schema) is None
 
 
-@pytest.mark.parametrize("protected", ["group", ["group", "sex"]])
-def test_every_reported_instance_is_discriminatory(network, schema, protected):
+@pytest.mark.parametrize("sensitive", ["group", ["group", "sex"]])
+def test_every_reported_instance_is_discriminatory(network, schema, sensitive):
     X = schema.sample(300, random_state=0)
-    search = SymbolicGeneration(network, schema, protected, n_neighbours=200, random_state=0)
+    search = SymbolicGeneration(network, schema, sensitive, n_neighbours=200, random_state=0)
     result = search.generate(X, X[:10], n_inputs=40)
     assert result.n_inputs == 40
-    assert discriminatory(network, result.trace.inputs, protected, schema=schema).sum() == result.n_discriminatory > 0
+    assert discriminatory(network, result.trace.inputs, sensitive, schema=schema).sum() == result.n_discriminatory > 0
     inputs = result.trace.inputs
     assert ((inputs >= schema.low) & (inputs <= schema.high)).all()
     changed = inputs != X[:10][result.trace.seed]
-    assert not changed[:, schema.positions(protected)].any(), "protected values are never solved for"
+    assert not changed[:, schema.positions(sensitive)].any(), "protected values are never solved for"
 
 
 def test_with_room_for_all_seeds_the_successful_are_the_discriminatory_ones(schema):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fairlab.adf.discrimination import find_partners, protected_columns
+from fairlab.adf.discrimination import find_partners, sensitive_columns
 from fairlab.adf.generation import clock, collect
 from fairlab.adf.global_phase import READINGS
 from fairlab.adf.local_phase import ACCEPT_WORSE, truncated_neighbours
@@ -30,7 +30,7 @@ class Aequitas:
     ----------
     model : Keras model, Network, object with ``predict``, or callable
     schema : Schema
-    protected : str or sequence of str
+    sensitive : str or sequence of str
     strategy : {"fully_directed", "semi_directed", "random"}
         Whether the odds of both attribute and direction are learned, of the direction only, or nothing.
     n_local : int
@@ -38,7 +38,7 @@ class Aequitas:
     in_flight : int
         Walks that advance together and see the same odds; 1 is the original, one walk after the other. On census and
         age and on credit and gender, 1, 8 and 32 differ no more than runs with other seeds do.
-    reading : {"as_published", "as_described"}
+    reading : {"as_described", "as_published"}
     random_state : int, Generator or None
 
     Raises
@@ -51,22 +51,22 @@ class Aequitas:
         self,
         model,
         schema: Schema,
-        protected,
+        sensitive,
         *,
         strategy: str = "fully_directed",
         n_local: int = 1000,
         in_flight: int = 32,
-        reading: str = "as_published",
-        random_state=None,
+        reading: str = "as_described",
+        random_state=0,
     ):
         self.classify = as_classifier(model)
-        protected_columns(schema, protected)
+        sensitive_columns(schema, sensitive)
         for name, value, known in (("strategy", strategy, STRATEGIES), ("reading", reading, READINGS)):
             if value not in known:
                 raise ValueError(f"{name}: expected one of {', '.join(known)}, found {value!r}")
         if n_local < 0 or in_flight < 1:
             raise ValueError(f"expected n_local >= 0 and in_flight >= 1, found {n_local} and {in_flight}")
-        self.schema, self.protected, self.strategy = schema, protected, strategy
+        self.schema, self.sensitive, self.strategy = schema, sensitive, strategy
         self.n_local, self.in_flight, self.reading = n_local, in_flight, reading
         self.random_state = random_state
 
@@ -108,11 +108,11 @@ class Aequitas:
         stop = clock(time_limit)
         successful = np.zeros(len(draws), dtype=bool)
         steps = self._steps(draws, successful, rng)
-        trace = collect(steps, self.schema, self.protected, stop=stop, max_found=max_found)
+        trace = collect(steps, self.schema, self.sensitive, stop=stop, max_found=max_found)
         return SearchResult.count(
             trace,
             schema=self.schema,
-            protected=self.protected,
+            sensitive=self.sensitive,
             iterations=np.zeros(len(draws), dtype=int),
             successful=successful,
             seconds=time.perf_counter() - started,
@@ -123,9 +123,9 @@ class Aequitas:
         first, _ = self._evaluate(draws, np.arange(len(draws)))
         yield first
         hits = np.flatnonzero(first.partner >= 0)
-        hits = hits[~repeated(draws[hits], self.schema.positions(self.protected))]
+        hits = hits[~repeated(draws[hits], self.schema.positions(self.sensitive))]
         successful[hits] = True
-        odds = Odds.even(self.schema, self.protected, self.strategy, all_attributes=self.reading == "as_published")
+        odds = Odds.even(self.schema, self.sensitive, self.strategy, all_attributes=self.reading == "as_published")
         for start in range(0, len(hits), self.in_flight):
             block = hits[start : start + self.in_flight]
             yield from self._walk(draws[block], block, odds, rng)
@@ -152,9 +152,9 @@ class Aequitas:
 
     def _evaluate(self, X, seed) -> tuple[Trace, np.ndarray]:
         """Return the inputs with their partners, and the objective as it was coded: whether a protected value is 0."""
-        partner = find_partners(self.classify, X, self.protected, schema=self.schema)
-        own = X[:, self.schema.positions(self.protected)]
-        value = np.where((partner >= 0)[:, None], self.schema.values(self.protected)[partner], own)
+        partner = find_partners(self.classify, X, self.sensitive, schema=self.schema)
+        own = X[:, self.schema.positions(self.sensitive)]
+        value = np.where((partner >= 0)[:, None], self.schema.values(self.sensitive)[partner], own)
         return Trace(X, partner, seed), (value == 0).all(axis=1)
 
 
@@ -176,11 +176,11 @@ class Odds:
         self.strategy = strategy
 
     @classmethod
-    def even(cls, schema: Schema, protected, strategy: str, *, all_attributes: bool) -> "Odds":
+    def even(cls, schema: Schema, sensitive, strategy: str, *, all_attributes: bool) -> "Odds":
         """Return odds that favour no attribute; protected ones are left out unless `all_attributes`."""
         weights = np.ones(len(schema.bounds))
         if not all_attributes:
-            weights[schema.positions(protected)] = 0
+            weights[schema.positions(sensitive)] = 0
         return cls(schema, weights / weights.sum(), strategy)
 
     def draw(self, X: np.ndarray, rng) -> tuple[np.ndarray, np.ndarray]:

@@ -43,7 +43,7 @@ class Fairness:
         return pd.DataFrame([{"n": self.n, "share": self.share, "standard_error": self.standard_error}])
 
 
-def protected_columns(schema: Schema, protected) -> list[int]:
+def sensitive_columns(schema: Schema, sensitive) -> list[int]:
     """Return the columns of the protected attributes, in the schema's order.
 
     Raises
@@ -51,26 +51,26 @@ def protected_columns(schema: Schema, protected) -> list[int]:
     ValueError
         If one is not in the schema or named twice, there is none, or no other attribute is left to search along.
     """
-    columns = schema.positions(protected)
+    columns = schema.positions(sensitive)
     if len(columns) == len(schema.names):
-        raise ValueError("protected: no attribute is left to search along")
+        raise ValueError("sensitive: no attribute is left to search along")
     return columns
 
 
-def counterparts(X: np.ndarray, protected, *, schema: Schema) -> np.ndarray:
+def counterparts(X: np.ndarray, sensitive, *, schema: Schema) -> np.ndarray:
     """Return every input with each combination of protected values in turn, its own among them.
 
     Returns
     -------
     ndarray of shape (n_rows, n_combinations, n_attributes)
     """
-    values = schema.values(protected)
+    values = schema.values(sensitive)
     every = np.repeat(X[:, None, :], len(values), axis=1)
-    every[:, :, schema.positions(protected)] = values
+    every[:, :, schema.positions(sensitive)] = values
     return every
 
 
-def find_partners(classify, X: np.ndarray, protected, *, schema: Schema) -> np.ndarray:
+def find_partners(classify, X: np.ndarray, sensitive, *, schema: Schema) -> np.ndarray:
     """Return the first combination of protected values that gives each input another class, -1 if none does.
 
     Parameters
@@ -84,14 +84,14 @@ def find_partners(classify, X: np.ndarray, protected, *, schema: Schema) -> np.n
     ndarray of int of shape (n_rows,)
         Rows of `Schema.values`.
     """
-    every = counterparts(X, protected, schema=schema)
+    every = counterparts(X, sensitive, schema=schema)
     everything = np.concatenate([every.reshape(-1, X.shape[1]), X])
     classes = classify(everything)
     differs = classes[: -len(X)].reshape(every.shape[:2]) != classes[-len(X) :, None]
     return np.where(differs.any(axis=1), differs.argmax(axis=1), -1)
 
 
-def discriminatory(model, X, protected, *, schema: Schema) -> np.ndarray:
+def discriminatory(model, X, sensitive, *, schema: Schema) -> np.ndarray:
     """Return which inputs are discriminatory: some other protected values, all else equal, change the class.
 
     Parameters
@@ -100,7 +100,7 @@ def discriminatory(model, X, protected, *, schema: Schema) -> np.ndarray:
         See `fairlab.models.protocol.as_classifier`.
     X : DataFrame or array of integers of shape (n_rows, n_attributes)
         Inputs may lie outside of the bounds; protected values within them are tried all the same.
-    protected : str or sequence of str
+    sensitive : str or sequence of str
         With several attributes, every combination of their values is tried.
     schema : Schema
         Its bounds say which values there are.
@@ -115,17 +115,17 @@ def discriminatory(model, X, protected, *, schema: Schema) -> np.ndarray:
         If a protected attribute is not in the schema, or `X` or the model has other columns.
     """
     X, classify = schema.check(X), as_classifier(model)
-    rows = max(1, CHUNK // len(schema.values(protected)))
+    rows = max(1, CHUNK // len(schema.values(sensitive)))
     pieces = (X[start : start + rows] for start in range(0, len(X), rows))
-    return np.concatenate([find_partners(classify, piece, protected, schema=schema) >= 0 for piece in pieces])
+    return np.concatenate([find_partners(classify, piece, sensitive, schema=schema) >= 0 for piece in pieces])
 
 
-def estimate_unfairness(model, *, schema: Schema, protected, n: int = 100_000, random_state=None) -> Fairness:
+def estimate_unfairness(model, *, schema: Schema, sensitive, n: int = 100_000, random_state=0) -> Fairness:
     """Estimate the share of discriminatory inputs among all of the domain (section 4.2, RQ3).
 
     Parameters
     ----------
-    model, schema, protected
+    model, schema, sensitive
         As for `discriminatory`.
     n : int
         Uniform draws; the protected attributes are drawn, too.
@@ -137,5 +137,5 @@ def estimate_unfairness(model, *, schema: Schema, protected, n: int = 100_000, r
     """
     if n < 1:
         raise ValueError(f"n: expected at least 1, found {n}")
-    found = discriminatory(model, schema.sample(n, random_state=random_state), protected, schema=schema)
+    found = discriminatory(model, schema.sample(n, random_state=random_state), sensitive, schema=schema)
     return Fairness(n, int(found.sum()))

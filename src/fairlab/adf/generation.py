@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from fairlab.adf.discrimination import protected_columns
+from fairlab.adf.discrimination import sensitive_columns
 from fairlab.adf.global_phase import READINGS, GlobalPhase, run_global_phase
 from fairlab.adf.local_phase import run_local_phase
 from fairlab.adf.result import SearchResult, Trace, repeated
@@ -22,7 +22,7 @@ class ADF:
     ----------
     model : Keras model or Network
     schema : Schema
-    protected : str or sequence of str
+    sensitive : str or sequence of str
         With several, every combination of their values is tried.
     n_clusters : int
         c_num of Table 2.
@@ -30,7 +30,7 @@ class ADF:
         Most steps of a seed in the global phase (Table 2).
     n_local : int
         Steps of the local phase from every discriminatory input.
-    reading : {"as_published", "as_described"}
+    reading : {"as_described", "as_published"}
         See `fairlab.adf.global_phase` and `fairlab.adf.local_phase`.
     tried : Schema or None
         Values of the protected attributes that the global phase tries, if not those of `schema`: the authors' code took
@@ -48,17 +48,17 @@ class ADF:
         self,
         model,
         schema: Schema,
-        protected,
+        sensitive,
         *,
         n_clusters: int = 4,
         max_iter: int = 10,
         n_local: int = 1000,
-        reading: str = "as_published",
+        reading: str = "as_described",
         tried: Schema | None = None,
-        random_state=None,
+        random_state=0,
     ):
         self.network = as_network(model)
-        protected_columns(schema, protected)
+        sensitive_columns(schema, sensitive)
         if self.network.n_features != len(schema.bounds):
             raise ValueError(
                 f"model: takes {self.network.n_features} columns, the schema has {len(schema.bounds)} attributes"
@@ -68,7 +68,7 @@ class ADF:
         for name, value in (("n_clusters", n_clusters - 1), ("max_iter", max_iter), ("n_local", n_local)):
             if value < 0:
                 raise ValueError(f"{name}: is too small")
-        self.schema, self.protected, self.tried = schema, protected, tried
+        self.schema, self.sensitive, self.tried = schema, sensitive, tried
         self.n_clusters, self.max_iter, self.n_local = n_clusters, max_iter, n_local
         self.reading = reading
         self.random_state = random_state
@@ -147,7 +147,7 @@ class ADF:
             self.network,
             seeds,
             schema=self.schema,
-            protected=self.protected,
+            sensitive=self.sensitive,
             max_iter=self.max_iter,
             reading=self.reading,
             rng=rng,
@@ -156,11 +156,11 @@ class ADF:
         )
 
     def _local_search(self, phase: GlobalPhase, stop, rng, max_found, started) -> SearchResult:
-        trace = collect(self._local_steps(phase, rng), self.schema, self.protected, stop=stop, max_found=max_found)
+        trace = collect(self._local_steps(phase, rng), self.schema, self.sensitive, stop=stop, max_found=max_found)
         return SearchResult.count(
             trace,
             schema=self.schema,
-            protected=self.protected,
+            sensitive=self.sensitive,
             iterations=phase.iterations,
             successful=phase.successful,
             seconds=time.perf_counter() - started,
@@ -173,7 +173,7 @@ class ADF:
             phase.partner,
             phase.seed,
             schema=self.schema,
-            protected=self.protected,
+            sensitive=self.sensitive,
             n_steps=self.n_local,
             reading=self.reading,
             rng=rng,
@@ -182,9 +182,9 @@ class ADF:
     def _as_starts(self, pairs) -> GlobalPhase:
         if pairs.ndim != 3 or pairs.shape[1:] != (2, len(self.schema.bounds)):
             raise ValueError(f"pairs: expected shape (n, 2, {len(self.schema.bounds)}), found {pairs.shape}")
-        columns = self.schema.positions(self.protected)
+        columns = self.schema.positions(self.sensitive)
         partner = pairs[:, 1][:, columns]
-        known = (partner[:, None] == (self.tried or self.schema).values(self.protected)).all(axis=2)
+        known = (partner[:, None] == (self.tried or self.schema).values(self.sensitive)).all(axis=2)
         if not known.any(axis=1).all():
             raise ValueError("pairs: a partner has protected values outside of the schema")
         n = len(pairs)
@@ -194,10 +194,10 @@ class ADF:
         return np.random.default_rng(self.random_state)
 
 
-def collect(steps: Iterable[Trace], schema: Schema, protected, *, stop, max_found: int | None) -> Trace:
+def collect(steps: Iterable[Trace], schema: Schema, sensitive, *, stop, max_found: int | None) -> Trace:
     """Return everything that a search evaluated until it ended, `stop` said so, or enough was found."""
     traces, n_found = [], 0
-    columns = schema.positions(protected)
+    columns = schema.positions(sensitive)
     if stop():
         return Trace.join([], len(schema.bounds))
     for step in steps:

@@ -27,7 +27,7 @@ class GlobalPhase:
     Attributes
     ----------
     inputs : ndarray of int of shape (n_found, n_attributes)
-    partner : ndarray of int of shape (n_found, n_protected)
+    partner : ndarray of int of shape (n_found, n_sensitive)
         Protected values that give another class.
     seed : ndarray of int of shape (n_found,)
         Number of the seed.
@@ -51,7 +51,7 @@ def run_global_phase(
     seeds: np.ndarray,
     *,
     schema: Schema,
-    protected,
+    sensitive,
     max_iter: int,
     reading: str,
     rng: np.random.Generator,
@@ -70,16 +70,16 @@ def run_global_phase(
         Asked before every step whether to end early.
     """
     tried = tried or schema
-    columns = schema.positions(protected)
+    columns = schema.positions(sensitive)
     X = seeds.copy()
     active = np.arange(len(X))
     iterations = np.full(len(X), max_iter)
-    values = tried.values(protected)
+    values = tried.values(sensitive)
     found, partners, owners = np.empty((0, X.shape[1]), dtype=X.dtype), [], []
     for step in range(max_iter + 1):
         if stop() or not len(active):
             break
-        partner, flips = choose_partner(network, X[active], schema=tried, protected=protected, reading=reading)
+        partner, flips = choose_partner(network, X[active], schema=tried, sensitive=sensitive, reading=reading)
         hits = np.flatnonzero(flips)
         together = np.concatenate([found, X[active[hits]]])
         hits = hits[~repeated(together, columns)[len(found) :]]
@@ -90,7 +90,7 @@ def run_global_phase(
         left = np.setdiff1d(np.arange(len(active)), hits)
         active, partner = active[left], partner[left]
         if step < max_iter and len(active):
-            other = with_partner(X[active], partner, schema=tried, protected=protected)
+            other = with_partner(X[active], partner, schema=tried, sensitive=sensitive)
             X[active] = schema.clip(X[active] + direction(network, X[active], other, columns, reading, rng))
     owner = np.concatenate([np.empty(0, dtype=int), *owners])
     order = np.argsort(owner)
@@ -98,13 +98,13 @@ def run_global_phase(
     return GlobalPhase(found[order], partner, owner[order], iterations)
 
 
-def choose_partner(network: Network, X, *, schema: Schema, protected, reading: str) -> tuple[np.ndarray, np.ndarray]:
+def choose_partner(network: Network, X, *, schema: Schema, sensitive, reading: str) -> tuple[np.ndarray, np.ndarray]:
     """Return which combination of protected values to pair every input with, and whether it has another class.
 
     The first combination of another class; without one, that of the largest difference of probability (equation 3). As
     published, -1 if every difference is exactly 0.
     """
-    every = counterparts(X, protected, schema=schema)
+    every = counterparts(X, sensitive, schema=schema)
     logits = network.logits(every.reshape(-1, X.shape[1])).reshape(*every.shape[:2], -1)
     own_logits = network.logits(X)
     if reading == "as_described":
@@ -125,26 +125,26 @@ def choose_partner(network: Network, X, *, schema: Schema, protected, reading: s
     return np.where(flips.any(axis=1), flips.argmax(axis=1), furthest), flips.any(axis=1)
 
 
-def with_partner(X: np.ndarray, partner: np.ndarray, *, schema: Schema, protected) -> np.ndarray:
+def with_partner(X: np.ndarray, partner: np.ndarray, *, schema: Schema, sensitive) -> np.ndarray:
     """Return every input with its partner's protected values; they are -1 where it has none."""
-    values = np.concatenate([schema.values(protected), [[-1] * len(schema.positions(protected))]])
+    values = np.concatenate([schema.values(sensitive), [[-1] * len(schema.positions(sensitive))]])
     other = X.copy()
-    other[:, schema.positions(protected)] = values[partner]
+    other[:, schema.positions(sensitive)] = values[partner]
     return other
 
 
-def direction(network: Network, X, other, protected: np.ndarray, reading: str, rng) -> np.ndarray:
+def direction(network: Network, X, other, sensitive: np.ndarray, reading: str, rng) -> np.ndarray:
     """Return the step of every input in {-1, 0, 1}: where both sides of the pair agree in sign."""
     if reading == "as_described":
         own, theirs = (-np.sign(network.margin_gradient(side)[1]) for side in (X, other))
         step = np.where(own == theirs, own, 0)
-        step[:, protected] = 0
+        step[:, sensitive] = 0
         return step
     own, theirs = (np.sign(network.loss_gradient(side)) for side in (X, other))
     no_own, no_theirs = (~side.any(axis=1, keepdims=True) for side in (own, theirs))
     mask = np.where(no_own, theirs, np.where(no_theirs, own, own == theirs))
-    mask[:, protected] = 0
+    mask[:, sensitive] = 0
     nowhere = np.flatnonzero(~mask.any(axis=1))
-    free = np.setdiff1d(np.arange(X.shape[1]), protected)
+    free = np.setdiff1d(np.arange(X.shape[1]), sensitive)
     mask[nowhere, rng.choice(free, len(nowhere))] = 1
     return own * mask

@@ -25,7 +25,7 @@ def run_local_phase(
     seed: np.ndarray,
     *,
     schema: Schema,
-    protected,
+    sensitive,
     n_steps: int,
     reading: str,
     rng: np.random.Generator,
@@ -36,17 +36,17 @@ def run_local_phase(
     ----------
     starts : ndarray of int of shape (n, n_attributes)
         Discriminatory inputs.
-    partner : ndarray of int of shape (n, n_protected)
+    partner : ndarray of int of shape (n, n_sensitive)
         Protected values that give each another class.
     seed : ndarray of int of shape (n,)
         What to call each in the traces.
     """
-    columns = schema.positions(protected)
-    values = schema.values(protected)
+    columns = schema.positions(sensitive)
+    values = schema.values(sensitive)
     X, anchor = starts, partner
 
     def evaluate(inputs, owner):
-        return Trace(inputs, find_partners(network.predict, inputs, protected, schema=schema), owner)
+        return Trace(inputs, find_partners(network.predict, inputs, sensitive, schema=schema), owner)
 
     first = evaluate(X, seed)
     yield first
@@ -89,13 +89,13 @@ def saliency(network: Network, X: np.ndarray, other: np.ndarray, reading: str) -
     return first, second
 
 
-def attribute_weights(first: np.ndarray, second: np.ndarray, protected: np.ndarray) -> np.ndarray:
+def attribute_weights(first: np.ndarray, second: np.ndarray, sensitive: np.ndarray) -> np.ndarray:
     """Return the probability of moving along each attribute, in inverse proportion to both gradients (Algorithm 4).
 
     Attributes of zero gradient share everything between them; protected ones have none.
     """
     total = first + second
-    total[:, protected] = np.inf
+    total[:, sensitive] = np.inf
     zero = total == 0
     with np.errstate(divide="ignore"):
         weights = np.where(zero.any(axis=1, keepdims=True), zero, 1 / total)

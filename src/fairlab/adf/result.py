@@ -38,16 +38,16 @@ class Trace:
         return int((self.partner >= 0).sum())
 
 
-def repeated(inputs: np.ndarray, protected: np.ndarray) -> np.ndarray:
+def repeated(inputs: np.ndarray, sensitive: np.ndarray) -> np.ndarray:
     """Return which inputs occurred in an earlier row, whatever their protected values.
 
     Parameters
     ----------
     inputs : ndarray of int of shape (n, n_attributes)
-    protected : ndarray of int
+    sensitive : ndarray of int
         Columns that do not count.
     """
-    return pd.DataFrame(np.delete(inputs, protected, axis=1)).duplicated().to_numpy()
+    return pd.DataFrame(np.delete(inputs, sensitive, axis=1)).duplicated().to_numpy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class SearchResult:
     Attributes
     ----------
     schema : Schema
-    protected : tuple of str
+    sensitive : tuple of str
     trace : Trace
         Every distinct input tried, with its partner and its seed.
     iterations : ndarray of int of shape (n_seeds,)
@@ -71,20 +71,20 @@ class SearchResult:
     """
 
     schema: Schema
-    protected: tuple[str, ...]
+    sensitive: tuple[str, ...]
     trace: Trace
     iterations: np.ndarray
     successful: np.ndarray
     seconds: float
 
     @classmethod
-    def count(cls, trace: Trace, *, schema, protected, iterations, successful, seconds) -> "SearchResult":
+    def count(cls, trace: Trace, *, schema, sensitive, iterations, successful, seconds) -> "SearchResult":
         """Return the result of a search from everything that it evaluated."""
-        protected = (protected,) if isinstance(protected, str) else tuple(protected)
+        sensitive = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
         order = np.argsort(trace.seed, kind="stable")
-        first = order[~repeated(trace.inputs[order], schema.positions(protected))]
+        first = order[~repeated(trace.inputs[order], schema.positions(sensitive))]
         distinct = Trace(trace.inputs[first], trace.partner[first], trace.seed[first])
-        return cls(schema, protected, distinct, iterations, successful, seconds)
+        return cls(schema, sensitive, distinct, iterations, successful, seconds)
 
     @property
     def n_inputs(self) -> int:
@@ -115,8 +115,8 @@ class SearchResult:
         ndarray of int of shape (n_discriminatory, 2, n_attributes)
         """
         pairs = np.repeat(self.discriminatory[:, None, :], 2, axis=1)
-        values = self.schema.values(self.protected)[self.trace.partner[self.trace.partner >= 0]]
-        pairs[:, 1, self.schema.positions(self.protected)] = values
+        values = self.schema.values(self.sensitive)[self.trace.partner[self.trace.partner >= 0]]
+        pairs[:, 1, self.schema.positions(self.sensitive)] = values
         return pairs
 
     def growth(self) -> pd.DataFrame:

@@ -16,7 +16,7 @@ import z3
 from lime.lime_tabular import LimeTabularExplainer
 from sklearn.tree import DecisionTreeClassifier
 
-from fairlab.adf.discrimination import find_partners, protected_columns
+from fairlab.adf.discrimination import find_partners, sensitive_columns
 from fairlab.adf.generation import clock, collect
 from fairlab.adf.result import SearchResult, Trace
 from fairlab.cases.schema import Schema
@@ -58,7 +58,7 @@ class SymbolicGeneration:
     ----------
     model : Keras model, Network, object with ``predict``, or callable
     schema : Schema
-    protected : str or sequence of str
+    sensitive : str or sequence of str
         Conditions on these are never negated.
     n_neighbours : int
         Rows that each tree is fitted to.
@@ -76,17 +76,17 @@ class SymbolicGeneration:
         self,
         model,
         schema: Schema,
-        protected,
+        sensitive,
         *,
         n_neighbours: int = 5000,
         smallest_share: float = 0.3,
-        random_state: int | None = None,
+        random_state: int | None = 0,
     ):
         self.classify = as_classifier(model)
-        self.columns = protected_columns(schema, protected)
+        self.columns = sensitive_columns(schema, sensitive)
         if n_neighbours < 2:
             raise ValueError(f"n_neighbours: expected at least 2, found {n_neighbours}")
-        self.schema, self.protected = schema, protected
+        self.schema, self.sensitive = schema, sensitive
         self.n_neighbours, self.smallest_share = n_neighbours, smallest_share
         self.random_state = random_state
 
@@ -109,12 +109,12 @@ class SymbolicGeneration:
         started, stop = time.perf_counter(), clock(time_limit)
         X, seeds = self.schema.check(X), self.schema.check(seeds, "seeds")
         steps = self._explore(self._explainer(X), seeds, n_inputs)
-        trace = collect(steps, self.schema, self.protected, stop=stop, max_found=max_found)
+        trace = collect(steps, self.schema, self.sensitive, stop=stop, max_found=max_found)
         is_seed = (trace.inputs == seeds[trace.seed]).all(axis=1)
         return SearchResult.count(
             trace,
             schema=self.schema,
-            protected=self.protected,
+            sensitive=self.sensitive,
             iterations=np.zeros(len(seeds), dtype=int),
             successful=np.isin(np.arange(len(seeds)), trace.seed[is_seed & (trace.partner >= 0)]),
             seconds=time.perf_counter() - started,
@@ -137,7 +137,7 @@ class SymbolicGeneration:
         while queue and len(explored) < n_inputs:
             _, x, number = heappop(queue)
             explored.add(tuple(np.delete(x, self.columns)))
-            partner = find_partners(self.classify, np.array([x]), self.protected, schema=self.schema)
+            partner = find_partners(self.classify, np.array([x]), self.sensitive, schema=self.schema)
             yield Trace(np.array([x]), partner, np.array([number]))
             path = self._explain(explainer, np.array(x))
             children = self._global_search(x, path, negated)

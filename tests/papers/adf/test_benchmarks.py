@@ -37,7 +37,7 @@ def table():
 
 
 def test_benchmarks_name_an_attribute_of_their_schema():
-    assert {name: benchmark.schema.names.index(benchmark.protected) for name, benchmark in BENCHMARKS.items()} == {
+    assert {name: benchmark.schema.names.index(benchmark.sensitive) for name, benchmark in BENCHMARKS.items()} == {
         "census.age": 0,
         "census.race": 7,
         "census.gender": 8,
@@ -97,7 +97,7 @@ def test_accuracy_is_the_published_one(stored, data, subject, accuracy):
 def test_share_of_discriminatory_inputs_is_the_published_one(stored, name, share):
     benchmark = BENCHMARKS[name]
     fairness = estimate_unfairness(
-        stored[benchmark.subject], schema=benchmark.schema, protected=benchmark.protected, n=30_000, random_state=0
+        stored[benchmark.subject], schema=benchmark.schema, sensitive=benchmark.sensitive, n=30_000, random_state=0
     )
     assert fairness.share == pytest.approx(share, abs=0.01)
 
@@ -135,7 +135,7 @@ def test_seeds_are_the_published_ones(stored, data, subject, rows):
 
 def test_the_global_phase_of_table_6(stored, data):
     benchmark = BENCHMARKS["census.gender"]
-    adf = ADF(stored["census"], benchmark.schema, benchmark.protected, random_state=0)
+    adf = ADF(stored["census"], benchmark.schema, benchmark.sensitive, reading="as_published", random_state=0)
     phase = adf.global_search(adf.seeds(codes(data["census"].features), 1000))
     assert phase.successful.sum() == pytest.approx(334, rel=0.02)
     assert phase.iterations.mean() == pytest.approx(7.759, rel=0.01)

@@ -86,8 +86,8 @@ def test_never_more_seeds_than_the_benchmark_has(credit, gender, monkeypatch):
 
 def test_other_attributes_than_the_benchmarks(credit, gender):
     [alone, together] = [
-        trials.searched_by_adf(TRIAL, X=credit.X, reading="as_published", protected=protected, **gender, **SMALL)
-        for protected in (None, ("age", "sex"))
+        trials.searched_by_adf(TRIAL, X=credit.X, reading="as_published", sensitive=sensitive, **gender, **SMALL)
+        for sensitive in (None, ("age", "sex"))
     ]
     assert together["n_successful"] >= alone["n_successful"]
 
@@ -100,7 +100,7 @@ def test_credit_tries_an_age_outside_of_the_domain_as_published_only(credit, nee
     }
     assert found["as_published"]["n_successful"] == 10
     assert found["as_described"]["n_successful"] == 0
-    assert trials.searched_by_adf(TRIAL, reading="as_published", protected="age", **budget)["n_successful"] == 0
+    assert trials.searched_by_adf(TRIAL, reading="as_published", sensitive="age", **budget)["n_successful"] == 0
 
 
 def test_symbolic_generation_explores_from_the_seeds_of_adf(credit, gender):

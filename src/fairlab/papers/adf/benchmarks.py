@@ -90,14 +90,14 @@ class Benchmark:
     ----------
     subject : str
         census, credit or bank.
-    protected : str
+    sensitive : str
         The attribute under its name in the schema.
     n_seeds : int
         Inputs of the global phase (section 4.1).
     """
 
     subject: str
-    protected: str
+    sensitive: str
     n_seeds: int
 
     @property

@@ -115,7 +115,7 @@ def networks_compared(
             fairness = estimate_unfairness(
                 subject.network,
                 schema=benchmark.schema,
-                protected=benchmark.protected,
+                sensitive=benchmark.sensitive,
                 n=n,
                 random_state=random_state,
             )

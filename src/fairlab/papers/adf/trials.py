@@ -38,12 +38,12 @@ def trained(trials: list[Trial], *, X: np.ndarray, y: np.ndarray, n_steps: int) 
 
 
 def searched_by_adf(
-    trial: Trial, *, name: str, weights, X, n_seeds: int, n_local: int, reading: str, protected=None
+    trial: Trial, *, name: str, weights, X, n_seeds: int, n_local: int, reading: str, sensitive=None
 ) -> dict:
-    """Run ADF on a benchmark and return its `tally`; `protected` names other attributes than the benchmark's."""
+    """Run ADF on a benchmark and return its `tally`; `sensitive` names other attributes than the benchmark's."""
     model = dense_network(weights)
-    as_tried = reading == "as_published" and protected is None
-    adf = _adf(trial, name, model, protected=protected, tried=as_tried, n_local=n_local, reading=reading)
+    as_tried = reading == "as_published" and sensitive is None
+    adf = _adf(trial, name, model, sensitive=sensitive, tried=as_tried, n_local=n_local, reading=reading)
     return tally(adf.generate(X, n_seeds=BENCHMARKS[name].at_most(n_seeds)), model, trial)
 
 
@@ -172,7 +172,7 @@ def discriminatory_seeds(trial: Trial, *, name: str, weights, X, n_seeds: int) -
     """Return how many of ADF's seeds are discriminatory as they stand: what symbolic generation finds of them."""
     benchmark, network = BENCHMARKS[name], Network(dense_network(weights))
     seeds = _adf(trial, name, network).seeds(X, benchmark.at_most(n_seeds))
-    return int(discriminatory(network, seeds, benchmark.protected, schema=benchmark.schema).sum())
+    return int(discriminatory(network, seeds, benchmark.sensitive, schema=benchmark.schema).sum())
 
 
 def retrained(
@@ -215,7 +215,7 @@ def assessed(weights, X, y, *, name: str, n_points: int, seed: int) -> dict[str,
     """Return a network's share of discriminatory inputs among random ones, and its accuracy on its training rows."""
     benchmark, network = BENCHMARKS[name], Network(dense_network(weights))
     fairness = estimate_unfairness(
-        network, schema=benchmark.schema, protected=benchmark.protected, n=n_points, random_state=seed
+        network, schema=benchmark.schema, sensitive=benchmark.sensitive, n=n_points, random_state=seed
     )
     return {"share": fairness.share, "accuracy": float((network.predict(X) == y).mean())}
 
@@ -236,7 +236,7 @@ def tally(result: SearchResult, model, trial: Trial) -> dict:
         sample : ndarray of shape (n_kept, n_attributes), a share of the discriminatory inputs.
     """
     found, pairs = result.discriminatory, result.pairs
-    columns = result.schema.positions(result.protected)
+    columns = result.schema.positions(result.sensitive)
     n_distinct = len(np.unique(np.delete(found, columns, axis=1), axis=0))
     sides = [_classes(model, pairs[:, side]) for side in (0, 1)]
     outside = (found < result.schema.low) | (found > result.schema.high)
@@ -255,29 +255,39 @@ def tally(result: SearchResult, model, trial: Trial) -> dict:
     }
 
 
-def _adf(trial: Trial, name: str, model, *, protected=None, tried: bool = True, **options) -> ADF:
+def _adf(
+    trial: Trial, name: str, model, *, sensitive=None, tried: bool = True, reading: str = "as_published", **options
+) -> ADF:
     """Return ADF on a benchmark; `tried` says whether the global phase tries what the authors' tried."""
     benchmark = BENCHMARKS[name]
     return ADF(
         model,
         benchmark.schema,
-        protected or benchmark.protected,
+        sensitive or benchmark.sensitive,
         tried=TRIED.get(name) if tried else None,
+        reading=reading,
         random_state=trial.seed("adf"),
         **options,
     )
 
 
-def _aequitas(trial: Trial, name: str, model, **options) -> Aequitas:
+def _aequitas(trial: Trial, name: str, model, *, reading: str = "as_published", **options) -> Aequitas:
     benchmark = BENCHMARKS[name]
-    return Aequitas(model, benchmark.schema, benchmark.protected, random_state=trial.seed("aequitas"), **options)
+    return Aequitas(
+        model,
+        benchmark.schema,
+        benchmark.sensitive,
+        reading=reading,
+        random_state=trial.seed("aequitas"),
+        **options,
+    )
 
 
 def _sg(trial: Trial, name: str, model):
     from fairlab.adf.symbolic import SymbolicGeneration  # its solver and explainer are for its own trials alone
 
     benchmark = BENCHMARKS[name]
-    return SymbolicGeneration(model, benchmark.schema, benchmark.protected, random_state=trial.seed("sg"))
+    return SymbolicGeneration(model, benchmark.schema, benchmark.sensitive, random_state=trial.seed("sg"))
 
 
 def _classes(model, X) -> np.ndarray:
