@@ -1,5 +1,7 @@
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,3 +72,11 @@ def test_nobody_sees_half_a_file(tmp_path):
         assert not path.exists()
     assert path.read_text() == "whole"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_library_without_its_project_is_imported_all_the_same(tmp_path):
+    code = "from fairlab import paths; import fairlab.data.registry as r; print(paths.ROOT); r.project_registry()"
+    environment = os.environ | {"FAIRLAB_ROOT": str(tmp_path)}
+    answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert Path(answer.stdout.strip()) == Path(paths.__file__).parent
+    assert f"no fairlab project found in FAIRLAB_ROOT={tmp_path}" in answer.stderr.splitlines()[-1]

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 from fairlab.data.errors import DataError
+from fairlab.extras import MissingExtraError
+from fairlab.paths import find_root
 from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES
 
 
@@ -13,6 +15,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status: 0 for success, 1 for a failure, 2 for a wrong call."""
     options = _parser().parse_args(arguments)
     try:
+        if options.of_project:
+            find_root()  # raises where the library is installed without its project
         return options.command(options) or 0
     except KeyboardInterrupt:
         print("fairlab: interrupted; trials that were done are kept", file=sys.stderr)
@@ -20,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe has seen enough
         sys.stdout = None
         return 1
-    except (KeyError, TypeError, ValueError, OSError, RuntimeError, DataError) as error:
+    except (KeyError, TypeError, ValueError, OSError, RuntimeError, DataError, MissingExtraError) as error:
         # A KeyError's text is its argument in quotes; the message is the argument.
         message = error.args[0] if isinstance(error, KeyError) and error.args else error
         print(f"fairlab: {message}", file=sys.stderr)
@@ -29,6 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser():
     parser = argparse.ArgumentParser(prog="fairlab", description="Reproduce papers on fairness testing.")
+    parser.set_defaults(of_project=True)  # whether a command needs experiments, notebooks or the data registry
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name, function, help):

@@ -14,6 +14,9 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from fairlab.checks import check_features
+from fairlab.extras import optional
+
+tf = optional("tensorflow")
 
 SOLVERS = ("published", "converged", "liblinear")
 _MOST_ITERATIONS = 100
@@ -146,14 +149,10 @@ class FunctionMetric:
 
     def squared_distance(self, first, second) -> np.ndarray:
         """Return d_x^2 of each row of one array to the same row of the other, shape (..., n_points)."""
-        import tensorflow as tf
-
         return self.function(tf.convert_to_tensor(first), tf.convert_to_tensor(second)).numpy()
 
     def gradient(self, X, X_start):
         """Return the gradient of d_x^2(x, x_start) by x, a tensor of the shape of `X`."""
-        import tensorflow as tf
-
         X = tf.convert_to_tensor(X)
         with tf.GradientTape() as tape:
             tape.watch(X)

@@ -11,6 +11,10 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import softmax
 
+from fairlab.extras import optional
+
+keras, tf = optional("keras"), optional("tensorflow")
+
 BETA_1, BETA_2 = 0.9, 0.999  # of Adam
 RHO = 0.9  # of RMSprop
 EPSILON = 1e-7  # of both, as Keras has it
@@ -83,8 +87,6 @@ def mean_loss_gradient(network, X, y):
     y : tensor of int, shape (n_rows,)
         Classes.
     """
-    import tensorflow as tf
-
     with tf.GradientTape() as tape:
         tape.watch(network)
         loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, forward(network, X)))
@@ -115,16 +117,12 @@ def backpropagate(network, X, y, *, out) -> None:
 
 def adam_start(parameters) -> tuple:
     """Return Adam's state before its first step: mean gradients, mean squared gradients, number of steps."""
-    import tensorflow as tf
-
     zeros = tuple(tf.zeros_like(parameter) for parameter in parameters)
     return zeros, zeros, tf.constant(0.0)
 
 
 def adam(parameters, gradients, state, learning_rate, *, epsilon=EPSILON):
     """Return parameters and state after one step downhill (Kingma and Ba 2015; epsilon outside the root)."""
-    import tensorflow as tf
-
     means, squares, step = state
     step += 1
     means = tuple(BETA_1 * m + (1 - BETA_1) * g for m, g in zip(means, gradients, strict=True))
@@ -148,8 +146,6 @@ def rmsprop(parameters, squares, gradients, learning_rate):
     Epsilon is outside the root, as in Keras 2; Keras 3 has it under the root. That matters to a clipped critic, whose
     gradients are small beside sqrt(1e-7): with epsilon under the root the maps of a GAN end far from optimal.
     """
-    import tensorflow as tf
-
     squares = [RHO * s + (1 - RHO) * g * g for s, g in zip(squares, gradients, strict=True)]
     moved = zip(parameters, squares, gradients, strict=True)
     return [p - learning_rate * g / (tf.sqrt(s) + EPSILON) for p, s, g in moved], squares
@@ -174,8 +170,6 @@ class Network:
     """
 
     def __init__(self, model):
-        import tensorflow as tf
-
         logits_of = _logits(model)
         self.model = model
         self.n_features = int(model.input_shape[-1])
@@ -243,8 +237,6 @@ def dense_network(weights):
     weights : list of ndarray
         Kernels and biases in turn.
     """
-    import keras
-
     widths = [bias.size for bias in weights[1::2]]
     # With names of their own making, two networks of one shape would look like two architectures to `Network`.
     activations = ["relu"] * (len(widths) - 1) + ["softmax"]
@@ -272,8 +264,6 @@ def dense_classifier(weights):
 
 def _compile(logits_of, weights):
     """Return functions of weights and inputs: logits, gradient of the loss, and margin with its gradient."""
-    import tensorflow as tf
-
     specs = [[tf.TensorSpec(part.shape, part.dtype) for part in some] for some in weights]
     signature = [*specs, tf.TensorSpec([None, logits_of.input_shape[-1]], tf.float32)]
 
@@ -309,8 +299,6 @@ def _compile(logits_of, weights):
 
 def _logits(model):
     """Return the model up to the inputs of its softmax or sigmoid."""
-    import keras
-
     last = model.layers[-1]
     if isinstance(last, keras.layers.Softmax):
         return keras.Model(model.inputs, last.input, name="logits")
@@ -342,6 +330,4 @@ def _finite(gradient):
 def _relu(values):
     if isinstance(values, np.ndarray):
         return np.maximum(values, 0)
-    import tensorflow as tf
-
     return tf.nn.relu(values)

@@ -22,11 +22,20 @@ def find_root() -> Path:
     raise FileNotFoundError(
         "no fairlab project found"
         + (f" in FAIRLAB_ROOT={override}" if override else " above the installed package")
-        + ": expected data_scripts/registry.yaml; install with `pip install -e .` from a clone"
+        + ": expected data_scripts/registry.yaml; experiments, notebooks and data need a clone of the project: "
+        "install with `pip install -e .` in it, or set FAIRLAB_ROOT to it"
     )
 
 
-ROOT = find_root()
+def _root_if_any() -> Path:
+    """Return the project's root, or where none is the folder of this package: it holds none of the folders below."""
+    try:
+        return find_root()
+    except FileNotFoundError:
+        return Path(__file__).resolve().parent
+
+
+ROOT = _root_if_any()
 EXPERIMENTS = ROOT / "experiments"
 FIGURES = ROOT / "figures"
 DATA_SCRIPTS = ROOT / "data_scripts"

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 from fairlab.checks import suggestion
 from fairlab.data.documents import Entry, EntryError, Several, read_document
 from fairlab.data.errors import DataError, RegistryError
-from fairlab.paths import DATA_SCRIPTS
+from fairlab.paths import DATA_SCRIPTS, find_root
 
 
 def _hexadecimal(length: int):
@@ -285,7 +285,14 @@ class Registry:
 
 @cache
 def project_registry() -> Registry:
-    """Return the registry of this project, ``data_scripts/registry.yaml``."""
+    """Return the registry of this project, ``data_scripts/registry.yaml``.
+
+    Raises
+    ------
+    FileNotFoundError
+        Where the library is installed without its project.
+    """
+    find_root()
     return read_registry(DATA_SCRIPTS / "registry.yaml")
 
 

@@ -8,11 +8,13 @@ of `X`; both take and return tensors, for the attack compiles them; and ``predic
 import warnings
 
 import numpy as np
-import tensorflow as tf
 from sklearn.utils.validation import check_is_fitted
 
 from fairlab.checks import estimator_features
+from fairlab.extras import optional
 from fairlab.models.binary import BinaryClassifier, two_classes
+
+tf = optional("tensorflow")
 
 
 class WhiteBoxClassifier:

@@ -3,10 +3,12 @@
 from functools import lru_cache
 
 import numpy as np
-import tensorflow as tf
 
+from fairlab.extras import optional
 from fairlab.models.network import NetworkClassifier
 from fairlab.networks import adam, adam_start, mean_loss_gradient
+
+tf = optional("tensorflow")
 
 
 class BalancedMLP(NetworkClassifier):

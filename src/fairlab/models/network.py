@@ -1,11 +1,13 @@
 """Classifiers that are networks with one hidden layer and two outputs, and the balanced batches they learn from."""
 
 import numpy as np
-import tensorflow as tf
 from sklearn.utils.validation import check_is_fitted
 
+from fairlab.extras import optional
 from fairlab.models.classifiers import LearnedClassifier
 from fairlab.networks import initial_network, layer_inputs
+
+tf = optional("tensorflow")
 
 
 class NetworkClassifier(LearnedClassifier):

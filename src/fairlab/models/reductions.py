@@ -3,11 +3,13 @@
 import warnings
 
 import numpy as np
-from fairlearn.reductions import EqualizedOdds, ExponentiatedGradient
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
+from fairlab.extras import optional
 from fairlab.models.classifiers import LearnedClassifier, SoftVote
+
+reductions = optional("fairlearn.reductions")
 
 
 class EqualizedOddsMixture(LearnedClassifier):
@@ -64,9 +66,9 @@ class EqualizedOddsMixture(LearnedClassifier):
         features, labels = self._training_data(X, y)
         groups = np.unique(np.asarray(sensitive_features), axis=0, return_inverse=True)[1]
         bound = self.eps if self.difference_bound is None else self.difference_bound
-        learner = ExponentiatedGradient(
+        learner = reductions.ExponentiatedGradient(
             LogisticRegression(solver="liblinear", class_weight=self.class_weight),
-            EqualizedOdds(difference_bound=bound),
+            reductions.EqualizedOdds(difference_bound=bound),
             eps=self.eps,
             max_iter=self.max_iter,
         )

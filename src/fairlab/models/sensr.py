@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import tensorflow as tf
 
+from fairlab.extras import optional
 from fairlab.fair_metric import FairMetric, sensitive_directions
 from fairlab.models.network import NetworkClassifier
 from fairlab.networks import adam, adam_start, mean_loss_gradient
+
+tf = optional("tensorflow")
 
 EPSILON = 1e-8  # of Adam, in the authors' TensorFlow
 PENALTY_RANGE = (1e-5, 10.0)

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from fairlab.checks import suggestion
+from fairlab.extras import required
 from fairlab.paths import DATA_SCRIPTS, EXPERIMENTS, results_folder
 from fairlab.suite.catalogue import specification
 from fairlab.suite.fingerprint import notebook_fingerprint
@@ -40,6 +41,7 @@ def run_batch(
     schedulers = sorted(folder.name for folder in (EXPERIMENTS / "profiles").iterdir())
     if scheduler not in schedulers:
         raise KeyError(f"unknown scheduler {scheduler!r}{suggestion(scheduler, schedulers)}")
+    required("snakemake")
     stage("batch").rmdir()  # says so at once if the results cannot be written
     for name in names:
         specification(name).parameters(profile)

@@ -13,6 +13,7 @@ import pandas as pd
 
 from fairlab import plotting
 from fairlab.checks import suggestion
+from fairlab.extras import required
 from fairlab.seeds import Trial
 from fairlab.suite import run as runs
 from fairlab.suite.artefacts import missing_artefacts
@@ -342,8 +343,7 @@ def _show(figure, caption) -> None:
     """Show a figure and its caption where a notebook is listening."""
     if "ipykernel" not in sys.modules:
         return
-    from IPython.display import Markdown, display
-
-    display(figure)
+    shown = required("IPython.display")
+    shown.display(figure)
     if caption:
-        display(Markdown(caption))
+        shown.display(shown.Markdown(caption))

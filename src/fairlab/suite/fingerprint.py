@@ -17,6 +17,7 @@ from pathlib import Path
 import joblib
 
 PACKAGE = "fairlab"
+PUT_OFF = ("optional", "required", "lazy.load", "lazy_loader.load")  # calls that import a package when it is used
 _SOURCE = Path(__file__).parents[1]
 
 
@@ -134,8 +135,9 @@ def _imported(tree, importer) -> tuple[frozenset[str], frozenset[str]]:
             own.add(base)
             for alias in node.names:
                 own |= _whole(f"{base}.{alias.name}") or {_lazy_homes(base).get(alias.name, base)}
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("lazy.load", "lazy_loader.load"):
-            others.add(ast.literal_eval(node.args[0]).split(".")[0])
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in PUT_OFF:
+            if isinstance(node.args[0], ast.Constant):
+                others.add(node.args[0].value.split(".")[0])
     own = {name for name in own if name.split(".")[0] == PACKAGE and _module_path(name)}
     return frozenset(own), frozenset(others - {PACKAGE, ""} - sys.stdlib_module_names)
 

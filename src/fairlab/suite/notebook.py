@@ -16,18 +16,18 @@ import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import nbformat
-import papermill
 import psutil
-from nbclient.exceptions import CellTimeoutError, DeadKernelError
-from papermill.exceptions import PapermillExecutionError
 
+from fairlab.extras import optional
 from fairlab.paths import ROOT, write_text
 from fairlab.suite import run as runs
 from fairlab.suite.artefacts import keep_figures, missing_artefacts
 from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification
 from fairlab.suite.experiment import JOBS_VARIABLE, STAGING_VARIABLE
 from fairlab.suite.trials import WORKER_ENVIRONMENT
+
+nbclient, nbformat = optional("nbclient.exceptions"), optional("nbformat")
+papermill = optional("papermill")
 
 TIME_LIMIT_MINUTES = {"smoke": 10, "quick": 120, "paper": 48 * 60}
 KERNEL = "fairlab-batch"
@@ -149,7 +149,7 @@ def execute(notebook: Path, executed: Path, parameters: dict, *, environment: di
                 request_save_on_cell_execute=False,  # the whole notebook is written at its end, also of a failed one
                 autosave_cell_every=0,
             )
-        except (PapermillExecutionError, DeadKernelError, CellTimeoutError, RuntimeError) as error:
+        except _failures() as error:
             raise NotebookError(_reason(error, watch, time_limit)) from error
         finally:
             if executed.exists():
@@ -158,12 +158,18 @@ def execute(notebook: Path, executed: Path, parameters: dict, *, environment: di
     return watch.peak_gb
 
 
+def _failures() -> tuple[type[Exception], ...]:
+    """Return the errors by which a notebook fails."""
+    dead = nbclient.DeadKernelError, nbclient.CellTimeoutError
+    return papermill.exceptions.PapermillExecutionError, *dead, RuntimeError
+
+
 def _reason(error, watch, time_limit) -> str:
     if watch.expired:
         return f"stopped after the time limit of {time_limit:g} minutes"
-    if isinstance(error, PapermillExecutionError):
+    if isinstance(error, papermill.exceptions.PapermillExecutionError):
         return f"cell {error.exec_count} failed: {error.ename}: {error.evalue}"
-    if isinstance(error, DeadKernelError):
+    if isinstance(error, nbclient.DeadKernelError):
         return f"the kernel died, at a peak memory of {watch.peak_gb:.1f} GB (out of memory, or killed from outside)"
     return f"{type(error).__name__}: {error}"
 
