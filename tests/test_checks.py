@@ -43,6 +43,12 @@ def test_what_is_no_count(value):
         check_count(value, "n_points")
 
 
+def test_a_count_may_be_zero_where_that_makes_sense():
+    assert check_count(0, "n_local", least=0) == 0
+    with pytest.raises(ValueError, match="n_local: expected an integer, at least 0, found -1"):
+        check_count(-1, "n_local", least=0)
+
+
 def test_features_of_a_table_become_floats():
     values, columns = check_features(TABLE)
     assert columns == ["age", "member", "score"]

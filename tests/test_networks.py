@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -210,6 +211,57 @@ def test_networks_of_one_shape_share_what_is_compiled_but_not_their_weights(netw
     assert other._logits is network._logits
     X = rows(20, 0)
     np.testing.assert_allclose(other.logits(X), logits_by_hand([-part for part in weights], X), atol=1e-3)
+
+
+def normalized(mean, *, adapted):
+    if adapted:
+        layer = keras.layers.Normalization(name="scale")
+        layer.adapt(np.array([[mean] * 5, [mean + 2] * 5]) - 1.0)
+    else:
+        layer = keras.layers.Normalization(mean=[mean] * 5, variance=[1.0] * 5, name="scale")
+    dense = keras.layers.Dense(2, activation="softmax", name="out")
+    model = keras.Sequential([keras.Input((5,), name="columns"), layer, dense], name="normalized")
+    dense.set_weights([np.stack([np.zeros(5), np.ones(5)], axis=1), np.zeros(2)])
+    return model
+
+
+@pytest.mark.parametrize("adapted", [True, False])
+def test_networks_that_differ_in_their_normalisation_do_not_share_it(adapted):
+    X = np.full((4, 5), 5.0)
+    for mean in (0.0, 10.0):
+        model = normalized(mean, adapted=adapted)
+        network = Network(model)
+        np.testing.assert_allclose(network.probabilities(X), model(X.astype(np.float32)), atol=1e-6)
+        assert (network.predict(X) == (mean == 0)).all()
+        assert (network.margin_gradient(X)[1] > 0).all() == (mean == 0)
+
+
+def test_networks_that_differ_in_a_function_of_their_own_do_not_share_it():
+    def network(sign):
+        layers = [keras.layers.Dense(3, activation=lambda x: sign * x, name="hidden")]
+        layers += [keras.layers.Dense(2, activation="softmax", name="out")]
+        model = keras.Sequential([keras.Input((5,), name="columns"), *layers], name="own")
+        model.set_weights([np.ones((5, 3)), np.zeros(3), np.stack([-np.ones(3), np.ones(3)], axis=1), np.zeros(2)])
+        return Network(model)
+
+    X = np.ones((3, 5))
+    assert network(1).predict(X).tolist() == [1, 1, 1]
+    assert network(-1).predict(X).tolist() == [0, 0, 0]
+
+
+def test_answers_that_are_no_numbers_are_refused(weights):
+    broken = Network(dense_network([np.full_like(weights[0], np.nan), *weights[1:]]))
+    for ask in (broken.predict, broken.probabilities, broken.logits):
+        with pytest.raises(ValueError, match="model: answers 4 of 4 inputs with what is not a number"):
+            ask(np.zeros((4, 5)))
+
+
+@pytest.mark.parametrize("value", [1e39, np.nan, np.inf])
+def test_inputs_beyond_float32_are_refused(network, value):
+    X = np.zeros((3, 5))
+    X[1, 2] = value
+    with pytest.raises(ValueError, match=rf"column 2 holds {re.escape(str(value))} in row 1, expected numbers"):
+        network.predict(X)
 
 
 def test_the_network_in_numpy_gives_the_same_classes(network, weights):

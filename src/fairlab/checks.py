@@ -22,16 +22,17 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f"{meant} (known: {', '.join(known) or 'none'})"
 
 
-def check_count(value, name: str) -> int:
-    """Return a positive whole number as an integer.
+def check_count(value, name: str, *, least: int = 1) -> int:
+    """Return a whole number of at least `least` as an integer.
 
     Raises
     ------
     ValueError
         If it is anything else.
     """
-    if not isinstance(value, numbers.Real) or value != value // 1 or value < 1:
-        raise ValueError(f"{name}: expected a positive integer, found {value!r}")
+    if not isinstance(value, numbers.Real) or value != value // 1 or value < least:
+        expected = "a positive integer" if least == 1 else f"an integer, at least {least}"
+        raise ValueError(f"{name}: expected {expected}, found {value!r}")
     return int(value)
 
 

@@ -175,11 +175,7 @@ class Network:
         self.n_features = int(model.input_shape[-1])
         parts = (logits_of.trainable_variables, logits_of.non_trainable_variables)
         self._weights = [[tf.convert_to_tensor(part) for part in some] for some in parts]
-        # Networks of one architecture share what is compiled, which takes longer than many a search.
-        architecture = logits_of.to_json()
-        if architecture not in _COMPILED:
-            _COMPILED[architecture] = _compile(logits_of, self._weights)
-        self._logits, self._loss_gradient, self._margin_gradient = _COMPILED[architecture]
+        self._logits, self._loss_gradient, self._margin_gradient = _compiled(logits_of, self._weights)
 
     def predict(self, X) -> np.ndarray:
         """Return the class of every row, the first of several with the same probability."""
@@ -190,8 +186,14 @@ class Network:
         return softmax(self.logits(X), axis=-1)
 
     def logits(self, X) -> np.ndarray:
-        """Return the inputs of the softmax in float32, shape (n_rows, n_classes); a sigmoid's are 0 and its own."""
-        return self._in_chunks(self._logits, X)
+        """Return the inputs of the softmax in float32, shape (n_rows, n_classes); a sigmoid's are 0 and its own.
+
+        Raises
+        ------
+        ValueError
+            If one is not a finite number.
+        """
+        return _finite(self._in_chunks(self._logits, X), "answers {} of {} inputs with what is not a number")
 
     def loss_gradient(self, X) -> np.ndarray:
         """Return the input gradient of the cross-entropy with the predicted class as the label, ties shared.
@@ -219,9 +221,10 @@ class Network:
         return margin, _finite(gradient)
 
     def _in_chunks(self, function, X):
-        X = np.asarray(X, dtype=np.float32)
+        X = np.asarray(X)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"model: takes {self.n_features} columns, was given shape {X.shape}")
+        X = _as_float32(X)
         chunks = [_filled_up(X[start : start + CHUNK]) for start in range(0, max(len(X), 1), CHUNK)]
         parts = [function(*self._weights, chunk) for chunk in chunks]
         if isinstance(parts[0], tuple):
@@ -260,6 +263,29 @@ def dense_classifier(weights):
         Kernels and biases in turn.
     """
     return lambda X: forward(weights, np.asarray(X, dtype=np.float32)).argmax(axis=1)
+
+
+def _compiled(logits_of, weights):
+    """Return `_compile`'s functions, which networks of one architecture share: they take longer than many a search.
+
+    That is so only of layers whose state is all in their weights: a Normalization keeps its statistics elsewhere, and
+    functions of a user's own have names that say nothing.
+    """
+    if not all(_is_stateless(layer) for layer in logits_of.layers):
+        return _compile(logits_of, weights)
+    architecture = logits_of.to_json()
+    if architecture not in _COMPILED:
+        _COMPILED[architecture] = _compile(logits_of, weights)
+    return _COMPILED[architecture]
+
+
+def _is_stateless(layer) -> bool:
+    import keras
+
+    plain = ("InputLayer", "Dense", "Activation", "BatchNormalization", "Dropout", "ReLU", "LeakyReLU")
+    activation = getattr(layer, "activation", None)
+    known = activation is None or activation is getattr(keras.activations, activation.__name__, None)
+    return known and type(layer) in [getattr(keras.layers, name) for name in plain]
 
 
 def _compile(logits_of, weights):
@@ -320,11 +346,20 @@ def _filled_up(X):
     return filled
 
 
-def _finite(gradient):
-    bad = ~np.isfinite(gradient).all(axis=1)
+def _as_float32(X):
+    with np.errstate(over="ignore"):
+        single = X.astype(np.float32)
+    if not (finite := np.isfinite(single)).all():
+        row, column = np.argwhere(~finite)[0]
+        raise ValueError(f"X: column {column} holds {X[row, column]} in row {row}, expected numbers within float32")
+    return single
+
+
+def _finite(answer, said="the gradient of {} of {} inputs is not a number"):
+    bad = ~np.isfinite(answer).all(axis=1)
     if bad.any():
-        raise ValueError(f"model: the gradient of {int(bad.sum())} of {len(bad)} inputs is not a number")
-    return gradient
+        raise ValueError("model: " + said.format(int(bad.sum()), len(bad)))
+    return answer
 
 
 def _relu(values):
