@@ -280,8 +280,6 @@ def _compiled(logits_of, weights):
 
 
 def _is_stateless(layer) -> bool:
-    import keras
-
     plain = ("InputLayer", "Dense", "Activation", "BatchNormalization", "Dropout", "ReLU", "LeakyReLU")
     activation = getattr(layer, "activation", None)
     known = activation is None or activation is getattr(keras.activations, activation.__name__, None)
