@@ -192,6 +192,33 @@ def test_a_softmax_may_be_a_layer_of_its_own(last):
     np.testing.assert_allclose(Network(model).probabilities(X), expected, atol=1e-6)
 
 
+def test_logits_are_known_by_the_loss_or_by_being_told():
+    model = keras.Sequential([keras.Input((5,)), keras.layers.Dense(1)])
+    X = rows(20, 2)
+    answer = model.predict(X.astype("float32"), verbose=0)[:, 0]
+    told = Network(model, from_logits=True)
+    model.compile(loss=keras.losses.BinaryCrossentropy(from_logits=True))
+    for network in (told, Network(model)):
+        np.testing.assert_allclose(network.logits(X)[:, 1], answer, rtol=1e-5, atol=1e-6)
+        assert network.n_classes == 2
+    with pytest.raises(ValueError, match="ends with linear"):
+        Network(model, from_logits=False)
+
+
+def test_log_odds_gradient_is_the_slope_of_one_class_against_all_others():
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3, activation="softmax")])
+    kernel, bias = np.array([[1.0, 0, 2], [0, 3, -1]]), np.array([0.5, 0, -0.5])
+    model.set_weights([kernel, bias])
+    X = np.array([[0.3, -0.2], [1.0, 0.5], [40.0, 40.0]])
+    logits = X @ kernel + bias
+    for label in range(3):
+        others = np.delete(np.arange(3), label)
+        share = np.exp(logits[:, others] - logits[:, others].max(axis=1, keepdims=True))
+        share /= share.sum(axis=1, keepdims=True)
+        slope = kernel[:, label] - share @ kernel[:, others].T
+        np.testing.assert_allclose(Network(model).log_odds_gradient(X, label), slope, rtol=1e-4, atol=1e-5)
+
+
 def test_what_cannot_be_searched_is_refused(network):
     linear = keras.Sequential([keras.Input((5,)), keras.layers.Dense(2)])
     with pytest.raises(ValueError, match="ends with linear, expected a softmax"):

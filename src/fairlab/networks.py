@@ -162,6 +162,13 @@ class Network:
     ----------
     model : keras.Model
         Takes rows of numbers; its last layer is a softmax over classes, or one sigmoid.
+    from_logits : bool or None
+        Whether the last layer gives logits instead; None to read it from the loss that the model was compiled with.
+
+    Attributes
+    ----------
+    n_features, n_classes : int
+        One sigmoid or logit is two classes.
 
     Raises
     ------
@@ -169,13 +176,15 @@ class Network:
         If the last layer is neither.
     """
 
-    def __init__(self, model):
-        logits_of = _logits(model)
+    def __init__(self, model, *, from_logits: bool | None = None):
+        logits_of = _logits(model, from_logits)
         self.model = model
         self.n_features = int(model.input_shape[-1])
         parts = (logits_of.trainable_variables, logits_of.non_trainable_variables)
         self._weights = [[tf.convert_to_tensor(part) for part in some] for some in parts]
-        self._logits, self._loss_gradient, self._margin_gradient = _compiled(logits_of, self._weights)
+        self.n_classes = max(int(logits_of.output_shape[-1]), 2)
+        compiled = _compiled(logits_of, self._weights)
+        self._logits, self._loss_gradient, self._margin_gradient, self._log_odds_gradient = compiled
 
     def predict(self, X) -> np.ndarray:
         """Return the class of every row, the first of several with the same probability."""
@@ -194,6 +203,10 @@ class Network:
             If one is not a finite number.
         """
         return _finite(self._in_chunks(self._logits, X), "answers {} of {} inputs with what is not a number")
+
+    def log_odds_gradient(self, X, label: int) -> np.ndarray:
+        """Return the input gradient of the log odds of a class, by number, against all others; as `loss_gradient`."""
+        return _finite(self._in_chunks(self._log_odds_gradient, X, np.int32(label)))
 
     def loss_gradient(self, X) -> np.ndarray:
         """Return the input gradient of the cross-entropy with the predicted class as the label, ties shared.
@@ -220,13 +233,13 @@ class Network:
         margin, gradient = self._in_chunks(self._margin_gradient, X)
         return margin, _finite(gradient)
 
-    def _in_chunks(self, function, X):
+    def _in_chunks(self, function, X, *options):
         X = np.asarray(X)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"model: takes {self.n_features} columns, was given shape {X.shape}")
         X = _as_float32(X)
         chunks = [_filled_up(X[start : start + CHUNK]) for start in range(0, max(len(X), 1), CHUNK)]
-        parts = [function(*self._weights, chunk) for chunk in chunks]
+        parts = [function(*self._weights, chunk, *options) for chunk in chunks]
         if isinstance(parts[0], tuple):
             return tuple(np.concatenate([part[k].numpy() for part in parts])[: len(X)] for k in range(len(parts[0])))
         return np.concatenate([part.numpy() for part in parts])[: len(X)]
@@ -287,7 +300,7 @@ def _is_stateless(layer) -> bool:
 
 
 def _compile(logits_of, weights):
-    """Return functions of weights and inputs: logits, gradient of the loss, and margin with its gradient."""
+    """Return functions of weights and inputs: logits, gradients of loss, margin (with it) and log odds of a class."""
     specs = [[tf.TensorSpec(part.shape, part.dtype) for part in some] for some in weights]
     signature = [*specs, tf.TensorSpec([None, logits_of.input_shape[-1]], tf.float32)]
 
@@ -318,12 +331,26 @@ def _compile(logits_of, weights):
             margin = best - second
         return margin, tape.gradient(margin, X)
 
-    return logits, loss_gradient, margin_gradient
+    @tf.function(input_signature=[*signature, tf.TensorSpec([], tf.int32)], jit_compile=True)
+    def log_odds_gradient(trainable, fixed, X, label):
+        with tf.GradientTape() as tape:
+            tape.watch(X)
+            answer = logits(trainable, fixed, X)
+            own = tf.one_hot(label, answer.shape[1], on_value=True, off_value=False)
+            odds = tf.reduce_sum(tf.where(own, answer, 0.0), axis=1)
+            odds -= tf.reduce_logsumexp(tf.where(own, -1e30, answer), axis=1)
+        return tape.gradient(odds, X)
+
+    return logits, loss_gradient, margin_gradient, log_odds_gradient
 
 
-def _logits(model):
+def _logits(model, from_logits):
     """Return the model up to the inputs of its softmax or sigmoid."""
     last = model.layers[-1]
+    if from_logits is None:
+        from_logits = getattr(getattr(model, "loss", None), "from_logits", False)
+    if from_logits and getattr(last, "activation", None) is keras.activations.linear:
+        return model
     if isinstance(last, keras.layers.Softmax):
         return keras.Model(model.inputs, last.input, name="logits")
     activation = getattr(last, "activation", None)

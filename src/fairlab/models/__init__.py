@@ -7,6 +7,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
     submod_attrs={
         "bounded_covariance": ["BoundedCovarianceLogistic"],
         "classifiers": ["KerasClassifier", "LinearClassifier", "SoftVote", "WhiteBoxClassifier"],
+        "command": ["CommandSoftware", "SoftwareError"],
         "least_squares": ["LeastSquaresClassifier"],
         "massaging": ["balancing_weights", "massage"],
         "mlp": ["BalancedMLP"],

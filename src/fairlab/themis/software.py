@@ -4,87 +4,15 @@ A program is any callable that takes a DataFrame of inputs, one row each, and re
 of a model, or a `CommandSoftware`.
 """
 
-import os
-import signal
-import subprocess
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
 import numpy as np
-import pandas as pd
 
 from fairlab.cases.schema import Schema
+from fairlab.models.command import CommandSoftware as CommandSoftware
+from fairlab.models.command import SoftwareError
 
 BATCH = 200_000  # inputs in one call
-
-
-class SoftwareError(RuntimeError):
-    """The program under test failed; says on which input."""
-
-
-@dataclass(frozen=True)
-class CommandSoftware:
-    """An executable: called once for each input, with its values as arguments.
-
-    Attributes
-    ----------
-    command : sequence of str
-        Program and fixed arguments; the values follow in the schema's order.
-    timeout : float
-        Seconds that one call may take.
-    n_jobs : int
-        Calls at a time.
-    true : str
-        What it prints, but for blanks around it, for a positive decision.
-    false : str or None
-        What it prints otherwise; None for anything, as Themis takes it.
-    """
-
-    command: Sequence[str]
-    timeout: float = 10.0
-    n_jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
-    true: str = "1"
-    false: str | None = "0"
-
-    def __call__(self, inputs: pd.DataFrame) -> np.ndarray:
-        """Return the decisions.
-
-        Raises
-        ------
-        SoftwareError
-            If a call cannot start, fails, takes too long or prints something else.
-        """
-        rows = inputs.astype(str).to_numpy().tolist()
-        with ThreadPoolExecutor(self.n_jobs) as pool:
-            try:
-                return np.fromiter(pool.map(self._decide, rows), dtype=bool, count=len(rows))
-            except SoftwareError:
-                pool.shutdown(cancel_futures=True)
-                raise
-
-    def _decide(self, values: list[str]) -> bool:
-        # A session of its own, so that what a hanging command started can be ended with it.
-        options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        try:
-            process = subprocess.Popen([*self.command, *values], start_new_session=True, **options)
-        except OSError as error:
-            raise self._error(values, str(error)) from error
-        with process:
-            try:
-                printed, complaint = process.communicate(timeout=self.timeout)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                raise self._error(values, f"no answer within {self.timeout:g} s") from None
-        if process.returncode:
-            raise self._error(values, f"status {process.returncode}: {complaint.strip()[-500:]}")
-        answer = printed.strip()
-        if answer != self.true and self.false is not None and answer != self.false:
-            raise self._error(values, f"printed {answer!r}, expected {self.true!r} or {self.false!r}")
-        return answer == self.true
-
-    def _error(self, values: list[str], what: str) -> SoftwareError:
-        return SoftwareError(f"{' '.join(self.command)} failed on input {' '.join(values)}: {what}")
 
 
 def run(software: Callable, schema: Schema, codes: np.ndarray, *, binary: bool = True) -> np.ndarray:
