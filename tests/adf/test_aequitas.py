@@ -111,7 +111,18 @@ def test_a_constant_model_and_no_time(network, schema):
 def test_bad_input(network, schema):
     with pytest.raises(ValueError, match="strategy: expected one of random"):
         Aequitas(network, schema, "sex", strategy="directed")
-    with pytest.raises(ValueError, match="in_flight >= 1"):
-        Aequitas(network, schema, "sex", in_flight=0)
+    for options in ({"in_flight": 0}, {"n_local": -1}, {"n_local": 2.5}, {"in_flight": "8"}, {"in_flight": 1.5}):
+        with pytest.raises(ValueError, match=f"{next(iter(options))}: expected"):
+            Aequitas(network, schema, "sex", **options)
+    for options in ({"n_samples": 0}, {"n_samples": -1}, {"max_found": 0}, {"max_found": 1.5}, {"time_limit": np.nan}):
+        with pytest.raises(ValueError, match=f"{next(iter(options))}: expected"):
+            Aequitas(network, schema, "sex").generate(**options)
     with pytest.raises(ValueError, match="'age' is not in the schema"):
         Aequitas(network, schema, "age")
+
+
+def test_scores_need_a_threshold():
+    with pytest.raises(ValueError, match="need a threshold"):
+        Aequitas(lambda X: 0.5 + 1e-12 * X[:, 1], TWO, "sex").generate(n_samples=5)
+    search = Aequitas(lambda X: X[:, 0] + 0.9 * X[:, 1], TWO, "sex", threshold=4.5, n_local=5)
+    assert set(search.generate(n_samples=50).discriminatory[:, 0].tolist()) == {4}

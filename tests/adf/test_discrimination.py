@@ -61,7 +61,7 @@ def test_a_constant_model_never_discriminates(schema):
 def test_a_protected_attribute_has_to_be_in_the_schema(network, schema):
     with pytest.raises(ValueError, match="'age' is not in the schema"):
         discriminatory(network, schema.sample(3, random_state=0), "age", schema=schema)
-    with pytest.raises(ValueError, match="n: expected at least 1"):
+    with pytest.raises(ValueError, match="n: expected a positive integer, found 0"):
         estimate_unfairness(network, schema=schema, sensitive="sex", n=0)
 
 
@@ -69,3 +69,37 @@ def test_protected_columns_leave_something_to_search_along(schema):
     assert sensitive_columns(schema, ["sex", "group"]) == [1, 3]
     with pytest.raises(ValueError, match="no attribute is left"):
         sensitive_columns(schema, schema.names)
+
+
+TWO = Schema.from_bounds({"a": (0, 9), "sex": (0, 1)})
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (lambda X: 0.5 + 1e-12 * X[:, 1], "need a threshold"),
+        (lambda X: 1 / (1 + np.exp(-X[:, 0].astype(float))), "need a threshold"),
+        (lambda X: np.where(X[:, 1] == 1, np.nan, 0.0), "no class for .* rows: nan"),
+        (lambda X: np.full(len(X), np.nan), "no class for .* rows: nan"),
+    ],
+)
+def test_scores_are_not_compared_for_equality(model, said):
+    with pytest.raises(ValueError, match=said):
+        estimate_unfairness(model, schema=TWO, sensitive="sex", n=50)
+    with pytest.raises(ValueError, match=said):
+        discriminatory(model, [[1, 0], [1, 1]], "sex", schema=TWO)
+
+
+def test_a_score_is_held_against_its_threshold():
+    X = np.array([[4, 0], [5, 0]])
+    for threshold, expected in ((0.5, [False, False]), (4.5, [True, False]), (5.5, [False, True])):
+        found = discriminatory(lambda X: X[:, 0] + 0.9 * X[:, 1], X, "sex", schema=TWO, threshold=threshold)
+        assert found.tolist() == expected
+    fairness = estimate_unfairness(lambda X: 0.5 + 1e-12 * X[:, 1], schema=TWO, sensitive="sex", n=50, threshold=0.4)
+    assert fairness.share == 0
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.5, "9", None])
+def test_how_many_is_a_count(n):
+    with pytest.raises(ValueError, match="n: expected a positive integer, found"):
+        estimate_unfairness(lambda X: X[:, 0], schema=TWO, sensitive="sex", n=n)

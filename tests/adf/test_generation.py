@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.adf import ADF, discriminatory
+from fairlab.adf import ADF, discriminatory, estimate_unfairness
 from fairlab.networks import dense_network
 
 READINGS = pytest.mark.parametrize("reading", ["as_published", "as_described"])
@@ -88,8 +88,19 @@ def test_bad_input(network, schema):
         ADF(network, schema, "age")
     with pytest.raises(ValueError, match="reading: expected one of as_published, as_described"):
         ADF(network, schema, "sex", reading="as_printed")
-    with pytest.raises(ValueError, match="n_local"):
-        ADF(network, schema, "sex", n_local=-1)
+    for options in ({"n_local": -1}, {"n_local": 0.5}, {"n_clusters": 0}, {"max_iter": -1}, {"max_iter": "9"}):
+        with pytest.raises(ValueError, match=f"{next(iter(options))}: expected"):
+            ADF(network, schema, "sex", **options)
+    X = schema.sample(9, random_state=0)
+    for options in ({"n_seeds": 0}, {"n_seeds": -1}, {"n_seeds": 2.5}, {"max_found": 0}, {"time_limit": np.nan}):
+        with pytest.raises(ValueError, match=f"{next(iter(options))}: expected"):
+            ADF(network, schema, "sex").generate(X, **options)
+    with pytest.raises(ValueError, match="n_clusters: expected at most the 1 rows of X, found 4"):
+        ADF(network, schema, "sex").generate(X[:1])
+    with pytest.raises(ValueError, match="pairs: expected integers, found float64"):
+        ADF(network, schema, "sex").local_search(np.zeros((1, 2, 5)))
+    with pytest.raises(ValueError, match="threshold: expected none, since Network has classes of its own"):
+        ADF(network, schema, "sex", threshold=0.5)
     wider = type(schema).from_bounds(schema.bounds | {"d": (0, 1)})
     with pytest.raises(ValueError, match="takes 5 columns, the schema has 6"):
         ADF(network, wider, "sex")
@@ -100,3 +111,12 @@ def test_bad_input(network, schema):
         adf.local_search(np.full((1, 2, 5), 7))
     with pytest.raises(ValueError, match="the schema has"):
         adf.generate(pd.DataFrame({"a": [1]}))
+
+
+@READINGS
+def test_a_network_of_broken_weights_is_refused(schema, weights, reading):
+    broken = dense_network([np.full_like(part, np.nan) for part in weights])
+    with pytest.raises(ValueError, match=r"model: answers .* inputs with what is not a number"):
+        ADF(broken, schema, "sex", reading=reading).generate(schema.sample(20, random_state=0))
+    with pytest.raises(ValueError, match=r"model: answers .* inputs with what is not a number"):
+        estimate_unfairness(broken, schema=schema, sensitive="sex", n=20)

@@ -21,3 +21,8 @@ def test_clusters_tell_far_points_apart():
 def test_missing_values_are_named():
     with pytest.raises(ValueError, match="'x1' holds nan"):
         cluster_labels([[1, np.nan]])
+
+
+def test_more_clusters_than_rows():
+    with pytest.raises(ValueError, match="n_clusters: expected at most the 3 rows of X, found 4"):
+        cluster_labels(np.eye(3))

@@ -62,5 +62,11 @@ def test_what_ends_a_search(network, schema):
 def test_bad_input(network, schema):
     with pytest.raises(ValueError, match="'age' is not in the schema"):
         SymbolicGeneration(network, schema, "age")
-    with pytest.raises(ValueError, match="n_neighbours"):
-        SymbolicGeneration(network, schema, "sex", n_neighbours=1)
+    for options in ({"n_neighbours": 1}, {"n_neighbours": 9.5}, {"smallest_share": 2}, {"smallest_share": np.nan}):
+        with pytest.raises(ValueError, match=f"{next(iter(options))}: expected"):
+            SymbolicGeneration(network, schema, "sex", **options)
+    X = schema.sample(9, random_state=0)
+    with pytest.raises(ValueError, match="n_inputs: expected a positive integer, found -1"):
+        SymbolicGeneration(network, schema, "sex").generate(X, X, n_inputs=-1)
+    with pytest.raises(ValueError, match="need a threshold"):
+        SymbolicGeneration(lambda X: 0.5 + 1e-12 * X[:, 3], schema, "sex").generate(X, X)

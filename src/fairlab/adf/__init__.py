@@ -1,4 +1,4 @@
-"""ADF (Zhang et al. 2020): discriminatory inputs of neural networks by gradients, and two other methods."""
+"""ADF (Zhang et al. 2020): discriminatory inputs by gradients, and two other methods."""
 
 import lazy_loader as lazy
 
@@ -7,6 +7,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
     submod_attrs={
         "aequitas": ["Aequitas"],
         "discrimination": ["Fairness", "discriminatory", "estimate_unfairness"],
+        "finite_differences": ["FiniteDifferences"],
         "generation": ["ADF"],
         "global_phase": ["GlobalPhase"],
         "result": ["SearchResult"],

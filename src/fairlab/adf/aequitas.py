@@ -11,13 +11,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fairlab.adf.decisions import as_classes
 from fairlab.adf.discrimination import find_partners, sensitive_columns
 from fairlab.adf.generation import clock, collect
 from fairlab.adf.global_phase import READINGS
 from fairlab.adf.local_phase import ACCEPT_WORSE, truncated_neighbours
 from fairlab.adf.result import SearchResult, Trace, repeated
 from fairlab.cases.schema import Schema
-from fairlab.models.protocol import as_classifier
+from fairlab.checks import check_count
 
 STRATEGIES = ("random", "semi_directed", "fully_directed")
 LEARNING_RATE = 0.001
@@ -39,6 +40,8 @@ class Aequitas:
         Walks that advance together and see the same odds; 1 is the original, one walk after the other. On census and
         age and on credit and gender, 1, 8 and 32 differ no more than runs with other seeds do.
     reading : {"as_described", "as_published"}
+    threshold : float or None
+        For models that give scores: the class is whether the score is at least this.
     random_state : int, Generator or None
 
     Raises
@@ -57,17 +60,17 @@ class Aequitas:
         n_local: int = 1000,
         in_flight: int = 32,
         reading: str = "as_described",
+        threshold: float | None = None,
         random_state=0,
     ):
-        self.classify = as_classifier(model)
+        self.classify = as_classes(model, threshold=threshold)
         sensitive_columns(schema, sensitive)
         for name, value, known in (("strategy", strategy, STRATEGIES), ("reading", reading, READINGS)):
             if value not in known:
                 raise ValueError(f"{name}: expected one of {', '.join(known)}, found {value!r}")
-        if n_local < 0 or in_flight < 1:
-            raise ValueError(f"expected n_local >= 0 and in_flight >= 1, found {n_local} and {in_flight}")
-        self.schema, self.sensitive, self.strategy = schema, sensitive, strategy
-        self.n_local, self.in_flight, self.reading = n_local, in_flight, reading
+        self.schema, self.sensitive, self.strategy, self.reading = schema, sensitive, strategy, reading
+        self.n_local = check_count(n_local, "n_local", least=0)
+        self.in_flight = check_count(in_flight, "in_flight")
         self.random_state = random_state
 
     def generate(
@@ -84,6 +87,7 @@ class Aequitas:
             Stop after the step that reaches so many distinct discriminatory inputs.
         """
         started, rng = time.perf_counter(), np.random.default_rng(self.random_state)
+        n_samples = check_count(n_samples, "n_samples")
         return self._search(self.schema.sample(n_samples, random_state=rng), rng, started, time_limit, max_found)
 
     def local_search(self, starts, *, time_limit: float | None = None, max_found: int | None = None) -> SearchResult:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from fairlab.adf.decisions import as_classes
 from fairlab.cases.schema import Schema
-from fairlab.models.protocol import as_classifier
+from fairlab.checks import check_count
 
 CHUNK = 1 << 18  # inputs, counterparts included, that are held at once
 
@@ -91,19 +92,21 @@ def find_partners(classify, X: np.ndarray, sensitive, *, schema: Schema) -> np.n
     return np.where(differs.any(axis=1), differs.argmax(axis=1), -1)
 
 
-def discriminatory(model, X, sensitive, *, schema: Schema) -> np.ndarray:
+def discriminatory(model, X, sensitive, *, schema: Schema, threshold: float | None = None) -> np.ndarray:
     """Return which inputs are discriminatory: some other protected values, all else equal, change the class.
 
     Parameters
     ----------
     model : Keras model, Network, object with ``predict``, or callable
-        See `fairlab.models.protocol.as_classifier`.
+        Gives classes; with a threshold, scores. See `fairlab.adf.decisions`.
     X : DataFrame or array of integers of shape (n_rows, n_attributes)
         Inputs may lie outside of the bounds; protected values within them are tried all the same.
     sensitive : str or sequence of str
         With several attributes, every combination of their values is tried.
     schema : Schema
         Its bounds say which values there are.
+    threshold : float or None
+        For models that give scores: the class is whether the score is at least this.
 
     Returns
     -------
@@ -112,15 +115,18 @@ def discriminatory(model, X, sensitive, *, schema: Schema) -> np.ndarray:
     Raises
     ------
     ValueError
-        If a protected attribute is not in the schema, or `X` or the model has other columns.
+        If a protected attribute is not in the schema, `X` or the model has other columns, or what the model returns is
+        no class, as probabilities are not.
     """
-    X, classify = schema.check(X), as_classifier(model)
+    X, classify = schema.check(X), as_classes(model, threshold=threshold)
     rows = max(1, CHUNK // len(schema.values(sensitive)))
     pieces = (X[start : start + rows] for start in range(0, len(X), rows))
     return np.concatenate([find_partners(classify, piece, sensitive, schema=schema) >= 0 for piece in pieces])
 
 
-def estimate_unfairness(model, *, schema: Schema, sensitive, n: int = 100_000, random_state=0) -> Fairness:
+def estimate_unfairness(
+    model, *, schema: Schema, sensitive, n: int = 100_000, threshold: float | None = None, random_state=0
+) -> Fairness:
     """Estimate the share of discriminatory inputs among all of the domain (section 4.2, RQ3).
 
     Parameters
@@ -129,13 +135,15 @@ def estimate_unfairness(model, *, schema: Schema, sensitive, n: int = 100_000, r
         As for `discriminatory`.
     n : int
         Uniform draws; the protected attributes are drawn, too.
+    threshold : float or None
+        As for `discriminatory`.
     random_state : int, Generator or None
 
     Returns
     -------
     Fairness
     """
-    if n < 1:
-        raise ValueError(f"n: expected at least 1, found {n}")
-    found = discriminatory(model, schema.sample(n, random_state=random_state), sensitive, schema=schema)
+    n = check_count(n, "n")
+    X = schema.sample(n, random_state=random_state)
+    found = discriminatory(model, X, sensitive, schema=schema, threshold=threshold)
     return Fairness(n, int(found.sum()))

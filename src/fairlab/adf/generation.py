@@ -7,12 +7,15 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from fairlab.adf.discrimination import sensitive_columns
+from fairlab.adf.finite_differences import FiniteDifferences
 from fairlab.adf.global_phase import READINGS, GlobalPhase, run_global_phase
 from fairlab.adf.local_phase import run_local_phase
 from fairlab.adf.result import SearchResult, Trace, repeated
 from fairlab.adf.seeding import PUBLISHED_SEED, cluster_labels, round_robin
 from fairlab.cases.schema import Schema
-from fairlab.models.protocol import as_network
+from fairlab.checks import check_count
+from fairlab.models.protocol import as_network, is_keras
+from fairlab.networks import Network
 
 
 class ADF:
@@ -20,7 +23,9 @@ class ADF:
 
     Parameters
     ----------
-    model : Keras model or Network
+    model : Keras model or Network; with a threshold, object with ``predict_proba``, or callable
+        A network of two or more classes, whose gradients are followed; or a model that gives scores, whose gradients
+        are differences between neighbours (`FiniteDifferences`, which is taken as it is, too).
     schema : Schema
     sensitive : str or sequence of str
         With several, every combination of their values is tried.
@@ -35,6 +40,8 @@ class ADF:
     tried : Schema or None
         Values of the protected attributes that the global phase tries, if not those of `schema`: the authors' code took
         the census's bounds for the age of credit.
+    threshold : float or None
+        For models that give scores: the class is whether the score is at least this.
     random_state : int, Generator or None
 
     Raises
@@ -55,22 +62,21 @@ class ADF:
         n_local: int = 1000,
         reading: str = "as_described",
         tried: Schema | None = None,
+        threshold: float | None = None,
         random_state=0,
     ):
-        self.network = as_network(model)
         sensitive_columns(schema, sensitive)
+        self.network = with_gradients(model, schema, sensitive, threshold)
         if self.network.n_features != len(schema.bounds):
             raise ValueError(
                 f"model: takes {self.network.n_features} columns, the schema has {len(schema.bounds)} attributes"
             )
         if reading not in READINGS:
             raise ValueError(f"reading: expected one of {', '.join(READINGS)}, found {reading!r}")
-        for name, value in (("n_clusters", n_clusters - 1), ("max_iter", max_iter), ("n_local", n_local)):
-            if value < 0:
-                raise ValueError(f"{name}: is too small")
-        self.schema, self.sensitive, self.tried = schema, sensitive, tried
-        self.n_clusters, self.max_iter, self.n_local = n_clusters, max_iter, n_local
-        self.reading = reading
+        self.schema, self.sensitive, self.tried, self.reading = schema, sensitive, tried, reading
+        self.n_clusters = check_count(n_clusters, "n_clusters")
+        self.max_iter = check_count(max_iter, "max_iter", least=0)
+        self.n_local = check_count(n_local, "n_local", least=0)
         self.random_state = random_state
 
     def seeds(self, X, n: int) -> np.ndarray:
@@ -81,7 +87,7 @@ class ADF:
         UserWarning
             If rows lie outside of the bounds, with their number by attribute.
         """
-        values = self.schema.check(X)
+        n, values = check_count(n, "n_seeds"), self.schema.check(X)
         outside = self.schema.outside(values)
         if outside.any():
             counts = ", ".join(f"{name} {n_rows}" for name, n_rows in outside[outside > 0].items())
@@ -113,13 +119,13 @@ class ADF:
         """
         started = time.perf_counter()
         if not isinstance(pairs, GlobalPhase):
-            pairs = self._as_starts(np.asarray(pairs))
+            pairs = self._as_starts(pairs)
         return self._local_search(pairs, clock(time_limit), self._rng(), max_found, started)
 
     def local_evaluations(self, pairs) -> Trace:
         """Return every input that the local search evaluates, repeats included; see `local_search`."""
         if not isinstance(pairs, GlobalPhase):
-            pairs = self._as_starts(np.asarray(pairs))
+            pairs = self._as_starts(pairs)
         return Trace.join(list(self._local_steps(pairs, self._rng())), len(self.schema.bounds))
 
     def generate(
@@ -180,6 +186,9 @@ class ADF:
         )
 
     def _as_starts(self, pairs) -> GlobalPhase:
+        pairs = np.asarray(pairs)
+        if pairs.dtype.kind not in "iu":
+            raise ValueError(f"pairs: expected integers, found {pairs.dtype}")
         if pairs.ndim != 3 or pairs.shape[1:] != (2, len(self.schema.bounds)):
             raise ValueError(f"pairs: expected shape (n, 2, {len(self.schema.bounds)}), found {pairs.shape}")
         columns = self.schema.positions(self.sensitive)
@@ -194,8 +203,27 @@ class ADF:
         return np.random.default_rng(self.random_state)
 
 
+def with_gradients(model, schema: Schema, sensitive, threshold: float | None) -> Network | FiniteDifferences:
+    """Return a model with classes and gradients: its own, or with a threshold those of its scores by differences.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the model has no gradients and there is no threshold, or both are given.
+    """
+    if isinstance(model, Network) or is_keras(model) or isinstance(model, FiniteDifferences):
+        if threshold is not None:
+            raise ValueError(f"threshold: expected none, since {type(model).__name__} has classes of its own")
+        return model if isinstance(model, FiniteDifferences) else as_network(model)
+    if threshold is None:
+        found = type(model).__name__
+        raise TypeError(f"model: expected a Keras model, or a model that gives scores and a threshold, found {found}")
+    return FiniteDifferences(model, schema, sensitive, threshold=threshold)
+
+
 def collect(steps: Iterable[Trace], schema: Schema, sensitive, *, stop, max_found: int | None) -> Trace:
     """Return everything that a search evaluated until it ended, `stop` said so, or enough was found."""
+    max_found = None if max_found is None else check_count(max_found, "max_found")
     traces, n_found = [], 0
     columns = schema.positions(sensitive)
     if stop():
@@ -218,7 +246,7 @@ def clock(time_limit: float | None):
     """Return a function that says whether the time is over."""
     if time_limit is None:
         return lambda: False
-    if time_limit < 0:
+    if not time_limit >= 0:
         raise ValueError(f"time_limit: expected seconds, zero or more, found {time_limit}")
     end = time.perf_counter() + time_limit
     return lambda: time.perf_counter() >= end

@@ -14,8 +14,15 @@ def cluster_labels(X, *, n_clusters: int = 4, random_state: int = PUBLISHED_SEED
 
     The defaults give the clusters that the authors stored: exactly for census and credit, for all but a thousandth of
     the rows of bank.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer rows than clusters.
     """
     values, _ = check_features(X)
+    if n_clusters > len(values):
+        raise ValueError(f"n_clusters: expected at most the {len(values)} rows of X, found {n_clusters}")
     return KMeans(n_clusters, n_init=N_RESTARTS, random_state=random_state).fit_predict(values)
 
 

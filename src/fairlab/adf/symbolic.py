@@ -12,15 +12,17 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 
 import numpy as np
-import z3
-from lime.lime_tabular import LimeTabularExplainer
 from sklearn.tree import DecisionTreeClassifier
 
+from fairlab.adf.decisions import as_classes
 from fairlab.adf.discrimination import find_partners, sensitive_columns
 from fairlab.adf.generation import clock, collect
 from fairlab.adf.result import SearchResult, Trace
 from fairlab.cases.schema import Schema
-from fairlab.models.protocol import as_classifier
+from fairlab.checks import check_count
+from fairlab.extras import optional
+
+z3, lime_tabular = optional("z3"), optional("lime.lime_tabular")
 
 # Smaller ranks are explored first: inputs of the local search, then seeds, then inputs of the global search.
 LOCAL_RANK, SEED_RANK, GLOBAL_RANK = 1.0, 5.0, 10.0
@@ -64,6 +66,8 @@ class SymbolicGeneration:
         Rows that each tree is fitted to.
     smallest_share : float
         The global search stops at the first condition with a smaller share.
+    threshold : float or None
+        For models that give scores: the class is whether the score is at least this.
     random_state : int or None
 
     Raises
@@ -80,14 +84,16 @@ class SymbolicGeneration:
         *,
         n_neighbours: int = 5000,
         smallest_share: float = 0.3,
+        threshold: float | None = None,
         random_state: int | None = 0,
     ):
-        self.classify = as_classifier(model)
+        self.classify = as_classes(model, threshold=threshold)
         self.columns = sensitive_columns(schema, sensitive)
-        if n_neighbours < 2:
-            raise ValueError(f"n_neighbours: expected at least 2, found {n_neighbours}")
+        if not 0 <= smallest_share <= 1:
+            raise ValueError(f"smallest_share: expected a share, from 0 to 1, found {smallest_share!r}")
         self.schema, self.sensitive = schema, sensitive
-        self.n_neighbours, self.smallest_share = n_neighbours, smallest_share
+        self.n_neighbours = check_count(n_neighbours, "n_neighbours", least=2)
+        self.smallest_share = smallest_share
         self.random_state = random_state
 
     def generate(
@@ -108,6 +114,7 @@ class SymbolicGeneration:
         """
         started, stop = time.perf_counter(), clock(time_limit)
         X, seeds = self.schema.check(X), self.schema.check(seeds, "seeds")
+        n_inputs = check_count(n_inputs, "n_inputs")
         steps = self._explore(self._explainer(X), seeds, n_inputs)
         trace = collect(steps, self.schema, self.sensitive, stop=stop, max_found=max_found)
         is_seed = (trace.inputs == seeds[trace.seed]).all(axis=1)
@@ -120,8 +127,8 @@ class SymbolicGeneration:
             seconds=time.perf_counter() - started,
         )
 
-    def _explainer(self, X) -> LimeTabularExplainer:
-        return LimeTabularExplainer(
+    def _explainer(self, X):
+        return lime_tabular.LimeTabularExplainer(
             X,
             categorical_features=list(range(X.shape[1])),
             discretize_continuous=False,

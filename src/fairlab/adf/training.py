@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from fairlab.models.protocol import as_classifier
+from fairlab.adf.decisions import as_classes
+from fairlab.checks import check_count, check_features
 from fairlab.networks import adam_in_place, backpropagate, member
 
 HIDDEN = (64, 32, 16, 8, 4)
@@ -38,8 +39,14 @@ def train_networks(X, y, random_states: Sequence[int], *, n_steps: int) -> list[
     -------
     list of list of ndarray
         Kernels and biases of each network, in turn; see `fairlab.networks.dense_network`.
+
+    Raises
+    ------
+    ValueError
+        If the rows are no numbers, `y` is not one class per row, counted from 0, or `n_steps` is no count.
     """
-    X, y = np.asarray(X, dtype=np.float32), np.asarray(y)
+    n_steps, y = check_count(n_steps, "n_steps"), _check_classes(y, len(X))
+    X = check_features(X)[0].astype(np.float32)
     rngs = [np.random.default_rng(state) for state in random_states]
     widths = [X.shape[1], *HIDDEN, int(y.max()) + 1]
     start = [_initial(widths, rng) for rng in rngs]
@@ -53,9 +60,16 @@ def majority_vote(voters, X) -> np.ndarray:
     Parameters
     ----------
     voters : sequence of models
-        See `fairlab.models.protocol.as_classifier`.
+        Each gives classes, counted from 0; see `fairlab.adf.decisions.as_classes`.
+
+    Raises
+    ------
+    ValueError
+        If there is no voter, or one gives other answers.
     """
-    votes = np.stack([as_classifier(voter)(X) for voter in voters])
+    if not len(voters):
+        raise ValueError("voters: expected at least one model")
+    votes = np.stack([_check_classes(as_classes(voter)(X), len(X), "voters") for voter in voters])
     counts = (votes[:, :, None] == np.arange(votes.max() + 1)).sum(axis=0)
     return counts.argmax(axis=1)
 
@@ -85,10 +99,12 @@ def retrain(weights, X, y, additions: Sequence[np.ndarray], voters, *, n_epochs:
     Raises
     ------
     ValueError
-        If there are no voters, or additions and random states differ in number.
+        If there are no voters, additions and random states differ in number, `y` is not one class per row, counted from
+        0, or `n_epochs` is no count.
     """
     if not len(voters):
         raise ValueError("voters: expected at least one model")
+    n_epochs, y = check_count(n_epochs, "n_epochs"), _check_classes(y, len(X))
     if len(additions) != len(random_states):
         raise ValueError(f"additions: {len(additions)}, random_states: {len(random_states)}; expected as many")
     added = np.concatenate([np.asarray(a).reshape(-1, np.shape(X)[1]) for a in additions])
@@ -117,6 +133,15 @@ def fit(start, X, y, rows, rngs, *, n_epochs: int) -> list[list[np.ndarray]]:
             step += 1
             adam_in_place(flat, slope, mean, square, step, LEARNING_RATE, epsilon=EPSILON)
     return [[part.copy() for part in member(parameters, k)] for k in range(len(rows))]
+
+
+def _check_classes(y, n_rows: int, name: str = "y") -> np.ndarray:
+    y = np.asarray(y)
+    if y.shape != (n_rows,):
+        raise ValueError(f"{name}: expected one class for each of {n_rows} rows, found shape {y.shape}")
+    if y.dtype.kind not in "biuf" or not (np.isfinite(y) & (y >= 0) & (y == np.trunc(y))).all():
+        raise ValueError(f"{name}: expected classes counted from 0, found {y[:3].tolist()} ...")
+    return y.astype(int)
 
 
 def _parts(flat, shapes) -> list[np.ndarray]:

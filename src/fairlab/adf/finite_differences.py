@@ -1,0 +1,89 @@
+"""Gradients for models that give scores and nothing else: differences between neighbours in the domain."""
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from fairlab.adf.decisions import as_scores, check_threshold
+from fairlab.cases.schema import Schema
+
+CHUNK = 1 << 18  # inputs that are asked at once
+LEAST = 1e-12  # margin of a score that is just its threshold, so that it has a side
+
+
+class FiniteDifferences:
+    """A scored model with what ADF asks of a `Network`: two classes, and input gradients.
+
+    The domain is whole numbers, so that an attribute's slope is half the difference of the score one step above and one
+    step below; at a bound, the difference to the neighbour that there is. It costs two rows for every attribute that
+    is not sensitive; along those that are, nothing moves, and the slope is given as 0.
+
+    Parameters
+    ----------
+    score : object with ``predict_proba``, or callable
+        See `fairlab.adf.decisions.as_scores`.
+    schema : Schema
+        Of intervals.
+    sensitive : str or sequence of str
+    threshold : float
+        Class 1 is a score of at least this.
+    decide : callable, optional
+        Takes rows, returns which of them have class 1, where something else than the threshold says so.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the model cannot be called, or the threshold is no number.
+    """
+
+    def __init__(self, score, schema: Schema, sensitive, *, threshold: float, decide=None):
+        self._score, self.threshold, self._decide = as_scores(score), check_threshold(threshold), decide
+        self.low, self.high = schema.low, schema.high
+        self.n_features = len(schema.names)
+        self._free = np.setdiff1d(np.arange(self.n_features), schema.positions(sensitive))
+
+    def predict(self, X) -> np.ndarray:
+        """Return class 0 or 1 of every row."""
+        return (self.lead(X) > 0).astype(int)
+
+    def logits(self, X) -> np.ndarray:
+        """Return 0 and the lead of class 1, shape (n_rows, 2)."""
+        lead = self.lead(X)
+        return np.stack([np.zeros_like(lead), lead], axis=1)
+
+    def probabilities(self, X) -> np.ndarray:
+        """Return the softmax of `logits`."""
+        return softmax(self.logits(X), axis=1)
+
+    def lead(self, X) -> np.ndarray:
+        """Return by how much the score of each row exceeds the threshold, shape (n_rows,); its sign is the class."""
+        lead = self._score(X) - self.threshold
+        positive = lead >= 0 if self._decide is None else np.asarray(self._decide(X), dtype=bool)
+        return np.where(positive, np.maximum(lead, LEAST), np.minimum(lead, -LEAST))
+
+    def margin_gradient(self, X) -> tuple[np.ndarray, np.ndarray]:
+        """Return the margin of every row's class, shape (n_rows,), and its slope along every attribute."""
+        X = np.asarray(X)
+        rows = max(1, CHUNK // (2 * self.n_features))
+        lead = self.lead(X)
+        slopes = [self._slopes(X[start : start + rows]) for start in range(0, len(X), rows)]
+        slope = np.concatenate([np.zeros((0, self.n_features)), *slopes])
+        return np.abs(lead), np.sign(lead)[:, None] * slope
+
+    def loss_gradient(self, X) -> np.ndarray:
+        """Return the slopes of the cross-entropy of the predicted class, as `Network.loss_gradient` has it."""
+        margin, gradient = self.margin_gradient(X)
+        return -expit(-margin)[:, None] * gradient
+
+    def _slopes(self, X) -> np.ndarray:
+        """Return the slopes of the score, shape (n_rows, n_features)."""
+        own = X[:, self._free]
+        low, high = self.low[self._free], self.high[self._free]
+        above = np.minimum(own + 1, np.maximum(own, high))
+        below = np.maximum(own - 1, np.minimum(own, low))
+        each = np.arange(len(self._free))
+        neighbours = np.repeat(X[:, None, None, :], 2, axis=1).repeat(len(each), axis=2)
+        neighbours[:, 0, each, self._free], neighbours[:, 1, each, self._free] = above, below
+        lead = self.lead(neighbours.reshape(-1, X.shape[1])).reshape(neighbours.shape[:3])
+        slopes = np.zeros(X.shape)
+        slopes[:, self._free] = (lead[:, 0] - lead[:, 1]) / np.maximum(above - below, 1)
+        return slopes

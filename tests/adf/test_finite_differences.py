@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+
+from fairlab.adf import ADF, FiniteDifferences, discriminatory
+from fairlab.cases import Schema
+
+FOUR = Schema.from_bounds({"a": (0, 9), "sex": (0, 1), "b": (0, 9), "one": (3, 3)})
+
+
+def line(X):
+    return 0.3 * X[:, 0] - 0.5 * X[:, 2] + 2 * X[:, 1]
+
+
+@pytest.fixture
+def differences():
+    return FiniteDifferences(line, FOUR, "sex", threshold=1.0)
+
+
+def test_slopes_of_a_line_are_its_coefficients(differences):
+    X = np.array([[4, 0, 4, 3], [0, 1, 9, 3], [9, 1, 0, 3], [20, 0, -4, 3]])
+    margin, gradient = differences.margin_gradient(X)
+    np.testing.assert_allclose(margin, np.abs(line(X) - 1))
+    sign = np.where(line(X) >= 1, 1, -1)[:, None]
+    np.testing.assert_allclose(gradient, sign * [[0.3, 0, -0.5, 0]], atol=1e-9)
+    other = 1 / (1 + np.exp(margin))
+    np.testing.assert_allclose(differences.loss_gradient(X), -other[:, None] * gradient, atol=1e-9)
+
+
+def test_a_score_at_its_threshold_has_the_class_above():
+    model = FiniteDifferences(lambda X: X[:, 0] * 0.5, FOUR, "sex", threshold=1.0)
+    X = np.array([[1, 0, 0, 3], [2, 0, 0, 3]])
+    assert model.predict(X).tolist() == [0, 1]
+    assert model.logits(X).argmax(axis=1).tolist() == model.probabilities(X).argmax(axis=1).tolist() == [0, 1]
+
+
+def test_something_else_may_decide():
+    model = FiniteDifferences(line, FOUR, "sex", threshold=1.0, decide=lambda X: X[:, 0] > 4)
+    X = np.array([[9, 0, 9, 3], [0, 1, 0, 3]])
+    assert model.predict(X).tolist() == [1, 0]
+    np.testing.assert_array_equal(np.sign(model.lead(X)), [1, -1])
+
+
+def test_neighbours_stay_in_the_domain_and_sensitive_values_as_they_are():
+    asked = []
+
+    def score(X):
+        asked.append(X)
+        return line(X)
+
+    model = FiniteDifferences(score, FOUR, "sex", threshold=1.0)
+    X = FOUR.sample(50, random_state=0)
+    model.margin_gradient(X)
+    _, neighbours = asked
+    assert len(neighbours) == 50 * 2 * 3, "two for every attribute that is not sensitive"
+    assert ((neighbours >= FOUR.low) & (neighbours <= FOUR.high)).all()
+    np.testing.assert_array_equal(neighbours[:, 1], np.repeat(X[:, 1], 6))
+    assert np.abs(neighbours - np.repeat(X, 6, axis=0)).sum(axis=1).max() == 1
+
+
+@pytest.mark.parametrize("reading", ["as_published", "as_described"])
+def test_a_search_by_differences_finds_what_is_discriminatory(reading):
+    wide = Schema.from_bounds(dict.fromkeys("abc", (0, 39)) | {"sex": (0, 1)})
+    score = lambda X: X[:, 0] + X[:, 1] - X[:, 2] + 2.9 * X[:, 3]  # noqa: E731
+    search = ADF(score, wide, "sex", threshold=20.5, n_local=20, max_iter=20, reading=reading)
+    result = search.generate(wide.sample(200, random_state=0), n_seeds=20)
+    assert result.successful.mean() > 0.8, "of random inputs, one in fourteen is discriminatory"
+    assert np.isin(result.discriminatory[:, :3] @ [1, 1, -1], [18, 19, 20]).all()
+    assert discriminatory(score, result.discriminatory, "sex", schema=wide, threshold=20.5).all()
+
+
+def test_both_sides_of_a_network(network, schema):
+    """A network by its scores makes the same moves as by its own gradients, where these are steady."""
+    score = lambda X: network.logits(X).astype(float) @ [-1, 1]  # noqa: E731
+    model = FiniteDifferences(score, schema, "sex", threshold=0.0)
+    X = schema.sample(300, random_state=0)
+    assert (model.predict(X) == network.predict(X)).all()
+    _, own = network.margin_gradient(X)
+    _, differences = model.margin_gradient(X)
+    free = [0, 1, 2, 4]
+    assert (np.sign(own[:, free]) == np.sign(differences[:, free])).mean() > 0.9
+
+
+def test_what_cannot_be_searched():
+    with pytest.raises(ValueError, match="threshold: expected a finite number"):
+        FiniteDifferences(line, FOUR, "sex", threshold=np.nan)
+    with pytest.raises(ValueError, match="returned nan for"):
+        ADF(lambda X: np.full(len(X), np.nan), FOUR, "sex", threshold=0.5).generate(FOUR.sample(9), n_seeds=3)
+    with pytest.raises(TypeError, match="threshold"):
+        ADF(line, FOUR, "sex")
