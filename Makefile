@@ -57,6 +57,6 @@ format: $(READY) ## format code, clear the notebooks' outputs
 benchmark: $(READY) ## measure speed and memory, write results/benchmarks.json
 	@$(BIN)/python -m fairlab.benchmarks
 
-lock: ## resolve requirements.lock and environment.yml anew from pyproject.toml (needs uv)
-	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --fork-strategy fewest \
-		--no-header --no-annotate --upgrade --quiet -o requirements.lock
+lock: ## resolve requirements.lock anew from pyproject.toml (needs uv)
+	uv pip compile pyproject.toml --extra networks --extra symbolic --extra suite --extra dev --universal \
+		--python-version 3.11 --fork-strategy fewest --no-header --no-annotate --upgrade --quiet -o requirements.lock

@@ -13,7 +13,6 @@ EXTRAS = {
     "torch": "torch",
     "z3": "symbolic",
     "lime": "symbolic",
-    "cloudpickle": "suite",
     "IPython": "suite",
     "nbclient": "suite",
     "nbformat": "suite",

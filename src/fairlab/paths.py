@@ -22,8 +22,8 @@ def find_root() -> Path:
     raise FileNotFoundError(
         "no fairlab project found"
         + (f" in FAIRLAB_ROOT={override}" if override else " above the installed package")
-        + ": expected data_scripts/registry.yaml; experiments, notebooks and data need a clone of the project: "
-        "install with `pip install -e .` in it, or set FAIRLAB_ROOT to it"
+        + ": expected data_scripts/registry.yaml. Without a clone there is the library alone, without notebooks, "
+        "experiments and data sets: `pip install -e .` in a clone, or set FAIRLAB_ROOT to one"
     )
 
 

@@ -135,9 +135,10 @@ def _imported(tree, importer) -> tuple[frozenset[str], frozenset[str]]:
             own.add(base)
             for alias in node.names:
                 own |= _whole(f"{base}.{alias.name}") or {_lazy_homes(base).get(alias.name, base)}
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in PUT_OFF:
-            if isinstance(node.args[0], ast.Constant):
-                others.add(node.args[0].value.split(".")[0])
+        elif (
+            isinstance(node, ast.Call) and ast.unparse(node.func) in PUT_OFF and isinstance(node.args[0], ast.Constant)
+        ):
+            others.add(node.args[0].value.split(".")[0])
     own = {name for name in own if name.split(".")[0] == PACKAGE and _module_path(name)}
     return frozenset(own), frozenset(others - {PACKAGE, ""} - sys.stdlib_module_names)
 

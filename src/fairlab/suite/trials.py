@@ -14,6 +14,7 @@ from concurrent.futures import as_completed
 from numbers import Number
 from pathlib import Path
 
+import cloudpickle
 import numpy as np
 import pandas as pd
 from joblib.externals.loky import get_reusable_executor
@@ -23,7 +24,7 @@ from fairlab.paths import atomic_path
 from fairlab.seeds import Trial
 from fairlab.suite.fingerprint import code_fingerprint, value_fingerprint
 
-cloudpickle, tqdm = optional("cloudpickle"), optional("tqdm.auto")
+tqdm = optional("tqdm.auto")
 
 # Parallel trials share the cores, so each gets one thread of every numerical library; and TensorFlow keeps its chatter
 # about the processor to itself, and the order of its sums the same on every processor. A lone trial gets the same, or

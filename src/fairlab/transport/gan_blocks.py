@@ -10,12 +10,13 @@ from itertools import pairwise
 
 import joblib
 import numpy as np
-import tensorflow as tf
-from tqdm.auto import tqdm
 
+from fairlab.extras import optional
 from fairlab.transport.gan_training import Recipe, compiled_training, initial_networks
 from fairlab.transport.loss_history import LOSSES, LossHistory
 from fairlab.transport.memory import free_bytes, require_memory
+
+tf, tqdm = optional("tensorflow"), optional("tqdm.auto")
 
 FLOAT_BYTES = 4
 
@@ -67,7 +68,7 @@ def train_maps(
     # The last block is filled up with members once more.
     blocks = np.resize(np.arange(n_maps), -(-n_maps // block) * block).reshape(-1, block)
     with (
-        tqdm(total=blocks.size * n_steps, disable=not progress, desc="GAN", unit="step") as bar,
+        tqdm.tqdm(total=blocks.size * n_steps, disable=not progress, desc="GAN", unit="step") as bar,
         ThreadPoolExecutor(n_threads) as pool,
     ):
 

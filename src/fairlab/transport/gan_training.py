@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import tensorflow as tf
 
+from fairlab.extras import optional
 from fairlab.networks import forward, initial_network, rmsprop, stacked
 from fairlab.transport.loss_history import LOSSES
+
+tf = optional("tensorflow")
 
 
 @dataclass(frozen=True)

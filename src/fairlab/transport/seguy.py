@@ -4,18 +4,22 @@ V. Seguy, B. Bhushan Damodaran, R. Flamary, N. Courty, A. Rolet, M. Blondel: Lar
 estimation, ICLR 2018 (arXiv 1711.02283).
 """
 
+from functools import cache, wraps
+
 import numpy as np
 import ot
-import tensorflow as tf
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fairlab.extras import optional
 from fairlab.networks import forward, rmsprop
 from fairlab.transport.cost import Cost, cost_matrix, squared_l1
 from fairlab.transport.divergence import DivergenceError, finite_members
 from fairlab.transport.gan_training import draw_rows, initial_networks
 from fairlab.transport.memory import require_memory
 from fairlab.transport.transport_map import TransportMap, one_each
+
+tf = optional("tensorflow")
 
 # Bytes per pair of points, measured: the costs, and what computing the plan from them takes on top.
 BYTES_PER_PAIR = 60
@@ -298,7 +302,22 @@ def regularized_plan(costs, target_potential, epsilon: float) -> np.ndarray:
     return ot.smooth.projection_simplex(rows, axis=1) / n_source
 
 
-@tf.function(jit_compile=True)
+def compiled(function):
+    """Have a function of tensors compiled, at its first call."""
+
+    @wraps(function)
+    def call(*tensors, **options):
+        return _compiled(function)(*tensors, **options)
+
+    return call
+
+
+@cache
+def _compiled(function):
+    return tf.function(function, jit_compile=True)
+
+
+@compiled
 def dual_ascent(costs, seed, n_steps, *, batch_size: int):
     """Return the target's potential after stochastic ascent (Seguy et al., algorithm 1), all in units of epsilon.
 
@@ -333,7 +352,7 @@ def dual_ascent(costs, seed, n_steps, *, batch_size: int):
     return tf.while_loop(lambda k, *_: k < n_steps, step, start)[2]
 
 
-@tf.function(jit_compile=True)
+@compiled
 def regression(X, Y, seeds, network, n_steps, learning_rate, *, batch_size: int):
     """Return networks fitted to pairs of rows by least squares (Seguy et al., algorithm 2).
 

@@ -1,0 +1,155 @@
+"""What an installation needs: a light core without what the extras bring, and one set of versions everywhere."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import fairlab
+from fairlab.extras import EXTRAS
+from fairlab.paths import ROOT
+
+PACKAGE = Path(fairlab.__file__).parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+LOCKED_EXTRAS = ("networks", "symbolic", "suite", "dev")
+SETTLED = {"jupyterlab", "papermill", "numpy", "pandas", "scikit-learn", "tensorflow"}
+SETTLED |= {"pot", "pulp", "matplotlib", "seaborn"}
+NOT_LIBRARY = ("papers", "bakeoff", "suite", "benchmarks", "cli.py", "__main__.py")
+LIBRARY = [path for path in sorted(PACKAGE.rglob("*.py")) if path.relative_to(PACKAGE).parts[0] not in NOT_LIBRARY]
+
+# A finder that lets the packages of the extras be absent.
+BLOCK = f"""
+import sys, time
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {sorted(EXTRAS)}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Absent())
+"""
+
+
+def requirements(*extras):
+    """Return requirements of the core, or of extras, by name; of packages that differ by platform, all."""
+    texts = [t for extra in extras for t in PROJECT["optional-dependencies"][extra]] or PROJECT["dependencies"]
+    return [Requirement(text) for text in texts]
+
+
+def names(*extras):
+    return {canonicalize_name(requirement.name) for requirement in requirements(*extras)}
+
+
+def locked():
+    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    pairs = (line.partition(";")[0].strip().split("==") for line in lines if line and line[0] not in "# -")
+    return {canonicalize_name(name): version for name, version in pairs}
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_the_library_imports_packages_of_the_core_only(path):
+    homes = packages_distributions()
+    core = names() | {"pydantic-core", "requests"}  # parts of pydantic and pooch
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            packages = {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            packages = {node.module.partition(".")[0]}
+        else:
+            continue
+        for package in packages - {"fairlab"} - sys.stdlib_module_names:
+            distributions = {canonicalize_name(name) for name in homes[package]}
+            assert distributions & core, f"line {node.lineno}: {package} is not of the core; import it by `optional`"
+
+
+def test_every_optional_package_is_in_the_extra_that_an_error_names():
+    homes = packages_distributions()
+    for package, extra in EXTRAS.items():
+        distributions = {canonicalize_name(name) for name in homes.get(package, [package])}
+        # Parts of a package of the extra: Keras of TensorFlow, IPython of its kernel, nbclient of papermill.
+        distributions |= {"keras": {"tensorflow"}, "IPython": {"ipykernel"}, "nbclient": {"papermill"}}.get(
+            package, {"papermill"} if package == "nbformat" else set()
+        )
+        assert distributions & names(extra), f"{package}: extra {extra!r} does not bring it"
+
+
+def test_every_room_of_the_library_is_imported_without_the_extras():
+    modules = [
+        ".".join(["fairlab", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
+        for path in LIBRARY
+    ]
+    code = f"""{BLOCK}
+from importlib import import_module
+failed = []
+for name in {modules}:
+    try:
+        module = import_module(name)
+        for public in getattr(module, "__all__", ()):
+            getattr(module, public)
+    except Exception as error:
+        failed.append(f"{{name}}: {{error}}")
+sys.exit("\\n".join(failed))
+"""
+    answer = run(code)
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_importing_fairlab_takes_under_a_second_and_none_of_the_extras():
+    # Seconds of the processor: those of the clock depend on what else the machine does.
+    code = f"""
+import sys, time
+started = time.process_time()
+import fairlab, fairlab.fliptest, fairlab.fairtest, fairlab.individual_fairness, fairlab.themis, fairlab.adf
+imported = {{name.partition(".")[0] for name in sys.modules}}
+print(time.process_time() - started, *sorted(imported & set({sorted(EXTRAS)})))
+"""
+    seconds, *imported = run(code).stdout.split()
+    assert float(seconds) < 1
+    assert imported == []
+
+
+@pytest.mark.parametrize("name", ["tensorflow", "z3"])
+def test_what_needs_an_absent_package_names_its_extra(name):
+    answer = run(f"{BLOCK}\nfrom fairlab.extras import optional\noptional({name!r}).version")
+    assert f"pip install 'fairlab[{EXTRAS[name]}]'" in answer.stderr.splitlines()[-1]
+
+
+def test_the_lock_holds_what_the_core_and_the_extras_ask_for():
+    versions = locked()
+    for requirement in [*requirements(), *requirements(*LOCKED_EXTRAS)]:
+        name = canonicalize_name(requirement.name)
+        assert name in versions, f"{name} is not in requirements.lock; run `make lock`"
+        assert requirement.specifier.contains(versions[name]), f"{requirement}: requirements.lock has {versions[name]}"
+
+
+def test_everything_but_pytorch_is_locked():
+    others = {"all", "gpu", "torch"}  # `all` is the sum; the other two are for machines of their own
+    assert set(PROJECT["optional-dependencies"]) == {*LOCKED_EXTRAS, *others}
+    assert names("torch") == {"torch"}
+    assert "torch" not in locked()
+    (everything,) = requirements("all")
+    assert everything.extras == {"networks", "torch", "symbolic", "suite"}
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert set(re.findall(r"--extra (\w+)", makefile)) == set(LOCKED_EXTRAS)
+
+
+def test_conda_users_get_the_locked_versions():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    *conda, pip = environment["dependencies"]
+    assert pip == {"pip": ["-r requirements.lock"]}
+    python = next(Requirement(text.replace("=", "==")) for text in conda if text.startswith("python"))
+    (version,) = (clause.version for clause in python.specifier)
+    assert Requirement(f"python{PROJECT['requires-python']}").specifier.contains(version)
+    assert locked().keys() >= SETTLED
