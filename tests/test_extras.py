@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from fairlab.extras import EXTRAS, MissingExtraError, optional, required
+from fairlab.checks import EXTRAS, MissingExtraError, optional, required
 from fairlab.paths import ROOT
 
 

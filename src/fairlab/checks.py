@@ -1,11 +1,34 @@
-"""Checks of what users hand in; every error names the argument, the column and what was expected."""
+"""Checks of what users hand in and of what is installed.
+
+Every error names the argument, the column and what was expected; that of a package which is not installed names the
+extra that brings it. ``tf = optional("tensorflow")`` at the top of a module stands for such a package, which is imported
+when it is used.
+"""
 
 import difflib
 import numbers
 from collections.abc import Iterable
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
+
+# Importable name: the extra of pyproject.toml that brings it.
+EXTRAS = {
+    "tensorflow": "networks",
+    "keras": "networks",
+    "fairlearn": "networks",
+    "torch": "torch",
+    "z3": "symbolic",
+    "lime": "symbolic",
+    "IPython": "suite",
+    "nbclient": "suite",
+    "nbformat": "suite",
+    "papermill": "suite",
+    "seaborn": "suite",
+    "snakemake": "suite",
+    "tqdm": "suite",
+}
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
@@ -166,3 +189,62 @@ def check_predictions(predict, X, name: str = "predict") -> np.ndarray:
         hint = "; probabilities? threshold them first" if np.issubdtype(answer.dtype, np.floating) else ""
         raise ValueError(f"{name}: returned {odd!r}, expected labels 0 or 1{hint}")
     return answer.astype(int)
+
+
+class MissingExtraError(ModuleNotFoundError):
+    """Something needs a package that this installation leaves out."""
+
+
+class OptionalModule:
+    """A module that is imported when one of its attributes is asked for.
+
+    Parameters
+    ----------
+    name : str
+        Full name of the module.
+    """
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __getattr__(self, attribute: str):
+        if attribute.startswith("__"):  # asked by copies, pickles and inspection, not by users
+            raise AttributeError(attribute)
+        return getattr(required(self._name), attribute)
+
+    def __repr__(self) -> str:
+        return f"optional({self._name!r})"
+
+
+def optional(name: str) -> OptionalModule:
+    """Return a stand-in for a module of `EXTRAS` or one within; importing it is put off to its first use.
+
+    Raises
+    ------
+    KeyError
+        If no extra brings it.
+    """
+    EXTRAS[name.partition(".")[0]]
+    return OptionalModule(name)
+
+
+def required(name: str):
+    """Import a module of `EXTRAS` or one within, and return it.
+
+    Raises
+    ------
+    MissingExtraError
+        If its package is not installed; the message names the extra that brings it.
+    """
+    package = name.partition(".")[0]
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != package:
+            raise
+        extra = EXTRAS[package]
+        message = (
+            f"this needs {package}, which is not installed; the extra {extra!r} brings it: "
+            f"pip install 'fairlab[{extra}]', or '.[{extra}]' in a clone"
+        )
+        raise MissingExtraError(message, name=package) from error

@@ -5,8 +5,8 @@ import json
 import sys
 from pathlib import Path
 
+from fairlab.checks import MissingExtraError
 from fairlab.data.errors import DataError
-from fairlab.extras import MissingExtraError
 from fairlab.paths import find_root
 from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES
 

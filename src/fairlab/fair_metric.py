@@ -13,8 +13,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from fairlab.checks import check_features
-from fairlab.extras import optional
+from fairlab.checks import check_features, optional
 
 tf = optional("tensorflow")
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import softmax
 
-from fairlab.extras import optional
+from fairlab.checks import optional
 
 keras, tf = optional("keras"), optional("tensorflow")
 

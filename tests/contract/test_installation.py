@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import fairlab
-from fairlab.extras import EXTRAS
+from fairlab.checks import EXTRAS
 from fairlab.paths import ROOT
 
 PACKAGE = Path(fairlab.__file__).parent
@@ -122,7 +122,7 @@ print(time.process_time() - started, *sorted(imported & set({sorted(EXTRAS)})))
 
 @pytest.mark.parametrize("name", ["tensorflow", "z3"])
 def test_what_needs_an_absent_package_names_its_extra(name):
-    answer = run(f"{BLOCK}\nfrom fairlab.extras import optional\noptional({name!r}).version")
+    answer = run(f"{BLOCK}\nfrom fairlab.checks import optional\noptional({name!r}).version")
     assert f"pip install 'fairlab[{EXTRAS[name]}]'" in answer.stderr.splitlines()[-1]
 
 

@@ -10,8 +10,7 @@ import warnings
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import estimator_features
-from fairlab.extras import optional
+from fairlab.checks import estimator_features, optional
 from fairlab.models.binary import BinaryClassifier, two_classes
 
 tf = optional("tensorflow")

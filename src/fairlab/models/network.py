@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.extras import optional
+from fairlab.checks import optional
 from fairlab.models.classifiers import LearnedClassifier
 from fairlab.networks import initial_network, layer_inputs
 

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.extras import optional
+from fairlab.checks import optional
 from fairlab.models.classifiers import LearnedClassifier, SoftVote
 
 reductions = optional("fairlearn.reductions")

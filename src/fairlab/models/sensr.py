@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from fairlab.extras import optional
+from fairlab.checks import optional
 from fairlab.fair_metric import FairMetric, sensitive_directions
 from fairlab.models.network import NetworkClassifier
 from fairlab.networks import adam, adam_start, mean_loss_gradient

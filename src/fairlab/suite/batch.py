@@ -4,8 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fairlab.checks import suggestion
-from fairlab.extras import required
+from fairlab.checks import required, suggestion
 from fairlab.paths import DATA_SCRIPTS, EXPERIMENTS, results_folder
 from fairlab.suite.catalogue import specification
 from fairlab.suite.fingerprint import notebook_fingerprint

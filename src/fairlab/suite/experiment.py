@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab import plotting
-from fairlab.checks import suggestion
-from fairlab.extras import required
+from fairlab.checks import required, suggestion
 from fairlab.seeds import Trial
 from fairlab.suite import run as runs
 from fairlab.suite.artefacts import missing_artefacts

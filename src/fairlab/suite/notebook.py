@@ -18,7 +18,7 @@ from pathlib import Path
 
 import psutil
 
-from fairlab.extras import optional
+from fairlab.checks import optional
 from fairlab.paths import ROOT, write_text
 from fairlab.suite import run as runs
 from fairlab.suite.artefacts import keep_figures, missing_artefacts

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from joblib.externals.loky import get_reusable_executor
 
-from fairlab.extras import optional
+from fairlab.checks import optional
 from fairlab.paths import atomic_path
 from fairlab.seeds import Trial
 from fairlab.suite.fingerprint import code_fingerprint, value_fingerprint

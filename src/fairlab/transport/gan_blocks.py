@@ -11,7 +11,7 @@ from itertools import pairwise
 import joblib
 import numpy as np
 
-from fairlab.extras import optional
+from fairlab.checks import optional
 from fairlab.transport.gan_training import Recipe, compiled_training, initial_networks
 from fairlab.transport.loss_history import LOSSES, LossHistory
 from fairlab.transport.memory import free_bytes, require_memory

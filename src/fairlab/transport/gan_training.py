@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from fairlab.extras import optional
+from fairlab.checks import optional
 from fairlab.networks import forward, initial_network, rmsprop, stacked
 from fairlab.transport.loss_history import LOSSES
 

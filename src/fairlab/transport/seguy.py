@@ -11,7 +11,7 @@ import ot
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairlab.extras import optional
+from fairlab.checks import optional
 from fairlab.networks import forward, rmsprop
 from fairlab.transport.cost import Cost, cost_matrix, squared_l1
 from fairlab.transport.divergence import DivergenceError, finite_members
