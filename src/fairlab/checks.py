@@ -1,7 +1,7 @@
 """Checks of what users hand in and of what is installed.
 
 Every error names the argument, the column and what was expected; that of a package which is not installed names the
-extra that brings it. ``tf = optional("tensorflow")`` at the top of a module stands for such a package, which is imported
+extra that brings it. ``tf = optional("tensorflow")`` at the top of a module stands for such a package, imported
 when it is used.
 """
 

@@ -19,8 +19,7 @@ from fairlab.adf.discrimination import find_partners, sensitive_columns
 from fairlab.adf.generation import clock, collect
 from fairlab.adf.result import SearchResult, Trace
 from fairlab.cases.schema import Schema
-from fairlab.checks import check_count
-from fairlab.extras import optional
+from fairlab.checks import check_count, optional
 
 z3, lime_tabular = optional("z3"), optional("lime.lime_tabular")
 
