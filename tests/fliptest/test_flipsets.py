@@ -86,3 +86,35 @@ def test_bad_predictors():
         flipset(lambda table: np.zeros(1), X, X_IMAGE)
     with pytest.raises(TypeError, match="expected a function"):
         flipset(3, X, X_IMAGE)
+
+
+def test_images_go_by_their_row_labels():
+    X, images = X_LABELS
+    assert flipset(hire, X, images[::-1]).to_frame().equals(flipset(hire, X, images).to_frame())
+    with pytest.raises(ValueError, match=r"X_image: its 2 row labels are not those of the 2 people.*set_axis"):
+        flipset(hire, X, images.reset_index(drop=True))
+
+
+def test_answers_go_by_their_row_labels():
+    X, images = X_LABELS
+    backwards = flipset(lambda table: pd.Series(hire(table), table.index)[::-1], X, images)
+    assert backwards.to_frame().equals(flipset(hire, X, images).to_frame())
+    with pytest.raises(ValueError, match=r"predict\(X\): its 2 row labels"):
+        flipset(lambda table: pd.Series(hire(table)), X, images)
+
+
+X_LABELS = (
+    pd.DataFrame({"a": [1.0, -1.0], "b": [0.0, 0.0]}, index=["p", "q"]),
+    pd.DataFrame({"a": [-1.0, -2.0], "b": [0.0, 0.0]}, index=["p", "q"]),
+)
+
+
+def test_mixed_columns():
+    X = pd.DataFrame({"job": ["cook", None], "age": [30, 40]})
+    images = pd.DataFrame({"job": ["clerk", "cook"], "age": [30, np.nan]})
+    flips = flipset(lambda table: (table["job"] == "cook").astype(int), X, images)
+    assert (flips.n_positive, flips.n_negative) == (1, 1)
+    with pytest.raises(ValueError, match="X has 2 rows, X_image has 1"):
+        flipset(hire, X, images[:1])
+    with pytest.raises(ValueError, match="column 'age' has type"):
+        flipset(hire, X, images.assign(age=["x", "y"]))

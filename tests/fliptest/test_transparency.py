@@ -73,3 +73,12 @@ def test_bad_scales(scale, message):
 def test_refuses_rows_of_another_flipset():
     with pytest.raises(ValueError, match="flipset has 3 rows, X has 2"):
         transparency_report(FLIPS, X[:2], X_IMAGE[:2])
+
+
+def test_mixed_columns():
+    people = pd.DataFrame({"a": [3, 4], "job": ["cook", None], "b": [np.nan, 1]}, index=FLIPS.index[:2])
+    images = pd.DataFrame({"a": [1, 1], "job": ["clerk", None], "b": [2.0, 3]}, index=FLIPS.index[:2])
+    flips = flipset(lambda table: (table["a"] > 2).astype(int), people, images)
+    report = transparency_report(flips, people, images).positive
+    assert report["mean_difference"].tolist() == [2.5, 0.5, -2.0]
+    assert report["mean_sign"].tolist() == [1.0, 0.5, -1.0]

@@ -26,7 +26,7 @@ small_pairs = st.tuples(st.integers(1, 6), st.integers(1, 2)).flatmap(
 def exact(solver, backend, **options):
     if backend and {"HiGHS": "HiGHS", "CBC": "PULP_CBC_CMD"}[backend] not in INSTALLED:
         pytest.skip(f"{backend} is not installed")
-    return ExactTransport(solver, lp_backend=backend, **options)
+    return ExactTransport(solver, lp_backend=backend, cost=squared_l1, **options)
 
 
 def groups(n_source, n_target, seed=0):
@@ -51,7 +51,7 @@ def test_equals_the_best_permutation(solver, backend, pair):
 @solvers
 def test_solvers_agree_on_equal_sizes(solver, backend):
     source, target = groups(60, 60)
-    reference = ExactTransport().fit(source, target)
+    reference = ExactTransport(cost=squared_l1).fit(source, target)
     model = exact(solver, backend).fit(source, target)
     assert model.cost_ == pytest.approx(reference.cost_, rel=1e-6)
     np.testing.assert_array_equal(model.transform(source), reference.transform(source))
@@ -64,7 +64,7 @@ def test_solvers_agree_on_unequal_sizes_and_weights(solver, backend, weighted):
     source, target = groups(50, 35)
     rng = np.random.default_rng(2)
     weights = {"source_weight": rng.integers(0, 5, 50), "target_weight": rng.random(35)} if weighted else {}
-    reference = ExactTransport().fit(source, target, **weights)
+    reference = ExactTransport(cost=squared_l1).fit(source, target, **weights)
     model = exact(solver, backend).fit(source, target, **weights)
     assert model.cost_ == pytest.approx(reference.cost_, rel=1e-6)
     given_weight = weights.get("target_weight", np.ones(35))
@@ -83,7 +83,7 @@ def test_a_set_goes_to_itself(solver, backend):
 def test_weights_stand_for_repeated_rows(solver, backend):
     source, target = groups(12, 20)
     counts = np.arange(1, 13) % 4 + 1
-    repeated = ExactTransport().fit(np.repeat(source, counts, axis=0), target)
+    repeated = ExactTransport(cost=squared_l1).fit(np.repeat(source, counts, axis=0), target)
     weighted = exact(solver, backend).fit(source, target, source_weight=counts)
     assert weighted.cost_ == pytest.approx(repeated.cost_, rel=1e-6)
 
@@ -236,3 +236,73 @@ def test_memory_is_refused_before_it_is_taken(monkeypatch):
     monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
     with pytest.raises(MemoryError, match="this machine has free"):
         ExactTransport(cost=never).fit(*groups(1_000, 1_000))
+
+
+def test_units_do_not_matter_by_default():
+    source, target = groups(40, 40)
+    reference = ExactTransport().fit(source, target)
+    image = ExactTransport().fit(source * [1, 1e4], target * [1, 1e4]).transform(source * [1, 1e4])
+    np.testing.assert_allclose(image, reference.transform(source) * [1, 1e4])
+
+
+def test_costs_of_any_size_give_the_best_plan():
+    source, target = groups(150, 150)
+    reference = ExactTransport(cost=squared_l1).fit(source, target)
+    small = ExactTransport(cost=squared_l1).fit(source * 1e-7, target * 1e-7)
+    assert small.cost_ == pytest.approx(reference.cost_ * 1e-14, rel=1e-9)
+    assert abs(small.gap_) <= 1e-9 * small.cost_
+
+
+def test_every_call_gives_the_same_image(split_rows):
+    source, target, weight = split_rows
+    model = ExactTransport().fit(source, target, target_weight=weight)
+    first = model.transform(source)
+    assert all(np.array_equal(model.transform(source), first) for _ in range(10))
+
+
+MIXED = pd.DataFrame(
+    {"age": [20, 21, 60, 61], "job": ["cook", None, "clerk", "cook"], "member": [True, True, False, False]},
+    index=list("abcd"),
+)
+
+
+def test_mixed_columns_and_real_people():
+    source, target = MIXED.loc[["a", "c"]], MIXED.loc[["d", "b"]]
+    model = ExactTransport().fit(source, target)
+    pairs = model.match()
+    assert pairs[["source", "target", "share"]].to_numpy().tolist() == [["a", "b", 1.0], ["c", "d", 1.0]]
+    sd = MIXED["age"].std(ddof=0)
+    assert pairs["cost"].tolist() == pytest.approx([(1 / sd + 1) ** 2, (1 / sd + 1) ** 2])
+    image = model.transform(source)
+    pd.testing.assert_frame_equal(image, target.loc[["b", "d"]].set_axis(source.index))
+    with pytest.raises(ValueError, match="not the fitted rows"):
+        model.transform(target)
+    with pytest.raises(ValueError, match="'barycentre' needs columns of numbers"):
+        ExactTransport(counterpart="barycentre").fit(source, target)
+
+
+def test_shares_of_split_people(split_rows):
+    source, target, weight = split_rows
+    pairs = ExactTransport().fit(source, target, target_weight=weight).match()
+    assert pairs["source"].tolist() == [0, 0, 1, 1]
+    assert pairs["target"].tolist() == [0, 1, 3, 4]
+    assert pairs["share"].tolist() == pytest.approx([0.75, 0.25, 0.25, 0.75])
+    assert pairs["mass"].sum() == pytest.approx(1)
+
+
+def test_whole_numbers_stay_whole():
+    ages = pd.DataFrame({"age": np.arange(18, 90)})
+    image = ExactTransport().fit(ages, ages[::-1]).transform(ages)
+    pd.testing.assert_frame_equal(image, ages)
+
+
+def test_weights_by_row_labels():
+    source, target = (pd.DataFrame(values, columns=["x", "y"], index=list("abc")) for values in groups(3, 3))
+    weight = pd.Series([1, 2, 3], index=list("abc"))
+    straight = ExactTransport().fit(source, target, source_weight=weight)
+    shuffled = ExactTransport().fit(source, target, source_weight=weight[::-1])
+    pd.testing.assert_frame_equal(straight.match(), shuffled.match())
+    with pytest.raises(ValueError, match="source_weight: its 3 row labels are not those of the 3 people"):
+        ExactTransport().fit(source, target, source_weight=weight.set_axis([0, 1, 2]))
+    with pytest.raises(ValueError, match="target_weight: expected numbers"):
+        ExactTransport().fit(source, target, target_weight=["one", "two", "three"])

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.checks import check_features, check_predictions, check_same_columns
+from fairlab.transport.columns import aligned, check_mixed, is_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,21 +71,36 @@ def flipset(predict, X, X_image) -> Flipset:
     predict : callable, or object with a ``predict`` method
         The classifier h: takes a table such as `X`, returns a label in {0, 1} per row.
     X : DataFrame or array of shape (n_rows, n_features)
-        People of one group.
+        People of one group. Columns need not be numbers, and may then miss values.
     X_image : same type and shape as `X`
-        Their counterparts in the other group, row by row.
+        Their counterparts in the other group: of two DataFrames with the same row labels, of anything else row by row.
 
     Raises
     ------
     ValueError
-        If a table is empty or has missing values, the tables differ in rows or columns, or `predict` returns anything
-        but one label 0 or 1 per row.
+        If a table is empty or has missing values among numbers only, the tables differ in rows, row labels or columns,
+        or `predict` returns anything but one label 0 or 1 per row.
     """
-    check_pairs(X, X_image)
+    X_image = checked_images(X, X_image)
     index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(X))
-    prediction = check_predictions(predict, X, "predict(X)")
-    image_prediction = check_predictions(predict, X_image, "predict(X_image)")
-    return Flipset(prediction, image_prediction, index)
+    predictions = (
+        check_predictions(_in_row_order(predict, name), table, name)
+        for name, table in (("predict(X)", X), ("predict(X_image)", X_image))
+    )
+    return Flipset(*predictions, index)
+
+
+def checked_images(X, X_image):
+    """Return the images in the order of the people, raise ValueError unless they are of the same columns and people."""
+    tables = X, X_image
+    frames = all(isinstance(table, pd.DataFrame) for table in tables)
+    if frames and not all(map(_is_numeric, tables)):
+        check_mixed(X, X_image, "X", "X_image")
+        if len(X) != len(X_image):
+            raise _other_rows(X, X_image)
+    else:
+        check_pairs(X, X_image)
+    return aligned(X_image, X.index, "X_image") if frames else X_image
 
 
 def check_pairs(X, X_image) -> tuple[np.ndarray, np.ndarray, list[str]]:
@@ -93,5 +109,27 @@ def check_pairs(X, X_image) -> tuple[np.ndarray, np.ndarray, list[str]]:
     image_values, image_names = check_features(X_image, "X_image")
     check_same_columns(names, image_names, "X", "X_image")
     if len(values) != len(image_values):
-        raise ValueError(f"X has {len(values)} rows, X_image has {len(image_values)}; expected one image per row")
+        raise _other_rows(values, image_values)
     return values, image_values, names
+
+
+def _other_rows(X, X_image):
+    return ValueError(f"X has {len(X)} rows, X_image has {len(X_image)}; expected one image per row")
+
+
+def _is_numeric(table: pd.DataFrame) -> bool:
+    return all(is_number(table[name]) or pd.api.types.is_bool_dtype(table[name].dtype) for name in table.columns)
+
+
+def _in_row_order(predict, name):
+    """Return a function that answers as `predict`, but for a Series goes by the row labels of the table."""
+    call = getattr(predict, "predict", predict)
+    if not callable(call):
+        return predict
+
+    def in_row_order(table):
+        answer = call(table)
+        both = isinstance(answer, pd.Series | pd.DataFrame) and isinstance(table, pd.DataFrame)
+        return aligned(answer, table.index, name) if both and len(answer) == len(table) else answer
+
+    return in_row_order

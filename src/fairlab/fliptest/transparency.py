@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from fairlab.checks import check_features
-from fairlab.fliptest.flipsets import Flipset, check_pairs
+from fairlab.fliptest.flipsets import Flipset, checked_images
+from fairlab.transport.columns import as_table, is_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +19,8 @@ class TransparencyReport:
     positive, negative : DataFrame of shape (n_features, 4)
         For F+ and F-, indexed by feature: ``mean_difference``, the mean of x - G(x); ``mean_sign``, the mean of its
         sign; ``difference_rank`` and ``sign_rank``, from 1 by absolute value, equal values sharing the better rank.
-        All missing for an empty flipset.
+        For a column that is not of numbers, both means are the share of people whose image has another value. All
+        missing for an empty flipset.
     n_positive, n_negative : int
         Sizes of the flipsets.
     """
@@ -65,20 +67,35 @@ def transparency_report(flipset: Flipset, X, X_image, *, scale=None) -> Transpar
     ValueError
         If `flipset`, `X` and `X_image` do not belong together, or a scale is missing or not positive.
     """
-    values, image_values, names = check_pairs(X, X_image)
-    if len(flipset.prediction) != len(values):
-        raise ValueError(f"flipset has {len(flipset.prediction)} rows, X has {len(values)}")
-    difference = (values - image_values) / _check_scale(scale, names)
+    X, X_image = as_table(X), as_table(checked_images(X, X_image))
+    if len(flipset.prediction) != len(X):
+        raise ValueError(f"flipset has {len(flipset.prediction)} rows, X has {len(X)}")
+    names = list(map(str, X.columns))
+    differences = [_difference(X.iloc[:, j], X_image.iloc[:, j]) for j in range(len(names))]
+    difference = np.column_stack(differences) / _check_scale(scale, names)
     positive, negative = (_rank(difference[mask], names) for mask in (flipset.positive, flipset.negative))
     return TransparencyReport(positive, negative, flipset.n_positive, flipset.n_negative)
+
+
+def _difference(column: pd.Series, image: pd.Series) -> np.ndarray:
+    """Return the differences of numbers, leaving out missing ones; for anything else 1 where the values differ."""
+    if all(is_number(part) or pd.api.types.is_bool_dtype(part.dtype) for part in (column, image)):
+        return column.to_numpy(dtype=float, na_value=np.nan) - image.to_numpy(dtype=float, na_value=np.nan)
+    values, image_values = column.astype(object).to_numpy(), image.astype(object).to_numpy()
+    return ((values != image_values) & ~(pd.isna(values) & pd.isna(image_values))).astype(float)
+
+
+def _mean(parts: np.ndarray) -> np.ndarray:
+    """Return the mean of every column, over what is there."""
+    return np.ma.filled(np.ma.masked_invalid(parts).mean(axis=0), np.nan)
 
 
 def _rank(difference: np.ndarray, names: list[str]) -> pd.DataFrame:
     signs = np.sign(difference)
     empty = len(difference) == 0
     means = {
-        "mean_difference": np.nan if empty else difference.mean(axis=0),
-        "mean_sign": np.nan if empty else signs.mean(axis=0),
+        "mean_difference": np.nan if empty else _mean(difference),
+        "mean_sign": np.nan if empty else _mean(signs),
     }
     table = pd.DataFrame(means, index=pd.Index(names, name="feature"), dtype=float)
     ranks = table.abs().rank(ascending=False, method="min").astype("Int64")

@@ -5,6 +5,7 @@ import lazy_loader as lazy
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
+        "columns": ["ColumnCosts"],
         "cost": ["squared_l1"],
         "exact": ["ExactTransport"],
         "divergence": ["DivergenceError", "DivergenceWarning"],

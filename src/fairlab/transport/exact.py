@@ -1,9 +1,14 @@
 """The exact optimal transport between two samples."""
 
 import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fairlab.checks import estimator_features
 from fairlab.transport import hungarian, linear_program, network_simplex
-from fairlab.transport.cost import Cost, cost_matrix, squared_l1
+from fairlab.transport.columns import ColumnCosts, aligned, as_table, check_mixed, is_mixed
+from fairlab.transport.cost import Cost, cost_matrix
+from fairlab.transport.duality import solve_to_optimality
 from fairlab.transport.memory import require_memory
 from fairlab.transport.plan import check_marginals
 from fairlab.transport.transport_map import TransportMap
@@ -15,7 +20,8 @@ COUNTERPARTS = ("sample", "barycentre")
 class ExactTransport(TransportMap):
     """The plan that moves one sample onto another at the least mean cost (FlipTest, section 3.1).
 
-    Only the fitted rows have an image: `transform` takes them in their order, and nothing else.
+    Columns may be numbers in any unit, text, categories, booleans, and may miss values. Only the fitted rows have an
+    image: `transform` takes them in their order, and nothing else. `match` says who goes to whom.
 
     Parameters
     ----------
@@ -23,13 +29,15 @@ class ExactTransport(TransportMap):
         All find the same optimum; where it is not unique they may find different plans. The network simplex (POT)
         is for any size and any weights, the Hungarian algorithm (SciPy) for equally large groups, the linear
         program (PuLP) for small ones.
-    cost : callable
-        Takes both samples as arrays, returns the matrix of costs of all pairs.
+    cost : callable, optional
+        Takes both samples, returns the matrix of costs of all pairs. It gets arrays of numbers; DataFrames if a column
+        is not of numbers or misses values. Default: `ColumnCosts`, scaled column by column. `squared_l1` is the one of
+        the paper, in the units of the columns.
     counterpart : {"sample", "barycentre"}
         What a row's image is when the plan splits the row: one target row drawn from its share of the plan, or
         their weighted mean. A row that is not split goes to its one match either way.
     random_state : int, Generator or None
-        Seed of that draw. With an int, every call of `transform` gives the same image.
+        Seed of that draw. With an int, every call of `transform` gives the same image; `match` gives all shares.
     memory_limit_gb : float, optional
         Most memory to use, in GiB; all that is free by default.
     lp_backend : {"HiGHS", "CBC"}, optional
@@ -43,8 +51,12 @@ class ExactTransport(TransportMap):
         Mean cost of the plan.
     solver_ : str
         Name and version of the program that solved it.
-    source_, target_ : array of shape (n_source, n_features) and (n_target, n_features)
-        The samples.
+    gap_ : float
+        By how much the plan may be dearer than the best: the duality gap, which is rounding.
+    source_, target_ : array or DataFrame of shape (n_source, n_features) and (n_target, n_features)
+        The samples; DataFrames where columns are not all of numbers.
+    pairs_ : DataFrame
+        What `match` returns, with positions in place of labels.
     n_features_in_ : int
     feature_names_in_ : array of str
         Where the source was a DataFrame.
@@ -60,9 +72,9 @@ class ExactTransport(TransportMap):
         self,
         solver: str = "network_simplex",
         *,
-        cost: Cost = squared_l1,
+        cost: Cost | None = None,
         counterpart: str = "sample",
-        random_state=None,
+        random_state=0,
         memory_limit_gb: float | None = None,
         lp_backend: str | None = None,
     ):
@@ -81,7 +93,8 @@ class ExactTransport(TransportMap):
         X_source : DataFrame or array of shape (n_source, n_features)
         X_target : DataFrame or array of shape (n_target, n_features)
         source_weight : array-like of shape (n_source,), optional
-            Weight of each row, for instance how often it occurs; normalised to sum to 1. Uniform by default.
+            Weight of each row, for instance how often it occurs; normalised to sum to 1. Uniform by default. A Series
+            goes by the row labels of a DataFrame.
         target_weight : array-like of shape (n_target,), optional
 
         Raises
@@ -91,13 +104,15 @@ class ExactTransport(TransportMap):
         MemoryError
             If the problem will not fit.
         SolverError
-            If the solver does not reach an optimum, or its plan misses the weights.
+            If the solver does not reach an optimum, its plan misses the weights, or the duality gap is not closed.
         """
         _require_known("solver", self.solver, SOLVERS)
         _require_known("counterpart", self.counterpart, COUNTERPARTS)
-        source, target = self._samples(X_source, X_target)
-        source_weight = _normalised(source_weight, len(source), "source_weight")
-        target_weight = _normalised(target_weight, len(target), "target_weight")
+        source, target = self._tables(X_source, X_target)
+        if self.counterpart == "barycentre" and isinstance(source, pd.DataFrame):
+            raise ValueError("counterpart: 'barycentre' needs columns of numbers without missing values; use 'sample'")
+        source_weight = _normalised(source_weight, X_source, "source_weight")
+        target_weight = _normalised(target_weight, X_target, "target_weight")
 
         solver = SOLVERS[self.solver]
         require_memory(
@@ -106,22 +121,58 @@ class ExactTransport(TransportMap):
             limit_gb=self.memory_limit_gb,
             advice="subsample both groups, merge equal rows into weights, or use another solver or GANTransport",
         )
-        costs = cost_matrix(self.cost, source, target)
+        by_column = self.cost is None or isinstance(self.cost, ColumnCosts)
+        tables = (as_table(X_source), as_table(X_target)) if by_column else (source, target)
+        costs = cost_matrix(self.cost or ColumnCosts(), *tables)
         options = {"backend": self.lp_backend} if self.solver == "lp" else {}
-        solution = solver.solve(costs, source_weight, target_weight, **options)
+        solution, certificate = solve_to_optimality(solver, costs, source_weight, target_weight, **options)
         check_marginals(solution.plan, source_weight, target_weight)
 
-        self.plan_ = solution.plan
-        self.solver_ = solution.solver
+        self.plan_, self.solver_, self.gap_ = solution.plan, solution.solver, certificate.gap
         from_row, to_row = self.plan_.nonzero()
-        self.cost_ = float(self.plan_[from_row, to_row] @ costs[from_row, to_row])
-        self.source_ = source
-        self.target_ = target
+        mass = self.plan_[from_row, to_row]
+        self.cost_ = float(mass @ costs[from_row, to_row])
+        self.source_, self.target_ = source, target
+        self._labels = [X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(X)) for X in (X_source, X_target)]
+        # Whole rows, in the types that they came in.
+        self._images = X_target.reset_index(drop=True) if isinstance(X_target, pd.DataFrame) else target
+        share = mass / np.asarray(self.plan_.sum(axis=1)).ravel()[from_row]
+        self.pairs_ = pd.DataFrame(
+            {"source": from_row, "target": to_row, "share": share, "mass": mass, "cost": costs[from_row, to_row]}
+        )
         return self
 
-    def _image(self, X):
-        """Return the image of the fitted rows: no others have one."""
-        if not np.array_equal(X, self.source_):
+    def match(self) -> pd.DataFrame:
+        """Return who of the target group each of the source group goes to: real people, by their row labels.
+
+        Returns
+        -------
+        DataFrame
+            One row per pair: ``source`` and ``target``, labels of rows; ``share``, how much of the source row goes
+            there, which is 1 unless the plan splits the row; ``mass``, the share of all mass; ``cost`` of the pair.
+
+        Raises
+        ------
+        NotFittedError
+            If there is no plan yet.
+        """
+        check_is_fitted(self)
+        source, target = (
+            labels.take(self.pairs_[side]) for labels, side in zip(self._labels, ("source", "target"), strict=True)
+        )
+        return self.pairs_.assign(source=source, target=target)
+
+    def transform(self, X):
+        """Return the image of every row; see `TransportMap.transform`.
+
+        A DataFrame gets whole rows of the target, in the types that they came in.
+        """
+        check_is_fitted(self)
+        if isinstance(self.source_, pd.DataFrame):
+            known = isinstance(X, pd.DataFrame) and X.reset_index(drop=True).equals(self.source_)
+        else:
+            known = np.array_equal(estimator_features(self, X, fitting=False), self.source_)
+        if not known:
             raise ValueError(
                 "X: these are not the fitted rows in the fitted order; the exact map is defined only there. "
                 "Fit again, or use GANTransport, which maps any point"
@@ -129,21 +180,31 @@ class ExactTransport(TransportMap):
         unweighted = np.flatnonzero(np.diff(self.plan_.indptr) == 0)
         if len(unweighted):
             raise ValueError(f"X: row {unweighted[0]} was fitted with weight 0 and has no counterpart")
-        return self._sampled() if self.counterpart == "sample" else self._barycentre()
+        if self.counterpart == "barycentre":
+            image = (self.plan_ @ self.target_) / self.plan_.sum(axis=1)[:, None]
+            return pd.DataFrame(image, index=X.index, columns=X.columns) if isinstance(X, pd.DataFrame) else image
+        rows = self._sampled()
+        if not isinstance(X, pd.DataFrame):
+            return self.target_[rows]
+        return as_table(self._images).iloc[rows].set_axis(X.index).set_axis(X.columns, axis=1)
+
+    def _tables(self, X_source, X_target):
+        """Return both samples as arrays, or as DataFrames where columns are not all of numbers."""
+        if not is_mixed(X_source, X_target):
+            return self._samples(X_source, X_target)
+        check_mixed(X_source, X_target)
+        validate_data(self, X_source, skip_check_array=True)
+        return X_source.reset_index(drop=True), X_target.reset_index(drop=True)
 
     def _sampled(self):
-        """Return a target row per source row, drawn with the plan's row as its distribution."""
+        """Return a target row's position per source row, drawn with the plan's row as its distribution."""
         plan = self.plan_
         drawn = np.random.default_rng(self.random_state).random(plan.shape[0])
         # All rows' distributions laid end to end, so that one search serves every row.
         reached = np.concatenate([[0], plan.data.cumsum()])
         start, end = reached[plan.indptr[:-1]], reached[plan.indptr[1:]]
         entry = np.searchsorted(reached, start + drawn * (end - start), side="right") - 1
-        entry = np.clip(entry, plan.indptr[:-1], plan.indptr[1:] - 1)
-        return self.target_[plan.indices[entry]]
-
-    def _barycentre(self):
-        return (self.plan_ @ self.target_) / self.plan_.sum(axis=1)[:, None]
+        return plan.indices[np.clip(entry, plan.indptr[:-1], plan.indptr[1:] - 1)]
 
 
 def _require_known(argument, value, known):
@@ -151,8 +212,14 @@ def _require_known(argument, value, known):
         raise ValueError(f"{argument}: unknown {value!r}, expected one of {', '.join(known)}")
 
 
-def _normalised(weight, n_rows, name):
-    weight = np.ones(n_rows) if weight is None else np.asarray(weight, dtype=float)
+def _normalised(weight, X, name):
+    n_rows = len(X)
+    if isinstance(weight, pd.Series) and isinstance(X, pd.DataFrame):
+        weight = aligned(weight, X.index, name)
+    try:
+        weight = np.ones(n_rows) if weight is None else np.asarray(weight, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: expected numbers ({error})") from error
     if weight.shape != (n_rows,):
         raise ValueError(f"{name}: expected shape ({n_rows},), found {weight.shape}")
     if not np.isfinite(weight).all():

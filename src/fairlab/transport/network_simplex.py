@@ -50,10 +50,12 @@ def solve(cost: np.ndarray, source_weight: np.ndarray, target_weight: np.ndarray
     rows, columns = np.flatnonzero(source_weight), np.flatnonzero(target_weight)
     whole = (len(rows), len(columns)) == cost.shape
     active = cost if whole else cost[np.ix_(rows, columns)]
-    plan, _ = _optimum(active, source_weight[rows], target_weight[columns], np.random.default_rng(0))
+    plan, potential = _optimum(active, source_weight[rows], target_weight[columns], np.random.default_rng(0))
     plan = sparse.coo_array(plan)
     plan = sparse.csr_array((plan.data, (rows[plan.row], columns[plan.col])), shape=cost.shape)
-    return Solution(plan, f"network simplex (POT {version('pot')})")
+    target_price = np.zeros(cost.shape[1])
+    target_price[columns] = potential
+    return Solution(plan, f"network simplex (POT {version('pot')})", target_price)
 
 
 def _optimum(cost, source_weight, target_weight, rng):

@@ -1,6 +1,6 @@
 """Transport plans: what every solver returns, and the check that it must pass."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -23,10 +23,18 @@ class Solution:
         Mass moved between each pair; sums to 1.
     solver : str
         Name and version.
+    target_price : array of shape (n_target,), optional
+        Dual prices of the target points, where the solver gives them, in the unit of the costs.
     """
 
     plan: sparse.csr_array
     solver: str
+    target_price: np.ndarray | None = None
+
+    def in_unit(self, unit: float, base: np.ndarray | float) -> "Solution":
+        """Return the solution for costs of which `base` was taken off each column, and that were divided by `unit`."""
+        price = self.target_price
+        return self if price is None else replace(self, target_price=base + price * unit)
 
 
 def check_marginals(plan: sparse.csr_array, source_weight: np.ndarray, target_weight: np.ndarray) -> None:

@@ -11,7 +11,7 @@ from fairlab.fliptest.flipsets import flipset
 from fairlab.fliptest.validation import MapValidation, validate_map
 from fairlab.papers.fliptest.noise import identical_groups, random_label_svm
 from fairlab.papers.fliptest.stability import equicorrelated_normal
-from fairlab.transport import ExactTransport
+from fairlab.transport import ExactTransport, squared_l1
 
 # Fresh points per side on which the maps of the stability study are validated.
 N_TEST = 2_000
@@ -80,7 +80,7 @@ def exact_image(trial, *, source, target) -> pd.DataFrame:
     -------
     DataFrame, as `source`
     """
-    return ExactTransport(random_state=trial.seed("exact")).fit(source, target).transform(source)
+    return ExactTransport(cost=squared_l1, random_state=trial.seed("exact")).fit(source, target).transform(source)
 
 
 def exact_distances(trial, *, source, target, n_subset) -> dict[str, float]:
@@ -102,7 +102,7 @@ def exact_distances(trial, *, source, target, n_subset) -> dict[str, float]:
     some, some_target = (
         X.sample(n, random_state=trial.seed(name)) for name, X in (("source", source), ("target", target))
     )
-    l1 = np.abs(some - ExactTransport().fit(some, some_target).transform(some)).sum(axis=1)
+    l1 = np.abs(some - ExactTransport(cost=squared_l1).fit(some, some_target).transform(some)).sum(axis=1)
     return {"mean_l1": float(l1.mean()), "mean_squared_l1": float((l1**2).mean())}
 
 
@@ -167,7 +167,7 @@ def exact_images(trial, *, n_points, dimension, correlation) -> dict:
     images = {}
     for fixed_point, name in enumerate(("origin", "ones")):
         source[0] = fixed_point
-        images[name] = ExactTransport().fit(source, target).transform(source)[0]
+        images[name] = ExactTransport(cost=squared_l1).fit(source, target).transform(source)[0]
     return images
 
 
@@ -227,7 +227,7 @@ def _noise_floor(trial, gan, source, target, *, n_subset, n_seen, svms):
     pairs = {
         "GAN": (source, image),
         "GAN, subset": (some, image[:n_subset]),
-        "exact, subset": (some, ExactTransport().fit(some, some_target).transform(some)),
+        "exact, subset": (some, ExactTransport(cost=squared_l1).fit(some, some_target).transform(some)),
     }
     for C, gamma in svms:
         model = random_label_svm(np.vstack([source, target]), trial.rng("labels"), n_seen=n_seen, C=C, gamma=gamma)
