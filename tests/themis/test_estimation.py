@@ -1,6 +1,5 @@
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -22,12 +21,14 @@ def test_tests_are_counted_as_algorithm_2_looks_at_them():
     # One characteristic of three values decides: 0 is false, 1 and 2 are true. From 0 the first other value changes the
     # output (2 tests), and so from 1 and 2. The second characteristic never matters (2 tests, both its values).
     schema, program = as_program(np.array([[0, 0], [1, 1], [1, 1]], dtype=bool))
-    themis = Themis(program, schema, max_samples=200, min_samples=199)
+    themis = Themis(program, schema, stop="normal", max_samples=200, min_samples=199)
     assert themis.causal_score("x1").tests == 2 * 200
     assert themis.causal_score("x0").tests == 2 * 200
     # Three values that never matter: all are looked at.
     schema, program = as_program(np.zeros((3, 2), dtype=bool))
-    assert Themis(program, schema).causal_score("x0").tests == 3 * 11
+    assert Themis(program, schema, stop="normal").causal_score("x0").tests == 3 * 11
+    # By the exact rule all six inputs are tried, since there are so few.
+    assert Themis(program, schema).causal_score("x0").tests == 3 * 6
 
 
 def algorithm_2(table, bases, positions, *, z, error_bound, stop):
@@ -94,10 +95,10 @@ def share_of_hits(n_seeds):
     within, covered = [], []
     table = rng.random((3, 4, 5, 20, 20)) < np.linspace(0.2, 0.7, 4)[None, :, None, None, None]
     schema, program = as_program(table)
-    shared = Themis(program, schema)._estimation.memory
+    shared = Themis(program, schema)._memory
     for seed in range(n_seeds):
-        themis = Themis(program, schema, confidence=0.95, error_bound=0.05, stop="wilson", random_state=seed)
-        themis._estimation = replace(themis._estimation, memory=shared)  # outputs do not depend on the seed
+        themis = Themis(program, schema, confidence=0.95, error_bound=0.05, random_state=seed)
+        themis._memory = shared  # outputs do not depend on the seed
         for measure, positions in (("causal", (0,)), ("causal", (1, 2)), ("group", (0,)), ("group", (1,))):
             score = getattr(themis, f"{measure}_score")([f"x{p}" for p in positions])
             exact = EXACT[measure](table, positions)

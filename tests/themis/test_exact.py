@@ -88,3 +88,21 @@ def test_a_domain_too_large_to_enumerate():
     schema = Schema.from_dict({f"x{i}": range(100) for i in range(5)})
     with pytest.raises(DomainTooLargeError, match="10,000,000,000 inputs, more than 10,000,000: estimate"):
         output_table(lambda inputs: pytest.fail("was run"), schema)
+
+
+@pytest.mark.parametrize(
+    ("positions", "found"),
+    [((-1,), "-1"), ((2,), "2"), ((0, 0), "0, 0"), ((), "none"), ((0.5,), "0.5"), (("x0",), "'x0'"), ((True,), "True")],
+)
+@pytest.mark.parametrize("score", [group_score, causal_score])
+def test_positions_that_are_not_axes(score, positions, found):
+    with pytest.raises(ValueError, match=f"positions: expected different ones of 0 to 1, found {found}"):
+        score(np.eye(2, dtype=bool), positions)
+
+
+@pytest.mark.parametrize("score", [group_score, causal_score])
+def test_tables_that_are_not_of_outputs(score):
+    for table in (np.full((2, 2), 0.3), np.array([["a", "b"]]), np.array([[np.nan, 1]])):
+        with pytest.raises(ValueError, match="table: expected outputs false and true"):
+            score(table, (0,))
+    assert score(np.eye(2), 0) == score(np.eye(2, dtype=bool), (0,))

@@ -3,8 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlab.themis.sampling import Sampling
-from fairlab.themis.stopping import RULES, half_width, z_value
+from fairlab.themis.sampling import Looks, Sampling
+from fairlab.themis.stopping import error, half_width, look_sizes
+
+SEQUENTIAL = ("wilson", "normal")
 
 
 def one_by_one(outcomes, sampling):
@@ -18,7 +20,7 @@ def one_by_one(outcomes, sampling):
     raise AssertionError("not enough outcomes")
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", SEQUENTIAL)
 @settings(max_examples=40, deadline=None)
 @given(
     shares=st.lists(st.floats(0, 1), min_size=1, max_size=5),
@@ -28,7 +30,7 @@ def one_by_one(outcomes, sampling):
     seed=st.integers(0, 1000),
 )
 def test_blocks_stop_where_single_samples_would(rule, shares, bound, min_samples, max_samples, seed):
-    sampling = Sampling(z_value(0.99), bound, rule, min_samples, max_samples)
+    sampling = Sampling(0.99, bound, rule, min_samples, max_samples)
     outcomes = np.random.default_rng(seed).random((len(shares), max_samples + 1)) < np.array(shares)[:, None]
     taken = np.zeros(len(shares), dtype=int)
 
@@ -45,9 +47,47 @@ def test_blocks_stop_where_single_samples_would(rule, shares, bound, min_samples
 
 
 def test_the_normal_rule_ends_at_once_on_a_rare_event_and_wilson_does_not():
-    samples = {}
-    for rule in RULES:
-        sampling = Sampling(z_value(0.99), 0.05, rule, 10, 100_000)
+    samples = {"exact": Looks(0.99, 0.05, 10, 100_000).proportions(lambda series: np.zeros(len(series)), 1)[1]}
+    for rule in SEQUENTIAL:
+        sampling = Sampling(0.99, 0.05, rule, 10, 100_000)
         _, samples[rule] = sampling.proportions(lambda series: np.zeros(len(series)), 1)
     assert samples["normal"] == 11
     assert samples["wilson"] > 50
+    assert samples["exact"] == look_sizes(0.99, 0.05)[0]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    shares=st.lists(st.floats(0, 1), min_size=1, max_size=5),
+    bound=st.sampled_from([0.03, 0.1, 0.4]),
+    limits=st.sampled_from([(0, 31), (10, 400), (250, 100_000), (9_999, 10_000)]),
+    seed=st.integers(0, 1000),
+)
+def test_looks_stop_at_the_first_look_that_meets_the_bound(shares, bound, limits, seed):
+    looks = Looks(0.95, bound, *limits)
+    outcomes = np.random.default_rng(seed).random((len(shares), 10_000)) < np.array(shares)[:, None]
+    taken = np.zeros(len(shares), dtype=int)
+
+    def draw(series):
+        assert (np.diff(series) >= 0).all()
+        numbers, counts = np.unique(series, return_counts=True)
+        parts = [outcomes[i, taken[i] : taken[i] + n] for i, n in zip(numbers, counts, strict=True)]
+        taken[numbers] += counts
+        return np.concatenate(parts)
+
+    counts, samples = looks.proportions(draw, len(shares))
+    for row, count, n in zip(outcomes, counts, samples, strict=True):
+        enough = [s for s, spent in looks.sizes.items() if error(row[:s].sum(), s, alpha=0.05 * spent) <= bound]
+        assert n == min(enough, default=limits[1])
+        assert count == row[:n].sum()
+    low, high = looks.interval(counts, samples, n_series=len(shares))
+    assert (low <= counts / samples).all()
+    assert (counts / samples <= high).all()
+
+
+def test_looks_keep_within_the_limits_of_samples():
+    planned = look_sizes(0.99, 0.05)
+    assert list(Looks(0.99, 0.05, 10, 100_000).sizes) == list(planned)
+    assert list(Looks(0.99, 0.05, 10, 300).sizes) == [*planned[:2], 300]
+    assert list(Looks(0.99, 0.05, 300, 100_000).sizes) == [301, *planned[2:]]
+    assert Looks(0.99, 0.05, 1_999, 2_000).sizes == {2_000: 0.5}

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from fairlab.cases import Schema
 from fairlab.themis import Themis, as_program, causal_score, group_score, n_groups
 from fairlab.themis.search import pruned_sets, subsets
 
@@ -97,8 +98,6 @@ def test_pruned_sets_by_hand():
 
 
 def test_features_of_one_value_are_not_searched():
-    from fairlab.cases import Schema
-
     schema = Schema.from_dict({"sex": [0, 1], "country": ["Utopia"], "age": [0, 1]})
     result = Themis(lambda inputs: inputs["sex"].to_numpy(), schema).search(0.5, measure="group")
     assert result.found == {"group": (("sex",),)}
@@ -129,3 +128,41 @@ def test_supersets_of_found_sets_are_left_out(found):
 def test_too_many_characteristics():
     with pytest.raises(ValueError, match="25 characteristics, expected at most 24"):
         n_groups({str(k): 2 for k in range(25)})
+
+
+def fair_program():
+    """Return the schema and the program of an input space whose sensitive values nothing reads."""
+    yes = np.random.default_rng(0).random(20_000) < 0.5
+    schema = Schema.from_dict({"sex": ["f", "m"], "race": list("abcde"), "person": range(20_000)})
+    return schema, lambda inputs: yes[inputs["person"].to_numpy()]
+
+
+@pytest.mark.parametrize("measure", ["group", "causal"])
+def test_a_program_that_reads_no_sensitive_value_is_named_no_more_often_than_stated(measure):
+    schema, program = fair_program()
+    named = {"as_described": 0, "as_published": 0}
+    for reading in named:
+        for seed in range(40):
+            options = {"confidence": 0.95, "reading": reading, "random_state": seed, "max_samples": 300}
+            search = Themis(program, schema, **options).search(0.05, measure=measure, characteristics=["sex", "race"])
+            named[reading] += bool(search.found[measure])
+    assert named["as_described"] == 0
+    assert named["as_published"] > 30 or measure == "causal"
+
+
+def test_a_search_decides_on_the_lower_end_and_says_what_is_undecided():
+    table = np.zeros((2, 2, 1000), dtype=bool)
+    table[1, :, :300] = True  # x0 has a causal score of 0.3
+    schema, program = as_program(table)
+    searches = {t: Themis(program, schema).search(t, characteristics=["x0", "x1"]) for t in (0.2, 0.31, 0.5)}
+    assert searches[0.2].found == {"causal": (("x0",),)}
+    assert searches[0.2].undecided == ()
+    for threshold in (0.31, 0.5):
+        assert searches[threshold].found == {"causal": ()}
+    assert [score.characteristics for score in searches[0.31].undecided] == [("x0",), ("x0", "x1")]
+    assert searches[0.31].summary.endswith("(3 sets tested, 0 skipped, 2 undecided)")
+    # All intervals together hold, so each is wider than that of a score alone.
+    alone, together = Themis(program, schema).causal_score("x1"), searches[0.5].scores[1]
+    assert together.characteristics == alone.characteristics
+    assert (together.samples, alone.samples) > (0, 0)
+    assert together.samples > alone.samples

@@ -1,6 +1,7 @@
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -129,3 +130,83 @@ def test_memory_keeps_other_outputs_as_they_are():
 def test_empty_memory():
     codes, outputs = Memory(lambda inputs: 0, SCHEMA).contents()
     assert (codes.shape, outputs.shape) == ((0, 2), (0,))
+
+
+AS_THEY_ARE = {
+    "flag": [False, True],
+    "half": [0.0, 1.0],
+    "maybe": [None, "yes"],
+    "mixed": [1, "1", 2.5],
+    "count": [0, 1],
+    "text": ["0", "1"],
+}
+
+
+def test_values_reach_the_program_as_they_are():
+    """`~flag`, `flag is True`, whole floats, None and mixed types: all are what the schema says."""
+    schema, seen = Schema.from_dict(AS_THEY_ARE), []
+
+    def program(inputs):
+        seen.append(inputs)
+        return ~inputs["flag"]
+
+    outputs = run(program, schema, schema.assignments(range(len(schema.sizes))))
+    assert outputs.sum() == len(outputs) / 2
+    [inputs] = seen
+    for name, values in AS_THEY_ARE.items():
+        assert {(type(v), v) for v in inputs[name].tolist()} == {(type(v), v) for v in values}, name
+    assert inputs["flag"].dtype == bool
+    assert [inputs[name].dtype.kind for name in ("half", "count")] == ["f", "i"]
+    assert run(lambda x: [flag is True for flag in x["flag"].tolist()], schema, np.eye(6, dtype=int)).tolist() == [
+        True, *[False] * 5,
+    ]  # fmt: skip
+
+
+def test_a_command_gets_the_values_that_a_program_gets(tmp_path):
+    echo = tmp_path / "seen"
+    command = CommandSoftware(["sh", "-c", f'printf "[%s]" "$@" >> {echo}; echo 1', "sh"], n_jobs=1)
+    schema = Schema.from_dict(AS_THEY_ARE)
+    run(command, schema, np.array([[1, 1, 0, 1, 1, 1]]))
+    assert echo.read_text() == "[True][1.0][][1][1][1]"
+
+
+def test_outputs_with_an_index_go_by_it():
+    codes = SCHEMA.assignments((0, 1))
+    expected = codes[:, 1] > 0
+
+    def by_age(inputs):
+        return inputs.sort_values("age", ascending=False)["age"] > 18
+
+    assert (run(by_age, SCHEMA, codes) == expected).all()
+    assert (run(lambda x: by_age(x).astype("boolean"), SCHEMA, codes) == expected).all()
+    for strange in (
+        lambda x: by_age(x).set_axis(range(1, 7)),
+        lambda x: by_age(x).set_axis([0, 0, 1, 2, 3, 4]),
+        lambda x: by_age(x).set_axis(x["sex"]),
+    ):
+        with pytest.raises(SoftwareError, match="output: expected the index of the 6 inputs, found 6 values with"):
+            run(strange, SCHEMA, codes)
+    with pytest.raises(SoftwareError, match="output <NA> on input"):
+        run(lambda x: pd.Series([True, None] * 3, dtype="boolean"), SCHEMA, codes)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"command": "python decide.py"}, r"command: expected a list such as \['python', 'decide.py'\]"),
+        ({"command": []}, "command: expected a list of texts"),
+        ({"command": ["python", 3]}, "command: expected a list of texts"),
+        ({"command": None}, "command: expected a list of texts"),
+        ({"timeout": 0}, "timeout: expected a positive number of seconds, found 0"),
+        ({"timeout": "1"}, "timeout: expected a positive number of seconds, found '1'"),
+        ({"timeout": float("nan")}, "timeout: expected a positive number of seconds, found nan"),
+        ({"n_jobs": 0}, "n_jobs: expected a positive integer, found 0"),
+        ({"n_jobs": -1}, "n_jobs: expected a positive integer, found -1"),
+        ({"n_jobs": 1.5}, "n_jobs: expected a positive integer, found 1.5"),
+        ({"true": 1}, "true: expected a text, found 1"),
+        ({"true": "yes", "false": "yes"}, "false: expected another text than 'yes', or None"),
+    ],
+)
+def test_commands_that_cannot_be(options, message):
+    with pytest.raises(ValueError, match=message):
+        CommandSoftware(**{"command": ["true"]} | options)

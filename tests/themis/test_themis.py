@@ -117,7 +117,7 @@ def test_the_apparent_score_of_all_inputs_is_the_exact_one(table):
         ({"confidence": 99}, "confidence is 99"),
         ({"error_bound": 0}, "error_bound is 0"),
         ({"error_bound": float("nan")}, "error_bound is nan"),
-        ({"stop": "bayes"}, "stop is 'bayes', expected one of normal, wilson"),
+        ({"stop": "bayes"}, "stop is 'bayes', expected one of exact, wilson, normal"),
         ({"min_samples": 50, "max_samples": 50}, "min_samples 50 and max_samples 50: expected 0 <= min < max"),
     ],
 )
@@ -158,3 +158,119 @@ def test_too_many_groups_are_refused_before_anything_is_run():
     for score in (themis.group_score, themis.causal_score):
         with pytest.raises(DomainTooLargeError, match="have 1,000,000,000 combinations of values, more than 1,000,000"):
             score(schema.names)
+
+
+def rare_discrimination(true_score):
+    """Return a program on 2,000 inputs whose causal score by x0 is known."""
+    table = np.zeros((2, 1000), dtype=bool)
+    table[1, : round(1000 * true_score)] = True
+    assert causal_score(table, (0,)) == true_score
+    return as_program(table)
+
+
+@pytest.mark.parametrize("true_score", [0.02, 0.05, 0.10, 0.3])
+def test_a_causal_score_is_off_by_more_than_the_bound_no_more_often_than_promised(true_score):
+    schema, program = rare_discrimination(true_score)
+    shared = Themis(program, schema)._memory
+    off, missed = {"as_described": 0, "as_published": 0}, 0
+    for seed in range(200):
+        for reading in off:
+            themis = Themis(program, schema, reading=reading, random_state=seed)
+            themis._memory = shared  # outputs do not depend on the seed
+            score = themis.causal_score("x0")
+            off[reading] += abs(score.score - true_score) > 0.05
+            missed += reading == "as_described" and not score.low <= true_score <= score.high
+    assert off["as_described"] <= 2
+    assert missed <= 2
+    assert off["as_published"] > 60 or true_score != 0.10, "the paper's rule stops at the first stretch without a hit"
+
+
+def test_the_published_reading_takes_the_papers_rule_and_the_plain_spread():
+    schema, program = as_program(np.random.default_rng(0).random((3, 40, 40)) < 0.5)
+    published = Themis(program, schema, reading="as_published").group_score("x0")
+    plain = Themis(program, schema, reading="as_published", stop="normal").group_score("x0")
+    assert published.to_dict() == {**plain.to_dict()}
+    ends = published.evidence["share"]
+    assert published.score == ends.iloc[1] - ends.iloc[0]
+    described = Themis(program, schema).group_score("x0")
+    ends = described.evidence["share"]
+    assert described.score < ends.iloc[1] - ends.iloc[0]
+    assert described.low == 0
+    with pytest.raises(ValueError, match="reading is 'sound', expected one of as_described, as_published"):
+        Themis(program, schema, reading="sound")
+
+
+def test_few_inputs_are_all_tried(red_men):
+    schema, program = red_men
+    for measure, expected in (("group", 0.25), ("causal", 0.25)):
+        score = getattr(Themis(program, schema), f"{measure}_score")("sex")
+        assert (score.score, score.low, score.high, score.samples) == (expected, expected, expected, 8)
+    assert Themis(program, schema, stop="normal").causal_score("sex").samples > 8
+
+
+def test_rare_differences_of_outputs_with_a_distance():
+    prices = np.full((2, 5000), 50.0)
+    prices[1, :500] = 80  # by 0.3 of the scale on a tenth of the inputs
+    schema, program = as_program(prices)
+    for seed in range(40):
+        themis = Themis(program, schema, output_distance=lambda a, b: np.abs(a - b) / 100, random_state=seed)
+        score = themis.causal_score("x0")
+        assert score.low <= 0.03 <= score.high
+        assert abs(score.score - 0.03) <= 0.05
+
+
+def test_weights_go_by_the_index(red_men):
+    schema, program = red_men
+    themis = Themis(program, schema)
+    suite = pd.DataFrame({"sex": ["Male", "Male", "Female"], "race": ["Red", "Green", "Red"]}, index=list("abc"))
+    weight = pd.Series([1, 1, 3], index=list("cba"))
+    assert themis.apparent_score(suite, "sex", measure="group", weight=weight) == 0.75
+    with pytest.raises(ValueError, match="weight: expected the index of the 3 inputs"):
+        themis.apparent_score(suite, "sex", measure="group", weight=weight.reset_index(drop=True))
+
+
+@pytest.mark.parametrize(
+    "weight", [[1, np.inf, 1], [1, np.nan, 1], [1, -1, 1], [1j, 1, 1], list("abc"), [1, 1], 1, [[1]]]
+)
+def test_weights_that_are_none(red_men, weight):
+    schema, program = red_men
+    suite = pd.DataFrame({"sex": ["Male", "Male", "Female"], "race": ["Red", "Green", "Red"]})
+    for measure in ("group", "causal"):
+        with pytest.raises(ValueError, match="weight: expected 3 positive numbers, found"):
+            Themis(program, schema).apparent_score(suite, "sex", measure=measure, weight=weight)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"confidence": "0.9"}, ValueError, "confidence is '0.9', expected a number between 0 and 1"),
+        ({"confidence": True}, ValueError, "confidence is True, expected a number between 0 and 1"),
+        ({"error_bound": 0.05 + 0j}, ValueError, "error_bound is .*, expected a number between 0 and 1"),
+        ({"min_samples": 10.5}, ValueError, "min_samples is 10.5, expected a whole number"),
+        ({"max_samples": "many"}, ValueError, "max_samples is 'many', expected a whole number"),
+        ({"min_samples": -1}, ValueError, "expected 0 <= min < max"),
+        ({"software": "echo 1"}, TypeError, "software: expected a function, found str"),
+        ({"schema": {"sex": ["f", "m"]}}, TypeError, "schema: expected a Schema, found dict"),
+        ({"output_distance": "absolute"}, TypeError, "output_distance: expected a function, found str"),
+    ],
+)
+def test_arguments_of_another_kind(red_men, options, error, message):
+    schema, program = red_men
+    with pytest.raises(error, match=message):
+        Themis(**{"software": program, "schema": schema} | options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threshold": "high"}, "threshold is 'high', expected a number between 0 and 1"),
+        ({"threshold": float("nan")}, "threshold is nan, expected a number between 0 and 1"),
+        ({"threshold": 0.5, "max_size": 1.5}, "max_size is 1.5, expected 1 to 2"),
+        ({"threshold": 0.5, "max_size": 0}, "max_size is 0, expected 1 to 2"),
+        ({"threshold": 0.5, "max_size": "two"}, "max_size is 'two', expected 1 to 2"),
+    ],
+)
+def test_searches_that_make_no_sense(red_men, options, message):
+    schema, program = red_men
+    with pytest.raises(ValueError, match=message):
+        Themis(program, schema).search(**options)

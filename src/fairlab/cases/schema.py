@@ -249,8 +249,13 @@ class Schema:
 
     def decode(self, codes: np.ndarray) -> pd.DataFrame:
         """Return inputs with their values."""
-        columns = zip(self.features, np.asarray(codes).T, strict=True)
-        return pd.DataFrame({feature.name: feature.decode(column) for feature, column in columns})
+        columns = {
+            feature.name: feature.decode(column)
+            for feature, column in zip(self.features, np.asarray(codes).T, strict=True)
+        }
+        # Objects stay what they are: None, which is no missing number, and numbers among texts.
+        objects = {name: pd.Series(column, dtype=object) for name, column in columns.items() if column.dtype == object}
+        return pd.DataFrame(columns | objects)
 
     def encode(self, inputs: pd.DataFrame) -> np.ndarray:
         """Return the codes of inputs, shape (n_rows, n_features); other columns are left out.

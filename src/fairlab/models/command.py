@@ -6,9 +6,12 @@ import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from numbers import Real
 
 import numpy as np
 import pandas as pd
+
+from fairlab.checks import check_count
 
 
 class SoftwareError(RuntimeError):
@@ -34,6 +37,11 @@ class CommandSoftware:
         What it prints otherwise; None for anything, as Themis takes it.
     missing : str
         What it is given for a missing value; a text that is the same is refused.
+
+    Raises
+    ------
+    ValueError
+        If the command is no list of texts, or another argument is out of range.
     """
 
     command: Sequence[str]
@@ -42,6 +50,26 @@ class CommandSoftware:
     true: str = "1"
     false: str | None = "0"
     missing: str = ""
+
+    def __post_init__(self):
+        command = self.command
+        if isinstance(command, str) and command:
+            raise ValueError(f"command: expected a list such as {command.split()}, found the text {command!r}")
+        if (
+            not isinstance(command, Sequence)
+            or not command
+            or not all(isinstance(p, str | os.PathLike) for p in command)
+        ):
+            raise ValueError(f"command: expected a list of texts, found {command!r}")
+        is_number = isinstance(self.timeout, Real) and not isinstance(self.timeout, bool)
+        if not (is_number and self.timeout > 0):
+            raise ValueError(f"timeout: expected a positive number of seconds, found {self.timeout!r}")
+        check_count(self.n_jobs, "n_jobs")
+        for name, text in (("true", self.true), ("false", self.false), ("missing", self.missing)):
+            if not (isinstance(text, str) or (name == "false" and text is None)):
+                raise ValueError(f"{name}: expected a text, found {text!r}")
+        if self.true == self.false:
+            raise ValueError(f"false: expected another text than {self.true!r}, or None")
 
     def __call__(self, inputs: pd.DataFrame) -> np.ndarray:
         """Return the decisions.
@@ -90,4 +118,4 @@ class CommandSoftware:
         return answer == self.true
 
     def _error(self, values: list[str], what: str) -> SoftwareError:
-        return SoftwareError(f"{' '.join(self.command)} failed on input {' '.join(values)}: {what}")
+        return SoftwareError(f"{' '.join(map(str, self.command))} failed on input {' '.join(values)}: {what}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlab.themis.sampling import Sampling
+from fairlab.themis.sampling import Looks, Sampling
 from fairlab.themis.software import Memory
 
 GROUPS_AT_ONCE = 2_000
@@ -27,6 +27,8 @@ class Causal:
         Inputs that algorithm 2 looks at for them, counterparts included.
     inputs, counterparts : ndarray of int of shape (n_shown, n_characteristics)
         Codes of the first that change, at most `SHOWN`, and of what changes them.
+    is_exact : bool
+        Whether all inputs were tried.
     """
 
     count: float
@@ -34,6 +36,7 @@ class Causal:
     tests: int
     inputs: np.ndarray
     counterparts: np.ndarray
+    is_exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,13 +46,13 @@ class Estimation:
     Attributes
     ----------
     memory : Memory
-    sampling : Sampling
+    sampling : Sampling or Looks
     output_distance : callable or None
         See `fairlab.themis.Themis`.
     """
 
     memory: Memory
-    sampling: Sampling
+    sampling: Sampling | Looks
     output_distance: Callable | None = None
 
     def group(self, positions: list[int], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -66,7 +69,7 @@ class Estimation:
     def enumerates(self, positions: list[int]) -> bool:
         """Whether groups are so small that all of their inputs are tried, and their shares known exactly."""
         schema = self.memory.schema
-        return schema.n_assignments(others(positions, len(schema.sizes))) <= self.sampling.min_samples
+        return self.sampling.enumerates(schema.n_assignments(others(positions, len(schema.sizes))), measure="group")
 
     def assignments(self, positions: list[int], numbers) -> np.ndarray:
         """Return the codes of assignments by their numbers."""
@@ -74,21 +77,25 @@ class Estimation:
         return np.column_stack(np.unravel_index(np.asarray(numbers), sizes))
 
     def causal(self, positions: list[int], rng: np.random.Generator) -> Causal:
-        """Return how many random inputs change their output with the characteristics (algorithm 2)."""
-        drawn = []
+        """Return how many random inputs, or of all, change their output with the characteristics (algorithm 2)."""
+        schema, drawn = self.memory.schema, []
 
-        def draw(series):
-            inputs = self.memory.schema.sample_codes(len(series), random_state=rng)
+        def look_at(inputs):
             drawn.append((inputs, *self.changes(inputs, positions)))
             return drawn[-1][1]
 
-        [count], [samples] = self.sampling.proportions(draw, 1)
+        if is_exact := self.sampling.enumerates(schema.n_inputs, measure="causal"):
+            count, samples = look_at(schema.assignments(range(len(schema.sizes)))).sum(), schema.n_inputs
+        else:
+            [count], [samples] = self.sampling.proportions(
+                lambda series: look_at(schema.sample_codes(len(series), random_state=rng)), 1
+            )
         inputs, changed, tests, partner = (np.concatenate(part)[:samples] for part in zip(*drawn, strict=True))
         shown = np.flatnonzero(changed)[:SHOWN]
         inputs, partner = inputs[shown], partner[shown]
         counterparts = inputs.copy()
         counterparts[:, positions] = self.assignments(positions, partner)
-        return Causal(float(count), int(samples), int(tests.sum()), inputs, counterparts)
+        return Causal(float(count), int(samples), int(tests.sum()), inputs, counterparts, is_exact)
 
     def changes(self, inputs: np.ndarray, positions: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Tell for every input whether, or how far, some other values of the characteristics change its output.

@@ -1,6 +1,7 @@
 """Exact scores of small programs, from the outputs of all inputs (definitions 3.5 to 3.7)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from numbers import Integral
 
 import numpy as np
 import pandas as pd
@@ -53,16 +54,47 @@ def as_program(table: np.ndarray) -> tuple[Schema, Callable[[pd.DataFrame], np.n
     return schema, lambda inputs: table[tuple(inputs.to_numpy().T)]
 
 
-def group_score(table: np.ndarray, positions: tuple[int, ...]) -> float:
-    """Return the largest difference of the shares of true outputs between groups (definition 3.6)."""
-    shares = table.mean(axis=_others(table, positions))
+def group_score(table: np.ndarray, positions: int | Iterable[int]) -> float:
+    """Return the largest difference of the shares of true outputs between groups (definition 3.6).
+
+    Parameters
+    ----------
+    table : array-like of bool, one axis for each characteristic
+        See `output_table`.
+    positions : int or iterable of int
+        Axes of the characteristics that make the groups.
+
+    Raises
+    ------
+    ValueError
+        If the table holds anything but false and true, or positions are not different axes of it.
+    """
+    table, positions = _checked(table, positions)
+    shares = table.mean(axis=tuple(axis for axis in range(table.ndim) if axis not in positions))
     return float(shares.max() - shares.min())
 
 
-def causal_score(table: np.ndarray, positions: tuple[int, ...]) -> float:
-    """Return the share of inputs whose output some other values of these characteristics change (definition 3.7)."""
+def causal_score(table: np.ndarray, positions: int | Iterable[int]) -> float:
+    """Return the share of inputs whose output some other values of these characteristics change (definition 3.7).
+
+    Parameters and errors are those of `group_score`.
+    """
+    table, positions = _checked(table, positions)
     return float((table.any(axis=positions) != table.all(axis=positions)).mean())
 
 
-def _others(table: np.ndarray, positions: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(axis for axis in range(table.ndim) if axis not in positions)
+def _checked(table, positions) -> tuple[np.ndarray, tuple[int, ...]]:
+    table = np.asarray(table)
+    if table.ndim == 0 or table.size == 0 or not (table.dtype == bool or _is_binary(table)):
+        raise ValueError(f"table: expected outputs false and true, at least one, found {table!r}")
+    found = positions if isinstance(positions, Iterable) and not isinstance(positions, str) else [positions]
+    found = list(found)
+    whole = all(isinstance(p, Integral) and not isinstance(p, bool | np.bool_) for p in found)
+    if not whole or not found or len(set(found)) < len(found) or not set(found) <= set(range(table.ndim)):
+        axes = f"0 to {table.ndim - 1}"
+        raise ValueError(f"positions: expected different ones of {axes}, found {', '.join(map(repr, found)) or 'none'}")
+    return table.astype(bool), tuple(int(position) for position in found)
+
+
+def _is_binary(table: np.ndarray) -> bool:
+    return table.dtype.kind in "iuf" and bool(np.isin(table, (0, 1)).all())

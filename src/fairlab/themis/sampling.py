@@ -5,27 +5,106 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlab.themis.stopping import half_width, samples_needed
+from fairlab.themis.stopping import (
+    SPENT,
+    error,
+    exact_interval,
+    half_width,
+    look_sizes,
+    samples_needed,
+    wilson_interval,
+    z_value,
+)
+
+CELLS = 2_000_000  # samples drawn in one go
+
+
+@dataclass(frozen=True)
+class Looks:
+    """Sampling by the exact rule: it looks a few times, and may stop there (`fairlab.themis.stopping.look_sizes`).
+
+    Attributes
+    ----------
+    confidence, error_bound : float
+    min_samples, max_samples : int
+        More samples than the one are taken, and no more than the other, even if the bound is not reached.
+    binary : bool
+        Whether outcomes are 0 or 1, or anything between.
+    """
+
+    confidence: float
+    error_bound: float
+    min_samples: int
+    max_samples: int
+    binary: bool = True
+
+    @property
+    def sizes(self) -> dict[int, float]:
+        """After how many samples it looks, and the share of the allowed error probability that each look spends."""
+        planned = look_sizes(self.confidence, self.error_bound, binary=self.binary)
+        return dict(zip(np.clip(planned, self.min_samples + 1, self.max_samples).tolist(), SPENT, strict=True))
+
+    @property
+    def most_enumerated(self) -> int:
+        """Inputs that are all tried rather than sampled: as many as are sampled at least."""
+        return max(self.min_samples, min(self.sizes))
+
+    def enumerates(self, n_inputs: int, *, measure: str) -> bool:
+        """Whether there are so few inputs that all are tried."""
+        return n_inputs <= self.most_enumerated
+
+    def proportions(self, draw: Callable[[np.ndarray], np.ndarray], n_series: int) -> tuple[np.ndarray, np.ndarray]:
+        """Sample until every proportion is known well enough; see `Sampling.proportions`."""
+        counts, samples = np.zeros(n_series), np.zeros(n_series, dtype=np.int64)
+        active, taken = np.arange(n_series), 0
+        for size, spent in self.sizes.items():
+            block = size - taken
+            for some in np.array_split(active, -(-len(active) * block // CELLS)):
+                outcomes = np.asarray(draw(np.repeat(some, block)), dtype=float)
+                counts[some] += outcomes.reshape(len(some), block).sum(axis=1)
+            samples[active], taken = size, size
+            alpha = spent * (1 - self.confidence)
+            active = active[error(counts[active], size, alpha=alpha, binary=self.binary) > self.error_bound]
+            if len(active) == 0:
+                break
+        return counts, samples
+
+    def interval(self, counts, samples, *, n_series: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Return intervals that hold all proportions together at the confidence, wherever each was stopped."""
+        sizes, spent = (np.array(list(part)) for part in (self.sizes, self.sizes.values()))
+        alpha = spent[np.searchsorted(sizes, samples)] * (1 - self.confidence) / n_series
+        return exact_interval(counts, samples, alpha=alpha, binary=self.binary)
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """When sampling stops.
+    """Sampling that may stop after any sample, as the paper's.
 
     Attributes
     ----------
-    z : float
-        Quantile of the confidence level.
-    error_bound : float
+    confidence, error_bound : float
     rule : {"normal", "wilson"}
     min_samples, max_samples : int
     """
 
-    z: float
+    confidence: float
     error_bound: float
     rule: str
     min_samples: int
     max_samples: int
+
+    @property
+    def z(self) -> float:
+        """Quantile of the confidence."""
+        return z_value(self.confidence)
+
+    def enumerates(self, n_inputs: int, *, measure: str) -> bool:
+        """Whether there are so few inputs that all are tried: of groups only."""
+        return measure == "group" and n_inputs <= self.min_samples
+
+    def interval(self, counts, samples, *, n_series: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Return Wilson's intervals of all proportions together, as if the numbers of samples had been fixed."""
+        return wilson_interval(counts, samples, alpha=(1 - self.confidence) / n_series)
 
     def proportions(self, draw: Callable[[np.ndarray], np.ndarray], n_series: int) -> tuple[np.ndarray, np.ndarray]:
         """Sample until every proportion is known well enough.

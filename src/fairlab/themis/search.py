@@ -26,12 +26,20 @@ class Search(Result):
         Of all sets that were tested.
     skipped : dict of str to int
         By measure, how many sets needed no test.
+    decided_by : {"score", "low"}
+        Which number of a `Score` has to reach the threshold: the estimate, or the lower end of its interval.
     """
 
     threshold: float
     found: dict[str, tuple[tuple[str, ...], ...]]
     scores: tuple[Score, ...]
     skipped: dict[str, int]
+    decided_by: str = "score"
+
+    @property
+    def undecided(self) -> tuple[Score, ...]:
+        """Scores of the tested sets whose interval has the threshold inside: more samples might find them."""
+        return tuple(score for score in self.scores if score.low < self.threshold <= score.high)
 
     @property
     def tests(self) -> int:
@@ -52,6 +60,8 @@ class Search(Result):
         ]
         skipped = sum(self.skipped.values())
         counts = f"{len(self.scores)} sets tested, {skipped} skipped"
+        if self.decided_by == "low" and self.undecided:
+            counts += f", {len(self.undecided)} undecided"
         return f"scores of at least {self.threshold:g} by {', by '.join(parts)} ({counts})"
 
     def pruned(self, threshold: float) -> "Search":
@@ -70,11 +80,12 @@ class Search(Result):
         found, kept, skipped = {}, [], {}
         for measure in self.found:
             scores = [score for score in self.scores if score.measure == measure]
-            tested, minimal = pruned_sets([s.characteristics for s in scores], [s.score for s in scores], threshold)
+            decisive = [getattr(score, self.decided_by) for score in scores]
+            tested, minimal = pruned_sets([score.characteristics for score in scores], decisive, threshold)
             kept += [score for score, test in zip(scores, tested, strict=True) if test]
             skipped[measure] = int((~tested).sum())
             found[measure] = tuple(s.characteristics for s, least in zip(scores, minimal, strict=True) if least)
-        return Search(threshold, found, tuple(kept), skipped)
+        return Search(threshold, found, tuple(kept), skipped, self.decided_by)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each tested set."""
@@ -101,6 +112,7 @@ def run_search(
     max_size: int,
     prune: bool,
     group_implies_causal: bool,
+    decided_by: str = "score",
 ) -> tuple[dict[str, tuple], list[Score], dict[str, int]]:
     """Test sets of characteristics, small ones first.
 
@@ -112,6 +124,8 @@ def run_search(
         What sets are made of.
     measures, threshold, max_size, prune, group_implies_causal
         See `fairlab.themis.Themis.search`.
+    decided_by : {"score", "low"}
+        See `Search`.
 
     Returns
     -------
@@ -134,7 +148,7 @@ def run_search(
                 skipped[measure] += 1
                 continue
             scores.append(score(measure, subset))
-            if scores[-1].score >= threshold and not covered:
+            if getattr(scores[-1], decided_by) >= threshold and not covered:
                 minimal.append(subset)
         found[measure] = tuple(minimal)
     return found, scores, skipped

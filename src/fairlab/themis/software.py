@@ -7,6 +7,7 @@ of a model, or a `CommandSoftware`.
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 
 from fairlab.cases.schema import Schema
 from fairlab.models.command import CommandSoftware as CommandSoftware
@@ -27,14 +28,39 @@ def run(software: Callable, schema: Schema, codes: np.ndarray, *, binary: bool =
     return np.concatenate([_run_batch(software, schema, batch, binary) for batch in batches])
 
 
+def by_index(values: pd.Series, index: pd.Index, name: str) -> pd.Series:
+    """Return a Series in the order of an index.
+
+    Raises
+    ------
+    ValueError
+        If the labels of the two are not the same, or some occur twice and the order differs.
+    """
+    if values.index.equals(index):
+        return values
+    if index.is_unique and values.index.is_unique and len(values) == len(index) and index.isin(values.index).all():
+        return values.reindex(index)
+    found = f"{values.index[:3].tolist()}..." if len(values) > 3 else f"{values.index.tolist()}"
+    raise ValueError(f"{name}: expected the index of the {len(index)} inputs, found {len(values)} values with {found}")
+
+
 def _run_batch(software, schema, codes, binary) -> np.ndarray:
     inputs = schema.decode(codes)
-    outputs = np.asarray(software(inputs))
+    outputs = software(inputs)
+    if isinstance(outputs, pd.Series) and len(outputs) == len(codes):
+        try:
+            outputs = by_index(outputs, pd.RangeIndex(len(codes)), "output")
+        except ValueError as error:
+            raise SoftwareError(str(error)) from error
+    outputs = np.asarray(outputs)
     if outputs.shape != (len(codes),):
         raise SoftwareError(f"expected one output for each of {len(codes)} inputs, found shape {outputs.shape}")
     if not binary or outputs.dtype == bool:
         return outputs
-    strange = ~np.isin(outputs, (0, 1)) if outputs.dtype.kind in "iuf" else np.ones(len(outputs), dtype=bool)
+    if outputs.dtype.kind in "iuf":
+        strange = ~np.isin(outputs, (0, 1))
+    else:
+        strange = np.array([not isinstance(output, bool | np.bool_) for output in outputs])
     if strange.any():
         row = int(np.flatnonzero(strange)[0])
         values = ", ".join(f"{name} {value}" for name, value in inputs.iloc[row].items())

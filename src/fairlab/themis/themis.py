@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from math import comb
+from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
@@ -10,13 +12,15 @@ from fairlab.cases.schema import Schema
 from fairlab.seeds import derive_seed
 from fairlab.themis.estimation import Estimation, others
 from fairlab.themis.exact import DomainTooLargeError
-from fairlab.themis.sampling import Sampling
+from fairlab.themis.sampling import Looks, Sampling
 from fairlab.themis.score import MEASURES, Score, expect_measure, extreme_groups, pairs_of_inputs
 from fairlab.themis.search import Search, run_search
-from fairlab.themis.software import Memory
-from fairlab.themis.stopping import RULES, wilson_interval, z_value
+from fairlab.themis.software import Memory, by_index
+from fairlab.themis.spread import corrected_spread, spread_interval
+from fairlab.themis.stopping import RULES
 
 MOST_ASSIGNMENTS = 1_000_000  # combinations of values that a score may compare
+READINGS = ("as_described", "as_published")
 
 
 class Themis:
@@ -28,11 +32,19 @@ class Themis:
         Takes a DataFrame of inputs, returns one output each; see `fairlab.themis.software`.
     schema : Schema
     confidence : float
-        Level of the error bound, between 0 and 1.
+        How often, at least, an estimate is within its error bound, and an interval holds the truth; between 0 and 1.
     error_bound : float
-        Half-width at which sampling stops, between 0 and 1.
-    stop : {"normal", "wilson"}
-        The paper's rule or Wilson's; see `fairlab.themis.stopping.half_width`.
+        How far a causal score, or the share of a group, may be from the truth; between 0 and 1.
+    reading : {"as_described", "as_published"}
+        As described, the bound is kept, the group score is corrected for the noise that makes it look larger, and a
+        search names the sets whose interval lies above its threshold, with intervals that hold for all sets together.
+        As published, sampling stops by the normal rule if nothing else is said, the group score is the plain
+        difference of the extreme shares, and a search compares estimates with its threshold.
+    stop : {"exact", "wilson", "normal"}, optional
+        When sampling stops. The exact rule looks a few times and keeps the error bound whatever the truth
+        (`fairlab.themis.stopping.look_sizes`); the default as described. The paper's, the normal one, ends at the
+        first stretch without a hit, and Wilson's looks after every sample; see `fairlab.themis.stopping.half_width`.
+        Neither promises its bound.
     min_samples, max_samples : int
         Sampling stops after more than `min_samples`, and at `max_samples` even if the bound is not reached.
     output_distance : callable or None
@@ -53,39 +65,49 @@ class Themis:
         *,
         confidence: float = 0.99,
         error_bound: float = 0.05,
-        stop: str = "normal",
+        reading: str = "as_described",
+        stop: str | None = None,
         min_samples: int = 10,
         max_samples: int = 100_000,
         output_distance: Callable | None = None,
         random_state: int = 0,
     ):
-        for name, value in (("confidence", confidence), ("error_bound", error_bound)):
-            if not 0 < value < 1:
-                raise ValueError(f"{name} is {value}, expected a number between 0 and 1")
-        if stop not in RULES:
+        if not isinstance(schema, Schema):
+            raise TypeError(f"schema: expected a Schema, found {type(schema).__name__}")
+        for name, value in (("software", software), ("output_distance", output_distance)):
+            if not callable(value) and not (name == "output_distance" and value is None):
+                raise TypeError(f"{name}: expected a function, found {type(value).__name__}")
+        _expect_share("confidence", confidence, open_ends=True)
+        _expect_share("error_bound", error_bound, open_ends=True)
+        if reading not in READINGS:
+            raise ValueError(f"reading is {reading!r}, expected one of {', '.join(READINGS)}")
+        if stop is not None and stop not in RULES:
             raise ValueError(f"stop is {stop!r}, expected one of {', '.join(RULES)}")
+        for name, value in (("min_samples", min_samples), ("max_samples", max_samples)):
+            if not isinstance(value, Integral) or isinstance(value, bool):
+                raise ValueError(f"{name} is {value!r}, expected a whole number")
         if not 0 <= min_samples < max_samples:
             raise ValueError(f"min_samples {min_samples} and max_samples {max_samples}: expected 0 <= min < max")
-        self.schema, self.confidence = schema, confidence
+        self.schema, self.confidence, self.reading = schema, confidence, reading
         self.output_distance, self.random_state = output_distance, random_state
-        self._estimation = Estimation(
-            Memory(software, schema, binary=output_distance is None),
-            Sampling(z_value(confidence), error_bound, stop, min_samples, max_samples),
-            output_distance,
-        )
+        self._memory = Memory(software, schema, binary=output_distance is None)
+        self._error_bound, self._samples = error_bound, (min_samples, max_samples)
+        self._stop = stop or ("normal" if reading == "as_published" else "exact")
 
     @property
     def software_runs(self) -> int:
         """How often the software has been run over all scores: never twice on one input."""
-        return self._estimation.memory.runs
+        return self._memory.runs
 
     def test_suite(self) -> pd.DataFrame:
         """Return all inputs that were tried, with their output."""
-        codes, outputs = self._estimation.memory.contents()
+        codes, outputs = self._memory.contents()
         return self.schema.decode(codes).assign(output=outputs)
 
     def group_score(self, characteristics: str | Iterable[str]) -> Score:
         """Estimate the group discrimination score (algorithm 1).
+
+        Sampling goes on until the share of every group is within the error bound.
 
         Raises
         ------
@@ -96,30 +118,7 @@ class Themis:
         TypeError
             With an output distance: shares of positive outputs need binary ones.
         """
-        if self.output_distance is not None:
-            raise TypeError("the group score needs binary outputs; with an output distance use the causal score")
-        positions = self._positions(characteristics)
-        before = self.software_runs
-        counts, samples = self._estimation.group(positions, self._rng("group", positions))
-        shares = counts / samples
-        if self._estimation.enumerates(positions):
-            low = high = shares
-        else:
-            low, high = wilson_interval(counts, samples, alpha=(1 - self.confidence) / len(counts))
-        ends = [shares.argmin(), shares.argmax()]
-        numbers = {"share": shares[ends], "low": low[ends], "high": high[ends], "samples": samples[ends]}
-        codes = self._estimation.assignments(positions, ends)
-        return self._score(
-            "group",
-            positions,
-            score=shares.max() - shares.min(),
-            low=max(0.0, low.max() - high.min()),
-            high=high.max() - low.min(),
-            samples=samples.sum(),
-            tests=samples.sum(),
-            before=before,
-            make_evidence=partial(extreme_groups, self.schema, positions, codes, numbers),
-        )
+        return self._group(characteristics, self._estimation())
 
     def causal_score(self, characteristics: str | Iterable[str]) -> Score:
         """Estimate the causal discrimination score (algorithm 2).
@@ -131,22 +130,7 @@ class Themis:
         DomainTooLargeError
             If the characteristics have more than `MOST_ASSIGNMENTS` combinations of values.
         """
-        positions = self._positions(characteristics)
-        before = self.software_runs
-        found = self._estimation.causal(positions, self._rng("causal", positions))
-        low, high = wilson_interval(found.count, found.samples, alpha=1 - self.confidence)
-        pairs = [(part, self._estimation.memory(part)) for part in (found.inputs, found.counterparts)]
-        return self._score(
-            "causal",
-            positions,
-            score=found.count / found.samples,
-            low=low,
-            high=high,
-            samples=found.samples,
-            tests=found.tests,
-            before=before,
-            make_evidence=partial(pairs_of_inputs, self.schema, positions, *pairs[0], *pairs[1]),
-        )
+        return self._causal(characteristics, self._estimation())
 
     def apparent_score(
         self, inputs: pd.DataFrame, characteristics: str | Iterable[str], *, measure: str, weight=None
@@ -169,7 +153,7 @@ class Themis:
         TypeError
             With an output distance.
         ValueError
-            If there is no input, or the weights are not positive and one for each.
+            If there is no input, or the weights are not positive, finite and one for each.
         """
         expect_measure(measure)
         if self.output_distance is not None:
@@ -178,10 +162,8 @@ class Themis:
         codes = self.schema.encode(inputs)
         if len(codes) == 0:
             raise ValueError("inputs: expected at least one, found none")
-        weight = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=float)
-        if weight.shape != (len(codes),) or not (weight > 0).all():
-            raise ValueError(f"weight: expected {len(codes)} positive numbers, found {weight!r}")
-        outputs = self._estimation.memory(codes)
+        weight = _weights(weight, inputs)
+        outputs = self._memory(codes)
         kept = positions if measure == "group" else others(positions, codes.shape[1])
         _, group = np.unique(codes[:, kept], axis=0, return_inverse=True)
         group = group.reshape(-1)
@@ -203,7 +185,10 @@ class Themis:
     ) -> Search:
         """Find the minimal sets of characteristics whose score reaches a threshold (algorithm 3).
 
-        Every set has random numbers of its own, so its score is the same whatever else is tested.
+        Every set has random numbers of its own, so its score is the same whatever else is tested. As described, all
+        intervals of a search hold together at the confidence, however many sets it may look at (Bonferroni), and a
+        set is found if its interval lies at or above the threshold: a set that is below it is named, wherever in the
+        search, with at most the error probability. What has the threshold in its interval is undecided.
 
         Parameters
         ----------
@@ -227,26 +212,83 @@ class Themis:
         DomainTooLargeError
             If a set that has to be tested has more than `MOST_ASSIGNMENTS` combinations of values.
         """
-        if not 0 <= threshold <= 1:
-            raise ValueError(f"threshold is {threshold}, expected a number between 0 and 1")
+        _expect_share("threshold", threshold)
         expect_measure(measure, (*MEASURES, "both"))
         if characteristics is None:
             characteristics = [feature.name for feature in self.schema.features if len(feature.values) > 1]
         positions = self.schema.positions(characteristics)
         max_size = len(positions) if max_size is None else max_size
-        if not 1 <= max_size <= len(positions):
-            raise ValueError(f"max_size is {max_size}, expected 1 to {len(positions)}")
+        if max_size not in range(1, len(positions) + 1):
+            raise ValueError(f"max_size is {max_size!r}, expected 1 to {len(positions)}")
+        measures = MEASURES if measure == "both" else (measure,)
+        published = self.reading == "as_published"
+        n_scores = 1 if published else len(measures) * sum(comb(len(positions), k + 1) for k in range(max_size))
+        estimation, ask = self._estimation(n_scores), {"group": self._group, "causal": self._causal}
         found, scores, skipped = run_search(
-            lambda one, subset: getattr(self, f"{one}_score")(self._names(subset)),
+            lambda one, subset: ask[one](self._names(subset), estimation),
             positions,
-            measures=MEASURES if measure == "both" else (measure,),
+            measures=measures,
             threshold=threshold,
             max_size=max_size,
             prune=prune,
             group_implies_causal=group_implies_causal,
+            decided_by="score" if published else "low",
         )
         names = {one: tuple(map(self._names, minimal)) for one, minimal in found.items()}
-        return Search(threshold, names, tuple(scores), skipped)
+        return Search(threshold, names, tuple(scores), skipped, "score" if published else "low")
+
+    def _estimation(self, n_scores: int = 1) -> Estimation:
+        """Return how scores are estimated, such that so many of them together keep the confidence."""
+        confidence = self.confidence if n_scores == 1 else 1 - (1 - self.confidence) / n_scores
+        if self._stop == "exact":
+            sampling = Looks(confidence, self._error_bound, *self._samples, binary=self.output_distance is None)
+        else:
+            sampling = Sampling(confidence, self._error_bound, self._stop, *self._samples)
+        return Estimation(self._memory, sampling, self.output_distance)
+
+    def _group(self, characteristics, estimation: Estimation) -> Score:
+        if self.output_distance is not None:
+            raise TypeError("the group score needs binary outputs; with an output distance use the causal score")
+        positions = self._positions(characteristics)
+        before, rng = self.software_runs, self._rng("group", positions)
+        counts, samples = estimation.group(positions, rng)
+        shares = counts / samples
+        if is_exact := estimation.enumerates(positions):
+            low = high = shares
+        else:
+            low, high = estimation.sampling.interval(counts, samples, n_series=len(counts))
+        plain = is_exact or self.reading == "as_published"
+        ends = [shares.argmin(), shares.argmax()]
+        numbers = {"share": shares[ends], "low": low[ends], "high": high[ends], "samples": samples[ends]}
+        codes = estimation.assignments(positions, ends)
+        return self._score(
+            "group",
+            positions,
+            np.ptp(shares) if plain else corrected_spread(counts, samples, rng),
+            spread_interval(low, high),
+            samples=samples.sum(),
+            tests=samples.sum(),
+            before=before,
+            make_evidence=partial(extreme_groups, self.schema, positions, codes, numbers),
+        )
+
+    def _causal(self, characteristics, estimation: Estimation) -> Score:
+        positions = self._positions(characteristics)
+        before = self.software_runs
+        found = estimation.causal(positions, self._rng("causal", positions))
+        share = found.count / found.samples
+        interval = (share, share) if found.is_exact else estimation.sampling.interval(found.count, found.samples)
+        pairs = [(part, self._memory(part)) for part in (found.inputs, found.counterparts)]
+        return self._score(
+            "causal",
+            positions,
+            share,
+            interval,
+            samples=found.samples,
+            tests=found.tests,
+            before=before,
+            make_evidence=partial(pairs_of_inputs, self.schema, positions, *pairs[0], *pairs[1]),
+        )
 
     def _positions(self, characteristics) -> list[int]:
         positions = self.schema.positions(characteristics)
@@ -264,8 +306,29 @@ class Themis:
     def _rng(self, measure: str, positions) -> np.random.Generator:
         return np.random.default_rng(derive_seed("themis", self.random_state, measure, *self._names(positions)))
 
-    def _score(self, measure, positions, *, score, low, high, samples, tests, before, make_evidence) -> Score:
+    def _score(self, measure, positions, score, interval, *, samples, tests, before, make_evidence) -> Score:
         runs = self.software_runs
-        numbers = map(float, (score, low, high))
+        numbers = map(float, (score, *interval))
         counts = (int(samples), int(tests), runs - before, runs)
         return Score(measure, self._names(positions), *numbers, *counts, make_evidence)
+
+
+def _expect_share(name: str, value, *, open_ends: bool = False) -> None:
+    is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    if not (is_number and (0 < value < 1 if open_ends else 0 <= value <= 1)):
+        raise ValueError(f"{name} is {value!r}, expected a number between 0 and 1")
+
+
+def _weights(weight, inputs: pd.DataFrame) -> np.ndarray:
+    """Return one positive, finite weight for each input; those of a Series go by the index."""
+    if weight is None:
+        return np.ones(len(inputs))
+    if isinstance(weight, pd.Series):
+        weight = by_index(weight, inputs.index, "weight")
+    try:
+        found = np.asarray(weight).astype(float, casting="same_kind")
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.shape != (len(inputs),) or not (np.isfinite(found) & (found > 0)).all():
+        raise ValueError(f"weight: expected {len(inputs)} positive numbers, found {weight!r}")
+    return found

@@ -91,6 +91,7 @@ def search_all_sets(
         instance.schema,
         confidence=CONFIDENCE,
         error_bound=ERROR_BOUND,
+        reading="as_published",
         max_samples=max_samples,
         random_state=trial.seed("themis"),
     )
@@ -105,7 +106,8 @@ def search_small_sets(
     """Return the minimal sets, by measure, among the small sets of all characteristics of the trial's instance."""
     instance = INSTANCES[trial.index]
     software = train(instance, people[instance.data])
-    themis = Themis(software, instance.schema, max_samples=max_samples, random_state=trial.seed("all"))
+    options = {"reading": "as_published", "max_samples": max_samples, "random_state": trial.seed("all")}
+    themis = Themis(software, instance.schema, **options)
     return themis.search(THRESHOLD, measure="both", max_size=max_size).found
 
 
@@ -120,7 +122,8 @@ def search_twice(trial: Trial, *, threshold: float) -> dict[str, bool | int]:
     sizes = RANDOM_SIZES[trial.index % len(RANDOM_SIZES)]
     table = random_programs(sizes, 1, trial.rng("program"))[0]
     schema, program = as_program(table)
-    options = {"random_state": trial.seed("themis"), "min_samples": table.size, "max_samples": 10 * table.size}
+    options = {"reading": "as_published", "random_state": trial.seed("themis")}
+    options |= {"min_samples": table.size, "max_samples": 10 * table.size}
     pruned, unpruned = (
         Themis(program, schema, **options).search(threshold, measure="both", prune=prune) for prune in (True, False)
     )
@@ -134,7 +137,8 @@ def search_twice(trial: Trial, *, threshold: float) -> dict[str, bool | int]:
 
 def score_again(trial: Trial, *, stop: str) -> dict:
     """Estimate the causal score by sex of a program that is unfair to one person in twenty."""
-    themis = Themis(unfair_to_one_in_twenty, PEOPLE_OF_RARE, stop=stop, random_state=trial.seed("stop"))
+    options = {"reading": "as_published", "stop": stop, "random_state": trial.seed("stop")}
+    themis = Themis(unfair_to_one_in_twenty, PEOPLE_OF_RARE, **options)
     return themis.causal_score("sex").to_dict()
 
 
@@ -151,6 +155,7 @@ def _fixed_size(decide, instance: Instance, n_samples: int, trial: Trial) -> The
         instance.schema,
         confidence=CONFIDENCE,
         error_bound=1e-9,
+        reading="as_published",
         stop="wilson",
         min_samples=n_samples - 1,
         max_samples=n_samples,
