@@ -58,20 +58,25 @@ def run(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("path", LIBRARY, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_the_library_imports_packages_of_the_core_only(path):
-    homes = packages_distributions()
-    core = names() | {"pydantic-core", "requests"}  # parts of pydantic and pooch
+def imports_of(path):
+    """Yield line and top-level package of every import statement of a file."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            packages = {alias.name.partition(".")[0] for alias in node.names}
+            yield from ((node.lineno, alias.name.partition(".")[0]) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
-            packages = {node.module.partition(".")[0]}
-        else:
-            continue
-        for package in packages - {"fairlab"} - sys.stdlib_module_names:
-            distributions = {canonicalize_name(name) for name in homes[package]}
-            assert distributions & core, f"line {node.lineno}: {package} is not of the core; import it by `optional`"
+            yield node.lineno, node.module.partition(".")[0]
+
+
+def test_the_library_imports_packages_of_the_core_only():
+    core = names() | {"pydantic-core", "requests"}  # parts of pydantic and pooch
+    homes = {package: set(map(canonicalize_name, found)) for package, found in packages_distributions().items()}
+    others = [
+        f"{path.relative_to(PACKAGE)}:{line} imports {package}, which is not of the core; take it by `optional`"
+        for path in LIBRARY
+        for line, package in imports_of(path)
+        if package != "fairlab" and package not in sys.stdlib_module_names and not core & homes.get(package, set())
+    ]
+    assert not others, "\n".join(others)
 
 
 def test_every_optional_package_is_in_the_extra_that_an_error_names():
