@@ -38,7 +38,7 @@ def test_conditional_difference_by_hand():
 @pytest.mark.parametrize(
     ("conditional", "plain"),
     [
-        (ConditionalNMI(), NMI()),
+        (ConditionalNMI(reading="as_published"), NMI(reading="as_published")),
         (ConditionalDifference(smoothing=1), Difference(smoothing=1)),
         (ConditionalRatio(smoothing=1), Ratio(smoothing=1)),
     ],
@@ -105,22 +105,22 @@ def test_within_strata_p_value_against_shuffling_by_hand():
 
 def test_smallest_p_value_of_a_permutation_test():
     sample = people(np.array([[[50, 0], [0, 50]], [[50, 0], [0, 50]]]))
-    assert ConditionalNMI().exact(sample, conf=0.95, rng=rng()).p_value == 1e-4
+    assert ConditionalNMI(reading="as_published").exact(sample, conf=0.95, rng=rng()).p_value == 1e-4
 
 
-def test_conditional_correlation_averages_bounds_and_p_values():
+def test_published_conditional_correlation_averages_bounds_and_p_values():
     draw = np.random.default_rng(2)
     x, noise = draw.normal(size=(2, 3_500))
     strata = np.repeat([0, 1], [2_000, 1_500])
     sample = Sample(
         Column("age", x), Column("error", x * strata + noise), Column("confidence", strata, ("high", "low", "none"))
     )
-    interval = ConditionalCorrelation().exact(sample, conf=0.9, rng=rng())
-    parts = [Correlation().approximate(sample.take(strata == e), conf=0.9) for e in (0, 1)]
+    interval = ConditionalCorrelation(reading="as_published").exact(sample, conf=0.9, rng=rng())
+    parts = [Correlation(reading="as_published").approximate(sample.take(strata == e), conf=0.9) for e in (0, 1)]
     for bound in ("low", "high", "p_value"):
         values = [float(getattr(part, bound)) for part in parts]
         assert getattr(interval, bound) == pytest.approx(np.average(values, weights=[2_000, 1_500]))
-    trained = ConditionalCorrelation().approximate(sample, conf=0.9)
+    trained = ConditionalCorrelation(reading="as_published").approximate(sample, conf=0.9)
     assert (trained.low, trained.high) == pytest.approx((interval.low, interval.high))
 
 
@@ -137,3 +137,32 @@ def test_without_explanatory_attribute():
     sample = people(TABLES)
     with pytest.raises(ValueError, match="metric COND-NMI needs an explanatory attribute, found none"):
         ConditionalNMI().check(Sample(sample.protected, sample.output))
+
+
+def test_difference_within_strata_by_hand():
+    interval = ConditionalDifference().interval(TABLES, conf=0.9)
+    parts = [Difference().interval(table, conf=0.9) for table in TABLES]
+    gaps = [-gap for gap in (30 / 40 - 20 / 60, 5 / 30 - 10 / 30)]
+    mean = np.average(gaps, weights=[100, 60])
+    below = np.sqrt(sum((n / 160 * (part.low - gap)) ** 2 for n, part, gap in zip((100, 60), parts, gaps, strict=True)))
+    assert interval.low == pytest.approx(mean - below)
+
+
+def test_a_sound_p_value_of_strata_is_no_mere_mean():
+    fair, unfair = np.array([[20, 20], [20, 20]]), np.array([[40, 0], [0, 40]])
+    interval = ConditionalNMI().interval(np.stack([fair, unfair]), conf=0.9)
+    assert interval.p_value == 1  # twice the mean of 1 and nearly 0
+    tested = ConditionalNMI().exact(people(np.stack([fair, unfair])), conf=0.9, rng=rng())
+    assert tested.p_value == pytest.approx(1 / 10_001)
+
+
+def test_sound_conditional_correlation_adds_up_the_strata():
+    draw = np.random.default_rng(2)
+    x, noise = draw.normal(size=(2, 300))
+    strata = np.repeat([0, 1], [200, 100])
+    sample = Sample(Column("x", x), Column("y", 0.3 * x + noise), Column("part", strata, ("a", "b")))
+    parts = [Correlation().approximate(sample.take(strata == e), conf=0.9) for e in (0, 1)]
+    interval = ConditionalCorrelation().exact(sample, conf=0.9, rng=rng())
+    assert interval.low == pytest.approx(np.average([part.low for part in parts], weights=[200, 100]))
+    assert interval.p_value < min(part.p_value for part in parts)
+    assert ConditionalCorrelation().approximate(sample, conf=0.9) == interval

@@ -1,9 +1,11 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from fairlab import fairtest
 from fairlab.fairtest import Column, DataSource, ErrorProfiling
 from fairlab.fairtest.error_profiling import prediction_error
+from fairlab.fairtest.sample import encode
 
 
 def test_errors_of_two_categories():
@@ -39,3 +41,25 @@ def test_predictions_without_an_error(people):
     data = people.assign(truth=people["offer"])
     with pytest.raises(ValueError, match="output: column 'error of offer' has one value in the training set"):
         ErrorProfiling(DataSource(data), "gender", "offer", ground_truth="truth")
+
+
+def labels(name, values):
+    return encode(pd.Series(values, name=name))
+
+
+def test_labels_of_two_kinds_are_refused():
+    for other in ([-1, 1, 1], ["no", "yes", "no"], [True, False, True]):
+        with pytest.raises(ValueError, match=r"column 'p' holds .*; expected the same two labels"):
+            prediction_error(labels("p", other), labels("t", [0, 1, 1]))
+
+
+def test_labels_of_one_kind_in_other_types_are_the_same():
+    error = prediction_error(labels("p", [0.0, 1.0, 1.0, 0.0]), labels("t", [0, 1, 0, 1]))
+    assert error.values.tolist() == [0, 0, 2, 1]
+    ordered = pd.Categorical(["yes", "no"], categories=["yes", "no"], ordered=True)  # here, no is the positive one
+    assert prediction_error(labels("p", ordered), labels("t", ordered[::-1])).values.tolist() == [1, 2]
+
+
+def test_a_prediction_with_fewer_labels_than_the_truth():
+    assert prediction_error(labels("p", [1, 1]), labels("t", [0, 1])).values.tolist() == [2, 0]
+    assert prediction_error(labels("p", [9, 10, 10]), labels("t", [9, 10, 2])).values.tolist() == [0, 0, 1]

@@ -152,3 +152,28 @@ def test_a_missing_category_is_a_group_and_a_context_of_its_own(people):
     fairtest.investigate(investigation, min_leaf_size=20)
     assert investigation.findings_["race"][0].sample.protected.categories == (MISSING, "a", "b", "c")
     assert f"region: {MISSING}" in {str(child) for child in investigation.trees_["gender"].children}
+
+
+@pytest.mark.parametrize("metric", ["DIFF", 3, [NMI()], NMI])
+def test_a_metric_that_is_none(source, metric):
+    with pytest.raises(TypeError, match="metric: expected a Metric such as NMI"):
+        Testing(source, "gender", "offer", metric=metric)
+
+
+def test_names_and_seeds_that_are_none(source):
+    with pytest.raises(TypeError, match="protected: expected the name of a column"):
+        Testing(source, 2.5, "offer")
+    with pytest.raises(ValueError, match="explanatory: expected one column, found race, region"):
+        Testing(source, "gender", "offer", explanatory=["race", "region"])
+    with pytest.raises(ValueError, match="random_state: expected a whole number"):
+        Testing(source, "gender", "offer", random_state="x")
+    with pytest.raises(TypeError, match="investigations: expected Testing, Discovery or ErrorProfiling, found 'all'"):
+        fairtest.investigate(["all"])
+
+
+def test_the_reading_of_the_source_is_that_of_the_metrics(people):
+    published = DataSource(people, reading="as_published")
+    assert Testing(published, "gender", "offer").metric["gender"].reading == "as_published"
+    assert Testing(published, "gender", "offer", explanatory="region").metric["gender"].stratum_metric.smoothing == 5
+    assert Testing(published, "age", "offer").metric["age"].reading == "as_published"
+    assert Testing(DataSource(people), "gender", "offer").metric["gender"].reading == "sound"

@@ -36,7 +36,9 @@ def test_children_of_numbers_are_the_two_sides_of_each_cut():
 
 
 @pytest.mark.parametrize("ordered", [False, True])
-@pytest.mark.parametrize("metric", [NMI(), Difference(smoothing=1), Ratio(smoothing=1), Correlation()])
+@pytest.mark.parametrize(
+    "metric", [NMI(), Difference(smoothing=1), Ratio(smoothing=1), Correlation(reading="as_published"), Difference()]
+)
 def test_counts_and_sums_give_the_children_that_one_by_one_gives(metric, ordered):
     rng = np.random.default_rng(0)
     sample = Sample(*(Column(name, rng.integers(2, size=200), ("a", "b")) for name in "so"))

@@ -77,9 +77,9 @@ def test_a_failed_test_raises_and_gives_the_test_set_back(source):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_depth": -1}, "max_depth: expected at least 0, found -1"),
-        ({"min_leaf_size": 0}, "min_leaf_size: expected at least 1"),
-        ({"max_bins": 0}, "max_bins: expected at least 1"),
+        ({"max_depth": -1}, "max_depth: expected a whole number of at least 0, found -1"),
+        ({"min_leaf_size": 0}, "min_leaf_size: expected a whole number of at least 1"),
+        ({"max_bins": 0}, "max_bins: expected a whole number of at least 1"),
         ({"score_aggregation": "sum"}, "score_aggregation: expected one of avg, weighted_avg, max, found 'sum'"),
         ({"min_leaf_size": 1_001}, "the training set has 1000 rows, fewer than min_leaf_size=1001"),
     ],

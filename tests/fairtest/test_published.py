@@ -25,7 +25,10 @@ def adult():
         pytest.skip("needs the real files: set FAIRLAB_DATA_MIRROR")
     people = load("adult-uci", surrogate=False)
     data = people.features.drop(columns="fnlwgt").assign(income=people.target)
-    return {section.protected: section for section in run(Testing(DataSource(data), ["sex", "race"], "income"))}
+    return {
+        section.protected: section
+        for section in run(Testing(DataSource(data, reading="as_published"), ["sex", "race"], "income"))
+    }
 
 
 def test_adult_has_108_contexts_of_which_57_are_significant(adult):
@@ -64,7 +67,11 @@ def test_adult_intervals_and_p_values_of_figure_10(adult):
 def berkeley(**options):
     applicants = load("berkeley")
     data = applicants.features.assign(accepted=applicants.target)
-    return run(Testing(DataSource(data), "gender", "accepted", metric=Difference(smoothing=0), **options))
+    return run(
+        Testing(
+            DataSource(data, reading="as_published"), "gender", "accepted", metric=Difference(smoothing=0), **options
+        )
+    )
 
 
 def test_berkeley_given_the_department():
@@ -98,7 +105,9 @@ def test_labels_of_figure_9_to_the_printed_digits():
     assert data.shape == (2615, 200)
     labels = list(data)
     data["Race"] = images["Race"].to_numpy()
-    [section] = run(Discovery(DataSource(data), "Race", labels, context=[], metric=Difference(smoothing=0)))
+    [section] = run(
+        Discovery(DataSource(data, reading="as_published"), "Race", labels, context=[], metric=Difference(smoothing=0))
+    )
     table = fairtest.label_table(section.findings[0])
     assert len(table) == 35
     expected = {

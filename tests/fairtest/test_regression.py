@@ -63,7 +63,7 @@ def test_labels_that_never_occur_or_say_the_same_and_groups_of_one_have_no_effec
 
 def test_bad_input():
     sample, _ = tagged()
-    with pytest.raises(ValueError, match="top_k: expected at least 1, found 0"):
+    with pytest.raises(ValueError, match="top_k: expected a whole number of at least 1, found 0"):
         Regression(top_k=0)
     count = Column("count", np.arange(2_000.0))
     with pytest.raises(ValueError, match="metric REG needs categories; column 'count' holds numbers"):

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairlab import fairtest
 from fairlab.fairtest import NMI, Column, Report, Sample, Section, report
 from fairlab.fairtest.finding import Association, Finding
 from fairlab.fairtest.metric import Hypothesis
@@ -112,8 +113,6 @@ def test_sections_by_protected_attribute_and_output(section):
 
 
 def test_all_parts_of_an_investigation_are_shown():
-    from fairlab import fairtest
-
     rng = np.random.default_rng(0)
     data = pd.DataFrame(
         {"s": rng.choice(["f", "m"], 600), "o": rng.choice(["no", "yes"], 600), "e": rng.choice(["x", "y"], 600)}
@@ -129,3 +128,24 @@ def test_all_parts_of_an_investigation_are_shown():
     assert whole.to_frame()["part"].tolist() == ["", "e: x", "e: y", "", ""]
     assert "* e: x: population of size" in str(whole)
     assert "conditioned on explanatory attribute E=e" in str(whole)
+
+
+def test_the_report_says_which_numbers_were_taken_as_categories(people):
+    data = people.assign(race=people["race"].map({"a": 1, "b": 2, "c": 3}), other=1)
+    investigation = fairtest.Testing(fairtest.DataSource(data), "race", "offer", context=[])
+    found = fairtest.investigate(investigation)
+    assert found.notes == (
+        "Taken as categories: race (3 different whole numbers); DataSource(..., numbers=[...]) keeps numbers.",
+    )
+    assert str(found).startswith(found.notes[0])
+    assert "Not distinguishable from no association." in str(found)
+
+
+def test_a_bias_against_the_middle_code_is_found():
+    rng = np.random.default_rng(0)
+    race = rng.integers(1, 4, 2_000)
+    data = pd.DataFrame({"race": race, "loan": (rng.random(2_000) < np.where(race == 2, 0.3, 0.6)).astype(int)})
+    [section] = fairtest.investigate(fairtest.Testing(fairtest.DataSource(data), "race", "loan")).sections
+    assert section.metric.name == "NMI"
+    assert section.everyone.is_significant
+    assert "Not distinguishable" not in str(section)

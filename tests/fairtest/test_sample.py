@@ -19,13 +19,56 @@ def test_every_kind_of_text_has_the_same_codes(dtype):
     assert column.values.tolist() == [2, 0, 1]
 
 
-def test_the_order_of_a_categorical_type_does_not_matter():
+def test_an_ordered_category_keeps_its_order_and_as_published_none_does():
     ordered = pd.Series(pd.Categorical(["low", "high"], categories=["low", "high", "never"], ordered=True), name="x")
-    assert encode(ordered).categories == ("high", "low")
+    assert encode(ordered).categories == ("low", "high")
+    assert encode(ordered).values.tolist() == [0, 1]
+    assert encode(ordered.cat.as_unordered()).categories == ("high", "low")
+    assert encode(ordered, most_codes=0).categories == ("high", "low")
 
 
-def test_numbers_are_continuous_and_booleans_have_two_categories_even_if_one_occurs():
-    assert not encode(pd.Series([1, 2], name="x")).is_categorical
+@pytest.mark.parametrize("values", [[10, 9, 2, 9], [10.0, 9.0, 2.0, 9.0], pd.array([10, 9, 2, 9], dtype="Int64")])
+def test_few_whole_numbers_are_categories_in_the_order_of_numbers(values):
+    column = encode(pd.Series(values, name="x"))
+    assert column.categories == ("2", "9", "10")
+    assert column.values.tolist() == [2, 1, 0, 1]
+    assert encode(pd.Series(values, name="x"), kind="numbers").values.tolist() == [10, 9, 2, 9]
+    assert not encode(pd.Series(values, name="x"), most_codes=0).is_categorical
+
+
+def test_a_missing_code_is_a_category_and_a_missing_number_is_none():
+    assert encode(pd.Series([1.0, np.nan, 0.0], name="x")).categories == (MISSING, "0", "1")
+    truth = pd.Series(pd.array([True, None, False], dtype="boolean"), name="x")
+    assert encode(truth).categories == (MISSING, "False", "True")
+    assert encode(pd.Series([1.5, np.nan], name="x"), kind="categories").categories == (MISSING, "1.5")
+
+
+def test_many_whole_numbers_are_continuous_unless_said_otherwise():
+    ages = pd.Series(range(11), name="age")
+    assert not encode(ages).is_categorical
+    assert encode(ages, kind="categories").categories[-1] == "10"
+    assert encode(ages.head(10)).is_categorical
+
+
+def test_a_number_and_its_text_are_two_categories_with_two_names():
+    column = encode(pd.Series([1, "1", "a", 1], name="x"))
+    assert sorted(column.categories) == ["'1'", "1", "a"]
+    assert [column.categories[code] for code in column.values] == ["1", "'1'", "a", "1"]
+
+
+def test_missing_is_not_the_text_that_stands_for_it():
+    column = encode(pd.Series(["(missing)", None, "a"], name="x"))
+    assert [column.categories[code] for code in column.values] == ["'(missing)'", MISSING, "a"]
+
+
+def test_a_column_is_a_copy():
+    table = pd.DataFrame({"x": np.arange(20.0)})
+    column = encode(table["x"])
+    table.loc[:, "x"] = 0.0
+    assert column.values[-1] == 19
+
+
+def test_booleans_have_two_categories_even_if_one_occurs():
     column = encode(pd.Series([True, True], name="x"))
     assert column.is_binary
     assert column.values.tolist() == [1, 1]
@@ -34,9 +77,12 @@ def test_numbers_are_continuous_and_booleans_have_two_categories_even_if_one_occ
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([1.0, np.nan], "column 'x': 1 values are missing or infinite"),
+        ([1.5, np.nan], "column 'x': 1 values are missing or infinite"),
         ([1.0, np.inf], "column 'x': 1 values are missing or infinite"),
         (["10", "9", "100"], "column 'x' holds numbers as text, such as '10'"),
+        ([1j, 2], "column 'x' holds complex numbers"),
+        ([[1], [2]], r"column 'x' holds \[1\], expected numbers, text, categories or booleans"),
+        ([True, 1, "a"], "column 'x' mixes truth values with numbers"),
         (pd.to_datetime(["2020-01-01"]), "column 'x' has type datetime64"),
     ],
 )
@@ -47,6 +93,8 @@ def test_what_cannot_be_coded_is_named(values, message):
 
 def test_numbers_as_text_may_be_declared_categories():
     assert encode(pd.Series(["10", "9"], name="x").astype("category")).categories == ("10", "9")
+    assert encode(pd.Series([10, 9], name="x").astype("category")).categories == ("9", "10")
+    assert encode(pd.Series([10, 9], name="x").astype("category"), most_codes=0).categories == ("10", "9")
 
 
 def test_strata_part_the_people_and_name_those_that_are_empty():
@@ -54,3 +102,8 @@ def test_strata_part_the_people_and_name_those_that_are_empty():
     explanatory = Column("e", np.array([2, 0, 2]), ("a", "b", "c"))
     strata = Sample(column, Column("o", np.array([5.0, 6.0, 7.0])), explanatory).strata()
     assert {name: part.output.values.tolist() for name, part in strata.items()} == {"a": [6], "b": [], "c": [5, 7]}
+
+
+def test_the_columns_of_a_sample_are_of_the_same_people():
+    with pytest.raises(ValueError, match="column 'o' has 2 rows, 's' has 3; expected the same people"):
+        Sample(Column("s", np.zeros(3)), Column("o", np.zeros(2)))

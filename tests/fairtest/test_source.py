@@ -78,3 +78,43 @@ def test_bad_input(data, options, message):
 def test_data_must_be_a_table():
     with pytest.raises(TypeError, match="expected a DataFrame, found ndarray"):
         DataSource(np.ones((3, 3)))
+
+
+def test_few_whole_numbers_are_categories_and_the_source_says_so():
+    data = pd.DataFrame({"race": [1, 2, 3, 1] * 5, "age": range(20), "loan": [0, 1] * 10, "name": ["a", "b"] * 10})
+    source = DataSource(data, numbers="loan")
+    columns = source.training_set(data.columns)
+    assert {name: column.is_categorical for name, column in columns.items()} == {
+        "race": True, "age": False, "loan": False, "name": True
+    }  # fmt: skip
+    assert source.notes == {"race": "3 different whole numbers"}
+    assert DataSource(data, categories=["race", "loan"]).notes == {}
+    published = DataSource(data, reading="as_published")
+    assert not published.training_set(["race"])["race"].is_categorical
+    assert published.notes == {}
+
+
+def test_a_table_that_changes_later_changes_nothing():
+    data = pd.DataFrame({"number": np.arange(101.0), "word": ["a"] * 101})
+    source = DataSource(data)
+    data["number"] = 0.0
+    data.iloc[:, 0] = 1.0
+    assert len(np.unique(rows(source.training_set(["number"])))) == 50
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"conf": "0.95"}, ValueError, "conf: expected a number between 0 and 1, found '0.95'"),
+        ({"random_state": -1}, ValueError, "random_state: expected a whole number of at least 0, found -1"),
+        ({"random_state": None}, ValueError, "random_state"),
+        ({"budget": True}, ValueError, "budget"),
+        ({"reading": "paper"}, ValueError, "reading: expected one of sound, as_published"),
+        ({"numbers": "age"}, ValueError, "numbers: no column 'age'; there are number"),
+        ({"numbers": ["number"], "categories": ["number"]}, ValueError, "'number' is among numbers, too"),
+        ({"categories": 2.5}, TypeError, "categories: expected the name of a column"),
+    ],
+)
+def test_other_bad_input(options, error, message):
+    with pytest.raises(error, match=message):
+        DataSource(PEOPLE, **options)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.stats import chi2_contingency, ncx2, norm
+from scipy.stats import chi2_contingency, fisher_exact, ncx2, norm
 from sklearn.metrics import mutual_info_score
 
 from fairlab.fairtest import NMI, Column, Difference, Ratio, Sample
@@ -39,16 +39,16 @@ def test_tables_of_groups():
 
 
 @given(TABLES)
-def test_nmi_is_mutual_information_of_the_smoothed_table_over_the_smaller_entropy(table):
+def test_published_nmi_is_mutual_information_of_the_smoothed_table_over_the_smaller_entropy(table):
     rows, columns = np.indices(table.shape).reshape(2, -1).repeat((table + 1).ravel(), axis=1)
     information = mutual_info_score(rows, columns)
     smaller = min(mutual_info_score(rows, rows), mutual_info_score(columns, columns))
-    assert NMI().estimate(table) == pytest.approx(information / smaller, abs=1e-9)
+    assert NMI(reading="as_published").estimate(table) == pytest.approx(information / smaller, abs=1e-9)
 
 
-def test_nmi_interval_is_where_the_noncentral_distribution_has_the_statistic_in_its_tails():
+def test_published_nmi_interval_is_where_the_noncentral_distribution_has_the_statistic_in_its_tails():
     conf = 0.9
-    interval = NMI().interval(TABLE, conf=conf)
+    interval = NMI(reading="as_published").interval(TABLE, conf=conf)
     g, p_value, df, _ = chi2_contingency(TABLE, correction=False, lambda_="log-likelihood")
     assert interval.p_value == pytest.approx(p_value)
     smoothed = TABLE + 1
@@ -71,9 +71,11 @@ def test_an_insignificant_nmi_is_bounded_by_zero():
 
 
 @pytest.mark.parametrize("table", [[[5, 0], [7, 0]], [[0, 0], [7, 3]], [[0, 0], [0, 0]]])
-def test_one_value_shows_nothing(table):
+def test_one_value_shows_nothing_as_published(table):
     table = np.array(table)
-    nmi, difference, ratio = (metric.interval(table, conf=0.95) for metric in (NMI(), Difference(), Ratio()))
+    nmi, difference, ratio = (
+        metric(reading="as_published").interval(table, conf=0.95) for metric in (NMI, Difference, Ratio)
+    )
     assert (nmi.low, nmi.high, nmi.p_value) == (0, 1, 1)
     assert (difference.low, difference.high, difference.p_value) == (0, 1, 1)
     assert (ratio.low, ratio.high, ratio.p_value) == (1, 1, 1)
@@ -101,7 +103,7 @@ def test_difference_by_hand():
 
 
 def test_smoothing_adds_to_every_cell():
-    assert Difference().estimate(TABLE) == pytest.approx(15 / 50 - 45 / 70)
+    assert Difference(reading="as_published").estimate(TABLE) == pytest.approx(15 / 50 - 45 / 70)
     assert Ratio(smoothing=1).estimate(TABLE) == pytest.approx((11 / 42) / (41 / 62))
 
 
@@ -146,8 +148,10 @@ def test_many_tables_at_once_are_as_one_by_one(metric):
 
 # in tests
 
+PUBLISHED = [metric(reading="as_published") for metric in (NMI, Difference, Ratio)]
 
-@pytest.mark.parametrize("metric", [NMI(), Difference(), Ratio()], ids=lambda m: m.name)
+
+@pytest.mark.parametrize("metric", PUBLISHED, ids=lambda m: m.name)
 def test_small_samples_are_resampled_and_large_ones_follow_theory(metric):
     small, large = people(TABLE * 10), people(TABLE * 10 + [[1, 0], [0, 0]])
     assert len(small) == 1_000
@@ -159,7 +163,7 @@ def test_small_samples_are_resampled_and_large_ones_follow_theory(metric):
     assert (tested[1].low == theory[1].low) == (metric.name != "NMI")
 
 
-@pytest.mark.parametrize("metric", [NMI(), Difference(), Ratio()], ids=lambda m: m.name)
+@pytest.mark.parametrize("metric", PUBLISHED, ids=lambda m: m.name)
 def test_bootstrap_and_theory_agree_on_large_tables(metric):
     sample = people(TABLE * 10)
     theory, tested = (
@@ -186,3 +190,57 @@ def test_nmi_needs_categories():
 def test_negative_smoothing():
     with pytest.raises(ValueError, match="smoothing"):
         Difference(smoothing=-1)
+
+
+# sound by default
+
+
+@pytest.mark.parametrize("metric", [NMI(), Difference(), Ratio()], ids=lambda m: m.name)
+@pytest.mark.parametrize("table", [[[0, 0], [7, 3]], [[0, 0], [0, 0]]])
+def test_nothing_is_known_of_an_empty_group(metric, table):
+    interval = metric.interval(np.array(table), conf=0.95)
+    nothing = {"NMI": (0, 1), "DIFF": (-1, 1), "RATIO": (0, np.inf)}[metric.name]
+    assert (interval.low, interval.high, interval.p_value) == (*nothing, 1)
+    assert metric.effect(interval) == 0
+
+
+def test_where_nobody_gets_the_output_the_difference_is_still_bounded():
+    interval = Difference().interval(np.array([[50, 0], [70, 0]]), conf=0.95)
+    assert (interval.low, interval.high) == pytest.approx((-(1 - 0.025 ** (1 / 70)), 1 - 0.025 ** (1 / 50)))
+    assert interval.p_value == 1
+
+
+def test_nmi_that_chance_explains_holds_zero_and_its_estimate_is_less_what_chance_adds():
+    fair, unfair = np.array([[26, 24], [24, 26]]), np.array([[45, 5], [5, 45]])
+    tested = NMI().exact(people(fair), conf=0.95, rng=np.random.default_rng(0))
+    assert tested.p_value > 0.05
+    assert tested.low == 0 == NMI().estimate(fair)
+    tested = NMI().exact(people(unfair), conf=0.95, rng=np.random.default_rng(0))
+    assert 0 < tested.low < NMI().estimate(unfair) < tested.high
+    plain = 1 - (0.9 * np.log(0.9) + 0.1 * np.log(0.1)) / np.log(0.5)
+    assert NMI().estimate(unfair) == pytest.approx(plain - 1 / 200 / np.log(2))
+
+
+def test_small_differences_are_tested_by_fisher():
+    sample = people([[9, 1], [3, 7]])
+    for metric in (Difference(), Ratio()):
+        tested = metric.exact(sample, conf=0.95, rng=np.random.default_rng(0))
+        theory = metric.approximate(sample, conf=0.95)
+        assert tested.p_value == pytest.approx(fisher_exact([[9, 1], [3, 7]]).pvalue)
+        assert (tested.low, tested.high) == (float(theory.low), float(theory.high))
+
+
+def test_one_reading_is_asked_for_by_name():
+    assert Difference(reading="as_published").smoothing == 5
+    assert Difference(smoothing=0).reading == "as_published"
+    assert Difference().reading == NMI().reading == "sound"
+    assert Difference().conditional().stratum_metric.smoothing is None
+    for metric in (NMI, Difference, Ratio):
+        with pytest.raises(ValueError, match="reading: expected one of sound, as_published, found 'paper'"):
+            metric(reading="paper")
+
+
+def test_other_smoothing_than_a_number():
+    for smoothing in ("5", np.inf, np.nan):
+        with pytest.raises(ValueError, match="smoothing: expected None or a number from 0"):
+            Ratio(smoothing=smoothing)

@@ -5,7 +5,7 @@ They are size-weighted means over its strata. Each metric's own version stands b
 
 import numpy as np
 
-from fairlab.fairtest.metric import AdditiveMetric, Hypothesis, Interval
+from fairlab.fairtest.metric import SOUND, AdditiveMetric, Hypothesis, Interval
 from fairlab.fairtest.resampling import RESAMPLES, bootstrap_tables, percentile_interval, permute_tables
 from fairlab.fairtest.sample import Sample
 
@@ -13,7 +13,8 @@ from fairlab.fairtest.sample import Sample
 class ConditionalMetric(AdditiveMetric):
     """The mean of a metric over the values of an explanatory attribute, weighted by numbers of people.
 
-    Approximate interval bounds and p-values are weighted means of the strata's, too.
+    Approximate interval bounds are weighted means of the strata's, too, and so is the p-value as published; a sound one
+    is twice that, since a mean of p-values alone is none.
 
     Parameters
     ----------
@@ -23,6 +24,7 @@ class ConditionalMetric(AdditiveMetric):
 
     def __init__(self, stratum_metric: AdditiveMetric):
         self.stratum_metric = stratum_metric
+        self.reading = getattr(stratum_metric, "reading", SOUND)
         self.name = f"COND-{stratum_metric.name}"
 
     def check(self, sample: Sample) -> None:
@@ -63,11 +65,16 @@ class ConditionalMetric(AdditiveMetric):
         return np.where(sizes > 0, sizes, np.iinfo(int).max).min(axis=-1) * (sizes > 0).any(axis=-1)
 
     def interval(self, statistics: np.ndarray, *, conf: float) -> Interval:
-        """Return the weighted means of the strata's interval bounds and p-values."""
+        """Return the weighted means of the strata's interval bounds, and a p-value from those of the strata."""
         part = self.stratum_metric.interval(statistics, conf=conf)
         sizes = self.stratum_metric.size(statistics)
         weights = sizes / np.maximum(sizes.sum(axis=-1, keepdims=True), 1)
-        low, high, p_value = ((weights * bound).sum(axis=-1) for bound in (part.low, part.high, part.p_value))
+        with np.errstate(invalid="ignore"):  # a ratio without bound, of nobody
+            low, high, p_value = (
+                np.where(weights > 0, weights * bound, 0).sum(axis=-1) for bound in (part.low, part.high, part.p_value)
+            )
+        if self.reading == SOUND:
+            p_value = np.minimum(2 * p_value, 1)
         return Interval(low, high, np.where(sizes.any(axis=-1), p_value, 1.0))
 
 
@@ -80,10 +87,15 @@ class ConditionalTableMetric(ConditionalMetric):
         return (self.stratum_metric.estimate(tables) * sizes).sum(axis=-1) / sizes.sum(axis=-1)
 
     def exact(self, sample: Sample, *, conf: float, rng: np.random.Generator) -> Interval:
-        """Shuffle the output within strata for the p-value, bootstrap within strata for the interval."""
+        """Shuffle the output within strata for the p-value; as published, bootstrap within strata for the interval."""
         tables = self.of_all(sample)
         tables = tables[tables.any(axis=(-2, -1))]
         strength = self.stratum_metric.strength
-        above = strength(permute_tables(tables, rng, self.estimate)) > strength(self.estimate(tables))
+        drawn, observed = strength(permute_tables(tables, rng, self.estimate)), strength(self.estimate(tables))
+        if self.reading == SOUND:
+            theory = self.interval(tables, conf=conf)
+            p_value = (1 + float((drawn >= observed * (1 - 1e-9)).sum())) / (1 + RESAMPLES)
+            return Interval(float(theory.low), float(theory.high), p_value)
+        above = drawn > observed
         interval = percentile_interval(bootstrap_tables(tables, rng, self.estimate), conf)
         return Interval(*interval, max(float(above.mean()), 1 / RESAMPLES))

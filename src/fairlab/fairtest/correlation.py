@@ -1,10 +1,13 @@
 """Pearson's correlation of two scalar attributes (table 1)."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from fairlab.fairtest.conditional import ConditionalMetric
-from fairlab.fairtest.metric import AdditiveMetric, Interval
+from fairlab.fairtest.intervals import correlation_bounds
+from fairlab.fairtest.metric import AS_PUBLISHED, SOUND, AdditiveMetric, Interval, check_reading
 from fairlab.fairtest.resampling import (
     EXACT_LIMIT,
     RESAMPLES,
@@ -18,11 +21,20 @@ from fairlab.fairtest.sample import Sample
 class Correlation(AdditiveMetric):
     """Pearson's correlation, from -1 to 1; a categorical attribute with two categories counts as 0 and 1.
 
-    Fisher's z gives intervals and p-values above 1,000 people; up to 1,000, tests shuffle the output and bootstrap
-    pairs. Data without variance, or of three people or fewer, has the interval [-1, 1] and p-value 1.
+    Data without variance, or of three people or fewer, has the interval [-1, 1] and p-value 1.
+
+    Parameters
+    ----------
+    reading : {"sound", "as_published"}
+        Whose intervals and p-values. "sound": those of `fairlab.fairtest.intervals.correlation_bounds`, which need no
+        normal distribution; Fisher's z is for comparing splits in training only. "as_published": Fisher's z above
+        1,000 people; up to 1,000, tests shuffle the output and bootstrap pairs.
     """
 
     name = "CORR"
+
+    def __init__(self, *, reading: str = SOUND):
+        self.reading = check_reading(reading)
 
     def check(self, sample: Sample) -> None:
         """Raise a ValueError if an attribute has more than two categories."""
@@ -34,8 +46,19 @@ class Correlation(AdditiveMetric):
                 )
 
     def conditional(self):
-        """Return `ConditionalCorrelation`."""
-        return ConditionalCorrelation()
+        """Return `ConditionalCorrelation` of the same reading."""
+        return ConditionalCorrelation(reading=self.reading)
+
+    def estimate(self, sample: Sample) -> float:
+        """Return the correlation, 0 where one attribute has a single value."""
+        x, y = _centred(sample)
+        return float(np.corrcoef(x, y)[0, 1]) if len(x) and np.ptp(x) > 0 and np.ptp(y) > 0 else 0.0
+
+    def approximate(self, sample: Sample, *, conf: float) -> Interval:
+        """Return the interval and the p-value of one sample; as published, by Fisher's z."""
+        if self.reading == SOUND:
+            return Interval(*correlation_bounds(*_centred(sample), conf=conf))
+        return super().approximate(sample, conf=conf)
 
     def statistics(self, sample: Sample, groups: np.ndarray, n_groups: int) -> np.ndarray:
         """Return per group the number of people and the sums of x, y, x², y² and xy, both centred."""
@@ -66,12 +89,12 @@ class Correlation(AdditiveMetric):
         )
 
     def exact(self, sample: Sample, *, conf: float, rng: np.random.Generator) -> Interval:
-        """Test up to 1,000 people by a permutation test of the output and a bootstrap of pairs, more by Fisher's z.
+        """Test as `approximate` does; as published, up to 1,000 people by a permutation test and a bootstrap of pairs.
 
         The authors' code shuffles the values of both attributes together, which tests something else.
         """
         x, y = _centred(sample)
-        if len(sample) > EXACT_LIMIT or len(sample) <= 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        if self.reading == SOUND or len(sample) > EXACT_LIMIT or len(sample) <= 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
             return self.approximate(sample, conf=conf)
         observed = abs(np.corrcoef(x, y)[0, 1])
         hits = (np.abs(permute_correlation(x, y, rng)) >= observed * (1 - 1e-9)).sum()
@@ -82,19 +105,39 @@ class Correlation(AdditiveMetric):
 class ConditionalCorrelation(ConditionalMetric):
     """`Correlation` given an explanatory attribute.
 
-    It has no test of its own: interval bounds and p-value are weighted means of the strata's.
+    Interval bounds are weighted means of the strata's. The p-value is that of Stouffer's weighted sum of the strata's
+    normal scores; as published, it is the weighted mean of the strata's, too.
+
+    Parameters
+    ----------
+    reading : {"sound", "as_published"}
+        As for `Correlation`.
     """
 
-    def __init__(self):
-        super().__init__(Correlation())
+    def __init__(self, *, reading: str = SOUND):
+        super().__init__(Correlation(reading=reading))
+
+    def approximate(self, sample: Sample, *, conf: float) -> Interval:
+        """Return the weighted means of the strata's bounds; as published, by Fisher's z."""
+        if self.reading == SOUND:
+            return self.exact(sample, conf=conf, rng=np.random.default_rng(0))
+        return super().approximate(sample, conf=conf)
 
     def exact(self, sample: Sample, *, conf: float, rng: np.random.Generator) -> Interval:
-        """Return the weighted means of the strata's exact interval bounds and p-values."""
+        """Return the weighted means of the strata's exact interval bounds, and the p-value."""
         strata = [stratum for stratum in sample.strata().values() if len(stratum)]
         parts = [self.stratum_metric.exact(stratum, conf=conf, rng=rng) for stratum in strata]
         weights = [len(stratum) for stratum in strata]
         bounds = ([getattr(part, name) for part in parts] for name in ("low", "high", "p_value"))
-        return Interval(*(float(np.average(bound, weights=weights)) for bound in bounds))
+        means = Interval(*(float(np.average(bound, weights=weights)) for bound in bounds))
+        return means if self.reading == AS_PUBLISHED else replace(means, p_value=_stouffer(parts, np.sqrt(weights)))
+
+
+def _stouffer(parts, weights):
+    """Return the p-value of the weighted sum of two-sided tests' normal scores, each with the sign of its interval."""
+    sign = np.array([np.sign(part.low + part.high) for part in parts])
+    score = sign * -ndtri(np.clip([part.p_value for part in parts], 1e-300, 1) / 2)
+    return float(2 * ndtr(-abs((weights * score).sum()) / np.sqrt((weights**2).sum())))
 
 
 def _centred(sample):

@@ -7,6 +7,8 @@ import numpy as np
 from fairlab.fairtest.investigation import Investigation
 from fairlab.fairtest.regression import Regression
 from fairlab.fairtest.sample import Column
+from fairlab.fairtest.source import DataSource
+from fairlab.fairtest.tables import Difference
 
 
 class Discovery(Investigation):
@@ -37,6 +39,8 @@ class Discovery(Investigation):
     """
 
     def __init__(self, source, protected, output, *, top_k=35, context=None, metric=None, random_state=0):
+        if metric is None and isinstance(source, DataSource):
+            metric = Difference(reading=source.reading)
         super().__init__(
             source,
             protected,
@@ -57,7 +61,9 @@ class Discovery(Investigation):
 
 
 def _label(column: Column) -> Column:
-    """Return zeros and ones as codes, anything else as it is."""
+    """Return zeros and ones as codes of both, even if one does not occur, anything else as it is."""
+    if column.is_categorical and set(column.categories) <= {"0", "1"}:
+        return Column(column.name, np.array(column.categories, dtype=np.intp)[column.values], ("0", "1"))
     if column.is_categorical or not np.isin(column.values, (0, 1)).all():
         return column
     return Column(column.name, column.values.astype(np.intp), ("0", "1"))

@@ -19,14 +19,15 @@ class ErrorProfiling(Investigation):
         The prediction.
     ground_truth : str
         What was to be predicted. The error is the absolute difference of numbers; of two categories, correct, false
-        negative or false positive, the second category in sorted order being positive; of more, correct or incorrect.
+        negative or false positive, the second category being positive; of more, correct or incorrect.
     explanatory, context, metric, random_state
         As for `Testing`.
 
     Raises
     ------
     TypeError, ValueError
-        As for `Testing`, or if one of prediction and truth holds numbers and the other categories.
+        As for `Testing`, or if prediction and truth are not of one kind: one holds numbers and the other categories, or
+        each holds two values at most and they are not the same two.
     """
 
     def __init__(
@@ -52,12 +53,30 @@ def prediction_error(prediction: Column, truth: Column) -> Column:
     name = f"error of {prediction.name}"
     if prediction.is_categorical != truth.is_categorical:
         numbers, other = (truth, prediction) if prediction.is_categorical else (prediction, truth)
-        raise ValueError(f"column {numbers.name!r} holds numbers and {other.name!r} categories; expected one kind")
+        raise ValueError(
+            f"column {numbers.name!r} holds numbers and {other.name!r} categories; expected one kind, which "
+            "DataSource(..., numbers=...) or categories=... can make of whole numbers"
+        )
     if not truth.is_categorical:
         return Column(name, np.abs(prediction.values - truth.values))
-    categories = sorted({*prediction.categories, *truth.categories})
-    predicted, true = (np.searchsorted(categories, column.categories)[column.values] for column in (prediction, truth))
+    _check_same_two(prediction, truth)
+    longer, shorter = sorted([truth.categories, prediction.categories], key=len, reverse=True)
+    categories = longer if set(shorter) <= set(longer) else sorted({*longer, *shorter})
+    place = {category: code for code, category in enumerate(categories)}
+    predicted, true = (
+        np.array([place[category] for category in column.categories])[column.values] for column in (prediction, truth)
+    )
     if len(categories) > 2:
         return Column(name, (predicted != true).astype(np.intp), ("correct", "incorrect"))
     error = np.where(predicted == true, 0, np.where(predicted < true, 1, 2))
     return Column(name, error, ("correct", "false negative", "false positive"))
+
+
+def _check_same_two(prediction, truth):
+    """Raise a ValueError if each of two columns has two categories at most, and together they have more."""
+    predicted, true = prediction.categories, truth.categories
+    if len(predicted) <= 2 and len(true) <= 2 and len({*predicted, *true}) > 2:
+        raise ValueError(
+            f"column {prediction.name!r} holds {' and '.join(predicted)}, {truth.name!r} {' and '.join(true)}; "
+            "expected the same two labels"
+        )

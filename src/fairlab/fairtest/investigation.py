@@ -1,11 +1,12 @@
 """What all investigations (section 4.5) have in common: what is looked for, where, and what was found."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 
 import numpy as np
 
+from fairlab.fairtest.arguments import check_whole, column_names
 from fairlab.fairtest.correction import bonferroni_confidence, holm
 from fairlab.fairtest.correlation import Correlation
 from fairlab.fairtest.finding import Association, Finding
@@ -38,11 +39,16 @@ class Investigation(ABC):
         if not isinstance(source, DataSource):
             raise TypeError(f"source: expected a DataSource, found {type(source).__name__}")
         self.source = source
-        self.protected = _names(protected)
-        self.outputs = _names(outputs)
+        self.protected = column_names(protected, "protected")
+        self.outputs = column_names(outputs, "output")
+        check_whole("random_state", random_state, least=0)
         self.random_state = random_state
-        taken = [*self.outputs, explanatory]
-        self.context = [name for name in source.names if name not in taken] if context is None else _names(context)
+        taken = [*self.outputs, *column_names(explanatory, "explanatory")]
+        self.context = (
+            [name for name in source.names if name not in taken]
+            if context is None
+            else column_names(context, "context")
+        )
         self._explain(explanatory, metric)
 
     @abstractmethod
@@ -58,11 +64,11 @@ class Investigation(ABC):
         """Return the metric that suits the columns (section 4.2)."""
         sides = (sample.protected, sample.output)
         if not all(column.is_categorical for column in sides):
-            metric = Correlation()
+            metric = Correlation(reading=self.source.reading)
         elif sample.explanatory and all(column.is_binary for column in sides):
-            metric = Difference()
+            metric = Difference(reading=self.source.reading)
         else:
-            metric = NMI()
+            metric = NMI(reading=self.source.reading)
         return metric
 
     def contexts(self, protected: str) -> list[Node]:
@@ -139,7 +145,10 @@ class Investigation(ABC):
 
     def _explain(self, explanatory, metric) -> None:
         """Set explanatory attribute and metrics, after checking that all columns suit their roles."""
-        self.explanatory, self._asked_metric = explanatory, metric
+        names = column_names(explanatory, "explanatory")
+        if len(names) > 1:
+            raise ValueError(f"explanatory: expected one column, found {', '.join(names)}")
+        self.explanatory, self._asked_metric = (names or [None])[0], metric
         self._check_roles()
         columns = self._training_columns()
         self._check_columns(columns)
@@ -163,9 +172,17 @@ class Investigation(ABC):
         rng = np.random.default_rng(self.random_state)
         return [_interval(hypothesis, conf, rng if exact else None) for hypothesis in hypotheses]
 
+    @property
+    def _explanatory_names(self) -> list[str]:
+        return [] if self.explanatory is None else [self.explanatory]
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of all columns that are looked at."""
+        return list(dict.fromkeys([*self.protected, *self.outputs, *self._explanatory_names, *self.context]))
+
     def _training_columns(self) -> dict[str, Column]:
-        names = [*self.protected, *self.outputs, *_names(self.explanatory), *self.context]
-        return self.source.training_set(dict.fromkeys(names))
+        return self.source.training_set(self.columns)
 
     def _metrics(self, columns, metric) -> dict[str, Metric]:
         if isinstance(metric, Mapping):
@@ -179,6 +196,8 @@ class Investigation(ABC):
         for name in self.protected:
             sample = self.sample(columns, name)
             plain = given.get(name) or self.default_metric(sample)
+            if not isinstance(plain, Metric):
+                raise TypeError(f"metric: expected a Metric such as NMI() or Difference(), found {plain!r}")
             metrics[name] = plain if self.explanatory is None else plain.conditional()
             metrics[name].check(sample)
         return metrics
@@ -192,7 +211,7 @@ class Investigation(ABC):
             raise ValueError("protected: expected at least one attribute, found none")
         if not self.outputs:
             raise ValueError("output: expected a column, found none")
-        explanatory = _names(self.explanatory)
+        explanatory = self._explanatory_names
         roles = {"protected": self.protected, "output": self.outputs, "explanatory": explanatory}
         for argument, names in [*roles.items(), ("context", self.context)]:
             self._check_names(names, argument)
@@ -207,7 +226,7 @@ class Investigation(ABC):
     def _check_columns(self, columns) -> None:
         output = self.output(columns)
         single = [output] if isinstance(output, Column) else []
-        explanatory = [columns[name] for name in _names(self.explanatory)]
+        explanatory = [columns[name] for name in self._explanatory_names]
         for argument, members in (
             ("protected", [columns[name] for name in self.protected]),
             ("output", single),
@@ -253,15 +272,12 @@ def _says_the_same(column: Column, output: Column) -> bool:
     return np.count_nonzero(pairs) == len(np.unique(output.values)) == len(np.unique(column.values))
 
 
-def _names(names) -> list[str]:
-    if names is None:
-        return []
-    return [names] if isinstance(names, str) else list(names)
-
-
 def as_list(investigations) -> list[Investigation]:
     """Return one or several investigations as a list; raise a ValueError if there is none."""
-    several = [investigations] if isinstance(investigations, Investigation) else list(investigations)
+    several = list(investigations) if isinstance(investigations, Iterable) else [investigations]
+    for one in several:
+        if not isinstance(one, Investigation):
+            raise TypeError(f"investigations: expected Testing, Discovery or ErrorProfiling, found {one!r}")
     if not several:
         raise ValueError("investigations: expected at least one, found none")
     return several

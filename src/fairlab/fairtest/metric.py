@@ -7,6 +7,8 @@ import numpy as np
 
 from fairlab.fairtest.sample import Column, Sample
 
+SOUND, AS_PUBLISHED = READINGS = ("sound", "as_published")
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -166,3 +168,10 @@ def require_categorical(column: Column, metric: str, *, binary: bool = False) ->
             f"metric {metric} needs two categories; column {column.name!r} has {len(column.categories)}: "
             f"{', '.join(column.categories[:5])}{', ...' * (len(column.categories) > 5)}"
         )
+
+
+def check_reading(reading: str) -> str:
+    """Return a reading; raise a ValueError if there is no such one."""
+    if not isinstance(reading, str) or reading not in READINGS:
+        raise ValueError(f"reading: expected one of {', '.join(READINGS)}, found {reading!r}")
+    return reading

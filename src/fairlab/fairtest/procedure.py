@@ -1,5 +1,6 @@
 """The steps of an investigation (figure 3): contexts from one part of the data, their tests on another, a report."""
 
+from fairlab.fairtest.arguments import check_whole
 from fairlab.fairtest.correction import bonferroni_confidence
 from fairlab.fairtest.investigation import as_list
 from fairlab.fairtest.reporting import Report, report
@@ -81,9 +82,8 @@ def find_contexts(
         ("min_leaf_size", min_leaf_size, 1),
         ("max_bins", max_bins, 1),
     ):
-        if value < least:
-            raise ValueError(f"{argument}: expected at least {least}, found {value}")
-    if score_aggregation not in AGGREGATIONS:
+        check_whole(argument, value, least=least)
+    if not isinstance(score_aggregation, str) or score_aggregation not in AGGREGATIONS:
         raise ValueError(f"score_aggregation: expected one of {', '.join(AGGREGATIONS)}, found {score_aggregation!r}")
     investigations = as_list(investigations)
     for investigation in investigations:

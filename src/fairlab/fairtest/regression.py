@@ -5,6 +5,7 @@ from scipy.linalg import pinvh
 from scipy.special import ndtri
 from sklearn.linear_model import LogisticRegression
 
+from fairlab.fairtest.arguments import check_whole
 from fairlab.fairtest.metric import Hypothesis, Interval, Metric, require_categorical
 from fairlab.fairtest.sample import Sample
 from fairlab.fairtest.tables import Difference
@@ -31,8 +32,9 @@ class Regression(Metric):
     name = "REG"
 
     def __init__(self, *, top_k: int = 35, label_metric: Metric | None = None):
-        if top_k < 1:
-            raise ValueError(f"top_k: expected at least 1, found {top_k}")
+        check_whole("top_k", top_k, least=1)
+        if label_metric is not None and not isinstance(label_metric, Metric):
+            raise TypeError(f"metric: expected a Metric such as Difference(), found {label_metric!r}")
         self.top_k = top_k
         self.label_metric = label_metric or Difference()
 

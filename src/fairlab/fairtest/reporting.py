@@ -5,7 +5,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from fairlab.fairtest.finding import Finding
+from fairlab.fairtest.finding import SIGNIFICANCE, Finding
 from fairlab.fairtest.investigation import as_list
 from fairlab.fairtest.metric import Metric
 from fairlab.fairtest.sample import Column
@@ -123,9 +123,12 @@ class Report:
     ----------
     sections : tuple of Section
         One for each protected attribute of each investigation.
+    notes : tuple of str
+        What was decided about the data unasked.
     """
 
     sections: tuple[Section, ...]
+    notes: tuple[str, ...] = ()
 
     def section(self, protected: str, output: str | None = None) -> Section:
         """Return the section on a protected attribute, and on an output if there are several.
@@ -179,7 +182,7 @@ class Report:
         return pd.concat([section.to_frame() for section in self.sections], ignore_index=True)
 
     def __str__(self):
-        return "\n\n".join(map(str, self.sections))
+        return "\n\n".join([*self.notes, *map(str, self.sections)])
 
 
 def report(investigations) -> Report:
@@ -211,7 +214,18 @@ def report(investigations) -> Report:
             )
             for name, findings in investigation.findings_.items()
         ]
-    return Report(tuple(sections))
+    return Report(
+        tuple(sections), tuple(dict.fromkeys(note for one in as_list(investigations) for note in _notes(one)))
+    )
+
+
+def _notes(investigation) -> list[str]:
+    """Return one line that says which columns of numbers were taken as categories, if there are any."""
+    notes, used = investigation.source.notes, investigation.columns
+    taken = [f"{name} ({note})" for name, note in notes.items() if name in used]
+    if not taken:
+        return []
+    return [f"Taken as categories: {', '.join(taken)}; DataSource(..., numbers=[...]) keeps numbers."]
 
 
 def _output_name(output) -> str:
@@ -233,6 +247,8 @@ def _lines(finding) -> list[str]:
             name = association.hypothesis.metric.name
             interval = f"[{association.low:.4f}, {association.high:.4f}]"
             lines.append(f"p-value = {association.p_value:.2e} ; {name} = {interval}")
+            if association.effect == 0 or association.p_value > SIGNIFICANCE:
+                lines.append("Not distinguishable from no association.")
             if sample.output.is_categorical and sample.protected.is_categorical:
                 lines += _with_shares(contingency_table(sample)).to_string().splitlines()
     return lines

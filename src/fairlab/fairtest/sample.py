@@ -1,11 +1,13 @@
 """People as FairTest sees them: columns of codes or numbers, and the three columns that a metric looks at."""
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 import pandas as pd
 
 MISSING = "(missing)"
+MOST_CODES = 10  # different whole numbers that still count as categories
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +20,7 @@ class Column:
     values : ndarray of shape (n_rows,)
         Codes from 0 if the attribute is categorical, else numbers.
     categories : tuple of str or None
-        What the codes stand for, in sorted order; None for a continuous attribute.
+        What the codes stand for, in order; None for a continuous attribute.
     """
 
     name: str
@@ -56,6 +58,15 @@ class Sample:
     output: Column | tuple[Column, ...]
     explanatory: Column | None = None
 
+    def __post_init__(self):
+        outputs = [self.output] if isinstance(self.output, Column) else self.output
+        for column in [*outputs, *([self.explanatory] if self.explanatory else [])]:
+            if len(column.values) != len(self.protected.values):
+                raise ValueError(
+                    f"column {column.name!r} has {len(column.values)} rows, {self.protected.name!r} has "
+                    f"{len(self.protected.values)}; expected the same people"
+                )
+
     def __len__(self):
         return len(self.protected.values)
 
@@ -74,40 +85,92 @@ class Sample:
         }
 
 
-def encode(values: pd.Series) -> Column:
+def encode(values: pd.Series, *, kind: str | None = None, most_codes: int = MOST_CODES) -> Column:
     """Return a column of a table as codes or as numbers.
 
-    Numbers stay numbers and count as continuous. Text, categories and booleans become codes in sorted order; a
-    missing one is a category of its own, which comes first.
+    Parameters
+    ----------
+    values : Series
+    kind : {"numbers", "categories"} or None
+        What numbers are. None: categories if all are whole and there are at most `most_codes` different ones.
+    most_codes : int
+        0 for the authors' way: all numbers are continuous, and categories stand in the order of their text.
+
+    Returns
+    -------
+    Column
+        Its own copy. Categories stand in the order that an ordered type gives them, else in that of numbers or text. A
+        missing one is a category of its own, which comes first, and is never mistaken for a text.
 
     Raises
     ------
     ValueError
-        If a number is missing or infinite, if text holds nothing but numbers, or for any other type of column.
+        If a continuous number is missing or infinite, if text holds nothing but numbers, for complex numbers, for
+        lists and the like, and for any other type of column.
     """
     name = str(values.name)
+    if pd.api.types.is_complex_dtype(values):
+        raise ValueError(f"column {name!r} holds complex numbers, expected real ones, text, categories or booleans")
     if pd.api.types.is_bool_dtype(values) and not values.isna().any():
         return Column(name, values.to_numpy(dtype=np.intp), ("False", "True"))
-    if pd.api.types.is_numeric_dtype(values):
-        numbers = values.to_numpy(dtype=float, na_value=np.nan)
-        if bad := int((~np.isfinite(numbers)).sum()):
-            raise ValueError(f"column {name!r}: {bad} values are missing or infinite; fill them or drop the rows")
-        return Column(name, numbers)
+    if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values):
+        return _encode_numbers(name, values.to_numpy(dtype=float, na_value=np.nan, copy=True), kind, most_codes)
     is_text = pd.api.types.is_object_dtype(values) or pd.api.types.is_string_dtype(values)
     declared = isinstance(values.dtype, pd.CategoricalDtype)
-    if not (is_text or declared):
+    if not (is_text or declared or pd.api.types.is_bool_dtype(values)):
         raise ValueError(f"column {name!r} has type {values.dtype}, expected numbers, text, categories or booleans")
-    codes, found = pd.factorize(values.astype(object))
-    found = found.astype(str)
-    if not declared and len(found) and pd.to_numeric(pd.Series(found), errors="coerce").notna().all():
+    objects = values.astype(object)
+    if not declared and pd.api.types.infer_dtype(objects) in ("integer", "floating", "mixed-integer-float"):
+        return _encode_numbers(name, objects.to_numpy(dtype=float, na_value=np.nan), kind, most_codes)
+    codes, found = _factorize(name, objects)
+    texts = found.astype(str)
+    if not declared and len(found) and pd.to_numeric(pd.Series(texts), errors="coerce").notna().all():
         raise ValueError(
-            f"column {name!r} holds numbers as text, such as {found[0]!r}; make it numbers with pandas.to_numeric, or "
+            f"column {name!r} holds numbers as text, such as {texts[0]!r}; make it numbers with pandas.to_numeric, or "
             "categories with astype('category')"
         )
-    order = np.argsort(found, kind="stable")
-    rank = np.empty(len(found) + 1, dtype=np.intp)
+    if most_codes and declared and values.cat.ordered:
+        order = np.argsort(values.cat.categories.get_indexer(found), kind="stable")
+    elif most_codes and all(isinstance(value, Real) for value in found):
+        order = np.argsort(found.astype(float), kind="stable")
+    else:
+        order = np.argsort(texts, kind="stable")
+    return _coded(name, codes, [found[i] for i in order], order)
+
+
+def _encode_numbers(name, numbers, kind, most_codes) -> Column:
+    known = numbers[~np.isnan(numbers)]
+    if bad := int(np.isinf(known).sum()):
+        raise ValueError(f"column {name!r}: {bad} values are missing or infinite; fill them or drop the rows")
+    if kind is None and most_codes and len(known) and not (known % 1).any():
+        kind = "categories" if len(np.unique(known)) <= most_codes else "numbers"
+    if kind == "categories":
+        codes, found = pd.factorize(numbers)
+        order = np.argsort(found, kind="stable")
+        return _coded(name, codes, [int(v) if v == int(v) else float(v) for v in found[order]], order)
+    if bad := len(numbers) - len(known):
+        raise ValueError(f"column {name!r}: {bad} values are missing or infinite; fill them or drop the rows")
+    return Column(name, numbers)
+
+
+def _factorize(name, objects):
+    kinds = {type(value) for value in objects} if pd.api.types.infer_dtype(objects).startswith("mixed") else set()
+    if bool in kinds and kinds & {int, float}:
+        raise ValueError(f"column {name!r} mixes truth values with numbers, which cannot be told apart; make them text")
+    try:
+        return pd.factorize(objects)
+    except TypeError:
+        odd = next(value for value in objects if not pd.api.types.is_hashable(value))
+        raise ValueError(f"column {name!r} holds {odd!r}, expected numbers, text, categories or booleans") from None
+
+
+def _coded(name, codes, values, order) -> Column:
+    """Return a column of categories, from codes by first occurrence, values in order, and where each occurred."""
     has_missing = bool((codes < 0).any())
-    rank[order] = np.arange(len(found)) + has_missing
+    rank = np.empty(len(values) + 1, dtype=np.intp)
+    rank[order] = np.arange(len(values)) + has_missing
     rank[-1] = 0  # the code of a missing value is -1
-    labels = [str(found[i]) for i in order]
-    return Column(name, rank[codes], tuple([MISSING] * has_missing + labels))
+    names = [MISSING] * has_missing + [str(value) for value in values]
+    clash = {text for text in names if names.count(text) > 1}
+    names[has_missing:] = [repr(value) if str(value) in clash else str(value) for value in values]
+    return Column(name, rank[codes], tuple(names))

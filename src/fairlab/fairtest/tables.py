@@ -1,19 +1,30 @@
 """Frequency distribution metrics (table 1): of contingency tables with a row per group, a column per output value."""
 
 from abc import abstractmethod
+from numbers import Real
 
 import numpy as np
-from scipy.special import chndtrinc, ndtr, ndtri, xlogy
-from scipy.stats import chi2
+from scipy.special import chndtrinc, ndtr, ndtri
+from scipy.stats import fisher_exact
 
 from fairlab.fairtest.conditional import ConditionalTableMetric
-from fairlab.fairtest.metric import AdditiveMetric, Interval, require_categorical
+from fairlab.fairtest.intervals import difference_bounds, entropies, g_test, information_bounds, ratio_bounds
+from fairlab.fairtest.metric import AS_PUBLISHED, SOUND, AdditiveMetric, Interval, check_reading, require_categorical
 from fairlab.fairtest.resampling import EXACT_LIMIT, bootstrap_tables, percentile_interval, table_p_value
 from fairlab.fairtest.sample import Sample
 
+LATER_SMOOTHING = 5  # of the authors' later code
+
 
 class TableMetric(AdditiveMetric):
-    """A metric of contingency tables of shape (..., n_protected, n_output)."""
+    """A metric of contingency tables of shape (..., n_protected, n_output).
+
+    Attributes
+    ----------
+    reading : {"sound", "as_published"}
+    """
+
+    reading: str
 
     @abstractmethod
     def estimate(self, tables: np.ndarray) -> np.ndarray:
@@ -43,12 +54,23 @@ class TableMetric(AdditiveMetric):
 class NMI(TableMetric):
     """Mutual information of two categorical attributes over the smaller of their entropies, from 0 to 1.
 
-    One is added to every cell of the table. Intervals in training come from the non-centrality of the G statistic's
-    chi-square distribution, in tests from a bootstrap at every size; p-values from Monte Carlo tables up to 1,000
-    people, from the G test above.
+    Parameters
+    ----------
+    reading : {"sound", "as_published"}
+        Whose intervals. "sound": see `fairlab.fairtest.intervals.information_bounds`; the lower bound is 0 where the
+        data cannot tell an association from none. "as_published": the authors' code adds one to every cell, takes
+        intervals in training from the non-centrality of the G statistic, and bootstraps those of tests, which never
+        hold 0.
+
+    Notes
+    -----
+    P-values are from Monte Carlo tables up to 1,000 people, from the G test above.
     """
 
     name = "NMI"
+
+    def __init__(self, *, reading: str = SOUND):
+        self.reading = check_reading(reading)
 
     def check(self, sample: Sample) -> None:
         """Raise a ValueError unless both attributes are categorical."""
@@ -56,27 +78,40 @@ class NMI(TableMetric):
             require_categorical(column, self.name)
 
     def conditional(self):
-        """Return `ConditionalNMI`."""
-        return ConditionalNMI()
+        """Return `ConditionalNMI` of the same reading."""
+        return ConditionalNMI(reading=self.reading)
 
     def effect(self, interval: Interval):
         """Return the lower bound; mutual information is never below 0."""
         return interval.low
 
     def estimate(self, tables: np.ndarray) -> np.ndarray:
-        """Return the normalised mutual information of tables with one added to every cell."""
-        rows, columns, joint = _entropies(tables + 1)
-        return np.maximum(rows + columns - joint, 0) / np.minimum(rows, columns)
+        """Return the normalised mutual information, from 0 to 1.
+
+        It is that of the table less what chance alone adds; as published, that of the table with one added to every
+        cell.
+        """
+        added = self.reading == AS_PUBLISHED
+        rows, columns, joint = entropies(tables + added)
+        information, smaller = rows + columns - joint, np.minimum(rows, columns)
+        if added:
+            return np.maximum(information, 0) / smaller
+        _, df, _ = g_test(tables)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = (information - df / (2 * tables.sum(axis=(-2, -1)))) / smaller
+        return np.where(df > 0, np.clip(share, 0, 1), 0.0)
 
     def strength(self, estimate: np.ndarray) -> np.ndarray:
         """Return the estimates."""
         return estimate
 
     def interval(self, statistics: np.ndarray, *, conf: float) -> Interval:
-        """Return intervals from the non-central chi-square distribution of the G statistic, p-values of the G test."""
-        g, df, p_value = _g_test(statistics)
+        """Return intervals by large-sample theory, and p-values of the G test."""
+        if self.reading == SOUND:
+            return Interval(*information_bounds(statistics, conf=conf))
+        g, df, p_value = g_test(statistics)
         smoothed = statistics + 1
-        rows, columns, _ = _entropies(smoothed)
+        rows, columns, _ = entropies(smoothed)
         scale = 2 * smoothed.sum(axis=(-2, -1)) * np.minimum(rows, columns)
 
         def bound(level):
@@ -86,25 +121,25 @@ class NMI(TableMetric):
         return Interval(low, np.where(df > 0, bound((1 - conf) / 2), 1.0), p_value)
 
     def exact(self, sample: Sample, *, conf: float, rng: np.random.Generator) -> Interval:
-        """Test up to 1,000 people by Monte Carlo, more by the G test; bootstrap the interval at every size."""
+        """Test up to 1,000 people by Monte Carlo, more by the G test; as published, bootstrap at every size."""
         table = self.of_all(sample)
-        p_value = table_p_value(table, rng) if table.sum() <= EXACT_LIMIT else float(_g_test(table)[2])
+        theory = self.interval(table, conf=conf)
+        p_value = table_p_value(table, rng) if table.sum() <= EXACT_LIMIT else float(theory.p_value)
+        if self.reading == SOUND:
+            return Interval(float(theory.low) * (p_value <= 1 - conf), float(theory.high), p_value)
         return Interval(*percentile_interval(bootstrap_tables(table, rng, self.estimate), conf), p_value)
 
 
 class RateMetric(TableMetric):
-    """A comparison of the rates of the second output value in two groups.
+    """A comparison of the rates of the second output value in two groups; `smoothing` and `reading` as below."""
 
-    Parameters
-    ----------
-    smoothing : float
-        What is added to every cell: 5 in the authors' later code, 0 behind the paper's figures 4 and 9.
-    """
-
-    def __init__(self, *, smoothing: float = 5):
-        if not smoothing >= 0:
-            raise ValueError(f"smoothing: expected a number from 0, found {smoothing}")
+    def __init__(self, *, smoothing: float | None = None, reading: str = SOUND):
+        if check_reading(reading) == AS_PUBLISHED and smoothing is None:
+            smoothing = LATER_SMOOTHING
+        if smoothing is not None and not (isinstance(smoothing, Real) and 0 <= smoothing < np.inf):
+            raise ValueError(f"smoothing: expected None or a number from 0, found {smoothing!r}")
         self.smoothing = smoothing
+        self.reading = SOUND if smoothing is None else AS_PUBLISHED
 
     def check(self, sample: Sample) -> None:
         """Raise a ValueError unless both attributes have two categories."""
@@ -113,8 +148,16 @@ class RateMetric(TableMetric):
 
     def counts(self, tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return smoothed numbers of people with the second output value, and of all, in each group."""
-        smoothed = tables + self.smoothing
+        smoothed = tables + (self.smoothing or 0)
         return smoothed[..., 1], smoothed.sum(axis=-1)
+
+    def exact(self, sample: Sample, *, conf: float, rng: np.random.Generator) -> Interval:
+        """Test by Fisher's exact test; as published, up to 1,000 people by Monte Carlo and bootstrap."""
+        if self.reading == AS_PUBLISHED:
+            return super().exact(sample, conf=conf, rng=rng)
+        table = self.of_all(sample)
+        theory = self.interval(table, conf=conf)
+        return Interval(float(theory.low), float(theory.high), float(fisher_exact(table).pvalue))
 
 
 class Difference(RateMetric):
@@ -122,13 +165,17 @@ class Difference(RateMetric):
 
     Parameters
     ----------
-    smoothing : float
-        What is added to every cell: 5 in the authors' later code, 0 behind the paper's figures 4 and 9.
+    smoothing : float or None
+        None: nothing is added to the counts, and intervals hold the truth at their rate in small groups, too; see
+        `fairlab.fairtest.intervals.difference_bounds`. A number is added to every cell, and intervals are the authors'
+        normal ones and bootstraps: 5 in their later code, 0 behind the paper's figures 4 and 9.
+    reading : {"sound", "as_published"}
+        "as_published" is short for a smoothing of 5.
 
     Notes
     -----
-    Normal interval with unpooled standard error. A table with an empty row or column shows nothing: it has the
-    interval [0, 1] and p-value 1, as in the authors' code.
+    As published, the interval is normal with unpooled standard error, and a table with an empty row or column has the
+    interval [0, 1] and p-value 1.
     """
 
     name = "DIFF"
@@ -149,7 +196,9 @@ class Difference(RateMetric):
         return np.abs(estimate)
 
     def interval(self, statistics: np.ndarray, *, conf: float) -> Interval:
-        """Return normal intervals, cut to [-1, 1], and p-values of the two-sided z-test with the same error."""
+        """Return intervals, and p-values of the two-sided z-test of equal rates."""
+        if self.reading == SOUND:
+            return Interval(*difference_bounds(statistics, conf=conf), _pooled_test(statistics))
         hits, totals = self.counts(statistics)
         with np.errstate(invalid="ignore", divide="ignore"):
             rates = hits / totals
@@ -170,13 +219,17 @@ class Ratio(RateMetric):
 
     Parameters
     ----------
-    smoothing : float
-        What is added to every cell.
+    smoothing : float or None
+        None: nothing is added to the counts, and intervals hold the truth at their rate in small groups, too; see
+        `fairlab.fairtest.intervals.ratio_bounds`. A number is added to every cell, and intervals are the authors'
+        normal ones and bootstraps: 5 in their later code, 0 behind the paper's figures 4 and 9.
+    reading : {"sound", "as_published"}
+        "as_published" is short for a smoothing of 5.
 
     Notes
     -----
-    Normal interval on the log scale, where the strength of an association is measured, too. A table with an empty row
-    or column has the interval [1, 1] and p-value 1.
+    The strength of an association is measured on the log scale. As published, the interval is normal there, and a
+    table with an empty row or column has the interval [1, 1] and p-value 1.
     """
 
     name = "RATIO"
@@ -204,7 +257,9 @@ class Ratio(RateMetric):
             return np.abs(np.log(estimate))
 
     def interval(self, statistics: np.ndarray, *, conf: float) -> Interval:
-        """Return normal intervals on the log scale, and p-values of the two-sided z-test with the same error."""
+        """Return intervals, and p-values of the two-sided z-test of equal rates; as published, of the log ratio."""
+        if self.reading == SOUND:
+            return Interval(*ratio_bounds(statistics, conf=conf), _pooled_test(statistics))
         hits, totals = self.counts(statistics)
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio = np.diff(np.log(hits / totals), axis=-1)[..., 0] * -1
@@ -222,36 +277,36 @@ class Ratio(RateMetric):
 
 
 class ConditionalNMI(ConditionalTableMetric):
-    """`NMI` given an explanatory attribute."""
+    """`NMI` given an explanatory attribute; the reading is that of `NMI`."""
 
-    def __init__(self):
-        super().__init__(NMI())
+    def __init__(self, *, reading: str = SOUND):
+        super().__init__(NMI(reading=reading))
 
 
 class ConditionalDifference(ConditionalTableMetric):
-    """`Difference` given an explanatory attribute.
+    """`Difference` given an explanatory attribute; parameters are those of `Difference`, for every stratum's table."""
 
-    Parameters
-    ----------
-    smoothing : float
-        What is added to every cell of every stratum's table.
-    """
+    def __init__(self, *, smoothing: float | None = None, reading: str = SOUND):
+        super().__init__(Difference(smoothing=smoothing, reading=reading))
 
-    def __init__(self, *, smoothing: float = 5):
-        super().__init__(Difference(smoothing=smoothing))
+    def interval(self, statistics: np.ndarray, *, conf: float) -> Interval:
+        """Return the weighted mean of the strata's differences with the root of their squared margins added."""
+        means = super().interval(statistics, conf=conf)
+        if self.reading == AS_PUBLISHED:
+            return means
+        sizes = self.stratum_metric.size(statistics)
+        weights = sizes / np.maximum(sizes.sum(axis=-1, keepdims=True), 1)
+        part, middle = self.stratum_metric.interval(statistics, conf=conf), self.stratum_metric.estimate(statistics)
+        below, above = (np.sqrt(((weights * (bound - middle)) ** 2).sum(axis=-1)) for bound in (part.low, part.high))
+        mean = (weights * middle).sum(axis=-1)
+        return Interval(np.maximum(mean - below, -1), np.minimum(mean + above, 1), means.p_value)
 
 
 class ConditionalRatio(ConditionalTableMetric):
-    """`Ratio` given an explanatory attribute.
+    """`Ratio` given an explanatory attribute; parameters are those of `Ratio`, for every stratum's table."""
 
-    Parameters
-    ----------
-    smoothing : float
-        What is added to every cell of every stratum's table.
-    """
-
-    def __init__(self, *, smoothing: float = 5):
-        super().__init__(Ratio(smoothing=smoothing))
+    def __init__(self, *, smoothing: float | None = None, reading: str = SOUND):
+        super().__init__(Ratio(smoothing=smoothing, reading=reading))
 
 
 def contingency_tables(sample: Sample, groups: np.ndarray, n_groups: int) -> np.ndarray:
@@ -262,23 +317,15 @@ def contingency_tables(sample: Sample, groups: np.ndarray, n_groups: int) -> np.
     return counts.reshape(n_groups, n_protected, n_output)
 
 
-def _entropies(tables):
-    """Return the entropies of rows, of columns, and of both together, in nats."""
-    total = tables.sum(axis=(-2, -1))
-    rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
-    joint = tables.reshape(*tables.shape[:-2], -1)
-    return tuple(np.log(total) - xlogy(counts, counts).sum(axis=-1) / total for counts in (rows, columns, joint))
-
-
-def _g_test(tables):
-    """Return the G statistic, its degrees of freedom and the p-value, empty rows and columns left out."""
-    rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
-    total = rows.sum(axis=-1)
-    parts = xlogy(rows, rows).sum(axis=-1) + xlogy(columns, columns).sum(axis=-1)
-    g = np.maximum(2 * (xlogy(tables, tables).sum(axis=(-2, -1)) + xlogy(total, total) - parts), 0)
-    df = ((rows > 0).sum(axis=-1) - 1) * ((columns > 0).sum(axis=-1) - 1)
-    df = np.where(total > 0, df, 0)
-    return g, df, np.where(df > 0, chi2.sf(g, np.maximum(df, 1)), 1.0)
+def _pooled_test(tables):
+    """Return p-values of equal rates, 1 where one group or one output value is missing."""
+    totals = tables.sum(axis=-1)
+    rates = tables[..., 1] / np.maximum(totals, 1)
+    pooled = tables[..., 1].sum(axis=-1) / np.maximum(totals.sum(axis=-1), 1)
+    error = np.sqrt(pooled * (1 - pooled) * (1 / np.maximum(totals, 1)).sum(axis=-1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p_value = _two_sided((rates[..., 0] - rates[..., 1]) / error)
+    return np.where(_has_empty_line(tables), 1.0, p_value)
 
 
 def _has_empty_line(tables):

@@ -7,6 +7,7 @@ from scipy.stats import binomtest
 
 from fairlab.data import Dataset
 from fairlab.fairtest.finding import Finding
+from fairlab.fairtest.metric import AS_PUBLISHED
 from fairlab.fairtest.procedure import investigate
 from fairlab.fairtest.reporting import Report, Section
 from fairlab.fairtest.source import DataSource
@@ -18,7 +19,7 @@ PAIR = ("state", "race")
 def price_section(dataset: Dataset, *, min_leaf_size: int, exact: bool, random_state: int) -> Section:
     """Look for associations of price and income in contexts of state, gender and race."""
     data = dataset.features.assign(price=dataset.target)
-    investigation = Testing(DataSource(data, random_state=random_state), "income", "price")
+    investigation = Testing(DataSource(data, random_state=random_state, reading=AS_PUBLISHED), "income", "price")
     return investigate(investigation, min_leaf_size=min_leaf_size, exact=exact).section("income")
 
 
@@ -58,7 +59,9 @@ def alarm_shares(null: pd.DataFrame) -> pd.DataFrame:
 
 def with_budget(users: Dataset, budget: int) -> Report:
     """Report on price by income and race, with a share 1/(budget + 1) of the users in training and in the test."""
-    source = DataSource(users.features.assign(price=users.target), budget=budget, train_size=1 / (budget + 1))
+    source = DataSource(
+        users.features.assign(price=users.target), budget=budget, train_size=1 / (budget + 1), reading=AS_PUBLISHED
+    )
     return investigate(Testing(source, ["income", "race"], "price"))
 
 

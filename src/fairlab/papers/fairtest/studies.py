@@ -13,6 +13,7 @@ from fairlab.data import Dataset
 from fairlab.fairtest.discovery import Discovery
 from fairlab.fairtest.error_profiling import ErrorProfiling
 from fairlab.fairtest.investigation import Investigation
+from fairlab.fairtest.metric import AS_PUBLISHED
 from fairlab.fairtest.reporting import Report
 from fairlab.fairtest.source import DataSource
 from fairlab.fairtest.tables import Difference
@@ -45,7 +46,7 @@ def load_studies(load: Callable[..., Dataset], n_users: int) -> dict[str, Datase
 
 def staples(users: Dataset) -> list[Investigation]:
     """Test the price for associations with income and with race."""
-    source = DataSource(users.features.assign(price=users.target))
+    source = DataSource(users.features.assign(price=users.target), reading=AS_PUBLISHED)
     return [Testing(source, ["income", "race"], "price")]
 
 
@@ -58,14 +59,14 @@ def healthcare(patients: Dataset) -> list[Investigation]:
     prediction, confidence = "predicted_days", "confidence"
     logs = {prediction: np.log1p(patients.features[prediction]), "days": np.log1p(patients.target)}
     data = pd.concat([patients.features.drop(columns=prediction), pd.DataFrame(logs)], axis=1)
-    source = DataSource(data, budget=2, train_size=0.33)
+    source = DataSource(data, budget=2, train_size=0.33, reading=AS_PUBLISHED)
     context = [name for name in patients.features if name not in ("Age", prediction, confidence)]
     return [ErrorProfiling(source, "Age", prediction, ground_truth="days", context=context)]
 
 
 def image_tagger(photos: Dataset) -> list[Investigation]:
     """Discover the labels that go with race."""
-    source = DataSource(photos.features.assign(race=photos.target))
+    source = DataSource(photos.features.assign(race=photos.target), reading=AS_PUBLISHED)
     return [Discovery(source, "race", list(photos.features), context=[], metric=PLAIN)]
 
 
@@ -75,7 +76,7 @@ def movies(viewers: Dataset) -> list[Investigation]:
     The error is in the data already, one for each user. A discovery takes two groups only, hence gender alone.
     """
     rating = "recommended_rating"
-    source = DataSource(viewers.features.assign(**{rating: viewers.target}))
+    source = DataSource(viewers.features.assign(**{rating: viewers.target}), reading=AS_PUBLISHED)
     genres = [name for name in viewers.features if name not in (*MOVIE_CONTEXT, *MOVIE_NUMBERS)]
     context = list(MOVIE_CONTEXT)
     tests = [Testing(source, ["gender", "age"], output, context=context) for output in (rating, "movie_age", "rmse")]
@@ -84,13 +85,13 @@ def movies(viewers: Dataset) -> list[Investigation]:
 
 def adult(people: Dataset) -> list[Investigation]:
     """Test income for associations with sex and with race."""
-    source = DataSource(people.features.drop(columns="fnlwgt").assign(income=people.target))
+    source = DataSource(people.features.drop(columns="fnlwgt").assign(income=people.target), reading=AS_PUBLISHED)
     return [Testing(source, ["sex", "race"], "income")]
 
 
 def berkeley(applicants: Dataset) -> list[Investigation]:
     """Test admission for a difference between women and men, given the department."""
-    source = DataSource(applicants.features.assign(accepted=applicants.target))
+    source = DataSource(applicants.features.assign(accepted=applicants.target), reading=AS_PUBLISHED)
     return [Testing(source, "gender", "accepted", explanatory="department", metric=PLAIN)]
 
 

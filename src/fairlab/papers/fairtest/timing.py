@@ -9,6 +9,7 @@ import pandas as pd
 from fairlab.data import Dataset
 from fairlab.fairtest.correlation import Correlation
 from fairlab.fairtest.investigation import Investigation
+from fairlab.fairtest.metric import AS_PUBLISHED
 from fairlab.fairtest.procedure import find_contexts, validate_contexts
 from fairlab.fairtest.resampling import EXACT_LIMIT
 from fairlab.fairtest.sample import Column, Sample
@@ -80,7 +81,10 @@ def resampling_limits(rng: np.random.Generator, *, random_state: int = 0) -> pd.
     DataFrame
         Columns ``metric``, ``people`` and ``resampled``.
     """
-    kinds = {"difference": (Difference(), _coins), "correlation": (Correlation(), _numbers)}
+    kinds = {
+        "difference": (Difference(reading=AS_PUBLISHED), _coins),
+        "correlation": (Correlation(reading=AS_PUBLISHED), _numbers),
+    }
     rows = []
     for kind, (metric, column) in kinds.items():
         for n in (EXACT_LIMIT, EXACT_LIMIT + 1):

@@ -8,6 +8,7 @@ from fairlab.data import load
 from fairlab.data.variants.planted import draw_pairs, plant_effects
 from fairlab.fairtest.discovery import Discovery
 from fairlab.fairtest.error_profiling import ErrorProfiling
+from fairlab.fairtest.metric import AS_PUBLISHED
 from fairlab.fairtest.procedure import investigate, validate_contexts
 from fairlab.fairtest.reporting import report
 from fairlab.fairtest.source import DataSource
@@ -82,7 +83,9 @@ def dealt_prices(trial, *, features: pd.DataFrame, prices: pd.Series, n_users: i
     copies = data.iloc[rng.integers(0, len(data), n_users)].reset_index(drop=True)
     significant = {}
     for name, population in (("as they are", data), ("drawn", copies)):
-        counts = investigate(Testing(DataSource(population), ["income", "race"], "price")).counts()
+        counts = investigate(
+            Testing(DataSource(population, reading=AS_PUBLISHED), ["income", "race"], "price")
+        ).counts()
         significant[name] = int(counts["significant"].sum())
     return significant
 
@@ -97,7 +100,9 @@ def adult_split(trial, *, people: pd.DataFrame, protected: list[str], output: st
         commas.
     """
     seed = trial.seed("split")
-    investigation = Testing(DataSource(people, random_state=seed), protected, output, random_state=seed)
+    investigation = Testing(
+        DataSource(people, random_state=seed, reading=AS_PUBLISHED), protected, output, random_state=seed
+    )
     rows = [
         {
             "protected": section.protected,
@@ -116,7 +121,7 @@ def berkeley_split(trial, *, applicants: pd.DataFrame, smoothing: float) -> dict
     seed = trial.seed("split")
     p_values = {}
     for name, explanatory in (("everyone", None), ("everyone, given the department", "department")):
-        source = DataSource(applicants, random_state=seed)
+        source = DataSource(applicants, random_state=seed, reading=AS_PUBLISHED)
         metric = Difference(smoothing=smoothing)
         investigation = Testing(
             source, "gender", "accepted", explanatory=explanatory, context=[], metric=metric, random_state=seed
@@ -149,7 +154,7 @@ def health_split(
         Columns ``metric``, ``part``, ``low`` and ``high``.
     """
     seed = trial.seed("split")
-    source = DataSource(patients, budget=budget, train_size=train_size, random_state=seed)
+    source = DataSource(patients, budget=budget, train_size=train_size, random_state=seed, reading=AS_PUBLISHED)
     plain = ErrorProfiling(source, age, prediction, ground_truth=truth, context=[], random_state=seed)
     investigate(plain)
     given = plain.with_explanatory(confidence)
@@ -168,7 +173,7 @@ def recommender_split(
         Columns ``output``, ``part``, ``protected``, ``low`` and ``high``.
     """
     seed = trial.seed("split")
-    source = DataSource(users, random_state=seed)
+    source = DataSource(users, random_state=seed, reading=AS_PUBLISHED)
     investigations = [Testing(source, protected, output, context=[], random_state=seed) for output in outputs]
     for name in ("gender", "generation"):
         investigations.append(Discovery(source, name, genres, top_k=len(genres), context=[], random_state=seed))
