@@ -9,12 +9,11 @@ import pytest
 import tensorflow as tf
 from scipy.special import log_softmax
 
+from fairlab.adf.training import adam_in_place, backpropagate
 from fairlab.networks import (
     Network,
     adam,
-    adam_in_place,
     adam_start,
-    backpropagate,
     dense_classifier,
     dense_network,
     forward,
@@ -130,7 +129,7 @@ def test_both_forms_of_adam_are_that_of_keras():
         gradients = mean_loss_gradient(network, X, y)
         network, state = adam(network, gradients, state, 0.01)
         for parts in zip(arrays, gradients, mean, square, strict=True):
-            adam_in_place(parts[0], parts[1].numpy(), *parts[2:], step, 0.01)
+            adam_in_place(parts[0], parts[1].numpy(), *parts[2:], step, 0.01, epsilon=1e-7)
         model.train_on_batch(X, y)
     for ours, in_place, theirs in zip(network, arrays, model.get_weights(), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
@@ -223,7 +222,7 @@ def test_what_cannot_be_searched_is_refused(network):
     linear = keras.Sequential([keras.Input((5,)), keras.layers.Dense(2)])
     with pytest.raises(ValueError, match="ends with linear, expected a softmax"):
         Network(linear)
-    with pytest.raises(ValueError, match="takes 5 columns, was given shape"):
+    with pytest.raises(ValueError, match="X: the model takes 5 columns, was given shape"):
         network.predict(np.zeros((3, 4)))
 
 

@@ -23,6 +23,8 @@ CHUNK = 1 << 16  # rows that go through a Keras model at once
 SIZES = (1, 64, 256, 1024, 4096, 16384, CHUNK)  # batches are filled up to one of these: each size is compiled anew
 _COMPILED = {}
 
+__all__ = ["Network", "dense_classifier", "dense_network"]  # the rest is what methods build networks of
+
 
 def initial_network(rng: np.random.Generator, widths: Sequence[int], *, bias: float = 0.0) -> list[np.ndarray]:
     """Return one network with Glorot-uniform kernels, drawn layer by layer, and constant biases, in float32.
@@ -93,28 +95,6 @@ def mean_loss_gradient(network, X, y):
     return tape.gradient(loss, network)
 
 
-def backpropagate(network, X, y, *, out) -> None:
-    """Write the gradient of every member's mean cross-entropy into `out`, which is laid out as `network` is.
-
-    `mean_loss_gradient` in NumPy: for small networks it is quicker than calls of compiled code.
-
-    Parameters
-    ----------
-    network : list of ndarray
-        With an axis of members.
-    X : ndarray of shape (n_members, n_rows, n_in)
-    y : ndarray of int of shape (n_members, n_rows)
-    """
-    inputs = list(layer_inputs(network, X))
-    error = softmax(forward(network[-2:], inputs[-1]), axis=-1)
-    error -= y[..., None] == np.arange(error.shape[-1])
-    error /= y.shape[-1]
-    for k in reversed(range(len(inputs))):
-        np.matmul(inputs[k].swapaxes(-1, -2), error, out=out[2 * k])
-        np.sum(error, axis=-2, out=out[2 * k + 1])
-        error = (error @ network[2 * k].swapaxes(-1, -2)) * (inputs[k] > 0)
-
-
 def adam_start(parameters) -> tuple:
     """Return Adam's state before its first step: mean gradients, mean squared gradients, number of steps."""
     zeros = tuple(tf.zeros_like(parameter) for parameter in parameters)
@@ -130,14 +110,6 @@ def adam(parameters, gradients, state, learning_rate, *, epsilon=EPSILON):
     rate = learning_rate * tf.sqrt(1 - BETA_2**step) / (1 - BETA_1**step)
     moved = zip(parameters, means, squares, strict=True)
     return tuple(p - rate * m / (tf.sqrt(s) + epsilon) for p, m, s in moved), (means, squares, step)
-
-
-def adam_in_place(parameters, gradient, mean, square, step: int, learning_rate: float, *, epsilon=EPSILON) -> None:
-    """Take the `step`-th step of Adam, counted from 1, on arrays: `parameters`, `mean` and `square` are changed."""
-    mean += (1 - BETA_1) * (gradient - mean)
-    square += (1 - BETA_2) * (gradient**2 - square)
-    rate = learning_rate * np.sqrt(1 - BETA_2**step) / (1 - BETA_1**step)
-    parameters -= rate * mean / (np.sqrt(square) + epsilon)
 
 
 def rmsprop(parameters, squares, gradients, learning_rate):
@@ -206,6 +178,8 @@ class Network:
 
     def log_odds_gradient(self, X, label: int) -> np.ndarray:
         """Return the input gradient of the log odds of a class, by number, against all others; as `loss_gradient`."""
+        if label not in range(self.n_classes):
+            raise ValueError(f"label: expected a class from 0 to {self.n_classes - 1}, found {label!r}")
         return _finite(self._in_chunks(self._log_odds_gradient, X, np.int32(label)))
 
     def loss_gradient(self, X) -> np.ndarray:
@@ -236,7 +210,7 @@ class Network:
     def _in_chunks(self, function, X, *options):
         X = np.asarray(X)
         if X.ndim != 2 or X.shape[1] != self.n_features:
-            raise ValueError(f"model: takes {self.n_features} columns, was given shape {X.shape}")
+            raise ValueError(f"X: the model takes {self.n_features} columns, was given shape {X.shape}")
         X = _as_float32(X)
         chunks = [_filled_up(X[start : start + CHUNK]) for start in range(0, max(len(X), 1), CHUNK)]
         parts = [function(*self._weights, chunk, *options) for chunk in chunks]
@@ -253,6 +227,7 @@ def dense_network(weights):
     weights : list of ndarray
         Kernels and biases in turn.
     """
+    weights = _checked(weights)
     widths = [bias.size for bias in weights[1::2]]
     # With names of their own making, two networks of one shape would look like two architectures to `Network`.
     activations = ["relu"] * (len(widths) - 1) + ["softmax"]
@@ -275,7 +250,15 @@ def dense_classifier(weights):
     weights : list of ndarray
         Kernels and biases in turn.
     """
-    return lambda X: forward(weights, np.asarray(X, dtype=np.float32)).argmax(axis=1)
+    weights = _checked(weights)
+
+    def classify(X):
+        X = _as_float32(np.asarray(X))
+        if X.shape[1:] != weights[0].shape[:1]:
+            raise ValueError(f"X: the network takes {len(weights[0])} columns, was given shape {X.shape}")
+        return forward(weights, X).argmax(axis=1)
+
+    return classify
 
 
 def _compiled(logits_of, weights):
@@ -346,6 +329,13 @@ def _compile(logits_of, weights):
 
 def _logits(model, from_logits):
     """Return the model up to the inputs of its softmax or sigmoid."""
+    if not isinstance(model, keras.Model):
+        raise TypeError(f"model: expected a Keras model, found {type(model).__name__}")
+    if len(model.inputs) != 1 or len(model.input_shape) != 2 or len(model.output_shape) != 2:
+        shapes = f"{model.input_shape} and {model.output_shape}"
+        raise ValueError(f"model: expected one input and one output of shape (n_rows, n), found {shapes}")
+    if from_logits not in (None, True, False):
+        raise ValueError(f"from_logits: expected True, False or None, found {from_logits!r}")
     last = model.layers[-1]
     if from_logits is None:
         from_logits = getattr(getattr(model, "loss", None), "from_logits", False)
@@ -371,7 +361,20 @@ def _filled_up(X):
     return filled
 
 
+def _checked(weights) -> list[np.ndarray]:
+    """Return kernels and biases of one network as arrays; an error where they do not fit each other."""
+    parts = [np.asarray(part) for part in weights] if np.iterable(weights) else []
+    shapes, kernels, biases = [part.shape for part in parts], parts[::2], parts[1::2]
+    fitting = len(kernels) == len(biases) > 0 and all(part.dtype.kind in "fiub" for part in parts)
+    fitting = fitting and all(k.ndim == 2 and b.shape == k.shape[1:] for k, b in zip(kernels, biases, strict=True))
+    if not fitting or any(one.shape[1] != other.shape[0] for one, other in pairwise(kernels)):
+        raise ValueError(f"weights: expected kernels and biases in turn that fit each other, found shapes {shapes}")
+    return parts
+
+
 def _as_float32(X):
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"X: expected numbers, found {X.dtype}")
     with np.errstate(over="ignore"):
         single = X.astype(np.float32)
     if not (finite := np.isfinite(single)).all():

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
@@ -16,11 +17,21 @@ def derive_seed(*names: str | int, bits: int = 32) -> int:
     bits : int
         A multiple of 8, at most 256. 32 is what every library takes; NumPy's generators take as many as there are.
 
+    Raises
+    ------
+    ValueError
+        If there is no name, one is neither text nor a whole number, or the bits are no such multiple.
+
     Examples
     --------
     >>> derive_seed(0, "fliptest/lipton", 3, "gan") == derive_seed(0, "fliptest/lipton", 3, "gan")
     True
     """
+    odd = [name for name in names if not isinstance(name, str | Integral)]
+    if odd or not names:
+        raise ValueError(f"names: expected texts and whole numbers, at least one, found {odd[0] if odd else 'none'!r}")
+    if bits not in range(8, 257, 8):
+        raise ValueError(f"bits: expected a multiple of 8 from 8 to 256, found {bits!r}")
     digest = hashlib.sha256("\x1f".join(map(str, names)).encode()).digest()
     return int.from_bytes(digest[: bits // 8], "big")
 
@@ -37,11 +48,24 @@ class Trial:
         Number of the trial, from 0.
     root : int
         The user's seed of the run.
+
+    Raises
+    ------
+    ValueError
+        If the name is no text, or a number is no whole one, the index also if it is below 0.
     """
 
     name: str
     index: int
     root: int = 0
+
+    def __post_init__(self):
+        if not isinstance(self.name, str):
+            raise ValueError(f"name: expected a text, found {self.name!r}")
+        if not isinstance(self.index, Integral) or self.index < 0:
+            raise ValueError(f"index: expected a whole number from 0 on, found {self.index!r}")
+        if not isinstance(self.root, Integral):
+            raise ValueError(f"root: expected a whole number, found {self.root!r}")
 
     def seed(self, stream: str) -> int:
         """Return the seed of one named stream of this trial, in [0, 2**32)."""

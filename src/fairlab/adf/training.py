@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+from scipy.special import softmax
 
 from fairlab.adf.decisions import as_classes
 from fairlab.checks import check_count, check_features
-from fairlab.networks import adam_in_place, backpropagate, member
+from fairlab.networks import BETA_1, BETA_2, forward, layer_inputs, member
 
 HIDDEN = (64, 32, 16, 8, 4)
 LEARNING_RATE, EPSILON = 0.01, 1e-8  # of Adam, as TensorFlow 1 has it
@@ -142,6 +143,36 @@ def _check_classes(y, n_rows: int, name: str = "y") -> np.ndarray:
     if y.dtype.kind not in "biuf" or not (np.isfinite(y) & (y >= 0) & (y == np.trunc(y))).all():
         raise ValueError(f"{name}: expected classes counted from 0, found {y[:3].tolist()} ...")
     return y.astype(int)
+
+
+def backpropagate(network, X, y, *, out) -> None:
+    """Write the gradient of every member's mean cross-entropy into `out`, which is laid out as `network` is.
+
+    `fairlab.networks.mean_loss_gradient` in NumPy: for small networks it is quicker than calls of compiled code.
+
+    Parameters
+    ----------
+    network : list of ndarray
+        With an axis of members.
+    X : ndarray of shape (n_members, n_rows, n_in)
+    y : ndarray of int of shape (n_members, n_rows)
+    """
+    inputs = list(layer_inputs(network, X))
+    error = softmax(forward(network[-2:], inputs[-1]), axis=-1)
+    error -= y[..., None] == np.arange(error.shape[-1])
+    error /= y.shape[-1]
+    for k in reversed(range(len(inputs))):
+        np.matmul(inputs[k].swapaxes(-1, -2), error, out=out[2 * k])
+        np.sum(error, axis=-2, out=out[2 * k + 1])
+        error = (error @ network[2 * k].swapaxes(-1, -2)) * (inputs[k] > 0)
+
+
+def adam_in_place(parameters, gradient, mean, square, step: int, learning_rate: float, *, epsilon) -> None:
+    """Take the `step`-th step of Adam, counted from 1, on arrays: `parameters`, `mean` and `square` are changed."""
+    mean += (1 - BETA_1) * (gradient - mean)
+    square += (1 - BETA_2) * (gradient**2 - square)
+    rate = learning_rate * np.sqrt(1 - BETA_2**step) / (1 - BETA_1**step)
+    parameters -= rate * mean / (np.sqrt(square) + epsilon)
 
 
 def _parts(flat, shapes) -> list[np.ndarray]:

@@ -324,6 +324,8 @@ def _named(content, key: str, name: str, shared: dict | None = None):
 
 
 def _look_up(entries: dict, name: str, what: str):
+    if not isinstance(name, str):
+        raise DataError(f"name: expected the name of a {what}, found {name!r}")
     if name not in entries:
         raise DataError(f"unknown {what} {name!r}{suggestion(name, sorted(entries))}")
     return entries[name]
