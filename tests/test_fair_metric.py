@@ -94,11 +94,72 @@ def people():
 
 def test_learned_directions_are_those_of_the_attributes(people):
     X, sensitive = people
-    converged = sensitive_directions(X, sensitive, solver="converged")
+    converged = sensitive_directions(X, sensitive, scaled=False)
     np.testing.assert_allclose(converged, [[1, -2, 0], [0, 0, 1]], atol=0.25)
-    np.testing.assert_allclose(sensitive_directions(X, sensitive), converged, atol=1e-4)
-    np.testing.assert_allclose(sensitive_directions(X, sensitive, solver="liblinear"), converged, atol=0.02)
+    for solver, atol in (("published", 1e-4), ("liblinear", 0.02)):
+        found = sensitive_directions(X, sensitive, solver=solver, scaled=False)
+        np.testing.assert_allclose(found, converged, atol=atol)
     assert FairMetric.learned(X, sensitive).n_sensitive == 2
+
+
+def test_what_is_learned_does_not_depend_on_units(people):
+    X, sensitive = people
+    units = np.array([1000.0, 1.0, 0.01])
+    np.testing.assert_allclose(
+        sensitive_directions(X * units, sensitive), sensitive_directions(X, sensitive), atol=1e-6
+    )
+    first, second = FairMetric.learned(X, sensitive), FairMetric.learned(X * units + 5, sensitive)
+    moved = X.to_numpy() + np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(second.scale, X.std(ddof=0) * units)
+    np.testing.assert_allclose(
+        second.squared_distance(moved * units, X * units), first.squared_distance(moved, X), rtol=1e-5
+    )
+    assert first.feature_names == ("a", "b", "c")
+    constant = FairMetric.learned(X.assign(a=7.0), sensitive)
+    assert constant.scale[0] == 1
+
+
+def test_an_attribute_that_does_not_show_has_no_direction(people):
+    X, _ = people
+    rng = np.random.default_rng(3)
+    chance = [pd.DataFrame({"group": rng.integers(0, 2, 300)}) for _ in range(200)]
+    kept = [sensitive_directions(X[:300], group).any() for group in chance]
+    assert 0.02 < np.mean(kept) < 0.09  # 5% promised
+    quiet = chance[kept.index(False)]
+    assert FairMetric.learned(X[:300], quiet).n_sensitive == 0
+    assert FairMetric.learned(X[:300], quiet, confidence=None).n_sensitive == 1
+    with pytest.raises(ValueError, match="confidence: expected a number between 0 and 1, or None, found 95"):
+        sensitive_directions(X[:300], quiet, confidence=95)
+
+
+def test_a_gradient_in_units_agrees_with_finite_differences():
+    metric = FairMetric.from_directions([[1.0, 2.0, 0.0]], scale=[1.0, 10.0, 0.1])
+    x, start, h = np.array([[1.0, 2.0, 3.0]]), np.zeros((1, 3)), 1e-6
+    numeric = [
+        (metric.squared_distance(x + h * e, start) - metric.squared_distance(x, start))[0] / h for e in np.eye(3)
+    ]
+    np.testing.assert_allclose(metric.gradient(x, start)[0], numeric, rtol=1e-4)
+
+
+def test_tables_are_matched_by_their_index(people):
+    X, sensitive = people
+    shuffled = sensitive.sample(frac=1, random_state=0)
+    np.testing.assert_allclose(sensitive_directions(X, shuffled), sensitive_directions(X, sensitive))
+    with pytest.raises(ValueError, match="sensitive_features: expected the index of X, found 3000 of 3000"):
+        sensitive_directions(X, sensitive.set_axis(np.arange(3000) + 5000))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scale": [1.0, 0.0]}, "scale: expected 2 numbers above 0"),
+        ({"scale": [1.0]}, "scale: expected 2 numbers above 0"),
+        ({"feature_names": ["a"]}, "feature_names: expected 2 names, found 1"),
+    ],
+)
+def test_units_and_names_that_do_not_fit_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        FairMetric.from_directions([[1.0, 0.0]], **options)
 
 
 def test_attributes_that_are_features_add_their_axes(people):
@@ -116,5 +177,5 @@ def test_bad_attributes_are_refused(people):
         sensitive_directions(X, sensitive.assign(race=1))
     with pytest.raises(ValueError, match="sensitive_features has 10 rows, X has 3000"):
         sensitive_directions(X, sensitive[:10])
-    with pytest.raises(ValueError, match="solver: expected one of published, converged, liblinear, found 'newton'"):
+    with pytest.raises(ValueError, match="solver: expected one of converged, published, liblinear, found 'newton'"):
         sensitive_directions(X, sensitive, solver="newton")

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.optimize import minimize, root_scalar
+from scipy.special import expit, xlogy
+from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
 
-from fairlab.checks import check_features, optional
+from fairlab.checks import check_aligned, check_features, check_same_columns, optional
 
 tf = optional("tensorflow")
 
-SOLVERS = ("published", "converged", "liblinear")
+SOLVERS = ("converged", "published", "liblinear")
 _MOST_ITERATIONS = 100
 _GRADIENT_TOLERANCE = 1e-4
 
@@ -35,14 +36,22 @@ class FairMetric:
     ----------
     projection : array-like of shape (n_features, n_features)
         P, the orthogonal projection onto the complement of the sensitive subspace.
+    scale : array-like of shape (n_features,), optional
+        Unit of each feature, above zero, by which differences are divided before they are projected. An attack goes by
+        these units too, so that it is the same whatever units the features have. Default: the features' own.
+    feature_names : sequence of str, optional
+        Columns that the metric is over, in order; tables with others are refused.
 
     Raises
     ------
     ValueError
         If P is not square, finite, symmetric and idempotent, or is zero: then everyone would be like everyone else.
+        If `scale` or `feature_names` are not one per feature, or a unit is not above zero.
     """
 
     projection: np.ndarray
+    scale: np.ndarray | None = None
+    feature_names: tuple[str, ...] | None = None
 
     def __post_init__(self):
         projection = np.asarray(self.projection, dtype=float)
@@ -60,15 +69,27 @@ class FairMetric:
                 f"projection: is zero; a sensitive subspace of full rank {len(projection)} leaves no difference to see"
             )
         object.__setattr__(self, "projection", projection)
+        if self.scale is not None:
+            scale = np.asarray(self.scale, dtype=float)
+            if scale.shape != (len(projection),) or not (np.isfinite(scale) & (scale > 0)).all():
+                raise ValueError(f"scale: expected {len(projection)} numbers above 0, found {self.scale!r}")
+            object.__setattr__(self, "scale", scale)
+        if self.feature_names is not None:
+            names = tuple(map(str, self.feature_names))
+            if len(names) != len(projection):
+                raise ValueError(f"feature_names: expected {len(projection)} names, found {len(names)}")
+            object.__setattr__(self, "feature_names", names)
 
     @classmethod
-    def from_directions(cls, directions) -> "FairMetric":
+    def from_directions(cls, directions, *, scale=None, feature_names=None) -> "FairMetric":
         """Return the metric that ignores all moves along some directions.
 
         Parameters
         ----------
         directions : array-like of shape (n_directions, n_features)
-            Span of the sensitive subspace; neither normalised nor orthogonal, possibly dependent.
+            Span of the sensitive subspace, in units of `scale`; neither normalised nor orthogonal, possibly dependent.
+        scale, feature_names
+            As for the class.
 
         Raises
         ------
@@ -89,12 +110,23 @@ class FairMetric:
                 f"directions: span all {len(basis)} features; a sensitive subspace of full rank leaves no difference "
                 "to see"
             )
-        return cls(np.eye(directions.shape[1]) - basis.T @ basis)
+        return cls(np.eye(directions.shape[1]) - basis.T @ basis, scale, feature_names)
 
     @classmethod
-    def learned(cls, X, sensitive_features, *, solver="published") -> "FairMetric":
-        """Learn the sensitive subspace from data by logistic regressions; see `sensitive_directions`."""
-        return cls.from_directions(sensitive_directions(X, sensitive_features, solver=solver))
+    def learned(
+        cls, X, sensitive_features, *, solver="converged", scaled=True, confidence: float | None = 0.95
+    ) -> "FairMetric":
+        """Learn the sensitive subspace from data by logistic regressions; see `sensitive_directions`.
+
+        With `scaled`, the metric divides by standard deviations, so that units do not matter. If the features show none
+        of the attributes, no move is free.
+        """
+        directions = sensitive_directions(X, sensitive_features, solver=solver, scaled=scaled, confidence=confidence)
+        names = [str(name) for name in X.columns] if isinstance(X, pd.DataFrame) else None
+        units = _units(check_features(X)[0], scaled)
+        if confidence is not None and not directions.any():
+            return cls(np.eye(directions.shape[1]), units, names)
+        return cls.from_directions(directions, scale=units, feature_names=names)
 
     def rotated(self, degrees: float, *, plane: tuple[int, int] = (0, 1)) -> "FairMetric":
         """Return the metric with its subspace turned in the plane of two features, to study a misspecified one.
@@ -110,7 +142,7 @@ class FairMetric:
         turn = np.eye(self.n_features)
         cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
         turn[[first, second, first, second], [first, second, second, first]] = cos, cos, -sin, sin
-        return FairMetric(turn @ self.projection @ turn.T)
+        return FairMetric(turn @ self.projection @ turn.T, self.scale, self.feature_names)
 
     @property
     def n_features(self) -> int:
@@ -124,12 +156,18 @@ class FairMetric:
 
     def squared_distance(self, first, second) -> np.ndarray:
         """Return d_x^2 of each row of one array to the same row of the other, shape (..., n_points)."""
-        return np.square((np.asarray(first) - np.asarray(second)) @ self.projection).sum(axis=-1)
+        apart = np.asarray(first) - np.asarray(second)
+        if self.scale is not None:
+            apart = apart / self.scale
+        return np.square(apart @ self.projection).sum(axis=-1)
 
     def gradient(self, X, X_start):
         """Return the gradient of d_x^2(x, x_start) by x, shape (..., n_points, n_features); arrays or tensors."""
         dtype = getattr(X.dtype, "as_numpy_dtype", X.dtype)
-        return 2 * (X - X_start) @ self.projection.astype(dtype)
+        if self.scale is None:
+            return 2 * (X - X_start) @ self.projection.astype(dtype)
+        scale = self.scale.astype(dtype)
+        return 2 * ((X - X_start) / scale) @ self.projection.astype(dtype) / scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +197,14 @@ class FunctionMetric:
         return tape.gradient(total, X)
 
 
-def sensitive_directions(X, sensitive_features, *, solver: str = "published") -> np.ndarray:
+def sensitive_directions(
+    X,
+    sensitive_features,
+    *,
+    solver: str = "converged",
+    scaled: bool = True,
+    confidence: float | None = 0.95,
+) -> np.ndarray:
     """Return directions that span the sensitive subspace.
 
     Each protected attribute is regressed on the features; its coefficients, without the intercept, are a direction.
@@ -170,12 +215,18 @@ def sensitive_directions(X, sensitive_features, *, solver: str = "published") ->
     ----------
     X : DataFrame or array of shape (n_rows, n_features)
     sensitive_features : DataFrame or array of shape (n_rows, n_attributes)
-        Zeros and ones.
-    solver : {"published", "converged", "liblinear"}
-        How the logistic regressions, with penalty ``0.5 * ||w||^2`` beside the summed loss, are solved. ``published``
-        stands behind the paper's numbers: L-BFGS from zero that stops at a gradient of 1e-4 or after 100 iterations,
-        on Adult before it has converged. ``converged``: the minimum. ``liblinear``: penalises the intercept too;
-        used in training SenSR on Adult.
+        Zeros and ones. Two tables are matched by their index.
+    solver : {"converged", "published", "liblinear"}
+        How the logistic regressions, with penalty ``0.5 * ||w||^2`` beside the summed loss, are solved. ``converged``:
+        the minimum. ``published`` stands behind the paper's numbers: L-BFGS from zero that stops at a gradient of 1e-4
+        or after 100 iterations, on Adult before it has converged. ``liblinear``: penalises the intercept too; used in
+        training SenSR on Adult.
+    scaled : bool
+        Whether features are centred and divided by their standard deviations first; the directions are then in these
+        units. Otherwise they depend on the units of the features, as the paper's, which are standardised in part.
+    confidence : float or None
+        Of a likelihood-ratio test that the features predict an attribute. One that they do not has no direction but
+        chance, and its row is zero. None, as in the paper: every row is kept.
 
     Returns
     -------
@@ -185,14 +236,22 @@ def sensitive_directions(X, sensitive_features, *, solver: str = "published") ->
     Raises
     ------
     ValueError
-        For an unknown solver, unequal numbers of rows, or an attribute that is not zeros and ones, both present.
+        For an unknown solver, unequal numbers of rows, other row labels, or an attribute that is not zeros and ones,
+        both present.
     """
+    if confidence is not None and not 0 < confidence < 1:
+        raise ValueError(f"confidence: expected a number between 0 and 1, or None, found {confidence!r}")
     if solver not in SOLVERS:
         raise ValueError(f"solver: expected one of {', '.join(SOLVERS)}, found {solver!r}")
     values, names = check_features(X, "X", min_rows=2)
     attributes, attribute_names = check_features(sensitive_features, "sensitive_features", min_rows=2)
     if len(attributes) != len(values):
         raise ValueError(f"sensitive_features has {len(attributes)} rows, X has {len(values)}")
+    if isinstance(X, pd.DataFrame) and isinstance(sensitive_features, pd.DataFrame):
+        rows = pd.Series(np.arange(len(values)), sensitive_features.index)
+        attributes = attributes[check_aligned(rows, X, "sensitive_features")]
+    if scaled:
+        values = (values - values.mean(axis=0)) / _units(values, scaled)
     are_named = isinstance(X, pd.DataFrame) and isinstance(sensitive_features, pd.DataFrame)
     inputs = [name for name in names if are_named and name in attribute_names]
     free = np.array([name not in inputs for name in names])
@@ -203,8 +262,50 @@ def sensitive_directions(X, sensitive_features, *, solver: str = "published") ->
                 f"sensitive_features: column {name!r} holds {np.unique(attribute)[:5].tolist()}, expected 0 and 1, "
                 "both present"
             )
-        row[free] = _coefficients(values[:, free], attribute, solver)
+        if free.any():
+            coefficients = _coefficients(values[:, free], attribute, solver)
+            if confidence is None or _predicts(values[:, free] @ coefficients, attribute, free.sum(), confidence):
+                row[free] = coefficients
     return np.vstack([rows, np.eye(len(names))[~free]])
+
+
+def check_over_metric(metric, X, n_features: int) -> None:
+    """Raise a ValueError unless a metric is over as many features as points have, and over the columns of a table.
+
+    Parameters
+    ----------
+    metric : FairMetric or any other
+        What it does not say of itself is not checked.
+    X : DataFrame or any other
+    n_features : int
+    """
+    if getattr(metric, "n_features", n_features) != n_features:
+        raise ValueError(f"metric is over {metric.n_features} features, X has {n_features}")
+    names = getattr(metric, "feature_names", None)
+    if names is not None and isinstance(X, pd.DataFrame):
+        check_same_columns([str(name) for name in X.columns], list(names), "X", "metric")
+
+
+def _units(values, scaled):
+    """Return the standard deviation of each column, 1 for a constant one; None where units are left as they are."""
+    if not scaled:
+        return None
+    spread = values.std(axis=0)
+    return np.where(spread > 0, spread, 1.0)
+
+
+def _predicts(logit, attribute, n_features, confidence):
+    """Return whether a regression with so many features predicts zeros and ones better than chance would."""
+    sign, share = 2 * attribute - 1, attribute.mean()
+    shift = root_scalar(lambda c: expit(logit + c).mean() - share, bracket=_around(logit, share)).root
+    without = -xlogy(attribute, share).sum() - xlogy(1 - attribute, 1 - share).sum()
+    return 2 * (without - np.logaddexp(0, -sign * (logit + shift)).sum()) > chi2.ppf(confidence, n_features)
+
+
+def _around(logit, share):
+    """Return two shifts of log odds between which their mean probability is `share`."""
+    middle = np.log(share / (1 - share))
+    return middle - logit.max() - 1, middle - logit.min() + 1
 
 
 def _coefficients(X, attribute, solver):

@@ -1,6 +1,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import tensorflow as tf
 from hypothesis import given, settings
@@ -8,13 +9,14 @@ from hypothesis import strategies as st
 from scipy.special import wrightomega
 
 from fairlab.fair_metric import FairMetric, FunctionMetric
-from fairlab.individual_fairness import DivergenceWarning, gradient_flow_attack
+from fairlab.individual_fairness import DivergenceWarning, audit, gradient_flow_attack
 from fairlab.models import KerasClassifier, LinearClassifier, SoftVote
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(12, 3))
 Y = np.arange(12) % 2
 METRIC = FairMetric.from_directions([[1.0, 0.5, 0.0]])
+NAMED = FairMetric.from_directions([[1.0, 0.5, 0.0]], feature_names=["a", "b", "c"])
 LINEAR = LinearClassifier([1.0, -0.4, 0.3], 0.2)
 VOTE = SoftVote(RNG.normal(size=(4, 3)), RNG.normal(size=4), [0.1, 0.2, 0.0, 0.7])
 
@@ -140,22 +142,81 @@ def test_frame():
 
 def test_too_large_steps_are_reported():
     steep = LinearClassifier([0.0, 0.0, 3.0], 0.0)
+    options = {"regularizer": 50, "step_size": 0.05, "n_steps": 40, "trajectory": True}
     with pytest.warns(DivergenceWarning, match="overshot at 12 of 12 points"):
-        attack = gradient_flow_attack(steep, METRIC, X, Y, regularizer=50, step_size=0.05, n_steps=40)
+        attack = gradient_flow_attack(steep, METRIC, X, Y, reading="as_published", **options)
     assert attack.diverged.all()
+    # With steps half as large there is no overshooting: the attack is the one of twice as many.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = gradient_flow_attack(steep, METRIC, X, Y, **options)
+        fine = gradient_flow_attack(steep, METRIC, X, Y, **options | {"step_size": 0.025, "n_steps": 80})
+    assert not again.diverged.any()
+    assert again.stopping_time == pytest.approx(fine.stopping_time)
+    for name in ("X", "attacked_loss", "squared_distance"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(fine, name))
+    np.testing.assert_array_equal(again.loss_trajectory, fine.loss_trajectory[::2])
 
 
-def test_a_model_whose_probabilities_touch_0_or_1():
-    class Sure(KerasClassifier):
-        def __init__(self):
-            self.from_logits = False
-            self.model = lambda x: tf.sigmoid(1e6 * x[..., :1])
-
+def test_rounded_losses_that_are_infinite():
+    sure = LinearClassifier([1e6, 0.0, 0.0], 0.0, from_logits=False)
+    options = {"regularizer": 1, "step_size": 1e-9, "n_steps": 2}
     with np.errstate(all="ignore"):
-        attack = gradient_flow_attack(Sure(), METRIC, X, Y, regularizer=1, step_size=0.1, n_steps=2)
+        attack = gradient_flow_attack(sure, METRIC, X, Y, reading="as_published", **options)
     right = (X[:, 0] > 0) == Y
     np.testing.assert_array_equal(attack.loss[right], 0)
     assert np.isinf(attack.loss[~right]).all()
+    with pytest.raises(ValueError, match=f"its loss is not finite at {(~right).sum()} of 12 points"):
+        gradient_flow_attack(sure, METRIC, X, Y, **options)
+
+
+def sigmoid_network(weights, bias):
+    import keras
+
+    model = keras.Sequential([keras.Input((len(weights),)), keras.layers.Dense(1, "sigmoid")])
+    model.set_weights([np.float32(weights)[:, None], np.float32([bias])])
+    return KerasClassifier(model)
+
+
+def test_a_sigmoid_network_on_raw_units_that_reads_no_sensitive_feature():
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({"group": rng.integers(0, 2, 400) * 1.0, "age": rng.normal(40, 12, 400).round()})
+    people["income"] = rng.normal(50_000, 15_000, 400)
+    repaid = (people["income"] + rng.normal(0, 8_000, 400) > 50_000).astype(int)
+    metric = FairMetric.learned(people, people[["group"]])
+    fair, unfair = (sigmoid_network([weight, 0.0, 0.001], -50 - weight / 2) for weight in (0.0, 20.0))
+    assert np.isin(fair.predict_proba(people.to_numpy(np.float32)), (0, 1)).any(), "probabilities round"
+    options = {"regularizer": 50.0, "step_size": 0.01, "n_steps": 100}
+    found = audit(fair, metric, people, repaid, **options)
+    assert np.isfinite(found.attack.X).all()
+    np.testing.assert_array_equal(found.attack.X[:, 0], people["group"].astype(np.float32))
+    assert not found.loss_ratio.rejected
+    assert not found.error_rate_ratio.rejected
+    assert audit(unfair, metric, people, repaid, **options).loss_ratio.rejected
+
+
+def test_units_do_not_matter_within_a_learned_metric():
+    rng = np.random.default_rng(1)
+    people = pd.DataFrame(rng.normal(size=(200, 3)), columns=list("abc"))
+    group = pd.DataFrame({"group": (people["a"] + rng.normal(size=200) > 0).astype(int)})
+    label = (people["b"] > 0).astype(int)
+    units = np.array([1.0, 1000.0, 0.01])
+    found = [
+        gradient_flow_attack(
+            LinearClassifier(np.array([1.0, 2.0, -1.0]) / unit, 0.1),
+            FairMetric.learned(people * unit, group, confidence=None),
+            people * unit,
+            label,
+            regularizer=5.0,
+            step_size=0.02,
+            n_steps=50,
+            dtype="float64",
+        )
+        for unit in (np.ones(3), units)
+    ]
+    np.testing.assert_allclose(found[1].X, found[0].X * units, rtol=1e-5)
+    np.testing.assert_allclose(found[1].attacked_loss, found[0].attacked_loss, rtol=1e-6)
+    np.testing.assert_allclose(found[1].squared_distance, found[0].squared_distance, rtol=1e-5, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +229,16 @@ def test_a_model_whose_probabilities_touch_0_or_1():
         ({"metric": FairMetric.from_directions([[1.0, 0.0]])}, "metric is over 2 features, X has 3"),
         ({"regularizer": -1}, "regularizer: expected zero or more, found -1"),
         ({"step_size": 0}, "step_size: expected a number above 0"),
-        ({"n_steps": 0}, "n_steps: expected at least 1"),
+        ({"n_steps": 0}, "n_steps: expected a positive integer, found 0"),
+        ({"n_steps": 2.5}, "n_steps: expected a positive integer, found 2.5"),
+        ({"step_size": "0.1"}, "step_size: expected a number above 0, found '0.1'"),
+        ({"regularizer": np.inf}, "regularizer: expected zero or more, found inf"),
+        ({"reading": "printed"}, "reading: expected one of as_described, as_published, found 'printed'"),
+        (
+            {"X": pd.DataFrame(X), "y": pd.Series(Y, index=np.arange(12) + 1)},
+            "y: expected the index of X, found 1 of 12",
+        ),
+        ({"metric": NAMED, "X": pd.DataFrame(X, columns=list("acb"))}, "X and metric differ in columns"),
         ({"schedule": "cosine"}, "schedule: expected one of constant, decaying, found 'cosine'"),
         ({"dtype": "float16"}, "dtype: expected one of float32, float64"),
     ],
@@ -177,6 +247,46 @@ def test_bad_input_is_refused(changes, message):
     arguments = {"metric": METRIC, "X": X, "y": Y, "regularizer": 1.0, "step_size": 0.1, "n_steps": 2}
     with pytest.raises(ValueError, match=message):
         gradient_flow_attack(LINEAR, **arguments | changes)
+
+
+class Answering(LinearClassifier):
+    def __init__(self, answers):
+        super().__init__([1.0, 0, 0], 0.0)
+        self.answers = answers
+
+    def predict(self, X):
+        return self.answers(super().predict(X))
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        (lambda labels: labels + 0.25, "predict returned np.float64.*expected labels 0 and 1"),
+        (lambda labels: np.where(labels == 1, "yes", "no"), "predict returned np.str_"),
+        (lambda labels: 2 * labels - 1, "predict returned np.int64.-1., expected labels 0 and 1"),
+        (lambda labels: np.stack([1 - labels, labels], axis=1), r"predict returned shape \(12, 2\)"),
+    ],
+)
+def test_predictions_that_are_no_labels_are_refused(answers, message):
+    with pytest.raises(ValueError, match=message):
+        gradient_flow_attack(Answering(answers), METRIC, X, Y, regularizer=1.0, step_size=0.1, n_steps=1)
+
+
+def test_columns_are_those_of_the_models_fit():
+    model = LinearClassifier([1.0, 2.0, 3.0], 0.0)
+    model.feature_names_in_ = np.array(["a", "b", "c"])
+    options = {"regularizer": 1.0, "step_size": 0.1, "n_steps": 1}
+    frame = pd.DataFrame(X, columns=list("abc"))
+    gradient_flow_attack(model, METRIC, frame, Y, **options)
+    with pytest.raises(ValueError, match="X and the model's fit differ in columns: their order differs"):
+        gradient_flow_attack(model, METRIC, frame[["b", "a", "c"]], Y, **options)
+
+
+def test_labels_are_matched_to_a_table_by_their_index():
+    frame, labels = pd.DataFrame(X, index=list("abcdefghijkl")), pd.Series(Y, index=list("abcdefghijkl"))
+    options = {"regularizer": 1.0, "step_size": 0.1, "n_steps": 1}
+    straight, shuffled = (gradient_flow_attack(LINEAR, METRIC, frame, y, **options) for y in (labels, labels[::-1]))
+    np.testing.assert_array_equal(shuffled.loss, straight.loss)
 
 
 class Labelled(LinearClassifier):
@@ -195,8 +305,14 @@ def test_points_that_leave_the_finite_numbers_are_reported_and_count_as_negative
             return super().predict(X)
 
     steep = Strict([0.0, 0.0, 3.0], 1.0)
+    options = {"regularizer": 1e30, "step_size": 1e20, "n_steps": 5}
     with pytest.warns(DivergenceWarning):
-        attack = gradient_flow_attack(steep, METRIC, X, Y, regularizer=1e30, step_size=1e20, n_steps=5)
+        attack = gradient_flow_attack(steep, METRIC, X, Y, reading="as_published", **options)
     lost = ~np.isfinite(attack.X).all(axis=1)
     assert lost.any()
     np.testing.assert_array_equal(attack.attacked_wrong[lost], Y[lost] == 1)
+    with pytest.warns(DivergenceWarning):
+        left = gradient_flow_attack(steep, METRIC, X, Y, **options)
+    assert left.diverged.all()
+    np.testing.assert_array_equal(left.X, X.astype("float32"))
+    np.testing.assert_array_equal(left.attacked_wrong, left.wrong)

@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 
 from fairlab.fair_metric import FairMetric
-from fairlab.individual_fairness import audit, error_rate_ratio_test, gradient_flow_attack, loss_ratio_test
+from fairlab.individual_fairness import (
+    DivergenceWarning,
+    audit,
+    error_rate_ratio_test,
+    gradient_flow_attack,
+    loss_ratio_test,
+)
 from fairlab.models import LinearClassifier
 
 RNG = np.random.default_rng(0)
@@ -31,6 +37,15 @@ def test_whoever_looks_at_the_free_feature_is_found_unfair(weight, unfair):
     found = audit(LinearClassifier([weight, 2.0], 0.0), METRIC, X, Y, **ATTACK)
     assert found.loss_ratio.rejected == unfair
     assert found.error_rate_ratio.rejected == unfair
+
+
+def test_an_attack_that_diverges_stops_the_audit():
+    options = {"regularizer": 1e30, "step_size": 1e20, "n_steps": 1}
+    with pytest.raises(ValueError, match="step_size: the attack diverged at 200 of 200 points"):
+        audit(LinearClassifier([1.0, 2.0], 0.0), METRIC, X, Y, **options)
+    with pytest.warns(DivergenceWarning):
+        found = audit(LinearClassifier([1.0, 2.0], 0.0), METRIC, X, Y, reading="as_published", **options)
+    assert found.to_frame()["n_diverged"].tolist() == [200, 200]
 
 
 def test_a_row_for_each_test_and_model():

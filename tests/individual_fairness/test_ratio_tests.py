@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +12,8 @@ from fairlab.models import LinearClassifier
 
 
 def test_loss_ratio_by_hand():
-    result = loss_ratio_test([1.0, 2.0, 4.0, 0.0], [2.0, 2.0, 12.0, 1.0])  # ratios 2, 1, 3 and one that is infinite
+    losses = [1.0, 2.0, 4.0, 0.0], [2.0, 2.0, 12.0, 1.0]  # ratios 2, 1, 3 and one that is infinite
+    result = loss_ratio_test(*losses, reading="as_published")
     assert (result.statistic, result.n, result.n_dropped) == (2.0, 3, 1)
     error = np.sqrt(2 / 3 / 3)  # the variance has n in its denominator
     assert result.standard_error == pytest.approx(error)
@@ -71,18 +73,84 @@ def test_no_spread():
     assert loss_ratio_test([1.0, 1.0], [2.0, 2.0]).rejected
 
 
-def test_no_errors_before_the_attack():
-    for attacked in ([0, 0, 1], [0, 0, 0]):
-        result = error_rate_ratio_test([0, 0, 0], attacked)
-        assert np.isnan(result.statistic)
-        assert np.isnan(result.p_value)
-        assert not result.rejected
+def test_a_model_that_errs_only_after_the_attack():
+    all_wrong = error_rate_ratio_test(np.zeros(100), np.ones(100))
+    assert all_wrong.statistic == np.inf
+    assert all_wrong.p_value == pytest.approx((5 / 9) ** 100)
+    assert all_wrong.rejected
+    # Under the hypothesis an error is new with a chance of 5/9 at most, and (5/9)^6 = 0.029, (5/9)^5 = 0.053.
+    for k, rejected in ((5, False), (6, True)):
+        result = error_rate_ratio_test(np.zeros(100), np.arange(100) < k)
+        assert result.p_value == pytest.approx((5 / 9) ** k)
+        assert result.rejected == rejected
+        assert result.lower_bound == pytest.approx(0.05 ** (1 / k) / (1 - 0.05 ** (1 / k)))
+        assert result.interval[1] == np.inf
+    assert result.to_frame()["rejected"].tolist() == [True]
+
+
+def test_the_exact_test_keeps_its_level():
+    # An error is new with a chance of 5/9, otherwise mended: the least favourable way to a ratio of 5/4.
+    rng = np.random.default_rng(0)
+    new = rng.binomial(12, 5 / 9, 20_000)
+    alone = new[new == 12]
+    assert len(alone) / 20_000 == pytest.approx(error_rate_ratio_test([0] * 12, [1] * 12).p_value, abs=0.001)
+
+
+def test_a_model_that_never_errs():
+    result = error_rate_ratio_test([0, 0, 0], [0, 0, 0])
+    assert np.isnan(result.statistic)
+    assert (result.p_value, result.lower_bound, result.rejected) == (1, 0, False)
+
+
+def test_tests_of_both_kinds_side_by_side():
+    wrong, attacked = np.array([[0, 0, 0, 0], [1, 0, 0, 1]]), np.array([[1, 1, 1, 1], [1, 1, 0, 1]])
+    together = error_rate_ratio_test(wrong, attacked)
+    for k in range(2):
+        alone = error_rate_ratio_test(wrong[k], attacked[k])
+        assert (alone.p_value, alone.lower_bound) == (together.p_value[k], together.lower_bound[k])
+        np.testing.assert_array_equal(alone.interval, together.interval[k])
+
+
+def test_the_most_unfair_model_is_not_passed():
+    before = np.r_[np.zeros(98), 1.0, 1.0]
+    with pytest.raises(
+        ValueError, match="98 of 100 points have no finite ratio of losses, 98 of them since there is no"
+    ):
+        loss_ratio_test(before, np.r_[np.full(98, 1e6), 1.0, 1.0])
+    with pytest.raises(ValueError, match="1 of 2 points have no finite ratio"):
+        loss_ratio_test([1.0, 1.0], [1.0, np.inf])
+    with pytest.raises(ValueError, match="attacked_loss: 1 of 2 are not a number"):
+        loss_ratio_test([1.0, 1.0], [1.0, np.nan])
+    still = loss_ratio_test([0.0, 1.0], [0.0, 1.0])
+    assert (still.statistic, still.n_dropped) == (1, 0)
+
+
+def test_series_are_matched_by_their_index():
+    loss = pd.Series([1.0, 2.0, 4.0], index=["a", "b", "c"])
+    ratios = pd.Series({"a": 1.0, "b": 3.0, "c": 2.0})
+    shuffled = (loss * ratios)[["c", "a", "b"]]
+    assert loss_ratio_test(loss, shuffled).statistic == 2.0
+    assert loss_ratio_test(loss, shuffled.to_numpy()).statistic != 2.0
+    wrong, attacked = pd.Series([1, 1, 0, 0]), pd.Series([1, 1, 1, 0])
+    assert error_rate_ratio_test(wrong, attacked[::-1]).standard_error == (
+        error_rate_ratio_test(wrong, attacked).standard_error
+    )
+    with pytest.raises(ValueError, match="attacked_loss: expected the index of loss, found 1 of 3 labels"):
+        loss_ratio_test(loss, shuffled.rename({"c": "z"}))
 
 
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (([0.0, 0.0, 1.0], [1.0, 1.0, 1.0]), {}, "1 finite ratios among 3 points, expected at least 2"),
+        (
+            ([0.0, 0.0, 1.0], [1.0, 1.0, 1.0]),
+            {"reading": "as_published"},
+            "1 finite ratios among 3 points, expected at least 2",
+        ),
+        (([1.0, 1.0], [1.0, 2.0]), {"reading": "published"}, "reading: expected one of as_described, as_published"),
+        ((["1", "2"], [1.0, 2.0]), {}, "loss: expected numbers"),
+        (([1.0, 1.0], [1.0, 2.0]), {"threshold": np.inf}, "threshold: expected a number above 0, found inf"),
+        (([1.0, 1.0], [1.0, 2.0]), {"level": "5%"}, "level: expected a number between 0 and 1, found '5%'"),
         (([1.0, -1.0], [1.0, 1.0]), {}, "loss: expected zero or more, found -1.0"),
         (([1.0, 1.0], [1.0]), {}, r"loss has shape \(2,\), attacked_loss \(1,\)"),
         (([1.0, 1.0], [1.0, 2.0]), {"threshold": 0}, "threshold: expected a number above 0"),

@@ -147,7 +147,38 @@ def test_a_keras_model_is_the_classifier_of_its_outputs(n_outputs, from_logits):
     np.testing.assert_allclose(model.log_odds(np.float32(POINTS)), expected, rtol=1e-3, atol=1e-5)
 
 
-def test_a_keras_model_of_three_classes_is_refused():
-    keras_model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(3)])
-    with pytest.raises(ValueError, match="expected one or two outputs per point, found 3"):
-        KerasClassifier(keras_model).log_odds(np.float32(POINTS))
+def test_log_odds_of_a_keras_model_that_is_sure():
+    sure = keras.Sequential(
+        [keras.Input((1,)), keras.layers.Dense(1, use_bias=False), keras.layers.Activation("sigmoid")]
+    )
+    sure.set_weights([np.float32([[1e4]])])
+    X = np.float32([[1.0], [-1.0]])
+    for model in (sure, keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, "sigmoid")])):
+        if model is not sure:
+            model.set_weights([np.float32([[1e4]]), np.zeros(1, np.float32)])
+        classifier = KerasClassifier(model)
+        np.testing.assert_allclose(classifier.log_odds(X), [1e4, -1e4])
+        np.testing.assert_allclose(classifier.loss(X, [0, 0]), [1e4, 0])
+        np.testing.assert_allclose(classifier.loss_gradient(X, [0, 0]), [[1e4], [0]])
+
+
+def test_a_keras_model_that_learns_on():
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(2), keras.layers.Softmax()])
+    classifier = KerasClassifier(model)
+    model.set_weights([np.float32([[1.0, 3.0]]), np.float32([0.0, 1.0])])
+    np.testing.assert_allclose(classifier.log_odds(np.float32([[2.0]])), [5.0])
+
+
+@pytest.mark.parametrize(
+    ("layer", "message"),
+    [
+        (("Dense", 3, "softmax"), "expected one or two outputs per point, found 3"),
+        (("Dense", 1, None), "ends with linear, expected sigmoid for 1 outputs; .* say from_logits=True"),
+        (("Dense", 2, "sigmoid"), "ends with sigmoid, expected softmax for 2 outputs"),
+    ],
+)
+def test_a_keras_model_without_log_odds_is_refused(layer, message):
+    kind, *options = layer
+    keras_model = keras.Sequential([keras.Input((3,)), getattr(keras.layers, kind)(*options)])
+    with pytest.raises(ValueError, match=message):
+        KerasClassifier(keras_model)

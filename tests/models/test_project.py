@@ -19,7 +19,7 @@ def blind():
 
 def test_a_projected_network_is_blind_to_the_sensitive_subspace(blind):
     seeing = BalancedMLP(**SMALL).fit(X, Y)
-    moved = X + 2 * sensitive_directions(X, SENSITIVE)
+    moved = X + 2 * sensitive_directions(X, SENSITIVE) * X.std(axis=0)
     np.testing.assert_allclose(blind.predict_proba(moved), blind.predict_proba(X), atol=1e-4)
     assert np.abs(seeing.predict_proba(moved) - seeing.predict_proba(X)).max() > 0.5
 
@@ -27,5 +27,15 @@ def test_a_projected_network_is_blind_to_the_sensitive_subspace(blind):
 def test_it_is_the_plain_network_on_projected_features(blind):
     metric = FairMetric.learned(X, SENSITIVE)
     np.testing.assert_array_equal(blind.metric_.projection, metric.projection)
-    plain = BalancedMLP(**SMALL).fit(X.astype(np.float32) @ metric.projection.astype(np.float32), Y)
-    np.testing.assert_allclose(blind.predict_proba(X), plain.predict_proba(X @ metric.projection), atol=1e-5)
+    np.testing.assert_array_equal(blind.metric_.scale, metric.scale)
+    projected = X / metric.scale @ metric.projection * metric.scale
+    plain = BalancedMLP(**SMALL).fit(projected.astype(np.float32), Y)
+    np.testing.assert_allclose(blind.predict_proba(X), plain.predict_proba(projected), atol=1e-4)
+
+
+def test_the_subspace_behind_the_printed_numbers():
+    published = ProjectedMLP(**SMALL | {"n_steps": 3}, solver="published", scaled=False, confidence=None)
+    metric = FairMetric.learned(X, SENSITIVE, solver="published", scaled=False, confidence=None)
+    published.fit(X, Y, sensitive_features=SENSITIVE)
+    np.testing.assert_array_equal(published.metric_.projection, metric.projection)
+    assert published.scale_ is None

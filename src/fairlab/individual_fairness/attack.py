@@ -2,21 +2,27 @@
 
 import warnings
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 import pandas as pd
-import tensorflow as tf
 
-from fairlab.checks import check_features
+from fairlab.checks import check_aligned, check_count, check_features, check_same_columns, optional
+from fairlab.fair_metric import check_over_metric
+from fairlab.individual_fairness.ratio_tests import READINGS
+
+tf = optional("tensorflow")
 
 SCHEDULES = {"constant": 0.0, "decaying": 2 / 3}  # powers of 1/k in the size of step k
 
 # What rounding may take from an objective that cannot fall, relative to the loss and absolutely.
 _ROUNDING = {"float32": 1e-4, "float64": 1e-10}
 
+_HALVINGS = 4  # of the steps of a point, before it is given up
+
 
 class DivergenceWarning(UserWarning):
-    """The attack overshot: at some points its objective fell, or is not finite. Take smaller steps."""
+    """At some points the objective of the attack fell, or is not finite, however small the steps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +41,7 @@ class Attack:
         d_x^2 of each point to its image.
     diverged : bool ndarray of shape (..., n_points)
         Where the objective, the loss less the penalty, ended below its start or not finite, which no exact flow does
-        (equation 3.1).
+        (equation 3.1). As described, such a point was left where it started.
     stopping_time : float
         T, the sum of all step sizes.
     loss_trajectory : ndarray of shape (n_steps + 1, ..., n_points) or None
@@ -70,6 +76,7 @@ def gradient_flow_attack(
     schedule: str = "constant",
     trajectory: bool = False,
     dtype: str = "float32",
+    reading: str = "as_described",
 ) -> Attack:
     r"""Move every point up its loss, held back by a fair metric, by Euler's method (equations 2.6 to 2.8).
 
@@ -78,18 +85,19 @@ def gradient_flow_attack(
         x_k = x_{k-1} + \eta_k \nabla_x \{ \ell(f(x), y) - \lambda d_x^2(x, x_0) \} |_{x = x_{k-1}},
         \qquad k = 1, \dots, N
 
-    All points move at once, in one compiled loop.
+    All points move at once, in one compiled loop. Points at which the steps were too large, so that the objective fell,
+    start anew with steps half as large and twice as many, up to four times.
 
     Parameters
     ----------
     model : object with ``loss``, ``loss_gradient`` and ``predict``
-        See `fairlab.models.classifiers`.
+        See `fairlab.models.classifiers`. Where it has ``feature_names_in_``, a table `X` must have these columns.
     metric : FairMetric or FunctionMetric
         Or any object with their two methods.
     X : DataFrame or array of shape (n_points, n_features), or array of shape (..., n_points, n_features)
         More axes attack several models at once.
     y : array-like of shape (n_points,) or (..., n_points)
-        Labels 0 and 1; the attack does not change them.
+        Labels 0 and 1; the attack does not change them. A Series is matched to a table by its index.
     regularizer : float
         lambda, zero or more. With a constant step the penalty alone diverges if ``step_size * regularizer > 1``.
     step_size : float
@@ -102,6 +110,8 @@ def gradient_flow_attack(
         Whether to keep the loss at every step.
     dtype : {"float32", "float64"}
         Precision; single is what stands behind the paper's numbers.
+    reading : {"as_described", "as_published"}
+        As published, no step is halved, and images that are not finite numbers are kept; their prediction counts as 0.
 
     Returns
     -------
@@ -110,8 +120,9 @@ def gradient_flow_attack(
     Raises
     ------
     ValueError
-        For features that are not finite numbers, labels or classes of the model other than 0 and 1, a metric of
-        another size, or an option out of its range.
+        For features that are not finite numbers, labels, classes or predictions of the model other than 0 and 1, a
+        table with other columns than those of the model or the metric, a loss that is not finite before the attack
+        (as described), or an option out of its range.
 
     Warns
     -----
@@ -119,20 +130,38 @@ def gradient_flow_attack(
         If at some points the steps were too large.
     """
     points, labels = _check_points(X, y, dtype)
-    _check_classes(model)
-    _check_size(metric, points)
-    if not regularizer >= 0:
-        raise ValueError(f"regularizer: expected zero or more, found {regularizer}")
+    _check_model(model, X)
+    check_over_metric(metric, X, points.shape[-1])
+    if not (isinstance(regularizer, Real) and 0 <= regularizer < np.inf):
+        raise ValueError(f"regularizer: expected zero or more, found {regularizer!r}")
+    if reading not in READINGS:
+        raise ValueError(f"reading: expected one of {', '.join(READINGS)}, found {reading!r}")
     sizes = step_sizes(step_size, n_steps, schedule=schedule)
-    arguments = [tf.convert_to_tensor(values) for values in (points, labels, sizes.astype(dtype))]
-    flow = _compile(model, metric, regularizer, trajectory, arguments)
-    X_attacked, loss, attacked_loss, losses = flow(*arguments)
-    X_attacked, loss, attacked_loss = X_attacked.numpy(), loss.numpy(), attacked_loss.numpy()
-    distance = metric.squared_distance(X_attacked, points)
-    with np.errstate(invalid="ignore"):  # an infinite loss less an infinite penalty
-        risen = attacked_loss - regularizer * distance - loss >= -_ROUNDING[dtype] * (1 + loss)
-    # Where the loss is infinite from the start, the model is sure of the wrong label, not the step too large.
-    diverged = ~risen & np.isfinite(loss)
+    wrong = _wrong(model, points, labels)
+    options = {"regularizer": regularizer, "trajectory": trajectory, "dtype": dtype}
+    X_attacked, loss, attacked_loss, losses, distance, diverged = _flow(model, metric, points, labels, sizes, **options)
+    if reading == "as_described":
+        if not np.isfinite(loss).all():
+            raise ValueError(
+                f"model: its loss is not finite at {int((~np.isfinite(loss)).sum())} of {loss.size} points before the "
+                "attack; take losses from logits"
+            )
+        for halving in range(1, _HALVINGS + 1):
+            again = diverged.any(axis=tuple(range(diverged.ndim - 1)))
+            if not again.any():
+                break
+            smaller = np.repeat(sizes / 2**halving, 2**halving)
+            some = points[..., again, :], labels[..., again], smaller
+            *found, still = _flow(model, metric, *some, **options)
+            better = diverged[..., again] & ~still
+            X_attacked[..., again, :] = np.where(better[..., None], found[0], X_attacked[..., again, :])
+            attacked_loss[..., again] = np.where(better, found[2], attacked_loss[..., again])
+            distance[..., again] = np.where(better, found[4], distance[..., again])
+            losses[..., again] = np.where(better, found[3][:: 2**halving], losses[..., again])
+            diverged[..., again] &= still
+        X_attacked = np.where(diverged[..., None], points, X_attacked)
+        attacked_loss, losses = (np.where(diverged, loss, values) for values in (attacked_loss, losses))
+        distance = np.where(diverged, 0, distance)
     if diverged.any():
         warnings.warn(
             f"the attack overshot at {diverged.sum():,} of {diverged.size:,} points, where its objective fell or is "
@@ -144,12 +173,12 @@ def gradient_flow_attack(
         X=X_attacked,
         loss=loss,
         attacked_loss=attacked_loss,
-        wrong=_wrong(model, points, labels),
+        wrong=wrong,
         attacked_wrong=_wrong(model, X_attacked, labels),
         squared_distance=distance,
         diverged=diverged,
         stopping_time=float(sizes.sum()),
-        loss_trajectory=np.concatenate([losses.numpy(), attacked_loss[None]]) if trajectory else None,
+        loss_trajectory=np.concatenate([losses, attacked_loss[None]]) if trajectory else None,
     )
 
 
@@ -157,18 +186,31 @@ def step_sizes(step_size: float, n_steps: int, *, schedule: str = "constant") ->
     """Return the sizes of all steps, shape (n_steps,); their sum is the stopping time."""
     if schedule not in SCHEDULES:
         raise ValueError(f"schedule: expected one of {', '.join(SCHEDULES)}, found {schedule!r}")
-    if not (step_size > 0 and np.isfinite(step_size)):
-        raise ValueError(f"step_size: expected a number above 0, found {step_size}")
-    if n_steps < 1:
-        raise ValueError(f"n_steps: expected at least 1, found {n_steps}")
-    return step_size / np.arange(1, n_steps + 1) ** SCHEDULES[schedule]
+    if not (isinstance(step_size, Real) and 0 < step_size < np.inf):
+        raise ValueError(f"step_size: expected a number above 0, found {step_size!r}")
+    return step_size / np.arange(1, check_count(n_steps, "n_steps") + 1) ** SCHEDULES[schedule]
+
+
+def _flow(model, metric, points, labels, sizes, *, regularizer, trajectory, dtype):
+    """Return images, losses before, after and on the way, squared distances, and where the flow diverged."""
+    arguments = [tf.convert_to_tensor(values) for values in (points, labels, sizes.astype(dtype))]
+    parts = _compile(model, metric, regularizer, trajectory, arguments)(*arguments)
+    X_attacked, loss, attacked_loss, losses = (part.numpy() for part in parts)
+    with np.errstate(invalid="ignore"):  # an infinite loss less an infinite penalty
+        distance = metric.squared_distance(X_attacked, points)
+        risen = attacked_loss - regularizer * distance - loss >= -_ROUNDING[dtype] * (1 + loss)
+    # Where the loss is infinite from the start, the model is sure of the wrong label, not the step too large.
+    return X_attacked, loss, attacked_loss, losses, distance, ~risen & np.isfinite(loss)
 
 
 def _compile(model, metric, regularizer, trajectory, arguments):
     """Return the compiled flow of (points, labels, step sizes) to (images, loss before, loss after, losses on the way).
 
+    In a metric with units points move in these: the gradient by x / scale is scale times that by x, the step as well.
+
     A loop rather than unrolled steps, so that compiling takes the same time for any number of them.
     """
+    unit = getattr(metric, "scale", None)
 
     def flow(X_start, y, sizes):
         n_steps = tf.shape(sizes)[0]
@@ -177,6 +219,8 @@ def _compile(model, metric, regularizer, trajectory, arguments):
             if trajectory:
                 losses = losses.write(k, model.loss(X, y)[None])
             ascent = model.loss_gradient(X, y) - regularizer * metric.gradient(X, X_start)
+            if unit is not None:
+                ascent *= tf.cast(np.square(unit), X.dtype)
             return k + 1, X + sizes[k] * ascent, losses
 
         row = [1, *X_start.shape[:-1]]
@@ -196,7 +240,7 @@ def _check_points(X, y, dtype):
             raise ValueError(f"X: {int((~np.isfinite(points)).sum())} values are missing or infinite")
     else:
         points, _ = check_features(X, "X")
-    labels = np.asarray(y)
+    labels = check_aligned(y, X, "y")
     if labels.shape not in ((points.shape[-2],), points.shape[:-1]):
         raise ValueError(f"y: expected one label for each of {points.shape[-2]} points, found shape {labels.shape}")
     if not np.isin(labels, (0, 1)).all():
@@ -208,16 +252,20 @@ def _wrong(model, X, labels):
     """Return where the prediction is not the label; where an attack has left the finite numbers, it counts as 0."""
     finite = np.isfinite(X).all(axis=-1)
     predicted = np.asarray(model.predict(np.where(finite[..., None], X, 0)))
+    if predicted.shape != finite.shape:
+        raise ValueError(
+            f"model: predict returned shape {predicted.shape}, expected one label per point, {finite.shape}"
+        )
+    if not np.isin(predicted, (0, 1)).all():
+        odd = predicted[~np.isin(predicted, (0, 1))][0]
+        raise ValueError(f"model: predict returned {odd!r}, expected labels 0 and 1, no probabilities or other labels")
     return np.where(finite, predicted, 0) != labels
 
 
-def _check_classes(model):
+def _check_model(model, X):
     classes = getattr(model, "classes_", (0, 1))
     if not np.array_equal(classes, (0, 1)):
         raise ValueError(f"model: its classes are {list(classes)}, expected 0 and 1; fit it to such labels")
-
-
-def _check_size(metric, points):
-    n_features = getattr(metric, "n_features", points.shape[-1])
-    if n_features != points.shape[-1]:
-        raise ValueError(f"metric is over {n_features} features, X has {points.shape[-1]}")
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and isinstance(X, pd.DataFrame):
+        check_same_columns([str(name) for name in X.columns], [str(name) for name in names], "X", "the model's fit")

@@ -1,10 +1,11 @@
 """An audit: attack a model within a fair metric, then make both tests."""
 
+import warnings
 from dataclasses import dataclass
 
 import pandas as pd
 
-from fairlab.individual_fairness.attack import Attack, gradient_flow_attack
+from fairlab.individual_fairness.attack import Attack, DivergenceWarning, gradient_flow_attack
 from fairlab.individual_fairness.ratio_tests import FOUR_FIFTHS, RatioTest, error_rate_ratio_test, loss_ratio_test
 
 
@@ -30,7 +31,17 @@ class Audit:
         return frame.assign(n_diverged=[*diverged, *diverged])
 
 
-def audit(model, metric, X, y, *, threshold: float = FOUR_FIFTHS, level: float = 0.05, **attack) -> Audit:
+def audit(
+    model,
+    metric,
+    X,
+    y,
+    *,
+    threshold: float = FOUR_FIFTHS,
+    level: float = 0.05,
+    reading: str = "as_described",
+    **attack,
+) -> Audit:
     """Test a model's individual fairness on audit data (Appendix D, algorithm 1).
 
     Parameters
@@ -41,16 +52,34 @@ def audit(model, metric, X, y, *, threshold: float = FOUR_FIFTHS, level: float =
         Largest ratio that counts as fair.
     level : float
         Of both tests.
+    reading : {"as_described", "as_published"}
+        As published, points where the attack diverged or the ratio of losses is not finite do not stop the audit: the
+        former count with what became of them, the latter are left out.
     **attack
         Options of `gradient_flow_attack`: ``regularizer``, ``step_size`` and ``n_steps`` are needed.
 
     Returns
     -------
     Audit
+
+    Raises
+    ------
+    ValueError
+        As the attack and the tests, and (as described) if the attack diverged at a point: it would count as one that
+        cannot be moved.
     """
-    found = gradient_flow_attack(model, metric, X, y, **attack)
+    with warnings.catch_warnings():
+        if reading != "as_published":
+            warnings.simplefilter("ignore", DivergenceWarning)
+        found = gradient_flow_attack(model, metric, X, y, reading=reading, **attack)
+    if reading == "as_described" and found.diverged.any():
+        raise ValueError(
+            f"step_size: the attack diverged at {found.diverged.sum():,} of {found.diverged.size:,} points, even with "
+            "steps 16 times smaller than asked for; take smaller ones, or a metric with units, as "
+            "`FairMetric.learned` gives"
+        )
     return Audit(
         attack=found,
-        loss_ratio=loss_ratio_test(found.loss, found.attacked_loss, threshold=threshold, level=level),
+        loss_ratio=loss_ratio_test(found.loss, found.attacked_loss, threshold=threshold, level=level, reading=reading),
         error_rate_ratio=error_rate_ratio_test(found.wrong, found.attacked_wrong, threshold=threshold, level=level),
     )

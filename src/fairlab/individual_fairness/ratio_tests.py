@@ -1,17 +1,25 @@
 """Tests whether an attack raises a model's loss, or its error rate, by too much (section 3, Appendix C)."""
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from fairlab.checks import check_aligned
+
+READINGS = ("as_described", "as_published")
 FOUR_FIFTHS = 5 / 4  # the four-fifths rule of US labour law, as a ratio of losses (section 3.2)
 
 
 @dataclass(frozen=True, eq=False)
 class RatioTest:
     """One-sided test of a ratio against a threshold; arrays if many tests were made at once.
+
+    The limits are those of the normal distribution, but for a model that errs only after the attack: its ratio of
+    error rates is infinite, and the limits are exact. If each of k errors is new, the chance of that is at most
+    ``(threshold / (1 + threshold)) ** k``.
 
     Attributes
     ----------
@@ -27,6 +35,8 @@ class RatioTest:
         delta: largest ratio that counts as fair.
     level : float
         alpha.
+    n_new_errors : float or ndarray
+        Errors after the attack of a model that made none before; NaN where the model erred before, or for losses.
     """
 
     statistic: float | np.ndarray
@@ -35,17 +45,20 @@ class RatioTest:
     n_dropped: int | np.ndarray
     threshold: float
     level: float
+    n_new_errors: float | np.ndarray = np.nan
 
     @property
     def lower_bound(self):
         """One-sided lower confidence limit, which the paper's tables call T_n (equations 3.8 and 3.10)."""
-        return self.statistic - norm.ppf(1 - self.level) * self.standard_error
+        normal = self.statistic - norm.ppf(1 - self.level) * self.standard_error
+        return self._or_exact(normal, self._ratio_of_new_errors(self.level))
 
     @property
     def interval(self):
         """Lower and upper end of the two-sided confidence interval, on the last axis (equation 3.6)."""
         half = norm.ppf(1 - self.level / 2) * self.standard_error
-        return np.stack([self.statistic - half, self.statistic + half], axis=-1)
+        low = self._or_exact(self.statistic - half, self._ratio_of_new_errors(self.level / 2))
+        return np.stack([low, self._or_exact(self.statistic + half, np.inf)], axis=-1)
 
     @property
     def p_value(self):
@@ -53,7 +66,8 @@ class RatioTest:
         with np.errstate(divide="ignore", invalid="ignore"):
             z = (self.statistic - self.threshold) / self.standard_error
         # Without spread, 0/0 at the threshold itself.
-        return norm.sf(np.where((self.standard_error == 0) & (self.statistic <= self.threshold), -np.inf, z))[()]
+        normal = norm.sf(np.where((self.standard_error == 0) & (self.statistic <= self.threshold), -np.inf, z))
+        return self._or_exact(normal, (self.threshold / (1 + self.threshold)) ** np.asarray(self.n_new_errors))
 
     @property
     def rejected(self):
@@ -69,19 +83,34 @@ class RatioTest:
         low, high = np.reshape(self.interval, (-1, 2)).T
         return pd.DataFrame(columns | {"interval_low": low, "interval_high": high})
 
+    def _or_exact(self, normal, exact):
+        """Return what is exact where only new errors were made, elsewhere what is normal."""
+        return np.where(np.isnan(self.n_new_errors), normal, exact)[()]
 
-def loss_ratio_test(loss, attacked_loss, *, threshold: float = FOUR_FIFTHS, level: float = 0.05) -> RatioTest:
+    def _ratio_of_new_errors(self, level):
+        """Return the ratio at which errors are all new with a chance of `level` at most; 0 without an error."""
+        with np.errstate(divide="ignore"):
+            share = level ** (1 / np.asarray(self.n_new_errors, dtype=float))
+        return share / (1 - share)
+
+
+def loss_ratio_test(
+    loss, attacked_loss, *, threshold: float = FOUR_FIFTHS, level: float = 0.05, reading: str = "as_described"
+) -> RatioTest:
     """Test whether an attack raises the loss by too large a factor on average (equations 3.2 to 3.10).
 
     Parameters
     ----------
     loss, attacked_loss : array-like of shape (..., n_points)
-        Before and after the attack; leading axes hold tests of their own. Points whose ratio is not finite, as where
-        the loss is zero, are left out and counted.
+        Before and after the attack; leading axes hold tests of their own. Two Series are matched by their index. The
+        ratio of a point without any loss, before and after, is 1.
     threshold : float
         delta.
     level : float
         alpha, between 0 and 1.
+    reading : {"as_described", "as_published"}
+        What becomes of points whose ratio is not finite: an error, or, as behind the printed numbers, they are left
+        out and counted.
 
     Returns
     -------
@@ -90,15 +119,28 @@ def loss_ratio_test(loss, attacked_loss, *, threshold: float = FOUR_FIFTHS, leve
     Raises
     ------
     ValueError
-        For negative losses, unequal shapes, options out of range, or fewer than two finite ratios in a test.
+        For negative losses or such that are not numbers, ratios that are not finite, unequal shapes, options out of
+        range, or fewer than two finite ratios in a test.
     """
+    if reading not in READINGS:
+        raise ValueError(f"reading: expected one of {', '.join(READINGS)}, found {reading!r}")
     before, after = _check_pairs(loss, attacked_loss, ("loss", "attacked_loss"), threshold, level)
     for name, values in (("loss", before), ("attacked_loss", after)):
         if (values < 0).any():
             raise ValueError(f"{name}: expected zero or more, found {values[values < 0][0]}")
+        if reading == "as_described" and np.isnan(values).any():
+            raise ValueError(f"{name}: {int(np.isnan(values).sum())} of {values.size} are not a number")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = after / before
+    if reading == "as_described":
+        ratio = np.where((before == 0) & (after == 0), 1.0, ratio)
     finite = np.isfinite(ratio)
+    if reading == "as_described" and not finite.all():
+        raise ValueError(
+            f"loss: {int((~finite).sum())} of {ratio.size} points have no finite ratio of losses, "
+            f"{int((before == 0)[~finite].sum())} of them since there is no loss before the attack; "
+            "take losses from logits, or leave such points out by reading='as_published'"
+        )
     n = finite.sum(axis=-1)
     if (n < 2).any():
         raise ValueError(f"loss: {int(n.min())} finite ratios among {ratio.shape[-1]} points, expected at least 2")
@@ -113,15 +155,16 @@ def error_rate_ratio_test(wrong, attacked_wrong, *, threshold: float = FOUR_FIFT
     Parameters
     ----------
     wrong, attacked_wrong : array-like of shape (..., n_points)
-        Where the model errs before and after the attack: booleans, or zeros and ones.
+        Where the model errs before and after the attack: booleans, or zeros and ones. Two Series are matched by their
+        index.
     threshold, level : float
         As in `loss_ratio_test`.
 
     Returns
     -------
     RatioTest
-        Its standard error is by the delta method. All NaN, and not rejected, for a model that does not err before
-        the attack, for then there is no ratio.
+        Its standard error is by the delta method. For a model that errs only after the attack the ratio is infinite
+        and the test exact; for one that never errs it is NaN, and not rejected.
 
     Raises
     ------
@@ -136,21 +179,30 @@ def error_rate_ratio_test(wrong, attacked_wrong, *, threshold: float = FOUR_FIFT
     a, b = after.mean(axis=-1), before.mean(axis=-1)
     covariance = (after * before).mean(axis=-1) - a * b
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(b > 0, a / b, np.nan)[()]
+        ratio = a / b
         # The delta method's variance, with a (1 - a) and b (1 - b) the variances of the two indicators.
         variance = (a * (1 - a) + ratio**2 * b * (1 - b) - 2 * ratio * covariance) / b**2
     error = np.sqrt(np.maximum(variance, 0) / n)
-    return RatioTest(ratio, error, n, 0, threshold, level)
+    new = np.where(b > 0, np.nan, after.sum(axis=-1))[()]
+    return RatioTest(ratio, error, n, 0, threshold, level, new)
 
 
 def _check_pairs(before, after, names, threshold, level):
-    before, after = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
+    after = check_aligned(after, before, names[1], names[0])
+    before, after = (_numbers(values, name) for values, name in zip((before, after), names, strict=True))
     if before.shape != after.shape or before.ndim == 0 or before.shape[-1] < 2:
         raise ValueError(
             f"{names[0]} has shape {before.shape}, {names[1]} {after.shape}; expected the same, with 2 points or more"
         )
-    if not threshold > 0:
-        raise ValueError(f"threshold: expected a number above 0, found {threshold}")
-    if not 0 < level < 1:
-        raise ValueError(f"level: expected a number between 0 and 1, found {level}")
+    if not isinstance(threshold, Real) or not 0 < threshold < np.inf:
+        raise ValueError(f"threshold: expected a number above 0, found {threshold!r}")
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise ValueError(f"level: expected a number between 0 and 1, found {level!r}")
     return before, after
+
+
+def _numbers(values, name):
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name}: expected numbers, found {array.dtype}")
+    return array.astype(float)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from fairlab.checks import estimator_features, optional
 from fairlab.models.binary import BinaryClassifier, two_classes
 
+keras = optional("keras")
 tf = optional("tensorflow")
 
 
@@ -191,29 +192,52 @@ class SoftVote(WhiteBoxClassifier):
 
 
 class KerasClassifier(WhiteBoxClassifier):
-    """Keras model of two classes.
+    """Keras model of two classes; its losses are taken from logits, whatever it ends with.
 
     Parameters
     ----------
     model : keras.Model
-        Gives one output (label 1) or two (labels 0 and 1) per point.
+        Gives one output (label 1) or two (labels 0 and 1) per point: logits, or a sigmoid or softmax of them.
     from_logits : bool
         Whether the outputs are logits; otherwise they are probabilities.
+
+    Raises
+    ------
+    ValueError
+        If the model has other outputs, or gives probabilities whose logits cannot be had.
     """
 
     def __init__(self, model, *, from_logits=False):
         self.model = model
-        self.from_logits = from_logits
+        if model.output_shape[-1] not in (1, 2):
+            raise ValueError(f"model: expected one or two outputs per point, found {model.output_shape[-1]}")
+        self._last = None if from_logits else _probabilities_layer(model)
+        self._entering = model if from_logits else keras.Model(model.inputs[0], self._last.input)
 
     def log_odds(self, X):
-        """Return the log odds; infinite where the model gives probabilities 0 and 1."""
-        outputs = self.model(X)
-        if outputs.shape[-1] not in (1, 2):
-            raise ValueError(f"model: expected one or two outputs per point, found {outputs.shape[-1]}")
-        if self.from_logits:
-            return outputs[..., -1] - (outputs[..., 0] if outputs.shape[-1] == 2 else 0)
-        one = outputs[..., -1]
-        return tf.math.log(one) - tf.math.log(outputs[..., 0] if outputs.shape[-1] == 2 else 1 - one)
+        """Return the log odds, which are finite however sure the model is."""
+        outputs = self._entering(X)
+        if isinstance(self._last, keras.layers.Dense):  # its own weights, so that training goes on to show
+            outputs = outputs @ self._last.kernel
+            outputs = outputs if self._last.bias is None else outputs + self._last.bias
+        outputs = tf.cast(outputs, X.dtype)
+        return outputs[..., -1] - (outputs[..., 0] if outputs.shape[-1] == 2 else 0)
+
+
+def _probabilities_layer(model):
+    """Return the last layer, a sigmoid or softmax."""
+    last = model.layers[-1]
+    activation = getattr(last, "activation", None)
+    expected = keras.activations.sigmoid if model.output_shape[-1] == 1 else keras.activations.softmax
+    if isinstance(last, keras.layers.Softmax) and model.output_shape[-1] == 2:
+        return last
+    if not isinstance(last, (keras.layers.Dense, keras.layers.Activation)) or activation is not expected:
+        found = getattr(activation, "__name__", type(last).__name__)
+        raise ValueError(
+            f"model: ends with {found}, expected {expected.__name__} for {model.output_shape[-1]} outputs; if the "
+            "outputs are logits, say from_logits=True"
+        )
+    return last
 
 
 def _signs(y, X):

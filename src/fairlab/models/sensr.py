@@ -41,8 +41,9 @@ class SenSR(NetworkClassifier):
     """Sensitive subspace robustness: learn to do well on the worst people alike to those in the data.
 
     Each batch is attacked twice before the network learns from it: first freely inside the sensitive subspace, then
-    in all directions with a penalty on the fair distance. An attack that lowers its own objective is undone, or makes
-    the network skip the batch.
+    in all directions with a penalty on the fair distance. Both go by the units of the features, which should be
+    standardised: rates, penalty and distance are in these units. An attack that lowers its own objective is undone, or
+    makes the network skip the batch.
 
     Parameters
     ----------
@@ -61,8 +62,9 @@ class SenSR(NetworkClassifier):
         lambda at the start; it moves within `PENALTY_RANGE`.
     distance_target : float
         rho.
-    solver : {"published", "converged", "liblinear"}
-        Of the regressions that find the subspace; see `sensitive_directions`. On Adult the paper took liblinear.
+    solver : {"converged", "published", "liblinear"}
+        Of the regressions that find the subspace; see `sensitive_directions`. The paper took liblinear on Adult,
+        published on COMPAS.
     from_logits : bool
         How the loss is taken when the model is attacked; see `WhiteBoxClassifier`.
     random_state : int
@@ -98,7 +100,7 @@ class SenSR(NetworkClassifier):
         full_rate=1e-4,
         penalty=2.0,
         distance_target=1e-3,
-        solver="published",
+        solver="converged",
         from_logits=True,
         random_state=0,
     ):
@@ -128,7 +130,9 @@ class SenSR(NetworkClassifier):
             Zeros and ones; see `fairlab.fair_metric.sensitive_directions`.
         """
         features, labels, network, batches = self._start(X, y, bias=0.1)
-        self.directions_ = sensitive_directions(X, sensitive_features, solver=self.solver)
+        self.directions_ = sensitive_directions(
+            X, sensitive_features, solver=self.solver, scaled=False, confidence=None
+        )
         projection = FairMetric.from_directions(self.directions_).projection
         recipe = Recipe(self.subspace_steps, self.full_steps, self.subspace_rate, self.distance_target)
         network, penalty, skipped = _compiled_training(recipe)(

@@ -153,7 +153,9 @@ def test_where_no_seed_succeeds_nothing_is_found(credit, constant):
 def test_same_starts_count_every_input_once_the_starts_among_them(credit, gender):
     growth = trials.same_starts(TRIAL, X=credit.X, **gender, **SMALL)
     benchmark = BENCHMARKS["credit.gender"]
-    adf = ADF(credit.network, benchmark.schema, "sex", n_local=5, reading="as_published", random_state=TRIAL.seed("adf"))
+    adf = ADF(
+        credit.network, benchmark.schema, "sex", n_local=5, reading="as_published", random_state=TRIAL.seed("adf")
+    )
     phase = adf.global_search(adf.seeds(credit.X, 20))
     sex = benchmark.schema.positions("sex")
     walk = adf.local_evaluations(phase)

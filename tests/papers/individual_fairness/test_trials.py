@@ -85,7 +85,7 @@ def test_stopping_times(adult, few):
     # The last point of the flow is the attack with as many steps of the same size.
     assert flow["lower_bound"].iloc[1] == pytest.approx(sizes["lower_bound"].iloc[1], rel=1e-6)
     split = adult_split(adult, ADULT_SEEDS[0][0])
-    metric = FairMetric.learned(split.X_test, split.sensitive_test)
+    metric = FairMetric.learned(split.X_test, split.sensitive_test, solver="published", scaled=False, confidence=None)
     attack = attack_test_part(classifiers(few[0])["baseline"], metric, split, ADULT_AUDIT, n_steps=2)
     test = loss_ratio_test(attack.loss, attack.attacked_loss)
     assert flow["lower_bound"].iloc[0] == pytest.approx(test.lower_bound, rel=1e-6)

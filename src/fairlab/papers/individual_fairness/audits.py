@@ -34,6 +34,11 @@ ADULT_AUDIT = AuditSettings(regularizer=50.0, step_size=0.01)
 COMPAS_AUDIT = AuditSettings(regularizer=100.0, step_size=0.005, n_points=1000)
 
 
+def metric_of_test_part(split: Split, *, solver: str = "published") -> FairMetric:
+    """Return the metric that the test part teaches, in the units of the split."""
+    return FairMetric.learned(split.X_test, split.sensitive_test, solver=solver, scaled=False, confidence=None)
+
+
 def audit_on_test_part(model, split: Split, settings: AuditSettings, *, n_steps: int, solver="published") -> Audit:
     """Audit a trained model on the test part, within a metric learned from the test part.
 
@@ -46,10 +51,10 @@ def audit_on_test_part(model, split: Split, settings: AuditSettings, *, n_steps:
     solver : {"published", "converged", "liblinear"}
         Of the regressions that find the sensitive subspace; see `sensitive_directions`.
     """
-    metric = FairMetric.learned(split.X_test, split.sensitive_test, solver=solver)
+    metric = metric_of_test_part(split, solver=solver)
     n = settings.n_points
     options = {"regularizer": settings.regularizer, "step_size": settings.step_size, "n_steps": n_steps}
-    return audit(model, metric, split.X_test[:n], split.y_test[:n], **options)
+    return audit(model, metric, split.X_test[:n], split.y_test[:n], reading="as_published", **options)
 
 
 def group_fairness(model, split: Split) -> pd.Series:
@@ -133,4 +138,5 @@ def attack_test_part(
     """Attack the whole test part within a metric, by default with the step of the study."""
     step_size = settings.step_size if step_size is None else step_size
     options |= {"regularizer": settings.regularizer, "step_size": step_size, "n_steps": n_steps}
+    options |= {"reading": "as_published"}
     return gradient_flow_attack(model, metric, split.X_test, split.y_test, **options)

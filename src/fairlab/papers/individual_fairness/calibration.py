@@ -14,6 +14,7 @@ from fairlab.models.classifiers import LinearClassifier
 from fairlab.papers.individual_fairness.simulation import FLOW, METRIC_DIRECTIONS, fitted_intercepts
 
 LEVEL = 0.05
+READING = "as_published"
 TESTS = ("loss ratio", "error-rate ratio")
 
 # The simulated people of figure 1, attacked as there.
@@ -47,7 +48,7 @@ def attacked_population(people: Dataset) -> dict[float, pd.DataFrame]:
     metric = FairMetric.from_directions(METRIC_DIRECTIONS)
     models = (LinearClassifier(*pair) for pair in zip(coef, fitted_intercepts(coef, X, y), strict=True))
     return {
-        weight: gradient_flow_attack(model, metric, X, y, **FLOW, n_steps=N_STEPS).to_frame()
+        weight: gradient_flow_attack(model, metric, X, y, **FLOW, n_steps=N_STEPS, reading=READING).to_frame()
         for weight, model in zip(WEIGHTS, models, strict=True)
     }
 
@@ -82,7 +83,7 @@ def both_tests(before, after, wrong, attacked_wrong, *, thresholds: dict[str, fl
     """Make both tests of many audits, arrays of shape (n_audits, n_points), each against its own threshold."""
     loss, errors = (thresholds[name] for name in TESTS)
     tests = (
-        loss_ratio_test(before, after, threshold=loss, level=LEVEL),
+        loss_ratio_test(before, after, threshold=loss, level=LEVEL, reading=READING),
         error_rate_ratio_test(wrong, attacked_wrong, threshold=errors, level=LEVEL),
     )
     return dict(zip(TESTS, tests, strict=True))
@@ -153,7 +154,12 @@ def draw_people(rng: np.random.Generator, *shape: int) -> tuple[np.ndarray, np.n
 
 def learned_directions(features: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Return the sensitive direction that each sample teaches, shape (n_samples, n_features)."""
-    return np.concatenate([sensitive_directions(x, g[:, None]) for x, g in zip(features, groups, strict=True)])
+    return np.concatenate(
+        [
+            sensitive_directions(x, g[:, None], solver="published", scaled=False, confidence=None)
+            for x, g in zip(features, groups, strict=True)
+        ]
+    )
 
 
 def metric_of_each(directions: np.ndarray) -> FunctionMetric:

@@ -100,7 +100,7 @@ def audit_grid(model: LinearClassifier, X, y, *, degrees: float, **flow) -> Audi
     """
     metric = FairMetric.from_directions(METRIC_DIRECTIONS).rotated(degrees)
     points = np.broadcast_to(np.asarray(X), (len(model.coef), *np.shape(X)))
-    return audit(model, metric, points, y, **flow)
+    return audit(model, metric, points, y, **{"reading": "as_published"} | flow)
 
 
 def as_map(values) -> pd.DataFrame:

@@ -21,6 +21,7 @@ from fairlab.papers.individual_fairness.audits import (
     attack_test_part,
     audit_on_test_part,
     group_fairness,
+    metric_of_test_part,
 )
 from fairlab.papers.individual_fairness.methods import (
     ROUNDED,
@@ -221,12 +222,12 @@ def by_step_size(
         One row per method and size: method, stopping time, lower bound, whether rejected, diverged points.
     """
     split = adult_split(dataset, ADULT_SEEDS[trial.index][0])
-    metric = FairMetric.learned(split.X_test, split.sensitive_test)
+    metric = metric_of_test_part(split)
     rows = []
     for method, model in classifiers(models).items():
         for step_size in step_sizes:
             attack = attack_test_part(model, metric, split, ADULT_AUDIT, step_size=step_size, n_steps=n_steps[method])
-            test = loss_ratio_test(attack.loss, attack.attacked_loss)
+            test = loss_ratio_test(attack.loss, attack.attacked_loss, reading="as_published")
             rows.append(
                 {"method": method, "time": attack.stopping_time, "lower_bound": test.lower_bound}
                 | {"rejected": test.rejected, "diverged": attack.diverged.sum()}
@@ -254,11 +255,11 @@ def along_the_flow(trial: Trial, *, dataset: Dataset, models: Mapping, n_steps: 
         One row per method and time: method, time, lower_bound.
     """
     split = adult_split(dataset, ADULT_SEEDS[trial.index][0])
-    metric = FairMetric.learned(split.X_test, split.sensitive_test)
+    metric = metric_of_test_part(split)
     rows = []
     for method, model in classifiers(models).items():
         losses = attack_test_part(model, metric, split, ADULT_AUDIT, n_steps=n_steps, trajectory=True).loss_trajectory
-        tests = loss_ratio_test(np.broadcast_to(losses[0], losses[at].shape), losses[at])
+        tests = loss_ratio_test(np.broadcast_to(losses[0], losses[at].shape), losses[at], reading="as_published")
         times = ADULT_AUDIT.step_size * np.array(at)
         rows.append(pd.DataFrame({"method": method, "time": times, "lower_bound": tests.lower_bound}))
     return pd.concat(rows, ignore_index=True)
@@ -318,7 +319,7 @@ def audit_with_learned_metrics(trial: Trial, *, n_population: int, n_learned: in
         ``truth``, the true ratio by test, and ``audits``, a table with one row per size, metric and test.
     """
     rng = trial.rng("learned metrics")
-    model, flow = calibration.audited_model(), calibration.LEARNED_FLOW
+    model, flow = calibration.audited_model(), calibration.LEARNED_FLOW | {"reading": calibration.READING}
     right = FairMetric.from_directions([calibration.DIRECTION])
     features, label, _ = calibration.draw_people(rng, n_population)
     truth = calibration.true_ratios(gradient_flow_attack(model, right, features, label, **flow).to_frame())
