@@ -280,3 +280,58 @@ def required(name: str):
             f"pip install 'fairlab[{extra}]', or '.[{extra}]' in a clone"
         )
         raise MissingExtraError(message, name=package) from error
+
+
+def align(values, index: pd.Index, name: str) -> pd.Series:
+    """Return one value for each row of a table: a Series by its index, anything else in the order of the rows.
+
+    Parameters
+    ----------
+    values : Series or array-like of shape (n_rows,)
+    index : Index
+        Of the table.
+    name : str
+        What to call `values` in an error.
+
+    Returns
+    -------
+    Series
+        With the table's index.
+
+    Raises
+    ------
+    ValueError
+        If there is not one value for each row; if a Series has other row labels than the table, or they occur twice and
+        stand in another order.
+    """
+    if isinstance(values, pd.DataFrame):
+        if values.shape[1] != 1:
+            raise ValueError(f"{name}: expected one column, found {values.shape[1]}")
+        values = values.iloc[:, 0]
+    if not isinstance(values, pd.Series):
+        values = _as_series(values, name)
+        if len(values) != len(index):
+            raise ValueError(f"{name}: expected {len(index)} values, one for each row, found {len(values)}")
+        return values.set_axis(index)
+    if values.index.equals(index):
+        return values
+    if len(values) != len(index):
+        raise ValueError(f"{name}: expected {len(index)} values, one for each row, found {len(values)}")
+    if not index.is_unique or not values.index.is_unique:
+        raise ValueError(f"{name}: row labels occur twice, so that its order cannot be told; reset the index of both")
+    if len(strange := values.index.difference(index)):
+        raise ValueError(f"{name}: has the row label {strange[0]!r}, which the table has not; expected the same index")
+    return values.reindex(index)
+
+
+def _as_series(values, name: str) -> pd.Series:
+    if getattr(values, "ndim", 1) == 2 and values.shape[1] == 1:
+        values = np.asarray(values)[:, 0]
+    if getattr(values, "ndim", 1) != 1 or isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        found = f"shape {values.shape}" if hasattr(values, "shape") else type(values).__name__
+        raise ValueError(f"{name}: expected one value for each row, found {found}")
+    if isinstance(values, np.ndarray | pd.api.extensions.ExtensionArray | pd.Index):
+        return pd.Series(values)
+    values = list(values)  # a list of texts and numbers must not become one of texts
+    column = pd.Series(values, dtype=object)
+    return column.infer_objects() if len(set(map(type, values))) == 1 else column

@@ -1,11 +1,16 @@
-"""What every method takes and gives: the domain of a model's inputs, and what was found."""
+"""What every method takes and gives: a model with its table, the domain of its inputs, what was found."""
 
 import lazy_loader as lazy
 
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
+        "case": ["Case"],
+        "encoding": ["Encoding"],
+        "feature": ["Feature", "SchemaError"],
         "finding": ["Examination", "Finding", "Result"],
-        "schema": ["Feature", "Schema", "SchemaError"],
+        "queries": ["BudgetSpentError", "Queries"],
+        "schema": ["Schema"],
+        "table": ["CaseError"],
     },
 )

@@ -1,102 +1,20 @@
 """The domain of a model's inputs: its features, and the values that each can have."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from numbers import Integral, Real
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import yaml
 
+from fairlab.cases.feature import Feature, SchemaError
 from fairlab.checks import check_features
 
-LARGEST = 2**62  # so that sums of two values fit into 64 bits
-
-
-class SchemaError(ValueError):
-    """A schema that describes no inputs, or inputs that do not fit theirs."""
-
-
-@dataclass(frozen=True)
-class Feature:
-    """One input variable.
-
-    Attributes
-    ----------
-    name : str
-    values : tuple or range
-        What it can be, all different. Consecutive integers in increasing order become a range, which takes no memory.
-
-    Raises
-    ------
-    SchemaError
-        If there is no value, one is listed twice, or an integer is too large for 64 bits.
-    """
-
-    name: str
-    values: tuple | range
-
-    def __post_init__(self):
-        values = self.values
-        if not isinstance(values, range):
-            if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-                raise SchemaError(f"feature {self.name!r}: expected a list of values, found {values!r}")
-            values = tuple(values)
-        if not values:
-            raise SchemaError(f"feature {self.name!r}: expected at least one value, found none")
-        if not isinstance(values, range):
-            if len(set(values)) < len(values):
-                raise SchemaError(f"feature {self.name!r}: a value is listed twice")
-            values = _as_range(values)
-        if isinstance(values, range) and max(abs(values[0]), abs(values[-1])) > LARGEST:
-            raise SchemaError(f"feature {self.name!r}: {values[0]} to {values[-1]} does not fit into 64 bits")
-        object.__setattr__(self, "values", values)
-
-    @classmethod
-    def between(cls, name: str, low: int, high: int) -> "Feature":
-        """Return a feature with all integers between two, both included.
-
-        Raises
-        ------
-        SchemaError
-            If the bounds are not whole numbers or in the wrong order.
-        """
-        if not all(isinstance(bound, Integral) and not isinstance(bound, bool | np.bool_) for bound in (low, high)):
-            raise SchemaError(f"feature {name!r}: expected whole numbers as bounds, found {low!r} and {high!r}")
-        if low > high:
-            raise SchemaError(f"feature {name!r}: low {low} is above high {high}")
-        return cls(name, range(int(low), int(high) + 1))
-
-    @property
-    def is_interval(self) -> bool:
-        """Whether the values are the integers between two bounds."""
-        return isinstance(self.values, range) and self.values.step == 1
-
-    def decode(self, codes: np.ndarray) -> np.ndarray:
-        """Return values by their positions, in the type that they have."""
-        if isinstance(self.values, range):
-            return self.values.start + self.values.step * codes
-        return self._array()[codes]
-
-    def encode(self, column: pd.Series) -> np.ndarray:
-        """Return the positions of values, -1 for those that the feature does not have."""
-        return pd.Index(self.values).get_indexer(column)
-
-    def describe(self) -> list | dict[str, int]:
-        """Return the list of values, or the bounds of an interval as ``{"low": ..., "high": ...}``."""
-        if self.is_interval:
-            return {"low": self.values[0], "high": self.values[-1]}
-        return list(self.values)
-
-    def _array(self) -> np.ndarray:
-        numbers = all(isinstance(value, Real) and not isinstance(value, bool) for value in self.values)
-        if numbers or len(set(map(type, self.values))) == 1:
-            return np.asarray(self.values)
-        array = np.empty(len(self.values), dtype=object)  # or numbers among texts would become texts
-        array[:] = self.values
-        return array
+BINS = 10
+WIDE = 100  # numbers with more different values than this are binned
 
 
 @dataclass(frozen=True)
@@ -134,14 +52,17 @@ class Schema:
 
     @classmethod
     def from_dict(cls, content: Mapping) -> "Schema":
-        """Return a schema from the values by name; a pair ``{low: 0, high: 9}`` stands for the integers between.
+        """Return a schema from the values by name.
+
+        A pair ``{low: 0, high: 9}`` stands for the integers between, ``{values: [5, 40], edges: [18]}`` for a number in
+        bins: the inner edges, each of which ends its bin, and a value that stands for every bin.
 
         Raises
         ------
         SchemaError
-            If a description is neither a list nor such a pair, or bounds are in the wrong order.
+            If a description is none of these, or bounds or edges are in the wrong order.
         """
-        return cls(tuple(_feature(str(name), values) for name, values in content.items()))
+        return cls(tuple(Feature.from_description(str(name), values) for name, values in content.items()))
 
     @classmethod
     def from_bounds(cls, bounds: Mapping[str, tuple[int, int]]) -> "Schema":
@@ -156,33 +77,46 @@ class Schema:
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> "Schema":
-        """Read a YAML file with the content of `from_dict`."""
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        """Read a YAML file with the content of `from_dict`; ``yes`` and ``no`` are texts, unlike ``true``."""
+        return cls.from_dict(cls.yaml_content(path))
+
+    @staticmethod
+    def yaml_content(path: str | Path) -> dict:
+        """Return what a YAML file says by name; raises a SchemaError if it has no names."""
+        content = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_Loader)
         if not isinstance(content, dict):
             raise SchemaError(f"{path}: expected names and values, found {type(content).__name__}")
-        return cls.from_dict(content)
+        return content
 
     @classmethod
-    def from_frame(cls, table: pd.DataFrame) -> "Schema":
-        """Return the values that occur in a table, sorted; whole numbers become all integers between their extremes.
+    def from_frame(cls, table: pd.DataFrame, *, bins: int | None = BINS, edges: Mapping | None = None) -> "Schema":
+        """Return the values that occur in a table.
+
+        Texts are sorted, categories keep their order, missing values are a value of their own, the last. Whole numbers
+        become all integers between their extremes; numbers that are wide (more than 100 of them) are put into bins.
+
+        Parameters
+        ----------
+        table : DataFrame
+        bins : int or None
+            Bins of a wide number, with as many rows each as ties allow; None to list all values, or all integers.
+        edges : mapping of str to sequence of float
+            Inner edges by column, instead of quantiles; a value that is an edge belongs to the bin below.
 
         Raises
         ------
         SchemaError
-            If a column misses values or occurs twice, or there is no row.
+            If a column occurs twice or holds anything but texts, truth values and numbers; there is no row; edges are
+            not increasing or leave a bin empty.
         """
-        features = []
-        for name, column in table.items():
-            if column.isna().any():
-                raise SchemaError(f"column {name!r} misses {int(column.isna().sum())} values")
-            if len(column) and pd.api.types.is_integer_dtype(column):
-                features.append(Feature.between(str(name), int(column.min()), int(column.max())))
-            else:
-                features.append(Feature(str(name), sorted(column.unique().tolist())))
-        return cls(tuple(features))
+        edges = dict(edges or {})
+        if strange := [name for name in edges if name not in table.columns]:
+            raise SchemaError(f"edges: {strange[0]!r} is no column of the table")
+        columns = [(str(name), table.iloc[:, k], edges.get(name)) for k, name in enumerate(table.columns)]
+        return cls(tuple(Feature.from_column(name, column, bins, WIDE, inner) for name, column, inner in columns))
 
-    def to_dict(self) -> dict[str, list | dict[str, int]]:
-        """Return the values by name, intervals as their bounds; plain enough for a YAML file and for `from_dict`."""
+    def to_dict(self) -> dict[str, list | dict]:
+        """Return the values by name, intervals as bounds, bins with edges; plain enough for YAML."""
         return {feature.name: feature.describe() for feature in self.features}
 
     @property
@@ -243,12 +177,12 @@ class Schema:
         stop = prod(sizes) if stop is None else stop
         return np.column_stack(np.unravel_index(np.arange(start, stop), sizes))
 
-    def sample_codes(self, n: int, *, random_state=None) -> np.ndarray:
+    def sample_codes(self, n: int, *, random_state=0) -> np.ndarray:
         """Draw inputs uniformly from the whole domain, as codes of shape (n, n_features)."""
         return np.random.default_rng(random_state).integers(self.sizes, size=(n, len(self.sizes)))
 
     def decode(self, codes: np.ndarray) -> pd.DataFrame:
-        """Return inputs with their values."""
+        """Return inputs with their values; of a bin, the value that stands for it."""
         columns = {
             feature.name: feature.decode(column)
             for feature, column in zip(self.features, np.asarray(codes).T, strict=True)
@@ -301,7 +235,7 @@ class Schema:
         positions = self.positions(names)
         return self.low[positions] + self.assignments(positions)
 
-    def sample(self, n: int, *, random_state=None) -> np.ndarray:
+    def sample(self, n: int, *, random_state=0) -> np.ndarray:
         """Draw inputs uniformly from the whole domain, as integers of shape (n, n_features)."""
         return self.low + self.sample_codes(n, random_state=random_state)
 
@@ -340,17 +274,12 @@ class Schema:
         return np.array([feature.values[which] for feature in self.features], dtype=np.int64)
 
 
-def _as_range(values: tuple) -> tuple | range:
-    """Return consecutive integers as a range, anything else as it is; truth values are no integers."""
-    if not all(isinstance(value, Integral) and not isinstance(value, bool | np.bool_) for value in values):
-        return values
-    consecutive = range(int(values[0]), int(values[0]) + len(values))
-    return consecutive if all(value == number for value, number in zip(values, consecutive, strict=True)) else values
+class _Loader(yaml.SafeLoader):
+    """YAML as it reads: ``yes``, ``no``, ``on`` and ``off`` are texts."""
 
 
-def _feature(name: str, description) -> Feature:
-    if not isinstance(description, Mapping):
-        return Feature(name, description)
-    if set(description) != {"low", "high"}:
-        raise SchemaError(f"feature {name!r}: expected low and high, found {', '.join(map(str, description))}")
-    return Feature.between(name, description["low"], description["high"])
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(true|True|TRUE|false|False|FALSE)$"), "tTfF")

@@ -1,10 +1,76 @@
-"""The protocol by which any model comes in: what it predicts, and for a network its gradients."""
+"""The protocol by which any model comes in: its labels, its scores, and for a network its gradients."""
 
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
+from scipy.special import logsumexp
 
 from fairlab.networks import Network
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a model can be asked; every question takes a DataFrame with the model's features.
+
+    Attributes
+    ----------
+    name : str
+        Of the model's type.
+    answer : callable or None
+        What the model gives of its own: labels, or, of a function, whatever it returns.
+    score : callable or None
+        Takes rows and the number of a class, returns a float each: how much speaks for this class.
+    unit : {"probability", "log odds", "score"} or None
+        Of the score.
+    classes : tuple or None
+        The labels, where the model knows them; the numbers 0, 1, ... of a network.
+    columns : tuple of str or None
+        The features that the model was fitted to, where it knows them.
+    gradient : callable or None
+        Takes a matrix of the features and the number of a class, returns log odds and their input gradient.
+    """
+
+    name: str
+    answer: Callable | None = None
+    score: Callable | None = None
+    unit: str | None = None
+    classes: tuple | None = None
+    columns: tuple[str, ...] | None = None
+    gradient: Callable | None = None
+
+
+def as_form(model) -> Form:
+    """Return how a model can be asked.
+
+    Parameters
+    ----------
+    model : object with ``predict`` or ``predict_proba``, Keras model, `Network`, PyTorch module, or callable
+        A callable takes a DataFrame, as does a `CommandSoftware`.
+
+    Raises
+    ------
+    TypeError
+        If it is none of these.
+    """
+    if is_torch(model):
+        from fairlab.models.torch_network import TorchNetwork
+
+        return _network_form(TorchNetwork(model))
+    if isinstance(model, Network):
+        return _network_form(model)
+    if is_keras(model):
+        return _keras_form(model)
+    if not isinstance(model, type) and (hasattr(model, "predict") or hasattr(model, "predict_proba")):
+        return _estimator_form(model)
+    if callable(model) and not isinstance(model, type):
+        return Form(getattr(model, "__name__", type(model).__name__), answer=model)
+    expected = "an object with .predict or .predict_proba, a Keras or PyTorch network, or a function of a DataFrame"
+    hint = "; a program comes in as CommandSoftware([...])" if isinstance(model, str | list | tuple) else ""
+    found = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+    raise TypeError(f"model: expected {expected}, found {found}{hint}")
 
 
 def as_classifier(model):
@@ -56,3 +122,95 @@ def is_keras(model) -> bool:
     """Return whether `model` is a Keras model, without importing Keras."""
     keras = sys.modules.get("keras")
     return keras is not None and isinstance(model, keras.Model)
+
+
+def is_torch(model) -> bool:
+    """Return whether `model` is a PyTorch module, without importing PyTorch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
+
+
+def as_matrix(rows: pd.DataFrame, n_features: int) -> np.ndarray:
+    """Return rows of numbers and truth values as a network takes them, in float32.
+
+    Raises
+    ------
+    ValueError
+        If there are other columns than the network takes, a column is not numeric, or a value is missing.
+    """
+    if rows.shape[1] != n_features:
+        found = ", ".join(rows.columns)
+        raise ValueError(f"features: the network takes {n_features} columns, found {rows.shape[1]}: {found}")
+    for name, dtype in rows.dtypes.items():
+        if not pd.api.types.is_numeric_dtype(dtype):
+            advice = "put its encoding and the network into a function of a DataFrame"
+            raise ValueError(f"model: a network takes numbers, column {name!r} has type {dtype}; {advice}")
+        if rows[name].isna().any():
+            raise ValueError(f"model: a network takes no missing values, column {name!r} has some")
+    with np.errstate(over="ignore"):
+        return rows.to_numpy(dtype=np.float64).astype(np.float32)
+
+
+def _keras_form(model) -> Form:
+    inputs = getattr(model, "inputs", None)
+    if inputs is not None and len(inputs) > 1:
+        raise TypeError(f"model: expected a Keras model with one input, found {len(inputs)}; wrap it in a function")
+    try:
+        return _network_form(Network(model))
+    except (AttributeError, ValueError):
+        # An end without softmax or sigmoid, or what cannot be compiled: the model is asked as it is.
+        n_features = int(model.input_shape[-1])
+        return Form(type(model).__name__, answer=lambda rows: model.predict(as_matrix(rows, n_features), verbose=0))
+
+
+def _network_form(network) -> Form:
+    def odds(rows, label):
+        logits = network.logits(as_matrix(rows, network.n_features)).astype(float)
+        return logits[:, label] - logsumexp(np.delete(logits, label, axis=1), axis=1)
+
+    def gradient(matrix, label):
+        logits = network.logits(matrix).astype(float)
+        return logits[:, label] - logsumexp(np.delete(logits, label, axis=1), axis=1), network.log_odds_gradient(
+            matrix, label
+        )
+
+    answer = None
+    if network.n_classes > 2:
+        answer = lambda rows: network.logits(as_matrix(rows, network.n_features)).argmax(axis=1)  # noqa: E731
+    classes = tuple(range(network.n_classes))
+    return Form(type(network.model).__name__, answer, odds, "log odds", classes, None, gradient)
+
+
+def _estimator_form(model) -> Form:
+    classes = getattr(model, "classes_", None)
+    if classes is not None:
+        if isinstance(classes, list):
+            raise TypeError("model: expected one output, found several; audit them one by one")
+        classes = tuple(np.asarray(classes).tolist())
+    columns = getattr(model, "feature_names_in_", None)
+    columns = None if columns is None else tuple(map(str, columns))
+    score = unit = None
+    if hasattr(model, "predict_proba"):
+        unit = "probability"
+
+        def score(rows, label):
+            answer = np.asarray(model.predict_proba(rows), dtype=float)
+            n_classes = 2 if classes is None else len(classes)
+            if answer.shape != (len(rows), n_classes):
+                expected = f"expected ({len(rows)}, {n_classes})"
+                raise ValueError(f"model: predict_proba returned shape {answer.shape}, {expected}")
+            return answer[:, label]
+
+    elif hasattr(model, "decision_function") and classes is not None and len(classes) == 2:
+        unit = "score"
+
+        def score(rows, label):
+            answer = np.asarray(model.decision_function(rows), dtype=float)
+            if answer.shape != (len(rows),):
+                raise ValueError(f"model: decision_function returned shape {answer.shape}, expected ({len(rows)},)")
+            return answer if label == 1 else -answer
+
+    answer = getattr(model, "predict", None)
+    if answer is None and classes is None:
+        classes = (0, 1)
+    return Form(type(model).__name__, answer, score, unit, classes, columns)

@@ -1,0 +1,345 @@
+"""A model, a table and its sensitive columns, ready for any method."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from fairlab.cases.decision import Decisions
+from fairlab.cases.encoding import Encoding
+from fairlab.cases.feature import SchemaError
+from fairlab.cases.queries import Queries
+from fairlab.cases.schema import Schema
+from fairlab.cases.table import CaseError, check_table, in_dtypes, levels_of
+from fairlab.checks import align
+from fairlab.models.protocol import as_form
+
+
+class Case:
+    """A model under examination: what it is asked about, and how its answers are read.
+
+    The model is asked about every row of the table when the case is made, so that what comes back is checked at once;
+    these answers are remembered. It always gets its features in the dtypes and the order of the table.
+
+    Parameters
+    ----------
+    model : estimator, Keras model, PyTorch module, function, or CommandSoftware
+        Anything with ``predict`` or ``predict_proba``, or that takes a DataFrame and returns one answer for each row:
+        labels, truth values, texts, probabilities or scores.
+    table : DataFrame
+        One row for each person: texts, categories, truth values and numbers; values may be missing.
+    sensitive : str or sequence of str
+        Columns of the table.
+    features : sequence of str or None
+        Columns that the model gets, in its order. By default those that it was fitted to, where it knows them, or all
+        but `y_true`.
+    y_true : str, Series, array-like of shape (n_rows,), or None
+        True labels: a column of the table, which the model then does not get; values in the order of the rows; or a
+        Series, aligned by its index.
+    positive : object or None
+        The favourable label, or class of a network (counted from 0). It goes without saying for 0 and 1, -1 and 1, and
+        truth values. With more than two classes it is held against all others.
+    threshold : float or None
+        Least favourable score. Values within 0 and 1 get 0.5, with a notice.
+    schema : Schema, mapping, path or None
+        Domain of the features: whole, or of some of them, the others being taken from the table. A mapping or a YAML
+        file has the content of `Schema.from_dict`, or ``{column: {"edges": [...]}}`` for a number in bins.
+
+    Attributes
+    ----------
+    table : DataFrame
+        A copy with the features and the sensitive columns.
+    features, sensitive : tuple of str
+    unseen : tuple of str
+        Sensitive columns that the model does not get: their direct effect is 0 by construction.
+    task : {"classes", "scores", "numbers"}
+        Labels only; scores or probabilities of which a threshold makes decisions; or a regression without a threshold.
+    positive, threshold : object
+        As they were given or settled; the threshold is None where the model decides by labels.
+    has_scores, has_gradients : bool
+    unit : {"probability", "log odds", "score"} or None
+        What the model's own scores are; `score` turns log odds into probabilities.
+    y_true : ndarray of bool of shape (n_rows,), or None
+        True for the favourable label; floats for task "numbers".
+    queries : Queries
+    notices : tuple of str
+        What was settled without being told.
+
+    Raises
+    ------
+    CaseError
+        If model and table cannot be examined as they are; says what was expected and what was found.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"sex": ["f", "m", "m"], "income": [3, 1, 2], "repaid": ["yes", "no", "yes"]})
+    >>> model = lambda rows: rows["income"] > 1
+    >>> case = Case(model, table, sensitive="sex", y_true="repaid", positive="yes")
+    Traceback (most recent call last):
+    ...
+    fairlab.cases.table.CaseError: y_true: has the labels 'no', 'yes', the model answers False, True; make them alike
+    >>> case = Case(model, table, sensitive="sex")
+    >>> case
+    Case: function, 3 rows, 2 features, sensitive sex; task classes, 67% favourable
+    """
+
+    def __init__(
+        self,
+        model,
+        table: pd.DataFrame,
+        *,
+        sensitive: str | Sequence[str],
+        features: Sequence[str] | None = None,
+        y_true=None,
+        positive=None,
+        threshold: float | None = None,
+        schema: Schema | Mapping | str | Path | None = None,
+    ):
+        self.model = model
+        try:
+            form = as_form(model)
+        except (TypeError, ValueError) as error:
+            raise CaseError(str(error)) from error
+        if not isinstance(table, pd.DataFrame):
+            raise CaseError(f"table: expected a DataFrame, found {type(table).__name__}")
+        self.sensitive = _names(sensitive, "sensitive", table)
+        labels = _labels(table, y_true)
+        self.features = _features(table, features, form.columns, y_true if isinstance(y_true, str) else None)
+        if isinstance(y_true, str) and y_true in (*self.sensitive, *self.features):
+            where = "sensitive" if y_true in self.sensitive else "features"
+            raise CaseError(f"y_true: {y_true!r} is also among {where}; expected a column of its own")
+        self.unseen = tuple(name for name in self.sensitive if name not in self.features)
+        self.table = check_table(table, [*self.features, *self.unseen])
+        for name in self.sensitive:
+            if self.table[name].nunique(dropna=False) < 2:
+                raise CaseError(f"sensitive: column {name!r} has one value only, expected at least two groups")
+        self._dtypes = self.table.dtypes[list(self.features)]
+        self.queries = Queries()
+        self._decisions = Decisions.learn(
+            form, self.queries, self.table[list(self.features)], labels, positive, threshold
+        )
+        self.y_true = None if labels is None else self._decisions.truth(labels)
+        self._form = self._decisions.form
+        self._schema = schema
+        if schema is not None:
+            _ = self.schema  # so that what does not fit is said at once
+
+    @property
+    def task(self) -> str:
+        """What the model gives: "classes", "scores" or "numbers"."""
+        return self._decisions.task
+
+    @property
+    def positive(self):
+        """The favourable label."""
+        return self._decisions.positive
+
+    @property
+    def threshold(self) -> float | None:
+        """Least favourable score, None where the model decides by labels."""
+        return self._decisions.threshold
+
+    @property
+    def unit(self) -> str | None:
+        """What the model's own scores are."""
+        return self._decisions.unit
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What was settled without being told."""
+        return tuple(self._decisions.notices)
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether `score` can be asked."""
+        return self._decisions.has_scores
+
+    @property
+    def has_gradients(self) -> bool:
+        """Whether `score_gradient` and `log_odds_gradient` can be asked: of a network."""
+        return self._form.gradient is not None and self.has_scores
+
+    def groups(self, name: str) -> pd.Series:
+        """Return a sensitive column as categories with names, aligned with the table.
+
+        Texts and numbers are sorted, categories keep their order, missing values are the last category; more than ten
+        different numbers make four groups, or those of the edges that `schema` gives.
+
+        Raises
+        ------
+        CaseError
+            If the column is not sensitive.
+        """
+        if name not in self.sensitive:
+            raise CaseError(f"name: expected a sensitive column, {', '.join(self.sensitive)}, found {name!r}")
+        edges = None
+        if self._schema is not None and name in self.schema.names:
+            edges = self.schema.features[self.schema.names.index(name)].edges
+        return levels_of(self.table[name], edges)
+
+    def rows(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return rows as the model gets them: its features in its order, in the table's dtypes.
+
+        Raises
+        ------
+        CaseError
+            If a column is missing or a value does not fit its dtype.
+        """
+        return in_dtypes(frame, self._dtypes)
+
+    def decide(self, rows: pd.DataFrame | None = None) -> np.ndarray:
+        """Return whether the model decides favourably, shape (n_rows,).
+
+        Parameters
+        ----------
+        rows : DataFrame or None
+            With at least the features, and any index; None for the table.
+
+        Raises
+        ------
+        CaseError
+            If the task is "numbers"; if the model fails or answers otherwise than before.
+        BudgetSpentError
+            If there are more new rows than the limit has left.
+        """
+        return self._decisions.decide(self._asked(rows))
+
+    def score(self, rows: pd.DataFrame | None = None) -> np.ndarray:
+        """Return the score of the favourable class, a probability where the model has one, shape (n_rows,).
+
+        Raises
+        ------
+        CaseError
+            If the model gives labels only, or numbers.
+        """
+        return self._decisions.score(self._asked(rows))
+
+    def log_odds(self, rows: pd.DataFrame | None = None) -> np.ndarray:
+        """Return log odds of the favourable class, shape (n_rows,); of a network they never round to certainty.
+
+        Of a score that is no probability, its excess over the threshold.
+
+        Raises
+        ------
+        CaseError
+            If the model gives labels only, or numbers.
+        """
+        return self._decisions.log_odds(self._asked(rows))
+
+    def number(self, rows: pd.DataFrame | None = None) -> np.ndarray:
+        """Return the numbers of a regression, shape (n_rows,); CaseError for another task."""
+        return self._decisions.number(self._asked(rows))
+
+    def log_odds_gradient(self, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return log odds of the favourable class, shape (n,), and their gradient in the encoding's units, (n, d).
+
+        Parameters
+        ----------
+        matrix : ndarray of shape (n, d)
+            In the encoding's units; not rounded.
+
+        Raises
+        ------
+        CaseError
+            If the model has no gradients.
+        """
+        if not self.has_gradients:
+            raise CaseError("model: has no gradients; expected a Keras or PyTorch network")
+        inputs = np.asarray(matrix, dtype=float) * self.encoding.scale + self.encoding.center
+        odds, gradient = self.queries.send_matrix(lambda X: self._form.gradient(X, self._decisions.label), inputs)
+        return odds, gradient * self.encoding.scale
+
+    def score_gradient(self, matrix: np.ndarray) -> np.ndarray:
+        """Return the gradient of the favourable class's probability in the encoding's units, shape (n, d).
+
+        It is 0 where the probability rounds to 0 or 1; that of `log_odds_gradient` is not.
+        """
+        odds, gradient = self.log_odds_gradient(matrix)
+        return gradient * (np.exp(-np.logaddexp(0, odds) - np.logaddexp(0, -odds)))[:, None]
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The domain of the features, with wide numbers in bins."""
+        frame = self.table[list(self.features)]
+        try:
+            schema = _schema(self._schema, frame)
+            schema.encode(frame)
+        except (SchemaError, OSError) as error:
+            raise CaseError(f"schema: {error}") from error
+        return schema
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """The features as numbers: standardised, and one column for each value of everything else."""
+        return Encoding(self.table[list(self.features)])
+
+    def __repr__(self) -> str:
+        size = f"{len(self.table):,} rows, {len(self.features)} features, sensitive {', '.join(self.sensitive)}"
+        share = "" if self.task == "numbers" else f", {self.decide().mean():.0%} favourable"
+        return f"Case: {self._form.name}, {size}; task {self.task}{share}"
+
+    def _asked(self, rows) -> pd.DataFrame:
+        return self.table[list(self.features)] if rows is None else self.rows(rows)
+
+
+def _names(names, argument: str, table: pd.DataFrame) -> tuple[str, ...]:
+    names = (names,) if isinstance(names, str) else tuple(names)
+    if not names:
+        raise CaseError(f"{argument}: expected at least one column of the table, found none")
+    if len(set(names)) < len(names):
+        raise CaseError(f"{argument}: expected every column once, found {', '.join(map(str, names))}")
+    if strange := [name for name in names if name not in table.columns]:
+        known = ", ".join(map(str, table.columns))
+        raise CaseError(f"{argument}: the table has no column {strange[0]!r}; it has {known}")
+    return names
+
+
+def _labels(table: pd.DataFrame, y_true) -> pd.Series | None:
+    if y_true is None:
+        return None
+    if isinstance(y_true, str):
+        [name] = _names(y_true, "y_true", table)
+        return table[name]
+    try:
+        return align(y_true, table.index, "y_true")
+    except ValueError as error:
+        raise CaseError(str(error)) from error
+
+
+def _features(table, features, fitted, y_name) -> tuple[str, ...]:
+    if features is not None:
+        return _names(features, "features", table)
+    if fitted is None:
+        return _names([name for name in table.columns if name != y_name], "features", table)
+    if lacking := [name for name in fitted if name not in table.columns]:
+        raise CaseError(f"table: lacks {', '.join(lacking)}, which the model was fitted to")
+    return tuple(fitted)
+
+
+def _schema(given, frame: pd.DataFrame) -> Schema:
+    """Return the whole schema of a table from what was given of it."""
+    if given is None:
+        return Schema.from_frame(frame)
+    if isinstance(given, str | Path):
+        given = Schema.yaml_content(given)
+    if isinstance(given, Schema):
+        by_name = {feature.name: feature for feature in given.features}
+        edges = {}
+    elif isinstance(given, Mapping):
+        edges = {name: part["edges"] for name, part in given.items() if _is_edges(part)}
+        rest = {name: part for name, part in given.items() if name not in edges}
+        by_name = {feature.name: feature for feature in Schema.from_dict(rest).features} if rest else {}
+    else:
+        raise CaseError(f"schema: expected a Schema, a mapping or a path, found {type(given).__name__}")
+    if strange := [name for name in (*by_name, *edges) if name not in frame.columns]:
+        raise CaseError(f"schema: {strange[0]!r} is not among the features, {', '.join(frame.columns)}")
+    if len(by_name) < len(frame.columns):
+        rest = Schema.from_frame(frame.drop(columns=list(by_name)), edges=edges)
+        by_name |= {feature.name: feature for feature in rest.features}
+    return Schema(tuple(by_name[name] for name in frame.columns))
+
+
+def _is_edges(part) -> bool:
+    return isinstance(part, Mapping) and set(part) == {"edges"}

@@ -1,0 +1,193 @@
+"""Tables as users have them: which can be examined, rows in the dtypes that they came in, and names of groups."""
+
+import datetime
+from collections.abc import Sequence
+from numbers import Real
+
+import numpy as np
+import pandas as pd
+
+from fairlab.checks import suggestion
+
+GROUPS = 10  # numbers with more different values than this make four groups
+
+
+class CaseError(ValueError):
+    """A model and a table that cannot be examined as they are; says what was expected and what was found."""
+
+
+def check_table(table, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return a copy of some columns of a table; all of them by default.
+
+    Raises
+    ------
+    CaseError
+        If it is no DataFrame, has fewer than two rows, no column, names that are no texts or occur twice, lacks a
+        column, or a column holds anything but texts, truth values, numbers, categories and missing values.
+    """
+    if not isinstance(table, pd.DataFrame):
+        raise CaseError(f"table: expected a DataFrame, found {type(table).__name__}")
+    for name in table.columns:
+        if not isinstance(name, str):
+            advice = "table.columns = [str(name) for name in table.columns]"
+            raise CaseError(f"table: expected texts as names of columns, found {name!r}; {advice} makes them so")
+    if not table.columns.is_unique:
+        doubled = table.columns[table.columns.duplicated()].unique()
+        raise CaseError(f"table: columns occur twice: {', '.join(doubled)}")
+    for name in columns or ():
+        if name not in table.columns:
+            raise CaseError(f"table: has no column {name!r}{suggestion(name, table.columns)}")
+    table = table if columns is None else table[list(columns)]
+    if not len(table.columns):
+        raise CaseError("table: has no columns")
+    if len(table) < 2:
+        raise CaseError(f"table: expected at least 2 rows, found {len(table)}")
+    for name, column in table.items():
+        _check_column(name, column)
+    return table.copy()
+
+
+def in_dtypes(rows: pd.DataFrame, dtypes: pd.Series) -> pd.DataFrame:
+    """Return rows with given columns, in their order and dtypes; other columns are left out.
+
+    Raises
+    ------
+    CaseError
+        If a column is missing, or a value does not fit its dtype: a fraction among integers, another category, a
+        missing value where there can be none.
+    """
+    if not isinstance(rows, pd.DataFrame):
+        raise CaseError(f"rows: expected a DataFrame, found {type(rows).__name__}")
+    if missing := [name for name in dtypes.index if name not in rows.columns]:
+        raise CaseError(f"rows: lack the columns {', '.join(missing)}")
+    rows = rows[list(dtypes.index)]
+    different = [name for name in dtypes.index if rows.dtypes[name] != dtypes[name]]
+    if different:
+        rows = rows.assign(**{name: _cast(rows[name], dtypes[name]) for name in different})
+    return rows
+
+
+def levels_of(column: pd.Series, edges: Sequence[float] | None = None) -> pd.Series:
+    """Return a column as categories with names.
+
+    Texts and numbers are sorted, categories keep their order; more than ten different numbers make four groups of
+    nearly one size, or those between given edges. Missing values are a category of their own, the last, and never
+    that of any text.
+
+    Parameters
+    ----------
+    column : Series
+    edges : sequence of float or None
+        Inner edges, each of which ends its group.
+
+    Returns
+    -------
+    Series of ordered categories
+        With the index of `column`.
+    """
+    missing = column.isna().to_numpy()
+    known = column[~missing]
+    codes = np.full(len(column), -1)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        levels = known.cat.remove_unused_categories().cat.categories
+        codes[~missing] = levels.get_indexer(known)
+        names = level_names(levels, missing.any())
+    elif pd.api.types.is_numeric_dtype(column) and (edges is not None or known.nunique() > GROUPS):
+        numbers = known.to_numpy()
+        if edges is None:
+            edges = np.unique(np.quantile(numbers.astype(float), (0.25, 0.5, 0.75), method="inverted_cdf"))
+        places, codes[~missing] = np.unique(np.searchsorted(edges, numbers.astype(float)), return_inverse=True)
+        parts = [numbers[codes[~missing] == k] for k in range(len(places))]
+        levels = pd.Index([_span(part) for part in parts], dtype=object)
+        names = level_names(levels, missing.any())
+    else:
+        typed = [(type(value).__name__, value) for value in known.tolist()]
+        order = {value: k for k, value in enumerate(sorted(set(typed)))}
+        codes[~missing] = [order[value] for value in typed]
+        names = level_names([value for _, value in order], missing.any())
+    codes[missing] = len(names) - 1
+    return pd.Series(pd.Categorical.from_codes(codes, names, ordered=True), index=column.index, name=column.name)
+
+
+def level_names(levels, with_missing: bool) -> list[str]:
+    """Return the names of values, told apart where 1 and "1" would read alike; "(missing)" last, told from any text."""
+    levels = list(levels)
+    names = [str(level) for level in levels]
+    names = [repr(level) if names.count(name) > 1 else name for name, level in zip(names, levels, strict=True)]
+    if with_missing:
+        name = "(missing)"
+        while name in names:
+            name = f"({name})"
+        names.append(name)
+    return names
+
+
+def _check_column(name: str, column: pd.Series) -> None:
+    dtype = column.dtype
+    advice = None
+    if isinstance(dtype, pd.CategoricalDtype):
+        column, dtype = dtype.categories.to_series(), dtype.categories.dtype
+    if pd.api.types.is_datetime64_any_dtype(dtype) or isinstance(dtype, pd.PeriodDtype | pd.IntervalDtype):
+        advice = "make it a number, as the age in years, or leave it out by features="
+    elif pd.api.types.is_timedelta64_dtype(dtype):
+        advice = "make it a number, as .dt.total_seconds() does"
+    elif isinstance(dtype, pd.SparseDtype):
+        advice = "make it dense, as .sparse.to_dense() does"
+    elif dtype.kind == "c":
+        advice = "make it real numbers"
+    if advice:
+        raise CaseError(f"table: column {name!r} has type {dtype}; {advice}")
+    if pd.api.types.is_numeric_dtype(dtype):
+        numbers = column.dropna().to_numpy(dtype=float)
+        if np.isinf(numbers).any():
+            raise CaseError(f"table: column {name!r} holds infinite values; expected finite or missing ones")
+    elif not isinstance(dtype, pd.StringDtype) and pd.api.types.infer_dtype(column) not in ("string", "boolean"):
+        for value in column[column.notna()]:
+            if isinstance(value, datetime.date | datetime.time | np.datetime64):
+                raise CaseError(f"table: column {name!r} holds dates; make them numbers, as the age in years")
+            if not isinstance(value, str | Real | np.bool_):
+                found = f"found a {type(value).__name__}"
+                raise CaseError(f"table: column {name!r}: expected texts, truth values or numbers, {found}")
+
+
+def _cast(column: pd.Series, dtype) -> pd.Series:
+    """Return a column in another dtype, every value what it was."""
+    name, missing = column.name, column.isna()
+    error = CaseError(f"rows: column {name!r} has type {column.dtype}, expected {dtype}")
+    if pd.api.types.is_object_dtype(dtype):
+        return column.astype(object)
+    if isinstance(dtype, pd.CategoricalDtype):
+        codes = dtype.categories.get_indexer(column)
+        cast = pd.Series(pd.Categorical.from_codes(codes, dtype=dtype), index=column.index, name=name)
+        if (lost := cast.isna() & ~missing).any():
+            raise CaseError(f"rows: column {name!r} holds {column[lost].iloc[0]!r}, which is none of its categories")
+        return cast
+    if isinstance(dtype, pd.StringDtype):
+        if pd.api.types.infer_dtype(column.dropna().astype(object)) not in ("string", "empty"):
+            raise error
+        return column.astype(dtype)
+    if missing.any() and isinstance(dtype, np.dtype) and dtype.kind in "biu":
+        raise CaseError(f"rows: column {name!r} misses values, which its type {dtype} has not")
+    numbers = column[~missing]
+    if not pd.api.types.is_numeric_dtype(numbers):
+        if not all(isinstance(value, Real | np.bool_) for value in numbers):
+            raise error
+        numbers = pd.to_numeric(numbers.astype(object))
+    whole = pd.api.types.is_integer_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
+    if whole and (numbers != np.trunc(numbers.astype(float))).any():
+        raise CaseError(f"rows: column {name!r} holds fractions, expected {dtype}")
+    if pd.api.types.is_bool_dtype(dtype) and not numbers.isin([0, 1]).all():
+        raise error
+    if isinstance(dtype, np.dtype):
+        cast = pd.Series(np.nan if dtype.kind == "f" else 0, index=column.index, dtype=dtype, name=name)
+    else:
+        cast = pd.Series(pd.NA, index=column.index, dtype=dtype, name=name)
+    cast[~missing] = numbers.astype(dtype)
+    if whole and (cast[~missing].astype(float) != numbers.astype(float)).any():
+        raise CaseError(f"rows: column {name!r} holds numbers that are too large for {dtype}")
+    return cast
+
+
+def _span(numbers: np.ndarray) -> str:
+    low, high = (f"{number:,.6g}" for number in (float(numbers.min()), float(numbers.max())))
+    return low if low == high else f"{low} to {high}"

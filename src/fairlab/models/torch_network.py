@@ -1,0 +1,123 @@
+"""A PyTorch module with batched access to its logits and their gradients."""
+
+import numpy as np
+
+CHUNK = 1 << 16  # rows that go through the module at once
+
+
+class TorchNetwork:
+    """A PyTorch classifier of rows of numbers, asked as it is in use: without dropout, without keeping gradients.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        Returns (n_rows,), (n_rows, 1) or (n_rows, n_classes). The outputs are logits unless the last layer is a sigmoid
+        or a softmax.
+
+    Attributes
+    ----------
+    n_features : int
+        From the first linear layer.
+    n_classes : int
+        One output is two classes.
+
+    Raises
+    ------
+    ValueError
+        If the module has no linear layer to tell the number of features by, or returns something else.
+    """
+
+    def __init__(self, model):
+        import torch
+
+        self.model = model
+        linear = [layer for layer in model.modules() if isinstance(layer, torch.nn.Linear)]
+        if not linear:
+            raise ValueError("model: expected a PyTorch module with a linear layer; wrap others in a function")
+        self.n_features = linear[0].in_features
+        leaves = [layer for layer in model.modules() if not list(layer.children())]
+        self._end = leaves[-1]
+        self._as = linear[0].weight
+        self.n_classes = self.logits(np.zeros((1, self.n_features))).shape[1]
+
+    def logits(self, X) -> np.ndarray:
+        """Return logits in float32, shape (n_rows, n_classes); of one output, 0 and its own.
+
+        Raises
+        ------
+        ValueError
+            If one is not a number.
+        """
+        import torch
+
+        with _InUse(self.model), torch.no_grad():
+            parts = [self._logits(part).cpu().numpy() for part in self._chunks(X)]
+        logits = np.concatenate(parts)
+        if (bad := np.isnan(logits).any(axis=1)).any():
+            raise ValueError(f"model: answers {int(bad.sum())} of {len(bad)} inputs with what is not a number")
+        return logits
+
+    def log_odds_gradient(self, X, label: int) -> np.ndarray:
+        """Return the input gradient of the log odds of a class, by number, shape (n_rows, n_features).
+
+        Raises
+        ------
+        ValueError
+            If a gradient is not a number.
+        """
+        import torch
+
+        parts = []
+        with _InUse(self.model):
+            for part in self._chunks(X):
+                part.requires_grad_(True)
+                logits = self._logits(part)
+                others = [k for k in range(logits.shape[1]) if k != label]
+                odds = logits[:, label] - torch.logsumexp(logits[:, others], dim=1)
+                parts.append(torch.autograd.grad(odds.sum(), part)[0].cpu().numpy())
+        gradient = np.concatenate(parts)
+        if (bad := ~np.isfinite(gradient).all(axis=1)).any():
+            raise ValueError(f"model: the gradient of {int(bad.sum())} of {len(bad)} inputs is not a number")
+        return gradient
+
+    def _chunks(self, X):
+        import torch
+
+        X = np.asarray(X, dtype=float)
+        for start in range(0, max(len(X), 1), CHUNK):
+            yield torch.tensor(X[start : start + CHUNK], dtype=self._as.dtype, device=self._as.device)
+
+    def _logits(self, X):
+        import torch
+
+        caught = []
+        # What enters the last layer keeps what a sigmoid or softmax would round to 0 or 1.
+        hook = self._end.register_forward_pre_hook(lambda _, inputs: caught.append(inputs[0]))
+        try:
+            answer = self.model(X)
+        finally:
+            hook.remove()
+        one_sided = isinstance(self._end, torch.nn.Sigmoid)
+        if one_sided or isinstance(self._end, torch.nn.Softmax | torch.nn.LogSoftmax):
+            answer = caught[-1]
+        if answer.ndim == 1:
+            answer = answer[:, None]
+        if answer.ndim != 2 or len(answer) != len(X):
+            raise ValueError(f"model: returned shape {tuple(answer.shape)} for {len(X)} rows, expected one row each")
+        if one_sided and answer.shape[1] > 1:
+            raise ValueError(f"model: ends with {answer.shape[1]} sigmoids, expected one, or a softmax")
+        return torch.cat([torch.zeros_like(answer), answer], dim=1) if answer.shape[1] == 1 else answer
+
+
+class _InUse:
+    """Put a module into evaluation inside a ``with`` block, and back as it was."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def __enter__(self):
+        self.was_training = self.model.training
+        self.model.eval()
+
+    def __exit__(self, *_):
+        self.model.train(self.was_training)

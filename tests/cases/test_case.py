@@ -1,0 +1,182 @@
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import fairlab
+from fairlab.cases import Case, CaseError, Schema
+
+N = 300
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], N),
+            "job": pd.Categorical(rng.choice(["clerk", "baker"], N), categories=["clerk", "baker", "king"]),
+            "age": rng.integers(18, 80, N),
+            "income": rng.normal(30_000, 8000, N).round(2),
+            "member": rng.random(N) < 0.5,
+            "children": pd.array(np.where(rng.random(N) < 0.1, None, rng.integers(0, 4, N)), dtype="Int64"),
+        },
+        index=rng.permutation(N) + 1000,
+    )
+    table.loc[table.index[:5], "sex"] = None
+    table["repaid"] = np.where(table["income"] + 200 * table["age"] > 40_000, "yes", "no")
+    return table
+
+
+@pytest.fixture(scope="module")
+def pipeline(table):
+    texts, numbers = ["sex", "job"], ["age", "income"]
+    encode = make_column_transformer((OneHotEncoder(), texts), (StandardScaler(), numbers))
+    return make_pipeline(encode, LogisticRegression()).fit(table[texts + numbers], table["repaid"])
+
+
+def test_a_pipeline_with_texts(pipeline, table):
+    case = fairlab.Case(pipeline, table, sensitive="sex", y_true="repaid", positive="yes")
+    assert case.features == ("sex", "job", "age", "income"), "those of the fit"
+    assert (case.sensitive, case.unseen, case.task, case.threshold) == (("sex",), (), "scores", None)
+    assert "repaid" not in case.table
+    assert case.table.index.equals(table.index)
+    assert (case.decide() == (pipeline.predict(table) == "yes")).all()
+    np.testing.assert_allclose(case.score(), pipeline.predict_proba(table)[:, 1])
+    np.testing.assert_allclose(case.log_odds(), pipeline.decision_function(table))
+    assert (case.y_true == (table["repaid"] == "yes")).all()
+    assert case.groups("sex").cat.categories.tolist() == ["f", "m", "(missing)"]
+    assert case.groups("sex").index.equals(table.index)
+    other = Case(pipeline, table, sensitive="sex", y_true="repaid", positive="no")
+    np.testing.assert_allclose(other.score(), 1 - case.score())
+    assert (other.decide() == ~case.decide()).all()
+    assert repr(case).startswith("Case: Pipeline, 300 rows, 4 features, sensitive sex; task scores, ")
+
+
+def test_rows_reach_the_model_as_they_came(table):
+    features = ["children", "job", "sex", "member", "age"]
+    seen = []
+
+    def model(rows):
+        seen.append(rows)
+        return rows["member"]
+
+    case = Case(model, table, sensitive=["sex", "age"], features=features)
+    assert case.table.columns.tolist() == features
+    case.decide(case.schema.decode(case.schema.sample_codes(50)))
+    case.decide(case.encoding.inverse_transform(case.encoding.transform(case.table)))
+    case.decide(table.astype(object)[::-1].reset_index())
+    for rows in seen:
+        assert rows.columns.tolist() == features
+        assert (rows.dtypes == table[features].dtypes).all()
+        assert rows["job"].cat.categories.tolist() == ["clerk", "baker", "king"]
+    assert case.queries.asked == sum(map(len, seen))
+
+
+def test_answers_are_remembered(pipeline, table):
+    case = Case(pipeline, table, sensitive="sex", positive="yes")
+    asked = case.queries.asked
+    case.decide()
+    case.decide(table.sample(frac=1, random_state=0))
+    assert case.queries.asked == asked
+    changed = table.assign(sex=table["sex"].map({"f": "m", "m": "f"}))
+    case.decide(changed)
+    assert case.queries.asked == asked + N - 5, "rows without a sex are the same"
+
+
+def test_a_model_that_does_not_get_the_sensitive_column(table):
+    case = Case(lambda rows: rows["income"] > 30_000, table, sensitive=["sex", "age"], features=["age", "income"])
+    assert case.unseen == ("sex",)
+    assert case.table.columns.tolist() == ["age", "income", "sex"]
+    assert case.schema.names == ["age", "income"]
+    assert case.encoding.names == ("age", "income")
+    assert case.groups("age").nunique() == 4
+
+
+def test_true_labels_by_name_by_order_and_by_index(table):
+    def model(rows):
+        return rows["income"] > 30_000
+
+    truth = (table["repaid"] == "yes").rename("truth")
+    expected = truth.to_numpy()
+    rows = table.drop(columns="repaid")
+    for y in (truth, truth[::-1], truth.to_numpy(), truth.tolist(), truth.astype(int), truth.to_numpy()[:, None]):
+        assert (Case(model, rows, sensitive="sex", y_true=y).y_true == expected).all()
+    assert (Case(model, rows.assign(truth=truth), sensitive="sex", y_true="truth").y_true == expected).all()
+    for y, message in (
+        (truth.reset_index(drop=True), r"y_true: has the row label 0, which the table has not"),
+        (truth[:-1], "y_true: expected 300 values, one for each row, found 299"),
+        (truth.to_numpy()[:-1], "y_true: expected 300 values, one for each row, found 299"),
+        ("truth", "y_true: the table has no column 'truth'"),
+        (truth.astype(object).where(truth, None), r"y_true: misses \d+ of 300 values"),
+        (table["repaid"], "y_true: has the labels 'no', 'yes', the model answers False, True; make them alike"),
+        (np.where(truth, 1, -1), "y_true: has the labels -1, 1, the model answers False, True; make them alike"),
+    ):
+        with pytest.raises(CaseError, match=message):
+            Case(model, rows, sensitive="sex", y_true=y)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": 3}, r"model: expected an object with \.predict .*, found int"),
+        ({"model": ["./credit"]}, "a program comes in as CommandSoftware"),
+        ({"model": LogisticRegression}, "found the class LogisticRegression"),
+        ({"model": LogisticRegression()}, "model: fails on the rows of the table: "),
+        ({"table": {}}, "table: expected a DataFrame, found dict"),
+        ({"sensitive": []}, "sensitive: expected at least one column of the table, found none"),
+        ({"sensitive": "gender"}, "sensitive: the table has no column 'gender'; it has sex"),
+        ({"sensitive": ["sex", "sex"]}, "sensitive: expected every column once, found sex, sex"),
+        ({"features": ["age", "wage"]}, "features: the table has no column 'wage'"),
+        ({"sensitive": "constant"}, "sensitive: column 'constant' has one value only"),
+        ({"y_true": "sex"}, "y_true: 'sex' is also among sensitive"),
+        ({"y_true": "member", "features": ["member"]}, "y_true: 'member' is also among features"),
+        ({"threshold": "0.5"}, "threshold: expected a finite number, found '0.5'"),
+        ({"threshold": np.nan}, "threshold: expected a finite number, found nan"),
+        ({"threshold": True}, "threshold: expected a finite number, found True"),
+        ({"schema": 3}, "schema: expected a Schema, a mapping or a path, found int"),
+        ({"schema": {"wage": [1]}}, "schema: 'wage' is not among the features"),
+        ({"schema": {"member": [True]}}, "schema: column 'member' holds False, not in the schema"),
+        ({"schema": "no-such-file.yaml"}, "schema: .*no-such-file"),
+    ],
+)
+def test_what_cannot_be_examined(table, changes, message):
+    given = {"model": lambda rows: rows["member"], "table": table.assign(constant=1), "sensitive": "sex"} | changes
+    with pytest.raises(CaseError, match=message):
+        Case(given.pop("model"), given.pop("table"), **given)
+
+
+def test_a_model_that_was_fitted_to_other_columns(pipeline, table):
+    with pytest.raises(CaseError, match="table: lacks job, which the model was fitted to"):
+        Case(pipeline, table.drop(columns="job"), sensitive="sex", positive="yes")
+
+
+def test_the_schema_spans_the_table_and_may_be_given_in_part(table, tmp_path):
+    def model(rows):
+        return rows["member"]
+
+    rows = table.drop(columns="repaid")
+    schema = Case(model, rows, sensitive="sex").schema
+    assert schema.names == rows.columns.tolist()
+    assert schema.sizes == (3, 2, 62, 10, 2, 5)
+    assert schema.n_inputs == 3 * 2 * 62 * 10 * 2 * 5
+    for given in ({"age": {"low": 0, "high": 99}, "income": {"edges": [20_000]}}, Schema.from_bounds({"age": (0, 99)})):
+        part = Case(model, rows, sensitive="sex", schema=given).schema
+        assert part.sizes[2] == 100
+        assert part.sizes[3] == (2 if isinstance(given, dict) else 10)
+    path = tmp_path / "schema.yaml"
+    path.write_text("age: {low: 0, high: 99}\n")
+    assert Case(model, rows, sensitive="sex", schema=path).schema.sizes[2] == 100
+    groups = Case(model, rows, sensitive="age", schema={"age": {"edges": [30, 60]}}).groups("age")
+    assert groups.cat.categories.tolist() == ["18 to 30", "31 to 60", "61 to 79"]
+
+
+def test_no_notice_without_need(pipeline, table):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Case(pipeline, table, sensitive="sex", positive="yes").notices == ()

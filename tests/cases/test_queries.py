@@ -1,0 +1,148 @@
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairlab.cases import BudgetSpentError, Queries
+from fairlab.cases.queries import BATCH, Memory, RowKeys
+
+ROWS = pd.DataFrame({"x": [3, 1, 3, 2], "name": ["a", "b", "a", None]})
+
+
+class Doubler:
+    """Doubles x, and remembers what it was sent."""
+
+    def __init__(self):
+        self.sent = []
+
+    def __call__(self, rows):
+        self.sent.append(rows)
+        return 2.0 * rows["x"].to_numpy()
+
+
+def test_a_row_is_asked_once_and_rows_are_sent_in_their_order():
+    queries, double = Queries(), Doubler()
+    assert queries.ask("double", double, ROWS).tolist() == [6, 2, 6, 4]
+    assert double.sent[0]["x"].tolist() == [3, 1, 2]
+    assert double.sent[0].index.tolist() == [0, 1, 2]
+    assert (queries.asked, queries.cached) == (3, 1)
+    more = pd.concat([ROWS, ROWS.assign(x=9)])
+    assert queries.ask("double", double, more).tolist() == [6, 2, 6, 4, 18, 18, 18, 18]
+    assert double.sent[1]["name"].isna().tolist() == [False, False, True]
+    assert (queries.asked, queries.cached) == (6, 6)
+    assert queries.ask("other", double, ROWS).tolist() == [6, 2, 6, 4]
+    assert queries.asked == 9, "answers to different questions are kept apart"
+
+
+def test_a_limit_is_never_exceeded_and_inner_ones_count_for_outer_ones():
+    queries, double = Queries(), Doubler()
+    assert queries.left == np.inf
+    with queries.limit(10):
+        queries.ask("double", double, ROWS)
+        assert queries.left == 7
+        with queries.limit(100):
+            assert queries.left == 7
+        with queries.limit(2):
+            with pytest.raises(BudgetSpentError, match="3 rows would be asked, the limit has 2 left"):
+                queries.ask("double", double, ROWS.assign(x=[5, 6, 7, 7], name="c"))
+            queries.ask("double", double, ROWS.iloc[:2])
+            assert queries.left == 2, "rows from memory are free"
+            queries.ask("double", double, ROWS.assign(x=8).iloc[:2])
+            assert queries.left == 0
+        assert queries.left == 5
+    assert queries.left == np.inf
+    assert queries.asked == sum(map(len, double.sent)) == 5
+    with pytest.raises(ValueError, match="n_rows: expected a number of rows, at least 0, found -1"), queries.limit(-1):
+        pass
+
+
+def test_large_questions_come_in_batches():
+    rows = pd.DataFrame({"x": np.arange(BATCH + 5)})
+    queries, double = Queries(), Doubler()
+    assert (queries.ask("double", double, rows) == 2 * rows["x"]).all()
+    assert [len(sent) for sent in double.sent] == [BATCH, 5]
+
+
+def test_seconds_are_those_of_the_model():
+    queries = Queries()
+    assert np.isnan(queries.seconds_per_row)
+    queries.ask("slow", lambda rows: time.sleep(0.05) or np.zeros(len(rows)), ROWS)
+    assert 0.05 / 3 <= queries.seconds_per_row < 0.2
+    assert repr(queries) == "Queries: 3 asked, 1 from memory"
+
+
+def test_what_is_told_is_not_asked():
+    queries, double = Queries(), Doubler()
+    queries.tell("double", ROWS, [6, 2, 6, 4])
+    assert queries.ask("double", double, ROWS).tolist() == [6, 2, 6, 4]
+    assert double.sent == []
+    assert queries.distinct(ROWS)["x"].tolist() == [3, 1, 2]
+
+
+def test_memory_holds_what_it_was_given():
+    rng, memory, truth = np.random.default_rng(0), Memory(), {}
+    for _ in range(50):
+        keys = np.unique(rng.integers(0, 5000, rng.integers(0, 200)).astype(np.uint64))
+        values, known = memory.look_up(keys)
+        assert known.tolist() == [key in truth for key in keys.tolist()]
+        assert values[known].tolist() == [truth[key] for key in keys[known].tolist()]
+        new = keys[~known]
+        memory.keep(new, new * 1.5)
+        truth |= dict(zip(new.tolist(), (new * 1.5).tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, "1", True, 1.0, None, "None", "nan", "(missing)", "", "True"],
+        ["a", None, "nan", "None", "(missing)", ""],
+        pd.array([0, 1, None, -1], dtype="Int64"),
+        pd.array([True, False, None], dtype="boolean"),
+        pd.array([0.5, None, 0.0], dtype="Float64"),
+        pd.Categorical(["b", None, "a"]),
+        [0.0, 1.0, np.nan, 1e-300, -1.0, 2.0**53],
+        [2**62, 2**62 + 1, -1, 0],
+        np.array([2**63, 2**63 + 1, 0], dtype=np.uint64),
+        [True, False],
+        pd.array(["x", None, "y"], dtype="string"),
+    ],
+)
+def test_different_values_have_different_keys_and_the_same_have_the_same(values):
+    column = pd.Series(values)
+    keys = RowKeys()
+    first = keys(pd.DataFrame({"a": column, "b": 1}))
+    assert len(set(first.tolist())) == len(column)
+    again = keys(pd.DataFrame({"a": column.iloc[::-1], "b": 1}))
+    assert again.tolist() == first.tolist()[::-1]
+
+
+def test_keys_tell_columns_apart():
+    rows = pd.DataFrame({"a": [0, 1, 0, 1], "b": [1, 0, 0, 1], "c": ["x", "y", "y", "x"], "d": ["y", "x", "y", "x"]})
+    for names in (["a", "b"], ["c", "d"]):
+        assert len(set(RowKeys()(rows[names]).tolist())) == 4
+
+
+def test_signs_of_zero_and_kinds_of_nan_are_one():
+    other_nan = np.array([0x7FF8000000000001], dtype=np.uint64).view(float)[0]
+    keys = RowKeys()(pd.DataFrame({"x": [0.0, -0.0, np.nan, other_nan]}))
+    assert keys[0] == keys[1] != keys[2] == keys[3]
+
+
+def test_keys_spread_over_all_bits():
+    keys = RowKeys()(pd.DataFrame({"a": np.repeat(np.arange(1000), 1000), "b": np.tile(np.arange(1000), 1000)}))
+    assert len(np.unique(keys)) == 1_000_000
+    ones = np.unpackbits(keys[:100_000].view(np.uint8)).mean()
+    assert ones == pytest.approx(0.5, abs=0.002)
+
+
+def test_more_than_100_000_rows_a_second():
+    rng = np.random.default_rng(0)
+    n = 48_842
+    texts = {f"text{k}": rng.choice([f"value {v}" for v in range(16)], n) for k in range(8)}
+    rows = pd.DataFrame({"id": np.arange(n)} | texts | {f"number{k}": rng.integers(0, 99, n) for k in range(5)})
+    queries = Queries()
+    start = time.perf_counter()
+    queries.ask("zero", lambda rows: np.zeros(len(rows)), rows)
+    queries.ask("zero", lambda rows: np.zeros(len(rows)), rows)
+    assert 2 * n / (time.perf_counter() - start) > 100_000

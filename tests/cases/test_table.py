@@ -1,0 +1,129 @@
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairlab.cases import CaseError
+from fairlab.cases.table import check_table, in_dtypes, level_names, levels_of
+
+GOOD = pd.DataFrame(
+    {
+        "text": ["a", None],
+        "object": np.array(["a", 1], dtype=object),
+        "number": [1.5, np.nan],
+        "count": [1, 2],
+        "small": np.array([1, 2], dtype=np.int8),
+        "flag": [True, False],
+        "nullable": pd.array([1, None], dtype="Int64"),
+        "maybe": pd.array([True, None], dtype="boolean"),
+        "group": pd.Categorical(["low", "high"], categories=["low", "mid", "high"], ordered=True),
+    },
+    index=["x", "y"],
+)
+
+
+def test_a_table_is_copied_with_its_types_and_labels():
+    copy = check_table(GOOD)
+    pd.testing.assert_frame_equal(copy, GOOD)
+    copy.loc["x", "count"] = 9
+    assert GOOD.loc["x", "count"] == 1
+    assert check_table(GOOD, ["flag", "text"]).columns.tolist() == ["flag", "text"]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ([[1]], "table: expected a DataFrame, found list"),
+        (pd.DataFrame([[1], [2]]), r"expected texts as names of columns, found 0; table\.columns = "),
+        (pd.concat([GOOD, GOOD[["flag"]]], axis=1), "table: columns occur twice: flag"),
+        (GOOD[[]], "table: has no columns"),
+        (GOOD[:1], "table: expected at least 2 rows, found 1"),
+        (GOOD[:0], "table: expected at least 2 rows, found 0"),
+        (GOOD.assign(d=pd.Timestamp("2020-01-01")), "column 'd' has type datetime64.*make it a number, as the age"),
+        (GOOD.assign(d=pd.Timestamp("2020-01-01", tz="UTC")), "column 'd' has type datetime64"),
+        (GOOD.assign(d=pd.Timedelta("1 day")), r"column 'd' has type timedelta64.*total_seconds"),
+        (GOOD.assign(d=pd.Period("2020-01")), "column 'd' has type period"),
+        (GOOD.assign(d=datetime.date(2020, 1, 1)), "column 'd' holds dates"),
+        (GOOD.assign(d=[[1], [2]]), "column 'd': expected texts, truth values or numbers, found a list"),
+        (GOOD.assign(d=[{}, None]), "column 'd': expected texts, truth values or numbers, found a dict"),
+        (GOOD.assign(d=1j), "column 'd' has type complex128; make it real"),
+        (GOOD.assign(d=[1.0, np.inf]), "column 'd' holds infinite values"),
+        (GOOD.assign(d=pd.arrays.SparseArray([0, 1])), "column 'd' has type Sparse.*make it dense"),
+        (GOOD.assign(d=pd.Categorical(pd.to_datetime(["2020", "2021"]))), "column 'd' has type datetime64"),
+    ],
+)
+def test_tables_that_are_refused(table, message):
+    with pytest.raises(CaseError, match=message):
+        check_table(table)
+
+
+def test_unknown_columns_are_named_with_the_nearest():
+    with pytest.raises(CaseError, match="table: has no column 'flg'; did you mean 'flag'"):
+        check_table(GOOD, ["flg"])
+
+
+def test_columns_that_are_not_used_may_hold_anything():
+    assert check_table(GOOD.assign(d=[[1], [2]]), ["flag"]).columns.tolist() == ["flag"]
+
+
+def test_rows_get_the_types_of_the_table():
+    loose = pd.DataFrame({name: GOOD[name].astype(object).to_numpy() for name in reversed(GOOD.columns)})
+    pd.testing.assert_frame_equal(in_dtypes(loose, GOOD.dtypes), GOOD.reset_index(drop=True))
+    pd.testing.assert_frame_equal(in_dtypes(GOOD.assign(count=[1.0, 2.0]), GOOD.dtypes), GOOD)
+    assert in_dtypes(GOOD, GOOD.dtypes)["group"].dtype == GOOD["group"].dtype
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"count": [0.5, 1]}, "column 'count' holds fractions, expected int64"),
+        ({"count": [None, 1]}, "column 'count' misses values, which its type int64 has not"),
+        ({"count": ["1", "2"]}, "column 'count' has type (str|object), expected int64"),
+        ({"small": [300, 1]}, "column 'small' holds numbers that are too large for int8"),
+        ({"flag": [2, 1]}, "column 'flag' has type int64, expected bool"),
+        ({"group": ["low", "huge"]}, "column 'group' holds 'huge', which is none of its categories"),
+        ({"text": [1, 2]}, "column 'text' has type int64, expected str"),
+        ({"nullable": [0.5, None]}, "column 'nullable' holds fractions"),
+    ],
+)
+def test_values_that_do_not_fit(change, message):
+    with pytest.raises(CaseError, match=message):
+        in_dtypes(GOOD.assign(**change), GOOD.dtypes)
+
+
+def test_rows_need_all_columns():
+    with pytest.raises(CaseError, match="rows: lack the columns text, flag"):
+        in_dtypes(GOOD.drop(columns=["text", "flag"]), GOOD.dtypes)
+    with pytest.raises(CaseError, match="rows: expected a DataFrame, found ndarray"):
+        in_dtypes(np.zeros((1, 1)), GOOD.dtypes)
+
+
+def levels(values):
+    column = levels_of(pd.Series(values))
+    return column.tolist(), column.cat.categories.tolist()
+
+
+def test_names_of_groups():
+    assert levels(["b", None, "a"]) == (["b", "(missing)", "a"], ["a", "b", "(missing)"])
+    assert levels(["(missing)", None]) == (["(missing)", "((missing))"], ["(missing)", "((missing))"])
+    assert levels([10, 9, 10]) == (["10", "9", "10"], ["9", "10"])
+    assert levels([True, False]) == (["True", "False"], ["False", "True"])
+    assert levels([1, "1"]) == (["1", "'1'"], ["1", "'1'"])
+    assert levels(pd.array([2, None], dtype="Int64")) == (["2", "(missing)"], ["2", "(missing)"])
+    ordered = pd.Categorical(["mid", "low", None], categories=["low", "mid", "high"], ordered=True)
+    assert levels(ordered) == (["mid", "low", "(missing)"], ["low", "mid", "(missing)"])
+    assert level_names([], True) == ["(missing)"]
+
+
+def test_many_numbers_make_four_groups_or_those_of_given_edges():
+    ages = pd.Series(np.arange(20, 60), index=np.arange(100, 140), name="age")
+    groups = levels_of(ages)
+    assert groups.cat.categories.tolist() == ["20 to 29", "30 to 39", "40 to 49", "50 to 59"]
+    assert groups.index.equals(ages.index)
+    assert levels_of(ages, [24, 39]).value_counts(sort=False).to_dict() == {
+        "20 to 24": 5,
+        "25 to 39": 15,
+        "40 to 59": 20,
+    }
+    assert levels_of(ages.where(ages > 25)).cat.categories[-1] == "(missing)"

@@ -1,0 +1,82 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairlab.models.protocol import as_form, is_torch
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed; it is an extra, pip install 'fairlab[torch]'")
+
+from fairlab.models.torch_network import TorchNetwork  # noqa: E402
+
+KERNEL, BIAS = np.array([[1.0, -2.0, 0.5]]), np.array([0.25])
+X = np.random.default_rng(0).normal(size=(50, 3))
+ODDS = X @ KERNEL[0] + BIAS
+
+
+def module(*end, kernel=KERNEL, bias=BIAS):
+    linear = torch.nn.Linear(kernel.shape[1], kernel.shape[0])
+    with torch.no_grad():
+        linear.weight.copy_(torch.tensor(kernel))
+        linear.bias.copy_(torch.tensor(bias))
+    return torch.nn.Sequential(linear, *end)
+
+
+class Flat(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = module()
+
+    def forward(self, X):
+        return self.inner(X)[:, 0]
+
+
+TWO = {"kernel": np.vstack([0 * KERNEL, KERNEL]), "bias": np.append(0, BIAS)}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [module(), module(torch.nn.Sigmoid()), module(torch.nn.Softmax(1), **TWO), module(**TWO), Flat()],
+    ids=["logit", "sigmoid", "softmax", "logits", "flat"],
+)
+def test_all_ends_give_the_same_logits_and_slopes(model):
+    network = TorchNetwork(model)
+    assert (network.n_features, network.n_classes) == (3, 2)
+    logits = network.logits(X)
+    np.testing.assert_allclose(logits[:, 1] - logits[:, 0], ODDS, rtol=1e-4, atol=1e-5)
+    for label, sign in ((1, 1), (0, -1)):
+        slope = network.log_odds_gradient(X, label)
+        np.testing.assert_allclose(slope, np.tile(sign * KERNEL, (50, 1)), rtol=1e-4)
+
+
+def test_a_module_is_asked_as_it_is_in_use_and_left_as_it_was():
+    model = module(torch.nn.Dropout(0.5), torch.nn.Linear(1, 1), torch.nn.Sigmoid())
+    model.train()
+    network = TorchNetwork(model)
+    np.testing.assert_array_equal(network.logits(X), network.logits(X))
+    assert model.training
+    assert model[0].weight.grad is None
+
+
+def test_saturated_answers_keep_their_logits():
+    sharp = TorchNetwork(module(torch.nn.Sigmoid(), kernel=1000 * KERNEL))
+    assert np.abs(sharp.logits(X)).max() > 500
+    assert np.abs(sharp.log_odds_gradient(X, 1)).min() > 400
+
+
+def test_modules_that_are_no_classifiers():
+    with pytest.raises(ValueError, match="expected a PyTorch module with a linear layer"):
+        TorchNetwork(torch.nn.ReLU())
+    with pytest.raises(ValueError, match="ends with 2 sigmoids"):
+        TorchNetwork(module(torch.nn.Sigmoid(), **TWO))
+    broken = TorchNetwork(module())
+    with pytest.raises(ValueError, match="answers 1 of 2 inputs with what is not a number"):
+        broken.logits([[0, 0, 0], [np.nan, 0, 0]])
+
+
+def test_the_form_of_a_module():
+    assert is_torch(module())
+    form = as_form(module(torch.nn.Sigmoid()))
+    rows = pd.DataFrame(X, columns=["a", "b", "c"])
+    np.testing.assert_allclose(form.score(rows, 1), ODDS, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(form.gradient(X, 0)[0], -ODDS, rtol=1e-4, atol=1e-5)
+    assert form.classes == (0, 1)
