@@ -106,3 +106,20 @@ def test_tables_that_are_not_of_outputs(score):
         with pytest.raises(ValueError, match="table: expected outputs false and true"):
             score(table, (0,))
     assert score(np.eye(2), 0) == score(np.eye(2, dtype=bool), (0,))
+
+
+def test_what_cannot_be_enumerated():
+    schema, program = as_program(np.eye(2, dtype=bool))
+    for call, error, message in (
+        (lambda: as_program(1), ValueError, r"table: expected at least one axis and one output, found shape \(\)"),
+        (lambda: as_program(np.empty((2, 0))), ValueError, r"table: expected .* found shape \(2, 0\)"),
+        (lambda: output_table("echo", schema), TypeError, "software: expected a function, found str"),
+        (lambda: output_table(program, {"x": [1]}), TypeError, "schema: expected a Schema, found dict"),
+        (
+            lambda: output_table(program, schema, largest=-1),
+            ValueError,
+            "largest: expected a positive integer, found -1",
+        ),
+    ):
+        with pytest.raises(error, match=message):
+            call()

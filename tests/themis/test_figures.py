@@ -1,6 +1,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import pytest
 
 from fairlab.themis.figures import score_intervals, score_map
 
@@ -34,3 +35,12 @@ def test_every_set_has_a_line_and_every_score_its_interval():
 def test_a_map_shows_numbers_where_there_are_some():
     axis = score_map(MAP).axes[0]
     assert [text.get_text() for text in axis.texts] == ["1.0", "", "80.0", "5.0"]
+
+
+def test_tables_that_cannot_be_drawn():
+    for table in (pd.DataFrame(), pd.DataFrame({"score": [1.0]}), [0.5]):
+        with pytest.raises(ValueError, match="table: expected a DataFrame with rows and the columns measure, char"):
+            score_intervals(table)
+    for table in (pd.DataFrame(), pd.DataFrame({"a": ["x"]}), [[1.0]]):
+        with pytest.raises(ValueError, match="table: expected a DataFrame of numbers"):
+            score_map(table)

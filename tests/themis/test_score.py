@@ -3,7 +3,7 @@ import pytest
 
 from fairlab.cases import Schema
 from fairlab.themis import Themis, as_program
-from fairlab.themis.score import expect_measure
+from fairlab.themis.score import expect_measure, expect_share
 
 
 def test_a_score_says_who_where_and_how_much(red_men):
@@ -77,3 +77,12 @@ def test_no_evidence_where_there_is_none():
 def test_unknown_measure():
     with pytest.raises(ValueError, match="measure is 'both', expected one of group, causal"):
         expect_measure("both")
+
+
+@pytest.mark.parametrize("value", ["0.5", True, None, float("nan"), -0.1, 1.5, 1j])
+def test_numbers_that_are_no_shares(value):
+    with pytest.raises(ValueError, match=r"threshold is .*, expected a number between 0 and 1"):
+        expect_share("threshold", value)
+    expect_share("threshold", 1)
+    with pytest.raises(ValueError, match="error_bound is 1, expected"):
+        expect_share("error_bound", 1, open_ends=True)

@@ -166,3 +166,17 @@ def test_a_search_decides_on_the_lower_end_and_says_what_is_undecided():
     assert together.characteristics == alone.characteristics
     assert (together.samples, alone.samples) > (0, 0)
     assert together.samples > alone.samples
+
+
+def test_groups_of_sets_that_are_none():
+    for sizes, found, message in (
+        ({"age": 0}, [], r"sizes\['age'\]: expected a positive integer, found 0"),
+        ({"age": 1.5}, [], r"sizes\['age'\]: expected a positive integer, found 1.5"),
+        (SIZES, [("height",)], "found: expected sets of age, sex, race, country, found 'height'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            n_groups(sizes, found)
+    assert n_groups(SIZES, ["age"]) == n_groups(SIZES, [("age",)])
+    unpruned = Themis(*as_program(np.eye(2, dtype=bool))[::-1]).search(0.5, prune=False)
+    with pytest.raises(ValueError, match="threshold is 5, expected"):
+        unpruned.pruned(5)

@@ -274,3 +274,15 @@ def test_searches_that_make_no_sense(red_men, options, message):
     schema, program = red_men
     with pytest.raises(ValueError, match=message):
         Themis(program, schema).search(**options)
+
+
+def test_names_and_inputs_of_another_kind(red_men):
+    schema, program = red_men
+    themis = Themis(program, schema)
+    for call in (themis.group_score, themis.causal_score, lambda names: themis.search(0.5, characteristics=names)):
+        with pytest.raises(TypeError, match="characteristics: expected names of features, found 5"):
+            call(5)
+        with pytest.raises(SchemaError, match="5 is not in the schema"):
+            call([5])
+    with pytest.raises(TypeError, match="inputs: expected a DataFrame, found list"):
+        themis.apparent_score([["Male", "Red"]], "sex", measure="group")

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases.schema import Schema
+from fairlab.checks import check_count
 from fairlab.themis.software import run
 
 LARGEST = 10_000_000  # inputs
@@ -37,7 +38,11 @@ def output_table(software, schema: Schema, *, largest: int = LARGEST) -> np.ndar
     DomainTooLargeError
         If there are more inputs.
     """
-    if schema.n_inputs > largest:
+    if not callable(software):
+        raise TypeError(f"software: expected a function, found {type(software).__name__}")
+    if not isinstance(schema, Schema):
+        raise TypeError(f"schema: expected a Schema, found {type(schema).__name__}")
+    if schema.n_inputs > check_count(largest, "largest"):
         raise DomainTooLargeError(
             f"the schema has {schema.n_inputs:,} inputs, more than {largest:,}: estimate scores with Themis"
         )
@@ -48,8 +53,15 @@ def as_program(table: np.ndarray) -> tuple[Schema, Callable[[pd.DataFrame], np.n
     """Return the program that a table of outputs describes, and the schema of its inputs, the table's indices.
 
     The reverse of `output_table`. Characteristics are called ``x0``, ``x1``, ...
+
+    Raises
+    ------
+    ValueError
+        If the table has no axis or no output.
     """
     table = np.asarray(table)
+    if table.ndim == 0 or table.size == 0:
+        raise ValueError(f"table: expected at least one axis and one output, found shape {table.shape}")
     schema = Schema.from_dict({f"x{axis}": range(size) for axis, size in enumerate(table.shape)})
     return schema, lambda inputs: table[tuple(inputs.to_numpy().T)]
 

@@ -19,7 +19,17 @@ def score_intervals(table: pd.DataFrame, *, threshold: float | None = None) -> F
         `Search.to_frame`.
     threshold : float, optional
         Drawn as a line.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or there is no row.
     """
+    expected = ["measure", "characteristics", "score", "low", "high"]
+    if not isinstance(table, pd.DataFrame) or not set(expected) <= set(table.columns) or not len(table):
+        raise ValueError(
+            f"table: expected a DataFrame with rows and the columns {', '.join(expected)}, found {table!r}"
+        )
     names = table["characteristics"].str.join(", ")
     sets = names.unique()
     figure, [axis] = panels(1, 1, width=5.4, height=1.3 + 0.26 * len(sets))
@@ -45,7 +55,14 @@ def score_map(table: pd.DataFrame, *, unit: str = "%") -> Figure:
     table : DataFrame
         Scores between 0 and 100; rows and columns are named as they are to be shown.
     unit : str
+
+    Raises
+    ------
+    ValueError
+        If the table holds anything but numbers, or none.
     """
+    if not isinstance(table, pd.DataFrame) or table.empty or not all(map(pd.api.types.is_numeric_dtype, table.dtypes)):
+        raise ValueError(f"table: expected a DataFrame of numbers, at least one, found {table!r}")
     figure, [axis] = panels(1, 1, width=1.8 + 0.75 * table.shape[1], height=1.2 + 0.3 * table.shape[0])
     image = axis.imshow(table.to_numpy(), cmap="Blues", vmin=0, vmax=100, aspect="auto")
     for (row, column), score in np.ndenumerate(table.to_numpy()):

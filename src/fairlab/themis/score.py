@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -135,3 +136,10 @@ def expect_measure(measure: str, known: Sequence[str] = MEASURES) -> None:
     """Raise a ValueError unless a measure is among those known."""
     if measure not in known:
         raise ValueError(f"measure is {measure!r}, expected one of {', '.join(known)}")
+
+
+def expect_share(name: str, value, *, open_ends: bool = False) -> None:
+    """Raise a ValueError unless a value is a number between 0 and 1, without the ends if these are open."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    if not (is_number and (0 < value < 1 if open_ends else 0 <= value <= 1)):
+        raise ValueError(f"{name} is {value!r}, expected a number between 0 and 1")

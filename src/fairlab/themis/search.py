@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases.finding import Result
-from fairlab.themis.score import Score
+from fairlab.checks import check_count
+from fairlab.themis.score import Score, expect_share
 
 MOST_CHARACTERISTICS = 24  # whose sets `n_groups` goes through
 
@@ -73,8 +74,9 @@ class Search(Result):
         Raises
         ------
         ValueError
-            If this search was pruned itself.
+            If this search was pruned itself, or the threshold is not between 0 and 1.
         """
+        expect_share("threshold", threshold)
         if any(self.skipped.values()):
             raise ValueError("expected an unpruned search, found one that skipped sets")
         found, kept, skipped = {}, [], {}
@@ -201,10 +203,16 @@ def n_groups(sizes: Mapping[str, int], found: Iterable[Iterable[str]] = ()) -> f
     Raises
     ------
     ValueError
-        If there are more than `MOST_CHARACTERISTICS` characteristics, whose sets are too many to go through.
+        If there are more than `MOST_CHARACTERISTICS` characteristics, whose sets are too many to go through; if a size
+        is no positive number, or a found set has a member that is not among them.
     """
     if len(sizes) > MOST_CHARACTERISTICS:
         raise ValueError(f"{len(sizes)} characteristics, expected at most {MOST_CHARACTERISTICS}")
+    for name, size in sizes.items():
+        check_count(size, f"sizes[{name!r}]")
+    found = [(names,) if isinstance(names, str) else tuple(names) for names in found]
+    if strange := [name for names in found for name in names if name not in sizes]:
+        raise ValueError(f"found: expected sets of {', '.join(sizes)}, found {strange[0]!r}")
     # Sets are numbered by bits; a set that holds the next characteristic has as many times the groups.
     groups = np.ones(1)
     for size in sizes.values():

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from functools import partial
 from math import comb
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from fairlab.seeds import derive_seed
 from fairlab.themis.estimation import Estimation, others
 from fairlab.themis.exact import DomainTooLargeError
 from fairlab.themis.sampling import Looks, Sampling
-from fairlab.themis.score import MEASURES, Score, expect_measure, extreme_groups, pairs_of_inputs
+from fairlab.themis.score import MEASURES, Score, expect_measure, expect_share, extreme_groups, pairs_of_inputs
 from fairlab.themis.search import Search, run_search
 from fairlab.themis.software import Memory, by_index
 from fairlab.themis.spread import corrected_spread, spread_interval
@@ -77,8 +77,8 @@ class Themis:
         for name, value in (("software", software), ("output_distance", output_distance)):
             if not callable(value) and not (name == "output_distance" and value is None):
                 raise TypeError(f"{name}: expected a function, found {type(value).__name__}")
-        _expect_share("confidence", confidence, open_ends=True)
-        _expect_share("error_bound", error_bound, open_ends=True)
+        expect_share("confidence", confidence, open_ends=True)
+        expect_share("error_bound", error_bound, open_ends=True)
         if reading not in READINGS:
             raise ValueError(f"reading is {reading!r}, expected one of {', '.join(READINGS)}")
         if stop is not None and stop not in RULES:
@@ -151,14 +151,16 @@ class Themis:
         SchemaError
             If a characteristic is unknown, or an input does not fit the schema.
         TypeError
-            With an output distance.
+            With an output distance, or if the inputs are no table.
         ValueError
             If there is no input, or the weights are not positive, finite and one for each.
         """
         expect_measure(measure)
         if self.output_distance is not None:
             raise TypeError("the apparent score needs binary outputs; there is an output distance")
-        positions = self.schema.positions(characteristics)
+        positions = self.schema.positions(_listed(characteristics))
+        if not isinstance(inputs, pd.DataFrame):
+            raise TypeError(f"inputs: expected a DataFrame, found {type(inputs).__name__}")
         codes = self.schema.encode(inputs)
         if len(codes) == 0:
             raise ValueError("inputs: expected at least one, found none")
@@ -212,11 +214,11 @@ class Themis:
         DomainTooLargeError
             If a set that has to be tested has more than `MOST_ASSIGNMENTS` combinations of values.
         """
-        _expect_share("threshold", threshold)
+        expect_share("threshold", threshold)
         expect_measure(measure, (*MEASURES, "both"))
         if characteristics is None:
             characteristics = [feature.name for feature in self.schema.features if len(feature.values) > 1]
-        positions = self.schema.positions(characteristics)
+        positions = self.schema.positions(_listed(characteristics))
         max_size = len(positions) if max_size is None else max_size
         if max_size not in range(1, len(positions) + 1):
             raise ValueError(f"max_size is {max_size!r}, expected 1 to {len(positions)}")
@@ -291,7 +293,7 @@ class Themis:
         )
 
     def _positions(self, characteristics) -> list[int]:
-        positions = self.schema.positions(characteristics)
+        positions = self.schema.positions(_listed(characteristics))
         n_assignments = self.schema.n_assignments(positions)
         if n_assignments > MOST_ASSIGNMENTS:
             names = ", ".join(self._names(positions))
@@ -313,12 +315,6 @@ class Themis:
         return Score(measure, self._names(positions), *numbers, *counts, make_evidence)
 
 
-def _expect_share(name: str, value, *, open_ends: bool = False) -> None:
-    is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-    if not (is_number and (0 < value < 1 if open_ends else 0 <= value <= 1)):
-        raise ValueError(f"{name} is {value!r}, expected a number between 0 and 1")
-
-
 def _weights(weight, inputs: pd.DataFrame) -> np.ndarray:
     """Return one positive, finite weight for each input; those of a Series go by the index."""
     if weight is None:
@@ -332,3 +328,11 @@ def _weights(weight, inputs: pd.DataFrame) -> np.ndarray:
     if found.shape != (len(inputs),) or not (np.isfinite(found) & (found > 0)).all():
         raise ValueError(f"weight: expected {len(inputs)} positive numbers, found {weight!r}")
     return found
+
+
+def _listed(characteristics) -> str | list:
+    if isinstance(characteristics, str):
+        return characteristics
+    if not isinstance(characteristics, Iterable):
+        raise TypeError(f"characteristics: expected names of features, found {characteristics!r}")
+    return list(characteristics)
