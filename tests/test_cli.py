@@ -1,7 +1,14 @@
+import importlib
 import json
+import sys
 
+import joblib
 import pytest
+from audited import finding, people
+from sklearn.dummy import DummyClassifier
 
+from fairlab.auditing.audits import METHODS
+from fairlab.cases import Examination
 from fairlab.cli import main
 
 
@@ -56,3 +63,89 @@ def test_notebooks_must_be_without_outputs(toy, capsys):
     assert main(["notebooks"]) == 1
     assert "cell 0 has outputs" in capsys.readouterr().err
     assert main(["notebooks", "--clear"]) == 0
+
+
+MODEL = "import numpy as np\n\n\ndef predict(rows):\n    return np.where(rows['age'] > 40, 'yes', 'no')\n"
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    """A module, a table and stand-ins for all methods, that find something in `p_values`; returns these."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "bank.py").write_text(MODEL)
+    people().assign(repaid="yes").to_csv("table.csv", index=False)
+    p_values = {}
+
+    def stand_in(name):
+        def examine(case, **_):
+            found = (finding(case.table, p_values[name], method=name),) if name in p_values else ()
+            return Examination(name, found, (f"{name} is a stand-in.",), 0, 0.1)
+
+        return examine
+
+    for name in METHODS:
+        monkeypatch.setattr(importlib.import_module(f"fairlab.{name}"), "examine", stand_in(name), raising=False)
+    yield p_values
+    sys.modules.pop("bank", None)
+
+
+AUDIT = ["audit", "bank:predict", "table.csv", "--sensitive", "sex", "--y-true", "repaid", "--positive", "yes"]
+
+
+def test_an_audit_ends_with_0_without_and_3_with_significant_findings(model, capsys):
+    assert main(AUDIT) == 0
+    model["themis"] = 0.2
+    assert main(AUDIT) == 0
+    model["fliptest"] = 0.001
+    assert main(AUDIT) == 3
+    printed = capsys.readouterr()
+    assert "1 of 2 findings is significant" in printed.out
+    assert "not looked at: adf: adf is a stand-in." in printed.out
+    assert printed.err == ""
+
+
+def test_an_audit_writes_what_was_asked_for(model, tmp_path):
+    model["fliptest"] = 0.001
+    assert main([*AUDIT, "--html", "a.html", "--json", "a.json", "--rows", "none", "--methods", "fliptest,themis"]) == 3
+    assert "Rows that show a finding are left out" in (tmp_path / "a.html").read_text()
+    content = json.loads((tmp_path / "a.json").read_text())
+    assert [method["method"] for method in content["methods"]] == ["fliptest", "themis"]
+    assert content["rows"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({1: "bank:missing"}, "has no 'missing'"),
+        ({1: "bank"}, "expected module:name"),
+        ({1: "bank.pkl"}, "--trust-pickle"),
+        ({2: "tabel.csv"}, "no file tabel.csv"),
+        ({4: "sxe"}, "sxe"),
+        ({6: "repayed"}, "--y-true: the table has no column 'repayed'; did you mean 'repaid'"),
+        ({8: "maybe"}, "maybe"),
+        ({9: "--budget", 10: "5"}, "budget: expected at least one answer for each person"),
+        ({9: "--confidence", 10: "95"}, "confidence"),
+        ({9: "--methods", 10: "themes"}, "did you mean 'themis'"),
+        ({9: "--features", 10: "age,hight"}, "hight"),
+    ],
+)
+def test_a_wrong_call_of_the_audit_ends_with_2(model, capsys, changes, message):
+    joblib.dump(print, "bank.pkl")
+    arguments = dict(enumerate(AUDIT)) | changes
+    assert main(list(arguments.values())) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_program_can_be_audited(model, tmp_path):
+    (tmp_path / "score.py").write_text("import sys\nprint(int(int(sys.argv[1]) > 40))\n")
+    people(30).assign(repaid="yes").to_csv("table.csv", index=False)
+    call = ["audit", f"{sys.executable} -S score.py", *AUDIT[2:], "--program"]
+    assert main(call) == 0
+    assert main([*call, "--positive", "maybe"]) == 2
+
+
+def test_a_trusted_pickle_is_opened(model):
+    table = people()
+    joblib.dump(DummyClassifier(strategy="constant", constant="yes").fit(table, ["yes"] * len(table)), "bank.pkl")
+    assert main(["audit", "bank.pkl", *AUDIT[2:], "--trust-pickle"]) == 0

@@ -8,5 +8,10 @@ __version__ = version("fairlab")
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     # Experiment is a door to the suite; everything else is the library.
-    submod_attrs={"cases": ["Case"], "suite.experiment": ["Experiment"], "data.loading": ["load"]},
+    submod_attrs={
+        "auditing": ["audit", "compare"],
+        "cases": ["Case"],
+        "data.loading": ["load"],
+        "suite.experiment": ["Experiment"],
+    },
 )

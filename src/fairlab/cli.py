@@ -1,14 +1,16 @@
-"""The command line: ``fairlab list | run | data | scorecard | notebooks``."""
+"""The command line: ``fairlab audit | list | run | data | scorecard | notebooks``."""
 
 import argparse
 import json
 import sys
 from pathlib import Path
 
-from fairlab.checks import MissingExtraError
+from fairlab.checks import MissingExtraError, suggestion
 from fairlab.data.errors import DataError
 from fairlab.paths import find_root
 from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES
+
+WRONG_CALL, SIGNIFICANT = 2, 3  # exit statuses
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -76,9 +78,102 @@ def _parser():
     sub.add_argument("--profile", choices=PROFILES, help="only runs of this profile (default: the best there is)")
     sub.add_argument("--write", action="store_true", help="also the project's REPRODUCTION.md and README summary")
 
+    _add_audit(command)
+
     sub = command("notebooks", _notebooks, "check that notebooks are fit to be committed")
     sub.add_argument("--clear", action="store_true", help="remove outputs and counts")
     return parser
+
+
+def _add_audit(command):
+    sub = command("audit", _audit, "put all methods to a model of your own; ends with 3 if something is significant")
+    sub.set_defaults(of_project=False)
+    sub.add_argument("model", metavar="MODEL", help="module:name from the current folder, .keras, .h5, or see below")
+    sub.add_argument("table", metavar="TABLE", help="people, one a row: .csv, .tsv or .parquet")
+    sub.add_argument("--sensitive", required=True, metavar="A,B", help="sensitive columns")
+    sub.add_argument("--features", metavar="A,B", help="what the model gets (default: all columns but --y-true)")
+    sub.add_argument("--y-true", metavar="COLUMN", help="true labels; the model does not get them")
+    sub.add_argument("--positive", metavar="LABEL", help="the favourable label")
+    sub.add_argument("--threshold", type=float, metavar="SCORE", help="scores from here on are favourable")
+    sub.add_argument("--program", action="store_true", help="MODEL is a command line; prints 1 (favourable) or 0")
+    sub.add_argument(
+        "--trust-pickle",
+        action="store_true",
+        help="MODEL may be a .pkl or .joblib; opening one runs whatever code is in it, with all your rights",
+    )
+    sub.add_argument("--methods", metavar="A,B", help="some of the methods (default: all that apply)")
+    sub.add_argument("--budget", type=int, default=200_000, metavar="N", help="most rows asked (default: %(default)s)")
+    sub.add_argument("--confidence", type=float, default=0.95, metavar="SHARE", help="default: %(default)s")
+    sub.add_argument("--seed", type=int, default=0, help="root of all seeds (default: %(default)s)")
+    sub.add_argument("--html", metavar="FILE", help="write the report as a page")
+    sub.add_argument("--json", metavar="FILE", help="write the report as JSON")
+    sub.add_argument(
+        "--rows",
+        choices=("none", "binned", "all"),
+        default="binned",
+        help="rows about people in the files: none, binned (the default) or all as they are",
+    )
+
+
+def _audit(options) -> int:
+    """Return 0 without significant findings, 3 with, 2 for a wrong call."""
+    from fairlab.auditing import audit
+
+    try:
+        case = _case(options)
+        methods = options.methods and _names(options.methods)
+        given = {"budget": options.budget, "confidence": options.confidence, "random_state": options.seed}
+        report = audit(case, methods=methods, **given)
+    except (ValueError, TypeError, OSError) as error:
+        if getattr(error, "__notes__", None):  # of a method, or of the model in the middle of it
+            raise
+        print(f"fairlab: {error}", file=sys.stderr)
+        return WRONG_CALL
+    print(report.opening)
+    for sentence in report.notices:
+        print(sentence)
+    if len(report.findings):
+        columns = ["method", "sensitive", "where", "effect", "estimate", "low", "high", "p_value", "significant"]
+        print(report.to_frame()[columns].to_string(index=False, float_format="{:.3g}".format))
+    for method, reason in report.not_examined:
+        print(f"not looked at: {method}: {reason}")
+    if options.html:
+        report.to_html(options.html, rows=options.rows)
+    if options.json:
+        report.to_json(options.json, rows=options.rows)
+    return SIGNIFICANT if report.significant else 0
+
+
+def _case(options):
+    from fairlab.auditing.loading import command_model, label, load_model, read_table
+    from fairlab.cases import Case
+
+    table = read_table(options.table)
+    truth = table.get(options.y_true)
+    if options.y_true is not None and truth is None:
+        raise ValueError(f"--y-true: the table has no column {options.y_true!r}{suggestion(options.y_true, table)}")
+    positive = None if options.positive is None else label(options.positive, truth)
+    y_true = options.y_true
+    if not options.program:
+        model = load_model(options.model, trust_pickle=options.trust_pickle)
+    else:
+        model = command_model(options.model)  # answers true or false, whatever the labels are called
+        if truth is not None:
+            table, y_true = table.drop(columns=y_true), _is_favourable(truth, positive)
+        positive = True
+    names = {"sensitive": _names(options.sensitive), "features": options.features and _names(options.features)}
+    return Case(model, table, **names, y_true=y_true, positive=positive, threshold=options.threshold)
+
+
+def _is_favourable(truth, positive):
+    if positive is None or not (truth == positive).any():
+        known = ", ".join(map(str, truth.unique()[:10]))
+        raise ValueError(f"--positive: expected the favourable label among those of --y-true ({known})")
+    return (truth == positive).to_numpy()
+
+
+def _names(text) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _list(options):

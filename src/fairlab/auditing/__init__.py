@@ -1,0 +1,12 @@
+"""All methods on one case: the audit, its report, and what a newer model makes better and worse."""
+
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__,
+    submod_attrs={
+        "audits": ["audit"],
+        "comparison": ["Comparison", "compare"],
+        "report": ["Report"],
+    },
+)

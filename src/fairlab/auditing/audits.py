@@ -1,0 +1,191 @@
+"""The audit: every method on one case, within one budget of queries."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+
+from fairlab.auditing.progress import Progress
+from fairlab.auditing.report import Report
+from fairlab.auditing.wording import count, listed
+from fairlab.cases import BudgetSpentError, Case, Examination
+from fairlab.checks import check_count, suggestion
+
+SLOW = 1e-3  # seconds a row from which on a model is called slow
+
+
+@dataclass(frozen=True)
+class Method:
+    """One method of the audit.
+
+    Attributes
+    ----------
+    name : str
+        In words.
+    share : int
+        Its part of the queries that are left once the people of the table are answered for, among the parts of all
+        methods that have not run yet; what one does not use is there for the next.
+    """
+
+    name: str
+    share: int
+
+
+# In the order in which they run: what needs only the people of the table comes first.
+METHODS = {
+    "fliptest": Method("FlipTest", 1),
+    "fairtest": Method("FairTest", 1),
+    "individual_fairness": Method("individual fairness", 3),
+    "themis": Method("Themis", 2),
+    "adf": Method("ADF and AEQUITAS", 3),
+}
+
+
+def audit(
+    case: Case,
+    *,
+    budget: int = 200_000,
+    methods: Iterable[str] | None = None,
+    confidence: float = 0.95,
+    random_state: int = 0,
+    progress: bool = True,
+) -> Report:
+    """Put all methods to one case.
+
+    Parameters
+    ----------
+    case : Case
+    budget : int
+        How many rows the model may be asked at most. The people of the table count first, once for all methods that
+        look at people, also where the case has asked about them already. What is left is split in parts of 1
+        (FlipTest), 1 (FairTest), 3 (individual fairness), 2 (Themis) and 3 (ADF and AEQUITAS), and what one method does
+        not use goes to those after it.
+    methods : iterable of str, optional
+        Some of ``"fliptest"``, ``"fairtest"``, ``"individual_fairness"``, ``"themis"`` and ``"adf"``, which brings
+        AEQUITAS; all by default. They run in this order.
+    confidence : float
+        Of every interval by itself, and of all tests together: findings are called significant so that for a model
+        without any effect the chance of one finding or more is at most ``1 - confidence`` (Holm's correction).
+    random_state : int
+    progress : bool
+        Whether to show a bar with queries and findings so far, in a terminal or a notebook.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    TypeError
+        If `case` is none.
+    ValueError
+        If a parameter is not as it should be, or the budget does not reach for one answer about each person.
+
+    Notes
+    -----
+    A method that cannot look at a case, or at a part of it, says so in the report. An error inside a method or of the
+    model is raised, with a note that says which method it was.
+
+    Examples
+    --------
+    >>> case = fairlab.Case(model, table, sensitive=["sex", "race"], y_true="repaid", positive="yes")  # doctest: +SKIP
+    >>> report = fairlab.audit(case)  # doctest: +SKIP
+    >>> report.to_html("audit.html")  # doctest: +SKIP
+    """
+    if not isinstance(case, Case):
+        raise TypeError(
+            f"case: expected a fairlab.Case, found {type(case).__name__}; wrap model and table in one first"
+        )
+    budget = check_count(budget, "budget")
+    names = _chosen(methods)
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence: expected a number between 0 and 1, such as 0.95, found {confidence!r}")
+    start, examinations = time.perf_counter(), []
+    people = _ask_about_people(case, budget)
+    asked = case.queries.asked
+    with Progress(case.queries, budget, done=people, show=progress) as bar:
+        for position, name in enumerate(names):
+            left = budget - people - (case.queries.asked - asked)
+            share = METHODS[name].share / sum(METHODS[other].share for other in names[position:])
+            bar.begin(METHODS[name].name)
+            examinations.append(_examine(name, case, int(left * share), confidence, random_state))
+            bar.add(len(examinations[-1].findings))
+    return Report(
+        case=case,
+        examinations=tuple(examinations),
+        notices=_notices(case, names),
+        budget=budget,
+        confidence=confidence,
+        random_state=random_state,
+        n_queries=people + case.queries.asked - asked,
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _chosen(methods) -> list[str]:
+    if methods is None:
+        return list(METHODS)
+    if isinstance(methods, str):
+        methods = [methods]
+    wanted = {str(name).lower().replace(" ", "_") for name in methods}
+    wanted = {"adf" if name == "aequitas" else name for name in wanted}
+    for name in sorted(wanted - set(METHODS)):
+        raise ValueError(f"methods: unknown method {name!r}{suggestion(name, METHODS)}")
+    if not wanted:
+        raise ValueError(f"methods: expected some of {', '.join(METHODS)}, found none")
+    return [name for name in METHODS if name in wanted]
+
+
+def _ask_about_people(case, budget) -> int:
+    """Have an answer about everybody in the table, which every method then finds in memory, and return how many."""
+    people = len(case.table)
+    if people > budget:
+        raise ValueError(
+            f"budget: expected at least one answer for each person, {people:,} in all, found {budget:,}; "
+            "raise it, or make the case from a random sample of the table"
+        )
+    case.number() if case.task == "numbers" else case.decide()
+    return people
+
+
+def _examine(name, case, budget, confidence, random_state) -> Examination:
+    method, start, asked = METHODS[name].name, time.perf_counter(), case.queries.asked
+    examine = import_module(f"fairlab.{name}").examine
+    try:
+        with case.queries.limit(budget):
+            return examine(case, budget=budget, confidence=confidence, random_state=random_state)
+    except BudgetSpentError:
+        reason = f"its share of the budget, {count(budget, 'query', 'queries')}, was spent before it came to an answer."
+        return Examination(method, (), (reason,), case.queries.asked - asked, time.perf_counter() - start)
+    except Exception as error:
+        error.add_note(f"This happened while {method} examined the case; audit(methods=...) can leave it out.")
+        raise
+
+
+def _notices(case, names) -> tuple[str, ...]:
+    """Return what a reader must know of the model before the findings."""
+    notices = list(case.notices)
+    if case.unseen:
+        whom = listed(case.unseen)
+        notices.append(
+            f"The model does not get {whom}: changing {'them' if len(case.unseen) > 1 else 'it'} alone cannot change "
+            "a decision, so that Themis, ADF and AEQUITAS have nothing to vary there. FlipTest and FairTest compare "
+            "people, and see what the model does through other columns."
+        )
+    if not case.queries.is_deterministic:
+        notices.append(
+            "The model is not deterministic: the same row got different answers. Answers were asked once and kept, so "
+            "the same audit can come out differently another time, and methods that compare two answers about one row "
+            "cannot tell a difference of treatment from chance."
+        )
+    if case.queries.seconds_per_row >= SLOW:
+        took = case.queries.seconds_per_row
+        notices.append(
+            f"The model is slow, {1000 * took:.1f} ms a row: {count(case.queries.asked, 'row')} took "
+            f"{case.queries.asked * took / 60:.1f} minutes of the audit. A smaller budget takes less time and gives "
+            "wider intervals."
+        )
+    left_out = [method.name for name, method in METHODS.items() if name not in names]
+    if left_out:
+        notices.append(f"Left out as asked: {listed(left_out)}.")
+    return tuple(notices)

@@ -1,0 +1,257 @@
+"""Two models: what the newer one makes better and worse, with intervals of the difference.
+
+On the same people the two models are compared person by person, on other people as two independent samples. A
+difference of rates within one group is estimated with one person added to each kind of outcome (Bonett and Price 2012
+for pairs, Agresti and Caffo 2000 for independent samples), so that its interval holds in small groups too, and where no
+decision changes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from scipy.stats import norm
+
+from fairlab.auditing import figures, page
+from fairlab.auditing.pairing import Pairs, pair
+from fairlab.auditing.report import holm
+from fairlab.auditing.wording import count, listed, name_of, number
+from fairlab.cases import Case, Result
+
+BETTER, WORSE, UNCLEAR = "better", "worse", "no clear difference"
+FEWEST = 10  # people of a group in each case, below which it is not compared
+COLUMNS = ["sensitive", "where", "measure", "before", "after", "change", "low", "high", "p_value", "verdict", "n"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Result):
+    """What the newer of two models makes better and worse.
+
+    Attributes
+    ----------
+    before, after : Case
+        With the older and with the newer model.
+    rows : DataFrame
+        One row for each measure, as `to_frame` returns it.
+    is_paired : bool
+        Whether both models decided on the same people, who were compared one by one.
+    not_compared : tuple of str
+        What could not be compared, and why.
+    confidence : float
+    """
+
+    before: Case
+    after: Case
+    rows: pd.DataFrame
+    is_paired: bool
+    not_compared: tuple[str, ...]
+    confidence: float
+
+    @cached_property
+    def opening(self) -> str:
+        """One paragraph in plain words."""
+        people = (
+            f"the same {count(len(self.after.table), 'person', 'people')}, compared one by one"
+            if self.is_paired
+            else f"{len(self.before.table):,} and {len(self.after.table):,} people, as two independent samples"
+        )
+        said = [f"{name_of(self.before)} (before) and {name_of(self.after)} (after) were compared on {people}."]
+        for verdict in (BETTER, WORSE):
+            found = self.rows[self.rows["verdict"] == verdict]
+            lines = [
+                f"{row.measure}, {row.where}, from {number(row.before)} to {number(row.after)}"
+                for row in found.itertuples()
+            ]
+            said.append(f"{verdict.capitalize()}: {'; '.join(lines) or 'nothing that could be shown'}.")
+        said.append(
+            f"{count(len(self.rows), 'measure was', 'measures were')} tested together (Holm's correction); if nothing "
+            f"had changed, the chance of even one verdict is at most {1 - self.confidence:.2g}."
+        )
+        if self.not_compared:
+            said.append(f"Not compared: {' '.join(self.not_compared)}")
+        return " ".join(said)
+
+    @property
+    def summary(self) -> str:
+        """How many measures are better and worse."""
+        counts = self.rows["verdict"].value_counts()
+        return listed([f"{counts.get(verdict, 0)} {verdict}" for verdict in (BETTER, WORSE, UNCLEAR)])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each measure.
+
+        Returns
+        -------
+        DataFrame
+            ``sensitive``, ``where`` (the group), ``measure``, its value ``before`` and ``after``, the ``change`` (of
+            its size, for a gap between groups) with its interval ``low`` to ``high``, ``p_value`` after correction over
+            all rows, ``verdict`` (``"better"``, ``"worse"`` or ``"no clear difference"``), and ``n`` people.
+        """
+        return self.rows.copy()
+
+    def plot(self) -> Figure:
+        """Return the changes with their intervals: left of 0 is smaller."""
+        return figures.changes(self.rows)
+
+    def _repr_html_(self) -> str:
+        return page.comparison(self)
+
+
+def compare(case_a: Case, case_b: Case, *, confidence: float = 0.95) -> Comparison:
+    """Say what a newer model makes better and worse.
+
+    Compared are the gaps in favourable decisions between each group and everybody else; where `y_true` is known, the
+    share of wrong decisions overall and in each group, and the gaps among those whose true label is favourable.
+
+    Parameters
+    ----------
+    case_a, case_b : Case
+        The older and the newer model, each on a table. The same people (equal row labels, and equal values in the
+        columns that both tables have) are compared one by one.
+    confidence : float
+        Of each interval, and of all verdicts together (Holm's correction).
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    TypeError
+        If one is not a case.
+    ValueError
+        If they have no sensitive column in common, or decide on numbers without a threshold.
+    """
+    for name, case in (("case_a", case_a), ("case_b", case_b)):
+        if not isinstance(case, Case):
+            raise TypeError(f"{name}: expected a fairlab.Case, found {type(case).__name__}")
+        if case.task == "numbers":
+            raise ValueError(f"{name}: expected decisions, found a model of numbers; give its case a threshold")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence: expected a number between 0 and 1, such as 0.95, found {confidence!r}")
+    common = [name for name in case_b.sensitive if name in case_a.sensitive]
+    if not common:
+        raise ValueError(
+            f"case_b: expected a sensitive column of case_a ({listed(case_a.sensitive)}), "
+            f"found {listed(case_b.sensitive)}"
+        )
+    pairs, not_compared = pair(case_a, case_b), []
+    estimates = [*_errors(pairs, common, confidence, not_compared), *_gaps(pairs, common, confidence, not_compared)]
+    rows = pd.DataFrame(estimates, columns=COLUMNS)
+    rows["p_value"] = holm(rows["p_value"])
+    clear = rows["p_value"] <= 1 - confidence
+    rows["verdict"] = np.where(clear, np.where(rows["change"] < 0, BETTER, WORSE), UNCLEAR)
+    return Comparison(case_a, case_b, rows, pairs.is_paired, tuple(dict.fromkeys(not_compared)), confidence)
+
+
+def _errors(pairs: Pairs, sensitive, confidence, not_compared) -> Iterator[dict]:
+    """Yield a row on the share of wrong decisions for everyone and for each group."""
+    if not pairs.has_truth:
+        not_compared.append("Errors, since y_true is not known in both cases.")
+        return
+    wrong = pairs.wrong()
+    places = [("", "everyone", pairs.everyone())]
+    places += [(name, f"{name} = {group}", members) for name in sensitive for group, members in pairs.groups(name)]
+    for name, where, members in places:
+        if min(map(np.sum, members)) < FEWEST:
+            not_compared.append(f"{where}, with fewer than {FEWEST} people.")
+            continue
+        first, second = (values[chosen] for values, chosen in zip(wrong, members, strict=True))
+        change, variance = difference(first, second, is_paired=pairs.is_paired)
+        yield _row(name, where, "share of wrong decisions", first, second) | _normal(change, variance, confidence)
+
+
+def _gaps(pairs: Pairs, sensitive, confidence, not_compared) -> Iterator[dict]:
+    """Yield a row on the gap between each group and everybody else, of all people and of those with a good label."""
+    kinds = [("gap in favourable decisions", pairs.everyone())]
+    if pairs.has_truth:
+        kinds.append(("gap in favourable decisions among those with the favourable label", pairs.truth))
+    for measure, among in kinds:
+        for name in sensitive:
+            groups = list(pairs.groups(name))
+            for group, members in groups[:1] if len(groups) == 2 else groups:
+                inside = [some & chosen for some, chosen in zip(among, members, strict=True)]
+                outside = [some & ~chosen for some, chosen in zip(among, members, strict=True)]
+                where = f"{name}: {group} less {groups[1][0] if len(groups) == 2 else 'all others'}"
+                if min(map(np.sum, inside + outside)) < FEWEST:
+                    not_compared.append(f"{measure}, {where}, with fewer than {FEWEST} people in a group.")
+                    continue
+                yield {"sensitive": name, "where": where, "measure": measure} | gap(
+                    pairs.decisions, inside, outside, is_paired=pairs.is_paired, confidence=confidence
+                )
+
+
+def gap(decisions, inside, outside, *, is_paired: bool, confidence: float = 0.95) -> dict:
+    """Return how the size of the gap between two groups changes from the first to the second model.
+
+    With gaps a and b, ``|b| - |a| = sign(uv) min(|u|, |v|)`` for the difference ``u = b - a`` and the sum
+    ``v = a + b``. The gap has changed in size where both differ from 0, so the p-value is the larger of theirs; the
+    interval is the range of that expression over intervals of u and v that hold together.
+
+    Parameters
+    ----------
+    decisions : pair of boolean arrays
+        Of the first and of the second model.
+    inside, outside : pair of boolean arrays
+        The members of the group and of the other one, in the first and in the second table.
+    is_paired : bool
+    confidence : float
+
+    Returns
+    -------
+    dict
+        ``before``, ``after`` (the gaps with their signs), ``change``, ``low``, ``high``, ``p_value``, ``n``.
+    """
+    parts = [[values[some] for values, some in zip(decisions, group, strict=True)] for group in (inside, outside)]
+    a, b = (parts[0][k].mean() - parts[1][k].mean() for k in (0, 1))
+    # The sum of two rates is the difference of one and the other's complement, plus 1, which the groups have in common.
+    u = [difference(first, second, is_paired=is_paired) for first, second in parts]
+    v = [difference(~first, second, is_paired=is_paired) for first, second in parts]
+    (du, su), (dv, sv) = ((x[0][0] - x[1][0], np.sqrt(x[0][1] + x[1][1])) for x in (u, v))
+    z = norm.isf((1 - confidence) / 4)  # each of two intervals has half of the risk
+    low, high = _range_of_change((du - z * su, du + z * su), (dv - z * sv, dv + z * sv))
+    p_value = max(2 * norm.sf(abs(du) / su), 2 * norm.sf(abs(dv) / sv))
+    change = abs(b) - abs(a)
+    n = int(inside[1].sum() + outside[1].sum())
+    return {"before": a, "after": b, "change": change, "low": min(low, change), "high": max(high, change)} | {
+        "p_value": p_value,
+        "n": n,
+    }
+
+
+def difference(first: np.ndarray, second: np.ndarray, *, is_paired: bool) -> tuple[float, float]:
+    """Return the second share less the first and its variance, each outcome seen once more than it was.
+
+    Parameters
+    ----------
+    first, second : boolean arrays
+        For pairs, of equal length.
+    is_paired : bool
+    """
+    if is_paired:
+        n = len(first) + 2
+        gained, lost = (np.sum(second & ~first) + 1) / n, (np.sum(first & ~second) + 1) / n
+        return gained - lost, (gained + lost - (gained - lost) ** 2) / n
+    shares = [(np.sum(values) + 1) / (len(values) + 2) for values in (first, second)]
+    return shares[1] - shares[0], sum(p * (1 - p) / (len(x) + 2) for p, x in zip(shares, (first, second), strict=True))
+
+
+def _range_of_change(u, v) -> tuple[float, float]:
+    corners = [np.sign(x * y) * min(abs(x), abs(y)) for x in u for y in v]
+    if u[0] <= 0 <= u[1] or v[0] <= 0 <= v[1]:
+        corners.append(0.0)
+    return float(min(corners)), float(max(corners))
+
+
+def _row(sensitive, where, measure, first, second) -> dict:
+    row = {"sensitive": sensitive, "where": where, "measure": measure, "before": first.mean(), "after": second.mean()}
+    return row | {"change": second.mean() - first.mean(), "n": len(second)}
+
+
+def _normal(change, variance, confidence) -> dict:
+    error = np.sqrt(variance)
+    z = norm.isf((1 - confidence) / 2)
+    return {"low": change - z * error, "high": change + z * error, "p_value": 2 * norm.sf(abs(change) / error)}

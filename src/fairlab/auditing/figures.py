@@ -1,0 +1,100 @@
+"""The forest plot of an audit: estimates with their intervals, a panel for each method."""
+
+import textwrap
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from fairlab.plotting import BLACK, GREEN, GREY, VERMILION, legend_above, panels
+
+MOST_SHOWN = 12  # findings of one method, the first ones of the report
+WIDTH_OF_LABELS = 62  # letters
+MARKS = {"better": "s", "worse": "^"}
+
+
+def forest(report) -> Figure:
+    """Return a forest plot of a report: significant findings first, each method on a scale of its own.
+
+    Filled marks are significant after correction, hollow ones are not. At most twelve findings of a method are shown;
+    its panel says how many are left out.
+    """
+    shown = {}
+    for finding, is_significant in zip(report.findings, report.is_significant, strict=True):
+        shown.setdefault(finding.method, []).append((finding, is_significant))
+    if not shown:
+        figure, (axis,) = panels(1, 1, width=6, height=1)
+        axis.axis("off")
+        axis.text(0.5, 0.5, "no findings", ha="center", va="center")
+        return figure
+    heights = [min(len(rows), MOST_SHOWN) for rows in shown.values()]
+    size = (0.42 * sum(heights) + 0.55 * len(heights)) / len(heights)
+    figure, axes = panels(len(shown), 1, width=9, height=max(size, 1.0), height_ratios=[h + 1.3 for h in heights])
+    for axis, (method, rows) in zip(axes, shown.items(), strict=True):
+        _panel(axis, method, rows)
+    marks = {"linestyle": "none", "marker": "o", "markersize": 6}
+    handles = [
+        Line2D([], [], color=VERMILION, label="significant after correction", **marks),
+        Line2D([], [], color=GREY, markerfacecolor="white", label="not significant", **marks),
+    ]
+    legend_above(figure, handles=handles)
+    return figure
+
+
+def changes(rows: pd.DataFrame) -> Figure:
+    """Return the changes of a comparison with their intervals; what is left of 0 has become smaller, which is better.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As of `Comparison.to_frame`.
+    """
+    figure, (axis,) = panels(1, 1, width=9, height=0.45 * max(len(rows), 1) + 1.1)
+    colours = {"better": GREEN, "worse": VERMILION}
+    for place, row in enumerate(rows.itertuples()):
+        colour = colours.get(row.verdict, GREY)
+        axis.plot([row.low, row.high], [place, place], color=colour, linewidth=2, solid_capstyle="butt")
+        axis.plot(row.change, place, MARKS.get(row.verdict, "o"), color=colour, markersize=6)
+    labels = [_wrapped(f"{row.where}: {row.measure}") for row in rows.itertuples()]
+    axis.set_yticks(range(len(rows)), labels, fontsize=8)
+    axis.set_ylim(max(len(rows), 1) - 0.4, -0.6)
+    axis.axvline(0, color=BLACK, linewidth=0.8)
+    axis.set_xlabel("change; less than 0 is better")
+    handles = [
+        Line2D(
+            [], [], color=colours.get(verdict, GREY), marker=MARKS.get(verdict, "o"), linestyle="none", label=verdict
+        )
+        for verdict in ("better", "worse", "no clear difference")
+    ]
+    legend_above(figure, handles=handles)
+    return figure
+
+
+def _panel(axis, method, rows):
+    left_out = len(rows) - MOST_SHOWN
+    rows = rows[:MOST_SHOWN]
+    places = np.arange(len(rows))
+    for place, (finding, is_significant) in zip(places, rows, strict=True):
+        colour = VERMILION if is_significant else GREY
+        ends = np.array([finding.low, finding.high], dtype=float)
+        if np.isfinite(ends).all():
+            axis.plot(ends, [place, place], color=colour, linewidth=2, solid_capstyle="butt")
+        face = colour if is_significant else "white"
+        axis.plot(finding.estimate, place, "o", color=colour, markerfacecolor=face, markersize=6)
+    axis.set_yticks(places, [_label(finding) for finding, _ in rows], fontsize=8)
+    axis.set_ylim(len(rows) - 0.4, -0.6)
+    low, high = axis.get_xlim()
+    if low <= 0 <= high or min(abs(low), abs(high)) < high - low:
+        axis.axvline(0, color=BLACK, linewidth=0.8)
+    axis.set_title(method + f" ({left_out} more not shown)" * (left_out > 0), loc="left", fontsize=10)
+
+
+def _label(finding) -> str:
+    where = "" if finding.where == "everyone" else f", {finding.where}"
+    return _wrapped(f"{finding.sensitive}{where}: {finding.effect}")
+
+
+def _wrapped(text):
+    text = text.replace("$", r"\$")  # or matplotlib reads mathematics
+    return "\n".join(textwrap.wrap(text, WIDTH_OF_LABELS, max_lines=2, placeholder=" ..."))

@@ -1,0 +1,74 @@
+"""A bar with queries and findings so far, where somebody is there to see it."""
+
+import sys
+import threading
+
+SECONDS_BETWEEN = 0.5
+
+
+class Progress:
+    """Shows a bar in a terminal or a notebook; does nothing elsewhere, or where tqdm is not installed.
+
+    Parameters
+    ----------
+    queries : Queries
+        Counts the rows that the model is asked; looked at twice a second.
+    budget : int
+    done : int
+        Queries that count as asked at the beginning.
+    show : bool
+        Whether a bar is wanted at all.
+    """
+
+    def __init__(self, queries, budget: int, *, done: int = 0, show: bool = True):
+        self._queries, self._start, self._findings = queries, queries.asked - done, 0
+        self._bar = _bar(budget) if show else None
+        self._stop, self._thread = threading.Event(), None
+
+    def __enter__(self):
+        if self._bar is not None:
+            self._thread = threading.Thread(target=self._watch, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        if self._bar is not None:
+            self._thread.join()
+            self._refresh()
+            self._bar.close()
+
+    def begin(self, what: str) -> None:
+        """Say what is being done."""
+        if self._bar is not None:
+            self._bar.set_description(what, refresh=False)
+
+    def add(self, findings: int) -> None:
+        """Count findings."""
+        self._findings += findings
+
+    def _watch(self):
+        while not self._stop.wait(SECONDS_BETWEEN):
+            self._refresh()
+
+    def _refresh(self):
+        self._bar.n = self._queries.asked - self._start
+        self._bar.set_postfix_str(f"{self._findings} findings")
+
+
+def _bar(budget):
+    """Return tqdm's bar for this place, or None."""
+    if not (sys.stderr.isatty() or _in_notebook()):
+        return None
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return None
+    return tqdm(total=budget, unit=" queries", leave=False)
+
+
+def _in_notebook() -> bool:
+    """Return whether a notebook's kernel runs this, without importing IPython."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and "IPKernelApp" in getattr(shell, "config", {})

@@ -1,0 +1,217 @@
+"""The report of an audit: all findings together, corrected for how many there are."""
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from fairlab.auditing import figures, page, wording
+from fairlab.auditing.evidence import check_rows, shown_rows
+from fairlab.cases import Case, Examination, Finding, Result
+from fairlab.paths import write_text
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Result):
+    """What an audit found, how sure that is, and what it did not look at.
+
+    Findings with a p-value form one family, over all methods and sensitive columns, whose p-values are corrected by
+    Holm's method: if nothing were there to be found, the chance of one significant finding or more is at most
+    ``1 - confidence``. Intervals are those of single findings, not corrected.
+
+    Attributes
+    ----------
+    case : Case
+        What was audited.
+    examinations : tuple of Examination
+        What each method found, in the order in which they ran.
+    notices : tuple of str
+        What a reader must know of the model and of the audit before the findings.
+    budget : int
+        Rows that the model could be asked.
+    confidence : float
+    random_state : int
+    n_queries : int
+        Rows that the model was asked.
+    seconds : float
+    """
+
+    case: Case
+    examinations: tuple[Examination, ...]
+    notices: tuple[str, ...]
+    budget: int
+    confidence: float
+    random_state: int
+    n_queries: int
+    seconds: float
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings: the significant ones first, by their p-value and then by the size of the effect."""
+        found = [finding for examination in self.examinations for finding in examination.findings]
+        corrected = holm([finding.p_value for finding in found])
+        keys = [(not p <= 1 - self.confidence, p if p == p else 2.0, -abs(_finite(f.estimate))) for p, f in
+                zip(corrected, found, strict=True)]  # fmt: skip
+        return tuple(found[i] for i in sorted(range(len(found)), key=lambda i: (*keys[i], i)))
+
+    @cached_property
+    def corrected_p_values(self) -> np.ndarray:
+        """Holm's p-values of `findings`, shape (n_findings,); nan for a finding without a test."""
+        return holm([finding.p_value for finding in self.findings])
+
+    @property
+    def is_significant(self) -> np.ndarray:
+        """Which of `findings` are significant after correction, shape (n_findings,)."""
+        return self.corrected_p_values <= 1 - self.confidence
+
+    @property
+    def significant(self) -> tuple[Finding, ...]:
+        """The findings that are significant after correction."""
+        return tuple(finding for finding, is_so in zip(self.findings, self.is_significant, strict=True) if is_so)
+
+    @property
+    def n_tests(self) -> int:
+        """How many findings have a p-value: the size of the family."""
+        return int(np.isfinite(self.corrected_p_values).sum())
+
+    @property
+    def expected_false_alarms(self) -> float:
+        """How many findings would be significant by chance if none were corrected and nothing were there."""
+        return (1 - self.confidence) * self.n_tests
+
+    @property
+    def not_examined(self) -> tuple[tuple[str, str], ...]:
+        """What was not looked at: pairs of a method and a sentence."""
+        return tuple((e.method, reason) for e in self.examinations for reason in e.not_examined)
+
+    @property
+    def opening(self) -> str:
+        """One paragraph in plain words: what was tested, what was found, how sure, what was not looked at."""
+        return wording.opening(self)
+
+    @property
+    def summary(self) -> str:
+        """How many findings are significant, and what the audit took."""
+        return (
+            f"{len(self.significant)} of {len(self.findings)} findings are significant at {self.confidence:g}; "
+            f"{self.n_queries:,} queries, {self.seconds:.0f} s"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each finding, in the order of `findings`.
+
+        Returns
+        -------
+        DataFrame
+            ``method``, ``sensitive``, ``where``, ``effect`` (the measure, in words), ``estimate``, the interval ``low``
+            to ``high``, ``p_value`` after and ``raw_p_value`` before correction over all findings, ``significant``
+            (after correction), and ``n``, the people or inputs that it rests on.
+        """
+        columns = ["method", "sensitive", "where", "effect", "estimate", "low", "high"]
+        rows = [[getattr(finding, column) for column in columns] for finding in self.findings]
+        return pd.DataFrame(rows, columns=columns).assign(
+            p_value=self.corrected_p_values,
+            raw_p_value=[float(finding.p_value) for finding in self.findings],
+            significant=self.is_significant,
+            n=[finding.n for finding in self.findings],
+        )
+
+    def plot(self) -> Figure:
+        """Return a forest plot: one line for each finding with its interval, one panel for each method."""
+        return figures.forest(self)
+
+    def to_html(self, path: str | Path | None = None, *, rows: str = "binned") -> str:
+        """Return the report as one page that needs no other file, and write it to `path`.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+        rows : {"none", "binned", "all"}
+            What is shown of evidence, which is rows about real people: nothing; rows without their labels, numbers as
+            ranges and rare categories merged; or the rows as they are.
+
+        Raises
+        ------
+        ValueError
+            If `rows` is something else.
+        """
+        text = page.document(self, check_rows(rows))
+        if path is not None:
+            write_text(Path(path), text)
+        return text
+
+    def to_json(self, path: str | Path | None = None, *, rows: str = "binned") -> str:
+        """Return the report as JSON, and write it to `path`; the parameters are those of `to_html`."""
+        check_rows(rows)
+        findings = self.to_frame().to_dict(orient="records")
+        for row, finding in zip(findings, self.findings, strict=True):
+            evidence = shown_rows(finding, self.case.table, rows)
+            if evidence is not None:
+                row["evidence"] = evidence.to_dict(orient="records")
+        content = {
+            "opening": self.opening,
+            "notices": list(self.notices),
+            "sensitive": list(self.case.sensitive),
+            "features": list(self.case.features),
+            "people": len(self.case.table),
+            "confidence": self.confidence,
+            "random_state": self.random_state,
+            "budget": self.budget,
+            "queries": self.n_queries,
+            "seconds": round(self.seconds, 3),
+            "tests": self.n_tests,
+            "significant": len(self.significant),
+            "expected_false_alarms_uncorrected": self.expected_false_alarms,
+            "rows": rows,
+            "findings": findings,
+            "not_examined": [{"method": method, "reason": reason} for method, reason in self.not_examined],
+            "methods": [
+                {"method": e.method, "findings": len(e.findings), "queries": e.n_queries, "seconds": e.seconds}
+                for e in self.examinations
+            ],
+        }
+        text = json.dumps(_plain(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        if path is not None:
+            write_text(Path(path), text)
+        return text
+
+    def _repr_html_(self) -> str:
+        return page.fragment(self, "binned")
+
+
+def holm(p_values) -> np.ndarray:
+    """Return p-values corrected by Holm's method; nan stays nan and does not count."""
+    from statsmodels.stats.multitest import multipletests
+
+    p_values = np.asarray(p_values, dtype=float)
+    corrected = np.full(len(p_values), np.nan)
+    tested = np.isfinite(p_values)
+    if tested.any():
+        corrected[tested] = multipletests(p_values[tested], method="holm")[1]
+    return corrected
+
+
+def _finite(value) -> float:
+    return float(value) if math.isfinite(value) else 0.0
+
+
+def _plain(value):
+    """Return nested values in types that JSON has; what is not a finite number becomes None."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    if value is None or value is pd.NA or value is pd.NaT:
+        return None
+    return str(value)

@@ -1,0 +1,86 @@
+"""A report in plain words: the paragraph at its head, and the lines that it shares with the page."""
+
+from collections.abc import Sequence
+
+from fairlab.cases import Case, Finding
+
+MOST_NAMED = 3  # findings that the opening names
+
+
+def opening(report) -> str:
+    """Return one paragraph: what was tested, what was found, how sure that is, and what was not looked at."""
+    return " ".join([_tested(report), _found(report), _sure(report), _left_out(report)])
+
+
+def name_of(case: Case) -> str:
+    """Return what to call a case's model: the name of a function, or of its type."""
+    return getattr(case.model, "__name__", None) or type(case.model).__name__
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words in a sentence: ``"a, b and c"``."""
+    words = list(words)
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def count(n: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun: ``"1 finding"``, ``"1,200 findings"``."""
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def number(value: float) -> str:
+    """Return a number in three significant digits."""
+    return f"{value:.3g}"
+
+
+def line(finding: Finding) -> str:
+    """Return a finding in a few words: who, where, which effect, its interval."""
+    interval = f"{number(finding.estimate)} [{number(finding.low)}, {number(finding.high)}]"
+    return f"{finding.method}, {finding.sensitive}, {finding.where}: {finding.effect} {interval}"
+
+
+def _tested(report) -> str:
+    methods = [examination.method for examination in report.examinations]
+    return (
+        f"{name_of(report.case)} was tested on {count(len(report.case.table), 'person', 'people')} for differences by "
+        f"{listed(report.case.sensitive)}: {listed(methods)} asked it about "
+        f"{count(report.n_queries, 'row')} (at most {report.budget:,} were allowed)."
+    )
+
+
+def _found(report) -> str:
+    found = report.significant
+    if not report.findings:
+        return "No method came to a finding."
+    if not found:
+        return f"None of the {count(len(report.findings), 'finding')} is significant: no difference could be shown."
+    best, seen = [], set()
+    for finding in found:  # the clearest of each method, then stop
+        if finding.method not in seen and len(best) < MOST_NAMED:
+            best.append(line(finding))
+            seen.add(finding.method)
+    are = "is" if len(found) == 1 else "are"
+    return (
+        f"{len(found)} of {count(len(report.findings), 'finding')} {are} significant; the clearest of each method: "
+        f"{'; '.join(best)}."
+    )
+
+
+def _sure(report) -> str:
+    if not report.n_tests:
+        return "Nothing was put to a statistical test."
+    risk = f"{1 - report.confidence:.2g}"
+    return (
+        f"How sure: {count(report.n_tests, 'finding was', 'findings were')} tested together, corrected by Holm's "
+        f"method, so that for a model without any such effect the chance of even one false alarm is at most {risk}; "
+        f"uncorrected, up to {report.expected_false_alarms:.2g} would be expected by chance alone."
+    )
+
+
+def _left_out(report) -> str:
+    reasons = report.not_examined
+    if not reasons:
+        return "Every method looked at all that it can look at."
+    silent = [e.method for e in report.examinations if not e.findings]
+    found_none = f"{listed(silent)} came to no finding; " if silent and report.findings else ""
+    return f"Not looked at: {found_none}{count(len(reasons), 'point')}, listed with the reasons."

@@ -1,0 +1,40 @@
+"""People, findings by hand, and a report of them: what tests of the audit share."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+
+from fairlab.auditing import Report
+from fairlab.cases import Examination, Finding
+
+
+def people(n=400, seed=0):
+    """Return `n` people: a number, a word with a rare value, a sensitive column; half of them of each sex."""
+    rng = np.random.default_rng(seed)
+    columns = {
+        "age": rng.integers(18, 90, n),
+        "job": np.where(np.arange(n) == 3, "astronaut", rng.choice(["clerk", "miner"], n)),
+        "sex": np.where(np.arange(n) % 2, "man", "woman"),
+    }
+    return pd.DataFrame(columns, index=[f"p{i}" for i in range(n)])
+
+
+def finding(table, p_value=0.001, estimate=0.2, **changes):
+    """Return a finding about the first ten people."""
+    parts = {"method": "FlipTest", "sensitive": "sex", "where": "everyone", "effect": "share that flips"}
+    parts |= {"estimate": estimate, "low": estimate - 0.05, "high": estimate + 0.05, "p_value": p_value}
+    return Finding(**(parts | {"evidence": table.head(10), "n": len(table)} | changes))
+
+
+def report(*examinations, table=None, model=people, **changes):
+    """Return a report of examinations; by default two methods, three tests, one thing not looked at."""
+    table = people() if table is None else table
+    if not examinations:
+        flips = (finding(table, 0.02), finding(table, 0.9, 0.01, where="age < 30"))
+        trees = [finding(table, 0.001, -0.3, method="FairTest"), finding(table, np.nan, 0.4, method="FairTest")]
+        reasons = ("Ages above 90: too few people.",)
+        examinations = (Examination("FlipTest", flips, (), 400, 1.0), Examination("FairTest", trees, reasons, 500, 1.5))
+    case = SimpleNamespace(model=model, table=table, sensitive=("sex",), features=tuple(table.columns))
+    parts = {"case": case, "examinations": examinations, "notices": (), "budget": 1000, "confidence": 0.95}
+    return Report(**(parts | {"random_state": 0, "n_queries": 900, "seconds": 2.5} | changes))

@@ -1,0 +1,121 @@
+import importlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from audited import finding, people
+
+from fairlab import Case, audit
+from fairlab.auditing import audits
+from fairlab.cases import Examination
+
+METHODS = list(audits.METHODS)
+
+
+@pytest.fixture
+def case():
+    return Case(lambda rows: rows["age"] > 40, people(), sensitive="sex", positive=True)
+
+
+@pytest.fixture
+def methods(monkeypatch):
+    """Stand-ins for all methods: each asks for `asks[name]` generated rows and notes what it was given."""
+    given, asks = {}, dict.fromkeys(METHODS, 0)
+
+    def stand_in(name):
+        def examine(case, *, budget, confidence, random_state):
+            given[name] = {"budget": budget, "confidence": confidence, "random_state": random_state}
+            rows = people(asks[name], seed=METHODS.index(name) + 1)
+            if len(rows):
+                case.decide(rows.assign(age=np.arange(len(rows)) + 1000 * (1 + METHODS.index(name))))
+            return Examination(name, (finding(case.table, 0.01, method=name),), (), asks[name], 0.1)
+
+        return examine
+
+    for name in METHODS:
+        monkeypatch.setattr(importlib.import_module(f"fairlab.{name}"), "examine", stand_in(name), raising=False)
+    return given, asks
+
+
+def test_every_method_runs_once_with_what_the_audit_was_given(case, methods):
+    report = audit(case, budget=2400, confidence=0.9, random_state=7)
+    given, _ = methods
+    assert list(given) == METHODS
+    assert all(options["confidence"] == 0.9 and options["random_state"] == 7 for options in given.values())
+    assert [examination.method for examination in report.examinations] == METHODS
+    assert (report.budget, report.confidence, report.random_state) == (2400, 0.9, 7)
+
+
+def test_the_budget_is_split_as_stated_and_what_is_left_goes_on(case, methods):
+    given, asks = methods
+    asks["individual_fairness"] = 200
+    report = audit(case, budget=2400)
+    # 400 people first; 2,000 are left in parts of 1, 1, 3, 2, 3.
+    budgets = [options["budget"] for options in given.values()]
+    assert budgets == [200, 2000 // 9, 2000 * 3 // 8, 1800 * 2 // 5, 1800]
+    assert report.n_queries == 600
+
+
+def test_people_are_asked_about_once(case, methods):
+    audit(case, budget=2400)
+    asked = case.queries.asked
+    assert audit(case, budget=2400).n_queries == 400, "the same audit costs the same"
+    assert case.queries.asked == asked
+
+
+def test_some_methods_by_name(case, methods):
+    report = audit(case, budget=2400, methods=["AEQUITAS", "FlipTest", "individual fairness"])
+    assert list(methods[0]) == ["fliptest", "individual_fairness", "adf"]
+    assert "Left out as asked: FairTest and Themis." in report.notices
+
+
+def test_a_method_that_spends_its_share_is_listed_not_hidden(case, methods):
+    methods[1]["themis"] = 5000
+    report = audit(case, budget=2400)
+    [(method, reason)] = report.not_examined
+    assert method == "Themis"
+    assert "its share of the budget, 800 queries, was spent" in reason
+    assert report.n_queries <= 2400
+
+
+def test_an_error_inside_a_method_is_raised_with_its_name(case, methods, monkeypatch):
+    def broken(case, **_):
+        raise ZeroDivisionError("broken")
+
+    monkeypatch.setattr(importlib.import_module("fairlab.themis"), "examine", broken)
+    with pytest.raises(ZeroDivisionError, match="broken") as caught:
+        audit(case, budget=2400)
+    assert "while Themis examined the case" in caught.value.__notes__[0]
+
+
+def test_what_must_be_known_of_the_model_is_said(methods):
+    unseen = Case(lambda rows: rows["age"] > 40, people(), sensitive="sex", features=["age"], positive=True)
+    [notice] = audits._notices(unseen, METHODS)
+    assert "does not get sex: changing it alone cannot change a decision" in notice
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"budget": 0}, "budget: expected a positive integer, found 0"),
+        ({"budget": 399}, "budget: expected at least one answer for each person, 400 in all, found 399"),
+        ({"methods": ["themes"]}, "methods: unknown method 'themes'; did you mean 'themis'"),
+        ({"methods": []}, "methods: expected some of fliptest"),
+        ({"confidence": 95}, "confidence: expected a number between 0 and 1"),
+    ],
+)
+def test_wrong_parameters_are_named(case, methods, options, error):
+    with pytest.raises(ValueError, match=error):
+        audit(case, **({"budget": 2400} | options))
+
+
+def test_a_model_is_not_a_case():
+    with pytest.raises(TypeError, match=r"case: expected a fairlab.Case, found function"):
+        audit(lambda rows: rows)
+
+
+def test_findings_of_all_methods_are_one_family(case, methods):
+    report = audit(case, budget=2400)
+    assert report.n_tests == len(METHODS)
+    assert report.corrected_p_values == pytest.approx([0.05] * 5)
+    assert len(replace(report, confidence=0.99).significant) == 0

@@ -1,0 +1,53 @@
+import io
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from fairlab.auditing import progress
+from fairlab.auditing.progress import Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def run(show=True):
+    queries = SimpleNamespace(asked=5)
+    with Progress(queries, 100, done=7, show=show) as bar:
+        bar.begin("Themis")
+        queries.asked = 47
+        bar.add(3)
+        time.sleep(0.05)
+
+
+def test_a_terminal_shows_queries_and_findings(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN", 0.01)
+    run()
+    shown = sys.stderr.getvalue()
+    assert "Themis" in shown
+    assert "49/100" in shown, "what was done, and the queries of this audit only"
+    assert "3 findings" in shown
+
+
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+def test_elsewhere_or_unasked_it_is_quiet(monkeypatch, stream):
+    monkeypatch.setattr(sys, "stderr", stream())
+    run(show=stream is io.StringIO)
+    assert sys.stderr.getvalue() == ""
+
+
+def test_without_tqdm_it_is_quiet(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    run()
+    assert sys.stderr.getvalue() == ""
+
+
+def test_an_error_inside_ends_the_bar(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with pytest.raises(ZeroDivisionError), Progress(SimpleNamespace(asked=0), 10):
+        raise ZeroDivisionError

@@ -1,0 +1,40 @@
+import numpy as np
+from audited import finding, people, report
+
+from fairlab.auditing import wording
+from fairlab.cases import Examination
+
+
+def test_the_opening_says_what_was_tested_what_was_found_how_sure_and_what_was_left_out():
+    text = report().opening
+    assert text.startswith(
+        "people was tested on 400 people for differences by sex: FlipTest and FairTest asked it about 900 rows"
+    )
+    assert "2 of 4 findings are significant" in text
+    assert "FairTest, sex, everyone: share that flips -0.3 [-0.35, -0.25]" in text
+    assert "3 findings were tested together, corrected by Holm's method" in text
+    assert "the chance of even one false alarm is at most 0.05" in text
+    assert "uncorrected, up to 0.15 would be expected by chance alone" in text
+    assert text.endswith("Not looked at: 1 point, listed with the reasons.")
+    assert "\n" not in text
+
+
+def test_nothing_significant_is_said_plainly():
+    table = people()
+    text = report(Examination("Themis", (finding(table, 0.5),), (), 0, 0)).opening
+    assert "None of the 1 finding is significant: no difference could be shown." in text
+    assert "Every method looked at all that it can look at." in text
+
+
+def test_a_report_without_a_test_claims_no_certainty():
+    text = report(Examination("Themis", (finding(people(), np.nan),), (), 0, 0)).opening
+    assert "Nothing was put to a statistical test." in text
+
+
+def test_words_and_numbers():
+    assert wording.listed(["a"]) == "a"
+    assert wording.listed(["a", "b", "c"]) == "a, b and c"
+    assert wording.listed([]) == ""
+    assert wording.count(1, "query", "queries") == "1 query"
+    assert wording.count(1200, "query", "queries") == "1,200 queries"
+    assert wording.number(0.12345) == "0.123"
