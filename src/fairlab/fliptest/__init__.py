@@ -5,6 +5,7 @@ import lazy_loader as lazy
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
+        "counterparts": ["CounterpartTest", "counterpart_test"],
         "ensemble": [
             "agreement_table",
             "by_map",
@@ -14,11 +15,13 @@ __getattr__, __dir__, __all__ = lazy.attach(
             "size_table",
             "usable_maps",
         ],
+        "examination": ["examine"],
         "flipsets": ["Flipset", "flipset"],
         "intervals": ["flipset_intervals"],
+        "matching": ["match"],
         "overlap": ["FlipsetOverlap", "Overlap", "flipset_overlap"],
         "sensitivity": ["COSTS", "flipsets_by_cost"],
-        "transparency": ["TransparencyReport", "transparency_report"],
+        "transparency": ["TransparencyReport", "differences_in_words", "transparency_report"],
         "validation": ["MapValidation", "validate_map"],
     },
 )

@@ -77,6 +77,49 @@ def transparency_report(flipset: Flipset, X, X_image, *, scale=None) -> Transpar
     return TransparencyReport(positive, negative, flipset.n_positive, flipset.n_negative)
 
 
+def differences_in_words(X, X_image, *, scale_of: pd.DataFrame | None = None, n_columns: int = 3) -> str:
+    """Say in which columns people differ most from their images.
+
+    Parameters
+    ----------
+    X, X_image : DataFrame of shape (n_rows, n_features)
+        Row by row.
+    scale_of : DataFrame, optional
+        Whose standard deviations numbers are measured by, in order to be ranked; by default those of both tables.
+    n_columns : int
+        Most columns to name.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"age": [30, 40], "job": ["cook", "clerk"]})
+    >>> images = pd.DataFrame({"age": [33, 42], "job": ["cook", "cook"]})
+    >>> differences_in_words(people, images)
+    '2 people against their counterparts: job differs for 50%; age is 2.5 less on average'
+    """
+    X, X_image = as_table(X), as_table(checked_images(X, X_image.set_axis(X.index)))
+    scale_of = pd.concat([X, X_image]) if scale_of is None else scale_of
+    parts = []
+    for name in X.columns:
+        differences = _difference(X[name], X_image[name])
+        difference = _mean(differences[:, None])[0]
+        if not is_number(X[name]):
+            other = np.mean(differences != 0)
+            parts.append((other, f"{name} differs for {other:.0%}"))
+        elif np.isfinite(difference) and (
+            deviation := np.nanstd(scale_of[name].to_numpy(dtype=float, na_value=np.nan))
+        ):
+            more = "more" if difference > 0 else "less"
+            parts.append((abs(difference) / deviation, f"{name} is {abs(difference):.3g} {more} on average"))
+    parts = sorted((part for part in parts if part[0] > 0), key=lambda part: -part[0])[:n_columns]
+    if not parts:
+        return f"{len(X)} people do not differ from their counterparts"
+    return f"{len(X)} people against their counterparts: " + "; ".join(words for _, words in parts)
+
+
 def _difference(column: pd.Series, image: pd.Series) -> np.ndarray:
     """Return the differences of numbers, leaving out missing ones; for anything else 1 where the values differ."""
     if all(is_number(part) or pd.api.types.is_bool_dtype(part.dtype) for part in (column, image)):

@@ -207,6 +207,19 @@ class ExactTransport(TransportMap):
         return plan.indices[np.clip(entry, plan.indptr[:-1], plan.indptr[1:] - 1)]
 
 
+def best_match(costs: np.ndarray) -> np.ndarray:
+    """Return, for equally many rows and columns, which column each row goes to at the least cost in all.
+
+    Parameters
+    ----------
+    costs : array of shape (n, n)
+    """
+    weight = np.full(len(costs), 1 / len(costs))
+    solution, _ = solve_to_optimality(network_simplex, np.ascontiguousarray(costs), weight, weight)
+    # A vertex of the plans between equal weights splits nobody.
+    return solution.plan.argmax(axis=1)
+
+
 def _require_known(argument, value, known):
     if value not in known:
         raise ValueError(f"{argument}: unknown {value!r}, expected one of {', '.join(known)}")

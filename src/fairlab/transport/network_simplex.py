@@ -14,6 +14,7 @@ _BACKENDS = ("CUPY", "JAX", "PYTORCH", "TENSORFLOW")
 with patch.dict(os.environ, {f"POT_BACKEND_DISABLE_{backend}": "1" for backend in _BACKENDS}):
     import ot
 
+NAME = f"network simplex (POT {version('pot')})"
 # Up to this many pairs POT gets the whole matrix.
 DENSE_PAIRS = 2_500**2
 # Pairs offered per point in each round of the search.
@@ -55,7 +56,7 @@ def solve(cost: np.ndarray, source_weight: np.ndarray, target_weight: np.ndarray
     plan = sparse.csr_array((plan.data, (rows[plan.row], columns[plan.col])), shape=cost.shape)
     target_price = np.zeros(cost.shape[1])
     target_price[columns] = potential
-    return Solution(plan, f"network simplex (POT {version('pot')})", target_price)
+    return Solution(plan, NAME, target_price)
 
 
 def _optimum(cost, source_weight, target_weight, rng):

@@ -1,0 +1,185 @@
+"""Flips beyond the chance of the match: everybody beside two counterparts, and who of the three is the odd one out.
+
+A person and the counterpart that a map finds among the real people of the other group differ a little in everything, so
+some decisions flip by chance, the more of them the fewer people there are to choose from. How many is seen when
+everybody gets two counterparts, from separate halves of the other group: two counterparts of one person are both what
+the map makes of that person, and where their decisions differ, that is the chance of the match. Where group membership
+does not matter, the person is no other than the two, and so the odd one out of three in at most a third of the cases in
+which the three are not decided alike.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import binomtest
+from statsmodels.stats.proportion import proportion_confint
+
+from fairlab.transport import ColumnCosts
+from fairlab.transport.columns import aligned
+from fairlab.transport.cost import cost_matrix
+from fairlab.transport.exact import best_match
+
+# The fewest people of a group that can be shared out to sources and two sets of counterparts and still say anything.
+FEWEST = 30
+# The most that are: exact transport grows with the cube.
+MOST = 2_100
+
+
+@dataclass(frozen=True, eq=False)
+class CounterpartTest:
+    """People of two groups, each with two counterparts in the other, and their decisions.
+
+    Attributes
+    ----------
+    triples : DataFrame
+        One row per person: ``person``, ``counterpart``, ``second_counterpart``, row labels; ``group``, 0 or 1;
+        ``favourable``, ``counterpart_favourable``, ``second_favourable``, the decisions; ``cost``, the mean one of both
+        matches.
+    estimate : float
+        Share of people who are decided otherwise than their counterpart, less the share of those whose two counterparts
+        are decided differently. 0 or less where flips are no more than the chance of the match.
+    low, high : float
+        Confidence interval of it, for tables of as many people.
+    p_value : float
+        Of: in a triple that is not decided alike the person is the odd one out in at most a third of the cases.
+    """
+
+    triples: pd.DataFrame
+    estimate: float
+    low: float
+    high: float
+    p_value: float
+
+    @property
+    def odd(self) -> pd.DataFrame:
+        """The triples whose person is decided otherwise than both counterparts, the closest first."""
+        flipped = self.triples["favourable"] != self.triples["counterpart_favourable"]
+        both = flipped & (self.triples["counterpart_favourable"] == self.triples["second_favourable"])
+        return self.triples[both].sort_values("cost", kind="stable", ignore_index=True)
+
+
+def counterpart_test(
+    tables: tuple[pd.DataFrame, pd.DataFrame],
+    decisions: tuple[np.ndarray, np.ndarray],
+    *,
+    cost: ColumnCosts | None = None,
+    n_people: int = MOST,
+    confidence: float = 0.95,
+    random_state: int = 0,
+) -> CounterpartTest:
+    """Find how many decisions flip between two groups beyond the chance of the match.
+
+    Both groups are shuffled and shared out in thirds: people to be matched, their counterparts, their second
+    counterparts. So nobody is in two triples.
+
+    Parameters
+    ----------
+    tables : pair of DataFrame of shape (n_rows, n_features)
+        The people of both groups, with the columns to match them on.
+    decisions : pair of array-like of bool of shape (n_rows,)
+        Whether each got the favourable decision; a Series goes by the row labels of the table.
+    cost : ColumnCosts, optional
+        Scaled differences by default.
+    n_people : int
+        Most people to take from a group; a sample of a larger one.
+    confidence : float
+    random_state : int
+
+    Raises
+    ------
+    ValueError
+        If a group has fewer than `FEWEST` people, decisions are not one truth value each, or an option is out of its
+        range.
+    """
+    check_confidence(confidence)
+    for name, value, least in (("n_people", n_people, FEWEST), ("the smaller group", min(map(len, tables)), FEWEST)):
+        if value < least:
+            raise ValueError(f"{name}: expected at least {least} people, found {value}")
+    decisions = _checked(decisions, tables)
+    size = min(*map(len, tables), int(n_people)) // 3
+    rng = np.random.default_rng(random_state)
+    thirds = [rng.permutation(len(table))[: 3 * size].reshape(3, size) for table in tables]
+    parts = [_triples(tables, decisions, thirds, group, cost or ColumnCosts()) for group in (0, 1)]
+    triples = pd.concat(parts, ignore_index=True)
+    odd, split = _counts(triples)
+    return CounterpartTest(triples, *_excess(odd, split, len(triples), confidence), _p_value(odd, split))
+
+
+def check_confidence(confidence: float) -> None:
+    """Raise a ValueError unless `confidence` is between 0 and 1."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence: expected a number between 0 and 1, found {confidence}")
+
+
+def _checked(decisions, tables):
+    """Return the decisions as arrays of truth values."""
+    decisions = [
+        np.asarray(aligned(decision, table.index, "decisions") if isinstance(decision, pd.Series) else decision)
+        for decision, table in zip(decisions, tables, strict=True)
+    ]
+    expected = [(len(table),) for table in tables]
+    if (found := [decision.shape for decision in decisions]) != expected:
+        raise ValueError(
+            f"decisions: expected shapes {expected[0]} and {expected[1]}, found {' and '.join(map(str, found))}"
+        )
+    for decision in decisions:
+        if not (known := np.isin(decision, (0, 1))).all():
+            raise ValueError(f"decisions: expected truth values, found {decision[~known][0]}")
+    return [decision.astype(bool) for decision in decisions]
+
+
+def _triples(tables, decisions, thirds, group, cost):
+    """Return one row per person of a group's first third, with their counterparts from the other group's others."""
+    other = 1 - group
+    people, *candidates = thirds[group][0], *thirds[other][1:]
+    costs = cost_matrix(cost, tables[group].iloc[people], tables[other].iloc[np.concatenate(candidates)])
+    halves = np.split(costs, 2, axis=1)
+    matched = [best_match(half) for half in halves]
+    first, second = (chosen[match] for chosen, match in zip(candidates, matched, strict=True))
+    each = np.arange(len(people))
+    return pd.DataFrame(
+        {
+            "person": tables[group].index.take(people),
+            "counterpart": tables[other].index.take(first),
+            "second_counterpart": tables[other].index.take(second),
+            "group": group,
+            "favourable": decisions[group][people],
+            "counterpart_favourable": decisions[other][first],
+            "second_favourable": decisions[other][second],
+            "cost": sum(half[each, match] for half, match in zip(halves, matched, strict=True)) / 2,
+        }
+    )
+
+
+def _counts(triples):
+    """Return how many people are decided otherwise than both counterparts, and than one of two that differ."""
+    split = triples["counterpart_favourable"] != triples["second_favourable"]
+    odd = ~split & (triples["favourable"] != triples["counterpart_favourable"])
+    return int(odd.sum()), int(split.sum())
+
+
+def _excess(odd, split, n, confidence):
+    """Return the excess of flips and its interval.
+
+    A triple counts 1 if the person is the odd one out, minus a half if a counterpart is: a person differs then from one
+    of two. So it is a difference of two shares of one sample, whose Wilson intervals are combined as Zou and Donner
+    (2008) do, with their correlation.
+    """
+    odd_share, split_share = odd / n, split / n
+    bounds = [proportion_confint(count, n, alpha=1 - confidence, method="wilson") for count in (odd, split)]
+    (odd_low, odd_high), (split_low, split_high) = bounds
+    spread = (odd_share * (1 - odd_share) * split_share * (1 - split_share)) ** 0.5
+    correlation = -odd_share * split_share / spread if spread > 0 else 0.0
+
+    def reach(first, second):
+        return (first**2 + second**2 - 2 * correlation * first * second) ** 0.5
+
+    estimate = odd_share - split_share / 2
+    low = estimate - reach(odd_share - odd_low, (split_high - split_share) / 2)
+    high = estimate + reach(odd_high - odd_share, (split_share - split_low) / 2)
+    return estimate, max(low, -0.5), min(high, 1.0)
+
+
+def _p_value(odd, split):
+    return float(binomtest(odd, odd + split, 1 / 3, alternative="greater").pvalue) if odd + split else 1.0

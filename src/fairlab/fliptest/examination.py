@@ -1,0 +1,203 @@
+"""FlipTest of a case: how favourable decisions differ between groups, and whose decision flips with the group."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import fisher_exact
+from statsmodels.stats.proportion import confint_proportions_2indep
+
+from fairlab.cases import Case, Examination, Finding
+from fairlab.fliptest.counterparts import FEWEST, MOST, CounterpartTest, check_confidence, counterpart_test
+from fairlab.fliptest.transparency import differences_in_words
+from fairlab.transport import ColumnCosts
+
+METHOD = "FlipTest"
+# Groups of one sensitive column that are looked at, the largest first.
+MOST_GROUPS = 10
+# People with their counterparts in the evidence of one finding.
+MOST_SHOWN = 20
+
+
+def examine(
+    case: Case,
+    *,
+    budget: int,
+    confidence: float = 0.95,
+    random_state: int = 0,
+    n_people: int = MOST,
+    cost: ColumnCosts | None = None,
+) -> Examination:
+    """Compare the groups of every sensitive column: their rates of favourable decisions, and people's counterparts.
+
+    Of a column with two groups the first is compared with the second, in the order of its categories; of one with more,
+    each with everyone else. Two findings come of each comparison:
+
+    - The **difference of favourable rates** between the people that both groups are samples of: the net flips of
+      FlipTest (proposition 2), whatever the map. Newcombe's interval; p-value of Fisher's exact test.
+    - The **flips beyond the chance of the match**: the share of people who are decided otherwise than their counterpart
+      in the other group, less the share whose two counterparts are decided differently; see
+      `fairlab.fliptest.counterpart_test`. It sees what the first cannot: flips in both directions that cancel. Below 0
+      it says that chance explains all flips. Its p-value is one-sided.
+      Counterparts are real people, found by exact transport on all features but the sensitive one. Nothing can be said
+      of a model that gives two answers to one question.
+
+    Parameters
+    ----------
+    case : Case
+    budget : int
+        Most rows to ask the model for: those people of the table that it was not yet asked about.
+    confidence : float
+    random_state : int
+        Shares a group out to those who are matched and those who are counterparts; draws from large groups.
+    n_people : int
+        Most people of a group to match; of a larger one a sample is.
+    cost : ColumnCosts, optional
+        Of moving a person to another. Default: scaled differences of numbers, 0 or 1 for categories.
+
+    Returns
+    -------
+    Examination
+        The evidence of a finding is people of the table, by their row labels: in ``match`` number k a ``person`` and
+        two counterparts who were decided otherwise (``role``), with the decisions (``favourable``).
+        ``evidence.attrs["in_words"]`` says in which columns they differ most.
+
+    Raises
+    ------
+    ValueError
+        If an option is out of its range.
+    BudgetSpentError
+        If people of the table are not yet answered for, and are more than `budget`.
+    """
+    check_confidence(confidence)
+    if budget < 0:
+        raise ValueError(f"budget: expected a number of rows, at least 0, found {budget}")
+    if n_people < FEWEST:
+        raise ValueError(f"n_people: expected at least {FEWEST}, found {n_people}")
+    start, asked = time.perf_counter(), case.queries.asked
+    findings, not_examined = [], []
+    if case.task == "numbers":
+        not_examined.append("FlipTest compares decisions and the model gives numbers; give the case a threshold.")
+    else:
+        with case.queries.limit(budget):
+            favourable = case.decide()
+        if not case.queries.is_deterministic:
+            not_examined.append("Flips: the model answers one question in two ways, so decisions flip by themselves.")
+        matching = {"n_people": n_people, "confidence": confidence, "random_state": random_state, "cost": cost}
+        for pair in (pair for name in case.sensitive for pair in _pairs(case, name, not_examined)):
+            matched = _matched(case, pair, favourable, not_examined, matching)
+            findings.append(_difference(case, pair, favourable, matched, confidence))
+            if matched is not None:
+                findings.append(_flips(case, pair, matched))
+    return Examination(METHOD, findings, not_examined, case.queries.asked - asked, time.perf_counter() - start)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two groups of one sensitive column: their names, and masks of their people."""
+
+    sensitive: str
+    names: tuple[str, str]
+    members: tuple[np.ndarray, np.ndarray]
+
+
+def _pairs(case, sensitive, not_examined):
+    """Yield the groups to compare, and say which are not."""
+    groups = case.groups(sensitive)
+    sizes = groups.value_counts()
+    small = [f"{group} ({size})" for group, size in sizes.items() if 0 < size < FEWEST]
+    if small:
+        not_examined.append(f"{sensitive}: fewer than {FEWEST} people are {', '.join(small)}.")
+    large = [group for group in groups.cat.categories if sizes[group] >= FEWEST]
+    if len(large) > MOST_GROUPS:
+        kept = set(sizes.index[:MOST_GROUPS])
+        left_out = [str(group) for group in large if group not in kept]
+        not_examined.append(f"{sensitive}: only its {MOST_GROUPS} largest groups, not {', '.join(left_out)}.")
+        large = [group for group in large if group in kept]
+    if (sizes > 0).sum() == 2 and len(large) == 2:
+        yield _Pair(sensitive, tuple(map(str, large)), tuple((groups == group).to_numpy() for group in large))
+        return
+    for group in large:
+        members = (groups == group).to_numpy()
+        if (~members).sum() >= FEWEST:
+            yield _Pair(sensitive, (str(group), "everyone else"), (members, ~members))
+
+
+def _matched(case, pair, favourable, not_examined, matching) -> CounterpartTest | None:
+    """Match both groups on all features but the sensitive one; None, with the reason, where that cannot be."""
+    columns = [name for name in case.features if name != pair.sensitive]
+    if not columns:
+        not_examined.append(f"Flips by {pair.sensitive}: the model gets no other feature to match people on.")
+    if not columns or not case.queries.is_deterministic:
+        return None
+    tables = tuple(case.table.loc[members, columns] for members in pair.members)
+    # By position: labels may occur twice.
+    tables = tuple(table.set_axis(np.flatnonzero(members)) for table, members in zip(tables, pair.members, strict=True))
+    return counterpart_test(tables, tuple(favourable[members] for members in pair.members), **matching)
+
+
+def _difference(case, pair, favourable, matched, confidence):
+    """Return the difference of favourable rates; as evidence, flips in its direction."""
+    counts = [int(favourable[members].sum()) for members in pair.members]
+    sizes = [int(members.sum()) for members in pair.members]
+    estimate = counts[0] / sizes[0] - counts[1] / sizes[1]
+    low, high = confint_proportions_2indep(
+        counts[0], sizes[0], counts[1], sizes[1], method="newcomb", compare="diff", alpha=1 - confidence
+    )
+    table = [[count, size - count] for count, size in zip(counts, sizes, strict=True)]
+    odd = None if matched is None else matched.odd
+    if odd is not None:
+        # The group is advantaged when its people are favoured and their counterparts are not.
+        first_is_favoured = odd["favourable"] == (odd["group"] == 0)
+        odd = odd[first_is_favoured if estimate > 0 else ~first_is_favoured]
+    return Finding(
+        METHOD,
+        pair.sensitive,
+        "everyone",
+        f"difference of favourable rates, {pair.names[0]} less {pair.names[1]}",
+        estimate,
+        min(float(low), estimate),
+        max(float(high), estimate),
+        min(float(fisher_exact(table).pvalue), 1.0),
+        _evidence(case, odd, pair),
+        sum(sizes),
+    )
+
+
+def _flips(case, pair, matched):
+    """Return the flips beyond the chance of the match."""
+    return Finding(
+        METHOD,
+        pair.sensitive,
+        "everyone",
+        f"share of decisions that flip between {pair.names[0]} and {pair.names[1]} beyond the chance of the match",
+        matched.estimate,
+        matched.low,
+        matched.high,
+        matched.p_value,
+        _evidence(case, matched.odd, pair),
+        3 * len(matched.triples),
+    )
+
+
+def _evidence(case, odd, pair):
+    """Return people and their counterparts, the closest first, and in words where they differ."""
+    roles = ("person", "counterpart", "second_counterpart")
+    shown = odd.head(MOST_SHOWN) if odd is not None else pd.DataFrame(columns=roles)
+    positions = shown[list(roles)].to_numpy(dtype=np.int64).ravel()
+    evidence = case.table.iloc[positions].copy()
+    own = {
+        "match": np.repeat(np.arange(1, len(shown) + 1), len(roles)),
+        "role": np.tile(["person", "counterpart", "counterpart"], len(shown)),
+        "favourable": case.decide(evidence) if len(evidence) else np.empty(0, dtype=bool),
+    }
+    for place, (name, values) in enumerate(own.items()):
+        while name in evidence.columns:
+            name += "_"
+        evidence.insert(place, name, values)
+    if odd is not None and len(odd):
+        columns = [name for name in case.features if name != pair.sensitive]
+        people, counterparts = (case.table[columns].iloc[odd[role].to_numpy()] for role in roles[:2])
+        evidence.attrs["in_words"] = differences_in_words(people, counterparts, scale_of=case.table[columns])
+    return evidence

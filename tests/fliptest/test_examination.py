@@ -1,0 +1,165 @@
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import fisher_exact
+
+from fairlab.cases import Case
+from fairlab.fliptest import examine
+from fairlab.fliptest.counterparts import FEWEST
+
+
+def people(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], n),
+            "race": rng.choice(["a", "b", "c"], n, p=[0.6, 0.35, 0.05]),
+            "age": rng.integers(18, 80, n),
+            "income": rng.normal(3e4, 1e4, n),
+            "job": rng.choice(["cook", "clerk", None], n),
+        },
+        index=[f"p{i}" for i in rng.permutation(n)],
+    )
+
+
+TABLE = people()
+
+
+def harder_for_women(rows):
+    return rows["age"] > np.where(rows["sex"] == "f", 60, 40)
+
+
+def examined(model, sensitive="sex", table=TABLE, **options):
+    case_options = {key: options.pop(key) for key in ("features",) if key in options}
+    return examine(Case(model, table, sensitive=sensitive, **case_options), budget=0, **options)
+
+
+def test_a_clear_rule_is_found():
+    result = examined(harder_for_women)
+    rates, flips = result.findings
+    favourable = harder_for_women(TABLE)
+    by_sex = favourable.groupby(TABLE["sex"]).agg(["sum", "size"])
+    assert rates.effect == "difference of favourable rates, f less m"
+    assert rates.estimate == pytest.approx(
+        favourable[TABLE["sex"] == "f"].mean() - favourable[TABLE["sex"] == "m"].mean()
+    )
+    table = [[n, size - n] for n, size in by_sex.to_numpy()]
+    assert rates.p_value == pytest.approx(fisher_exact(table).pvalue)
+    assert rates.low < rates.estimate < rates.high < 0
+    assert flips.effect == "share of decisions that flip between f and m beyond the chance of the match"
+    assert flips.p_value < 0.01
+    assert flips.low > 0
+    assert (rates.n, result.n_queries, result.not_examined) == (400, 0, ())
+
+
+def test_evidence_is_people_and_their_counterparts():
+    rates, flips = examined(harder_for_women).findings
+    for finding in (rates, flips):
+        evidence = finding.evidence
+        assert len(evidence)
+        assert set(evidence.index) <= set(TABLE.index)
+        pd.testing.assert_frame_equal(evidence[TABLE.columns.tolist()], TABLE.loc[evidence.index])
+        for _, match in evidence.groupby("match"):
+            assert match["role"].tolist() == ["person", "counterpart", "counterpart"]
+            sexes, decisions = match["sex"].tolist(), match["favourable"].tolist()
+            assert sexes[0] != sexes[1] == sexes[2]
+            assert decisions[0] != decisions[1] == decisions[2]
+        assert "people against their counterparts: " in evidence.attrs["in_words"]
+    # Of the difference, flips in its direction.
+    assert (rates.evidence.loc[rates.evidence["sex"] == "m", "favourable"]).all()
+    assert not (rates.evidence.loc[rates.evidence["sex"] == "f", "favourable"]).any()
+
+
+def test_opposite_rules_show_in_flips_alone():
+    rates, flips = examined(lambda rows: (rows["age"] > 48) == (rows["sex"] == "f")).findings
+    assert rates.p_value > 0.05
+    assert flips.low > 0.4
+    assert flips.p_value < 1e-6
+
+
+def test_sensitive_columns_that_the_model_does_not_get():
+    rates, flips = examined(lambda rows: rows["age"] > 40, features=["age", "income", "job"]).findings
+    assert rates.p_value > 0.05
+    assert flips.p_value > 0.05
+    proxy = TABLE.assign(income=TABLE["income"] + np.where(TABLE["sex"] == "f", 0, 3e4))
+    rates, _ = examined(lambda rows: rows["income"] > 4e4, table=proxy, features=["age", "income", "job"]).findings
+    assert rates.p_value < 1e-6
+
+
+def test_more_groups_than_two():
+    result = examined(lambda rows: rows["race"] == "b", ["race", "sex"])
+    effects = result.to_frame().query("sensitive == 'race'")["effect"].tolist()
+    assert effects[0] == "difference of favourable rates, a less everyone else"
+    assert effects[2] == "difference of favourable rates, b less everyone else"
+    assert len(effects) == 4
+    n = (TABLE["race"] == "c").sum()
+    assert n < FEWEST
+    assert result.not_examined == (f"race: fewer than {FEWEST} people are c ({n}).",)
+
+
+def test_missing_values_are_a_group():
+    result = examined(lambda rows: rows["job"].isna(), "job")
+    estimates = result.to_frame().set_index("effect")["estimate"].filter(like="rates")
+    assert len(estimates) == 3
+    assert estimates.iloc[-1] == 1
+
+
+def test_the_same_again():
+    first, again = (examined(harder_for_women).to_frame() for _ in range(2))
+    pd.testing.assert_frame_equal(first, again)
+    assert not first.equals(examined(harder_for_women, random_state=1).to_frame())
+
+
+def test_what_cannot_be_examined():
+    numbers = examined(lambda rows: rows["income"] * 1.0)
+    assert numbers.findings == ()
+    assert "give the case a threshold" in numbers.not_examined[0]
+    alone = examined(lambda rows: rows["sex"] == "f", features=["sex"])
+    assert len(alone.findings) == 1
+    assert alone.not_examined == ("Flips by sex: the model gets no other feature to match people on.",)
+    case = Case(harder_for_women, TABLE, sensitive="sex")
+    case.queries.is_deterministic = False
+    noisy = examine(case, budget=0)
+    assert [finding.effect[:10] for finding in noisy.findings] == ["difference"]
+    assert "the model answers one question in two ways" in noisy.not_examined[0]
+
+
+def test_nobody_favoured():
+    rates, flips = examined(lambda rows: (rows["age"] > 100) | (rows["age"] == TABLE["age"].iloc[0])).findings
+    assert rates.low <= rates.estimate <= rates.high
+    assert flips.low <= flips.estimate <= flips.high
+
+
+def test_names_of_the_evidence_give_way():
+    evidence = examined(harder_for_women, table=TABLE.assign(match=1)).findings[0].evidence
+    assert "match_" in evidence.columns
+    assert (evidence["match"] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"budget": -1}, "budget: expected a number of rows, at least 0, found -1"),
+        ({"budget": 0, "confidence": 95}, "confidence: expected a number between 0 and 1, found 95"),
+        ({"budget": 0, "n_people": 2}, "n_people: expected at least 30, found 2"),
+    ],
+)
+def test_bad_options(options, message):
+    case = Case(harder_for_women, TABLE, sensitive="sex")
+    with pytest.raises(ValueError, match=message):
+        examine(case, **options)
+
+
+def test_no_tensorflow():
+    code = (
+        "import sys, pandas as pd\n"
+        "from fairlab.cases import Case\n"
+        "from fairlab.fliptest import examine\n"
+        "table = pd.DataFrame({'sex': ['f', 'm'] * 40, 'age': range(80)})\n"
+        "examine(Case(lambda rows: rows['age'] > 40, table, sensitive='sex'), budget=0)\n"
+        "assert 'tensorflow' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
