@@ -7,6 +7,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
     submod_attrs={
         "aequitas": ["Aequitas"],
         "discrimination": ["Fairness", "discriminatory", "estimate_unfairness"],
+        "examination": ["DiscriminatoryInputs", "examine", "examine_adf", "examine_aequitas"],
         "finite_differences": ["FiniteDifferences"],
         "generation": ["ADF"],
         "global_phase": ["GlobalPhase"],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from statsmodels.stats.proportion import proportion_confint
 
 from fairlab.adf.decisions import as_classes
 from fairlab.cases.schema import Schema
@@ -38,6 +39,19 @@ class Fairness:
     def standard_error(self) -> float:
         """Of the share."""
         return float(np.sqrt(self.share * (1 - self.share) / self.n))
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Return the exact confidence interval of the share (Clopper and Pearson 1934).
+
+        Raises
+        ------
+        ValueError
+            If `confidence` is not between 0 and 1.
+        """
+        if not 0 < confidence < 1:
+            raise ValueError(f"confidence: expected a number between 0 and 1, found {confidence!r}")
+        low, high = proportion_confint(self.n_discriminatory, self.n, alpha=1 - confidence, method="beta")
+        return float(low), float(high)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row with all numbers."""

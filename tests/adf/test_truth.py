@@ -1,0 +1,197 @@
+"""What ADF and AEQUITAS report of generated models whose discrimination is known by enumeration.
+
+Half of the models are fair: they get the sensitive attribute and do not use it. `--write` commits the counts.
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+from fairlab.adf import ADF, Aequitas, estimate_unfairness
+from fairlab.adf.examination import examine_adf, examine_aequitas
+from fairlab.cases import Case, Schema
+
+COUNTS = Path(__file__).parents[2] / "docs" / "truth" / "adf.csv"
+N_MODELS, N_PEOPLE, BUDGET = 300, 300, 2500
+SIZES = {"a": 6, "b": 5, "group": 3, "c": 7, "job": 4, "d": 5}  # 4,200 combinations of the others
+JOBS = np.array(["cook", "clerk", "nurse", "smith"])
+CLEAR = 0.05  # share of the domain from which a rule counts as clear
+SURE = 1.0
+
+
+@dataclass
+class Generated:
+    """A model: a score in codes and the threshold that decides."""
+
+    weights: np.ndarray  # of the attributes, of 0 for the group
+    product: float  # of two attributes
+    unfair: np.ndarray  # by group
+    least: int  # of attribute a, where the group matters
+    threshold: float
+
+    @classmethod
+    def draw(cls, number: int) -> "Generated":
+        rng = np.random.default_rng([14, number])
+        weights = rng.normal(size=6)
+        weights[2] = 0
+        fair = number % 2 == 0
+        effect = 10 ** rng.uniform(-1, 0.7)
+        unfair = np.zeros(3) if fair else effect * rng.permutation([0.0, rng.uniform(), 1.0])
+        self = cls(weights, rng.normal() / 4, unfair, int(rng.integers(0, 6)), 0.0)
+        self.threshold = float(np.quantile(self.score(everything()), rng.uniform(0.2, 0.8))) + 1e-6
+        return self
+
+    def score(self, codes):
+        where = codes[:, 0] >= self.least
+        return codes @ self.weights + self.product * codes[:, 0] * codes[:, 3] + where * self.unfair[codes[:, 2]]
+
+    def __call__(self, rows):
+        return self.score(codes_of(rows))
+
+    def discriminatory(self):
+        """Return of every combination of the other attributes whether the group matters, shape (4200,)."""
+        favourable = (self.score(everything()) >= self.threshold).reshape(3, -1)
+        return favourable.any(axis=0) & ~favourable.all(axis=0)
+
+
+def everything():
+    """Return the whole domain, group after group."""
+    others = [np.arange(size) for name, size in SIZES.items() if name != "group"]
+    grid = np.stack(np.meshgrid(*others, indexing="ij"), axis=-1).reshape(-1, 5)
+    return np.concatenate([np.insert(grid, 2, group, axis=1) for group in range(3)])
+
+
+def place(codes):
+    """Return which combination of the other attributes each input is."""
+    return np.ravel_multi_index(np.delete(codes, 2, axis=1).T, [6, 5, 7, 4, 5])
+
+
+def rows_of(codes):
+    table = pd.DataFrame(codes, columns=list(SIZES))
+    return table.assign(job=JOBS[table["job"]], group=np.array(["x", "y", "z"])[table["group"]])
+
+
+def codes_of(rows):
+    table = rows.assign(
+        job=pd.Index(JOBS).get_indexer(rows["job"]), group=pd.Index(list("xyz")).get_indexer(rows["group"])
+    )
+    return table[list(SIZES)].to_numpy(dtype=int)
+
+
+def population(number):
+    """Return the chance of every combination of the other attributes, as people have them."""
+    rng = np.random.default_rng([41, number])
+    marginals = [rng.dirichlet(np.full(size, 3.0)) for name, size in SIZES.items() if name != "group"]
+    chance = np.ones(1)
+    for marginal in marginals:
+        chance = np.outer(chance, marginal).reshape(-1)
+    return chance
+
+
+def examined(number):
+    """Return what held of one model, by statement: how often, of how many."""
+    model, rng = Generated.draw(number), np.random.default_rng([24, number])
+    truth, chance = model.discriminatory(), population(number)
+    people = everything()[:4200][rng.choice(4200, N_PEOPLE, p=chance)]
+    people[:, 2] = rng.integers(0, 3, N_PEOPLE)
+    people[:10] = [[5, 4, g % 3, 6, 3, 4] for g in range(5)] + [
+        [0, 0, g % 3, 0, g % 4, 0] for g in range(5)
+    ]  # all values
+    case = Case(model, rows_of(people), sensitive="group", threshold=model.threshold)
+    assert case.schema.sizes == tuple(SIZES.values())
+    adf, aequitas = (examine(case, budget=BUDGET, random_state=number) for examine in (examine_adf, examine_aequitas))
+    of_people, of_inputs = adf.findings
+    [by_walks] = aequitas.findings
+    held = {}
+
+    def note(statement, answer, stated):
+        held[statement] = (bool(answer), stated)
+
+    fixed = np.zeros(4200)
+    np.add.at(fixed, place(people[:10]), 1 / 10)
+    expected = (10 * fixed + (N_PEOPLE - 10) * chance) @ truth / N_PEOPLE
+    note("ADF: the interval of the share of people holds the truth", of_people.low <= expected <= of_people.high, 0.95)
+    for finding in (of_inputs, by_walks):
+        covers = finding.low <= truth.mean() <= finding.high
+        note(f"{finding.method}: the interval of the share of inputs holds the truth", covers, 0.95)
+    fairness = estimate_unfairness(case_free(model), schema=CODES, sensitive="group", n=1000, random_state=number)
+    low, high = fairness.interval()
+    note("estimate_unfairness: the interval holds the truth", low <= truth.mean() <= high, 0.95)
+    budget = adf.n_queries <= BUDGET and aequitas.n_queries <= BUDGET
+    note("both: the budget is kept", budget, SURE)
+    score = lambda X: model.score(X)  # noqa: E731
+    search = ADF(score, CODES, "group", threshold=model.threshold, n_local=20, random_state=number)
+    walks = Aequitas(score, CODES, "group", threshold=model.threshold, n_local=50, random_state=number)
+    for method, finding, result in (
+        ("ADF", of_inputs, search.generate(people, n_seeds=20)),
+        ("AEQUITAS", by_walks, walks.generate(n_samples=50)),
+    ):
+        shown = codes_of(finding.evidence)
+        other = codes_of(finding.evidence.assign(group=finding.evidence["other group"]))
+        real = truth[place(shown)].all() and (decisions(model, shown) != decisions(model, other)).all()
+        note(f"{method}: all inputs shown are discriminatory", real, SURE)
+        note(f"{method}.generate: all inputs found are discriminatory", truth[place(result.discriminatory)].all(), SURE)
+        if not truth.any():
+            silent = len(shown) == finding.n_found == finding.estimate == result.n_discriminatory == 0
+            note(f"{method}: a fair model gives nothing", silent and finding.p_value == 1, SURE)
+        if truth.mean() >= CLEAR:
+            note(f"{method}: a clear rule is found", finding.n_found and finding.p_value == 0, SURE)
+            more = finding.found_per_1000 >= finding.random_per_1000
+            note(f"{method}: the search finds more than chance, of clear rules", more, 0.5)
+    real = truth[place(codes_of(of_people.evidence))].all()
+    note("ADF: all people shown are discriminated against", real, SURE)
+    return held
+
+
+CODES = Schema.from_bounds({name: (0, size - 1) for name, size in SIZES.items()})
+
+
+def case_free(model):
+    return lambda X: decisions(model, X)
+
+
+def decisions(model, codes):
+    return model.score(codes) >= model.threshold
+
+
+def counts(n_models=N_MODELS):
+    """Return the table of docs/truth."""
+    notes = [examined(number) for number in range(n_models)]
+    statements = dict.fromkeys(statement for held in notes for statement in held)
+    rows = []
+    for statement in statements:
+        answers = [held[statement] for held in notes if statement in held]
+        n_held = sum(answer for answer, _ in answers)
+        rows.append((statement, len(answers), n_held, round(n_held / len(answers), 4), answers[0][1]))
+    return pd.DataFrame(rows, columns=["statement", "models", "held", "share", "stated"])
+
+
+@pytest.mark.slow
+def test_what_is_stated_holds():
+    table = counts()
+    pd.testing.assert_frame_equal(table, pd.read_csv(COUNTS))
+    fewest = binom.ppf(0.001, table["models"], table["stated"])  # by chance once in a thousand
+    assert (table["held"] >= fewest).all()
+
+
+def test_the_truth_of_a_model_by_hand():
+    model = Generated(np.array([1.0, 0, 0, 0, 0, 0]), 0.0, np.array([0.0, 0.5, 1.0]), 2, 3.5)
+    truth = model.discriminatory().reshape(6, -1)
+    assert truth.all(axis=1).tolist() == truth.any(axis=1).tolist() == [False, False, False, True, False, False]
+    assert len(everything()) == 12_600
+    np.testing.assert_array_equal(place(everything()[:4200]), np.arange(4200))
+    np.testing.assert_array_equal(codes_of(rows_of(everything())), everything())
+
+
+if __name__ == "__main__":
+    pd.set_option("display.width", 200, "display.max_colwidth", 90, "display.max_columns", 9)
+    table = counts(*map(int, sys.argv[2:])) if sys.argv[1:2] == ["--try"] else counts()
+    print(table)
+    if sys.argv[1:] == ["--write"]:
+        COUNTS.parent.mkdir(parents=True, exist_ok=True)
+        table.to_csv(COUNTS, index=False)
