@@ -135,12 +135,10 @@ class Decisions:
                 raise CaseError(f"y_true: the model gives numbers, expected numbers, found {y.iloc[0]!r}")
             return y.to_numpy(dtype=float)
         values = set(y.unique().tolist())
-        positive = self.positive
+        positive = self.positive if self._told else _default_positive(values)
         if positive is None:
-            positive = _default_positive(values)
-            if positive is None:
-                raise CaseError(f"positive: y_true has the labels {_listed(values)}; which one is favourable?")
-        elif self.form.classes and self.threshold is None and (strange := values - set(self.form.classes)):
+            raise CaseError(f"positive: y_true has the labels {_listed(values)}; which one is favourable?")
+        if self.form.classes and self.threshold is None and (strange := values - set(self.form.classes)):
             known = _listed(self.form.classes)
             raise CaseError(f"y_true: holds {_listed(strange)}; the model's classes are {known}")
         if len(values) > 1 and positive not in values:

@@ -77,7 +77,8 @@ class Encoding:
                 numbers = column.to_numpy(dtype=float, na_value=np.nan)
                 matrix[:, places[0]] = np.where(missing, self.center[places[0]], numbers)
             else:
-                codes = levels.get_indexer(column[~missing])
+                known = column[~missing]
+                codes = known.cat.codes if hasattr(known, "cat") else levels.get_indexer(known)
                 if (codes < 0).any():
                     raise CaseError(f"column {name!r}: {column[~missing][codes < 0].iloc[0]!r} is not in the table")
                 matrix[np.flatnonzero(~missing), places[0] + codes] = 1

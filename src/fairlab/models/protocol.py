@@ -1,5 +1,6 @@
 """The protocol by which any model comes in: its labels, its scores, and for a network its gradients."""
 
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -164,53 +165,71 @@ def _keras_form(model) -> Form:
 
 
 def _network_form(network) -> Form:
-    def odds(rows, label):
-        logits = network.logits(as_matrix(rows, network.n_features)).astype(float)
+    def odds_of(logits, label):
+        logits = logits.astype(float)
         return logits[:, label] - logsumexp(np.delete(logits, label, axis=1), axis=1)
 
-    def gradient(matrix, label):
-        logits = network.logits(matrix).astype(float)
-        return logits[:, label] - logsumexp(np.delete(logits, label, axis=1), axis=1), network.log_odds_gradient(
-            matrix, label
-        )
+    def odds(rows, label):
+        return odds_of(network.logits(as_matrix(rows, network.n_features)), label)
 
-    answer = None
-    if network.n_classes > 2:
-        answer = lambda rows: network.logits(as_matrix(rows, network.n_features)).argmax(axis=1)  # noqa: E731
-    classes = tuple(range(network.n_classes))
+    def gradient(matrix, label):
+        return odds_of(network.logits(matrix), label), network.log_odds_gradient(matrix, label)
+
+    def best(rows):
+        return network.logits(as_matrix(rows, network.n_features)).argmax(axis=1)
+
+    classes, answer = tuple(range(network.n_classes)), best if network.n_classes > 2 else None
     return Form(type(network.model).__name__, answer, odds, "log odds", classes, None, gradient)
 
 
 def _estimator_form(model) -> Form:
     classes = getattr(model, "classes_", None)
+    if isinstance(classes, list):
+        raise TypeError("model: expected one output, found several; hand them in one by one")
     if classes is not None:
-        if isinstance(classes, list):
-            raise TypeError("model: expected one output, found several; audit them one by one")
         classes = tuple(np.asarray(classes).tolist())
-    columns = getattr(model, "feature_names_in_", None)
-    columns = None if columns is None else tuple(map(str, columns))
-    score = unit = None
+    columns = _fitted_columns(model)
+    # What was fitted to a plain array is given one: many libraries refuse, or warn of, names that they have not seen.
+    given = _as_array if columns is None and hasattr(model, "n_features_in_") else lambda rows: rows
+    answer = score = unit = None
+    if hasattr(model, "predict"):
+
+        def answer(rows):
+            return model.predict(given(rows))
+
     if hasattr(model, "predict_proba"):
-        unit = "probability"
+        n_classes, unit = 2 if classes is None else len(classes), "probability"
 
         def score(rows, label):
-            answer = np.asarray(model.predict_proba(rows), dtype=float)
-            n_classes = 2 if classes is None else len(classes)
-            if answer.shape != (len(rows), n_classes):
-                expected = f"expected ({len(rows)}, {n_classes})"
-                raise ValueError(f"model: predict_proba returned shape {answer.shape}, {expected}")
-            return answer[:, label]
+            return _shaped(model.predict_proba(given(rows)), (len(rows), n_classes), "predict_proba")[:, label]
 
     elif hasattr(model, "decision_function") and classes is not None and len(classes) == 2:
         unit = "score"
 
         def score(rows, label):
-            answer = np.asarray(model.decision_function(rows), dtype=float)
-            if answer.shape != (len(rows),):
-                raise ValueError(f"model: decision_function returned shape {answer.shape}, expected ({len(rows)},)")
-            return answer if label == 1 else -answer
+            values = _shaped(model.decision_function(given(rows)), (len(rows),), "decision_function")
+            return values if label == 1 else -values
 
-    answer = getattr(model, "predict", None)
     if answer is None and classes is None:
         classes = (0, 1)
     return Form(type(model).__name__, answer, score, unit, classes, columns)
+
+
+def _fitted_columns(model) -> tuple[str, ...] | None:
+    names = getattr(model, "feature_names_in_", None)
+    if names is None or all(re.fullmatch(r"Column_\d+", str(name)) for name in names):  # LightGBM's for an array
+        return None
+    return tuple(map(str, names))
+
+
+def _as_array(rows: pd.DataFrame) -> np.ndarray:
+    if all(pd.api.types.is_numeric_dtype(dtype) for dtype in rows.dtypes):
+        return rows.to_numpy(dtype=float, na_value=np.nan)
+    return rows.to_numpy()
+
+
+def _shaped(values, shape: tuple[int, ...], what: str) -> np.ndarray:
+    values = np.asarray(values, dtype=float)
+    if values.shape != shape:
+        raise ValueError(f"model: {what} returned shape {values.shape}, expected {shape}")
+    return values
