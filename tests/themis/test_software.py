@@ -184,7 +184,7 @@ def test_outputs_with_an_index_go_by_it():
         lambda x: by_age(x).set_axis([0, 0, 1, 2, 3, 4]),
         lambda x: by_age(x).set_axis(x["sex"]),
     ):
-        with pytest.raises(SoftwareError, match="output: expected the index of the 6 inputs, found 6 values with"):
+        with pytest.raises(SoftwareError, match=r"output: (has the row label|row labels occur twice)"):
             run(strange, SCHEMA, codes)
     with pytest.raises(SoftwareError, match="output <NA> on input"):
         run(lambda x: pd.Series([True, None] * 3, dtype="boolean"), SCHEMA, codes)

@@ -225,7 +225,7 @@ def test_weights_go_by_the_index(red_men):
     suite = pd.DataFrame({"sex": ["Male", "Male", "Female"], "race": ["Red", "Green", "Red"]}, index=list("abc"))
     weight = pd.Series([1, 1, 3], index=list("cba"))
     assert themis.apparent_score(suite, "sex", measure="group", weight=weight) == 0.75
-    with pytest.raises(ValueError, match="weight: expected the index of the 3 inputs"):
+    with pytest.raises(ValueError, match="weight: has the row label 0, which the table has not"):
         themis.apparent_score(suite, "sex", measure="group", weight=weight.reset_index(drop=True))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases.schema import Schema
+from fairlab.checks import align
 from fairlab.models.command import CommandSoftware as CommandSoftware
 from fairlab.models.command import SoftwareError
 
@@ -28,28 +29,12 @@ def run(software: Callable, schema: Schema, codes: np.ndarray, *, binary: bool =
     return np.concatenate([_run_batch(software, schema, batch, binary) for batch in batches])
 
 
-def by_index(values: pd.Series, index: pd.Index, name: str) -> pd.Series:
-    """Return a Series in the order of an index.
-
-    Raises
-    ------
-    ValueError
-        If the labels of the two are not the same, or some occur twice and the order differs.
-    """
-    if values.index.equals(index):
-        return values
-    if index.is_unique and values.index.is_unique and len(values) == len(index) and index.isin(values.index).all():
-        return values.reindex(index)
-    found = f"{values.index[:3].tolist()}..." if len(values) > 3 else f"{values.index.tolist()}"
-    raise ValueError(f"{name}: expected the index of the {len(index)} inputs, found {len(values)} values with {found}")
-
-
 def _run_batch(software, schema, codes, binary) -> np.ndarray:
     inputs = schema.decode(codes)
     outputs = software(inputs)
     if isinstance(outputs, pd.Series) and len(outputs) == len(codes):
         try:
-            outputs = by_index(outputs, pd.RangeIndex(len(codes)), "output")
+            outputs = align(outputs, pd.RangeIndex(len(codes)), "output")
         except ValueError as error:
             raise SoftwareError(str(error)) from error
     outputs = np.asarray(outputs)

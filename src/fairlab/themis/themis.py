@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases.schema import Schema
+from fairlab.checks import align
 from fairlab.seeds import derive_seed
 from fairlab.themis.estimation import Estimation, others
 from fairlab.themis.exact import DomainTooLargeError
 from fairlab.themis.sampling import Looks, Sampling
 from fairlab.themis.score import MEASURES, Score, expect_measure, expect_share, extreme_groups, pairs_of_inputs
 from fairlab.themis.search import Search, run_search
-from fairlab.themis.software import Memory, by_index
+from fairlab.themis.software import Memory
 from fairlab.themis.spread import corrected_spread, spread_interval
 from fairlab.themis.stopping import RULES
 
@@ -320,7 +321,7 @@ def _weights(weight, inputs: pd.DataFrame) -> np.ndarray:
     if weight is None:
         return np.ones(len(inputs))
     if isinstance(weight, pd.Series):
-        weight = by_index(weight, inputs.index, "weight")
+        weight = align(weight, inputs.index, "weight")
     try:
         found = np.asarray(weight).astype(float, casting="same_kind")
     except (TypeError, ValueError):

@@ -1,0 +1,167 @@
+"""Decisions on rows whose sensitive columns take all of their values, one after the other."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import binomtest
+
+from fairlab.cases.case import Case
+from fairlab.themis.estimation import others
+from fairlab.themis.stopping import exact_interval
+
+ROWS = 200_000  # in one question to the model
+SHOWN = 50  # pairs
+REPETITIONS = 200
+DECISION, COUNTERPART = "is favourable", " of the counterpart"
+
+
+@dataclass(frozen=True)
+class Varied:
+    """Decisions on some rows, each with all values of some columns.
+
+    Attributes
+    ----------
+    decisions : ndarray of bool of shape (n_rows, n_assignments)
+    own : ndarray of bool of shape (n_rows,)
+        The decision on each row as it is.
+    is_exact : bool
+        Whether the rows are all that there are, so that scores are known.
+    rows : DataFrame of shape (n_rows, n_features)
+        As they are.
+    values : DataFrame of shape (n_assignments, n_columns)
+        What the columns take.
+    generated : bool
+        Whether rows are made up.
+    """
+
+    decisions: np.ndarray
+    own: np.ndarray
+    is_exact: bool
+    rows: pd.DataFrame
+    values: pd.DataFrame
+    generated: bool
+
+    @property
+    def hits(self) -> np.ndarray:
+        """Whether some values change the decision, of shape (n_rows,)."""
+        return (self.decisions != self.own[:, None]).any(axis=1)
+
+    def causal(self, alpha: float) -> tuple[float, float, float]:
+        """Return the share of rows whose decision changes, with its exact interval at the level 1 - `alpha`."""
+        share = float(self.hits.mean())
+        if self.is_exact:
+            return share, share, share
+        low, high = exact_interval(self.hits.sum(), len(self.hits), alpha=alpha)
+        return share, float(low), float(high)
+
+    def group(self, alpha: float, rng: np.random.Generator) -> tuple[float, float, float, float]:
+        """Return the highest less the lowest favourable rate among the values, its interval and its p-value.
+
+        All values are seen on the same rows, so that rates are compared in pairs: how often one value is favoured
+        where the other is not. The interval has Clopper and Pearson's for every ordered pair at once (Bonferroni);
+        the p-value is McNemar's exact one for the extreme pair times the number of pairs. The estimate is corrected
+        for the noise that makes a highest rate look higher (bootstrap over rows).
+        """
+        n_rows, n_values = self.decisions.shape
+        rates = self.decisions.mean(axis=0)
+        spread = float(np.ptp(rates))
+        if self.is_exact:
+            return spread, spread, spread, float(spread == 0)
+        only_first = (self.decisions.T.astype(float) @ ~self.decisions).astype(np.int64)
+        ends = exact_interval(np.arange(n_rows + 1), n_rows, alpha=alpha / (n_values * (n_values - 1)))
+        low, high = (end[only_first] for end in ends)
+        low, high = float(max(0.0, (low - high.T).max())), float((high - low.T)[~np.eye(n_values, dtype=bool)].max())
+        first, second = rates.argmax(), rates.argmin()
+        for_first, for_second = only_first[first, second], only_first[second, first]
+        n_pairs = n_values * (n_values - 1) // 2
+        p_value = n_pairs * binomtest(for_first, for_first + for_second).pvalue if spread else 1.0
+        weights = rng.multinomial(n_rows, np.full(n_rows, 1 / n_rows), size=REPETITIONS) / n_rows
+        noise = np.ptp(weights @ self.decisions, axis=1).mean() - spread
+        return float(np.clip(spread - max(noise, 0.0), low, high)), low, high, min(1.0, float(p_value))
+
+    def pairs(self) -> pd.DataFrame:
+        """Return rows whose decision some values change, at most `SHOWN`, each beside the first such values."""
+        shown = np.flatnonzero(self.hits)[:SHOWN]
+        partner = (self.decisions[shown] != self.own[shown, None]).argmax(axis=1)
+        return self._beside(self.rows.iloc[shown], self.own[shown], partner, ~self.own[shown])
+
+    def extreme_pairs(self) -> pd.DataFrame:
+        """Return rows where the values with the highest rate are favoured and those with the lowest are not."""
+        rates = self.decisions.mean(axis=0)
+        first, second = rates.argmax(), rates.argmin()
+        shown = np.flatnonzero(self.decisions[:, first] & ~self.decisions[:, second])[:SHOWN]
+        rows = self.rows.iloc[shown].assign(**{name: self._taken(name, [first] * len(shown)) for name in self.values})
+        yes = np.ones(len(shown), dtype=bool)
+        return self._beside(rows, yes, [second] * len(shown), ~yes)
+
+    def _beside(self, rows, decision, partner, other) -> pd.DataFrame:
+        columns = {DECISION: decision}
+        columns |= {f"{name}{COUNTERPART}": self._taken(name, partner) for name in self.values}
+        columns[f"{DECISION}{COUNTERPART}"] = other
+        evidence = rows.assign(**columns)
+        if self.generated:
+            evidence = evidence.reset_index(drop=True)
+        evidence.attrs["generated"] = self.generated
+        return evidence
+
+    def _taken(self, name, numbers):
+        return self.values[name].take(numbers).array
+
+
+def over_inputs(case: Case, names: tuple[str, ...], n_inputs: int, rng: np.random.Generator) -> Varied:
+    """Return decisions on inputs drawn uniformly from the case's schema, or on all of them if they are no more.
+
+    Parameters
+    ----------
+    case : Case
+    names : tuple of str
+        Features to vary.
+    n_inputs : int
+        Inputs that differ in other features, or are drawn so.
+    rng : Generator
+    """
+    schema = case.schema
+    positions = schema.positions(names)
+    rest = others(positions, len(schema.sizes))
+    if is_exact := schema.n_assignments(rest) <= n_inputs:
+        codes = np.zeros((schema.n_assignments(rest), len(schema.sizes)), dtype=np.int64)
+        codes[:, rest] = schema.assignments(rest) if rest else 0
+        codes[:, positions] = schema.sample_codes(len(codes), random_state=rng)[:, positions]
+    else:
+        codes = schema.sample_codes(n_inputs, random_state=rng)
+    rows = case.rows(schema.decode(codes))
+    own = np.ravel_multi_index(tuple(codes[:, positions].T), [schema.sizes[position] for position in positions])
+    values = _values(case, positions)
+    decisions = _decisions(case, rows, values)
+    return Varied(decisions, decisions[np.arange(len(codes)), own], is_exact, rows, values, True)
+
+
+def over_people(case: Case, names: tuple[str, ...], n_people: int, rng: np.random.Generator) -> Varied:
+    """Return decisions on people of the case's table, drawn without replacement if there are more than wanted."""
+    people = np.arange(len(case.table))
+    if n_people < len(people):
+        people = np.sort(rng.choice(people, n_people, replace=False))
+    rows = case.table[list(case.features)].iloc[people]
+    values = _values(case, case.schema.positions(names))
+    return Varied(_decisions(case, rows, values), case.decide(rows), False, rows, values, False)
+
+
+def _values(case: Case, positions: list[int]) -> pd.DataFrame:
+    """Return all values of the features at some positions, in the table's dtypes."""
+    assignments = case.schema.assignments(positions)
+    codes = np.zeros((len(assignments), len(case.schema.sizes)), dtype=np.int64)
+    codes[:, positions] = assignments
+    return case.rows(case.schema.decode(codes)).iloc[:, positions]
+
+
+def _decisions(case: Case, rows: pd.DataFrame, values: pd.DataFrame) -> np.ndarray:
+    at_once = max(1, ROWS // len(values))
+    found = []
+    for start in range(0, len(rows), at_once):
+        some = rows.iloc[start : start + at_once]
+        every = np.tile(np.arange(len(values)), len(some))
+        varied = some.take(np.repeat(np.arange(len(some)), len(values)))
+        varied = varied.assign(**{name: column.take(every).array for name, column in values.items()})
+        found.append(case.decide(varied).reshape(len(some), len(values)))
+    return np.concatenate(found)

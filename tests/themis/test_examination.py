@@ -1,0 +1,154 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairlab.cases.case import Case
+from fairlab.themis import examine
+from fairlab.themis.examination import CAUSAL, GROUP, PEOPLE
+
+
+def people(n=600):
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], n),
+            "race": rng.choice(["a", "b", None], n),
+            "old": rng.random(n) < 0.3,
+            "income": rng.normal(30_000, 9_000, n).round(),
+            "job": pd.Categorical(rng.choice(["x", "y", "z"], n)),
+        },
+        index=[f"p{k}" for k in range(n)],
+    )
+
+
+def unfair(rows):
+    return (rows["income"] > 30_000) & ~((rows["sex"] == "f") & (rows["job"] == "x"))
+
+
+def fair(rows):
+    return rows["income"] > 30_000
+
+
+def test_three_findings_for_each_column_and_for_all_together():
+    case = Case(unfair, people(), sensitive=["sex", "race"])
+    found = examine(case, budget=20_000)
+    table = found.to_frame()
+    assert list(zip(table["sensitive"], table["effect"], strict=True)) == [
+        (name, effect) for name in ("sex", "race", "sex and race") for effect in (CAUSAL, GROUP, PEOPLE)
+    ]
+    assert table["where"].tolist() == ["all inputs", "all inputs", "everyone"] * 3
+    assert found.not_examined == ()
+    by = table.set_index(["sensitive", "effect"])
+    # Half of the bins of income and one of three jobs; all inputs were tried.
+    for name in ("sex", "sex and race"):
+        assert (by.loc[name, "p_value"] == 0).all()
+        assert tuple(by.loc[(name, CAUSAL), ["estimate", "low", "high"]]) == pytest.approx([1 / 6] * 3)
+    race = by.loc["race"]
+    assert (race["estimate"] == 0).all()
+    assert (race["low"] == 0).all()
+    assert (race["p_value"] == 1).all()
+    refused = (case.table["income"] > 30_000) & (case.table["job"] == "x")
+    assert by.loc[("sex", PEOPLE), "estimate"] == refused.mean()
+    evidence = found.findings[2].evidence
+    assert evidence.index.isin(case.table.index[refused]).all()
+    assert len(found.findings[5].evidence) == 0
+
+
+def test_the_same_twice_and_never_more_than_the_budget():
+    for budget in (300, 1_000, 5_000):
+        cases = [Case(unfair, people(), sensitive=["sex", "race"]) for _ in range(2)]
+        asked = cases[0].queries.asked
+        first, second = (examine(case, budget=budget, random_state=3) for case in cases)
+        pd.testing.assert_frame_equal(first.to_frame(), second.to_frame())
+        assert first.not_examined == second.not_examined
+        assert first.n_queries == cases[0].queries.asked - asked <= budget
+    other = examine(cases[0], budget=1_000, random_state=4).to_frame()
+    assert not other.equals(examine(cases[0], budget=1_000, random_state=3).to_frame())
+
+
+def test_what_a_small_budget_leaves_out_is_said():
+    case = Case(unfair, people(), sensitive=["sex", "race"])
+    nothing = examine(case, budget=0)
+    assert nothing.findings == ()
+    assert nothing.n_queries == 0
+    assert len(nothing.not_examined) == 3
+    assert nothing.not_examined[0].startswith(
+        "sex: 2 combinations of values on 20 inputs and people are more than 0 rows"
+    )
+
+
+def test_sets_in_between_are_looked_at_unless_a_part_of_them_suffices():
+    def rarely_alone(rows):  # each column alone changes few decisions, sex and race together many
+        first, second = rows["sex"] == "f", rows["race"] == "a"
+        return np.where(first & second, rows["income"] > 60_000, rows["income"] > 10_000) & ~rows["old"]
+
+    def names(model, **options):
+        case = Case(model, people(), sensitive=["sex", "race", "old"])
+        return examine(case, budget=60_000, **options).to_frame()["sensitive"].unique().tolist()
+
+    ends = ["sex", "race", "old", "sex, race and old"]
+    assert names(rarely_alone) == ends, "each column alone is above the threshold"
+    assert names(fair) == ends, "all together are below it"
+    between = names(lambda rows: (rows["sex"] == "f") & (rows["race"] == "a") & rows["old"], threshold=0.7)
+    assert between == [*ends, "sex and race", "sex and old", "race and old"]
+    # Sex alone decides a quarter, and what contains it needs no look.
+    assert names(lambda rows: (rows["sex"] == "f") & (rows["race"] == "a"), threshold=0.45) == [
+        *ends[:4],
+        "sex and old",
+    ]
+
+
+def test_unseen_columns_have_no_direct_effect_and_proxies_are_varied_where_asked_for():
+    table = people()
+    table["height"] = 165 + 20 * (table["sex"] == "m") + np.arange(len(table)) % 7
+    case = Case(lambda rows: rows["height"] > 175, table, sensitive=["sex", "race"], features=["height", "job"])
+    plain = examine(case, budget=5_000)
+    assert plain.findings == ()
+    assert [line.split(":")[0] for line in plain.not_examined] == ["sex", "race"]
+    assert "a direct effect is 0 by construction; proxies= varies" in plain.not_examined[0]
+    found = examine(case, budget=5_000, proxies=True)
+    assert {finding.sensitive for finding in found.findings} == {"sex (through height)"}
+    assert found.not_examined == (
+        "race: the model does not get it, so that a direct effect is 0 by construction; "
+        "no feature tells enough about it to be varied instead.",
+    )
+    named = examine(case, budget=5_000, proxies={"race": ["job"]})
+    assert {finding.sensitive for finding in named.findings} == {"race (through job)"}
+    assert all(finding.p_value == 1 for finding in named.findings)
+    assert len(named.not_examined) == 1
+
+
+def test_models_that_themis_cannot_compare():
+    table = people()
+    numbers = Case(lambda rows: rows["income"] * 1.5, table, sensitive="sex")
+    assert "hand the case a threshold" in examine(numbers, budget=1_000).not_examined[0]
+    rng = np.random.default_rng(0)
+    noisy = Case(lambda rows: rng.random(len(rows)) < 0.5, table, sensitive="sex")
+    found = examine(noisy, budget=1_000)
+    assert found.findings == ()
+    assert "its own noise would count as discrimination" in found.not_examined[0]
+
+
+def test_one_value_in_the_schema():
+    case = Case(fair, people(), sensitive=["sex", "race"], schema={"old": [False, True]})
+    assert len(examine(case, budget=10_000).findings) == 9
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"budget": -1}, "budget: expected a number of rows, found -1"),
+        ({"budget": 1.5}, "budget: expected a number of rows, found 1.5"),
+        ({"budget": "many"}, "budget: expected a number of rows, found 'many'"),
+        ({"confidence": 95}, "confidence: expected a number between 0 and 1, found 95"),
+        ({"confidence": "high"}, "confidence: expected a number between 0 and 1, found 'high'"),
+        ({"proxies": "job"}, "proxies: expected features by sensitive column, or True, found 'job'"),
+        ({"proxies": {"job": ["old"]}}, "proxies: expected sensitive columns, sex, found 'job'"),
+        ({"proxies": {"sex": ["height"]}}, "proxies: expected features of the model, found 'height' for sex"),
+        ({"proxies": {"sex": []}}, r"proxies: expected features, each once, for sex, found \[\]"),
+    ],
+)
+def test_arguments_out_of_range(options, message):
+    case = Case(fair, people(50), sensitive="sex")
+    with pytest.raises(ValueError, match=message):
+        examine(case, **{"budget": 100} | options)

@@ -1,0 +1,134 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairlab.cases.case import Case
+from fairlab.themis.varied import Varied, over_inputs, over_people
+
+
+def varied(decisions, own=0, *, is_exact=False):
+    decisions = np.asarray(decisions, dtype=bool)
+    rows = pd.DataFrame(
+        {"sex": ["f"] * len(decisions), "k": range(len(decisions))}, index=range(100, 100 + len(decisions))
+    )
+    values = pd.DataFrame({"sex": list("fmx")[: decisions.shape[1]]})
+    return Varied(decisions, decisions[:, own], is_exact, rows, values, not is_exact)
+
+
+def test_scores_by_hand():
+    few = varied([[1, 0], [1, 1], [0, 1], [1, 0]], is_exact=True)
+    assert few.hits.tolist() == [True, False, True, True]
+    assert few.causal(0.05) == (0.75, 0.75, 0.75)
+    # Rates 3/4 and 2/4.
+    assert few.group(0.05, np.random.default_rng(0)) == (0.25, 0.25, 0.25, 0.0)
+    fair = varied([[1, 1], [0, 0]], is_exact=True)
+    assert fair.group(0.05, np.random.default_rng(0)) == (0, 0, 0, 1)
+
+
+def test_sampled_scores_have_exact_intervals_and_tests():
+    from scipy.stats import binomtest
+
+    decisions = np.zeros((200, 2), dtype=bool)
+    decisions[:30, 0] = decisions[30:40, 1] = True
+    some = varied(decisions)
+    share, low, high = some.causal(0.05)
+    expected = binomtest(40, 200).proportion_ci(0.95)
+    assert (share, low, high) == pytest.approx((0.2, expected.low, expected.high))
+    score, low, high, p_value = some.group(0.05, np.random.default_rng(0))
+    first, second = (binomtest(k, 200).proportion_ci(0.975) for k in (30, 10))
+    assert (low, high) == pytest.approx(
+        (first.low - second.high if first.low > second.high else 0, first.high - second.low)
+    )
+    assert p_value == pytest.approx(binomtest(30, 40).pvalue)
+    assert score == pytest.approx(0.1, abs=0.01)
+
+
+def test_noise_is_no_group_score():
+    rng = np.random.default_rng(0)
+    p_values, scores, plain, above = [], [], [], []
+    for _ in range(200):
+        some = varied(rng.random((100, 3)) < 0.5)
+        score, low, _, p_value = some.group(0.05, rng)
+        p_values.append(p_value)
+        scores.append(score)
+        plain.append(np.ptp(some.decisions.mean(axis=0)))
+        above.append(low > 0)
+    assert np.mean(above) <= 0.05
+    assert np.mean(np.array(p_values) <= 0.05) <= 0.08
+    assert np.mean(scores) < 0.7 * np.mean(plain)
+
+
+def test_evidence_is_pairs_of_rows():
+    some = varied([[1, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]])
+    pairs = some.pairs()
+    assert pairs.columns.tolist() == [
+        "sex",
+        "k",
+        "is favourable",
+        "sex of the counterpart",
+        "is favourable of the counterpart",
+    ]
+    assert pairs["k"].tolist() == [0, 2, 3]
+    assert pairs["sex of the counterpart"].tolist() == ["m", "m", "m"]
+    assert pairs["is favourable"].tolist() == [True, False, True]
+    assert (pairs["is favourable"] != pairs["is favourable of the counterpart"]).all()
+    assert pairs.attrs["generated"] is True
+    assert pairs.index.tolist() == [0, 1, 2]
+    # Rates 3/4, 2/4 and 2/4: f is favoured where m is not in rows 0 and 3.
+    extreme = some.extreme_pairs()
+    assert extreme["k"].tolist() == [0, 3]
+    assert set(extreme["sex"]) == {"f"}
+    assert set(extreme["sex of the counterpart"]) == {"m"}
+
+
+@pytest.fixture
+def case():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "sex": pd.Categorical(rng.choice(["f", "m"], 300)),
+            "owns": rng.choice([True, False, None], 300),
+            "age": rng.integers(18, 28, 300),
+        },
+        index=range(1000, 1300),
+    )
+    return Case(lambda rows: (rows["age"] > 21) & (rows["sex"] == "m"), table, sensitive="sex")
+
+
+def test_over_all_inputs_and_some(case):
+    rng = np.random.default_rng(0)
+    every = over_inputs(case, ("sex",), 10_000, rng)
+    assert every.is_exact
+    assert len(every.rows) == 3 * 10
+    assert every.hits.mean() == pytest.approx(0.6)
+    assert every.rows.dtypes.equals(case.table[list(case.features)].dtypes)
+    some = over_inputs(case, ("sex",), 20, rng)
+    assert not some.is_exact
+    assert len(some.rows) == 20
+    assert (some.own == case.decide(some.rows)).all()
+    assert (some.hits == (some.rows["age"] > 21)).all()
+    both = over_inputs(case, ("sex", "age"), 10_000, rng)
+    assert both.decisions.shape == (3, 20)
+    whole = over_inputs(case, ("sex", "owns", "age"), 10_000, rng)
+    assert whole.decisions.shape == (1, 60)
+    assert whole.hits.all()
+
+
+def test_over_all_people_and_some(case):
+    rng = np.random.default_rng(0)
+    every = over_people(case, ("sex",), 10_000, rng)
+    assert every.rows.index.equals(case.table.index)
+    assert (every.hits == (case.table["age"] > 21)).all()
+    assert (every.own == case.decide()).all()
+    some = over_people(case, ("sex",), 50, rng)
+    assert len(some.rows) == 50
+    assert some.rows.index.is_unique
+    pairs = some.pairs()
+    assert pairs.index.isin(case.table.index).all()
+    assert pairs.attrs["generated"] is False
+
+
+def test_rows_come_in_batches(case, monkeypatch):
+    rows = over_people(case, ("sex",), 300, np.random.default_rng(0)).decisions
+    monkeypatch.setattr("fairlab.themis.varied.ROWS", 7)
+    assert (over_people(case, ("sex",), 300, np.random.default_rng(0)).decisions == rows).all()
