@@ -7,6 +7,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
     submod_attrs={
         "attack": ["Attack", "DivergenceWarning", "gradient_flow_attack"],
         "auditing": ["Audit", "audit"],
+        "examination": ["examine"],
         "ratio_tests": ["RatioTest", "error_rate_ratio_test", "loss_ratio_test"],
     },
 )

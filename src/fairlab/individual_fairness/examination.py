@@ -1,0 +1,282 @@
+"""Individual fairness of any model that gives scores: people beside their counterparts in another group."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t
+
+from fairlab.cases.finding import Examination, Finding
+from fairlab.individual_fairness.counterparts import Moves, Null, Sums, loss, loss_ratios, permuted
+from fairlab.individual_fairness.ratio_tests import FOUR_FIFTHS
+from fairlab.individual_fairness.slopes import Scorer, log_odds_slopes, rows_per_person
+from fairlab.seeds import derive_seed
+
+METHOD = "individual fairness"
+MOST_PEOPLE = 500  # whose slopes are asked for
+MOST_ROWS = 10_000  # of the table, that the directions are learned from
+FEWEST = 30  # people, and members of a group
+N_FOLDS = 20  # of the jackknife
+N_PERMUTATIONS = 999
+N_ASKED, N_SHOWN = 50, 10  # counterparts that are asked about, and the people in the evidence
+
+
+def examine(
+    case,
+    *,
+    budget: int,
+    confidence: float = 0.95,
+    random_state: int = 0,
+    threshold: float = FOUR_FIFTHS,
+) -> Examination:
+    """Ask how much the loss of people rises when they are moved to their counterparts in another group.
+
+    A counterpart differs in the sensitive feature itself, if the model gets it, and in what shows it: along the
+    direction in which the groups differ by the other features (the sensitive subspace of section 2, learned from
+    standardised features, to the end), as far as the groups' means are apart. The move goes wherever the loss rises;
+    the loss is taken to first order in the log odds, from gradients of networks, for other models from differences
+    between rows.
+
+    The effect is the mean ratio of losses (equation 3.2), at least 1. Its interval counts people and directions as
+    drawn at random (a jackknife over rows of the table). Its p-value is that of the hypothesis that the ratio is at
+    most `threshold`, or that what the model takes from the other features has nothing to do with the groups
+    (permutations of the sensitive column), whichever is the larger.
+
+    Parameters
+    ----------
+    case : fairlab.cases.Case
+    budget : int
+        Most rows that the model is asked for.
+    confidence : float
+        Of the intervals.
+    random_state : int
+    threshold : float
+        Largest ratio that counts as fair.
+
+    Returns
+    -------
+    Examination
+        One finding for each sensitive column.
+
+    Raises
+    ------
+    ValueError
+        If an option is out of its range.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence: expected a number between 0 and 1, found {confidence!r}")
+    if not threshold >= 1:
+        raise ValueError(f"threshold: expected a ratio of losses, 1 or more, found {threshold!r}")
+    start, asked = time.perf_counter(), case.queries.asked
+    findings, not_examined = [], []
+    reason = _why_not(case)
+    if reason:
+        not_examined.append(reason)
+    else:
+        with case.queries.limit(budget):
+            for finding, remark in _findings(case, budget, confidence, random_state, threshold):
+                findings += [finding] if finding else []
+                not_examined += [remark] if remark else []
+    seconds = time.perf_counter() - start
+    return Examination(METHOD, tuple(findings), tuple(not_examined), case.queries.asked - asked, seconds)
+
+
+def _why_not(case) -> str:
+    if case.task == "numbers":
+        return "Individual fairness needs the loss of a decision: the model gives numbers without a threshold."
+    if not case.has_scores:
+        return "Individual fairness needs a loss, and the model gives labels only, no score to take it from."
+    if not case.queries.is_deterministic:
+        return (
+            "Individual fairness compares single scores: the model answers the same row differently, and its noise "
+            "would count as discrimination."
+        )
+    if len(case.table) < 2 * FEWEST:
+        return f"Individual fairness needs {2 * FEWEST} people, the table has {len(case.table)}."
+    return ""
+
+
+@dataclass(frozen=True, eq=False)
+class _People:
+    """The people who are asked about: row numbers, margins, slopes by standardised columns, and what stands beside."""
+
+    rows: np.ndarray  # of the table
+    label: np.ndarray  # 1 or -1
+    margin: np.ndarray
+    slopes: np.ndarray
+    X: np.ndarray  # standardised columns of all rows that directions are learned from
+    scale: np.ndarray  # of these columns, in the encoding's units
+    learned: np.ndarray  # their row numbers; the people come first
+    free: np.ndarray  # columns that are moved
+
+
+def _findings(case, budget, confidence, random_state, threshold) -> Iterator[tuple[Finding | None, str]]:
+    """Yield a finding, and a sentence on what was not looked at."""
+    groups = {name: case.groups(name) for name in case.sensitive}
+    own = sum(groups[name].cat.categories.size for name in case.sensitive if name not in case.unseen)
+    spare = N_ASKED * len(case.sensitive)
+    n_people = int(min(len(case.table), MOST_PEOPLE, (budget - spare) // (rows_per_person(case) + own)))
+    if n_people < FEWEST:
+        needed = FEWEST * (rows_per_person(case) + own) + spare
+        yield None, f"Individual fairness needs a budget of {needed:,} rows for this model, and has {budget:,}."
+        return
+    scorer = Scorer(case)
+    people = _people(case, scorer, n_people, random_state)
+    if case.y_true is None:
+        yield (
+            None,
+            "Individual fairness had no true labels: the loss is that of the model's own decisions, so that it says "
+            "how much less sure the model is of a decision, not how much more wrong.",
+        )
+    for name in case.sensitive:
+        members = groups[name].iloc[people.learned]
+        sizes = members.value_counts(sort=False)
+        large = [group for group in sizes.index if sizes[group] >= FEWEST]
+        for group in sizes.index[(sizes > 0) & (sizes < FEWEST)]:
+            yield None, f"Individual fairness: {name} = {group} has {sizes[group]} people, {FEWEST} are needed."
+        if len(large) < 2:
+            yield None, f"Individual fairness: {name} has fewer than two groups of {FEWEST} people."
+            continue
+        membership = np.column_stack([members == group for group in large]).astype(float)
+        fall, worst = _direct(case, scorer, people, name, groups[name], large)
+        yield _finding(
+            case, scorer, people, name, membership[:, 1:] if len(large) == 2 else membership, fall, worst,
+            confidence=confidence, random_state=derive_seed(random_state, METHOD, name), threshold=threshold,
+        ), ""  # fmt: skip
+
+
+def _people(case, scorer, n_people, random_state) -> _People:
+    rng = np.random.default_rng(derive_seed(random_state, METHOD, "people"))
+    learned = rng.permutation(len(case.table))[:MOST_ROWS]
+    rows = learned[:n_people]
+    encoding = case.encoding
+    encoded = encoding.transform(case.table[list(case.features)].iloc[learned])
+    scale = encoded.std(axis=0)
+    free = np.array([source not in case.sensitive for source in encoding.source]) & (scale > 0)
+    X = (encoded - encoded.mean(axis=0))[:, free] / scale[free]
+    odds = scorer.log_odds(case.table[list(case.features)].iloc[rows])
+    if case.y_true is None:
+        label = np.where(case.decide(case.table.iloc[rows]), 1, -1)
+        odds = odds - scorer.threshold
+    else:
+        label = np.where(case.y_true[rows], 1, -1)
+    slopes = log_odds_slopes(scorer, rows)[:, free] * scale[free]
+    return _People(rows, label, label * odds, slopes, X, scale, learned, free)
+
+
+def _direct(case, scorer, people, name, groups, large) -> tuple[np.ndarray, np.ndarray]:
+    """Return how far each margin falls, at worst, when the feature itself is changed, and to which value (a row)."""
+    fall, worst = np.zeros(len(people.rows)), people.rows.copy()
+    if name in case.unseen:
+        return fall, worst
+    rows = case.table[list(case.features)].iloc[people.rows].reset_index(drop=True)
+    odds = scorer.log_odds(rows)
+    for group in large:
+        example = _example(case.table[name], np.flatnonzero(groups == group))
+        other = np.flatnonzero((groups.iloc[people.rows] != group).to_numpy())
+        if not len(other):
+            continue
+        changed = rows.iloc[other].assign(**{name: case.table[name].iloc[np.full(len(other), example)].array})
+        falls = people.label[other] * (odds[other] - scorer.log_odds(changed))
+        more = falls > fall[other]
+        fall[other[more]], worst[other[more]] = falls[more], example
+    return fall, worst
+
+
+def _example(column: pd.Series, members: np.ndarray) -> int:
+    """Return the row whose value stands for a group: the middle one of numbers."""
+    values = column.iloc[members]
+    if pd.api.types.is_numeric_dtype(column) and not values.isna().any():
+        return int(members[np.argsort(values.to_numpy(dtype=float), kind="stable")[len(members) // 2]])
+    return int(members[0])
+
+
+def _finding(
+    case, scorer, people, name, membership, fall, worst, *, confidence, random_state, threshold
+) -> Finding:  # fmt: skip
+    sums = Sums.of(people.X, membership)
+    moves = sums.moves()
+    ratios = loss_ratios(people.margin, people.slopes, moves, fall)
+    error = _jackknife(people, membership, sums, fall, random_state)
+    null = permuted(
+        people.X, membership, people.margin, people.slopes, n_permutations=N_PERMUTATIONS, random_state=random_state
+    )
+    estimate = float(ratios.mean())
+    half = t.ppf((1 + confidence) / 2, N_FOLDS - 1) * error
+    low, high = max(estimate - half, 1.0), estimate + half
+    p_value = _p_value(estimate, threshold, error)
+    if not fall.any():
+        p_value = max(p_value, null.p_value)
+        if null.p_value > 1 - confidence:  # chance explains it
+            low = 1.0
+    return Finding(
+        method=METHOD,
+        sensitive=name,
+        where="everyone",
+        effect=_effect(case, name, threshold, null, len(ratios)),
+        estimate=estimate,
+        low=low,
+        high=high,
+        p_value=p_value,
+        evidence=_evidence(case, scorer, people, moves, ratios, worst, name),
+        n=len(ratios),
+    )
+
+
+def _p_value(estimate, threshold, error) -> float:
+    if error == 0:
+        return float(estimate <= threshold)
+    return float(t.sf((estimate - threshold) / error, N_FOLDS - 1))
+
+
+def _jackknife(people, membership, sums, fall, random_state) -> float:
+    """Return the standard error of the mean ratio: with folds of rows left out in turn, people and directions alike."""
+    fold = np.random.default_rng(random_state).permutation(len(people.X)) % N_FOLDS
+    n = len(people.rows)
+    means = []
+    for k in range(N_FOLDS):
+        out = fold == k
+        kept = ~out[:n]
+        moves = (sums - Sums.of(people.X[out], membership[out])).moves()
+        means.append(loss_ratios(people.margin[kept], people.slopes[kept], moves, fall[kept]).mean())
+    return float(np.sqrt((N_FOLDS - 1) * np.var(means)))
+
+
+def _effect(case, name, threshold, null: Null, n_people: int) -> str:
+    way = "gradients" if case.has_gradients else "differences between rows"
+    labels = "" if case.y_true is not None else " of its own decisions"
+    return (
+        f"mean ratio of the model's losses{labels}, counterparts to {n_people} people (fair up to {threshold:g}; "
+        f"with {name} shuffled {null.ratio:.2f}, p = {null.p_value:.2g}; by {way})"
+    )
+
+
+def _evidence(case, scorer, people, moves: Moves, ratios, worst, name) -> pd.DataFrame:
+    """Return the people whose loss rises most: what they are, what their counterpart is, and its score as asked."""
+    top = np.argsort(-ratios, kind="stable")[:N_ASKED]
+    features = list(case.features)
+    shown = case.table.iloc[people.rows[top]]
+    encoded = case.encoding.transform(shown[features])
+    changes = people.slopes[top] @ moves.vectors
+    which = np.abs(changes).argmax(axis=1)
+    sign = -people.label[top] * np.sign(changes[np.arange(len(top)), which])
+    encoded[:, people.free] += sign[:, None] * moves.vectors[:, which].T * people.scale[people.free]
+    counterpart = case.encoding.inverse_transform(encoded).set_index(shown.index)
+    if name not in case.unseen:
+        counterpart[name] = case.table[name].iloc[worst[top]].array
+    label, shift = people.label[top], scorer.threshold if case.y_true is None else 0.0
+    before, after = (loss(label * (scorer.log_odds(rows[features]) - shift)) for rows in (shown, counterpart))
+    columns = {
+        "label": np.where(label > 0, "favourable", "unfavourable"),
+        "score": case.score(shown[features]),
+        "score of the counterpart": case.score(counterpart[features]),
+        "loss ratio": after / before,
+    }
+    evidence = pd.DataFrame(columns, index=shown.index).join(shown)
+    for feature in features:
+        if not counterpart[feature].astype(object).equals(shown[feature].astype(object)):
+            evidence[f"{feature} of the counterpart"] = counterpart[feature].array
+    order = np.argsort(-evidence["loss ratio"].to_numpy(), kind="stable")[:N_SHOWN]
+    return evidence.iloc[order[evidence["loss ratio"].to_numpy()[order] > 1]]

@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+from scipy.special import logit
+
+from fairlab.individual_fairness.counterparts import Moves, Sums, loss, loss_ratios, permuted
+from fairlab.individual_fairness.slopes import CERTAIN
+
+
+def people(rng, n, shift):
+    group = rng.integers(0, 2, n)
+    X = rng.normal(size=(n, 3)) + np.outer(group, shift)
+    return (X - X.mean(axis=0)) / X.std(axis=0), group[:, None].astype(float)
+
+
+def test_moves_go_along_the_discriminant_as_far_as_the_means_are_apart():
+    X, member = people(np.random.default_rng(0), 5_000, [1.0, -0.5, 0.0])
+    found = Sums.of(X, member).moves()
+    inside = member[:, 0] == 1
+    apart = X[inside].mean(axis=0) - X[~inside].mean(axis=0)
+    within = sum(np.cov(X[rows].T, bias=True) * rows.mean() for rows in (inside, ~inside))
+    discriminant = np.linalg.solve(within, apart)
+    unit = discriminant / np.linalg.norm(discriminant)
+    np.testing.assert_allclose(found.vectors[:, 0], unit * (unit @ apart), rtol=2e-3, atol=1e-6)
+    ordinary = np.linalg.lstsq(np.column_stack([X, np.ones(len(X))]), member, rcond=None)[0][:-1]
+    np.testing.assert_allclose(found.coefficients, ordinary, rtol=1e-3)
+
+
+def test_sums_of_a_part_are_those_of_the_whole_less_the_rest():
+    X, member = people(np.random.default_rng(1), 200, [1.0, 0, 0])
+    out = np.arange(200) % 4 == 0
+    less = (Sums.of(X, member) - Sums.of(X[out], member[out])).moves()
+    np.testing.assert_allclose(less.vectors, Sums.of(X[~out], member[~out]).moves().vectors)
+
+
+def test_ratios_by_hand():
+    moves = Moves(np.eye(2), np.array([[1.0, 0.0], [0.0, 3.0]]))
+    slopes = np.array([[0.5, 0.1], [0.0, 0.0], [-2.0, 0.0]])
+    margin, direct = np.array([1.0, 2.0, 0.0]), np.array([0.0, 0.5, 1.0])
+    ell = lambda m: np.log1p(np.exp(-m))  # noqa: E731
+    expected = [ell(0.5) / ell(1), ell(1.5) / ell(2), ell(-3) / ell(0)]
+    np.testing.assert_allclose(loss_ratios(margin, slopes, moves, direct), expected)
+
+
+def test_no_loss_is_zero_or_infinite():
+    np.testing.assert_allclose(loss(np.array([1e6, -1e6])), [-np.log(CERTAIN), -np.log(1 - CERTAIN)])
+    np.testing.assert_allclose(loss(np.array([0.3])), np.logaddexp(0, -0.3))
+    assert logit(CERTAIN) > 5
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_chance_alone_is_rarely_taken_for_unfair(shift):
+    rng = np.random.default_rng(2)
+    p_values = []
+    for _ in range(200):
+        X, member = people(rng, 150, [shift, 0.0, 0.0])
+        margin, slopes = rng.normal(size=60), np.tile([0.0, 1.0, -1.0], (60, 1))  # blind to what shows the group
+        null = permuted(X, member, margin, slopes, n_permutations=39, random_state=rng, n_ratios=1)
+        p_values.append(null.p_value)
+    assert (np.array(p_values) <= 0.05).mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
+    assert (np.array(p_values) <= 0.05).mean() > 0
+
+
+def test_what_shows_the_group_is_found():
+    rng = np.random.default_rng(3)
+    X, member = people(rng, 400, [1.0, 0, 0])
+    null = permuted(X, member, rng.normal(size=60), np.tile([1.0, 0, 0], (60, 1)), n_permutations=199, random_state=0)
+    assert null.p_value == 1 / 200
+    assert 1 < null.ratio < 1.1
+    assert null.n == 199

@@ -1,0 +1,214 @@
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+from fairlab.cases import Case
+from fairlab.individual_fairness import examine
+
+RNG = np.random.default_rng(0)
+N = 1_000
+GROUP = RNG.choice(["a", "b"], N)
+PEOPLE = pd.DataFrame(
+    {
+        "group": GROUP,
+        "income": RNG.normal(50_000, 15_000, N),
+        "job": np.where(RNG.random(N) < 0.6, np.where(GROUP == "a", "cook", "smith"), RNG.choice(["cook", "clerk"], N)),
+        "age": RNG.integers(20, 70, N),
+    },
+    index=[f"p{k}" for k in range(N)],
+)
+FEATURES = ["income", "job", "age"]
+
+
+class Model:
+    classes_ = np.array(["no", "yes"])
+
+    def __init__(self, *, direct=0.0, job=0.0):
+        self.direct, self.job = direct, job
+
+    def predict_proba(self, rows):
+        odds = (rows["income"] - 50_000) / 15_000 + self.job * (rows["job"] == "smith")
+        odds = np.asarray(odds + (self.direct * (rows["group"] == "b") if "group" in rows else 0), dtype=float)
+        return np.column_stack([expit(-odds), expit(odds)])
+
+
+REPAID = pd.Series(np.where(RNG.random(N) < expit((PEOPLE["income"] - 50_000) / 15_000), "yes", "no"), PEOPLE.index)
+
+
+def examined(model, features=FEATURES, budget=20_000, **options):
+    options = {"positive": "yes", "y_true": REPAID} | options
+    case = Case(model, PEOPLE, sensitive="group", features=features, **options)
+    found = examine(case, budget=budget)
+    assert found.n_queries <= budget
+    return found
+
+
+def only(found):
+    [finding] = found.findings
+    assert finding.low <= finding.estimate <= finding.high
+    return finding
+
+
+def test_a_model_that_takes_nothing_from_what_shows_the_group():
+    finding = only(examined(Model()))
+    assert finding.p_value > 0.5
+    assert finding.low == 1
+    assert finding.estimate < 1.1
+    assert "with group shuffled 1.0" in finding.effect
+    assert (finding.method, finding.sensitive, finding.where, finding.n) == (
+        "individual fairness",
+        "group",
+        "everyone",
+        500,
+    )
+
+
+def test_a_model_that_takes_a_proxy():
+    finding = only(examined(Model(job=3.0)))
+    assert finding.p_value <= 0.001
+    assert finding.low > 1.25
+
+
+def test_a_model_that_takes_the_group_itself():
+    finding = only(examined(Model(direct=2.0), features=["group", *FEATURES]))
+    assert finding.p_value < 1e-6
+    # Known exactly: everyone's own value is changed, and nothing else matters.
+    people = PEOPLE.assign(odds=(PEOPLE["income"] - 50_000) / 15_000 + 2 * (PEOPLE["group"] == "b"))
+    label = np.where(REPAID == "yes", 1, -1)
+    fall = np.maximum(0, label * 2 * np.where(PEOPLE["group"] == "b", 1, -1))
+    margin = label * people["odds"]
+    truth = (np.logaddexp(0, fall - margin) / np.logaddexp(0, -margin)).mean()
+    assert finding.low < truth < finding.high
+    evidence = finding.evidence
+    assert len(evidence) == 10
+    assert (evidence["loss ratio"] > 1).all()
+    assert (evidence["group of the counterpart"] != evidence["group"]).all()
+    rows = PEOPLE.loc[evidence.index]
+    pd.testing.assert_frame_equal(evidence[FEATURES], rows[FEATURES])
+    np.testing.assert_allclose(evidence["score"], Model(direct=2.0).predict_proba(rows)[:, 1], rtol=1e-9)
+
+
+def test_without_labels_its_own_decisions_are_the_labels():
+    found = examined(Model(direct=2.0), features=["group", *FEATURES], y_true=None)
+    assert only(found).p_value < 0.001
+    assert "no true labels" in found.not_examined[0]
+
+
+def test_the_same_again():
+    first, second = (only(examined(Model(job=3.0))) for _ in range(2))
+    assert first == second
+    pd.testing.assert_frame_equal(first.evidence, second.evidence)
+
+
+def test_units_do_not_matter():
+    class InThousands(Model):
+        def predict_proba(self, rows):
+            return super().predict_proba(rows.assign(income=rows["income"] * 1000))
+
+    found = examine(
+        Case(
+            InThousands(job=3.0),
+            PEOPLE.assign(income=PEOPLE["income"] / 1000),
+            sensitive="group",
+            features=FEATURES,
+            positive="yes",
+            y_true=REPAID,
+        ),
+        budget=20_000,
+    )
+    assert only(found).estimate == pytest.approx(only(examined(Model(job=3.0))).estimate, rel=1e-6)
+
+
+def test_networks_are_asked_for_gradients():
+    import keras
+
+    keras.utils.set_random_seed(0)
+    network = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, "sigmoid")])
+    network.set_weights([np.float32([[1.0], [2.5]]), np.zeros(1, np.float32)])
+    numbers = pd.DataFrame({"x": RNG.normal(size=N), "group": (GROUP == "b") * 1})
+    numbers["proxy"] = numbers["group"] + RNG.normal(0, 0.5, N)
+    label = (RNG.random(N) < 0.5).astype(int)
+    by_gradients, by_rows = (
+        examine(
+            Case(model, numbers, sensitive="group", features=["x", "proxy"], y_true=label, positive=1, **options),
+            budget=5_000,
+        )
+        for model, options in (
+            (network, {}),
+            (lambda rows: expit(rows["x"] + 2.5 * rows["proxy"]).to_numpy(), {"threshold": 0.5}),
+        )
+    )
+    assert "by gradients" in only(by_gradients).effect
+    assert only(by_gradients).p_value < 0.01
+    assert only(by_gradients).estimate == pytest.approx(only(by_rows).estimate, rel=0.02)
+    assert by_gradients.n_queries < by_rows.n_queries
+
+
+def test_numbers_and_more_than_two_groups():
+    table = PEOPLE.assign(race=RNG.choice(["x", "y", "z"], N))
+    model = lambda rows: expit((rows["age"] - 45) / 8.0).to_numpy()  # noqa: E731
+    case = Case(model, table, sensitive=["age", "race"], features=["age", "income"], threshold=0.5, y_true=None)
+    by_age, by_race = examine(case, budget=20_000).findings
+    assert by_age.p_value < 0.001
+    assert by_race.p_value > 0.05
+    assert by_race.low == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "reason"),
+    [
+        (lambda rows: np.where(rows["income"] > 50_000, "yes", "no"), {}, "labels only"),
+        (lambda rows: rows["income"].to_numpy(), {"positive": None, "y_true": None}, "without a threshold"),
+        (Model(), {"budget": 50}, "needs a budget of .* rows for this model, and has 50"),
+    ],
+)
+def test_what_is_not_examined(model, options, reason):
+    found = examined(model, **options)
+    assert found.findings == ()
+    assert pd.Series(found.not_examined).str.contains(reason).any()
+
+
+def test_groups_that_are_too_small_are_named():
+    table = PEOPLE.assign(group=np.where(np.arange(N) < 5, "few", PEOPLE["group"]))
+    case = Case(Model(), table, sensitive="group", features=FEATURES, positive="yes", y_true=REPAID)
+    found = examine(case, budget=20_000)
+    assert only(found).p_value > 0.05
+    assert "Individual fairness: group = few has 5 people, 30 are needed." in found.not_examined
+
+
+def test_a_model_that_answers_by_chance_is_not_examined():
+    class Noisy(Model):
+        rng = np.random.default_rng(0)
+
+        def predict_proba(self, rows):
+            odds = self.rng.normal(size=len(rows))
+            return np.column_stack([expit(-odds), expit(odds)])
+
+    with pytest.warns(UserWarning, match="not deterministic"):
+        assert "noise would count" in examined(Noisy()).not_examined[0]
+
+
+def test_bad_options():
+    case = Case(Model(), PEOPLE, sensitive="group", features=FEATURES, positive="yes")
+    with pytest.raises(ValueError, match="confidence: expected a number between 0 and 1, found 95"):
+        examine(case, budget=100, confidence=95)
+    with pytest.raises(ValueError, match="threshold: expected a ratio of losses, 1 or more, found 0"):
+        examine(case, budget=100, threshold=0.8)
+
+
+def test_tensorflow_is_not_needed():
+    code = """
+import sys
+import numpy as np, pandas as pd
+from fairlab.cases import Case
+from fairlab.individual_fairness import examine
+table = pd.DataFrame({"group": np.arange(100) % 2, "x": np.arange(100.0)})
+case = Case(lambda rows: rows["x"] / 100, table, sensitive="group", features=["x"])
+assert len(examine(case, budget=5000).findings) == 1
+assert "tensorflow" not in sys.modules and "keras" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

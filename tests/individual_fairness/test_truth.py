@@ -1,0 +1,192 @@
+"""The method against models whose unfairness is known: by enumeration of a small domain, and of many audits at once."""
+
+import argparse
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, logit
+from scipy.stats import binom
+
+from fairlab.cases import Case
+from fairlab.fair_metric import FairMetric
+from fairlab.individual_fairness import error_rate_ratio_test, examine, loss_ratio_test
+from fairlab.paths import ROOT
+
+TABLE = ROOT / "docs" / "truth" / "individual_fairness.csv"
+N_MODELS, N_PEOPLE, BUDGET = 300, 2_000, 20_000
+N_AUDITS = 400
+LEVELS = {"years": range(5), "debts": range(4), "job": ("clerk", "cook", "smith")}
+DOMAIN = pd.DataFrame(list(product(*LEVELS.values())), columns=list(LEVELS))
+COLUMNS = pd.get_dummies(DOMAIN, dtype=float).to_numpy()  # two numbers and three jobs
+CERTAIN = 0.995
+
+
+class Linear:
+    """Log odds that are linear in numbers, jobs and group; classes as scikit-learn has them."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self, intercept, weights, direct):
+        self.intercept, self.weights, self.direct = intercept, weights, direct
+
+    def log_odds(self, rows):
+        columns = [rows["years"], rows["debts"], *(rows["job"] == job for job in LEVELS["job"])]
+        odds = self.intercept + np.column_stack(columns).astype(float) @ self.weights
+        return odds + self.direct * (rows["group"] == "b") if "group" in rows else odds
+
+    def predict_proba(self, rows):
+        odds = np.asarray(self.log_odds(rows), dtype=float)
+        return np.column_stack([expit(-odds), expit(odds)])
+
+
+def draw_world(rng, *, fair, clear=False):
+    """Return chances of domain and group, shape (60, 2), a model, whether it gets the group, and its true ratio."""
+    chances = rng.dirichlet(np.ones(len(DOMAIN)) * 2)
+    shows = 0.0 if fair and rng.random() < 0.3 else 1.0
+    centred = COLUMNS - chances @ COLUMNS
+    lean = shows * centred @ rng.normal(0, [0.5, 0.5, 1, 1, 1])
+    member = expit(lean + rng.normal(0, 0.5))
+    joint = chances[:, None] * np.stack([1 - member, member], axis=1)
+    # The direction in which the groups differ: least squares on standardised columns, of the whole population.
+    spread = np.sqrt(chances @ centred**2)
+    X = centred / spread
+    covariance = (X * chances[:, None]).T @ X
+    together = X.T @ (chances * (member - chances @ member))
+    direction = np.linalg.pinv(covariance, rcond=1e-9) @ together
+    share = joint[:, 1].sum()
+    apart = together / (share * (1 - share))
+    size = direction @ apart / (direction @ direction) if shows else 0.0
+    slopes = rng.normal(0, 0.6, 5)
+    sees = clear or rng.random() < 0.5
+    direct = 0.0
+    if fair and shows:
+        slopes -= direction * (direction @ slopes) / (direction @ direction)
+    elif not fair:
+        direct = 2.0 if clear else sees * rng.normal(0, 0.7)
+    weights = slopes / spread
+    odds = COLUMNS @ weights
+    model = Linear(rng.normal(0, 0.3) - chances @ odds, weights, direct)
+    move = size * abs(direction @ slopes)
+    return joint, model, sees, round(true_ratio(joint, model, sees, move), 9)
+
+
+def chance_of_label(odds):
+    """Return the chance of a favourable label: the model is right about its log odds, by and large."""
+    return expit(0.8 * odds)
+
+
+def true_ratio(joint, model, sees, move):
+    """Sum over domain, group and label: chance times the ratio of losses."""
+    total = 0.0
+    for g, group in enumerate("ab"):
+        rows = DOMAIN.assign(group=group) if sees else DOMAIN
+        odds = np.asarray(model.log_odds(rows), dtype=float)
+        for label in (1, -1):
+            chance = joint[:, g] * (chance_of_label(odds) if label == 1 else 1 - chance_of_label(odds))
+            fall = max(0.0, label * model.direct * (1 if group == "b" else -1)) if sees else 0.0
+            margin = label * np.clip(odds, -logit(CERTAIN), logit(CERTAIN))
+            total += (chance * loss(margin - fall - move) / loss(margin)).sum()
+    return total
+
+
+def loss(margin):
+    return -np.log(expit(np.clip(margin, -logit(CERTAIN), logit(CERTAIN))))
+
+
+def examined(seed, **kind):
+    """Draw a world and a table from it; return the true ratio and the finding."""
+    rng = np.random.default_rng(seed)
+    joint, model, sees, truth = draw_world(rng, **kind)
+    cells = rng.choice(joint.size, size=N_PEOPLE, p=joint.ravel())
+    table = DOMAIN.iloc[cells // 2].reset_index(drop=True)
+    table["group"] = np.array(["a", "b"])[cells % 2]
+    odds = np.asarray(model.log_odds(table if sees else table.drop(columns="group")), dtype=float)
+    label = rng.random(N_PEOPLE) < chance_of_label(odds)
+    features = [*LEVELS, "group"] if sees else list(LEVELS)
+    case = Case(model, table, sensitive="group", features=features, y_true=label.astype(int), positive=1)
+    found = examine(case, budget=BUDGET, random_state=seed)
+    assert found.n_queries <= BUDGET
+    [finding] = found.findings
+    return truth, finding
+
+
+def audits():
+    """Return whether the intervals of both tests hold the ratios of linear models, attacked within a known metric."""
+    from fairlab.individual_fairness import gradient_flow_attack
+    from fairlab.models import LinearClassifier
+
+    rng = np.random.default_rng(0)
+    metric = FairMetric.from_directions([[1.0, 0.0, 0.0]])
+    coef, intercept = rng.normal(0, [0.4, 0.7, 0.7], (N_AUDITS, 3)), rng.normal(0, 0.3, N_AUDITS)
+    flow = {"regularizer": 50.0, "step_size": 0.02, "n_steps": 50}
+    held = []
+    for start in range(0, N_AUDITS, 50):
+        some = slice(start, start + 50)
+        model, found = LinearClassifier(coef[some], intercept[some]), []
+        for n in (20_000, 500):
+            X = rng.normal(size=(50, n, 3))
+            odds = np.einsum("mnf,mf->mn", X, coef[some]) + intercept[some, None]
+            y = rng.random(odds.shape) < expit(odds)
+            attack = gradient_flow_attack(model, metric, X, y.astype(int), **flow)
+            found.append(
+                (
+                    loss_ratio_test(attack.loss, attack.attacked_loss),
+                    error_rate_ratio_test(attack.wrong, attack.attacked_wrong),
+                )
+            )
+        held.append(
+            [(t.interval[:, 0] <= p.statistic) & (p.statistic <= t.interval[:, 1]) for p, t in zip(*found, strict=True)]
+        )
+    return np.concatenate(held, axis=1)
+
+
+def counts():
+    """Return one row for each statement: models, how many it held for, their share, and the share that is stated."""
+    fair = [examined(seed, fair=True) for seed in range(N_MODELS)]
+    others = [examined(seed, fair=False) for seed in range(N_MODELS, 2 * N_MODELS)]
+    clear = [examined(seed, fair=False, clear=True) for seed in range(2 * N_MODELS, 2 * N_MODELS + 60)]
+    mild = [pair for pair in (*fair, *others) if pair[0] <= 1.25]
+    by_loss, by_errors = audits()
+    rows = [
+        ("interval holds the mean loss ratio, fair models", [f.low <= t <= f.high for t, f in fair], 0.95),
+        ("interval holds the mean loss ratio, other models", [f.low <= t <= f.high for t, f in others], 0.95),
+        ("no alarm at 5%, fair models", [f.p_value > 0.05 for _, f in fair], 0.95),
+        ("no alarm at 5%, models with a ratio of 1.25 or less", [f.p_value > 0.05 for _, f in mild], 0.95),
+        ("alarm at 5%, models that add 2 to the log odds of a group", [f.p_value <= 0.05 for _, f in clear], 1.0),
+        ("interval of an audit holds the mean loss ratio, known metric", by_loss, 0.95),
+        ("interval of an audit holds the ratio of error rates, known metric", by_errors, 0.95),
+    ]
+    frame = pd.DataFrame([(s, len(held), int(np.sum(held)), stated) for s, held, stated in rows])
+    frame.columns = ["statement", "models", "held", "stated"]
+    frame.insert(3, "share", (frame["held"] / frame["models"]).round(4))
+    return frame
+
+
+@pytest.mark.slow
+def test_what_is_stated_is_kept():
+    found = counts()
+    pd.testing.assert_frame_equal(found, pd.read_csv(TABLE))
+    for row in found.itertuples():
+        assert binom.cdf(row.held, row.models, row.stated) > 0.001, row.statement
+
+
+def test_a_few_worlds():
+    for seed in range(3):
+        truth, finding = examined(seed, fair=True)
+        assert truth == pytest.approx(1)
+        assert finding.p_value > 0.05
+    truth, finding = examined(7, fair=False, clear=True)
+    assert truth > 1.5
+    assert finding.p_value < 0.001
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Count what is stated and print it, or write the table.")
+    parser.add_argument("--write", action="store_true")
+    if parser.parse_args().write:
+        TABLE.parent.mkdir(parents=True, exist_ok=True)
+        counts().to_csv(TABLE, index=False)
+    else:
+        print(counts().to_string())
