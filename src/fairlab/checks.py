@@ -59,6 +59,44 @@ def check_count(value, name: str, *, least: int = 1) -> int:
     return int(value)
 
 
+def check_number(value, name: str, *, least: float = -np.inf, above: float = -np.inf, infinite: bool = False) -> float:
+    """Return a number within bounds as a float.
+
+    Parameters
+    ----------
+    value : object
+    name : str
+        What to call it in an error.
+    least, above : float
+        What it must be at least, and more than.
+    infinite : bool
+        Whether infinity will do.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else.
+    """
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+    if not is_number or not value >= least or not value > above or (np.isinf(value) and not infinite):
+        bound = f" of at least {least:g}" if least > -np.inf else f" above {above:g}" if above > -np.inf else ""
+        raise ValueError(f"{name}: expected a{'' if infinite else ' finite'} number{bound}, found {value!r}")
+    return float(value)
+
+
+def check_seed(value, name: str = "random_state"):
+    """Return what starts a generator as it is: a whole number of at least 0, None, or a generator.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else.
+    """
+    if value is not None and not isinstance(value, np.random.Generator):
+        check_count(value, name, least=0)
+    return value
+
+
 def check_features(X, name: str = "X", *, min_rows: int = 1, varying: bool = False) -> tuple[np.ndarray, list[str]]:
     """Return `X` as a float array of shape (n_rows, n_features) and the names of its columns.
 

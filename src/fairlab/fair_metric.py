@@ -14,7 +14,7 @@ from scipy.special import expit, xlogy
 from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
 
-from fairlab.checks import check_aligned, check_features, check_same_columns, optional
+from fairlab.checks import check_aligned, check_features, check_number, check_same_columns, optional
 
 tf = optional("tensorflow")
 
@@ -54,7 +54,7 @@ class FairMetric:
     feature_names: tuple[str, ...] | None = None
 
     def __post_init__(self):
-        projection = np.asarray(self.projection, dtype=float)
+        projection = _as_floats(self.projection, "projection")
         if projection.ndim != 2 or projection.shape[0] != projection.shape[1]:
             raise ValueError(f"projection: expected a square matrix, found shape {projection.shape}")
         if not np.isfinite(projection).all():
@@ -96,7 +96,7 @@ class FairMetric:
         ValueError
             If the directions have the wrong shape, are not finite, are all zero, or span the whole space.
         """
-        directions = np.asarray(directions, dtype=float)
+        directions = _as_floats(directions, "directions")
         if directions.ndim != 2 or 0 in directions.shape:
             raise ValueError(f"directions: expected shape (n_directions, n_features), found {directions.shape}")
         if not np.isfinite(directions).all():
@@ -138,6 +138,9 @@ class FairMetric:
         plane : (int, int)
             Numbers of the features.
         """
+        check_number(degrees, "degrees")
+        if len(plane) != 2 or plane[0] == plane[1] or not set(plane) <= set(range(self.n_features)):
+            raise ValueError(f"plane: expected two different ones of 0 to {self.n_features - 1}, found {plane!r}")
         first, second = plane
         turn = np.eye(self.n_features)
         cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
@@ -156,7 +159,11 @@ class FairMetric:
 
     def squared_distance(self, first, second) -> np.ndarray:
         """Return d_x^2 of each row of one array to the same row of the other, shape (..., n_points)."""
-        apart = np.asarray(first) - np.asarray(second)
+        first, second = np.asarray(first), np.asarray(second)
+        if first.shape[-1:] != (self.n_features,) or first.shape[-1:] != second.shape[-1:]:
+            found = f"{first.shape} and {second.shape}"
+            raise ValueError(f"first and second: expected {self.n_features} columns each, found shapes {found}")
+        apart = first - second
         if self.scale is not None:
             apart = apart / self.scale
         return np.square(apart @ self.projection).sum(axis=-1)
@@ -184,9 +191,17 @@ class FunctionMetric:
 
     function: Callable
 
+    def __post_init__(self):
+        if not callable(self.function):
+            raise TypeError(f"function: expected a function of two tensors, found {type(self.function).__name__}")
+
     def squared_distance(self, first, second) -> np.ndarray:
         """Return d_x^2 of each row of one array to the same row of the other, shape (..., n_points)."""
-        return self.function(tf.convert_to_tensor(first), tf.convert_to_tensor(second)).numpy()
+        distances = self.function(tf.convert_to_tensor(first), tf.convert_to_tensor(second)).numpy()
+        if distances.shape != np.shape(first)[:-1]:
+            expected = f"one distance for each row, shape {np.shape(first)[:-1]}"
+            raise ValueError(f"function: expected {expected}, found shape {distances.shape}")
+        return distances
 
     def gradient(self, X, X_start):
         """Return the gradient of d_x^2(x, x_start) by x, a tensor of the shape of `X`."""
@@ -284,6 +299,13 @@ def check_over_metric(metric, X, n_features: int) -> None:
     names = getattr(metric, "feature_names", None)
     if names is not None and isinstance(X, pd.DataFrame):
         check_same_columns([str(name) for name in X.columns], list(names), "X", "metric")
+
+
+def _as_floats(values, name: str) -> np.ndarray:
+    values = np.asarray(values)
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"{name}: expected numbers, found {values.dtype}")
+    return values.astype(float)
 
 
 def _units(values, scaled):

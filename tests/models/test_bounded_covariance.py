@@ -49,7 +49,7 @@ def test_two_groups_are_those_of_the_exact_solver(people):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"bound": -1}, "covariance_bound: expected zero or more, found -1"),
+        ({"bound": -1}, "covariance_bound: expected a number of at least 0, found -1"),
         ({"y": np.ones(600)}, "y: every label is 1.0, expected both classes"),
         ({"group": [0, 1]}, "sensitive_features has 2 rows, X has 600"),
         ({"X": pd.DataFrame({"merit": np.zeros(600)})}, "X: column 'merit' holds zeros only"),

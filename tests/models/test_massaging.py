@@ -46,10 +46,19 @@ def test_weights_by_hand():
 
 def test_bad_input():
     for call, message in (
-        (lambda: massage(LABELS, WOMEN[:3], SCORES), "expected one length, found 8, 3 and 8"),
-        (lambda: massage(LABELS, WOMEN | True, SCORES), "expected two groups, found one"),
-        (lambda: massage(LABELS, WOMEN, SCORES, n_promoted=4, n_demoted=0), "cannot promote 4 of 3"),
-        (lambda: balancing_weights(LABELS, WOMEN[:3]), "y has 8 rows, sensitive_features 3"),
+        (
+            lambda: massage(LABELS, WOMEN[:3], SCORES),
+            r"y, disadvantaged and scores: expected one length, found shapes \(8,\), \(3,\)",
+        ),
+        (lambda: massage(LABELS, WOMEN | True, SCORES), "disadvantaged: expected two groups, found one"),
+        (
+            lambda: massage(LABELS, WOMEN, SCORES, n_promoted=4, n_demoted=0),
+            "n_promoted and n_demoted: expected at most 3 and",
+        ),
+        (
+            lambda: balancing_weights(LABELS, WOMEN[:3]),
+            r"y and sensitive_features: expected one length, found shapes \(8,\) and \(3,\)",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             call()

@@ -156,7 +156,7 @@ def test_bad_input(arguments, message):
 
 def test_bad_bounds():
     for bound in (-0.1, np.nan):
-        with pytest.raises(ValueError, match="covariance_bound: expected zero or more"):
+        with pytest.raises(ValueError, match="covariance_bound: expected a number of at least 0"):
             EqualRatesLogistic(bound).fit(X, Y, sensitive_features=GROUP)
 
 

@@ -185,6 +185,8 @@ def _stand_in(variant: Variant) -> str:
 def _known(registry: Registry, names: Iterable[str] | None) -> list[str] | None:
     if names is None:
         return None
+    if not isinstance(names, Iterable):
+        raise DataError(f"names: expected names of data sets or files, found {names!r}")
     names = [names] if isinstance(names, str) else list(names)
     for name in names:
         if name not in registry.variants and name not in registry.files:

@@ -6,7 +6,7 @@ from scipy.optimize import LinearConstraint, minimize
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import check_features, estimator_features
+from fairlab.checks import check_count, check_features, check_number, estimator_features
 from fairlab.models.binary import BinaryClassifier, two_classes
 
 
@@ -64,8 +64,8 @@ class BoundedCovarianceLogistic(BinaryClassifier):
         RuntimeError
             If the minimum is not found.
         """
-        if not self.covariance_bound >= 0:
-            raise ValueError(f"covariance_bound: expected zero or more, found {self.covariance_bound}")
+        check_number(self.covariance_bound, "covariance_bound", least=0, infinite=True)
+        check_count(self.max_iter, "max_iter")
         values = estimator_features(self, X, fitting=True, min_rows=2)
         labels, self.classes_ = two_classes(y, len(values))
         groups = pd.Series(np.asarray(sensitive_features))

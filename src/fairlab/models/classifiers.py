@@ -32,7 +32,7 @@ class WhiteBoxClassifier:
 
     def log_odds(self, X):
         """Return log(p / (1 - p)) with p the probability of label 1: a tensor of shape (..., n_points)."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__}: expected a subclass that defines log_odds, found none")
 
     def loss(self, X, y):
         """Return the cross-entropy of every point: a tensor of shape (..., n_points)."""
@@ -149,14 +149,15 @@ class LinearClassifier(WhiteBoxClassifier):
     """
 
     def __init__(self, coef, intercept, *, from_logits=True):
-        self.coef = np.asarray(coef, dtype=float)
-        self.intercept = np.asarray(intercept, dtype=float)
+        self.coef = _numbers(coef, "coef")
+        self.intercept = _numbers(intercept, "intercept")
         self.from_logits = from_logits
         if self.coef.shape[:-1] != self.intercept.shape:
             raise ValueError(f"coef has shape {self.coef.shape}, intercept {self.intercept.shape}")
 
     def log_odds(self, X):
         """Return the linear function of the features."""
+        _expect_width(X, self.coef)
         return tf.linalg.matvec(X, tf.cast(self.coef, X.dtype)) + tf.cast(self.intercept[..., None], X.dtype)
 
 
@@ -174,17 +175,23 @@ class SoftVote(WhiteBoxClassifier):
     """
 
     def __init__(self, coef, intercept, weight, *, from_logits=True):
-        weight = np.asarray(weight, dtype=float)
+        coef, intercept, weight = (
+            _numbers(*given) for given in ((coef, "coef"), (intercept, "intercept"), (weight, "weight"))
+        )
+        if coef.ndim != 2 or not coef.shape[:1] == intercept.shape == weight.shape:
+            found = f"{coef.shape}, {intercept.shape} and {weight.shape}"
+            raise ValueError(f"coef, intercept and weight: expected one row or number per model, found shapes {found}")
         if (weight < 0).any() or not np.isclose(weight.sum(), 1):
             raise ValueError(f"weight: expected shares that sum to 1, found a sum of {weight.sum():.6g}")
         voting = weight > 0
-        self.coef = np.asarray(coef, dtype=float)[voting]
-        self.intercept = np.asarray(intercept, dtype=float)[voting]
+        self.coef = coef[voting]
+        self.intercept = intercept[voting]
         self.weight = weight[voting]
         self.from_logits = from_logits
 
     def log_odds(self, X):
         """Return the log odds of the mixture."""
+        _expect_width(X, self.coef)
         logits = X @ tf.cast(self.coef.T, X.dtype) + tf.cast(self.intercept, X.dtype)
         log_weight = tf.cast(np.log(self.weight), X.dtype)
         one, zero = (tf.reduce_logsumexp(log_weight + tf.math.log_sigmoid(s * logits), axis=-1) for s in (1, -1))
@@ -208,6 +215,10 @@ class KerasClassifier(WhiteBoxClassifier):
     """
 
     def __init__(self, model, *, from_logits=False):
+        if not isinstance(model, keras.Model):
+            raise TypeError(f"model: expected a Keras model, found {type(model).__name__}")
+        if not isinstance(from_logits, bool):
+            raise ValueError(f"from_logits: expected True or False, found {from_logits!r}")
         self.model = model
         if model.output_shape[-1] not in (1, 2):
             raise ValueError(f"model: expected one or two outputs per point, found {model.output_shape[-1]}")
@@ -241,10 +252,33 @@ def _probabilities_layer(model):
 
 
 def _signs(y, X):
-    return 2 * tf.cast(y, X.dtype) - 1
+    """Return -1 and 1 for labels 0 and 1, one for each point."""
+    y = tf.cast(y, X.dtype)
+    if y.shape.rank and y.shape[-1] not in (X.shape[-2], None):
+        raise ValueError(f"y: expected one label for each of {X.shape[-2]} points, found shape {tuple(y.shape)}")
+    return 2 * y - 1
+
+
+def _numbers(values, name: str) -> np.ndarray:
+    """Return an array of finite numbers."""
+    values = np.asarray(values)
+    if values.dtype.kind not in "fiub" or not np.isfinite(values).all():
+        raise ValueError(f"{name}: expected finite numbers, found {values.tolist()}")
+    return values.astype(float)
+
+
+def _expect_width(X, coef) -> None:
+    if X.shape[-1] != coef.shape[-1]:
+        raise ValueError(
+            f"X: expected {coef.shape[-1]} columns, one for each coefficient, found shape {tuple(X.shape)}"
+        )
 
 
 def _as_tensor(X):
     """Return features as a tensor of floats, whatever numbers they are."""
+    if getattr(X, "dtype", None) is None or not hasattr(X.dtype, "is_floating"):
+        X = np.asarray(X)
+        if X.dtype.kind not in "fiub":
+            raise ValueError(f"X: expected numbers, found {X.dtype}")
     X = tf.convert_to_tensor(X)
     return X if X.dtype.is_floating else tf.cast(X, tf.float32)

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import estimator_features
+from fairlab.checks import check_number, estimator_features
 from fairlab.models.binary import BinaryClassifier, two_classes
 
 
@@ -28,6 +28,7 @@ class LeastSquaresClassifier(BinaryClassifier):
 
     def fit(self, X, y) -> "LeastSquaresClassifier":
         """Fit the regression to the labels of two classes."""
+        check_number(self.threshold, "threshold")
         values = estimator_features(self, X, fitting=True, min_rows=2)
         labels, self.classes_ = two_classes(y, len(values))
         self.regression_ = LinearRegression().fit(values, labels)

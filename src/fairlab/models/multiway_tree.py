@@ -59,6 +59,8 @@ class MultiwayTree(BinaryClassifier):
             If a code is no such integer, labels are of more than two classes, or an entry of `purity` or `discount` is
             no column.
         """
+        if isinstance(self.purity, str) or not np.iterable(self.purity):
+            raise ValueError(f"purity: expected a tuple of columns, found {self.purity!r}")
         values, names = estimator_features(self, X, fitting=True), check_features(X)[1]
         labels, self.classes_ = two_classes(y, len(values), one_will_do=True)
         codes = _codes(values)

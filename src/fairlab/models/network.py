@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import optional
+from fairlab.checks import check_count, check_number, check_seed, optional
 from fairlab.models.classifiers import LearnedClassifier
 from fairlab.networks import initial_network, layer_inputs
 
@@ -32,6 +32,11 @@ class NetworkClassifier(LearnedClassifier):
 
         Network and batches come from one generator, in this order. The biases start at `bias`.
         """
+        check_count(self.n_hidden, "n_hidden")
+        check_count(self.n_steps, "n_steps")
+        check_count(self.batch_size, "batch_size", least=2)
+        check_number(self.learning_rate, "learning_rate", above=0)
+        check_seed(self.random_state)
         features, labels = self._training_data(X, y)
         rng = np.random.default_rng(self.random_state)
         network = initial_network(rng, (features.shape[1], self.n_hidden, 2), bias=bias)

@@ -3,10 +3,11 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import optional
+from fairlab.checks import check_count, check_number, optional
 from fairlab.models.classifiers import LearnedClassifier, SoftVote
 
 reductions = optional("fairlearn.reductions")
@@ -63,8 +64,16 @@ class EqualizedOddsMixture(LearnedClassifier):
         sensitive_features : DataFrame or array of shape (n_rows, n_attributes)
             The groups are all combinations of their values.
         """
+        check_number(self.eps, "eps", above=0)
+        check_count(self.max_iter, "max_iter")
+        if self.difference_bound is not None:
+            check_number(self.difference_bound, "difference_bound", least=0)
         features, labels = self._training_data(X, y)
-        groups = np.unique(np.asarray(sensitive_features), axis=0, return_inverse=True)[1]
+        groups = np.asarray(sensitive_features)
+        if len(groups) != len(features) or (missing := pd.isna(groups)).any():
+            found = f"{len(groups)} rows" if len(groups) != len(features) else f"{missing.sum()} missing values"
+            raise ValueError(f"sensitive_features: expected {len(features)} rows, none missing, found {found}")
+        groups = np.unique(groups, axis=0, return_inverse=True)[1]
         bound = self.eps if self.difference_bound is None else self.difference_bound
         learner = reductions.ExponentiatedGradient(
             LogisticRegression(solver="liblinear", class_weight=self.class_weight),

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from fairlab.checks import optional
+from fairlab.checks import check_count, check_number, optional
 from fairlab.fair_metric import FairMetric, sensitive_directions
 from fairlab.models.network import NetworkClassifier
 from fairlab.networks import adam, adam_start, mean_loss_gradient
@@ -129,6 +129,10 @@ class SenSR(NetworkClassifier):
         sensitive_features : DataFrame or array of shape (n_rows, n_attributes)
             Zeros and ones; see `fairlab.fair_metric.sensitive_directions`.
         """
+        for name in ("subspace_steps", "full_steps"):
+            check_count(getattr(self, name), name, least=0)
+        for name in ("subspace_rate", "full_rate", "penalty", "distance_target"):
+            check_number(getattr(self, name), name, above=0)
         features, labels, network, batches = self._start(X, y, bias=0.1)
         self.directions_ = sensitive_directions(
             X, sensitive_features, solver=self.solver, scaled=False, confidence=None

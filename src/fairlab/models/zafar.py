@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import estimator_features
+from fairlab.checks import check_count, check_number, estimator_features
 from fairlab.models.binary import BinaryClassifier, two_classes
 
 # Covariances below this, with features in standard deviations, are rounding errors.
@@ -85,8 +85,9 @@ class EqualRatesLogistic(BinaryClassifier):
         RuntimeError
             If a hyperplane separates the classes, so that the loss has no minimum, or the minimum is not found.
         """
-        if not self.covariance_bound >= 0:
-            raise ValueError(f"covariance_bound: expected zero or more, found {self.covariance_bound}")
+        check_number(self.covariance_bound, "covariance_bound", least=0, infinite=True)
+        check_count(self.max_iter, "max_iter")
+        check_number(self.tol, "tol", above=0)
         values = estimator_features(self, X, fitting=True, min_rows=2, varying=True)
         labels, self.classes_ = two_classes(y, len(values))
         group, self.groups_ = _two_groups(sensitive_features, len(values))
