@@ -140,8 +140,8 @@ def test_without_explanatory_attribute():
 
 
 def test_difference_within_strata_by_hand():
-    interval = ConditionalDifference().interval(TABLES, conf=0.9)
-    parts = [Difference().interval(table, conf=0.9) for table in TABLES]
+    interval = ConditionalDifference().sound(TABLES, conf=0.9)
+    parts = [Difference().sound(table, conf=0.9) for table in TABLES]
     gaps = [-gap for gap in (30 / 40 - 20 / 60, 5 / 30 - 10 / 30)]
     mean = np.average(gaps, weights=[100, 60])
     below = np.sqrt(sum((n / 160 * (part.low - gap)) ** 2 for n, part, gap in zip((100, 60), parts, gaps, strict=True)))
@@ -150,7 +150,7 @@ def test_difference_within_strata_by_hand():
 
 def test_a_sound_p_value_of_strata_is_no_mere_mean():
     fair, unfair = np.array([[20, 20], [20, 20]]), np.array([[40, 0], [0, 40]])
-    interval = ConditionalNMI().interval(np.stack([fair, unfair]), conf=0.9)
+    interval = ConditionalNMI().sound(np.stack([fair, unfair]), conf=0.9)
     assert interval.p_value == 1  # twice the mean of 1 and nearly 0
     tested = ConditionalNMI().exact(people(np.stack([fair, unfair])), conf=0.9, rng=rng())
     assert tested.p_value == pytest.approx(1 / 10_001)

@@ -37,7 +37,7 @@ def test_children_of_numbers_are_the_two_sides_of_each_cut():
 
 @pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize(
-    "metric", [NMI(), Difference(smoothing=1), Ratio(smoothing=1), Correlation(reading="as_published"), Difference()]
+    "metric", [metric(reading="as_published") for metric in (NMI, Difference, Ratio, Correlation)], ids=lambda m: m.name
 )
 def test_counts_and_sums_give_the_children_that_one_by_one_gives(metric, ordered):
     rng = np.random.default_rng(0)

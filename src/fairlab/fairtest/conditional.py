@@ -3,6 +3,8 @@
 They are size-weighted means over its strata. Each metric's own version stands beside the metric.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from fairlab.fairtest.metric import SOUND, AdditiveMetric, Hypothesis, Interval
@@ -13,8 +15,7 @@ from fairlab.fairtest.sample import Sample
 class ConditionalMetric(AdditiveMetric):
     """The mean of a metric over the values of an explanatory attribute, weighted by numbers of people.
 
-    Approximate interval bounds are weighted means of the strata's, too, and so is the p-value as published; a sound one
-    is twice that, since a mean of p-values alone is none.
+    The interval bounds and p-values that trees are grown by are weighted means of the strata's, too.
 
     Parameters
     ----------
@@ -65,21 +66,30 @@ class ConditionalMetric(AdditiveMetric):
         return np.where(sizes > 0, sizes, np.iinfo(int).max).min(axis=-1) * (sizes > 0).any(axis=-1)
 
     def interval(self, statistics: np.ndarray, *, conf: float) -> Interval:
-        """Return the weighted means of the strata's interval bounds, and a p-value from those of the strata."""
-        part = self.stratum_metric.interval(statistics, conf=conf)
+        """Return the weighted means of the strata's interval bounds and p-values."""
+        return self._mean(self.stratum_metric.interval(statistics, conf=conf), statistics)
+
+    def _mean(self, part, statistics) -> Interval:
         sizes = self.stratum_metric.size(statistics)
         weights = sizes / np.maximum(sizes.sum(axis=-1, keepdims=True), 1)
         with np.errstate(invalid="ignore"):  # a ratio without bound, of nobody
             low, high, p_value = (
                 np.where(weights > 0, weights * bound, 0).sum(axis=-1) for bound in (part.low, part.high, part.p_value)
             )
-        if self.reading == SOUND:
-            p_value = np.minimum(2 * p_value, 1)
         return Interval(low, high, np.where(sizes.any(axis=-1), p_value, 1.0))
 
 
 class ConditionalTableMetric(ConditionalMetric):
     """A mean of a table metric over strata, always tested by resampling within the strata."""
+
+    def sound(self, statistics: np.ndarray, *, conf: float) -> Interval:
+        """Return the weighted means of the strata's bounds, and twice that of their p-values, which alone is none."""
+        means = self._mean(self.stratum_metric.sound(statistics, conf=conf), statistics)
+        return replace(means, p_value=np.minimum(2 * means.p_value, 1))
+
+    def approximate(self, sample: Sample, *, conf: float) -> Interval:
+        """Return the interval and p-value of one sample; as published, those that trees are grown by."""
+        return (self.sound if self.reading == SOUND else self.interval)(self.of_all(sample), conf=conf)
 
     def estimate(self, tables: np.ndarray) -> np.ndarray:
         """Return the conditional metric of tables of shape (..., n_strata, n_protected, n_output)."""
@@ -93,7 +103,7 @@ class ConditionalTableMetric(ConditionalMetric):
         strength = self.stratum_metric.strength
         drawn, observed = strength(permute_tables(tables, rng, self.estimate)), strength(self.estimate(tables))
         if self.reading == SOUND:
-            theory = self.interval(tables, conf=conf)
+            theory = self.sound(tables, conf=conf)
             p_value = (1 + float((drawn >= observed * (1 - 1e-9)).sum())) / (1 + RESAMPLES)
             return Interval(float(theory.low), float(theory.high), p_value)
         above = drawn > observed

@@ -4,7 +4,7 @@ Each works on many tables at once, of shape (..., n_protected, n_output), or on 
 """
 
 import numpy as np
-from scipy.special import betaincinv, chndtrinc, ndtri, xlogy
+from scipy.special import betaincinv, chndtrinc, xlogy
 from scipy.stats import chi2
 from scipy.stats import t as student
 
@@ -78,19 +78,18 @@ def information_bounds(tables: np.ndarray, *, conf: float) -> tuple[np.ndarray, 
 
     Notes
     -----
-    The wider of two intervals at either end. Of few or weakly associated people the G statistic follows a noncentral
-    chi-square distribution, of many or strongly associated ones the estimate, less its bias, a normal one.
+    The G statistic of few or weakly associated people follows a noncentral chi-square distribution, which gives the
+    bounds. Where the estimate varies more than under that distribution, by the delta method, they are as much wider.
     """
     rows, columns, _ = entropies(tables)
-    n, smaller = tables.sum(axis=(-2, -1)), np.minimum(rows, columns)
+    smaller = np.minimum(rows, columns)
     g, df, p_value = g_test(tables)
     with np.errstate(invalid="ignore", divide="ignore"):
-        scale, freedom = 2 * n * smaller, np.maximum(df, 1)
-        low = chndtrinc(g, freedom, (1 + conf) / 2) / scale
-        high = chndtrinc(np.maximum(g, freedom), freedom, (1 - conf) / 2) / scale
-        margin = ndtri((1 + conf) / 2) * _information_error(tables + ADDED)
-        middle = (g - df) / scale
-        low, high = np.minimum(low, middle - margin), np.maximum(high, middle + margin)
+        scale, freedom, excess = 2 * tables.sum(axis=(-2, -1)) * smaller, np.maximum(df, 1), np.maximum(g - df, 0)
+        low = excess - chndtrinc(g, freedom, (1 + conf) / 2)
+        high = chndtrinc(np.maximum(g, freedom), freedom, (1 - conf) / 2) - excess
+        wider = np.maximum(_information_error(tables + ADDED) * scale / np.sqrt(2 * freedom + 4 * excess), 1)
+        low, high = (excess - wider * low) / scale, (excess + wider * high) / scale
     known = (df > 0) & (smaller > 0)
     low = np.where(known & (p_value <= 1 - conf), np.clip(low, 0, 1), 0.0)
     return low, np.where(known, np.clip(high, 0, 1), 1.0), p_value

@@ -131,7 +131,7 @@ class AdditiveMetric(Metric):
 
     @abstractmethod
     def interval(self, statistics: np.ndarray, *, conf: float) -> Interval:
-        """Return approximate intervals and p-values, over the leading axes of `statistics`."""
+        """Return the intervals that trees are grown by, and p-values, over the leading axes of `statistics`."""
 
     @abstractmethod
     def size(self, statistics: np.ndarray) -> np.ndarray:

@@ -42,6 +42,14 @@ class TableMetric(AdditiveMetric):
         """Return the totals of the tables."""
         return statistics.sum(axis=(-2, -1))
 
+    @abstractmethod
+    def sound(self, statistics: np.ndarray, *, conf: float) -> Interval:
+        """Return intervals that hold the truth at their rate, and p-values, over the leading axes of `statistics`."""
+
+    def approximate(self, sample: Sample, *, conf: float) -> Interval:
+        """Return the interval and p-value of one sample; as published, those that trees are grown by."""
+        return (self.sound if self.reading == SOUND else self.interval)(self.of_all(sample), conf=conf)
+
     def exact(self, sample: Sample, *, conf: float, rng: np.random.Generator) -> Interval:
         """Test up to 1,000 people by Monte Carlo with both margins fixed and a bootstrap, more by normal theory."""
         table = self.of_all(sample)
@@ -105,10 +113,12 @@ class NMI(TableMetric):
         """Return the estimates."""
         return estimate
 
+    def sound(self, statistics: np.ndarray, *, conf: float) -> Interval:
+        """Return intervals that hold 0 where chance explains the table, and p-values of the G test."""
+        return Interval(*information_bounds(statistics, conf=conf))
+
     def interval(self, statistics: np.ndarray, *, conf: float) -> Interval:
-        """Return intervals by large-sample theory, and p-values of the G test."""
-        if self.reading == SOUND:
-            return Interval(*information_bounds(statistics, conf=conf))
+        """Return intervals from the non-central chi-square distribution of the G statistic, p-values of the G test."""
         g, df, p_value = g_test(statistics)
         smoothed = statistics + 1
         rows, columns, _ = entropies(smoothed)
@@ -122,8 +132,7 @@ class NMI(TableMetric):
 
     def exact(self, sample: Sample, *, conf: float, rng: np.random.Generator) -> Interval:
         """Test up to 1,000 people by Monte Carlo, more by the G test; as published, bootstrap at every size."""
-        table = self.of_all(sample)
-        theory = self.interval(table, conf=conf)
+        table, theory = self.of_all(sample), self.approximate(sample, conf=conf)
         p_value = table_p_value(table, rng) if table.sum() <= EXACT_LIMIT else float(theory.p_value)
         if self.reading == SOUND:
             return Interval(float(theory.low) * (p_value <= 1 - conf), float(theory.high), p_value)
@@ -148,16 +157,23 @@ class RateMetric(TableMetric):
 
     def counts(self, tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return smoothed numbers of people with the second output value, and of all, in each group."""
-        smoothed = tables + (self.smoothing or 0)
+        return self._smoothed_counts(tables, self.smoothing or 0)
+
+    def training_counts(self, tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the counts that trees are grown by: always with something added, so that chance splits off no few."""
+        return self._smoothed_counts(tables, LATER_SMOOTHING if self.smoothing is None else self.smoothing)
+
+    def _smoothed_counts(self, tables, smoothing):
+        smoothed = tables + smoothing
         return smoothed[..., 1], smoothed.sum(axis=-1)
 
     def exact(self, sample: Sample, *, conf: float, rng: np.random.Generator) -> Interval:
         """Test by Fisher's exact test; as published, up to 1,000 people by Monte Carlo and bootstrap."""
         if self.reading == AS_PUBLISHED:
             return super().exact(sample, conf=conf, rng=rng)
-        table = self.of_all(sample)
-        theory = self.interval(table, conf=conf)
-        return Interval(float(theory.low), float(theory.high), float(fisher_exact(table).pvalue))
+        theory = self.approximate(sample, conf=conf)
+        p_value = fisher_exact(self.of_all(sample)).pvalue
+        return Interval(float(theory.low), float(theory.high), float(p_value))
 
 
 class Difference(RateMetric):
@@ -195,11 +211,13 @@ class Difference(RateMetric):
         """Return absolute estimates."""
         return np.abs(estimate)
 
+    def sound(self, statistics: np.ndarray, *, conf: float) -> Interval:
+        """Return square-and-add intervals, and p-values of the two-sided z-test of equal rates."""
+        return Interval(*difference_bounds(statistics, conf=conf), _pooled_test(statistics))
+
     def interval(self, statistics: np.ndarray, *, conf: float) -> Interval:
-        """Return intervals, and p-values of the two-sided z-test of equal rates."""
-        if self.reading == SOUND:
-            return Interval(*difference_bounds(statistics, conf=conf), _pooled_test(statistics))
-        hits, totals = self.counts(statistics)
+        """Return normal intervals, cut to [-1, 1], and p-values of the two-sided z-test with the same error."""
+        hits, totals = self.training_counts(statistics)
         with np.errstate(invalid="ignore", divide="ignore"):
             rates = hits / totals
             difference = rates[..., 0] - rates[..., 1]
@@ -256,11 +274,13 @@ class Ratio(RateMetric):
         with np.errstate(divide="ignore"):
             return np.abs(np.log(estimate))
 
+    def sound(self, statistics: np.ndarray, *, conf: float) -> Interval:
+        """Return intervals from exact ones of both rates, and p-values of the two-sided z-test of equal rates."""
+        return Interval(*ratio_bounds(statistics, conf=conf), _pooled_test(statistics))
+
     def interval(self, statistics: np.ndarray, *, conf: float) -> Interval:
-        """Return intervals, and p-values of the two-sided z-test of equal rates; as published, of the log ratio."""
-        if self.reading == SOUND:
-            return Interval(*ratio_bounds(statistics, conf=conf), _pooled_test(statistics))
-        hits, totals = self.counts(statistics)
+        """Return normal intervals on the log scale, and p-values of the two-sided z-test with the same error."""
+        hits, totals = self.training_counts(statistics)
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio = np.diff(np.log(hits / totals), axis=-1)[..., 0] * -1
             error = np.sqrt((1 / hits - 1 / totals).sum(axis=-1))
@@ -289,14 +309,12 @@ class ConditionalDifference(ConditionalTableMetric):
     def __init__(self, *, smoothing: float | None = None, reading: str = SOUND):
         super().__init__(Difference(smoothing=smoothing, reading=reading))
 
-    def interval(self, statistics: np.ndarray, *, conf: float) -> Interval:
+    def sound(self, statistics: np.ndarray, *, conf: float) -> Interval:
         """Return the weighted mean of the strata's differences with the root of their squared margins added."""
-        means = super().interval(statistics, conf=conf)
-        if self.reading == AS_PUBLISHED:
-            return means
+        means = super().sound(statistics, conf=conf)
         sizes = self.stratum_metric.size(statistics)
         weights = sizes / np.maximum(sizes.sum(axis=-1, keepdims=True), 1)
-        part, middle = self.stratum_metric.interval(statistics, conf=conf), self.stratum_metric.estimate(statistics)
+        part, middle = self.stratum_metric.sound(statistics, conf=conf), self.stratum_metric.estimate(statistics)
         below, above = (np.sqrt(((weights * (bound - middle)) ** 2).sum(axis=-1)) for bound in (part.low, part.high))
         mean = (weights * middle).sum(axis=-1)
         return Interval(np.maximum(mean - below, -1), np.minimum(mean + above, 1), means.p_value)
