@@ -7,7 +7,6 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from fairlab.checks import (
-    check_aligned,
     check_count,
     check_features,
     check_predictions,
@@ -167,24 +166,3 @@ def test_an_estimator_is_held_to_the_columns_of_its_fit():
         estimator_features(estimator, frame.assign(a=1), fitting=True, varying=True)
     with pytest.raises(TypeError, match="Sparse data was passed"):
         estimator_features(estimator, csr_array(frame.to_numpy()), fitting=False)
-
-
-def test_rows_are_matched_by_their_labels():
-    X = pd.DataFrame({"a": [1, 2, 3]}, index=["x", "y", "z"])
-    values = pd.Series([30, 10, 20], index=["z", "x", "y"])
-    assert check_aligned(values, X, "values").tolist() == [10, 20, 30]
-    assert check_aligned(values.to_frame(), X, "values").tolist() == [[10], [20], [30]]
-    assert check_aligned([30, 10, 20], X, "values").tolist() == [30, 10, 20]
-    assert check_aligned(values, X.to_numpy(), "values").tolist() == [30, 10, 20]
-    twice = X.set_axis(["x", "x", "y"])
-    assert check_aligned(pd.Series([1, 2, 3], twice.index), twice, "values").tolist() == [1, 2, 3]
-    for other, message in (
-        (values.set_axis(["a", "x", "y"]), "values: expected the index of X, found 1 of 3 labels .*'a'"),
-        (values[:2], "values has 2 rows, X has 3"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            check_aligned(other, X, "values")
-    with pytest.raises(
-        ValueError, match="values: its index is in another order than that of X, and labels occur twice"
-    ):
-        check_aligned(values.set_axis(["x", "y", "x"]), twice, "values")

@@ -229,38 +229,6 @@ def check_predictions(predict, X, name: str = "predict") -> np.ndarray:
     return answer.astype(int)
 
 
-def check_aligned(values, X, name: str, X_name: str = "X") -> np.ndarray:
-    """Return `values` as an array in the order of the rows of `X`.
-
-    Parameters
-    ----------
-    values : array-like of shape (n_rows, ...)
-    X : array-like of shape (n_rows, ...)
-        Where both are pandas objects, rows belong together by their labels; otherwise by position.
-    name, X_name : str
-        What to call both in an error.
-
-    Raises
-    ------
-    ValueError
-        If both have an index and the labels are not the same ones, or differ in order and are not unique.
-    """
-    pandas = (pd.Series, pd.DataFrame)
-    if not (isinstance(values, pandas) and isinstance(X, pandas)) or values.index.equals(X.index):
-        return np.asarray(values)
-    if len(values) != len(X):
-        raise ValueError(f"{name} has {len(values)} rows, {X_name} has {len(X)}")
-    strange = values.index[~values.index.isin(X.index)]
-    if len(strange):
-        raise ValueError(
-            f"{name}: expected the index of {X_name}, found {len(strange)} of {len(values)} labels that are not in it, "
-            f"as {strange[0]!r}; hand over an array to match rows by position"
-        )
-    if not (values.index.is_unique and X.index.is_unique):
-        raise ValueError(f"{name}: its index is in another order than that of {X_name}, and labels occur twice")
-    return np.asarray(values.loc[X.index])
-
-
 class MissingExtraError(ModuleNotFoundError):
     """Something needs a package that this installation leaves out."""
 

@@ -14,7 +14,7 @@ from scipy.special import expit, xlogy
 from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
 
-from fairlab.checks import check_aligned, check_features, check_number, check_same_columns, optional
+from fairlab.checks import align, check_features, check_number, check_same_columns, optional
 
 tf = optional("tensorflow")
 
@@ -264,7 +264,7 @@ def sensitive_directions(
         raise ValueError(f"sensitive_features has {len(attributes)} rows, X has {len(values)}")
     if isinstance(X, pd.DataFrame) and isinstance(sensitive_features, pd.DataFrame):
         rows = pd.Series(np.arange(len(values)), sensitive_features.index)
-        attributes = attributes[check_aligned(rows, X, "sensitive_features")]
+        attributes = attributes[align(rows, X.index, "sensitive_features").to_numpy()]
     if scaled:
         values = (values - values.mean(axis=0)) / _units(values, scaled)
     are_named = isinstance(X, pd.DataFrame) and isinstance(sensitive_features, pd.DataFrame)

@@ -135,7 +135,7 @@ def test_series_are_matched_by_their_index():
     assert error_rate_ratio_test(wrong, attacked[::-1]).standard_error == (
         error_rate_ratio_test(wrong, attacked).standard_error
     )
-    with pytest.raises(ValueError, match="attacked_loss: expected the index of loss, found 1 of 3 labels"):
+    with pytest.raises(ValueError, match="attacked_loss: has the row label 'z', which the table has not"):
         loss_ratio_test(loss, shuffled.rename({"c": "z"}))
 
 

@@ -7,7 +7,7 @@ from numbers import Real
 import numpy as np
 import pandas as pd
 
-from fairlab.checks import check_aligned, check_count, check_features, check_same_columns, optional
+from fairlab.checks import align, check_count, check_features, check_same_columns, optional
 from fairlab.fair_metric import check_over_metric
 from fairlab.individual_fairness.ratio_tests import READINGS
 
@@ -240,7 +240,8 @@ def _check_points(X, y, dtype):
             raise ValueError(f"X: {int((~np.isfinite(points)).sum())} values are missing or infinite")
     else:
         points, _ = check_features(X, "X")
-    labels = check_aligned(y, X, "y")
+    are_indexed = isinstance(X, pd.DataFrame) and isinstance(y, pd.Series)
+    labels = np.asarray(align(y, X.index, "y") if are_indexed else y)
     if labels.shape not in ((points.shape[-2],), points.shape[:-1]):
         raise ValueError(f"y: expected one label for each of {points.shape[-2]} points, found shape {labels.shape}")
     if not np.isin(labels, (0, 1)).all():

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from fairlab.checks import check_aligned
+from fairlab.checks import align
 
 READINGS = ("as_described", "as_published")
 FOUR_FIFTHS = 5 / 4  # the four-fifths rule of US labour law, as a ratio of losses (section 3.2)
@@ -188,7 +188,8 @@ def error_rate_ratio_test(wrong, attacked_wrong, *, threshold: float = FOUR_FIFT
 
 
 def _check_pairs(before, after, names, threshold, level):
-    after = check_aligned(after, before, names[1], names[0])
+    if isinstance(before, pd.Series) and isinstance(after, pd.Series):
+        after = align(after, before.index, names[1])
     before, after = (_numbers(values, name) for values, name in zip((before, after), names, strict=True))
     if before.shape != after.shape or before.ndim == 0 or before.shape[-1] < 2:
         raise ValueError(
