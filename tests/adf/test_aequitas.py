@@ -126,3 +126,12 @@ def test_scores_need_a_threshold():
         Aequitas(lambda X: 0.5 + 1e-12 * X[:, 1], TWO, "sex").generate(n_samples=5)
     search = Aequitas(lambda X: X[:, 0] + 0.9 * X[:, 1], TWO, "sex", threshold=4.5, n_local=5)
     assert set(search.generate(n_samples=50).discriminatory[:, 0].tolist()) == {4}
+
+
+def test_several_walks_from_one_start():
+    rule = lambda X: X[:, 0] + X[:, 1] > 5  # noqa: E731
+    starts = np.array([[5, 0]])
+    one, five = (Aequitas(rule, TWO, "sex", n_local=7, n_walks=n).local_evaluations(starts) for n in (1, 5))
+    assert (len(one.inputs), len(five.inputs)) == (1 + 7, 1 + 5 * 7)
+    with pytest.raises(ValueError, match="n_walks: expected a positive integer, found 0"):
+        Aequitas(rule, TWO, "sex", n_walks=0)

@@ -19,7 +19,7 @@ def case():
 
 
 def test_an_input_is_asked_once(case):
-    answers = Answers(case, 100, with_scores=True)
+    answers = Answers(case, 100)
     codes = np.array([[0, 5, 3], [1, 9, 0], [0, 5, 3]])
     before = case.queries.asked
     assert answers.favourable(codes).tolist() == [False, True, False]
@@ -37,9 +37,17 @@ def test_no_more_is_asked_than_the_budget(case):
     assert (len(answers), answers.left) == (0, 3)
 
 
+def test_with_a_threshold_the_score_is_the_decision(case):
+    answers = Answers(case, 100)
+    answers.lead([[0, 5, 3], [1, 9, 0]])
+    asked = answers.left
+    assert answers.favourable([[0, 5, 3], [1, 9, 0]]).tolist() == [False, True]
+    assert (len(answers), answers.left) == (2, asked)
+
+
 def test_the_lead_of_a_probability_is_in_log_odds():
     case = Case(lambda rows: 1 / (1 + np.exp(-rule(rows))), TABLE, sensitive="sex", threshold=0.9)
-    answers = Answers(case, 100, with_scores=True)
+    answers = Answers(case, 100)
     np.testing.assert_allclose(answers.lead([[0, 5, 3], [1, 0, 0]]), np.array([5, 3]) - np.log(9), atol=1e-9)
 
 
@@ -55,11 +63,11 @@ def test_scores_of_a_model_that_decides_by_labels_are_rows_of_their_own():
             return np.stack([1 - p, p], axis=1)
 
     case = Case(Labels(), TABLE, sensitive="sex", features=["sex", "age", "job"])
-    answers = Answers(case, 100, with_scores=True)
+    answers = Answers(case, 100)
     answers.favourable([[0, 5, 0], [0, 6, 0], [0, 7, 0]])
     assert 100 - answers.left <= 6
     with pytest.raises(BudgetReachedError):
-        Answers(case, 5, with_scores=True).lead([[1, 5, 0], [1, 6, 1], [1, 7, 2]])
+        Answers(case, 5).lead([[1, 5, 0], [1, 6, 1], [1, 7, 2]])
 
 
 def test_pairs_by_hand(case):

@@ -77,3 +77,29 @@ def test_a_start_that_is_not_discriminatory_is_left_freely():
     )
     *_, second = steps
     assert (np.abs(second.inputs[:, 0] - 2) != 1).all(), "every first move was accepted"
+
+
+def test_odds_that_are_kept_ask_for_fewer_gradients():
+    class Counting(OnlyAtFive):
+        asked = 0
+
+        def margin_gradient(self, X):
+            Counting.asked += 1
+            return np.zeros(len(X)), np.ones(X.shape)
+
+    for refresh, times in ((1, 10), (4, 3), (99, 1)):
+        Counting.asked = 0
+        steps = run_local_phase(
+            Counting(),
+            np.array([[5, 1]]),
+            np.array([[2]]),
+            np.array([0]),
+            schema=AGES,
+            sensitive="age",
+            n_steps=10,
+            reading="as_described",
+            rng=np.random.default_rng(0),
+            refresh=refresh,
+        )
+        assert len(list(steps)) == 11
+        assert Counting.asked == 2 * times, "both sides of the pair"

@@ -25,7 +25,7 @@ def case():
 
 
 def test_a_networks_own_gradients_are_the_differences_of_a_line(case):
-    answers = Answers(case, 10_000, with_scores=True)
+    answers = Answers(case, 10_000)
     model = with_slopes(answers, "sex")
     assert isinstance(model, NetworkSlopes)
     X = answers.domain.sample(50, random_state=0)
@@ -36,7 +36,7 @@ def test_a_networks_own_gradients_are_the_differences_of_a_line(case):
 
 
 def test_codes_are_encoded_as_their_rows_are(case):
-    answers = Answers(case, 10_000, with_scores=True)
+    answers = Answers(case, 10_000)
     model = with_slopes(answers, "sex")
     X = answers.domain.sample(50, random_state=0)
     rows = case.rows(case.schema.decode(X))
@@ -44,7 +44,7 @@ def test_codes_are_encoded_as_their_rows_are(case):
 
 
 def test_a_gradient_is_a_row_of_the_budget(case):
-    answers = Answers(case, 60, with_scores=True)
+    answers = Answers(case, 60)
     X = answers.domain.sample(20, random_state=1)
     with_slopes(answers, "sex").margin_gradient(X)
     assert answers.left <= 40
@@ -52,6 +52,6 @@ def test_a_gradient_is_a_row_of_the_budget(case):
 
 def test_without_gradients_there_are_differences():
     case = Case(lambda rows: rows["a"] - 0.5 * rows["sex"], TABLE, sensitive="sex", threshold=3.0)
-    model = with_slopes(Answers(case, 1000, with_scores=True), "sex")
+    model = with_slopes(Answers(case, 1000), "sex")
     assert type(model) is FiniteDifferences
     np.testing.assert_allclose(model.margin_gradient(np.array([[5, 2, 1, 2]]))[1], [[1, 0, 0, 0]])

@@ -39,6 +39,8 @@ class Aequitas:
     in_flight : int
         Walks that advance together and see the same odds; 1 is the original, one walk after the other. On census and
         age and on credit and gender, 1, 8 and 32 differ no more than runs with other seeds do.
+    n_walks : int
+        Walks from every discriminatory draw.
     reading : {"as_described", "as_published"}
     threshold : float or None
         For models that give scores: the class is whether the score is at least this.
@@ -59,6 +61,7 @@ class Aequitas:
         strategy: str = "fully_directed",
         n_local: int = 1000,
         in_flight: int = 32,
+        n_walks: int = 1,
         reading: str = "as_described",
         threshold: float | None = None,
         random_state=0,
@@ -71,6 +74,7 @@ class Aequitas:
         self.schema, self.sensitive, self.strategy, self.reading = schema, sensitive, strategy, reading
         self.n_local = check_count(n_local, "n_local", least=0)
         self.in_flight = check_count(in_flight, "in_flight")
+        self.n_walks = check_count(n_walks, "n_walks")
         self.random_state = random_state
 
     def generate(
@@ -129,6 +133,7 @@ class Aequitas:
         hits = np.flatnonzero(first.partner >= 0)
         hits = hits[~repeated(draws[hits], self.schema.positions(self.sensitive))]
         successful[hits] = True
+        hits = np.tile(hits, self.n_walks)
         odds = Odds.even(self.schema, self.sensitive, self.strategy, all_attributes=self.reading == "as_published")
         for start in range(0, len(hits), self.in_flight):
             block = hits[start : start + self.in_flight]

@@ -35,38 +35,84 @@ class Pairs:
         return len(self.inputs)
 
 
+class Memory:
+    """Numbers by codes, each asked for once.
+
+    Parameters
+    ----------
+    ask : callable
+        Takes codes of shape (n, n_features), returns one number each.
+    n_features : int
+    """
+
+    def __init__(self, ask, n_features: int):
+        self._ask, self._places = ask, {}
+        self._codes, self._values = np.empty((0, n_features), dtype=np.int64), np.empty(0)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @property
+    def codes(self) -> np.ndarray:
+        """What was asked about, in the order of asking."""
+        return self._codes[: len(self)]
+
+    @property
+    def values(self) -> np.ndarray:
+        """What was answered."""
+        return self._values[: len(self)]
+
+    def __call__(self, codes) -> np.ndarray:
+        """Return the numbers of inputs, after asking for those that are new."""
+        codes = np.ascontiguousarray(codes, dtype=np.int64)
+        keys = [row.tobytes() for row in codes]
+        new = {key: number for number, key in enumerate(keys) if key not in self._places}
+        if new:
+            asked = codes[list(new.values())]
+            answers, stop = self._ask(asked), len(self) + len(new)
+            if stop > len(self._codes):
+                more = max(stop, 2 * len(self._codes))
+                self._codes = np.resize(self._codes, (more, codes.shape[1]))
+                self._values = np.resize(self._values, more)
+            self._codes[len(self) : stop], self._values[len(self) : stop] = asked, answers
+            self._places.update(zip(new, range(len(self), stop), strict=True))
+        return self._values[[self._places[key] for key in keys]]
+
+
 class Answers:
-    """A memory of answers by codes.
+    """A memory of a case's decisions and scores by codes.
 
     Parameters
     ----------
     case : Case
     most : int
-        Rows that the model may be asked for.
-    with_scores : bool
-        Whether scores are asked for, too; of a model that decides by labels these are rows of their own.
+        Rows that the model may be asked for; of a model that decides by labels, scores are rows of their own.
     """
 
-    def __init__(self, case, most: int, *, with_scores: bool = False):
+    def __init__(self, case, most: int):
         self.case, self.most = case, most
         self.sizes = case.schema.sizes
         self.domain = Schema.from_bounds(
             {name: (0, n - 1) for name, n in zip(case.schema.names, self.sizes, strict=True)}
         )
-        self._with_scores, self._before = with_scores, case.queries.asked
-        self._places = {}
-        self._codes = np.empty((0, len(self.sizes)), dtype=np.int64)
-        self._favourable, self._lead = np.empty(0, dtype=bool), np.empty(0)
+        self._before = case.queries.asked
         self._shift = 0.0 if case.threshold is None or case.unit == "score" else float(logit(case.threshold))
+        self._decisions = Memory(self._decide, len(self.sizes))
+        self._leads = Memory(self._score, len(self.sizes))
 
     def __len__(self) -> int:
-        """Return the number of inputs that were asked about."""
-        return len(self._places)
+        """Return the number of inputs whose decision was asked."""
+        return len(self._decisions)
 
     @property
     def left(self) -> int:
         """Rows that may still be asked."""
         return self.most - (self.case.queries.asked - self._before)
+
+    def check(self, n_rows: int) -> None:
+        """Raise a BudgetReachedError if fewer rows are left."""
+        if n_rows > self.left:
+            raise BudgetReachedError(f"{n_rows:,} rows would be asked, {self.left:,} are left")
 
     def favourable(self, codes) -> np.ndarray:
         """Return whether the decision on each input is the favourable one.
@@ -76,22 +122,21 @@ class Answers:
         BudgetReachedError
             If that takes more rows than are left; none is asked then.
         """
-        places = self._ask(codes)
-        return self._favourable[places]
+        return self._decisions(codes).astype(bool)
 
     def lead(self, codes) -> np.ndarray:
-        """Return log odds of the favourable decision, or the excess of a score over its threshold; as `favourable`."""
-        places = self._ask(codes)
-        return self._lead[places]
+        """Return log odds of the favourable decision, or the excess of a score over its threshold; as `favourable`.
 
-    def check(self, n_rows: int) -> None:
-        """Raise a BudgetReachedError if fewer rows are left."""
-        if n_rows > self.left:
-            raise BudgetReachedError(f"{n_rows:,} rows would be asked, {self.left:,} are left")
+        Where a threshold decides, the decisions are then known, too.
+        """
+        lead = self._leads(codes)
+        if self.case.threshold is not None:
+            self._decisions(codes)
+        return lead
 
     def pairs(self, column: int) -> Pairs:
         """Return the discriminatory among all inputs asked: two differ in this attribute and decision alone."""
-        codes, favourable = self._codes[: len(self)], self._favourable[: len(self)]
+        codes, favourable = self._decisions.codes, self._decisions.values.astype(bool)
         others = pd.DataFrame(np.delete(codes, column, axis=1)).assign(every=0)
         group = others.groupby(list(others), sort=False).ngroup()
         first = pd.DataFrame({"group": group, "favourable": favourable}).drop_duplicates()
@@ -100,25 +145,13 @@ class Answers:
         other = first.index[first["group"].duplicated(keep="first")].to_numpy(dtype=int)
         return Pairs(codes[own], codes[other, column], favourable[own])
 
-    def _ask(self, codes) -> list[int]:
-        """Return the place of each input in the memory, after asking for those that are new."""
-        codes = np.ascontiguousarray(codes, dtype=np.int64)
-        keys = [row.tobytes() for row in codes]
-        new = {key: number for number, key in enumerate(keys) if key not in self._places}
-        if new:
-            self.check(len(new) * (2 if self._with_scores and self.case.threshold is None else 1))
-            self._learn(codes[list(new.values())])
-            self._places.update(zip(new, range(len(self), len(self) + len(new)), strict=True))
-        return [self._places[key] for key in keys]
+    def _decide(self, codes) -> np.ndarray:
+        if self.case.threshold is None or not self.case.has_scores:
+            self.check(len(codes))
+            return self.case.decide(self.case.schema.decode(codes))
+        self._leads(codes)  # counted there
+        return self.case.decide(self.case.schema.decode(codes))
 
-    def _learn(self, codes) -> None:
-        rows = self.case.schema.decode(codes)
-        places = slice(len(self), len(self) + len(codes))
-        if places.stop > len(self._codes):
-            more = max(places.stop, 2 * len(self._codes))
-            self._codes = np.resize(self._codes, (more, len(self.sizes)))
-            self._favourable, self._lead = np.resize(self._favourable, more), np.resize(self._lead, more)
-        if self._with_scores:
-            self._lead[places] = self.case.log_odds(rows) - self._shift
-        self._favourable[places] = self.case.decide(rows)
-        self._codes[places] = codes
+    def _score(self, codes) -> np.ndarray:
+        self.check(len(codes))
+        return self.case.log_odds(self.case.schema.decode(codes)) - self._shift

@@ -27,6 +27,9 @@ N_CLUSTERS, MAX_ITER = 4, 10  # as in the paper
 MOST_CLUSTERED = 10_000  # people among whom clusters are looked for
 MOST_ROWS = 1000  # of evidence
 MOST_STEPS = 1000  # of a walk
+MOST_WALKS = 128  # at a time
+REFRESH = 25  # steps of ADF's walks by differences
+NEAREST = 0.1  # of what a search may ask, for how near its seeds are to the threshold
 FLIGHT = 0.1  # of what a search may ask, for one step of its walks
 
 
@@ -39,9 +42,9 @@ class DiscriminatoryInputs(Finding):
     n_found : int
         Distinct discriminatory inputs that were found, however they differ in the sensitive attribute.
     n_asked : int
-        Distinct inputs that were asked about, those of the sample among them.
+        Rows that were asked for it, those of the sample among them.
     found_per_1000 : float
-        Distinct discriminatory inputs per 1,000 that the search asked about; nan if there was none.
+        Distinct discriminatory inputs per 1,000 rows that the search asked; nan without a search.
     random_per_1000 : float
         The same of the sample.
     """
@@ -55,7 +58,7 @@ class DiscriminatoryInputs(Finding):
     def summary(self) -> str:
         """Who, where, the share with its interval, and what was found."""
         search = f", {self.found_per_1000:.3g} by search" if np.isfinite(self.found_per_1000) else ""
-        rates = f"per 1,000 asked {self.random_per_1000:.3g} at random{search}"
+        rates = f"per 1,000 rows {self.random_per_1000:.3g} at random{search}"
         return f"{super().summary}; {self.n_found:,} found ({rates})"
 
 
@@ -199,7 +202,7 @@ class _Examiner:
         every = with_all_values(codes, column, n_values)
         favourable = answers.favourable(every.reshape(-1, codes.shape[1])).reshape(n, n_values)
         hit = favourable.any(axis=1) & ~favourable.all(axis=1)
-        return _Sample(codes, hit, exact=n == n_groups, n_asked=len(answers))
+        return _Sample(codes, hit, exact=n == n_groups, n_asked=len(answers), left=answers.left)
 
     def finding(self, answers: Answers, name: str, sample: "_Sample") -> DiscriminatoryInputs:
         """Return the share in a sample, with the pairs among everything that was asked."""
@@ -210,7 +213,7 @@ class _Examiner:
         n_groups = answers.domain.n_inputs // answers.sizes[column]
         known = n_found / n_groups  # it is certainly not less
         low, estimate, high = (estimate,) * 3 if sample.exact else np.maximum([low, estimate, high], known).tolist()
-        searched = len(answers) - sample.n_asked
+        searched = max(len(answers) - sample.n_asked, sample.left - answers.left)
         return DiscriminatoryInputs(
             method=self.method,
             sensitive=name,
@@ -223,13 +226,13 @@ class _Examiner:
             evidence=self._shown(answers, pairs, name),
             n=len(sample.hit),
             n_found=n_found,
-            n_asked=len(answers),
+            n_asked=sample.n_asked + searched,
             found_per_1000=1000 * (n_found - n_sampled) / searched if searched else np.nan,
             random_per_1000=1000 * n_sampled / max(sample.n_asked, 1),
         )
 
-    def people(self, name: str, most: int) -> DiscriminatoryInputs | None:
-        """Return the share of the people of the table whom another value gets another decision; None if too dear."""
+    def people(self, name: str, most: int) -> tuple[DiscriminatoryInputs, np.ndarray] | None:
+        """Return the share of people whose decision another value changes, and which they are; None if too dear."""
         case, schema = self.case, self.case.schema
         column = schema.names.index(name)
         n_values = schema.sizes[column]
@@ -250,7 +253,7 @@ class _Examiner:
         shown = case.table.iloc[chosen[hit][:MOST_ROWS]].copy()
         shown[f"other {name}"] = values.array[flips.argmax(axis=1)[hit][:MOST_ROWS]]
         shown["favourable"] = own[hit][:MOST_ROWS]
-        return DiscriminatoryInputs(
+        finding = DiscriminatoryInputs(
             method=self.method,
             sensitive=name,
             where="people of the table",
@@ -265,6 +268,7 @@ class _Examiner:
             n_asked=n * n_values,
             random_per_1000=1000 * float(hit.sum()) / (n * n_values),
         )
+        return finding, chosen[hit]
 
     def _share(self, n_hits: int, n: int) -> tuple[float, float, float]:
         share = Fairness(n, n_hits)
@@ -288,23 +292,25 @@ class _Sample:
     hit: np.ndarray
     exact: bool  # whether it is the whole domain
     n_asked: int
+    left: int  # rows that may be asked after it
 
 
 def _by_adf(examiner: _Examiner, name: str, budget: int) -> tuple[list[Finding], list[str]]:
     """Return the findings of ADF on one attribute, and what it could not do."""
     case, asked = examiner.case, examiner.case.queries.asked
-    people = examiner.people(name, int(PEOPLE * budget) if case.has_scores else budget)
-    if people is None:
+    share = examiner.people(name, int(PEOPLE * budget) if case.has_scores else budget)
+    if share is None:
         return [], [_too_dear(examiner, name, budget)]
+    people, concerned = share
     if not case.has_scores:
         said = "the model gives labels and no scores, whose slopes ADF follows; the people of the table were asked."
         return [people], [f"{name}: {said}"]
-    answers = Answers(case, budget - (case.queries.asked - asked), with_scores=True)
+    answers = Answers(case, budget - (case.queries.asked - asked))
     sample = examiner.sample(answers, name, int(SAMPLE * budget))
     if sample is None:
         return [people], [_too_dear(examiner, name, budget)]
     if not sample.exact:
-        _search_by_adf(examiner, answers, name)
+        _search_by_adf(examiner, answers, name, concerned)
     return [people, examiner.finding(answers, name, sample)], []
 
 
@@ -319,19 +325,31 @@ def _by_aequitas(examiner: _Examiner, name: str, budget: int) -> tuple[list[Find
     return [examiner.finding(answers, name, sample)], []
 
 
-def _search_by_adf(examiner: _Examiner, answers: Answers, name: str) -> None:
-    """Ask what ADF asks, seeds from all clusters of the people in turn, until the budget or the people are used up."""
+def _search_by_adf(examiner: _Examiner, answers: Answers, name: str, concerned: np.ndarray) -> None:
+    """Ask what ADF asks, until the budget or the people are used up.
+
+    Seeds are people, as in the paper from all clusters in turn, but of each cluster first those whose own decision
+    another value changes (`concerned`), then those nearest to the threshold: others take more steps, and where
+    gradients are differences, a step takes many rows.
+    """
     case, domain, rng = examiner.case, answers.domain, examiner.rng(name, "adf")
-    n_values = answers.sizes[domain.names.index(name)]
-    step = n_values + (2 if case.has_gradients else 4 * len(domain.names))  # rows that one walk asks for one step
-    n_together = int(np.clip(FLIGHT * answers.left // step, 1, 32))
-    n_local = int(np.clip(answers.left // (4 * n_together * step), 1, MOST_STEPS))
-    people = rng.permutation(len(case.table))[:MOST_CLUSTERED]
-    seeds = rng.permutation(np.unique(case.schema.encode(case.table.iloc[people][list(case.features)]), axis=0))
-    labels = cluster_labels(seeds, n_clusters=min(N_CLUSTERS, len(seeds)))
-    seeds = seeds[round_robin(labels, len(seeds))]
-    search = ADF(with_slopes(answers, name), domain, name, max_iter=MAX_ITER, n_local=n_local, random_state=rng)
+    n_values, n_slopes = answers.sizes[domain.names.index(name)], 1 if case.has_gradients else 2 * len(domain.names)
+    refresh = 1 if case.has_gradients else REFRESH
+    n_together = int(np.clip(2 * FLIGHT * answers.left // (2 * n_slopes + n_values), 1, MOST_WALKS))
+    n_local = int(np.clip(answers.left // (4 * n_together * (2 * n_slopes / refresh + n_values)), 1, MOST_STEPS))
+    search = ADF(
+        with_slopes(answers, name), domain, name, max_iter=MAX_ITER, n_local=n_local, refresh=refresh, random_state=rng
+    )
+    n_near = max(int(NEAREST * answers.left), 1)
+    people = np.concatenate([rng.permutation(concerned), rng.permutation(len(case.table))[:MOST_CLUSTERED]])
+    seeds = case.schema.encode(case.table.iloc[people][list(case.features)])
+    first = ~pd.DataFrame(seeds).duplicated().to_numpy()
+    first[len(concerned) + n_near :] = False
+    seeds, is_concerned = seeds[first], (np.arange(len(people)) < len(concerned))[first]
     try:
+        order = np.lexsort([np.abs(answers.lead(seeds)), ~is_concerned])
+        labels = cluster_labels(seeds, n_clusters=min(N_CLUSTERS, len(seeds)))
+        seeds = seeds[order][round_robin(labels[order], len(seeds))]
         for start in range(0, len(seeds), n_together):
             search.local_search(search.global_search(seeds[start : start + n_together]))
     except BudgetReachedError:
@@ -342,10 +360,13 @@ def _search_by_aequitas(examiner: _Examiner, answers: Answers, name: str, sample
     """Ask what AEQUITAS asks: walks from the discriminatory inputs of the sample, or of more draws if it has none."""
     domain, rng = answers.domain, examiner.rng(name, "aequitas")
     n_values = answers.sizes[domain.names.index(name)]
-    n_together = int(np.clip(FLIGHT * answers.left // n_values, 1, 32))
     starts = sample.codes[sample.hit]
-    n_local = int(np.clip(answers.left // (n_values * max(len(starts), 1)), 20, MOST_STEPS))
-    search = Aequitas(answers.favourable, domain, name, n_local=n_local, in_flight=n_together, random_state=rng)
+    n_together = int(np.clip(FLIGHT * answers.left // n_values, 1, MOST_WALKS))
+    n_walks = max(n_together // max(len(starts), 1), 1)
+    n_local = int(np.clip(answers.left // (n_values * n_walks * max(len(starts), 1)), 20, MOST_STEPS))
+    search = Aequitas(
+        answers.favourable, domain, name, n_local=n_local, in_flight=n_together, n_walks=n_walks, random_state=rng
+    )
     n_draws = max(answers.left // (20 * n_values), 1)
     try:
         if len(starts):

@@ -83,7 +83,7 @@ class FiniteDifferences:
         each = np.arange(len(self._free))
         neighbours = np.repeat(X[:, None, None, :], 2, axis=1).repeat(len(each), axis=2)
         neighbours[:, 0, each, self._free], neighbours[:, 1, each, self._free] = above, below
-        lead = self.lead(neighbours.reshape(-1, X.shape[1])).reshape(neighbours.shape[:3])
+        score = self._score(neighbours.reshape(-1, X.shape[1])).reshape(neighbours.shape[:3])
         slopes = np.zeros(X.shape)
-        slopes[:, self._free] = (lead[:, 0] - lead[:, 1]) / np.maximum(above - below, 1)
+        slopes[:, self._free] = (score[:, 0] - score[:, 1]) / np.maximum(above - below, 1)
         return slopes

@@ -35,6 +35,9 @@ class ADF:
         Most steps of a seed in the global phase (Table 2).
     n_local : int
         Steps of the local phase from every discriminatory input.
+    refresh : int
+        Steps of the local phase for which the odds of the attributes are kept before gradients are asked for again; the
+        paper's is 1. Where gradients are differences, which cost two rows for every attribute, more is cheaper.
     reading : {"as_described", "as_published"}
         See `fairlab.adf.global_phase` and `fairlab.adf.local_phase`.
     tried : Schema or None
@@ -60,6 +63,7 @@ class ADF:
         n_clusters: int = 4,
         max_iter: int = 10,
         n_local: int = 1000,
+        refresh: int = 1,
         reading: str = "as_described",
         tried: Schema | None = None,
         threshold: float | None = None,
@@ -77,6 +81,7 @@ class ADF:
         self.n_clusters = check_count(n_clusters, "n_clusters")
         self.max_iter = check_count(max_iter, "max_iter", least=0)
         self.n_local = check_count(n_local, "n_local", least=0)
+        self.refresh = check_count(refresh, "refresh")
         self.random_state = random_state
 
     def seeds(self, X, n: int) -> np.ndarray:
@@ -181,6 +186,7 @@ class ADF:
             schema=self.schema,
             sensitive=self.sensitive,
             n_steps=self.n_local,
+            refresh=self.refresh,
             reading=self.reading,
             rng=rng,
         )

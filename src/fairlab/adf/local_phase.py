@@ -29,6 +29,7 @@ def run_local_phase(
     n_steps: int,
     reading: str,
     rng: np.random.Generator,
+    refresh: int = 1,
 ) -> Iterator[Trace]:
     """Walk from all starts together; yield what each step evaluated, the starts first.
 
@@ -40,6 +41,8 @@ def run_local_phase(
         Protected values that give each another class.
     seed : ndarray of int of shape (n,)
         What to call each in the traces.
+    refresh : int
+        Steps for which the odds of the attributes are kept.
     """
     columns = schema.positions(sensitive)
     values = schema.values(sensitive)
@@ -51,10 +54,11 @@ def run_local_phase(
     first = evaluate(X, seed)
     yield first
     found = first.partner >= 0  # not so of a start whose partner lies outside of the schema
-    for _ in range(n_steps if len(X) else 0):
-        other = X.copy()
-        other[:, columns] = anchor
-        weights = attribute_weights(*saliency(network, X, other, reading), columns)
+    for number in range(n_steps if len(X) else 0):
+        if number % refresh == 0:
+            other = X.copy()
+            other[:, columns] = anchor
+            weights = attribute_weights(*saliency(network, X, other, reading), columns)
         chosen = (weights.cumsum(axis=1) > rng.random((len(X), 1))).argmax(axis=1)
         moved = X.copy()
         moved[np.arange(len(X)), chosen] += rng.choice([-1, 1], len(X))
