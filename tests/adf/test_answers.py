@@ -64,13 +64,13 @@ def test_scores_of_a_model_that_decides_by_labels_are_rows_of_their_own():
 
     case = Case(Labels(), TABLE, sensitive="sex", features=["sex", "age", "job"])
     answers = Answers(case, 100)
-    codes = [[0, 5, 0], [0, 6, 0], [0, 7, 0]]
+    codes = [[0, 5, 1], [0, 6, 1], [0, 7, 1]]  # not in the table
     answers.lead(codes)
     assert (len(answers), answers.left) == (0, 97)
     answers.favourable(codes)
     assert (len(answers), answers.left) == (3, 97 - 3)
     with pytest.raises(BudgetReachedError):
-        Answers(case, 2).lead([[1, 5, 1], [1, 6, 1], [1, 7, 1]])
+        Answers(case, 2).lead([[1, 5, 0], [1, 6, 0], [1, 7, 0]])
 
 
 def test_pairs_by_hand(case):
