@@ -35,6 +35,9 @@ class Model:
         odds = np.asarray(odds + (self.direct * (rows["group"] == "b") if "group" in rows else 0), dtype=float)
         return np.column_stack([expit(-odds), expit(odds)])
 
+    def only_group(self, rows):
+        return expit(self.direct * ((rows["group"] == "b") - 0.5)).to_numpy()
+
 
 REPAID = pd.Series(np.where(RNG.random(N) < expit((PEOPLE["income"] - 50_000) / 15_000), "yes", "no"), PEOPLE.index)
 
@@ -58,7 +61,7 @@ def test_a_model_that_takes_nothing_from_what_shows_the_group():
     assert finding.p_value > 0.5
     assert finding.low == 1
     assert finding.estimate < 1.1
-    assert "with group shuffled 1.0" in finding.effect
+    assert "with group shuffled" in finding.effect
     assert (finding.method, finding.sensitive, finding.where, finding.n) == (
         "individual fairness",
         "group",
@@ -85,11 +88,11 @@ def test_a_model_that_takes_the_group_itself():
     assert finding.low < truth < finding.high
     evidence = finding.evidence
     assert len(evidence) == 10
-    assert (evidence["loss ratio"] > 1).all()
-    assert (evidence["group of the counterpart"] != evidence["group"]).all()
+    assert (evidence["its ratio of losses"] > 1).all()
+    assert (evidence["other group"] != evidence["group"]).all()
     rows = PEOPLE.loc[evidence.index]
     pd.testing.assert_frame_equal(evidence[FEATURES], rows[FEATURES])
-    np.testing.assert_allclose(evidence["score"], Model(direct=2.0).predict_proba(rows)[:, 1], rtol=1e-9)
+    np.testing.assert_allclose(evidence["its score"], Model(direct=2.0).predict_proba(rows)[:, 1], rtol=1e-9)
 
 
 def test_without_labels_its_own_decisions_are_the_labels():
@@ -142,7 +145,6 @@ def test_networks_are_asked_for_gradients():
             (lambda rows: expit(rows["x"] + 2.5 * rows["proxy"]).to_numpy(), {"threshold": 0.5}),
         )
     )
-    assert "by gradients" in only(by_gradients).effect
     assert only(by_gradients).p_value < 0.01
     assert only(by_gradients).estimate == pytest.approx(only(by_rows).estimate, rel=0.02)
     assert by_gradients.n_queries < by_rows.n_queries
@@ -194,6 +196,11 @@ def test_a_model_that_answers_by_chance_is_not_examined():
 
 def test_bad_options():
     case = Case(Model(), PEOPLE, sensitive="group", features=FEATURES, positive="yes")
+    with pytest.raises(TypeError, match="case: expected a Case, found DataFrame"):
+        examine(PEOPLE, budget=100)
+    for budget in (-1, 2.5, True, "all"):
+        with pytest.raises(ValueError, match="budget: expected a number of rows"):
+            examine(case, budget=budget)
     with pytest.raises(ValueError, match="confidence: expected a number between 0 and 1, found 95"):
         examine(case, budget=100, confidence=95)
     with pytest.raises(ValueError, match="threshold: expected a ratio of losses, 1 or more, found 0"):
@@ -212,3 +219,11 @@ assert len(examine(case, budget=5000).findings) == 1
 assert "tensorflow" not in sys.modules and "keras" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_nothing_but_the_sensitive_feature_and_labels_that_occur_twice():
+    table = PEOPLE[["group"]].set_axis(["same"] * N)
+    case = Case(Model(direct=2.0).only_group, table, sensitive="group", features=["group"], threshold=0.5)
+    finding = only(examine(case, budget=5_000))
+    assert finding.p_value < 0.001
+    assert len(finding.evidence) == 10

@@ -3,12 +3,13 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
 from scipy.stats import t
 
-from fairlab.cases.finding import Examination, Finding
+from fairlab.cases import Case, Examination, Finding
 from fairlab.individual_fairness.counterparts import Moves, Null, Sums, loss, loss_ratios, permuted
 from fairlab.individual_fairness.ratio_tests import FOUR_FIFTHS
 from fairlab.individual_fairness.slopes import Scorer, log_odds_slopes, rows_per_person
@@ -35,9 +36,9 @@ def examine(
 
     A counterpart differs in the sensitive feature itself, if the model gets it, and in what shows it: along the
     direction in which the groups differ by the other features (the sensitive subspace of section 2, learned from
-    standardised features, to the end), as far as the groups' means are apart. The move goes wherever the loss rises;
-    the loss is taken to first order in the log odds, from gradients of networks, for other models from differences
-    between rows.
+    standardised features, to the end), as far as the groups' means are apart. The move goes wherever the loss rises, in
+    one step: the log odds are taken as linear on the way, with gradients of networks, for other models with differences
+    between rows. So many people as the budget allows are asked about, 500 at most, drawn at random.
 
     The effect is the mean ratio of losses (equation 3.2), at least 1. Its interval counts people and directions as
     drawn at random (a jackknife over rows of the table). Its p-value is that of the hypothesis that the ratio is at
@@ -58,16 +59,24 @@ def examine(
     Returns
     -------
     Examination
-        One finding for each sensitive column.
+        One finding for each sensitive column. Its effect names the mean ratio with the column shuffled beside it: what
+        a fair model would show. Its evidence are the people whose loss rises most, when their counterparts ("other")
+        are handed to the model.
 
     Raises
     ------
+    TypeError
+        If `case` is none.
     ValueError
         If an option is out of its range.
     """
-    if not 0 < confidence < 1:
+    if not isinstance(case, Case):
+        raise TypeError(f"case: expected a Case, found {type(case).__name__}")
+    if not isinstance(budget, Integral) or isinstance(budget, bool) or budget < 0:
+        raise ValueError(f"budget: expected a number of rows, at least 0, found {budget!r}")
+    if not isinstance(confidence, Real) or not 0 < confidence < 1:
         raise ValueError(f"confidence: expected a number between 0 and 1, found {confidence!r}")
-    if not threshold >= 1:
+    if not isinstance(threshold, Real) or not 1 <= threshold < np.inf:
         raise ValueError(f"threshold: expected a ratio of losses, 1 or more, found {threshold!r}")
     start, asked = time.perf_counter(), case.queries.asked
     findings, not_examined = [], []
@@ -215,7 +224,7 @@ def _finding(
         method=METHOD,
         sensitive=name,
         where="everyone",
-        effect=_effect(case, name, threshold, null, len(ratios)),
+        effect=_effect(case, name, threshold, null),
         estimate=estimate,
         low=low,
         high=high,
@@ -244,13 +253,10 @@ def _jackknife(people, membership, sums, fall, random_state) -> float:
     return float(np.sqrt((N_FOLDS - 1) * np.var(means)))
 
 
-def _effect(case, name, threshold, null: Null, n_people: int) -> str:
-    way = "gradients" if case.has_gradients else "differences between rows"
+def _effect(case, name, threshold, null: Null) -> str:
     labels = "" if case.y_true is not None else " of its own decisions"
-    return (
-        f"mean ratio of the model's losses{labels}, counterparts to {n_people} people (fair up to {threshold:g}; "
-        f"with {name} shuffled {null.ratio:.2f}, p = {null.p_value:.2g}; by {way})"
-    )
+    chance = f"{null.ratio:.2f} with {name} shuffled"
+    return f"mean ratio of losses{labels}, counterparts to people (fair up to {threshold:g}; {chance})"
 
 
 def _evidence(case, scorer, people, moves: Moves, ratios, worst, name) -> pd.DataFrame:
@@ -268,15 +274,16 @@ def _evidence(case, scorer, people, moves: Moves, ratios, worst, name) -> pd.Dat
         counterpart[name] = case.table[name].iloc[worst[top]].array
     label, shift = people.label[top], scorer.threshold if case.y_true is None else 0.0
     before, after = (loss(label * (scorer.log_odds(rows[features]) - shift)) for rows in (shown, counterpart))
+    ratio = after / before
     columns = {
-        "label": np.where(label > 0, "favourable", "unfavourable"),
-        "score": case.score(shown[features]),
-        "score of the counterpart": case.score(counterpart[features]),
-        "loss ratio": after / before,
+        "its label": np.where(label > 0, "favourable", "unfavourable"),
+        "its score": case.score(shown[features]),
+        "its counterpart's score": case.score(counterpart[features]),
+        "its ratio of losses": ratio,
     }
-    evidence = pd.DataFrame(columns, index=shown.index).join(shown)
+    columns |= {str(feature): shown[feature].array for feature in shown}
     for feature in features:
         if not counterpart[feature].astype(object).equals(shown[feature].astype(object)):
-            evidence[f"{feature} of the counterpart"] = counterpart[feature].array
-    order = np.argsort(-evidence["loss ratio"].to_numpy(), kind="stable")[:N_SHOWN]
-    return evidence.iloc[order[evidence["loss ratio"].to_numpy()[order] > 1]]
+            columns[f"other {feature}"] = counterpart[feature].array
+    order = np.argsort(-ratio, kind="stable")[:N_SHOWN]
+    return pd.DataFrame(columns, index=shown.index).iloc[order[ratio[order] > 1]]
