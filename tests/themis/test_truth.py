@@ -1,0 +1,158 @@
+"""Generated programs whose scores are known by enumeration: how often what Themis says of them is true.
+
+``python tests/themis/test_truth.py --write`` writes the counts to ``docs/truth/themis.csv``.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+from fairlab.cases import Schema
+from fairlab.cases.case import Case
+from fairlab.themis import Themis, causal_score, examine, group_score
+from fairlab.themis.examination import CAUSAL, GROUP, PEOPLE
+
+COUNTS = Path(__file__).parents[2] / "docs" / "truth" / "themis.csv"
+N_MODELS = 320
+SENSITIVE = {"sex": (0,), "race": (1,), "sex and race": (0, 1)}
+CLEAR = 0.2  # a rule that changes so many decisions is to be found
+BUDGET, N_PEOPLE = 4_000, 1_500
+KINDS = ("fair", "rare", "balanced", "together", "strong")
+
+
+def generated(number):
+    """Return a table of outputs by sex, race and two others, and people; every other program is fair.
+
+    Of the others, some change few decisions, some favour either sex on equally many inputs (so that their group score
+    by sex is 0), some read both columns or neither, and some change many decisions.
+    """
+    rng = np.random.default_rng([0, number])
+    kind = "fair" if number % 2 == 0 else KINDS[1 + number // 2 % 4]
+    sizes = (2, int(rng.integers(2, 6)), *rng.integers(20, 40, size=2))
+    base = rng.random(sizes[2:]) < rng.uniform(0.02, 0.98)
+    outputs = np.broadcast_to(base, sizes).copy()
+    n_cells = base.size
+    order = rng.permutation(n_cells)
+    flat = outputs.reshape(*sizes[:2], n_cells)
+    if kind == "balanced":
+        some = order[: 2 * (n_cells // int(rng.integers(4, 30)))]
+        flat[0][:, some] = np.arange(len(some)) % 2 == 0
+        flat[1][:, some] = np.arange(len(some)) % 2 == 1
+    elif kind != "fair":
+        share = rng.uniform(0.25, 0.6) if kind == "strong" else rng.uniform(0.005, 0.2)
+        some = order[: max(1, int(share * n_cells))]
+        races = [0] if kind == "together" else range(sizes[1])
+        for race in races:
+            flat[0, race, some] = ~base.reshape(-1)[some]
+    people = np.column_stack([rng.integers(size, size=N_PEOPLE) for size in sizes])
+    lower = np.minimum(people[:, 2], rng.integers(sizes[2], size=N_PEOPLE))
+    people[:, 2] = np.where(people[:, 0] == 1, lower, people[:, 2])  # districts go with sex
+    return kind, outputs, pd.DataFrame(people, columns=["sex", "race", "district", "income"])
+
+
+def truths(outputs, people, axes):
+    """Return the true scores by some axes: causal and group over all inputs, causal over the people."""
+    changed = outputs.any(axis=axes, keepdims=True) != outputs.all(axis=axes, keepdims=True)
+    changed = np.broadcast_to(changed, outputs.shape)[tuple(people.to_numpy().T)]
+    return {CAUSAL: causal_score(outputs, axes), GROUP: group_score(outputs, axes), PEOPLE: changed.mean()}
+
+
+def look_at(number):
+    """Return what holds of one program, one row a statement."""
+    kind, outputs, people = generated(number)
+    schema = Schema.from_dict({name: range(size) for name, size in zip(people, outputs.shape, strict=True)})
+
+    def program(rows):
+        return outputs[tuple(rows.to_numpy().T)]
+
+    rows, name = [], list(SENSITIVE)[number % 3]
+    case = Case(program, people, sensitive=["sex", "race"], schema=schema)
+    found = examine(case, budget=BUDGET, random_state=number).to_frame()
+    true = {n: truths(outputs, people, axes) for n, axes in SENSITIVE.items()}
+    for finding in found[found["sensitive"] == name].itertuples():
+        held = finding.low - 1e-12 <= true[name][finding.effect] <= finding.high + 1e-12
+        rows.append((f"examine: the 95% interval of the {finding.effect} holds it", held, 0.95))
+    for finding in found.itertuples():
+        if finding.effect == GROUP and finding.sensitive == name and true[name][GROUP] < 1e-12:
+            rows.append(("examine: no alarm (5%) by the group score where it is 0", finding.p_value > 0.05, 0.95))
+    if kind == "fair":
+        rows.append(("examine: no alarm (5%) about a fair model", (found["p_value"] > 0.05).all(), 0.95))
+    for n, scores in true.items():
+        if scores[CAUSAL] >= CLEAR:
+            alarms = found[(found["sensitive"] == n) & (found["p_value"] <= 0.05) & (found["low"] > 0)]
+            rows.append(("examine: a clear rule is found", len(alarms) > 0, 0.99))
+
+    themis = Themis(program, schema, random_state=number)
+    columns = name.split(" and ")
+    causal, group = themis.causal_score(columns), themis.group_score(columns)
+    off = abs(causal.score - true[name][CAUSAL])
+    rows.append(("Themis: the causal score is within 0.05 of the truth (99%)", off <= 0.05, 0.99))
+    rows.append(("Themis: the 99% interval of the causal score holds it", holds(causal, true[name][CAUSAL]), 0.99))
+    rows.append(("Themis: the 99% interval of the group score holds it", holds(group, true[name][GROUP]), 0.99))
+    for measure in ("causal", "group"):
+        search = themis.search(0.05, measure=measure, characteristics=["sex", "race"])
+        effect = CAUSAL if measure == "causal" else GROUP
+        wrong = [names for names in search.found[measure] if true[" and ".join(names)][effect] < 0.05 - 1e-12]
+        rows.append((f"Themis: a {measure} search at 0.05 names no set below it (99%)", not wrong, 0.99))
+    return rows
+
+
+def holds(score, truth):
+    return score.low - 1e-12 <= truth <= score.high + 1e-12
+
+
+def count(numbers):
+    """Return how often each statement holds."""
+    rows = pd.DataFrame([row for number in numbers for row in look_at(number)], columns=["statement", "held", "stated"])
+    table = rows.groupby("statement", sort=False).agg(
+        models=("held", "size"), held=("held", "sum"), stated=("stated", "max")
+    )
+    table.insert(2, "share", (table["held"] / table["models"]).round(4))
+    return table.reset_index()
+
+
+def least(models, stated):
+    """Return how often something stated is true at least, but for one chance in a thousand."""
+    return binom.ppf(0.001, models, stated)
+
+
+@pytest.mark.slow
+def test_what_is_said_of_generated_programs_is_true_at_its_stated_rate():
+    counts = count(range(N_MODELS))
+    assert (counts["held"] >= least(counts["models"], counts["stated"])).all(), counts.to_string()
+    pd.testing.assert_frame_equal(counts, pd.read_csv(COUNTS))
+
+
+def test_a_few_generated_programs():
+    counts = count(range(10))
+    assert (counts["held"] >= least(counts["models"], counts["stated"])).all(), counts.to_string()
+
+
+def test_committed_counts_keep_what_is_stated():
+    counts = pd.read_csv(COUNTS)
+    assert counts["models"].max() >= 300
+    assert (counts["held"] >= least(counts["models"], counts["stated"])).all()
+
+
+def test_half_of_the_programs_are_fair_and_all_kinds_occur():
+    kinds = [generated(number)[0] for number in range(40)]
+    assert kinds.count("fair") == 20
+    assert set(kinds) == set(KINDS)
+    for number, kind in enumerate(kinds[:20]):
+        _, outputs, people = generated(number)
+        true = truths(outputs, people, (0,))
+        assert (true[CAUSAL] == 0) == (kind == "fair")
+        if kind == "balanced":
+            assert true[GROUP] == pytest.approx(0, abs=1e-12)
+
+
+if __name__ == "__main__":
+    counted = count(range(N_MODELS))
+    print(counted.to_string())
+    if "--write" in sys.argv:
+        COUNTS.parent.mkdir(parents=True, exist_ok=True)
+        counted.to_csv(COUNTS, index=False)
