@@ -87,8 +87,10 @@ def test_large_groups_are_sampled():
 @pytest.mark.parametrize(
     ("sizes", "options", "message"),
     [
-        ((29, 60), {}, "the smaller group: expected at least 30 people, found 29"),
-        ((60, 60), {"n_people": 3}, "n_people: expected at least 30 people, found 3"),
+        ((29, 60), {}, "tables: expected at least 30 people in each group, found 29"),
+        ((60, 60), {"n_people": 3}, "n_people: expected an integer, at least 30, found 3"),
+        ((60, 60), {"random_state": -1}, "random_state: expected"),
+        ((60, 60), {"confidence": "0.9"}, "confidence: expected a number between 0 and 1"),
         ((60, 60), {"confidence": 1}, "confidence: expected a number between 0 and 1, found 1"),
     ],
 )
@@ -104,5 +106,5 @@ def test_one_decision_per_person():
         counterpart_test(tables, (np.ones(60), np.ones(59)))
     with pytest.raises(ValueError, match=r"decisions: expected truth values, found 0.5"):
         counterpart_test(tables, (np.ones(60), np.full(60, 0.5)))
-    with pytest.raises(ValueError, match="decisions: its 60 row labels are not those"):
+    with pytest.raises(ValueError, match="decisions: has the row label 0, which the table has not"):
         counterpart_test(tables, (np.ones(60), pd.Series(np.ones(60))))

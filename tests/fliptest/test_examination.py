@@ -142,9 +142,11 @@ def test_names_of_the_evidence_give_way():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"budget": -1}, "budget: expected a number of rows, at least 0, found -1"),
+        ({"budget": -1}, "budget: expected an integer, at least 0, found -1"),
         ({"budget": 0, "confidence": 95}, "confidence: expected a number between 0 and 1, found 95"),
-        ({"budget": 0, "n_people": 2}, "n_people: expected at least 30, found 2"),
+        ({"budget": 2.5}, "budget: expected an integer"),
+        ({"budget": 0, "random_state": -1}, "random_state: expected"),
+        ({"budget": 0, "n_people": 2}, "n_people: expected an integer, at least 30, found 2"),
     ],
 )
 def test_bad_options(options, message):

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from fairlab.transport import ColumnCosts, squared_l1
-from fairlab.transport.columns import aligned, check_mixed, is_mixed, is_number
+from fairlab.transport.columns import check_mixed, is_mixed, is_number
 
 PEOPLE = pd.DataFrame(
     {
@@ -121,12 +121,3 @@ def test_what_is_mixed():
 def test_tables_that_do_not_match(source, target, message):
     with pytest.raises(ValueError, match=message):
         check_mixed(source, target)
-
-
-def test_rows_by_their_labels():
-    values = pd.Series([1, 2, 3], index=list("abc"))
-    assert aligned(values, values.index, "y") is values
-    assert aligned(values, pd.Index(list("cab")), "y").tolist() == [3, 1, 2]
-    for index in (list("abd"), list("ab"), list("abb")):
-        with pytest.raises(ValueError, match="y: its 3 row labels are not those"):
-            aligned(values, pd.Index(index), "y")

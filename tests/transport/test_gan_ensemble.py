@@ -82,7 +82,7 @@ def test_ensemble_options(groups, small):
         GANEnsemble([], **small).fit(*groups)
     with pytest.raises(ValueError, match="hidden_layers"):
         GANEnsemble([1], **small | {"hidden_layers": (8, 0)}).fit(*groups)
-    with pytest.raises(ValueError, match="n_threads: expected at least 1"):
+    with pytest.raises(ValueError, match="n_threads: expected a positive integer"):
         GANEnsemble([1], n_threads=0, **small).fit(*groups)
     three = np.zeros((3, 5, 2))
     for name, samples in (("X_source", (three, groups[1])), ("X_target", (groups[0], three))):

@@ -26,3 +26,9 @@ def test_what_does_not_fit_is_refused_with_advice():
         require_memory(3 * GIB, "the plan", limit_gb=None, advice="take less")
     with pytest.raises(MemoryError, match=r"needs about 1\.5 GiB, the limit is 1 GiB"):
         require_memory(3 * GIB // 2, "the plan", limit_gb=1, advice="take less")
+
+
+@pytest.mark.parametrize("limit", [0, -1, "2", float("nan")])
+def test_limits_are_above_zero(limit):
+    with pytest.raises(ValueError, match="memory_limit_gb: expected a finite number above 0"):
+        free_bytes(limit)

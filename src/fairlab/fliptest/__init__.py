@@ -17,7 +17,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
         ],
         "examination": ["examine"],
         "flipsets": ["Flipset", "flipset"],
-        "intervals": ["flipset_intervals"],
+        "intervals": ["difference_of_shares", "flipset_intervals"],
         "matching": ["match"],
         "overlap": ["FlipsetOverlap", "Overlap", "flipset_overlap"],
         "sensitivity": ["COSTS", "flipsets_by_cost"],

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
-from statsmodels.stats.proportion import proportion_confint
 
+from fairlab.checks import align, check_count, check_seed
+from fairlab.fliptest.intervals import check_confidence, difference_of_shares, exclusive_correlation
 from fairlab.transport import ColumnCosts
-from fairlab.transport.columns import aligned
 from fairlab.transport.cost import cost_matrix
 from fairlab.transport.exact import best_match
 
@@ -93,11 +93,12 @@ def counterpart_test(
         range.
     """
     check_confidence(confidence)
-    for name, value, least in (("n_people", n_people, FEWEST), ("the smaller group", min(map(len, tables)), FEWEST)):
-        if value < least:
-            raise ValueError(f"{name}: expected at least {least} people, found {value}")
+    check_seed(random_state)
+    n_people = check_count(n_people, "n_people", least=FEWEST)
+    if (smaller := min(map(len, tables))) < FEWEST:
+        raise ValueError(f"tables: expected at least {FEWEST} people in each group, found {smaller}")
     decisions = _checked(decisions, tables)
-    size = min(*map(len, tables), int(n_people)) // 3
+    size = min(smaller, n_people) // 3
     rng = np.random.default_rng(random_state)
     thirds = [rng.permutation(len(table))[: 3 * size].reshape(3, size) for table in tables]
     parts = [_triples(tables, decisions, thirds, group, cost or ColumnCosts()) for group in (0, 1)]
@@ -106,16 +107,10 @@ def counterpart_test(
     return CounterpartTest(triples, *_excess(odd, split, len(triples), confidence), _p_value(odd, split))
 
 
-def check_confidence(confidence: float) -> None:
-    """Raise a ValueError unless `confidence` is between 0 and 1."""
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence: expected a number between 0 and 1, found {confidence}")
-
-
 def _checked(decisions, tables):
     """Return the decisions as arrays of truth values."""
     decisions = [
-        np.asarray(aligned(decision, table.index, "decisions") if isinstance(decision, pd.Series) else decision)
+        np.asarray(align(decision, table.index, "decisions") if isinstance(decision, pd.Series) else decision)
         for decision, table in zip(decisions, tables, strict=True)
     ]
     expected = [(len(table),) for table in tables]
@@ -163,22 +158,10 @@ def _excess(odd, split, n, confidence):
     """Return the excess of flips and its interval.
 
     A triple counts 1 if the person is the odd one out, minus a half if a counterpart is: a person differs then from one
-    of two. So it is a difference of two shares of one sample, whose Wilson intervals are combined as Zou and Donner
-    (2008) do, with their correlation.
+    of two. Both are shares of one sample, of which nothing is in both.
     """
-    odd_share, split_share = odd / n, split / n
-    bounds = [proportion_confint(count, n, alpha=1 - confidence, method="wilson") for count in (odd, split)]
-    (odd_low, odd_high), (split_low, split_high) = bounds
-    spread = (odd_share * (1 - odd_share) * split_share * (1 - split_share)) ** 0.5
-    correlation = -odd_share * split_share / spread if spread > 0 else 0.0
-
-    def reach(first, second):
-        return (first**2 + second**2 - 2 * correlation * first * second) ** 0.5
-
-    estimate = odd_share - split_share / 2
-    low = estimate - reach(odd_share - odd_low, (split_high - split_share) / 2)
-    high = estimate + reach(odd_high - odd_share, (split_share - split_low) / 2)
-    return estimate, max(low, -0.5), min(high, 1.0)
+    correlation = exclusive_correlation(odd, split, n)
+    return difference_of_shares((odd, split), (n, n), factor=0.5, correlation=correlation, confidence=confidence)
 
 
 def _p_value(odd, split):

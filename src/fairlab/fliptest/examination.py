@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from scipy.stats import fisher_exact
-from statsmodels.stats.proportion import confint_proportions_2indep
 
 from fairlab.cases import Case, Examination, Finding
-from fairlab.fliptest.counterparts import FEWEST, MOST, CounterpartTest, check_confidence, counterpart_test
+from fairlab.checks import check_count, check_seed
+from fairlab.fliptest.counterparts import FEWEST, MOST, CounterpartTest, counterpart_test
+from fairlab.fliptest.intervals import check_confidence, difference_of_shares
 from fairlab.fliptest.transparency import differences_in_words
 from fairlab.transport import ColumnCosts
 
@@ -35,7 +36,8 @@ def examine(
     each with everyone else. Two findings come of each comparison:
 
     - The **difference of favourable rates** between the people that both groups are samples of: the net flips of
-      FlipTest (proposition 2), whatever the map. Newcombe's interval; p-value of Fisher's exact test.
+      FlipTest (proposition 2), whatever the map. Its interval is put together from exact ones of both rates; its
+      p-value is that of Fisher's exact test.
     - The **flips beyond the chance of the match**: the share of people who are decided otherwise than their counterpart
       in the other group, less the share whose two counterparts are decided differently; see
       `fairlab.fliptest.counterpart_test`. It sees what the first cannot: flips in both directions that cancel. Below 0
@@ -71,10 +73,8 @@ def examine(
         If people of the table are not yet answered for, and are more than `budget`.
     """
     check_confidence(confidence)
-    if budget < 0:
-        raise ValueError(f"budget: expected a number of rows, at least 0, found {budget}")
-    if n_people < FEWEST:
-        raise ValueError(f"n_people: expected at least {FEWEST}, found {n_people}")
+    check_seed(random_state)
+    budget, n_people = check_count(budget, "budget", least=0), check_count(n_people, "n_people", least=FEWEST)
     start, asked = time.perf_counter(), case.queries.asked
     findings, not_examined = [], []
     if case.task == "numbers":
@@ -141,10 +141,7 @@ def _difference(case, pair, favourable, matched, confidence):
     """Return the difference of favourable rates; as evidence, flips in its direction."""
     counts = [int(favourable[members].sum()) for members in pair.members]
     sizes = [int(members.sum()) for members in pair.members]
-    estimate = counts[0] / sizes[0] - counts[1] / sizes[1]
-    low, high = confint_proportions_2indep(
-        counts[0], sizes[0], counts[1], sizes[1], method="newcomb", compare="diff", alpha=1 - confidence
-    )
+    estimate, low, high = difference_of_shares(counts, sizes, confidence=confidence)
     table = [[count, size - count] for count, size in zip(counts, sizes, strict=True)]
     odd = None if matched is None else matched.odd
     if odd is not None:
@@ -157,8 +154,8 @@ def _difference(case, pair, favourable, matched, confidence):
         "everyone",
         f"difference of favourable rates, {pair.names[0]} less {pair.names[1]}",
         estimate,
-        min(float(low), estimate),
-        max(float(high), estimate),
+        low,
+        high,
         min(float(fisher_exact(table).pvalue), 1.0),
         _evidence(case, odd, pair),
         sum(sizes),

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fairlab.checks import check_features, check_predictions, check_same_columns
-from fairlab.transport.columns import aligned, check_mixed, is_number
+from fairlab.checks import align, check_features, check_predictions, check_same_columns
+from fairlab.transport.columns import check_mixed, is_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,9 @@ def checked_images(X, X_image):
             raise _other_rows(X, X_image)
     else:
         check_pairs(X, X_image)
-    return aligned(X_image, X.index, "X_image") if frames else X_image
+    if not frames:
+        return X_image
+    return X_image.iloc[align(pd.Series(np.arange(len(X_image)), X_image.index), X.index, "X_image").to_numpy()]
 
 
 def check_pairs(X, X_image) -> tuple[np.ndarray, np.ndarray, list[str]]:
@@ -130,6 +132,6 @@ def _in_row_order(predict, name):
     def in_row_order(table):
         answer = call(table)
         both = isinstance(answer, pd.Series | pd.DataFrame) and isinstance(table, pd.DataFrame)
-        return aligned(answer, table.index, name) if both and len(answer) == len(table) else answer
+        return align(answer, table.index, name) if both and len(answer) == len(table) else answer
 
     return in_row_order

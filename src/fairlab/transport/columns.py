@@ -148,24 +148,6 @@ def check_mixed(X_source: pd.DataFrame, X_target: pd.DataFrame, *names: str) -> 
             )
 
 
-def aligned(values: pd.Series | pd.DataFrame, index: pd.Index, name: str):
-    """Return values in the order of row labels.
-
-    Raises
-    ------
-    ValueError
-        If they have other labels, or the same in another order and some twice, so that no order can be told.
-    """
-    if values.index.equals(index):
-        return values
-    if len(values) == len(index) and values.index.is_unique and index.is_unique and index.isin(values.index).all():
-        return values.loc[index]
-    raise ValueError(
-        f"{name}: its {len(values)} row labels are not those of the {len(index)} people; expected the same labels, for "
-        "instance by .set_axis(X.index) where the rows are in their order"
-    )
-
-
 def is_number(column: pd.Series) -> bool:
     """Whether a column is compared as numbers: truth values, text, categories and dates are not."""
     dtype = column.dtype

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairlab.checks import estimator_features
+from fairlab.checks import align, check_seed, estimator_features
 from fairlab.transport import hungarian, linear_program, network_simplex
-from fairlab.transport.columns import ColumnCosts, aligned, as_table, check_mixed, is_mixed
+from fairlab.transport.columns import ColumnCosts, as_table, check_mixed, is_mixed
 from fairlab.transport.cost import Cost, cost_matrix
 from fairlab.transport.duality import solve_to_optimality
 from fairlab.transport.memory import require_memory
@@ -108,6 +108,7 @@ class ExactTransport(TransportMap):
         """
         _require_known("solver", self.solver, SOLVERS)
         _require_known("counterpart", self.counterpart, COUNTERPARTS)
+        check_seed(self.random_state)
         source, target = self._tables(X_source, X_target)
         if self.counterpart == "barycentre" and isinstance(source, pd.DataFrame):
             raise ValueError("counterpart: 'barycentre' needs columns of numbers without missing values; use 'sample'")
@@ -228,7 +229,7 @@ def _require_known(argument, value, known):
 def _normalised(weight, X, name):
     n_rows = len(X)
     if isinstance(weight, pd.Series) and isinstance(X, pd.DataFrame):
-        weight = aligned(weight, X.index, name)
+        weight = align(weight, X.index, name)
     try:
         weight = np.ones(n_rows) if weight is None else np.asarray(weight, dtype=float)
     except (TypeError, ValueError) as error:

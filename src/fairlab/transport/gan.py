@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from fairlab.networks import forward, member
 from fairlab.transport.divergence import DivergenceError, finite_members
 from fairlab.transport.loss_history import LossHistory
+from fairlab.transport.options import check_options, single_precision
 from fairlab.transport.transport_map import TransportMap
 
 # Rows that are mapped at once, so that hidden layers of a large table stay small.
@@ -103,7 +104,8 @@ class GANTransport(TransportMap):
 
         options = training_options(self)
         seeds, penalty = checked_seeds([self.random_state], "random_state"), checked_penalty(self.penalty, 1)
-        source, target = (sample.astype(np.float32) for sample in self._samples(X_source, X_target, min_rows=2))
+        samples = self._samples(X_source, X_target, min_rows=2)
+        source, target = map(single_precision, samples, ("X_source", "X_target"))
         generators, history = train_maps(source[None], target[None], seeds, penalty, block=1, **options)
         if not converged(generators, history).all():
             raise DivergenceError(
@@ -154,7 +156,7 @@ def image(generator, X: np.ndarray) -> np.ndarray:
     """Return a generator's outputs as floats; in plain NumPy, so that a fitted map needs no session."""
     mapped = np.empty(X.shape)
     for start in range(0, len(X), ROWS):
-        mapped[start : start + ROWS] = forward(generator, X[start : start + ROWS].astype(np.float32))
+        mapped[start : start + ROWS] = forward(generator, single_precision(X[start : start + ROWS], "X"))
     return mapped
 
 
@@ -173,15 +175,8 @@ def training_options(estimator) -> dict:
     """
     from fairlab.transport.gan_training import Recipe
 
-    for name in ("learning_rate", "clip"):
-        value = getattr(estimator, name)
-        if not (np.isfinite(value) and value > 0):
-            raise ValueError(f"{name}: expected a finite number above 0, found {value}")
-    for name in ("n_steps", "batch_size", "critic_steps", "log_every"):
-        if getattr(estimator, name) < 1:
-            raise ValueError(f"{name}: expected at least 1, found {getattr(estimator, name)}")
-    if any(width < 1 for width in estimator.hidden_layers):
-        raise ValueError(f"hidden_layers: expected widths of at least 1, found {estimator.hidden_layers}")
+    counts = ("n_steps", "batch_size", "critic_steps", "log_every")
+    check_options(estimator, counts=counts, positive=("learning_rate", "clip"))
     recipe = Recipe(estimator.batch_size, estimator.critic_steps, estimator.learning_rate, estimator.clip)
     names = ("hidden_layers", "n_steps", "log_every", "progress")
     return {"recipe": recipe} | {name: getattr(estimator, name) for name in names}
@@ -197,7 +192,10 @@ def checked_seeds(seeds, name: str) -> np.ndarray:
 
 def checked_penalty(penalty, n_maps: int) -> np.ndarray:
     """Return one penalty per map, in float32, each above 0."""
-    found = np.asarray(penalty, dtype=np.float32)
+    try:
+        found = np.asarray(penalty, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"penalty (lambda): expected finite numbers above 0, found {penalty!r}") from error
     if found.shape not in ((), (n_maps,)):
         raise ValueError(f"penalty: expected a number or one per map ({n_maps}), found shape {found.shape}")
     if not (np.isfinite(found) & (found > 0)).all():

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairlab.checks import check_features, check_same_columns, estimator_features
+from fairlab.checks import check_count, check_features, check_same_columns, estimator_features
 from fairlab.networks import member
 from fairlab.transport.divergence import DivergenceError, DivergenceWarning
 from fairlab.transport.gan import (
@@ -19,6 +19,7 @@ from fairlab.transport.gan import (
     training_options,
 )
 from fairlab.transport.memory import require_memory
+from fairlab.transport.options import single_precision
 from fairlab.transport.transport_map import one_each
 
 # Members of an ensemble that are trained as one batch of matrices: enough to gain what batching gains, few enough that
@@ -113,8 +114,8 @@ class GANEnsemble(BaseEstimator):
         from fairlab.transport.gan_blocks import train_maps
 
         options = training_options(self) | {"n_threads": self.n_threads, "memory_limit_gb": self.memory_limit_gb}
-        if self.n_threads is not None and self.n_threads < 1:
-            raise ValueError(f"n_threads: expected at least 1, found {self.n_threads}")
+        if self.n_threads is not None:
+            check_count(self.n_threads, "n_threads")
         seeds = checked_seeds(self.random_states, "random_states")
         penalty = checked_penalty(self.penalty, len(seeds))
         source, target = samples(self, X_source, X_target, len(seeds))
@@ -197,7 +198,7 @@ def samples(estimator, X_source, X_target, n_maps: int) -> tuple[np.ndarray, np.
 def _stacked_sample(X, n_maps, name):
     if np.ndim(X) != 3:
         values, columns = check_features(X, name, min_rows=2)
-        return np.broadcast_to(values.astype(np.float32), (n_maps, *values.shape)), columns
+        return np.broadcast_to(single_precision(values, name), (n_maps, *values.shape)), columns
     own = one_each(X, n_maps, name)
     values, columns = zip(*(check_features(x, f"{name}[{k}]", min_rows=2) for k, x in enumerate(own)), strict=True)
-    return np.stack(values).astype(np.float32), columns[0]
+    return single_precision(np.stack(values), name), columns[0]

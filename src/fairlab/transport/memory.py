@@ -2,11 +2,15 @@
 
 import psutil
 
+from fairlab.checks import check_number
+
 GIB = 2**30
 
 
 def free_bytes(limit_gb: float | None) -> int:
     """Return the bytes that may be used: those that the machine has free, or the user's limit in GiB if it is lower."""
+    if limit_gb is not None:
+        check_number(limit_gb, "memory_limit_gb", above=0)
     available = psutil.virtual_memory().available
     return available if limit_gb is None else min(available, int(limit_gb * GIB))
 

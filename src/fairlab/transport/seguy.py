@@ -17,6 +17,7 @@ from fairlab.transport.cost import Cost, cost_matrix, squared_l1
 from fairlab.transport.divergence import DivergenceError, finite_members
 from fairlab.transport.gan_training import draw_rows, initial_networks
 from fairlab.transport.memory import require_memory
+from fairlab.transport.options import check_options, single_precision
 from fairlab.transport.transport_map import TransportMap, one_each
 
 tf = optional("tensorflow")
@@ -135,7 +136,7 @@ class SeguyTransport(TransportMap):
         return self
 
     def _image(self, X):
-        return forward(self.network_, tf.constant(X, tf.float32)[None])[0].numpy().astype(float)
+        return forward(self.network_, tf.constant(single_precision(X, "X"))[None])[0].numpy().astype(float)
 
     def _potential(self, costs):
         """Return the target's potential, the first stage."""
@@ -149,7 +150,7 @@ class SeguyTransport(TransportMap):
         """Return the network fitted to the projection, the second stage."""
         sizes = (source.shape[1], *self.hidden_layers, source.shape[1])
         network = regression(
-            tf.constant(source[None], tf.float32),
+            tf.constant(single_precision(source, "X_source")[None]),
             tf.constant(self.projection_[None], tf.float32),
             tf.constant([self.random_state], tf.int64),
             [tf.constant(parameter) for parameter in initial_networks([self.random_state], sizes, stream=2)],
@@ -169,15 +170,8 @@ class SeguyTransport(TransportMap):
         seed = self.random_state
         if not isinstance(seed, int | np.integer) or seed < 0:
             raise ValueError(f"random_state: expected an integer of at least 0, found {seed!r}")
-        for name in ("regularization", "learning_rate"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value > 0):
-                raise ValueError(f"{name}: expected a finite number above 0, found {value}")
-        for name in ("n_dual_steps", "n_map_steps", "batch_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: expected at least 1, found {getattr(self, name)}")
-        if any(width < 1 for width in self.hidden_layers):
-            raise ValueError(f"hidden_layers: expected widths of at least 1, found {self.hidden_layers}")
+        counts = ("n_dual_steps", "n_map_steps", "batch_size")
+        check_options(self, counts=counts, positive=("regularization", "learning_rate"))
 
 
 class SeguyEnsemble(BaseEstimator):
