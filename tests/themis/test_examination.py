@@ -134,6 +134,21 @@ def test_one_value_in_the_schema():
     assert len(examine(case, budget=10_000).findings) == 9
 
 
+def test_a_model_that_fails_on_other_values_is_said_not_raised():
+    table = people()
+    table.loc[table["sex"] == "f", "job"] = "x"
+
+    def brittle(rows):
+        if ((rows["sex"] == "f") & (rows["job"] != "x")).any():
+            raise RuntimeError("no woman has this job")
+        return fair(rows)
+
+    found = examine(Case(brittle, table, sensitive=["sex", "race"]), budget=20_000)
+    assert {finding.sensitive for finding in found.findings} == set()
+    assert all("the model cannot be asked about other values" in line for line in found.not_examined)
+    assert "no woman has this job" in found.not_examined[0]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -11,6 +11,7 @@ import numpy as np
 
 from fairlab.cases.case import Case
 from fairlab.cases.finding import Examination, Finding
+from fairlab.cases.table import CaseError
 from fairlab.seeds import derive_seed
 from fairlab.themis.proxies import proxies_of
 from fairlab.themis.varied import Varied, over_inputs, over_people
@@ -52,9 +53,10 @@ def examine(
     threshold, since theirs is no lower (theorem 4.1), and for all if the score of all columns together is below it.
 
     Intervals are exact for numbers of inputs that are fixed beforehand from the budget (Clopper and Pearson), and
-    points where all inputs could be tried. The p-value of a causal score is 0 with the first change and 1 without:
-    a deterministic model that changes one decision has a causal score above 0, beyond doubt, however small. How large
-    it is, the interval says. The p-value of a group score is that of an exact test, see `Varied.group`.
+    points where all inputs could be tried. Those about people hold for the table and for those it is a sample of.
+    The p-value of a causal score is 0 with the first change and 1 without: a deterministic model that changes one
+    decision has a causal score above 0, beyond doubt, however small. How large it is, the interval says. The p-value
+    of a group score is that of an exact test, see `fairlab.themis.varied.Varied.group`.
 
     Parameters
     ----------
@@ -110,6 +112,10 @@ def _unsuitable(case: Case) -> str | None:
             "Themis compares two single answers, and the model answers the same row differently when asked again: "
             "its own noise would count as discrimination."
         )
+    try:
+        _ = case.schema
+    except CaseError as error:
+        return f"Themis varies inputs within a schema, and there is none: {error}."
     return None
 
 
@@ -198,8 +204,12 @@ class _Run:
                 f"are more than {rows:,} rows, its part of the budget; {advice}."
             )
             return 0.0, 1.0
-        inputs = over_inputs(case, question.names, n_inputs, self._rng("inputs", question))
-        people = over_people(case, question.names, n_people, self._rng("people", question))
+        try:
+            inputs = over_inputs(case, question.names, n_inputs, self._rng("inputs", question))
+            people = over_people(case, question.names, n_people, self._rng("people", question))
+        except CaseError as error:
+            self.not_examined.append(f"{question.sensitive}: the model cannot be asked about other values; {error}.")
+            return 0.0, 1.0
         self._add(question, CAUSAL, "all inputs", inputs, inputs.causal(self.alpha), inputs.pairs())
         *group, p_value = inputs.group(self.alpha, self._rng("group", question))
         self._add(question, GROUP, "all inputs", inputs, group, inputs.extreme_pairs(), p_value)
