@@ -8,6 +8,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
         "correlation": ["ConditionalCorrelation", "Correlation"],
         "discovery": ["Discovery"],
         "error_profiling": ["ErrorProfiling"],
+        "examination": ["examine"],
         "finding": ["Association", "Finding"],
         "metric": ["Interval", "Metric"],
         "procedure": ["find_contexts", "investigate", "validate_contexts"],

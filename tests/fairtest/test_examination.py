@@ -1,0 +1,181 @@
+"""What FairTest finds about a case; the rates at which it is right are in test_truth."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairlab.cases import Case
+from fairlab.fairtest import examine
+
+N = 2_000
+
+
+@pytest.fixture(scope="module")
+def people():
+    """People of whom women under 40 are refused; region and income do not matter."""
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "sex": pd.Categorical(rng.choice(["woman", "man"], N), categories=["woman", "man"], ordered=True),
+            "age": rng.integers(18, 80, N),
+            "race": rng.choice(["a", "b", "c"], N),
+            "income": np.where(rng.random(N) < 0.1, np.nan, rng.normal(3_000, 500, N).round(2)),
+            "noise": rng.random(N),
+        },
+        index=[f"p{k}" for k in range(N)],
+    )
+
+
+def rule(rows):
+    return ~((rows["sex"] == "woman") & (rows["age"] < 40)) & (rows["noise"] < 0.9)
+
+
+@pytest.fixture(scope="module")
+def case(people):
+    return Case(rule, people, sensitive=["sex", "race"])
+
+
+@pytest.fixture(scope="module")
+def found(case):
+    return examine(case, budget=0)
+
+
+def test_everyone_by_hand(case, found, people):
+    finding = found.findings[0]
+    rates = pd.Series(rule(people)).groupby(people["sex"], observed=True).mean()
+    assert (finding.sensitive, finding.where, finding.n) == ("sex", "everyone", N)
+    assert finding.effect == "difference of favourable rates, woman less man"
+    assert finding.estimate == pytest.approx(rates["woman"] - rates["man"])
+    assert finding.low < finding.estimate < finding.high < 0
+    assert finding.p_value < 1e-9
+
+
+def test_the_rule_is_found_where_it_is(found, people):
+    contexts = [f for f in found.findings if f.sensitive == "sex" and f.where != "everyone"]
+    assert contexts[0].where.split(" and ")[0].startswith("age <= ")
+    assert contexts[0].estimate < -0.8
+    assert contexts[0].p_value < 1e-9
+    asked = people.loc[contexts[0].evidence.index]
+    assert len(asked) == contexts[0].n
+    assert list(contexts[0].evidence) == ["favourable", *people]
+    assert (contexts[0].evidence["favourable"] == rule(asked)).all()
+    rates = rule(asked).groupby(asked["sex"], observed=True).mean()
+    assert contexts[0].estimate == pytest.approx(rates["woman"] - rates["man"])
+
+
+def test_of_several_groups_the_information_and_each_against_the_others(found):
+    whole = [f for f in found.findings if f.sensitive == "race" and f.where == "everyone"]
+    assert [f.effect for f in whole] == [
+        "mutual information of favourable and race, from 0 to 1",
+        *(f"difference of favourable rates, {group} less the others" for group in "abc"),
+    ]
+    assert all(f.low <= 0 <= f.high and f.p_value > 0.05 for f in whole)
+
+
+def test_no_row_was_asked_again(found):
+    assert found.n_queries == 0
+    assert found.method == "FairTest"
+    assert found.seconds > 0
+
+
+def test_it_is_the_same_each_time_and_another_with_another_seed(case, found):
+    again = examine(case, budget=0)
+    pd.testing.assert_frame_equal(again.to_frame(), found.to_frame())
+    other = examine(case, budget=0, random_state=1)
+    assert not other.to_frame().equals(found.to_frame())
+
+
+def test_errors_where_truth_is_known(people):
+    truth = people["noise"] < 0.9
+    model = Case(rule, people.assign(ok=truth), sensitive="sex", y_true="ok")
+    errors = [f for f in examine(model, budget=0).findings if f.effect.startswith("difference of error rates")]
+    wrong = (rule(people) != truth).groupby(people["sex"], observed=True).mean()
+    assert errors[0].estimate == pytest.approx(wrong["woman"] - wrong["man"])
+    assert errors[0].evidence.columns[0] == "error"
+
+
+def test_the_sensitive_column_may_be_unseen(people):
+    proxy = people.assign(height=np.where(people["sex"] == "woman", 160, 180))
+    model = Case(lambda rows: rows["height"] > 170, proxy, sensitive="sex", features=["height", "age"])
+    finding = examine(model, budget=0).findings[0]
+    assert (finding.estimate, finding.where) == (-1, "everyone")
+
+
+def test_regression_by_correlation(people):
+    def number(rows):
+        return 100.0 * rows["age"] + 500 * (rows["sex"] == "man")
+
+    model = Case(number, people, sensitive=["sex", "age", "race"], y_true=1_000 * people["noise"])
+    found = examine(model, budget=0).to_frame().query("where == 'everyone'").set_index(["sensitive", "effect"])
+    man = (people["sex"] == "woman").astype(float)
+    expected = np.corrcoef(man, number(people))[0, 1]
+    assert found.loc[("sex", "correlation of the model's number and being woman rather than man"), "estimate"] == (
+        pytest.approx(expected)
+    )
+    assert found.loc[("age", "correlation of the model's number and age"), "estimate"] > 0.9
+    assert ("race", "correlation of the error of the model's number and being b rather than the others") in found.index
+
+
+def test_an_age_with_missing_values_makes_a_group_of_them(people):
+    ages = people["age"].astype(float).where(people["noise"] > 0.1)
+    model = Case(lambda rows: rows["noise"] > 0.5, people.assign(age=ages), sensitive="age")
+    effects = [f.effect for f in examine(model, budget=0).findings]
+    assert "difference of favourable rates, (missing) less the others" in effects
+    regression = Case(lambda rows: 9 * rows["noise"] - 4, people.assign(age=ages), sensitive="age")
+    not_examined = examine(regression, budget=0).not_examined
+    assert not_examined == (f"FairTest left out {int(ages.isna().sum())} people without a value of age.",)
+
+
+def test_a_budget_below_the_table_takes_a_part_of_it(people):
+    model = Case(rule, people, sensitive="sex")
+    model.queries._memory.clear()
+    found = examine(model, budget=500)
+    assert found.n_queries <= 500
+    assert found.findings[0].n == 500
+    assert found.not_examined[0] == "FairTest looked at 500 of 2,000 people, drawn at random: the budget has no more."
+    model.queries._memory.clear()
+    assert examine(model, budget=3).not_examined[-1] == "FairTest needs 40 people, there are 3."
+
+
+def test_few_people(people):
+    small = people.head(100).assign(sex=["x"] * 3 + people["sex"].astype(str).tolist()[3:100])
+    found = examine(Case(rule, small, sensitive="sex"), budget=0)
+    assert found.findings[0].n == 97
+    assert found.not_examined == (
+        "FairTest left out sex = x, which has 3 people; 20 are needed.",
+        "FairTest looked for no contexts: 97 people, 120 are needed.",
+    )
+    lonely = examine(Case(rule, people.head(45).assign(sex=["x"] * 30 + ["y"] * 15), sensitive="sex"), budget=0)
+    assert lonely.findings == ()
+    assert lonely.not_examined[-1] == "FairTest: sex has fewer than two groups of 20 people."
+
+
+def test_a_column_of_names_makes_no_contexts(people):
+    named = people.assign(name=people.index)
+    not_examined = examine(Case(rule, named, sensitive="sex"), budget=0).not_examined
+    assert not_examined == ("FairTest makes no contexts of name, which has 2,000 different values.",)
+
+
+def test_a_model_that_always_decides_alike(people):
+    model = Case(lambda rows: np.ones(len(rows), dtype=int), people, sensitive=["sex", "race"], positive=1)
+    found = examine(model, budget=0)
+    assert all(f.estimate == 0 and f.p_value == 1 and f.low <= 0 <= f.high for f in found.findings)
+
+
+def test_no_contexts_if_none_are_asked_for(case):
+    assert {f.where for f in examine(case, budget=0, max_contexts=0).findings} == {"everyone"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"budget": -1}, "budget: expected a whole number of at least 0, found -1"),
+        ({"budget": 0, "confidence": 95}, "confidence: expected a number between 0 and 1, found 95"),
+        ({"budget": 0, "random_state": None}, "random_state"),
+        ({"budget": 0, "max_contexts": 1.5}, "max_contexts"),
+        ({"budget": 0, "max_depth": 0}, "max_depth"),
+    ],
+)
+def test_bad_options(case, options, message):
+    with pytest.raises(ValueError, match=message):
+        examine(case, **options)
