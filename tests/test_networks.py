@@ -299,6 +299,8 @@ def test_tensorflow_is_imported_by_what_needs_it_alone():
     code = """
 import sys
 import fairlab.fair_metric, fairlab.models, fairlab.networks, fairlab.transport
+from fairlab.adf import ADF, Aequitas
+from fairlab.cases import Schema
 from fairlab.models import EqualRatesLogistic, LeastSquaresClassifier, MultiwayTree, NearbySVC
 from fairlab.models.protocol import as_classifier, as_network
 from fairlab.transport import ExactTransport, GANEnsemble, GANTransport
@@ -308,6 +310,10 @@ X = np.eye(4)
 dense_classifier(initial_network(np.random.default_rng(0), (4, 3, 2)))(X)
 as_classifier(NearbySVC().fit(X, [0, 1, 0, 1]))(X)
 ExactTransport().fit(X, X + 1).transform(X)
+schema = Schema.from_bounds({"a": (0, 9), "sex": (0, 1)})
+score = lambda X: X[:, 0] + 0.9 * X[:, 1]
+assert ADF(score, schema, "sex", threshold=4.5, n_local=5).generate(schema.sample(9), n_seeds=4).n_discriminatory
+assert Aequitas(score, schema, "sex", threshold=4.5, n_local=5).generate(n_samples=40).n_discriminatory
 print([name for name in ("tensorflow", "keras") if name in sys.modules])
 """
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,13 +8,13 @@ from fairlab.cases import Case
 RNG = np.random.default_rng(0)
 PEOPLE = pd.DataFrame(
     {
-        "sex": RNG.choice(["f", "m"], 240),
-        "age": RNG.integers(18, 78, 240),
-        "income": RNG.lognormal(3, 0.5, 240),
-        "job": pd.Categorical(RNG.choice(["cook", "clerk", None], 240)),
-        "member": RNG.integers(0, 2, 240).astype(bool),
+        "sex": RNG.choice(["f", "m"], 160),
+        "age": RNG.integers(18, 78, 160),
+        "income": RNG.lognormal(3, 0.5, 160),
+        "job": pd.Categorical(RNG.choice(["cook", "clerk", None], 160)),
+        "member": RNG.integers(0, 2, 160).astype(bool),
     },
-    index=pd.Index([f"p{k}" for k in range(240)]),
+    index=pd.Index([f"p{k}" for k in range(160)]),
 )
 FEATURES = ["sex", "age", "income", "job", "member"]
 
@@ -37,7 +37,7 @@ def case():
 
 @pytest.fixture(scope="module")
 def both(case):
-    return examine(case, budget=6000)
+    return examine(case, budget=4000)
 
 
 def test_findings_of_both_methods(both, case):
@@ -48,7 +48,7 @@ def test_findings_of_both_methods(both, case):
         ("AEQUITAS", "uniformly random inputs"),
     ]
     assert both.not_examined == ()
-    assert 0 < both.n_queries <= 6000
+    assert 0 < both.n_queries <= 4000
     for finding in both.findings:
         assert finding.sensitive == "sex"
         assert 0 < finding.low <= finding.estimate <= finding.high < 1
@@ -80,7 +80,7 @@ def test_the_share_of_people_is_that_of_the_table(both):
     other = PEOPLE.assign(sex=PEOPLE["sex"].map({"f": "m", "m": "f"}))
     expected = ((score(PEOPLE) >= 2.5) != (score(other) >= 2.5)).mean()
     finding = both.findings[0]
-    assert (finding.n, finding.estimate) == (240, pytest.approx(expected))
+    assert (finding.n, finding.estimate) == (160, pytest.approx(expected))
 
 
 def test_searches_find_more_than_chance(both):
@@ -92,13 +92,15 @@ def test_searches_find_more_than_chance(both):
     assert "by search" not in both.findings[0].summary
 
 
-def test_the_same_seed_gives_the_same_findings(both, case):
-    again = examine(Case(score, PEOPLE, sensitive="sex", threshold=2.5), budget=6000)
-    pd.testing.assert_frame_equal(again.to_frame(), both.to_frame())
-    for one, other in zip(again.findings, both.findings, strict=True):
+def test_the_same_seed_gives_the_same_findings():
+    first, again, third = (
+        examine(Case(score, PEOPLE, sensitive="sex", threshold=2.5), budget=800, random_state=seed)
+        for seed in (0, 0, 1)
+    )
+    pd.testing.assert_frame_equal(again.to_frame(), first.to_frame())
+    for one, other in zip(again.findings, first.findings, strict=True):
         pd.testing.assert_frame_equal(one.evidence, other.evidence)
-    third = examine_adf(case, budget=3000, random_state=1)
-    assert third.findings[1].estimate != both.findings[1].estimate
+    assert not third.findings[1].evidence.equals(first.findings[1].evidence)
 
 
 def test_a_fair_model_gives_no_evidence():
@@ -128,7 +130,7 @@ def _score_of(model):
 
 def test_labels_alone_are_enough_for_aequitas_and_for_people():
     case = Case(lambda rows: score(rows) >= 2.5, PEOPLE, sensitive="sex")
-    found = examine(case, budget=6000)
+    found = examine(case, budget=4000)
     assert [(finding.method, finding.where) for finding in found.findings] == [
         ("ADF", "people of the table"),
         ("AEQUITAS", "uniformly random inputs"),
@@ -140,7 +142,7 @@ def test_labels_alone_are_enough_for_aequitas_and_for_people():
 
 def test_what_the_model_does_not_get_has_no_direct_effect():
     model = lambda rows: rows["income"] > 20  # noqa: E731
-    table = PEOPLE.assign(race=RNG.choice(["a", "b"], 240))
+    table = PEOPLE.assign(race=RNG.choice(["a", "b"], 160))
     case = Case(model, table, sensitive=["race", "sex"], features=FEATURES)
     found = examine(case, budget=3000)
     assert {finding.sensitive for finding in found.findings} == {"sex"}

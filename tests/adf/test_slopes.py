@@ -3,6 +3,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairlab.adf import examine_adf
 from fairlab.adf.answers import Answers
 from fairlab.adf.finite_differences import FiniteDifferences
 from fairlab.adf.slopes import NetworkSlopes, with_slopes
@@ -55,3 +56,13 @@ def test_without_gradients_there_are_differences():
     model = with_slopes(Answers(case, 1000), "sex")
     assert type(model) is FiniteDifferences
     np.testing.assert_allclose(model.margin_gradient(np.array([[5, 2, 1, 2]]))[1], [[1, 0, 0, 0]])
+
+
+def test_a_networks_case_is_searched_by_its_own_gradients(case):
+    found = examine_adf(case, budget=800)
+    people, inputs = found.findings
+    assert found.n_queries <= 800
+    assert inputs.found_per_1000 > inputs.random_per_1000 > 0
+    changed = inputs.evidence.assign(sex=inputs.evidence["other sex"])
+    assert (case.decide(inputs.evidence) != case.decide(changed)).all()
+    assert people.estimate > 0

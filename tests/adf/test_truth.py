@@ -17,7 +17,7 @@ from fairlab.adf.examination import examine_adf, examine_aequitas
 from fairlab.cases import Case, Schema
 
 COUNTS = Path(__file__).parents[2] / "docs" / "truth" / "adf.csv"
-N_MODELS, N_PEOPLE, BUDGET = 300, 300, 2500
+N_MODELS, N_PEOPLE, BUDGET = 300, 200, 1500
 SIZES = {"a": 6, "b": 5, "group": 3, "c": 7, "job": 4, "d": 5}  # 4,200 combinations of the others
 JOBS = np.array(["cook", "clerk", "nurse", "smith"])
 CLEAR = 0.05  # share of the domain from which a rule counts as clear
