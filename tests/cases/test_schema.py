@@ -41,6 +41,12 @@ def test_yaml(tmp_path):
     path = tmp_path / "schema.yaml"
     path.write_text("sex: [Male, Female]\nage: {low: 18, high: 20}\n")
     assert Schema.from_yaml(path) == MIXED
+    path.write_text("repaid: [yes, no]\nmail: [on, off]\nflag: [true, false]\nmixed: [Yes, 1, 1.5, null]\n")
+    content = {"repaid": ["yes", "no"], "mail": ["on", "off"], "flag": [True, False], "mixed": ["Yes", 1, 1.5, None]}
+    assert Schema.from_yaml(path).to_dict() == content
+    path.write_text("a: [")
+    with pytest.raises(SchemaError, match="expected YAML, found"):
+        Schema.from_yaml(path)
     path.write_text("- sex\n- age\n")
     with pytest.raises(SchemaError, match="expected names and values, found list"):
         Schema.from_yaml(path)
@@ -83,6 +89,53 @@ def test_bad_bounds():
     for bounds, message in (({}, "found none"), ({"a": (3, 1)}, "low 3 is above high 1"), ({"a": (0, 1.5)}, "whole")):
         with pytest.raises(SchemaError, match=message):
             Schema.from_bounds(bounds)
+
+
+def test_what_makes_no_schema():
+    for make, message in (
+        (lambda: Schema.from_dict([1]), "content: expected names and values, found list"),
+        (lambda: Schema.from_bounds([1]), "bounds: expected names with pairs of integers, found list"),
+        (lambda: Schema.from_bounds({"a": 5}), "'a': expected a pair of integers, low and high, found 5"),
+        (lambda: Schema.from_bounds({"a": "09"}), "'a': expected a pair of integers, low and high, found '09'"),
+        (lambda: Schema.from_bounds({"a": ("0", "9")}), "'a': expected whole numbers as bounds, found '0' and '9'"),
+        (lambda: Schema(["a"]), "features: expected a Feature each, found 'a'"),
+        (lambda: Schema.from_frame([1]), "table: expected a DataFrame, found list"),
+        (lambda: Schema.from_frame(pd.DataFrame({"a": [1]}), bins=0), "bins: expected a positive integer or None"),
+        (lambda: Schema.from_frame(pd.DataFrame({"a": [1]}), edges={"b": [1]}), "edges: 'b' is no column"),
+        (lambda: MIXED.sample_codes(-1), "n: expected a number of inputs, found -1"),
+        (lambda: MIXED.sample_codes(1.5), r"n: expected a number of inputs, found 1\.5"),
+        (lambda: MIXED.encode(np.zeros((1, 2))), "inputs: expected a DataFrame, found ndarray"),
+    ):
+        with pytest.raises(SchemaError, match=message):
+            make()
+
+
+@pytest.mark.parametrize(
+    ("codes", "message"),
+    [
+        ([[0, 3]], "codes: expected 0 to 2 of feature 'age', found 3"),
+        ([[-1, 0]], "codes: expected 0 to 1 of feature 'sex', found -1"),
+        ([[0.0, 1.0]], r"expected integers of shape \(n_rows, 2\), found float64"),
+        ([0, 1], r"found int64 of shape \(2,\)"),
+        ([[0, 1, 2]], r"found int64 of shape \(1, 3\)"),
+    ],
+)
+def test_codes_that_stand_for_nothing(codes, message):
+    with pytest.raises(SchemaError, match=message):
+        MIXED.decode(codes)
+
+
+def test_wide_numbers_of_a_frame_are_binned_and_the_rest_is_not():
+    table = pd.DataFrame({"income": np.arange(200) * 100, "age": np.arange(200) % 80, "code": [7, 5000] * 100})
+    assert Schema.from_frame(table).sizes == (10, 80, 2)
+    assert Schema.from_frame(table, bins=4).sizes == (4, 80, 2)
+    assert Schema.from_frame(table, bins=None).sizes == (19_901, 80, 4994)
+    assert Schema.from_frame(table, edges={"income": [5000]}).sizes == (2, 80, 2)
+    binned = Schema.from_frame(table)
+    assert Schema.from_dict(binned.to_dict()) == binned
+    codes = binned.encode(table)
+    again = binned.encode(binned.decode(codes))
+    assert (again == codes).all()
 
 
 def test_positions_are_in_the_order_of_the_schema():

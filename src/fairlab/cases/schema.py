@@ -1,9 +1,10 @@
 """The domain of a model's inputs: its features, and the values that each can have."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,8 @@ class Schema:
 
     def __post_init__(self):
         object.__setattr__(self, "features", tuple(self.features))
+        if strange := [each for each in self.features if not isinstance(each, Feature)]:
+            raise SchemaError(f"features: expected a Feature each, found {strange[0]!r}")
         if not self.features:
             raise SchemaError("a schema needs at least one feature, found none")
         if doubled := sorted({name for name in self.names if self.names.count(name) > 1}):
@@ -62,6 +65,8 @@ class Schema:
         SchemaError
             If a description is none of these, or bounds or edges are in the wrong order.
         """
+        if not isinstance(content, Mapping):
+            raise SchemaError(f"content: expected names and values, found {type(content).__name__}")
         return cls(tuple(Feature.from_description(str(name), values) for name, values in content.items()))
 
     @classmethod
@@ -73,7 +78,14 @@ class Schema:
         SchemaError
             If bounds are not whole numbers or in the wrong order.
         """
-        return cls(tuple(Feature.between(str(name), low, high) for name, (low, high) in bounds.items()))
+        if not isinstance(bounds, Mapping):
+            raise SchemaError(f"bounds: expected names with pairs of integers, found {type(bounds).__name__}")
+        features = []
+        for name, pair in bounds.items():
+            if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
+                raise SchemaError(f"feature {name!r}: expected a pair of integers, low and high, found {pair!r}")
+            features.append(Feature.between(str(name), *pair))
+        return cls(tuple(features))
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> "Schema":
@@ -83,7 +95,10 @@ class Schema:
     @staticmethod
     def yaml_content(path: str | Path) -> dict:
         """Return what a YAML file says by name; raises a SchemaError if it has no names."""
-        content = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_Loader)
+        try:
+            content = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_Loader)
+        except yaml.YAMLError as error:
+            raise SchemaError(f"{path}: expected YAML, found {error}") from error
         if not isinstance(content, dict):
             raise SchemaError(f"{path}: expected names and values, found {type(content).__name__}")
         return content
@@ -109,6 +124,10 @@ class Schema:
             If a column occurs twice or holds anything but texts, truth values and numbers; there is no row; edges are
             not increasing or leave a bin empty.
         """
+        if not isinstance(table, pd.DataFrame):
+            raise SchemaError(f"table: expected a DataFrame, found {type(table).__name__}")
+        if bins is not None and not (isinstance(bins, Integral) and bins >= 1):
+            raise SchemaError(f"bins: expected a positive integer or None, found {bins!r}")
         edges = dict(edges or {})
         if strange := [name for name in edges if name not in table.columns]:
             raise SchemaError(f"edges: {strange[0]!r} is no column of the table")
@@ -179,17 +198,32 @@ class Schema:
 
     def sample_codes(self, n: int, *, random_state=0) -> np.ndarray:
         """Draw inputs uniformly from the whole domain, as codes of shape (n, n_features)."""
+        if not (isinstance(n, Integral) and n >= 0):
+            raise SchemaError(f"n: expected a number of inputs, found {n!r}")
         return np.random.default_rng(random_state).integers(self.sizes, size=(n, len(self.sizes)))
 
     def decode(self, codes: np.ndarray) -> pd.DataFrame:
-        """Return inputs with their values; of a bin, the value that stands for it."""
-        columns = {
-            feature.name: feature.decode(column)
-            for feature, column in zip(self.features, np.asarray(codes).T, strict=True)
-        }
-        # Objects stay what they are: None, which is no missing number, and numbers among texts.
-        objects = {name: pd.Series(column, dtype=object) for name, column in columns.items() if column.dtype == object}
-        return pd.DataFrame(columns | objects)
+        """Return inputs with their values; of a bin, the value that stands for it.
+
+        Raises
+        ------
+        SchemaError
+            If codes are no integers of shape (n_rows, n_features), or stand for no value; names the feature.
+        """
+        codes = np.asarray(codes)
+        if codes.ndim != 2 or codes.shape[1] != len(self.features) or codes.dtype.kind not in "iu":
+            expected = f"expected integers of shape (n_rows, {len(self.features)})"
+            raise SchemaError(f"codes: {expected}, found {codes.dtype} of shape {codes.shape}")
+        columns = {}
+        for feature, column in zip(self.features, codes.T, strict=True):
+            if len(column) and (column.min() < 0 or column.max() >= len(feature.values)):
+                strange = column.min() if column.min() < 0 else column.max()
+                expected = f"expected 0 to {len(feature.values) - 1}"
+                raise SchemaError(f"codes: {expected} of feature {feature.name!r}, found {strange}")
+            values = feature.decode(column)
+            # Objects stay what they are: None, which is no missing number, and numbers among texts.
+            columns[feature.name] = pd.Series(values, dtype=object if values.dtype == object else None)
+        return pd.DataFrame(columns)
 
     def encode(self, inputs: pd.DataFrame) -> np.ndarray:
         """Return the codes of inputs, shape (n_rows, n_features); other columns are left out.
@@ -199,6 +233,8 @@ class Schema:
         SchemaError
             If a column is missing or holds a value that its feature does not have.
         """
+        if not isinstance(inputs, pd.DataFrame):
+            raise SchemaError(f"inputs: expected a DataFrame, found {type(inputs).__name__}")
         if missing := [name for name in self.names if name not in inputs.columns]:
             raise SchemaError(f"inputs lack the columns {', '.join(missing)}")
         codes = np.empty((len(inputs), len(self.names)), dtype=np.int64)
