@@ -1,4 +1,5 @@
 import importlib
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -90,8 +91,30 @@ def test_an_error_inside_a_method_is_raised_with_its_name(case, methods, monkeyp
 
 def test_what_must_be_known_of_the_model_is_said(methods):
     unseen = Case(lambda rows: rows["age"] > 40, people(), sensitive="sex", features=["age"], positive=True)
-    [notice] = audits._notices(unseen, METHODS)
+    [notice] = audit(unseen, budget=2400).notices
     assert "does not get sex: changing it alone cannot change a decision" in notice
+
+
+def test_a_model_that_answers_by_chance_is_called_so(methods):
+    rng = np.random.default_rng(0)
+    noisy = Case(lambda rows: rng.random(len(rows)) < 0.5, people(), sensitive="sex", positive=True)
+    assert any("The model is not deterministic" in notice for notice in audit(noisy, budget=2400).notices)
+
+
+def test_a_slow_model_is_called_slow_and_a_fast_one_in_small_batches_is_not(methods):
+    def slow(rows):
+        time.sleep(0.0012 * len(rows))
+        return rows["age"] > 40
+
+    def fast(rows):
+        time.sleep(0.01)
+        return rows["age"] > 40
+
+    told = [
+        audit(Case(model, people(40), sensitive="sex", positive=True), budget=400).notices for model in (slow, fast)
+    ]
+    assert "The model is slow, 1." in told[0][0]
+    assert told[1] == ()
 
 
 @pytest.mark.parametrize(

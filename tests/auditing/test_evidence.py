@@ -37,6 +37,12 @@ def test_numbers_become_ranges_between_quintiles_that_do_not_tell_the_extremes()
     assert words == ["below 21", "below 21", "21 to 41", "41 to 60", "80 or more", "80 or more"]
 
 
+def test_a_number_that_nearly_everybody_has_is_told():
+    gains = pd.Series([0] * 95 + [2174, 99999, 14084, 7688, -5, 3])
+    assert binned(gains.tail(3), gains).tolist() == ["above 0", "below 0", "above 0"]
+    assert binned(gains.head(1), gains).tolist() == ["0"]
+
+
 def test_few_valued_numbers_booleans_and_missing_values_keep_their_names():
     few = pd.Series([0, 1] * 50)
     assert binned(few.head(2).astype(float), few).tolist() == ["0", "1"], "whatever type the evidence has"
@@ -51,8 +57,10 @@ def test_few_valued_numbers_booleans_and_missing_values_keep_their_names():
 def test_a_column_that_the_table_does_not_have_is_binned_by_itself():
     table = people()
     evidence = table.head(10).assign(counterpart=[f"p{i}" for i in range(10, 20)])
-    evidence["other sex"], evidence["role"] = "man", ["person"] * 10
+    evidence["other sex"], evidence["sex of the counterpart"], evidence["role"] = "man", "man", "person"
     shown = shown_rows(finding(table, evidence=evidence), table, "binned")
     assert set(shown["counterpart"]) == {"(rare)"}, "row labels of other people are labels too"
-    assert set(shown["other sex"]) == {"man"}, "another value of a column is binned like the column"
+    assert set(shown["other sex"]) == set(shown["sex of the counterpart"]) == {"man"}, (
+        "another value of a column is binned like the column"
+    )
     assert set(shown["role"]) == {"person"}

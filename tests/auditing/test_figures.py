@@ -8,7 +8,7 @@ from fairlab.cases import Examination
 
 def test_a_panel_for_each_method_and_a_line_for_each_finding():
     figure = report().plot()
-    assert [axis.get_title(loc="left") for axis in figure.axes] == ["FairTest", "FlipTest"]
+    assert [axis.get_title(loc="left") for axis in figure.axes] == ["FlipTest", "FairTest"], "as they ran"
     assert [len(axis.get_yticks()) for axis in figure.axes] == [2, 2]
 
 

@@ -51,3 +51,12 @@ def test_an_error_inside_ends_the_bar(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     with pytest.raises(ZeroDivisionError), Progress(SimpleNamespace(asked=0), 10):
         raise ZeroDivisionError
+
+
+def test_a_notebook_without_widgets_is_quiet(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    shell = SimpleNamespace(config={"IPKernelApp": {}})
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "tqdm.notebook", None)
+    run()
+    assert sys.stderr.getvalue() == ""

@@ -100,7 +100,7 @@ def audit(
     names = _chosen(methods)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence: expected a number between 0 and 1, such as 0.95, found {confidence!r}")
-    start, examinations = time.perf_counter(), []
+    start, examinations, pace = time.perf_counter(), [], case.queries.seconds_per_row
     people = _ask_about_people(case, budget)
     asked = case.queries.asked
     with Progress(case.queries, budget, done=people, show=progress) as bar:
@@ -113,7 +113,7 @@ def audit(
     return Report(
         case=case,
         examinations=tuple(examinations),
-        notices=_notices(case, names),
+        notices=_notices(case, names, pace),
         budget=budget,
         confidence=confidence,
         random_state=random_state,
@@ -162,7 +162,7 @@ def _examine(name, case, budget, confidence, random_state) -> Examination:
         raise
 
 
-def _notices(case, names) -> tuple[str, ...]:
+def _notices(case, names, pace) -> tuple[str, ...]:
     """Return what a reader must know of the model before the findings."""
     notices = list(case.notices)
     if case.unseen:
@@ -178,12 +178,10 @@ def _notices(case, names) -> tuple[str, ...]:
             "the same audit can come out differently another time, and methods that compare two answers about one row "
             "cannot tell a difference of treatment from chance."
         )
-    if case.queries.seconds_per_row >= SLOW:
-        took = case.queries.seconds_per_row
+    if pace >= SLOW:  # over whole batches: a question about a few rows takes longer by the row
         notices.append(
-            f"The model is slow, {1000 * took:.1f} ms a row: {count(case.queries.asked, 'row')} took "
-            f"{case.queries.asked * took / 60:.1f} minutes of the audit. A smaller budget takes less time and gives "
-            "wider intervals."
+            f"The model is slow, {1000 * pace:.1f} ms a row in large batches, and took "
+            f"{case.queries.seconds / 60:.1f} minutes of the audit. A smaller budget is faster, its intervals wider."
         )
     left_out = [method.name for name, method in METHODS.items() if name not in names]
     if left_out:

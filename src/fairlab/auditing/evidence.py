@@ -11,7 +11,7 @@ from fairlab.checks import suggestion
 ROWS = ("none", "binned", "all")
 ROWS_SHOWN = 6  # of each finding, but for "all"
 # Columns that methods add and that tell nothing of a person: the number of a match, a part in it, the decision.
-HARMLESS = ("match", "role", "favourable")
+HARMLESS = ("match", "role", "favourable", "is favourable", "is favourable of the counterpart")
 FEW = 5  # numbers with at most so many values are shown as categories
 RARE_SHARE, RARE_PEOPLE = 0.02, 10  # a category below either is merged with the other rare ones
 RARE, MISSING = "(rare)", "(missing)"
@@ -60,7 +60,7 @@ def _shown(column, name, table, evidence) -> pd.Series:
         return binned(column, table[name])
     if name in HARMLESS:
         return column
-    origin = str(name).removeprefix("other ")  # "other sex" holds values of "sex"
+    origin = str(name).removeprefix("other ").removesuffix(" of the counterpart")  # holds values of that column
     return binned(column, table[origin] if origin in table else evidence[name])
 
 
@@ -95,6 +95,10 @@ def _ranges(column: pd.Series, everyone: pd.Series) -> pd.Series:
     values = everyone.dropna().to_numpy(dtype=float)
     edges = np.quantile(values[np.isfinite(values)], [0.2, 0.4, 0.6, 0.8])
     edges = sorted({float(f"{edge:.2g}") for edge in edges})
+    if len(edges) == 1:  # nearly everybody has one value
+        sides = np.sign(column.to_numpy(dtype=float, na_value=np.nan) - edges[0])
+        words = {-1.0: f"below {edges[0]:g}", 0.0: f"{edges[0]:g}", 1.0: f"above {edges[0]:g}"}
+        return pd.Series([words.get(side) for side in sides], index=column.index, dtype=object)
     names = [f"{low:g} to {high:g}" for low, high in pairwise(edges)]
     names = np.array([f"below {edges[0]:g}", *names, f"{edges[-1]:g} or more"], dtype=object)
     place = np.searchsorted(edges, column.to_numpy(dtype=float, na_value=np.nan), side="right")

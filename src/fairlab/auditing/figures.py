@@ -15,14 +15,14 @@ MARKS = {"better": "s", "worse": "^"}
 
 
 def forest(report) -> Figure:
-    """Return a forest plot of a report: significant findings first, each method on a scale of its own.
+    """Return a forest plot of a report: methods as they ran, each on a scale of its own, significant findings first.
 
     Filled marks are significant after correction, hollow ones are not. At most twelve findings of a method are shown;
     its panel says how many are left out.
     """
-    shown = {}
+    shown = {finding.method: [] for examination in report.examinations for finding in examination.findings}
     for finding, is_significant in zip(report.findings, report.is_significant, strict=True):
-        shown.setdefault(finding.method, []).append((finding, is_significant))
+        shown[finding.method].append((finding, is_significant))
     if not shown:
         figure, (axis,) = panels(1, 1, width=6, height=1)
         axis.axis("off")

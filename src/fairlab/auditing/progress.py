@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from importlib import import_module
 
 SECONDS_BETWEEN = 0.5
 
@@ -57,14 +58,15 @@ class Progress:
 
 
 def _bar(budget):
-    """Return tqdm's bar for this place, or None."""
-    if not (sys.stderr.isatty() or _in_notebook()):
+    """Return tqdm's bar for this place, or None; in a notebook a widget, since text leaves a line for each step."""
+    in_notebook = _in_notebook()
+    if not (in_notebook or sys.stderr.isatty()):
         return None
     try:
-        from tqdm import tqdm
-    except ImportError:
+        tqdm = import_module("tqdm.notebook" if in_notebook else "tqdm").tqdm
+        return tqdm(total=budget, unit=" queries", leave=False)
+    except ImportError:  # of tqdm, or of its widgets
         return None
-    return tqdm(total=budget, unit=" queries", leave=False)
 
 
 def _in_notebook() -> bool:

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 
 from fairlab.cases import Case, Finding
 
-MOST_NAMED = 3  # findings that the opening names
-
 
 def opening(report) -> str:
     """Return one paragraph: what was tested, what was found, how sure that is, and what was not looked at."""
@@ -54,11 +52,11 @@ def _found(report) -> str:
         return "No method came to a finding."
     if not found:
         return f"None of the {count(len(report.findings), 'finding')} is significant: no difference could be shown."
-    best, seen = [], set()
-    for finding in found:  # the clearest of each method, then stop
-        if finding.method not in seen and len(best) < MOST_NAMED:
-            best.append(line(finding))
-            seen.add(finding.method)
+    best = {}
+    for finding in found:
+        best.setdefault(finding.method, finding)
+    ran = dict.fromkeys(f.method for examination in report.examinations for f in examination.findings)
+    best = [line(best[method]) for method in ran if method in best]
     are = "is" if len(found) == 1 else "are"
     return (
         f"{len(found)} of {count(len(report.findings), 'finding')} {are} significant; the clearest of each method: "

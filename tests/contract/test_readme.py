@@ -1,0 +1,31 @@
+"""What the README shows is what happens."""
+
+import json
+import re
+
+import pytest
+
+from fairlab.cli import main
+from fairlab.paths import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^```python\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_the_first_example_is_an_audit_and_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    scope = {}
+    exec(compile(EXAMPLES[0], "README.md", "exec"), scope)
+    report = scope["report"]
+    assert report.to_frame()["significant"].any(), "Adult's labels go with sex, and so does a model of them"
+    assert capsys.readouterr().out.strip() == report.opening
+    assert (tmp_path / "audit.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert json.loads(report.to_json())["budget"] == 20_000
+
+
+def test_the_command_that_it_shows_has_these_options(capsys):
+    [command] = re.findall(r"^fairlab audit (.*)$", README, flags=re.MULTILINE)
+    with pytest.raises(SystemExit):
+        main(["audit", "--help"])
+    said = capsys.readouterr().out
+    assert all(option in said for option in re.findall(r"--[a-z-]+", command))
