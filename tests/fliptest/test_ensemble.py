@@ -104,3 +104,8 @@ def test_results_are_stacked_with_the_name_of_the_map_in_front():
     assert table.columns.tolist()[:4] == ["map", "flipset", "size", "feature"]
     assert table["map"].tolist() == ["m"] * 4 + ["n"] * 4
     assert by_map({2: X}, name="seen").columns.tolist() == ["seen", "a", "b"]
+
+
+def test_agreement_of_none():
+    with pytest.raises(ValueError, match="flips: is empty"):
+        agreement_table({})

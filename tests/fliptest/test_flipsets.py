@@ -7,6 +7,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from fairlab.fliptest import flipset
+from fairlab.transport import ExactTransport, squared_l1
 
 
 def hire(X):
@@ -118,3 +119,29 @@ def test_mixed_columns():
         flipset(hire, X, images[:1])
     with pytest.raises(ValueError, match="column 'age' has type"):
         flipset(hire, X, images.assign(age=["x", "y"]))
+
+
+def test_units_of_other_columns_flip_nobody():
+    """The model reads a score that is alike in both groups; incomes differ, and are written in large numbers."""
+    rng = np.random.default_rng(0)
+    groups = [
+        pd.DataFrame({"score": rng.normal(size=300), "income": rng.lognormal(mean, 0.8, 300)}) for mean in (10, 10.5)
+    ]
+
+    def by_score(table):
+        return (table["score"] > 0).astype(int)
+
+    def n_flips(**options):
+        image = ExactTransport(**options).fit(*groups).transform(groups[0])
+        flips = flipset(by_score, groups[0], image)
+        return flips.n_positive + flips.n_negative
+
+    assert n_flips() < n_flips(cost=squared_l1) / 4
+
+
+def test_whole_numbers_do_not_flip_against_themselves():
+    ages = pd.DataFrame({"age": np.arange(18, 90), "pay": np.arange(72) * 1e4})
+    image = ExactTransport().fit(ages, ages[::-1]).transform(ages)
+    for limit in range(18, 90):
+        flips = flipset(lambda table, limit=limit: (table["age"] >= limit).astype(int), ages, image)
+        assert flips.n_positive == flips.n_negative == 0

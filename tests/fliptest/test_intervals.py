@@ -96,3 +96,17 @@ def test_confidence_is_a_share():
     check_confidence(0.5)
     with pytest.raises(ValueError, match="confidence: expected a number between 0 and 1, found 95"):
         check_confidence(95)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (((5, 3), (2, 2)), {}, r"counts: expected at most the sizes \[2, 2\], found \[5, 3\]"),
+        (((0, 0), (0, 2)), {}, "sizes: expected a positive integer, found 0"),
+        (((0.5, 0), (2, 2)), {}, "counts: expected"),
+        (((1, 1), (2, 2)), {"factor": -1}, "factor: expected a finite number above 0"),
+    ],
+)
+def test_bad_counts(arguments, options, message):
+    with pytest.raises(ValueError, match=message):
+        difference_of_shares(*arguments, **options)

@@ -33,3 +33,8 @@ def test_overlap_refuses_other_people_and_other_classifiers():
         flipset_overlap(result, flipset(hire, X[:2], X_IMAGE[:2]))
     with pytest.raises(ValueError, match="different classifiers: 4 predictions differ"):
         flipset_overlap(result, flipset(lambda table: 1 - hire(table), X, X_IMAGE))
+
+
+def test_refuses_what_is_no_flipset():
+    with pytest.raises(ValueError, match="second: expected a Flipset, found int"):
+        flipset_overlap(flipset(hire, X, X_IMAGE), 2)

@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import pytest
 
 from fairlab.fliptest.sensitivity import COSTS, flipsets_by_cost
 
@@ -31,3 +32,8 @@ def test_a_cost_that_ignores_a_feature_changes_who_flips():
     assert table.loc["only a", "Jaccard F+"] < 0.5
     paper, other = table["F+"] - table["F−"]
     assert paper == other  # proposition 2
+
+
+def test_no_cost():
+    with pytest.raises(ValueError, match="costs: is empty"):
+        flipsets_by_cost(None, np.zeros((2, 1)), np.zeros((2, 1)), costs={})

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.fliptest import flipset, transparency_report
+from fairlab.fliptest import differences_in_words, flipset, transparency_report
 
 X = pd.DataFrame({"a": [1.0, 2.0, -1.0], "b": [5.0, 1.0, 0.0], "c": [0.0, 0.0, 7.0]})
 X_IMAGE = pd.DataFrame({"a": [-1.0, -2.0, -3.0], "b": [0.0, 4.0, 9.0], "c": [1.0, 0.0, 7.0]})
@@ -82,3 +82,18 @@ def test_mixed_columns():
     report = transparency_report(flips, people, images).positive
     assert report["mean_difference"].tolist() == [2.5, 0.5, -2.0]
     assert report["mean_sign"].tolist() == [1.0, 0.5, -1.0]
+
+
+def test_differences_in_words():
+    people = pd.DataFrame({"age": [30, 40], "job": ["cook", "clerk"], "one": 1, "member": [True, False]})
+    images = pd.DataFrame({"age": [33, 42], "job": ["cook", "cook"], "one": 1, "member": [True, False]}, index=[5, 6])
+    words = differences_in_words(people, images)
+    assert words == "2 people against their counterparts: age is 2.5 less on average; job differs for 50%"
+    assert differences_in_words(people, images, n_columns=1).endswith("counterparts: age is 2.5 less on average")
+    unlike_scale = pd.DataFrame({"age": [30.0, 30.1]})
+    assert "counterparts: age is" in differences_in_words(people, images, scale_of=unlike_scale)
+    assert differences_in_words(people, people) == "2 people do not differ from their counterparts"
+    with pytest.raises(ValueError, match="X has 2 rows, X_image has 1"):
+        differences_in_words(people, images[:1])
+    with pytest.raises(ValueError, match="n_columns: expected a positive integer, found 0"):
+        differences_in_words(people, images, n_columns=0)

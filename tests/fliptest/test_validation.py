@@ -114,3 +114,10 @@ def test_off_target_begins_above_the_bound():
     assert diverged.off_target
     assert diverged.diverged
     assert np.isnan(diverged.mean_l1)
+
+
+def test_columns_that_are_not_there():
+    with pytest.raises(ValueError, match=r"columns: expected columns of the DataFrame X_target, found \['q'\]"):
+        validate_map(TARGET, IMAGE, columns=["q"])
+    with pytest.raises(ValueError, match="columns: expected columns of the DataFrame X_target, found ndarray"):
+        validate_map(TARGET.to_numpy(), IMAGE.to_numpy(), columns=["q"])

@@ -121,3 +121,28 @@ def test_what_is_mixed():
 def test_tables_that_do_not_match(source, target, message):
     with pytest.raises(ValueError, match=message):
         check_mixed(source, target)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"columns": ["age"]}, "columns: expected a dict by column"),
+        ({"weights": 3}, "weights: expected a dict by column, found 3"),
+        ({"weights": {"age": "3"}}, r"weights\['age'\]: expected a finite number"),
+        ({"squared": "no"}, "squared: expected True or False, found 'no'"),
+        ({"number": len}, "number: unknown"),
+    ],
+)
+def test_options_of_another_kind(options, message):
+    with pytest.raises(ValueError, match=message):
+        ColumnCosts(**options)
+
+
+def test_samples_of_other_shapes():
+    X = PEOPLE[["age", "income"]].to_numpy()
+    with pytest.raises(ValueError, match=r"X_source: expected shape \(n_rows, n_features\), found \(2,\)"):
+        ColumnCosts()(X[0], X)
+    with pytest.raises(ValueError, match="X_source has 2 columns, X_target has 1"):
+        ColumnCosts()(X, X[:, :1])
+    with pytest.raises(ValueError, match="only in X_source: age"):
+        ColumnCosts()(PEOPLE, PEOPLE.rename(columns={"age": "years"}))

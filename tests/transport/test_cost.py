@@ -23,3 +23,15 @@ def test_squared_l1_by_hand():
 def test_bad_costs(cost, message):
     with pytest.raises(ValueError, match=message):
         cost_matrix(cost, np.zeros((2, 1)), np.zeros((3, 1)))
+
+
+def test_a_cost_is_a_function():
+    with pytest.raises(ValueError, match="cost: expected a function of both samples, found 'l1'"):
+        cost_matrix("l1", np.zeros((2, 1)), np.zeros((3, 1)))
+
+
+def test_shapes_of_samples():
+    with pytest.raises(ValueError, match=r"X_target: expected shape \(n_rows, n_features\), found \(3,\)"):
+        squared_l1(np.zeros((2, 1)), np.zeros(3))
+    with pytest.raises(ValueError, match="X_source has 1 columns, X_target has 2"):
+        squared_l1(np.zeros((2, 1)), np.zeros((2, 2)))

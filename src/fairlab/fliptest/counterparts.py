@@ -94,6 +94,9 @@ def counterpart_test(
     """
     check_confidence(confidence)
     check_seed(random_state)
+    for table in tables:
+        if not isinstance(table, pd.DataFrame):
+            raise ValueError(f"tables: expected DataFrames, found {type(table).__name__}")
     n_people = check_count(n_people, "n_people", least=FEWEST)
     if (smaller := min(map(len, tables))) < FEWEST:
         raise ValueError(f"tables: expected at least {FEWEST} people in each group, found {smaller}")

@@ -102,7 +102,14 @@ def agreement_table(flips: Mapping[str, Flipset]) -> pd.DataFrame:
     DataFrame
         Indexed by map: ``F+``, ``F−``, and their Jaccard index with those of the first, ``Jaccard F+`` and
         ``Jaccard F−``; not a number where both flipsets are empty.
+
+    Raises
+    ------
+    ValueError
+        If there is no flipset, or they are not of the same people and the same classifier.
     """
+    if not flips:
+        raise ValueError("flips: is empty, expected at least one flipset")
     first = next(iter(flips.values()))
     overlaps = [flipset_overlap(first, flip) for flip in flips.values()]
     shared = {

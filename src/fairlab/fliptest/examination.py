@@ -72,6 +72,8 @@ def examine(
     BudgetSpentError
         If people of the table are not yet answered for, and are more than `budget`.
     """
+    if not isinstance(case, Case):
+        raise ValueError(f"case: expected a Case, found {type(case).__name__}")
     check_confidence(confidence)
     check_seed(random_state)
     budget, n_people = check_count(budget, "budget", least=0), check_count(n_people, "n_people", least=FEWEST)

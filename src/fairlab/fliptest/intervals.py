@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
-from fairlab.checks import check_count
+from fairlab.checks import check_count, check_number
 from fairlab.fliptest.flipsets import Flipset
 
 METHODS = ("exact", "bootstrap")
@@ -102,7 +102,18 @@ def difference_of_shares(
     Returns
     -------
     estimate, low, high : float
+
+    Raises
+    ------
+    ValueError
+        If a count is above its size, or a number is out of its range.
     """
+    check_confidence(confidence)
+    check_number(factor, "factor", above=0)
+    sizes = [check_count(size, "sizes") for size in sizes]
+    counts = [check_count(count, "counts", least=0) for count in counts]
+    if any(count > size for count, size in zip(counts, sizes, strict=True)):
+        raise ValueError(f"counts: expected at most the sizes {sizes}, found {counts}")
     shares = [count / size for count, size in zip(counts, sizes, strict=True)]
     (low, high), (second_low, second_high) = (
         proportion_confint(count, size, alpha=1 - confidence, method="beta")

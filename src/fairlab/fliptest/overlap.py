@@ -50,6 +50,9 @@ def flipset_overlap(first: Flipset, second: Flipset) -> FlipsetOverlap:
     ValueError
         If they are not the same people, or the classifier decided differently about them: then it is not the same one.
     """
+    for name, flips in (("first", first), ("second", second)):
+        if not isinstance(flips, Flipset):
+            raise ValueError(f"{name}: expected a Flipset, found {type(flips).__name__}")
     if not first.index.equals(second.index):
         raise ValueError(f"the flipsets are of different rows ({len(first.index)} and {len(second.index)})")
     differing = int((first.prediction != second.prediction).sum())

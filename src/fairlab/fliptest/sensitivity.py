@@ -28,7 +28,8 @@ def flipsets_by_cost(predict, X_source, X_target, *, costs=COSTS, random_state: 
         The classifier h.
     X_source, X_target : DataFrame of shape (n, n_features)
     costs : dict of str to callable
-        The first is the one that the others are compared with.
+        The first is the one that the others are compared with. Those that are there by default take the columns in
+        their units: scale them first.
     random_state : int
         For counterparts where a plan splits people.
 
@@ -37,7 +38,14 @@ def flipsets_by_cost(predict, X_source, X_target, *, costs=COSTS, random_state: 
     DataFrame
         One row per cost: sizes ``F+`` and ``F−``, their Jaccard index with those of the first cost, and the mean L1
         distance of a person and the counterpart.
+
+    Raises
+    ------
+    ValueError
+        If there is no cost, or the tables are not what is expected.
     """
+    if not costs:
+        raise ValueError("costs: is empty, expected at least one cost by its name")
     flips, moved = {}, {}
     for name, cost in costs.items():
         image = ExactTransport(cost=cost, random_state=random_state).fit(X_source, X_target).transform(X_source)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fairlab.checks import check_features
+from fairlab.checks import check_count, check_features
 from fairlab.fliptest.flipsets import Flipset, checked_images
 from fairlab.transport.columns import as_table, is_number
 
@@ -98,9 +98,11 @@ def differences_in_words(X, X_image, *, scale_of: pd.DataFrame | None = None, n_
     >>> people = pd.DataFrame({"age": [30, 40], "job": ["cook", "clerk"]})
     >>> images = pd.DataFrame({"age": [33, 42], "job": ["cook", "cook"]})
     >>> differences_in_words(people, images)
-    '2 people against their counterparts: job differs for 50%; age is 2.5 less on average'
+    '2 people against their counterparts: age is 2.5 less on average; job differs for 50%'
     """
-    X, X_image = as_table(X), as_table(checked_images(X, X_image.set_axis(X.index)))
+    n_columns = check_count(n_columns, "n_columns")
+    X, X_image = as_table(X), as_table(X_image)
+    X_image = checked_images(X, X_image.set_axis(X.index) if len(X) == len(X_image) else X_image)
     scale_of = pd.concat([X, X_image]) if scale_of is None else scale_of
     parts = []
     for name in X.columns:

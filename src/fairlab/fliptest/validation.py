@@ -82,6 +82,11 @@ def validate_map(X_target, X_image, *, X_source=None, columns=None, regression_o
         For missing values, fewer than two target rows, constant target columns, tables that do not match, or an unknown
         feature in `regression_of`.
     """
+    if columns is not None:
+        for name, X in (("X_target", X_target), ("X_image", X_image)):
+            if not isinstance(X, pd.DataFrame) or (unknown := [column for column in columns if column not in X]):
+                found = unknown if isinstance(X, pd.DataFrame) else type(X).__name__
+                raise ValueError(f"columns: expected columns of the DataFrame {name}, found {found}")
     validated, image_validated = (X_target, X_image) if columns is None else (X_target[columns], X_image[columns])
     target, names = check_features(validated, "X_target", min_rows=2, varying=True)
     if len(X_image) and np.all(pd.isna(X_image)):

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 from scipy.spatial.distance import cdist
 
-from fairlab.checks import check_same_columns, suggestion
+from fairlab.checks import check_number, check_same_columns, suggestion
+from fairlab.transport.cost import check_shapes
 
 KINDS = ("absolute", "squared", "mismatch")
 Table = pd.DataFrame | np.ndarray
@@ -49,13 +50,17 @@ class ColumnCosts:
     squared: bool = True
 
     def __post_init__(self):
-        for name, kind in {**self.columns, "": self.number}.items():
-            what = f"columns[{name!r}]" if name != "" else "number"
-            if kind not in KINDS and not (callable(kind) and name != ""):
+        for argument in ("columns", "weights"):
+            if not isinstance(getattr(self, argument), Mapping):
+                raise ValueError(f"{argument}: expected a dict by column, found {getattr(self, argument)!r}")
+        if not isinstance(self.squared, bool | np.bool_):
+            raise ValueError(f"squared: expected True or False, found {self.squared!r}")
+        kinds = {f"columns[{name!r}]": kind for name, kind in self.columns.items() if not callable(kind)}
+        for what, kind in (kinds | {"number": self.number}).items():
+            if not isinstance(kind, str) or kind not in KINDS:
                 raise ValueError(f"{what}: unknown {kind!r}, expected one of {', '.join(KINDS)}")
         for name, weight in self.weights.items():
-            if not (np.isreal(weight) and np.isfinite(weight) and weight >= 0):
-                raise ValueError(f"weights[{name!r}]: expected a finite number of at least 0, found {weight!r}")
+            check_number(weight, f"weights[{name!r}]", least=0)
 
     def __call__(self, X_source: Table, X_target: Table) -> np.ndarray:
         """Return the costs of all pairs.
@@ -71,10 +76,12 @@ class ColumnCosts:
         Raises
         ------
         ValueError
-            If a column that is named is not there, is to be compared as numbers and is none, holds infinite values or
-            dates, or a function returns another shape.
+            If the tables differ in columns; if a column that is named is not there, is to be compared as numbers and is
+            none, holds infinite values or dates; or if a function returns another shape.
         """
+        check_shapes(X_source, X_target)
         source, target = as_table(X_source), as_table(X_target)
+        check_same_columns(*(list(map(str, table.columns)) for table in (source, target)), "X_source", "X_target")
         for argument in ("columns", "weights"):
             for name in getattr(self, argument):
                 if name not in source.columns:

@@ -24,9 +24,24 @@ def squared_l1(X_source: np.ndarray, X_target: np.ndarray) -> np.ndarray:
     -------
     array of shape (n_source, n_target)
         In the squared unit of the features.
+
+    Raises
+    ------
+    ValueError
+        If a sample is not of shape (n_rows, n_features), or they have different numbers of features.
     """
+    check_shapes(X_source, X_target)
     distance = cdist(X_source, X_target, metric="cityblock")
     return np.square(distance, out=distance)
+
+
+def check_shapes(X_source, X_target) -> None:
+    """Raise a ValueError unless both samples have two dimensions, and as many columns."""
+    for name, X in (("X_source", X_source), ("X_target", X_target)):
+        if np.ndim(X) != 2:
+            raise ValueError(f"{name}: expected shape (n_rows, n_features), found {np.shape(X)}")
+    if np.shape(X_source)[1] != np.shape(X_target)[1]:
+        raise ValueError(f"X_source has {np.shape(X_source)[1]} columns, X_target has {np.shape(X_target)[1]}")
 
 
 def cost_matrix(cost: Cost, X_source: np.ndarray, X_target: np.ndarray) -> np.ndarray:
@@ -35,8 +50,11 @@ def cost_matrix(cost: Cost, X_source: np.ndarray, X_target: np.ndarray) -> np.nd
     Raises
     ------
     ValueError
-        If `cost` returns another shape than (n_source, n_target), a negative number, NaN or infinity.
+        If `cost` is no function; if it returns another shape than (n_source, n_target), a negative number, NaN or
+        infinity.
     """
+    if not callable(cost):
+        raise ValueError(f"cost: expected a function of both samples, found {cost!r}")
     matrix = np.ascontiguousarray(cost(X_source, X_target), dtype=float)
     expected = (len(X_source), len(X_target))
     if matrix.shape != expected:
