@@ -13,7 +13,7 @@ from fairlab.themis.stopping import exact_interval
 ROWS = 200_000  # in one question to the model
 SHOWN = 50  # pairs
 REPETITIONS = 200
-DECISION, COUNTERPART = "is favourable", " of the counterpart"
+DECISION, OTHER = "favourable", "other "  # columns of the evidence
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,13 @@ class Varied:
         return float(np.clip(spread - max(noise, 0.0), low, high)), low, high, min(1.0, float(p_value))
 
     def pairs(self) -> pd.DataFrame:
-        """Return rows whose decision some values change, at most `SHOWN`, each beside the first such values."""
+        """Return rows whose decision some values change, at most `SHOWN`, each beside the first such values.
+
+        The decision is that on the row; with the other values it is the opposite.
+        """
         shown = np.flatnonzero(self.hits)[:SHOWN]
         partner = (self.decisions[shown] != self.own[shown, None]).argmax(axis=1)
-        return self._beside(self.rows.iloc[shown], self.own[shown], partner, ~self.own[shown])
+        return self._beside(self.rows.iloc[shown], self.own[shown], partner)
 
     def extreme_pairs(self) -> pd.DataFrame:
         """Return rows where the values with the highest rate are favoured and those with the lowest are not."""
@@ -92,14 +95,11 @@ class Varied:
         first, second = rates.argmax(), rates.argmin()
         shown = np.flatnonzero(self.decisions[:, first] & ~self.decisions[:, second])[:SHOWN]
         rows = self.rows.iloc[shown].assign(**{name: self._taken(name, [first] * len(shown)) for name in self.values})
-        yes = np.ones(len(shown), dtype=bool)
-        return self._beside(rows, yes, [second] * len(shown), ~yes)
+        return self._beside(rows, True, [second] * len(shown))
 
-    def _beside(self, rows, decision, partner, other) -> pd.DataFrame:
-        columns = {DECISION: decision}
-        columns |= {f"{name}{COUNTERPART}": self._taken(name, partner) for name in self.values}
-        columns[f"{DECISION}{COUNTERPART}"] = other
-        evidence = rows.assign(**columns)
+    def _beside(self, rows, decision, partner) -> pd.DataFrame:
+        others = {f"{OTHER}{name}": self._taken(name, partner) for name in self.values}
+        evidence = rows.assign(**others, **{DECISION: decision})
         if self.generated:
             evidence = evidence.reset_index(drop=True)
         evidence.attrs["generated"] = self.generated
