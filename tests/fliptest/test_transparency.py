@@ -90,8 +90,10 @@ def test_differences_in_words():
     words = differences_in_words(people, images)
     assert words == "2 people against their counterparts: age is 2.5 less on average; job differs for 50%"
     assert differences_in_words(people, images, n_columns=1).endswith("counterparts: age is 2.5 less on average")
-    unlike_scale = pd.DataFrame({"age": [30.0, 30.1]})
-    assert "counterparts: age is" in differences_in_words(people, images, scale_of=unlike_scale)
+    wide = people.assign(age=[0, 100])
+    assert "counterparts: job differs" in differences_in_words(people, images, scale_of=wide)
+    with pytest.raises(ValueError, match="scale_of: no column job"):
+        differences_in_words(people, images, scale_of=people[["age"]])
     assert differences_in_words(people, people) == "2 people do not differ from their counterparts"
     with pytest.raises(ValueError, match="X has 2 rows, X_image has 1"):
         differences_in_words(people, images[:1])

@@ -104,6 +104,8 @@ def differences_in_words(X, X_image, *, scale_of: pd.DataFrame | None = None, n_
     X, X_image = as_table(X), as_table(X_image)
     X_image = checked_images(X, X_image.set_axis(X.index) if len(X) == len(X_image) else X_image)
     scale_of = pd.concat([X, X_image]) if scale_of is None else scale_of
+    if lacking := [str(name) for name in X.columns if name not in scale_of]:
+        raise ValueError(f"scale_of: no column {', '.join(lacking)}")
     parts = []
     for name in X.columns:
         differences = _difference(X[name], X_image[name])
