@@ -118,6 +118,38 @@ def test_unseen_columns_have_no_direct_effect_and_proxies_are_varied_where_asked
     assert len(named.not_examined) == 1
 
 
+BASE = np.random.default_rng(1).choice(["f", "m"], 120)
+SOME = np.arange(120) % 9 == 0
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series(BASE),
+        pd.Series(np.where(SOME, None, BASE), dtype=object),
+        pd.Series(np.where(SOME, None, BASE), dtype="string"),
+        pd.Series(pd.Categorical(np.where(SOME, None, BASE), categories=["m", "x", "f"], ordered=True)),
+        pd.Series(BASE == "f"),
+        pd.Series(BASE == "f", dtype="boolean").mask(SOME),
+        pd.Series(np.where(SOME, None, BASE == "f"), dtype=object),
+        pd.Series((BASE == "f").astype(float)).mask(SOME),
+        pd.Series((BASE == "f").astype(int), dtype="Int8").mask(SOME),
+    ],
+    ids=["text", "none", "string", "category", "bool", "boolean", "mixed", "float", "nullable"],
+)
+def test_columns_of_any_kind(column):
+    table = pd.DataFrame({"who": column.array, "income": np.arange(120) % 7, "job": list("xyz") * 40})
+    first = column[1]
+
+    def program(rows):
+        assert rows.dtypes.equals(table.dtypes)
+        return (rows["income"] > 3) & (rows["who"] == first).fillna(False).astype(bool)
+
+    found = examine(Case(program, table, sensitive=["who", "job"]), budget=5_000).to_frame()
+    assert found["estimate"][:3].tolist() == pytest.approx([3 / 7, 3 / 7, (table["income"] > 3).mean()])
+    assert found["p_value"].tolist() == [0, 0, 0, 1, 1, 1, 0, 0, 0]
+
+
 def test_models_that_themis_cannot_compare():
     table = people()
     numbers = Case(lambda rows: rows["income"] * 1.5, table, sensitive="sex")
