@@ -24,6 +24,9 @@ class GANTransport(TransportMap):
     weights and biases are clipped, is low on the target and high on the image of the source; each of its steps is
     one update on a target batch and one on a generated batch.
 
+    Columns are numbers and count in their units, so scale them first; `fairlab.fliptest.match` does, and takes columns
+    of any kind.
+
     Parameters
     ----------
     hidden_layers : tuple of int
