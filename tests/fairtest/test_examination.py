@@ -179,3 +179,8 @@ def test_no_contexts_if_none_are_asked_for(case):
 def test_bad_options(case, options, message):
     with pytest.raises(ValueError, match=message):
         examine(case, **options)
+
+
+def test_something_else_than_a_case(people):
+    with pytest.raises(TypeError, match=r"case: expected a fairlab\.Case, found 'people'"):
+        examine("people", budget=0)

@@ -107,3 +107,15 @@ def test_strata_part_the_people_and_name_those_that_are_empty():
 def test_the_columns_of_a_sample_are_of_the_same_people():
     with pytest.raises(ValueError, match="column 'o' has 2 rows, 's' has 3; expected the same people"):
         Sample(Column("s", np.zeros(3)), Column("o", np.zeros(2)))
+
+
+@pytest.mark.parametrize("values", [np.array(3), np.zeros((2, 2))])
+def test_a_column_has_one_value_for_each_person(values):
+    with pytest.raises(ValueError, match="values: expected one for each person of column 'x'"):
+        Column("x", values)
+
+
+@pytest.mark.parametrize("codes", [[0, 2], [-1, 0]])
+def test_codes_are_of_categories(codes):
+    with pytest.raises(ValueError, match="values: expected codes of 2 categories of column 'x', found"):
+        Column("x", np.array(codes), ("a", "b"))

@@ -118,3 +118,8 @@ def test_a_table_that_changes_later_changes_nothing():
 def test_other_bad_input(options, error, message):
     with pytest.raises(error, match=message):
         DataSource(PEOPLE, **options)
+
+
+def test_a_column_that_is_not_there():
+    with pytest.raises(ValueError, match="names: no column 'age'; there are number"):
+        DataSource(PEOPLE).training_set(["age"])

@@ -61,3 +61,14 @@ def test_a_group_without_anybody_has_no_share():
     hypothesis = Hypothesis("a", Difference(), Sample(SEX, INCOME).take(slice(0, 3)))
     table = label_table(Finding(Node(None, 0.0, 5), SAMPLE, (Association(hypothesis, 0, 1, 1, 1),)))
     assert np.isnan(table.loc["income", "m"])
+
+
+@pytest.mark.parametrize("table", [contingency_table, share_table, quartile_table, label_table, association_table])
+def test_tables_of_something_else(table):
+    with pytest.raises(TypeError, match=r"expected (Sample|Finding|Mapping), found 3"):
+        table(3)
+
+
+def test_a_table_of_other_things_than_associations():
+    with pytest.raises(TypeError, match="associations: expected Association, found 'x'"):
+        association_table({"everyone": "x"})

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
+from fairlab.cases.case import Case
 from fairlab.cases.finding import Examination, Finding
 from fairlab.cases.queries import BudgetSpentError
 from fairlab.cases.table import GROUPS, levels_of
@@ -120,9 +121,13 @@ def examine(
 
     Raises
     ------
+    TypeError
+        If `case` is none.
     ValueError
         If an option is out of its range.
     """
+    if not isinstance(case, Case):
+        raise TypeError(f"case: expected a fairlab.Case, found {case!r}")
     check_options(budget, confidence, random_state, max_contexts, max_depth)
     start, asked = time.perf_counter(), case.queries.asked
     remarks: list[str] = []

@@ -27,6 +27,14 @@ class Column:
     values: np.ndarray
     categories: tuple[str, ...] | None = None
 
+    def __post_init__(self):
+        if np.ndim(self.values) != 1:
+            raise ValueError(f"values: expected one for each person of column {self.name!r}, found {self.values!r}")
+        n = None if self.categories is None else len(self.categories)
+        if n is not None and len(self.values) and not (self.values.min() >= 0 and self.values.max() < n):
+            found = f"{self.values.min()} to {self.values.max()}"
+            raise ValueError(f"values: expected codes of {n} categories of column {self.name!r}, found {found}")
+
     @property
     def is_categorical(self) -> bool:
         """Whether the values are codes."""

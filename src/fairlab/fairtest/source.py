@@ -118,7 +118,9 @@ class DataSource:
         return len(self._train_rows)
 
     def training_set(self, names) -> dict[str, Column]:
-        """Return some columns of the training set."""
+        """Return some columns of the training set; a ValueError names one that does not exist."""
+        if unknown := [name for name in names if name not in self._columns]:
+            raise ValueError(f"names: no column {unknown[0]!r}; there are {', '.join(self.names)}")
         return {name: self._columns[name].take(self._train_rows) for name in names}
 
     def check_budget(self) -> None:

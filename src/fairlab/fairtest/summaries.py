@@ -17,6 +17,7 @@ def contingency_table(sample: Sample) -> pd.DataFrame:
     ValueError
         If one of them is continuous.
     """
+    _check_type("sample", sample, Sample)
     output, protected = sample.output, sample.protected
     for column in (output, protected):
         if not column.is_categorical:
@@ -41,6 +42,7 @@ def label_table(finding: Finding) -> pd.DataFrame:
     DataFrame of shape (n_labels, 5)
         Indexed by label; shares lie between 0 and 1.
     """
+    _check_type("finding", finding, Finding)
     rows = []
     for association in finding.associations:
         protected, output = association.hypothesis.sample.protected, association.hypothesis.sample.output
@@ -72,6 +74,7 @@ def quartile_table(sample: Sample) -> pd.DataFrame:
     DataFrame
         One row for each group, or for each value of a continuous protected attribute, named in column ``group``.
     """
+    _check_type("sample", sample, Sample)
     protected, output = sample.protected, sample.output
     group = np.take(protected.categories, protected.values) if protected.is_categorical else protected.values
     return pd.Series(output.values).groupby(group).describe().rename_axis("group").reset_index()
@@ -89,7 +92,15 @@ def association_table(associations: Mapping[str, Association]) -> pd.DataFrame:
     DataFrame
         Columns ``of``, ``size``, and the corrected ``low``, ``high`` and ``p_value``.
     """
+    _check_type("associations", associations, Mapping)
+    for association in associations.values():
+        _check_type("associations", association, Association)
     return pd.DataFrame([{"of": name, "size": a.size} | _numbers(a) for name, a in associations.items()])
+
+
+def _check_type(argument, value, kind):
+    if not isinstance(value, kind):
+        raise TypeError(f"{argument}: expected {kind.__name__}, found {value!r}")
 
 
 def _numbers(association: Association) -> dict:

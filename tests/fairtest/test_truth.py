@@ -1,0 +1,240 @@
+"""FairTest against generated models whose truth is known by enumeration; slow.
+
+``python tests/fairtest/test_truth.py --write`` writes the counts to ``docs/truth/fairtest.csv``.
+"""
+
+import sys
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom, entropy
+from statsmodels.stats.multitest import multipletests
+
+from fairlab import fairtest
+from fairlab.cases import Case
+from fairlab.fairtest import DataSource, Difference, Ratio, Testing
+from fairlab.fairtest.sample import encode
+
+pytestmark = pytest.mark.slow
+
+COUNTS = Path(__file__).parents[2] / "docs" / "truth" / "fairtest.csv"
+N_MODELS = 480
+CONFIDENCE = 0.95
+KINDS = ("two groups", "two groups", "three groups", "regression")
+FEATURES = ["job", "years", "member"]
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """A population, by all people that it can have and how likely each is, and a model that decides on them."""
+
+    kind: str
+    is_fair: bool
+    has_rule: bool
+    people: pd.DataFrame
+    chance: np.ndarray
+    sees_group: bool
+
+    def answers(self, rows):
+        """Return the model's answers; what it knows of a row is in its features."""
+        key = ["group", *FEATURES] if self.sees_group else FEATURES
+        known = self.people.drop_duplicates(key).set_index(key)["answer"]
+        return known.loc[pd.MultiIndex.from_frame(rows[key])].to_numpy()
+
+    def draw(self, rng, n):
+        """Return people as a table."""
+        rows = rng.choice(len(self.people), n, p=self.chance)
+        return self.people.drop(columns="answer").iloc[rows].reset_index(drop=True)
+
+
+def world(number: int) -> World:
+    """Return a generated world; every second one is fair: the group has to do with nothing."""
+    rng = np.random.default_rng([14, number])
+    kind, is_fair, has_rule = KINDS[number % 4], number // 4 % 2 == 0, number // 4 % 4 == 1
+    groups = ["a", "b", "c"][: 3 if kind == "three groups" else 2]
+    grid = product(groups, ["clerk", "driver", "nurse"], range(15), [False, True], [False, True])
+    people = pd.DataFrame(list(grid), columns=["group", *FEATURES, "good"])
+    code = people["group"].map(groups.index)
+    lean = 0 if is_fair else rng.normal(0, 0.7)
+    share = pd.Series(0.2 + 0.8 * rng.dirichlet(np.ones(len(groups))), groups)
+    by_job = pd.Series(rng.dirichlet(5 * np.ones(3)), ["clerk", "driver", "nurse"])
+    weight = people["group"].map(share) * people["job"].map(by_job) * np.exp(lean * code * (people["job"] == "nurse"))
+    weight *= np.exp(lean * code * people["years"] / 14) * np.where(people["member"], *rng.dirichlet([5, 5]))
+    merit = people["job"].map(pd.Series(rng.normal(0, 1, 3), by_job.index)) + rng.normal(0, 2) * people["years"] / 14
+    good = 1 / (1 + np.exp(-(merit + (0 if is_fair else rng.normal(0, 0.7)) * code + rng.normal(0, 0.5))))
+    weight *= np.where(people["good"], good, 1 - good)
+    noise = pd.Series(rng.normal(0, 0.7, 90), pd.MultiIndex.from_product([by_job.index, range(15), [False, True]]))
+    score = merit + noise.loc[pd.MultiIndex.from_frame(people[FEATURES])].to_numpy()
+    bar = np.quantile(score, rng.uniform(0.2, 0.8), method="inverted_cdf", weights=weight)
+    sees_group = has_rule or (not is_fair and rng.random() < 0.5)
+    if has_rule:
+        score = np.where(people["job"] == "clerk", np.where(code == 0, bar - 5, bar + 5), score)
+    elif sees_group:
+        score = score + rng.normal(0, 0.5) * code
+    answer = score.astype(float) if kind == "regression" else score > bar
+    return World(kind, is_fair, has_rule, people.assign(answer=answer), (weight / weight.sum()).to_numpy(), sees_group)
+
+
+# truth by enumeration
+
+
+def holds(where: str, people: pd.DataFrame) -> np.ndarray:
+    """Return the people for whom the words of a finding hold."""
+    held = np.ones(len(people), dtype=bool)
+    for words in [] if where == "everyone" else where.split(" and "):
+        name, sign, value = words.split(" ", maxsplit=2)
+        column = people[name]
+        if sign == "=":
+            held &= (column.astype(str) == value).to_numpy()
+        else:
+            held &= (column >= float(value)).to_numpy() if sign == ">=" else (column <= float(value)).to_numpy()
+    return held
+
+
+def nmi(shares: np.ndarray) -> float:
+    rows, columns = entropy(shares.sum(axis=1)), entropy(shares.sum(axis=0))
+    smaller = min(rows, columns)
+    return 0.0 if smaller < 1e-12 else max(rows + columns - entropy(shares.ravel()), 0) / smaller
+
+
+def correlation(x, y, weight) -> float:
+    x, y = (v - np.average(v, weights=weight) for v in (x, y))
+    spread = (weight * x * x).sum() * (weight * y * y).sum()
+    return float((weight * x * y).sum() / np.sqrt(spread)) if spread > 1e-24 else 0.0
+
+
+def truth(world: World, effect: str, held: np.ndarray) -> float:
+    """Return the effect, by its name, among people for whom a mask holds."""
+    people, weight = world.people, world.chance * held
+    answer, good = people["answer"].to_numpy(), people["good"].to_numpy()
+    if world.kind == "regression":
+        values = np.abs(answer - target(people)) if "error" in effect else answer
+    else:
+        values = answer != good if "error" in effect else answer
+    if effect.startswith("mutual"):
+        codes = pd.factorize(people["group"])[0]
+        shares = np.zeros((codes.max() + 1, 2))
+        np.add.at(shares, (codes, values.astype(int)), weight)
+        return nmi(shares / shares.sum())
+    if effect.startswith("correlation"):
+        name = effect.split("being ")[1].split(" rather")[0]
+        return correlation((people["group"] == name).astype(float).to_numpy(), values, weight)
+    first, second = effect.split(", ")[1].split(" less ")
+    one = (people["group"] == first).to_numpy()
+    other = ~one if second == "the others" else (people["group"] == second).to_numpy()
+    return np.average(values, weights=weight * one) - np.average(values, weights=weight * other)
+
+
+def target(people) -> np.ndarray:
+    """Return the true numbers of a regression."""
+    return people["good"].to_numpy() * 2.0
+
+
+# what is counted
+
+
+def shown(world: World, number: int) -> pd.DataFrame:
+    """Return the findings about a table drawn from a world, with the truth of each."""
+    rng = np.random.default_rng([15, number])
+    table = world.draw(rng, int(rng.choice([200, 500, 1_000, 4_000])) if not world.has_rule else 1_000)
+    y_true = target(table) if world.kind == "regression" else table["good"]
+    features = ["group", *FEATURES] if world.sees_group else FEATURES
+    case = Case(
+        world.answers, table.drop(columns="good"), sensitive="group", features=features, y_true=y_true,
+        positive=None if world.kind == "regression" else True,
+    )  # fmt: skip
+    found = fairtest.examine(case, budget=0, confidence=CONFIDENCE).to_frame()
+    found["truth"] = [truth(world, *pair) for pair in zip(
+        found["effect"], (holds(where, world.people) for where in found["where"]), strict=True)]  # fmt: skip
+    return found.assign(significant=multipletests(found["p_value"], 1 - CONFIDENCE, method="holm")[0])
+
+
+def investigated(world: World, number: int, metric) -> tuple[bool, bool]:
+    """Return whether all intervals of an investigation with its defaults hold the truth, and whether any is alarmed."""
+    rng = np.random.default_rng([16, number])
+    table = world.draw(rng, int(rng.choice([500, 2_000])))
+    table["answer"] = world.answers(table)
+    investigation = Testing(DataSource(table.drop(columns="good")), "group", "answer", metric=metric)
+    [section] = fairtest.investigate(investigation).sections
+    everyone = {name: encode(world.people[name]) for name in FEATURES}
+    all_hold = True
+    for finding in section.findings:
+        held = np.ones(len(world.people), dtype=bool)
+        for condition in finding.node.conditions:
+            held &= condition.holds(everyone[condition.attribute])
+        [tested] = finding.associations
+        people, weight = world.people, world.chance * held
+        if isinstance(section.metric, Ratio):
+            rates = [np.average(people["answer"], weights=weight * (people["group"] == group)) for group in "ab"]
+            expected = rates[0] / rates[1] if rates[1] > 0 else np.inf if rates[0] > 0 else 1.0
+        else:
+            names = {"NMI": "mutual", "DIFF": "difference, a less b", "CORR": "correlation being b rather"}
+            expected = truth(world, names[section.metric.name], held)
+        all_hold &= np.isnan(tested.low) or tested.low - 1e-9 <= expected <= tested.high + 1e-9
+    return bool(all_hold), any(finding.is_significant for finding in section.findings)
+
+
+def counts(n_models: int = N_MODELS) -> pd.DataFrame:
+    """Return how often each statement held over the generated worlds."""
+    rows = []
+
+    def count(statement, held, stated):
+        rows.append({"statement": statement, "held": bool(held), "stated": stated})
+
+    for number in range(n_models):
+        here = world(number)
+        rng = np.random.default_rng([17, number])
+        found = shown(here, number)
+        held = (found["low"] - 1e-9 <= found["truth"]) & (found["truth"] <= found["high"] + 1e-9)
+        measure = found["effect"].str.split(r" of | and ", regex=True).str[0]
+        place = np.where(found["where"] == "everyone", "among everyone", "in contexts")
+        for (name, where), some in found.groupby([measure, place]).indices.items():
+            count(f"examine: interval of a {name} {where} holds the truth", held.iloc[rng.choice(some)], CONFIDENCE)
+        count("examine: any interval of a model holds the truth", held.iloc[rng.integers(len(held))], CONFIDENCE)
+        if here.is_fair:
+            p_value = found["p_value"].iloc[rng.integers(len(found))]
+            count("examine: fair model, a p-value is above 0.05", p_value > 0.05, CONFIDENCE)
+            count("examine: fair model, nothing is significant after correction", ~found["significant"].any(), 0.95)
+        if here.has_rule:
+            rule = found[found["significant"] & ~found["effect"].str.contains("error")]
+            count("examine: a clear rule is found", (rule["p_value"] < 1e-3).any(), 1.0)
+        metrics = [None, Difference(), Ratio()] if here.kind == "two groups" else [None]
+        metric = metrics[number // 8 % len(metrics)]
+        holding, alarm = investigated(here, number, metric)
+        name = metric.name if metric else "CORR" if here.kind == "regression" else "NMI"
+        count(f"investigate: all intervals of {name} hold the truth at once", holding, CONFIDENCE)
+        if here.is_fair:
+            count("investigate: fair model, nothing is significant", not alarm, CONFIDENCE)
+    table = pd.DataFrame(rows).groupby(["statement", "stated"])["held"].agg(models="size", held="sum").reset_index()
+    table["share"] = (table["held"] / table["models"]).round(4)
+    return table[["statement", "models", "held", "share", "stated"]]
+
+
+def test_every_statement_holds_at_its_rate_and_the_counts_come_out_again():
+    table = counts()
+    pd.testing.assert_frame_equal(table, pd.read_csv(COUNTS), check_dtype=False)
+    least = binom.ppf(0.001, table["models"], table["stated"])
+    assert (table["held"] >= least).all(), table[table["held"] < least]
+    assert table["models"].min() >= 20
+
+
+def test_half_of_the_worlds_are_fair():
+    worlds = [world(number) for number in range(24)]
+    assert sum(here.is_fair for here in worlds) == 12
+    for here in worlds:
+        everyone = np.ones(len(here.people), dtype=bool)
+        effect = "correlation being b rather" if here.kind == "regression" else "difference, a less b"
+        assert (abs(truth(here, effect, everyone)) < 1e-9) == here.is_fair
+        assert here.chance.sum() == pytest.approx(1)
+
+
+if __name__ == "__main__":
+    result = counts(int(sys.argv[2]) if len(sys.argv) > 2 else N_MODELS)
+    print(result.to_string(index=False))
+    if "--write" in sys.argv:
+        COUNTS.parent.mkdir(parents=True, exist_ok=True)
+        result.to_csv(COUNTS, index=False)
