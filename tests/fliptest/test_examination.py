@@ -49,7 +49,7 @@ def test_a_clear_rule_is_found():
     table = [[n, size - n] for n, size in by_sex.to_numpy()]
     assert rates.p_value == pytest.approx(fisher_exact(table).pvalue)
     assert rates.low < rates.estimate < rates.high < 0
-    assert flips.effect == "share of decisions that flip between f and m beyond the chance of the match"
+    assert flips.effect == "share of flips between f and m beyond chance"
     assert flips.p_value < 0.01
     assert flips.low > 0
     assert (rates.n, result.n_queries, result.not_examined) == (400, 0, ())
@@ -165,3 +165,26 @@ def test_no_tensorflow():
         "assert 'tensorflow' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_columns_of_every_kind():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "member": rng.random(200) < 0.5,
+            "age": rng.integers(18, 80, 200),
+            "children": pd.array(rng.choice([0, 1, None], 200), dtype="Int64"),
+            "owner": pd.array(rng.choice([True, False, None], 200), dtype="boolean"),
+            "grade": pd.Categorical(rng.choice(list("abc"), 200), ordered=True),
+            "job": pd.array(rng.choice(["x", "y", None], 200), dtype="string"),
+            "income": np.where(rng.random(200) < 0.1, np.nan, rng.normal(size=200)),
+        },
+        index=["same label"] * 200,
+    )
+    result = examined(lambda rows: rows["age"] > 40, ["member", "age", "children", "owner", "grade", "job"], table)
+    frame = result.to_frame()
+    assert set(frame["sensitive"]) == {"member", "age", "children", "owner", "grade", "job"}
+    assert (frame.loc[frame["effect"].str.startswith("share"), "sensitive"].value_counts() >= 1).all()
+    assert frame[["estimate", "low", "high", "p_value"]].notna().all(axis=None)
+    assert frame.query("sensitive == 'age'")["p_value"].min() < 1e-6
+    assert frame.query("sensitive != 'age'")["p_value"].min() > 0.001

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from fairlab.transport import ColumnCosts, squared_l1
-from fairlab.transport.columns import check_mixed, is_mixed, is_number
+from fairlab.transport.columns import check_mixed, codes_of, is_mixed, is_number
 
 PEOPLE = pd.DataFrame(
     {
@@ -146,3 +146,9 @@ def test_samples_of_other_shapes():
         ColumnCosts()(X, X[:, :1])
     with pytest.raises(ValueError, match="only in X_source: age"):
         ColumnCosts()(PEOPLE, PEOPLE.rename(columns={"age": "years"}))
+
+
+def test_codes_of_both_columns_together():
+    first, second = (pd.Series(values, dtype="string") for values in (["x", None, "y"], ["y", "x", None]))
+    x, y = codes_of(first, second)
+    assert (x[:, None] == y).tolist() == [[False, True, False], [False, False, True], [True, False, False]]

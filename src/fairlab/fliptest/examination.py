@@ -170,7 +170,7 @@ def _flips(case, pair, matched):
         METHOD,
         pair.sensitive,
         "everyone",
-        f"share of decisions that flip between {pair.names[0]} and {pair.names[1]} beyond the chance of the match",
+        f"share of flips between {pair.names[0]} and {pair.names[1]} beyond chance",
         matched.estimate,
         matched.low,
         matched.high,

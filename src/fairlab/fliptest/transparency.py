@@ -7,7 +7,7 @@ import pandas as pd
 
 from fairlab.checks import check_count, check_features
 from fairlab.fliptest.flipsets import Flipset, checked_images
-from fairlab.transport.columns import as_table, is_number
+from fairlab.transport.columns import as_table, codes_of, is_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +128,7 @@ def _difference(column: pd.Series, image: pd.Series) -> np.ndarray:
     """Return the differences of numbers, leaving out missing ones; for anything else 1 where the values differ."""
     if all(is_number(part) or pd.api.types.is_bool_dtype(part.dtype) for part in (column, image)):
         return column.to_numpy(dtype=float, na_value=np.nan) - image.to_numpy(dtype=float, na_value=np.nan)
-    values, image_values = column.astype(object).to_numpy(), image.astype(object).to_numpy()
-    return ((values != image_values) & ~(pd.isna(values) & pd.isna(image_values))).astype(float)
+    return np.not_equal(*codes_of(column, image)).astype(float)
 
 
 def _mean(parts: np.ndarray) -> np.ndarray:

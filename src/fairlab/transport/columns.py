@@ -96,7 +96,7 @@ class ColumnCosts:
             if callable(kind):
                 total += weight * _own(kind, *pair)
             elif kind == "mismatch":
-                categories.append(_codes(*pair))
+                categories.append(codes_of(*pair))
                 weights.append(weight)
             else:
                 x, y = _standardised(name, *pair)
@@ -190,8 +190,14 @@ def _difference(x, y, *, squared):
     return difference**2 if squared else difference
 
 
-def _codes(source, target):
-    """Return both columns as codes of their distinct values, a missing value being one of them."""
+def codes_of(source, target):
+    """Return both columns as codes of their distinct values, a missing value being one of them.
+
+    Raises
+    ------
+    ValueError
+        If values cannot be told apart, as lists cannot.
+    """
     both = pd.concat([source.astype(object), target.astype(object)], ignore_index=True)
     try:
         codes = pd.factorize(both)[0].astype(float)
