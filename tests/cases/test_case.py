@@ -9,7 +9,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import fairlab
-from fairlab.cases import Case, CaseError, Schema
+from fairlab.cases import BudgetSpentError, Case, CaseError, Schema
+from fairlab.models import CommandSoftware
 
 N = 300
 
@@ -180,3 +181,78 @@ def test_no_notice_without_need(pipeline, table):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert Case(pipeline, table, sensitive="sex", positive="yes").notices == ()
+
+
+@pytest.fixture(scope="module")
+def network():
+    """A Keras network of age, member and sex whose log odds are a sum."""
+    keras = pytest.importorskip("keras")
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1, activation="sigmoid")])
+    model.set_weights([np.array([[0.05], [1.0], [-0.5]]), np.array([-2.0])])
+    return model
+
+
+@pytest.fixture(scope="module")
+def numbers(table):
+    return table[["age", "member"]].assign(sex=(table["sex"] == "m").astype(int))
+
+
+def test_gradients_of_a_network_are_those_of_its_score_in_units_of_the_encoding(network, numbers):
+    case = Case(network, numbers, sensitive="sex")
+    assert (case.has_gradients, case.has_scores, case.task, case.threshold) == (True, True, "scores", 0.5)
+    odds = 0.05 * numbers["age"] + numbers["member"] - 0.5 * numbers["sex"] - 2
+    np.testing.assert_allclose(case.log_odds(), odds, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(case.score(), 1 / (1 + np.exp(-odds)), rtol=1e-4, atol=1e-5)
+    matrix = case.encoding.transform(numbers)
+    asked = case.queries.asked
+    found, slope = case.log_odds_gradient(matrix)
+    assert case.queries.asked == asked + N
+    np.testing.assert_allclose(found, odds, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(slope, np.tile(np.array([0.05, 1, -0.5]) * case.encoding.scale, (N, 1)), rtol=1e-4)
+    share = case.score()
+    expected = slope * (share * (1 - share))[:, None]
+    np.testing.assert_allclose(case.score_gradient(matrix), expected, rtol=1e-4, atol=1e-6)
+    against = Case(network, numbers, sensitive="sex", positive=0)
+    np.testing.assert_allclose(against.score(), 1 - share, atol=1e-6)
+    np.testing.assert_allclose(against.log_odds_gradient(matrix)[1], -slope, rtol=1e-4)
+
+
+def test_gradients_count_and_need_a_network(network, numbers):
+    case = Case(network, numbers, sensitive="sex")
+    matrix = case.encoding.transform(numbers)
+    with case.queries.limit(N - 1), pytest.raises(BudgetSpentError, match="300 rows would be asked"):
+        case.log_odds_gradient(matrix)
+    plain = Case(lambda rows: rows["member"], numbers, sensitive="sex")
+    assert not plain.has_gradients
+    with pytest.raises(CaseError, match="model: has no gradients; expected a Keras or PyTorch network"):
+        plain.log_odds_gradient(matrix)
+
+
+def test_a_network_gets_numbers_only(network, table, numbers):
+    with pytest.raises(CaseError, match=r"column 'sex' has type (str|object); put its encoding and the network into a"):
+        Case(network, table, sensitive="sex", features=["age", "member", "sex"])
+    with pytest.raises(CaseError, match="features: the network takes 3 columns, found 2: age, sex"):
+        Case(network, numbers, sensitive="sex", features=["age", "sex"])
+    assert Case(network, numbers, sensitive="sex", y_true=table["repaid"], positive="yes").y_true.any()
+
+
+def test_more_than_two_classes_are_one_against_the_rest(numbers):
+    model = LogisticRegression(max_iter=2000).fit(numbers, np.digitize(numbers["age"], [35, 55]))
+    with pytest.raises(
+        CaseError, match="positive: the labels are 0, 1, 2; which one is favourable, one against the rest"
+    ):
+        Case(model, numbers, sensitive="sex")
+    case = Case(model, numbers, sensitive="sex", positive=1)
+    assert (case.decide() == (model.predict(numbers) == 1)).all()
+    np.testing.assert_allclose(case.score(), model.predict_proba(numbers)[:, 1])
+    strict = Case(model, numbers, sensitive="sex", positive=1, threshold=0.9)
+    assert (strict.decide() == (model.predict_proba(numbers)[:, 1] >= 0.9)).all()
+
+
+def test_a_program_is_given_what_the_table_holds(numbers):
+    program = CommandSoftware(["sh", "-c", '[ "$2" = True ] && echo 1 || echo 0', "sh"], n_jobs=2)
+    case = Case(program, numbers[:40], sensitive="sex")
+    assert (case.decide() == numbers["member"][:40]).all()
+    broken = CommandSoftware(["sh", "-c", "exit 3", "sh"], n_jobs=1)
+    with pytest.raises(CaseError, match="model: fails on the rows of the table: sh -c exit 3 sh failed on input"):
+        Case(broken, numbers[:40], sensitive="sex")
