@@ -1,0 +1,277 @@
+"""Any model, any table, every method: which form of the same model comes in does not matter."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from fairlab.cases import Case, Examination
+from fairlab.models import CommandSoftware
+
+METHODS = ("fliptest", "fairtest", "individual_fairness", "themis", "adf")
+BUDGET = 3000
+N = 240
+WITHOUT_TORCH = "PyTorch is not installed; its extra brings it: pip install 'fairlab[torch]'"
+
+# The rule of all models: whole numbers, so that no form of it rounds to the other side of the threshold.
+WEIGHTS = {"sex": 40, "age": 1, "member": 10}
+LEAST = 69.5
+
+
+def tables():
+    """The same people in two tables: as they are, with all that a table may hold, and as numbers."""
+    rng = np.random.default_rng(0)
+    sex, age, member = rng.random(N) < 0.5, rng.integers(18, 66, N), rng.random(N) < 0.4
+    mixed = pd.DataFrame(
+        {
+            "race": rng.choice(["green", "(missing)", "blue"], N),
+            "sex": np.where(sex, "m", "f"),
+            "income": rng.normal(30_000, 8000, N).round(2),
+            "age": age,
+            "class": pd.Categorical(rng.choice(["low", "mid", "high"], N), ["low", "mid", "high", "top"], ordered=True),
+            "member": member,
+            "children": pd.array(np.where(rng.random(N) < 0.1, None, rng.integers(0, 4, N)), dtype="Int64"),
+        },
+        index=[f"person {k}" for k in rng.permutation(N)],
+    )
+    mixed["race"] = mixed["race"].where(rng.random(N) > 0.1, None)
+    numbers = pd.DataFrame({"sex": sex.astype(int), "age": age, "member": member}, index=mixed.index)
+    return {"mixed": mixed, "numbers": numbers}
+
+
+TABLES = tables()
+SENSITIVE = {"mixed": ["sex", "race"], "numbers": ["sex"]}
+
+
+def points(rows):
+    """The score of the rule, for either table."""
+    sex = rows["sex"] == "m" if not pd.api.types.is_numeric_dtype(rows["sex"]) else rows["sex"] == 1
+    return 40.0 * sex + rows["age"] + 10.0 * rows["member"] - LEAST
+
+
+def regression(kind):
+    """A pipeline from strings to a logistic regression, or a bare one, with the rule as its weights."""
+    table = TABLES[kind]
+    texts = ["sex"] if kind == "mixed" else []
+    encode = make_column_transformer((OneHotEncoder(drop="if_binary"), texts), ("passthrough", ["age", "member"]))
+    start = encode if kind == "mixed" else "passthrough"
+    model = make_pipeline(start, LogisticRegression()).fit(table, np.where(points(table) > 0, "yes", "no"))
+    model[-1].coef_, model[-1].intercept_ = np.array([list(WEIGHTS.values())]) / 10, np.array([-LEAST / 10])
+    return model
+
+
+def keras_network(kind):
+    """One sigmoid, with the rule as its weights."""
+    keras = pytest.importorskip("keras", reason="Keras is not installed")
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1, activation="sigmoid")])
+    model.set_weights([np.array([list(WEIGHTS.values())]).T / 10, np.array([-LEAST / 10])])
+    return model
+
+
+def keras_logits(kind):
+    """A functional network that ends with two logits, of which the rule is the difference."""
+    keras = pytest.importorskip("keras", reason="Keras is not installed")
+    entering = keras.Input((3,))
+    model = keras.Model(entering, keras.layers.Dense(2)(entering))
+    kernel = np.array([list(WEIGHTS.values())]).T / 20
+    model.set_weights([np.hstack([-kernel, kernel]), np.array([LEAST, -LEAST]) / 20])
+    model.compile(loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    return model
+
+
+def torch_network(kind):
+    """One logit, with the rule as its weights."""
+    import torch
+
+    model = torch.nn.Linear(3, 1)
+    with torch.no_grad():
+        model.weight.copy_(torch.tensor([list(WEIGHTS.values())]) / 10)
+        model.bias.fill_(-LEAST / 10)
+    return torch.nn.Sequential(model)
+
+
+def matrix_of_probabilities(rows):
+    share = expit(points(rows).to_numpy() / 10)
+    return np.column_stack([1 - share, share])
+
+
+PROGRAM = (
+    'sex=0; [ "$1" = m ] && sex=40; [ "$3" = True ] && sex=$((sex + 10)); [ $((sex + $2)) -ge 70 ] && echo 1 || echo 0'
+)
+
+
+@dataclass
+class Form:
+    """One form of the rule: how to make the model, what else a case is told, and what it can be asked for."""
+
+    make: object
+    options: dict
+    scores: bool
+
+
+def labels(values):
+    return lambda kind: lambda rows: np.where(points(rows) > 0, values[1], values[0])
+
+
+FORMS = {
+    "labels": Form(labels([0, 1]), {}, False),
+    "truth values": Form(lambda kind: lambda rows: points(rows) > 0, {}, False),
+    "minus one and one": Form(labels([-1, 1]), {}, False),
+    "texts": Form(labels(["no", "yes"]), {"positive": "yes"}, False),
+    "pipeline": Form(regression, {"positive": "yes"}, True),
+    "probabilities": Form(lambda kind: lambda rows: expit(points(rows) / 10), {"threshold": 0.5}, True),
+    "log odds": Form(lambda kind: lambda rows: points(rows) / 10, {"threshold": 0}, True),
+    "columns of probabilities": Form(lambda kind: matrix_of_probabilities, {"threshold": 0.5}, True),
+    "keras": Form(keras_network, {}, True),
+    "keras logits": Form(keras_logits, {}, True),
+    "torch": Form(torch_network, {}, True),
+}
+NUMBERS_ONLY = {"keras", "keras logits", "torch"}
+PAIRS = [(kind, name) for kind in TABLES for name in FORMS if kind == "numbers" or name not in NUMBERS_ONLY]
+
+
+def case_of(kind, name):
+    if name == "torch":
+        if find_spec("torch") is None:
+            pytest.skip(WITHOUT_TORCH)
+        import_module("torch")
+    form = FORMS[name]
+    y_true = np.where(TABLES[kind]["age"] > 40, *((["yes", "no"]) if form.options.get("positive") else [1, 0]))
+    if name == "truth values":
+        y_true = y_true == 1
+    if name == "minus one and one":
+        y_true = 2 * y_true - 1
+    return Case(form.make(kind), TABLES[kind], sensitive=SENSITIVE[kind], y_true=y_true, **form.options)
+
+
+_EXAMINED = {}
+
+
+def examined(method, kind, name):
+    """What a method finds about one form, asked once."""
+    if (method, kind, name) not in _EXAMINED:
+        examine = import_module(f"fairlab.{method}").examine
+        _EXAMINED[method, kind, name] = examine(case_of(kind, name), budget=BUDGET, random_state=0)
+    return _EXAMINED[method, kind, name]
+
+
+def table_of(examination):
+    return examination.to_frame().set_index(["method", "sensitive", "where", "effect"])
+
+
+@pytest.mark.parametrize(("kind", "name"), PAIRS)
+def test_a_case_decides_as_the_rule_does(kind, name):
+    case = case_of(kind, name)
+    assert (case.decide() == (points(TABLES[kind]) > 0)).all()
+    rows = case.schema.decode(case.schema.sample_codes(500, random_state=1))
+    assert (case.decide(rows) == (points(rows) > 0)).all()
+    assert case.has_scores == FORMS[name].scores
+    assert (case.y_true == (TABLES[kind]["age"] > 40)).all()
+    if case.has_scores:
+        expected = points(rows) / 10 if name == "log odds" else expit(points(rows) / 10)
+        np.testing.assert_allclose(case.score(rows), expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("kind", "name"), PAIRS)
+def test_every_method_finds_the_same_in_every_form(method, kind, name):
+    examination = examined(method, kind, name)
+    assert isinstance(examination, Examination)
+    assert examination.n_queries <= BUDGET
+    reference = examined(method, kind, "probabilities" if FORMS[name].scores else "labels")
+    found, expected = table_of(examination), table_of(reference)
+    if method == "individual_fairness" and name == "log odds":  # a score of no known unit has another loss
+        assert len(found) == len(expected)
+        return
+    assert found.index.tolist() == expected.index.tolist()
+    assert examination.not_examined == reference.not_examined
+    if method in ("fliptest", "fairtest", "themis"):
+        pd.testing.assert_frame_equal(found, expected)
+    assert (found["low"] <= expected["high"] + 1e-9).all()
+    assert (found["high"] >= expected["low"] - 1e-9).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_method_finds_the_same_with_and_without_scores_or_says_why_not(method, kind):
+    scored, labelled = examined(method, kind, "probabilities"), examined(method, kind, "labels")
+    assert scored.findings, "the rule gives men forty points"
+    found, expected = table_of(labelled), table_of(scored)
+    if len(found) < len(expected):
+        assert set(labelled.not_examined) - set(scored.not_examined)
+    both = found.index.intersection(expected.index)
+    assert (found.loc[both, "low"] <= expected.loc[both, "high"] + 1e-9).all()
+    assert (found.loc[both, "high"] >= expected.loc[both, "low"] - 1e-9).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_boosting_on_categories_gets_them_from_every_method(method):
+    table = TABLES["mixed"].astype({"race": "category", "sex": "category"})
+    model = HistGradientBoostingClassifier(max_iter=20, categorical_features="from_dtype")
+    model.fit(table, points(table) > 0)
+
+    def share(rows):
+        assert (rows.dtypes == table.dtypes).all()
+        return model.predict_proba(rows)[:, 1]
+
+    examine = import_module(f"fairlab.{method}").examine
+    cases = (Case(given, table, sensitive=["sex", "race"], threshold=0.5) for given in (model, share))
+    first, second = (examine(case, budget=1000, random_state=0) for case in cases)
+    pd.testing.assert_frame_equal(first.to_frame(), second.to_frame())
+    assert first.not_examined == second.not_examined
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_program_is_a_model_like_any_other(method):
+    table = TABLES["mixed"][["sex", "age", "member"]].iloc[:60]
+    options = {"sensitive": "sex", "y_true": (table["age"] > 40).to_numpy()}
+    command = CommandSoftware(["sh", "-c", PROGRAM, "sh"])
+    examine = import_module(f"fairlab.{method}").examine
+    asked, plain = (
+        examine(Case(model, table, **options), budget=300, random_state=0)
+        for model in (command, lambda rows: points(rows) > 0)
+    )
+    pd.testing.assert_frame_equal(asked.to_frame(), plain.to_frame())
+    assert asked.not_examined == plain.not_examined
+    assert asked.n_queries == plain.n_queries <= 300
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_a_method_cannot_examine_it_says_and_does_not_raise(method):
+    table = TABLES["mixed"]
+    others = [name for name in table.columns if name not in SENSITIVE["mixed"]]
+    blind = Case(lambda rows: rows["member"], table, sensitive=SENSITIVE["mixed"], features=others)
+    numbers = Case(lambda rows: points(rows) * 7.3, table, sensitive=SENSITIVE["mixed"])
+    rng = np.random.default_rng(7)
+    with pytest.warns(UserWarning, match="not deterministic"):
+        noisy = Case(lambda rows: rng.random(len(rows)) < 0.5, table, sensitive=SENSITIVE["mixed"])
+    for case in (blind, numbers, noisy):
+        examination = import_module(f"fairlab.{method}").examine(case, budget=600, random_state=0)
+        assert examination.findings or examination.not_examined
+        assert all(sentence.endswith(".") for sentence in examination.not_examined)
+    assert not table_of(import_module(f"fairlab.{method}").examine(noisy, budget=600))["p_value"].le(0.001).any()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_is_deterministic_and_asks_no_more_than_it_may(method):
+    examine = import_module(f"fairlab.{method}").examine
+    first, second = (
+        examine(Case(lambda rows: points(rows) > 0, TABLES["mixed"], sensitive=["sex", "race"]), budget=500)
+        for _ in range(2)
+    )
+    pd.testing.assert_frame_equal(first.to_frame(), second.to_frame())
+    assert first.n_queries == second.n_queries <= 500
+    for budget in (0, 1, 17):
+        case = Case(lambda rows: points(rows) > 0, TABLES["mixed"], sensitive="sex")
+        asked = case.queries.asked
+        examination = examine(case, budget=budget)
+        assert case.queries.asked - asked == examination.n_queries <= budget
