@@ -29,12 +29,21 @@ def test_loss_ratio_by_hand():
 def test_error_rate_ratio_by_hand():
     wrong = np.repeat([1, 1, 0, 0], [15, 5, 20, 60])
     attacked = np.repeat([1, 0, 1, 0], [15, 5, 20, 60])
-    result = error_rate_ratio_test(wrong, attacked)
+    result = error_rate_ratio_test(wrong, attacked, reading="as_published")
     a, b, both = 0.35, 0.2, 0.15
     variance = 0.35 * 0.65 / b**2 + a**2 * 0.2 * 0.8 / b**4 - 2 * a * (both - a * b) / b**3
     assert result.statistic == pytest.approx(1.75)
     assert result.standard_error == pytest.approx(np.sqrt(variance / 100))
     assert result.rejected == (1.75 - norm.ppf(0.95) * np.sqrt(variance / 100) > 1.25)
+
+
+def test_an_attack_that_changes_no_prediction_leaves_room_for_chance():
+    wrong = np.arange(200) < 30
+    result = error_rate_ratio_test(wrong, wrong)
+    low, high = result.interval
+    assert low < result.lower_bound < 1 < high
+    assert error_rate_ratio_test(wrong, wrong, reading="as_published").interval.tolist() == [1, 1]
+    assert error_rate_ratio_test(np.zeros(9), np.ones(9), reading="as_published").rejected == False  # noqa: E712
 
 
 def test_delta_method_agrees_with_resampling():

@@ -81,5 +81,7 @@ def audit(
     return Audit(
         attack=found,
         loss_ratio=loss_ratio_test(found.loss, found.attacked_loss, threshold=threshold, level=level, reading=reading),
-        error_rate_ratio=error_rate_ratio_test(found.wrong, found.attacked_wrong, threshold=threshold, level=level),
+        error_rate_ratio=error_rate_ratio_test(
+            found.wrong, found.attacked_wrong, threshold=threshold, level=level, reading=reading
+        ),
     )

@@ -8,6 +8,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from fairlab.checks import align
+from fairlab.individual_fairness.paired_ratio import PairedErrors
 
 READINGS = ("as_described", "as_published")
 FOUR_FIFTHS = 5 / 4  # the four-fifths rule of US labour law, as a ratio of losses (section 3.2)
@@ -16,10 +17,6 @@ FOUR_FIFTHS = 5 / 4  # the four-fifths rule of US labour law, as a ratio of loss
 @dataclass(frozen=True, eq=False)
 class RatioTest:
     """One-sided test of a ratio against a threshold; arrays if many tests were made at once.
-
-    The limits are those of the normal distribution, but for a model that errs only after the attack: its ratio of
-    error rates is infinite, and the limits are exact. If each of k errors is new, the chance of that is at most
-    ``(threshold / (1 + threshold)) ** k``.
 
     Attributes
     ----------
@@ -35,8 +32,9 @@ class RatioTest:
         delta: largest ratio that counts as fair.
     level : float
         alpha.
-    n_new_errors : float or ndarray
-        Errors after the attack of a model that made none before; NaN where the model erred before, or for losses.
+    errors : PairedErrors or None
+        Of error rates as described: what limits and p-value come from. Those of all other tests are of the normal
+        distribution.
     """
 
     statistic: float | np.ndarray
@@ -45,29 +43,27 @@ class RatioTest:
     n_dropped: int | np.ndarray
     threshold: float
     level: float
-    n_new_errors: float | np.ndarray = np.nan
+    errors: PairedErrors | None = None
 
     @property
     def lower_bound(self):
         """One-sided lower confidence limit, which the paper's tables call T_n (equations 3.8 and 3.10)."""
-        normal = self.statistic - norm.ppf(1 - self.level) * self.standard_error
-        return self._or_exact(normal, self._ratio_of_new_errors(self.level))
+        return self._limits(self.level)[0]
 
     @property
     def interval(self):
         """Lower and upper end of the two-sided confidence interval, on the last axis (equation 3.6)."""
-        half = norm.ppf(1 - self.level / 2) * self.standard_error
-        low = self._or_exact(self.statistic - half, self._ratio_of_new_errors(self.level / 2))
-        return np.stack([low, self._or_exact(self.statistic + half, np.inf)], axis=-1)
+        return np.stack(self._limits(self.level / 2), axis=-1)
 
     @property
     def p_value(self):
         """Of the hypothesis that the true ratio is at most the threshold."""
+        if self.errors is not None:
+            return self.errors.p_value(self.threshold)
         with np.errstate(divide="ignore", invalid="ignore"):
             z = (self.statistic - self.threshold) / self.standard_error
         # Without spread, 0/0 at the threshold itself.
-        normal = norm.sf(np.where((self.standard_error == 0) & (self.statistic <= self.threshold), -np.inf, z))
-        return self._or_exact(normal, (self.threshold / (1 + self.threshold)) ** np.asarray(self.n_new_errors))
+        return norm.sf(np.where((self.standard_error == 0) & (self.statistic <= self.threshold), -np.inf, z))[()]
 
     @property
     def rejected(self):
@@ -83,15 +79,12 @@ class RatioTest:
         low, high = np.reshape(self.interval, (-1, 2)).T
         return pd.DataFrame(columns | {"interval_low": low, "interval_high": high})
 
-    def _or_exact(self, normal, exact):
-        """Return what is exact where only new errors were made, elsewhere what is normal."""
-        return np.where(np.isnan(self.n_new_errors), normal, exact)[()]
-
-    def _ratio_of_new_errors(self, level):
-        """Return the ratio at which errors are all new with a chance of `level` at most; 0 without an error."""
-        with np.errstate(divide="ignore"):
-            share = level ** (1 / np.asarray(self.n_new_errors, dtype=float))
-        return share / (1 - share)
+    def _limits(self, chance):
+        """Return the limits, each of which is passed with so small a chance."""
+        if self.errors is not None:
+            return self.errors.limits(chance)
+        half = norm.ppf(1 - chance) * self.standard_error
+        return self.statistic - half, self.statistic + half
 
 
 def loss_ratio_test(
@@ -122,8 +115,7 @@ def loss_ratio_test(
         For negative losses or such that are not numbers, ratios that are not finite, unequal shapes, options out of
         range, or fewer than two finite ratios in a test.
     """
-    if reading not in READINGS:
-        raise ValueError(f"reading: expected one of {', '.join(READINGS)}, found {reading!r}")
+    _check_reading(reading)
     before, after = _check_pairs(loss, attacked_loss, ("loss", "attacked_loss"), threshold, level)
     for name, values in (("loss", before), ("attacked_loss", after)):
         if (values < 0).any():
@@ -149,7 +141,9 @@ def loss_ratio_test(
     return RatioTest(mean, error, n, ratio.shape[-1] - n, threshold, level)
 
 
-def error_rate_ratio_test(wrong, attacked_wrong, *, threshold: float = FOUR_FIFTHS, level: float = 0.05) -> RatioTest:
+def error_rate_ratio_test(
+    wrong, attacked_wrong, *, threshold: float = FOUR_FIFTHS, level: float = 0.05, reading: str = "as_described"
+) -> RatioTest:
     """Test whether an attack raises the error rate by too large a factor (equations 3.11 to 3.13, Appendix C).
 
     Parameters
@@ -159,18 +153,24 @@ def error_rate_ratio_test(wrong, attacked_wrong, *, threshold: float = FOUR_FIFT
         index.
     threshold, level : float
         As in `loss_ratio_test`.
+    reading : {"as_described", "as_published"}
+        Where limits and p-value come from. As published: the delta method of Appendix C, which takes a few errors for
+        certain (an attack that changes none has the interval from 1 to 1) and has no answer for a model that does not
+        err before the attack, all NaN and not rejected. As described: limits that hold for few errors too, and are
+        exact for a model that errs only after the attack; see `PairedErrors`.
 
     Returns
     -------
     RatioTest
-        Its standard error is by the delta method. For a model that errs only after the attack the ratio is infinite
-        and the test exact; for one that never errs it is NaN, and not rejected.
+        Its standard error is by the delta method. The ratio is infinite for a model that errs only after the attack,
+        and NaN, not rejected, for one that never errs.
 
     Raises
     ------
     ValueError
         For values other than 0 and 1, unequal shapes, or options out of range.
     """
+    _check_reading(reading)
     before, after = _check_pairs(wrong, attacked_wrong, ("wrong", "attacked_wrong"), threshold, level)
     for name, values in (("wrong", before), ("attacked_wrong", after)):
         if not np.isin(values, (0, 1)).all():
@@ -183,8 +183,15 @@ def error_rate_ratio_test(wrong, attacked_wrong, *, threshold: float = FOUR_FIFT
         # The delta method's variance, with a (1 - a) and b (1 - b) the variances of the two indicators.
         variance = (a * (1 - a) + ratio**2 * b * (1 - b) - 2 * ratio * covariance) / b**2
     error = np.sqrt(np.maximum(variance, 0) / n)
-    new = np.where(b > 0, np.nan, after.sum(axis=-1))[()]
-    return RatioTest(ratio, error, n, 0, threshold, level, new)
+    if reading == "as_published":
+        return RatioTest(np.where(b > 0, ratio, np.nan)[()], error, n, 0, threshold, level)
+    numbers = ((after * before), (1 - before) * after, before * (1 - after))
+    return RatioTest(ratio, error, n, 0, threshold, level, PairedErrors(*(part.sum(axis=-1) for part in numbers)))
+
+
+def _check_reading(reading):
+    if reading not in READINGS:
+        raise ValueError(f"reading: expected one of {', '.join(READINGS)}, found {reading!r}")
 
 
 def _check_pairs(before, after, names, threshold, level):

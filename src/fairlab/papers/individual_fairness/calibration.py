@@ -84,7 +84,7 @@ def both_tests(before, after, wrong, attacked_wrong, *, thresholds: dict[str, fl
     loss, errors = (thresholds[name] for name in TESTS)
     tests = (
         loss_ratio_test(before, after, threshold=loss, level=LEVEL, reading=READING),
-        error_rate_ratio_test(wrong, attacked_wrong, threshold=errors, level=LEVEL),
+        error_rate_ratio_test(wrong, attacked_wrong, threshold=errors, level=LEVEL, reading=READING),
     )
     return dict(zip(TESTS, tests, strict=True))
 
