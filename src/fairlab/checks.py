@@ -59,7 +59,15 @@ def check_count(value, name: str, *, least: int = 1) -> int:
     return int(value)
 
 
-def check_number(value, name: str, *, least: float = -np.inf, above: float = -np.inf, infinite: bool = False) -> float:
+def check_number(
+    value,
+    name: str,
+    *,
+    least: float = -np.inf,
+    above: float = -np.inf,
+    below: float = np.inf,
+    infinite: bool = False,
+) -> float:
     """Return a number within bounds as a float.
 
     Parameters
@@ -67,8 +75,8 @@ def check_number(value, name: str, *, least: float = -np.inf, above: float = -np
     value : object
     name : str
         What to call it in an error.
-    least, above : float
-        What it must be at least, and more than.
+    least, above, below : float
+        What it must be at least, more than and less than.
     infinite : bool
         Whether infinity will do.
 
@@ -78,9 +86,14 @@ def check_number(value, name: str, *, least: float = -np.inf, above: float = -np
         If it is anything else.
     """
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
-    if not is_number or not value >= least or not value > above or (np.isinf(value) and not infinite):
-        bound = f" of at least {least:g}" if least > -np.inf else f" above {above:g}" if above > -np.inf else ""
-        raise ValueError(f"{name}: expected a{'' if infinite else ' finite'} number{bound}, found {value!r}")
+    is_finite = is_number and (infinite or np.isfinite(value))
+    if not is_finite or np.isnan(value) or value < least or value <= above or (below < np.inf and value >= below):
+        bounds = (("of at least", least), ("above", above), ("below", below))
+        given = " and ".join(f"{word} {bound:g}" for word, bound in bounds if np.isfinite(bound))
+        expected = f"a {'' if infinite else 'finite '}number {given}".rstrip()
+        if np.isfinite([above, below]).all():
+            expected = f"a number between {above:g} and {below:g}"
+        raise ValueError(f"{name}: expected {expected}, found {value!r}")
     return float(value)
 
 

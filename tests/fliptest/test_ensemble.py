@@ -107,5 +107,5 @@ def test_results_are_stacked_with_the_name_of_the_map_in_front():
 
 
 def test_agreement_of_none():
-    with pytest.raises(ValueError, match="flips: is empty"):
+    with pytest.raises(ValueError, match="flips: expected one for each map"):
         agreement_table({})

@@ -79,7 +79,7 @@ def test_a_collapsed_map_is_a_finding_not_an_error():
         (TARGET, IMAGE[:0], {}, "X_image: is empty"),
         (TARGET, IMAGE[["a", "b"]], {}, "only in X_target: c"),
         (TARGET, IMAGE.assign(c=np.nan), {}, "X_image: column 'c' holds nan"),
-        (TARGET, IMAGE, {"X_source": IMAGE[:9]}, "X has 9 rows, X_image has 150"),
+        (TARGET, IMAGE, {"X_source": IMAGE[:9]}, "X_source: expected one row for each of 150 images, found 9"),
         (TARGET, IMAGE, {"regression_of": {"a": "z"}}, r"unknown features \['z'\]; there are a, b, c"),
     ],
 )

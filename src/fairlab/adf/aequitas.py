@@ -18,7 +18,7 @@ from fairlab.adf.global_phase import READINGS
 from fairlab.adf.local_phase import ACCEPT_WORSE, truncated_neighbours
 from fairlab.adf.result import SearchResult, Trace, repeated
 from fairlab.cases.schema import Schema
-from fairlab.checks import check_count
+from fairlab.checks import check_count, check_seed
 
 STRATEGIES = ("random", "semi_directed", "fully_directed")
 LEARNING_RATE = 0.001
@@ -75,7 +75,7 @@ class Aequitas:
         self.n_local = check_count(n_local, "n_local", least=0)
         self.in_flight = check_count(in_flight, "in_flight")
         self.n_walks = check_count(n_walks, "n_walks")
-        self.random_state = random_state
+        self.random_state = check_seed(random_state)
 
     def generate(
         self, *, n_samples: int = 1000, time_limit: float | None = None, max_found: int | None = None

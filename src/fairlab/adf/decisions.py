@@ -34,13 +34,15 @@ def as_classes(model, *, threshold: float | None = None):
     return lambda X: check_classes(classify(X))
 
 
-def as_scores(model):
+def as_scores(model, name: str = "model"):
     """Return a function from rows to one score each, in float.
 
     Parameters
     ----------
     model : Keras model or Network of two classes, object with ``predict_proba`` or ``predict``, or callable
         Of two probabilities, the second is the score.
+    name : str
+        What to call it in an error.
 
     Raises
     ------
@@ -53,7 +55,7 @@ def as_scores(model):
     probabilities = getattr(model, "probabilities", getattr(model, "predict_proba", None))
     call = probabilities or getattr(model, "predict", model)
     if not callable(call):
-        raise TypeError(f"model: expected a function or an object with .predict_proba, found {type(model).__name__}")
+        raise TypeError(f"{name}: expected a function or an object with .predict_proba, found {type(model).__name__}")
 
     def scores(X) -> np.ndarray:
         answer = np.asarray(call(X))

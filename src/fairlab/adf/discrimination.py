@@ -58,6 +58,12 @@ class Fairness:
         return pd.DataFrame([{"n": self.n, "share": self.share, "standard_error": self.standard_error}])
 
 
+def expect_schema(schema, name: str = "schema") -> None:
+    """Raise a TypeError unless something is a schema."""
+    if not isinstance(schema, Schema):
+        raise TypeError(f"{name}: expected a Schema, found {type(schema).__name__}")
+
+
 def sensitive_columns(schema: Schema, sensitive) -> list[int]:
     """Return the columns of the protected attributes, in the schema's order.
 
@@ -66,6 +72,7 @@ def sensitive_columns(schema: Schema, sensitive) -> list[int]:
     ValueError
         If one is not in the schema or named twice, there is none, or no other attribute is left to search along.
     """
+    expect_schema(schema)
     columns = schema.positions(sensitive)
     if len(columns) == len(schema.names):
         raise ValueError("sensitive: no attribute is left to search along")
@@ -132,6 +139,7 @@ def discriminatory(model, X, sensitive, *, schema: Schema, threshold: float | No
         If a protected attribute is not in the schema, `X` or the model has other columns, or what the model returns is
         no class, as probabilities are not.
     """
+    expect_schema(schema)
     X, classify = schema.check(X), as_classes(model, threshold=threshold)
     rows = max(1, CHUNK // len(schema.values(sensitive)))
     pieces = (X[start : start + rows] for start in range(0, len(X), rows))
@@ -158,6 +166,7 @@ def estimate_unfairness(
     Fairness
     """
     n = check_count(n, "n")
+    expect_schema(schema)
     X = schema.sample(n, random_state=random_state)
     found = discriminatory(model, X, sensitive, schema=schema, threshold=threshold)
     return Fairness(n, int(found.sum()))

@@ -18,8 +18,9 @@ from fairlab.adf.discrimination import Fairness
 from fairlab.adf.generation import ADF
 from fairlab.adf.seeding import cluster_labels, round_robin
 from fairlab.adf.slopes import with_slopes
+from fairlab.cases.case import Case
 from fairlab.cases.finding import Examination, Finding
-from fairlab.checks import check_count
+from fairlab.checks import check_count, check_number
 from fairlab.seeds import derive_seed
 
 SAMPLE, PEOPLE = 0.3, 0.3  # of the budget of a sensitive attribute; what is left is for the search
@@ -137,8 +138,9 @@ class _Examiner:
     """What the examinations share: the case, what it cannot be asked, the sample of random inputs, the people."""
 
     def __init__(self, case, method, budget, confidence, random_state):
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence: expected a number between 0 and 1, found {confidence!r}")
+        if not isinstance(case, Case):
+            raise TypeError(f"case: expected a Case, found {type(case).__name__}")
+        check_number(confidence, "confidence", above=0, below=1)
         self.case, self.method, self.confidence = case, method, confidence
         self.budget, self.random_state = check_count(budget, "budget", least=0), random_state
 

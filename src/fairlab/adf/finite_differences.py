@@ -36,7 +36,7 @@ class FiniteDifferences:
     """
 
     def __init__(self, score, schema: Schema, sensitive, *, threshold: float, decide=None):
-        self._score, self.threshold, self._decide = as_scores(score), check_threshold(threshold), decide
+        self._score, self.threshold, self._decide = as_scores(score, "score"), check_threshold(threshold), decide
         self.low, self.high = schema.low, schema.high
         self.n_features = len(schema.names)
         self._free = np.setdiff1d(np.arange(self.n_features), schema.positions(sensitive))

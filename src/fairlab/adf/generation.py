@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from fairlab.adf.discrimination import sensitive_columns
+from fairlab.adf.discrimination import expect_schema, sensitive_columns
 from fairlab.adf.finite_differences import FiniteDifferences
 from fairlab.adf.global_phase import READINGS, GlobalPhase, run_global_phase
 from fairlab.adf.local_phase import run_local_phase
 from fairlab.adf.result import SearchResult, Trace, repeated
 from fairlab.adf.seeding import PUBLISHED_SEED, cluster_labels, round_robin
 from fairlab.cases.schema import Schema
-from fairlab.checks import check_count
+from fairlab.checks import check_count, check_seed
 from fairlab.models.protocol import as_network, is_keras
 from fairlab.networks import Network
 
@@ -77,12 +77,14 @@ class ADF:
             )
         if reading not in READINGS:
             raise ValueError(f"reading: expected one of {', '.join(READINGS)}, found {reading!r}")
+        if tried is not None:
+            expect_schema(tried, "tried")
         self.schema, self.sensitive, self.tried, self.reading = schema, sensitive, tried, reading
         self.n_clusters = check_count(n_clusters, "n_clusters")
         self.max_iter = check_count(max_iter, "max_iter", least=0)
         self.n_local = check_count(n_local, "n_local", least=0)
         self.refresh = check_count(refresh, "refresh")
-        self.random_state = random_state
+        self.random_state = check_seed(random_state)
 
     def seeds(self, X, n: int) -> np.ndarray:
         """Return `n` rows of `X`, from its clusters in turn, as integers.

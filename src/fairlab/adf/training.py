@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import softmax
 
 from fairlab.adf.decisions import as_classes
-from fairlab.checks import check_count, check_features
+from fairlab.checks import check_count, check_features, check_seed
 from fairlab.networks import BETA_1, BETA_2, forward, layer_inputs, member
 
 HIDDEN = (64, 32, 16, 8, 4)
@@ -48,7 +48,9 @@ def train_networks(X, y, random_states: Sequence[int], *, n_steps: int) -> list[
     """
     n_steps, y = check_count(n_steps, "n_steps"), _check_classes(y, len(X))
     X = check_features(X)[0].astype(np.float32)
-    rngs = [np.random.default_rng(state) for state in random_states]
+    if not len(random_states):
+        raise ValueError("random_states: expected at least one, found none")
+    rngs = [np.random.default_rng(check_seed(state, "random_states")) for state in random_states]
     widths = [X.shape[1], *HIDDEN, int(y.max()) + 1]
     start = [_initial(widths, rng) for rng in rngs]
     n_epochs = int(np.clip(n_steps // -(-len(X) // BATCH_SIZE), 1, MOST_EPOCHS))

@@ -9,7 +9,7 @@ from fairlab.auditing.progress import Progress
 from fairlab.auditing.report import Report
 from fairlab.auditing.wording import count, listed
 from fairlab.cases import BudgetSpentError, Case, Examination
-from fairlab.checks import check_count, suggestion
+from fairlab.checks import check_count, check_number, suggestion
 
 SLOW = 1e-3  # seconds a row from which on a model is called slow
 
@@ -98,8 +98,7 @@ def audit(
         )
     budget = check_count(budget, "budget")
     names = _chosen(methods)
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence: expected a number between 0 and 1, such as 0.95, found {confidence!r}")
+    check_number(confidence, "confidence", above=0, below=1)
     start, examinations, pace = time.perf_counter(), [], case.queries.seconds_per_row
     people = _ask_about_people(case, budget)
     asked = case.queries.asked

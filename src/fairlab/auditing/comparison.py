@@ -20,6 +20,7 @@ from fairlab.auditing.pairing import Pairs, pair
 from fairlab.auditing.report import holm
 from fairlab.auditing.wording import count, listed, name_of, number
 from fairlab.cases import Case, Result
+from fairlab.checks import check_number
 
 BETTER, WORSE, UNCLEAR = "better", "worse", "no clear difference"
 FEWEST = 10  # people of a group in each case, below which it is not compared
@@ -130,8 +131,7 @@ def compare(case_a: Case, case_b: Case, *, confidence: float = 0.95) -> Comparis
             raise TypeError(f"{name}: expected a fairlab.Case, found {type(case).__name__}")
         if case.task == "numbers":
             raise ValueError(f"{name}: expected decisions, found a model of numbers; give its case a threshold")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence: expected a number between 0 and 1, such as 0.95, found {confidence!r}")
+    check_number(confidence, "confidence", above=0, below=1)
     common = [name for name in case_b.sensitive if name in case_a.sensitive]
     if not common:
         raise ValueError(

@@ -1,6 +1,6 @@
 """A model, a table and its sensitive columns, ready for any method."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -285,6 +285,8 @@ class Case:
 
 
 def _names(names, argument: str, table: pd.DataFrame) -> tuple[str, ...]:
+    if not isinstance(names, Iterable):
+        raise CaseError(f"{argument}: expected a column of the table or a list of them, found {names!r}")
     names = (names,) if isinstance(names, str) else tuple(names)
     if not names:
         raise CaseError(f"{argument}: expected at least one column of the table, found none")

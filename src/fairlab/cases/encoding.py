@@ -30,6 +30,8 @@ class Encoding:
     """
 
     def __init__(self, table: pd.DataFrame):
+        if not isinstance(table, pd.DataFrame):
+            raise CaseError(f"table: expected a DataFrame, found {type(table).__name__}")
         self._dtypes = table.dtypes
         self._levels: dict[str, pd.Index | None] = {}
         self._missing: dict[str, object] = {}
@@ -96,6 +98,8 @@ class Encoding:
         ----------
         matrix : ndarray of shape (n_rows, n_columns)
         """
+        if np.ndim(matrix) != 2 or np.shape(matrix)[1] != len(self.names):
+            raise CaseError(f"matrix: expected shape (n_rows, {len(self.names)}), found {np.shape(matrix)}")
         matrix = np.asarray(matrix, dtype=float) * self.scale + self.center
         columns = {}
         for name, places in self._places():

@@ -12,7 +12,7 @@ import pandas as pd
 import yaml
 
 from fairlab.cases.feature import Feature, SchemaError
-from fairlab.checks import check_features
+from fairlab.checks import check_features, check_seed
 
 BINS = 10
 WIDE = 100  # numbers with more different values than this are binned
@@ -49,7 +49,7 @@ class Schema:
         if strange := [each for each in self.features if not isinstance(each, Feature)]:
             raise SchemaError(f"features: expected a Feature each, found {strange[0]!r}")
         if not self.features:
-            raise SchemaError("a schema needs at least one feature, found none")
+            raise SchemaError("features: a schema needs at least one feature, found none")
         if doubled := sorted({name for name in self.names if self.names.count(name) > 1}):
             raise SchemaError(f"two features of the schema are named {doubled[0]!r}")
 
@@ -198,6 +198,7 @@ class Schema:
 
     def sample_codes(self, n: int, *, random_state=0) -> np.ndarray:
         """Draw inputs uniformly from the whole domain, as codes of shape (n, n_features)."""
+        check_seed(random_state)
         if not (isinstance(n, Integral) and n >= 0):
             raise SchemaError(f"n: expected a number of inputs, found {n!r}")
         return np.random.default_rng(random_state).integers(self.sizes, size=(n, len(self.sizes)))

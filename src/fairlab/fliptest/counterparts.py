@@ -92,6 +92,9 @@ def counterpart_test(
         If a group has fewer than `FEWEST` people, decisions are not one truth value each, or an option is out of its
         range.
     """
+    if len(tables) != 2 or len(decisions) != 2:
+        found = f"{len(tables)} tables and {len(decisions)} decisions"
+        raise ValueError(f"tables and decisions: expected those of two groups, found {found}")
     check_confidence(confidence)
     check_seed(random_state)
     for table in tables:

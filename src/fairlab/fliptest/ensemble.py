@@ -31,6 +31,7 @@ def usable_maps(validations: Mapping[str, MapValidation]) -> tuple[list[str], st
     note : str
         How many were left out; empty if none was.
     """
+    _expect(validations, "validations", MapValidation)
     n = len(validations)
     converged = [name for name, validation in validations.items() if not validation.diverged]
     on_target = [name for name, validation in validations.items() if not validation.off_target]
@@ -59,6 +60,10 @@ def fit_table(validations: Mapping[str, MapValidation], *, labels: Mapping[str, 
         Indexed by map: the KS distance of every feature, ``largest KS``, ``mean L1``, ``mean squared L1`` and
         ``off target``.
     """
+    _expect(validations, "validations", MapValidation)
+    known = {feature for validation in validations.values() for feature in validation.features.index}
+    if strange := [feature for feature in labels or {} if feature not in known]:
+        raise ValueError(f"labels: expected features of the maps, found {strange[0]!r}")
     rows = {}
     for name, validation in validations.items():
         ks = validation.features["ks"]
@@ -81,11 +86,13 @@ def flipsets_by_map(predict, X, images: Mapping[str, pd.DataFrame]) -> dict[str,
     images : dict of str to DataFrame of shape (n_rows, n_features)
         One per map; a map that diverged, whose images are missing, is left out.
     """
+    _expect(images, "images", pd.DataFrame | np.ndarray)
     return {name: flipset(predict, X, image) for name, image in images.items() if not np.all(pd.isna(image))}
 
 
 def size_table(flips: Mapping[str, Flipset]) -> pd.DataFrame:
     """Return the sizes ``F+`` and ``F−`` of the flipsets, indexed by map."""
+    _expect(flips, "flips", Flipset)
     return _table({name: {"F+": flip.n_positive, "F−": flip.n_negative} for name, flip in flips.items()})
 
 
@@ -108,8 +115,7 @@ def agreement_table(flips: Mapping[str, Flipset]) -> pd.DataFrame:
     ValueError
         If there is no flipset, or they are not of the same people and the same classifier.
     """
-    if not flips:
-        raise ValueError("flips: is empty, expected at least one flipset")
+    _expect(flips, "flips", Flipset)
     first = next(iter(flips.values()))
     overlaps = [flipset_overlap(first, flip) for flip in flips.values()]
     shared = {
@@ -132,6 +138,9 @@ def size_spread(intervals: pd.DataFrame) -> pd.DataFrame:
         Indexed by flipset: ``mean size``; ``half-width over people``, the mean over maps; ``standard deviation over
         maps``; ``smallest``, ``largest``; ``maps``, their number.
     """
+    names = {*intervals.columns, *intervals.index.names} if isinstance(intervals, pd.DataFrame) else set()
+    if lacking := sorted({"flipset", "size", "low", "high"} - names):
+        raise ValueError(f"intervals: expected a table as of `by_map`, found one without {', '.join(lacking)}")
     half_width = (intervals["high"] - intervals["low"]) / 2
     by_flipset = intervals.assign(half_width=half_width).groupby("flipset", sort=False)
     return pd.DataFrame(
@@ -156,10 +165,21 @@ def by_map(parts: Mapping[str, object], name: str = "map") -> pd.DataFrame:
     name : str
         Of the first column.
     """
+    _expect(parts, "parts")
     frames = {key: part if isinstance(part, pd.DataFrame) else part.to_frame() for key, part in parts.items()}
     stacked = pd.concat(frames, names=[name])
     unnamed = [level for level, of_level in enumerate(stacked.index.names) if of_level is None]
     return stacked.droplevel(unnamed).reset_index()
+
+
+def _expect(parts, name: str, kind=None) -> None:
+    """Raise a ValueError unless there is one thing of a kind, or of any that makes a table, by each map's name."""
+    if not isinstance(parts, Mapping) or not parts:
+        found = type(parts).__name__ if not isinstance(parts, Mapping) else "none"
+        raise ValueError(f"{name}: expected one for each map, by its name, found {found}")
+    for key, part in parts.items():
+        if not (isinstance(part, kind) if kind else isinstance(part, pd.DataFrame) or hasattr(part, "to_frame")):
+            raise ValueError(f"{name}: expected {getattr(kind, '__name__', 'a table')}, found {part!r} for {key!r}")
 
 
 def _table(rows: dict) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
-from fairlab.checks import check_count, check_number
+from fairlab.checks import check_count, check_number, check_seed
 from fairlab.fliptest.flipsets import Flipset
 
 METHODS = ("exact", "bootstrap")
@@ -50,6 +50,9 @@ def flipset_intervals(
     ValueError
         If `method` is unknown, `confidence` is not between 0 and 1, or `n_resamples` is no whole number above 0.
     """
+    if not isinstance(flip, Flipset):
+        raise TypeError(f"flip: expected a Flipset, found {type(flip).__name__}")
+    check_seed(random_state)
     if method not in METHODS:
         raise ValueError(f"method: unknown {method!r}, expected one of {', '.join(METHODS)}")
     check_confidence(confidence)

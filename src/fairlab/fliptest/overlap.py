@@ -54,7 +54,8 @@ def flipset_overlap(first: Flipset, second: Flipset) -> FlipsetOverlap:
         if not isinstance(flips, Flipset):
             raise ValueError(f"{name}: expected a Flipset, found {type(flips).__name__}")
     if not first.index.equals(second.index):
-        raise ValueError(f"the flipsets are of different rows ({len(first.index)} and {len(second.index)})")
+        found = f"({len(first.index)} and {len(second.index)})"
+        raise ValueError(f"first and second: expected the same people, found flipsets of different rows {found}")
     differing = int((first.prediction != second.prediction).sum())
     if differing:
         raise ValueError(f"the flipsets are of different classifiers: {differing} predictions differ before the map")

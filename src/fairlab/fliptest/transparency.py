@@ -67,6 +67,8 @@ def transparency_report(flipset: Flipset, X, X_image, *, scale=None) -> Transpar
     ValueError
         If `flipset`, `X` and `X_image` do not belong together, or a scale is missing or not positive.
     """
+    if not isinstance(flipset, Flipset):
+        raise ValueError(f"flipset: expected a Flipset, found {type(flipset).__name__}")
     X, X_image = as_table(X), as_table(checked_images(X, X_image))
     if len(flipset.prediction) != len(X):
         raise ValueError(f"flipset has {len(flipset.prediction)} rows, X has {len(X)}")

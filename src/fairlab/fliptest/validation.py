@@ -1,5 +1,6 @@
 """How well a map reaches its target (FlipTest, section 5.1 and table 1)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +53,8 @@ class MapValidation:
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> "MapValidation":
         """Return the validation that `to_frame` turned into a table."""
+        if lacking := [name for name in (*MEASURES, *DISTANCES) if name not in frame]:
+            raise ValueError(f"frame: expected a table of `to_frame`, found one without {', '.join(lacking)}")
         return cls(frame[MEASURES], *(float(frame[name].iloc[0]) for name in DISTANCES))
 
 
@@ -93,7 +96,9 @@ def validate_map(X_target, X_image, *, X_source=None, columns=None, regression_o
         return MapValidation(pd.DataFrame(np.nan, index=pd.Index(names, name="feature"), columns=MEASURES))
     image, image_names = check_features(image_validated, "X_image")
     check_same_columns(names, image_names, "X_target", "X_image")
-    regression_of = regression_of or {}
+    regression_of = {} if regression_of is None else regression_of
+    if not isinstance(regression_of, Mapping):
+        raise ValueError(f"regression_of: expected features by feature, found {regression_of!r}")
     unknown = {*regression_of, *regression_of.values()} - set(names)
     if unknown:
         raise ValueError(f"regression_of: unknown features {sorted(unknown)}; there are {', '.join(names)}")
@@ -111,6 +116,8 @@ def validate_map(X_target, X_image, *, X_source=None, columns=None, regression_o
     features["mse_difference"] = features["mse_image"] - features["mse_target"]
     if X_source is None:
         return MapValidation(features)
+    if len(X_source) != len(X_image):
+        raise ValueError(f"X_source: expected one row for each of {len(X_image)} images, found {len(X_source)}")
     source, image, _ = check_pairs(X_source, X_image)
     distance = np.abs(source - image).sum(axis=1)
     return MapValidation(features, float(distance.mean()), float((distance**2).mean()))

@@ -23,6 +23,8 @@ def strengths_of_proxies(case: Case, name: str, *, random_state: int = 0) -> pd.
     random_state : int
         Of the people looked at, if there are more than `PEOPLE`.
     """
+    if not isinstance(case, Case):
+        raise TypeError(f"case: expected a Case, found {type(case).__name__}")
     people = case.table.reset_index(drop=True)
     chosen = people.index if len(people) <= PEOPLE else people.sample(PEOPLE, random_state=random_state).index
     groups = case.groups(name).cat.codes.to_numpy()[chosen]

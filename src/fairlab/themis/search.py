@@ -206,6 +206,8 @@ def n_groups(sizes: Mapping[str, int], found: Iterable[Iterable[str]] = ()) -> f
         If there are more than `MOST_CHARACTERISTICS` characteristics, whose sets are too many to go through; if a size
         is no positive number, or a found set has a member that is not among them.
     """
+    if not sizes:
+        raise ValueError("sizes: expected at least one characteristic, found none")
     if len(sizes) > MOST_CHARACTERISTICS:
         raise ValueError(f"{len(sizes)} characteristics, expected at most {MOST_CHARACTERISTICS}")
     for name, size in sizes.items():

@@ -17,6 +17,8 @@ def read_settings(path: str | Path) -> Schema:
     SchemaError
         If the file is not XML, an input lacks something, or its type is another.
     """
+    if not isinstance(path, str | Path):
+        raise TypeError(f"path: expected the path of a settings file, found {path!r}")
     try:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError as error:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases.schema import Schema
-from fairlab.checks import align
+from fairlab.checks import align, check_count
 from fairlab.seeds import derive_seed
 from fairlab.themis.estimation import Estimation, others
 from fairlab.themis.exact import DomainTooLargeError
@@ -90,7 +90,7 @@ class Themis:
         if not 0 <= min_samples < max_samples:
             raise ValueError(f"min_samples {min_samples} and max_samples {max_samples}: expected 0 <= min < max")
         self.schema, self.confidence, self.reading = schema, confidence, reading
-        self.output_distance, self.random_state = output_distance, random_state
+        self.output_distance, self.random_state = output_distance, check_count(random_state, "random_state", least=0)
         self._memory = Memory(software, schema, binary=output_distance is None)
         self._error_bound, self._samples = error_bound, (min_samples, max_samples)
         self._stop = stop or ("normal" if reading == "as_published" else "exact")

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairlab.checks import align, check_seed, estimator_features
+from fairlab.checks import align, check_number, check_seed, estimator_features
 from fairlab.transport import hungarian, linear_program, network_simplex
 from fairlab.transport.columns import ColumnCosts, as_table, check_mixed, is_mixed
 from fairlab.transport.cost import Cost, cost_matrix
@@ -109,6 +109,8 @@ class ExactTransport(TransportMap):
         _require_known("solver", self.solver, SOLVERS)
         _require_known("counterpart", self.counterpart, COUNTERPARTS)
         check_seed(self.random_state)
+        if self.memory_limit_gb is not None:
+            check_number(self.memory_limit_gb, "memory_limit_gb", above=0)
         source, target = self._tables(X_source, X_target)
         if self.counterpart == "barycentre" and isinstance(source, pd.DataFrame):
             raise ValueError("counterpart: 'barycentre' needs columns of numbers without missing values; use 'sample'")

@@ -236,7 +236,7 @@ class SeguyEnsemble(BaseEstimator):
             As `SeguyTransport.fit`, or if there is not one sample or regularisation for each seed.
         """
         seeds = np.atleast_1d(self.random_states)
-        if seeds.ndim != 1 or len(seeds) == 0:
+        if seeds.ndim != 1 or len(seeds) == 0 or seeds.dtype.kind not in "iu":
             raise ValueError(f"random_states: expected a sequence of integers, found {self.random_states!r}")
         if np.shape(self.regularization) not in ((), seeds.shape):
             found = f"found shape {np.shape(self.regularization)}"
