@@ -101,6 +101,7 @@ def _add_audit(command):
         action="store_true",
         help="MODEL may be a .pkl or .joblib; opening one runs whatever code is in it, with all your rights",
     )
+    sub.add_argument("--proxies", action="store_true", help="vary what predicts a column that the model does not get")
     sub.add_argument("--methods", metavar="A,B", help="some of the methods (default: all that apply)")
     sub.add_argument("--budget", type=int, default=200_000, metavar="N", help="most rows asked (default: %(default)s)")
     sub.add_argument("--confidence", type=float, default=0.95, metavar="SHARE", help="default: %(default)s")
@@ -123,7 +124,7 @@ def _audit(options) -> int:
         case = _case(options)
         methods = options.methods and _names(options.methods)
         given = {"budget": options.budget, "confidence": options.confidence, "random_state": options.seed}
-        report = audit(case, methods=methods, **given)
+        report = audit(case, methods=methods, proxies=options.proxies, **given)
     except (ValueError, TypeError, OSError) as error:
         if getattr(error, "__notes__", None):  # of a method, or of the model in the middle of it
             raise

@@ -3,6 +3,7 @@ import time
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from audited import finding, people
 
@@ -24,8 +25,8 @@ def methods(monkeypatch):
     given, asks = {}, dict.fromkeys(METHODS, 0)
 
     def stand_in(name):
-        def examine(case, *, budget, confidence, random_state):
-            given[name] = {"budget": budget, "confidence": confidence, "random_state": random_state}
+        def examine(case, *, budget, confidence, random_state, **rest):
+            given[name] = {"budget": budget, "confidence": confidence, "random_state": random_state} | rest
             rows = people(asks[name], seed=METHODS.index(name) + 1)
             if len(rows):
                 case.decide(rows.assign(age=np.arange(len(rows)) + 1000 * (1 + METHODS.index(name))))
@@ -45,6 +46,11 @@ def test_every_method_runs_once_with_what_the_audit_was_given(case, methods):
     assert all(options["confidence"] == 0.9 and options["random_state"] == 7 for options in given.values())
     assert [examination.method for examination in report.examinations] == METHODS
     assert (report.budget, report.confidence, report.random_state) == (2400, 0.9, 7)
+
+
+def test_proxies_are_for_themis(case, methods):
+    audit(case, budget=2400, proxies={"sex": ["job"]})
+    assert [options.get("proxies") for options in methods[0].values()] == [None, None, None, {"sex": ["job"]}, None]
 
 
 def test_the_budget_is_split_as_stated_and_what_is_left_goes_on(case, methods):
@@ -110,10 +116,8 @@ def test_a_slow_model_is_called_slow_and_a_fast_one_in_small_batches_is_not(meth
         time.sleep(0.01)
         return rows["age"] > 40
 
-    told = [
-        audit(Case(model, people(40), sensitive="sex", positive=True), budget=400).notices for model in (slow, fast)
-    ]
-    assert "The model is slow, 1." in told[0][0]
+    told = [audit(Case(model, people(), sensitive="sex", positive=True), budget=400).notices for model in (slow, fast)]
+    assert "The model is slow, " in told[0][0]
     assert told[1] == ()
 
 
@@ -142,3 +146,33 @@ def test_findings_of_all_methods_are_one_family(case, methods):
     assert report.n_tests == len(METHODS)
     assert report.corrected_p_values == pytest.approx([0.05] * 5)
     assert len(replace(report, confidence=0.99).significant) == 0
+
+
+REASONS = {
+    "regression": ["FlipTest", "individual fairness", "Themis", "ADF and AEQUITAS"],
+    "unseen": ["Themis", "ADF and AEQUITAS"],
+}
+
+
+@pytest.mark.parametrize("kind", REASONS)
+def test_what_a_method_cannot_do_is_listed_with_the_reason(kind):
+    table = people(150)
+    if kind == "regression":
+        case = Case(lambda rows: 100 * rows["age"] + 0.5, table, sensitive="sex", y_true=table["age"] * 99.5)
+    else:
+        case = Case(lambda rows: rows["age"] > 40, table, sensitive="sex", features=["age", "job"])
+    report = audit(case, budget=1000)
+    silent = [examination.method for examination in report.examinations if not examination.findings]
+    reasoned = {method for method, _ in report.not_examined}
+    assert set(REASONS[kind]) <= set(silent) <= reasoned
+    assert "FairTest" not in silent
+
+
+def test_the_same_audit_comes_out_again():
+    frames = []
+    for _ in range(2):
+        case = Case(lambda rows: (rows["age"] > 40) & (rows["sex"] == "man"), people(150), sensitive="sex")
+        frames.append(audit(case, budget=1500).to_frame())
+    pd.testing.assert_frame_equal(*frames)
+    assert frames[0]["significant"].any()
+    assert frames[0].groupby("method")["significant"].any()[["FlipTest", "FairTest", "Themis", "ADF"]].all()

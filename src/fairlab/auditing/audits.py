@@ -1,7 +1,7 @@
 """The audit: every method on one case, within one budget of queries."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -48,6 +48,7 @@ def audit(
     methods: Iterable[str] | None = None,
     confidence: float = 0.95,
     random_state: int = 0,
+    proxies: Mapping[str, Iterable[str]] | bool = False,
     progress: bool = True,
 ) -> Report:
     """Put all methods to one case.
@@ -67,6 +68,9 @@ def audit(
         Of every interval by itself, and of all tests together: findings are called significant so that for a model
         without any effect the chance of one finding or more is at most ``1 - confidence`` (Holm's correction).
     random_state : int
+    proxies : mapping of str to iterable of str, or bool
+        For Themis: by sensitive column, features that stand for it and are varied in its place; True takes, for columns
+        that the model does not get, the features that tell most about them.
     progress : bool
         Whether to show a bar with queries and findings so far, in a terminal or a notebook.
 
@@ -107,7 +111,10 @@ def audit(
             left = budget - people - (case.queries.asked - asked)
             share = METHODS[name].share / sum(METHODS[other].share for other in names[position:])
             bar.begin(METHODS[name].name)
-            examinations.append(_examine(name, case, int(left * share), confidence, random_state))
+            options = {"confidence": confidence, "random_state": random_state}
+            if name == "themis":
+                options["proxies"] = proxies
+            examinations.append(_examine(name, case, int(left * share), options))
             bar.add(len(examinations[-1].findings))
     return Report(
         case=case,
@@ -147,12 +154,12 @@ def _ask_about_people(case, budget) -> int:
     return people
 
 
-def _examine(name, case, budget, confidence, random_state) -> Examination:
+def _examine(name, case, budget, options) -> Examination:
     method, start, asked = METHODS[name].name, time.perf_counter(), case.queries.asked
     examine = import_module(f"fairlab.{name}").examine
     try:
         with case.queries.limit(budget):
-            return examine(case, budget=budget, confidence=confidence, random_state=random_state)
+            return examine(case, budget=budget, **options)
     except BudgetSpentError:
         reason = f"its share of the budget, {count(budget, 'query', 'queries')}, was spent before it came to an answer."
         return Examination(method, (), (reason,), case.queries.asked - asked, time.perf_counter() - start)
@@ -168,8 +175,8 @@ def _notices(case, names, pace) -> tuple[str, ...]:
         whom = listed(case.unseen)
         notices.append(
             f"The model does not get {whom}: changing {'them' if len(case.unseen) > 1 else 'it'} alone cannot change "
-            "a decision, so that Themis, ADF and AEQUITAS have nothing to vary there. FlipTest and FairTest compare "
-            "people, and see what the model does through other columns."
+            "a decision, so that Themis, ADF and AEQUITAS have nothing to vary there (proxies= lets Themis vary what "
+            "predicts it). FlipTest and FairTest compare people, and see what the model does through other columns."
         )
     if not case.queries.is_deterministic:
         notices.append(
