@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from fairlab.adf.decisions import as_classes, as_scores, check_classes, check_threshold
+from fairlab.adf.decisions import as_classes, as_scores, check_classes
 
 X = np.array([[0, 1], [3, 0], [5, 1], [9, 1]])
 
@@ -39,7 +39,7 @@ def test_a_threshold_makes_classes_of_scores():
     with pytest.raises(ValueError, match="threshold: expected a finite number, found nan"):
         as_classes(lambda X: X[:, 0], threshold=np.nan)
     with pytest.raises(ValueError, match="threshold: expected a finite number, found 'half'"):
-        check_threshold("half")
+        as_classes(lambda X: X[:, 0], threshold="half")
 
 
 def test_the_score_of_two_probabilities_is_the_second():

@@ -190,12 +190,3 @@ def test_a_wide_number_is_varied_over_its_bins():
     people, inputs, _ = examine(case, budget=4000).findings
     assert people.estimate > 0.4
     assert set(inputs.evidence["other income"]) <= set(PEOPLE["income"])
-
-
-def test_bad_input(case):
-    for budget in (-1, 1.5, "many", None):
-        with pytest.raises(ValueError, match="budget: expected an integer, at least 0, found"):
-            examine(case, budget=budget)
-    for confidence in (0, 1, 95, np.nan):
-        with pytest.raises(ValueError, match="confidence: expected a number between 0 and 1"):
-            examine_adf(case, budget=100, confidence=confidence)

@@ -62,7 +62,7 @@ def test_budgets(network, schema):
     enough = adf.generate(X, n_seeds=30, max_found=50)
     assert 50 <= enough.n_discriminatory < 50 + 30
     assert enough.n_inputs < adf.generate(X, n_seeds=30).n_inputs
-    with pytest.raises(ValueError, match="time_limit: expected seconds"):
+    with pytest.raises(ValueError, match="time_limit: expected a number of at least 0"):
         adf.generate(X, time_limit=-1)
 
 

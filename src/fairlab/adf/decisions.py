@@ -1,10 +1,9 @@
 """What a model decides about rows: one class each, or a score held against a threshold, and never one for the other."""
 
-from numbers import Real
-
 import numpy as np
 import pandas as pd
 
+from fairlab.checks import check_number
 from fairlab.models.protocol import as_classifier, is_keras
 from fairlab.networks import Network
 
@@ -28,7 +27,7 @@ def as_classes(model, *, threshold: float | None = None):
         are missing, infinite, fractions, or not one per row.
     """
     if threshold is not None:
-        score, threshold = as_scores(model), check_threshold(threshold)
+        score, threshold = as_scores(model), check_number(threshold, "threshold")
         return lambda X: score(X) >= threshold
     classify = as_classifier(model)
     return lambda X: check_classes(classify(X))
@@ -72,13 +71,6 @@ def as_scores(model, name: str = "model"):
         return answer.astype(float)
 
     return scores
-
-
-def check_threshold(threshold) -> float:
-    """Return a threshold as a float; raise a ValueError if it is no finite number."""
-    if not isinstance(threshold, Real) or not np.isfinite(threshold):
-        raise ValueError(f"threshold: expected a finite number, found {threshold!r}")
-    return float(threshold)
 
 
 def check_classes(answer: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 One attribute is varied, or several together.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from fairlab.adf.decisions import as_classes
 from fairlab.cases.schema import Schema
-from fairlab.checks import check_count
+from fairlab.checks import check_count, check_number, check_seed
 
 CHUNK = 1 << 18  # inputs, counterparts included, that are held at once
 
@@ -48,8 +49,7 @@ class Fairness:
         ValueError
             If `confidence` is not between 0 and 1.
         """
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence: expected a number between 0 and 1, found {confidence!r}")
+        check_number(confidence, "confidence", above=0, below=1)
         low, high = proportion_confint(self.n_discriminatory, self.n, alpha=1 - confidence, method="beta")
         return float(low), float(high)
 
@@ -58,10 +58,11 @@ class Fairness:
         return pd.DataFrame([{"n": self.n, "share": self.share, "standard_error": self.standard_error}])
 
 
-def expect_schema(schema, name: str = "schema") -> None:
-    """Raise a TypeError unless something is a schema."""
+def check_schema(schema, name: str = "schema") -> Schema:
+    """Return a schema as it is; raise a TypeError if it is none."""
     if not isinstance(schema, Schema):
         raise TypeError(f"{name}: expected a Schema, found {type(schema).__name__}")
+    return schema
 
 
 def sensitive_columns(schema: Schema, sensitive) -> list[int]:
@@ -72,11 +73,16 @@ def sensitive_columns(schema: Schema, sensitive) -> list[int]:
     ValueError
         If one is not in the schema or named twice, there is none, or no other attribute is left to search along.
     """
-    expect_schema(schema)
-    columns = schema.positions(sensitive)
+    columns = _positions(check_schema(schema), sensitive)
     if len(columns) == len(schema.names):
         raise ValueError("sensitive: no attribute is left to search along")
     return columns
+
+
+def _positions(schema: Schema, sensitive) -> list[int]:
+    if not isinstance(sensitive, Iterable):
+        raise ValueError(f"sensitive: expected names of attributes, found {sensitive!r}")
+    return schema.positions(sensitive)
 
 
 def counterparts(X: np.ndarray, sensitive, *, schema: Schema) -> np.ndarray:
@@ -139,8 +145,8 @@ def discriminatory(model, X, sensitive, *, schema: Schema, threshold: float | No
         If a protected attribute is not in the schema, `X` or the model has other columns, or what the model returns is
         no class, as probabilities are not.
     """
-    expect_schema(schema)
-    X, classify = schema.check(X), as_classes(model, threshold=threshold)
+    X, classify = check_schema(schema).check(X), as_classes(model, threshold=threshold)
+    _positions(schema, sensitive)
     rows = max(1, CHUNK // len(schema.values(sensitive)))
     pieces = (X[start : start + rows] for start in range(0, len(X), rows))
     return np.concatenate([find_partners(classify, piece, sensitive, schema=schema) >= 0 for piece in pieces])
@@ -165,8 +171,6 @@ def estimate_unfairness(
     -------
     Fairness
     """
-    n = check_count(n, "n")
-    expect_schema(schema)
-    X = schema.sample(n, random_state=random_state)
+    X = check_schema(schema).sample(check_count(n, "n"), random_state=check_seed(random_state))
     found = discriminatory(model, X, sensitive, schema=schema, threshold=threshold)
-    return Fairness(n, int(found.sum()))
+    return Fairness(len(X), int(found.sum()))

@@ -140,9 +140,9 @@ class _Examiner:
     def __init__(self, case, method, budget, confidence, random_state):
         if not isinstance(case, Case):
             raise TypeError(f"case: expected a Case, found {type(case).__name__}")
-        check_number(confidence, "confidence", above=0, below=1)
-        self.case, self.method, self.confidence = case, method, confidence
-        self.budget, self.random_state = check_count(budget, "budget", least=0), random_state
+        self.case, self.method, self.confidence = case, method, check_number(confidence, "confidence", above=0, below=1)
+        self.budget = check_count(budget, "budget", least=0)
+        self.random_state = check_count(random_state, "random_state", least=0)
 
     def examine(self, method) -> Examination:
         """Return the findings of a method, which gives those of one sensitive attribute, and what was not examined."""

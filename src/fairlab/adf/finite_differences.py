@@ -3,8 +3,10 @@
 import numpy as np
 from scipy.special import expit, softmax
 
-from fairlab.adf.decisions import as_scores, check_threshold
+from fairlab.adf.decisions import as_scores
+from fairlab.adf.discrimination import check_schema
 from fairlab.cases.schema import Schema
+from fairlab.checks import check_number
 
 CHUNK = 1 << 18  # inputs that are asked at once
 LEAST = 1e-12  # margin of a score that is just its threshold, so that it has a side
@@ -36,10 +38,15 @@ class FiniteDifferences:
     """
 
     def __init__(self, score, schema: Schema, sensitive, *, threshold: float, decide=None):
-        self._score, self.threshold, self._decide = as_scores(score, "score"), check_threshold(threshold), decide
+        columns = check_schema(schema).positions(sensitive)
+        self._score, self.threshold, self._decide = (
+            as_scores(score, "score"),
+            check_number(threshold, "threshold"),
+            decide,
+        )
         self.low, self.high = schema.low, schema.high
         self.n_features = len(schema.names)
-        self._free = np.setdiff1d(np.arange(self.n_features), schema.positions(sensitive))
+        self._free = np.setdiff1d(np.arange(self.n_features), columns)
 
     def predict(self, X) -> np.ndarray:
         """Return class 0 or 1 of every row."""
@@ -56,6 +63,9 @@ class FiniteDifferences:
 
     def lead(self, X) -> np.ndarray:
         """Return by how much the score of each row exceeds the threshold, shape (n_rows,); its sign is the class."""
+        X = np.asarray(X)
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(f"X: expected {self.n_features} columns, found shape {X.shape}")
         lead = self._score(X) - self.threshold
         positive = lead >= 0 if self._decide is None else np.asarray(self._decide(X), dtype=bool)
         return np.where(positive, np.maximum(lead, LEAST), np.minimum(lead, -LEAST))
@@ -64,7 +74,7 @@ class FiniteDifferences:
         """Return the margin of every row's class, shape (n_rows,), and its slope along every attribute."""
         X = np.asarray(X)
         rows = max(1, CHUNK // (2 * self.n_features))
-        lead = self.lead(X)
+        lead = self.lead(X)  # which checks X
         slopes = [self._slopes(X[start : start + rows]) for start in range(0, len(X), rows)]
         slope = np.concatenate([np.zeros((0, self.n_features)), *slopes])
         return np.abs(lead), np.sign(lead)[:, None] * slope

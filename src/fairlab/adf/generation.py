@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from fairlab.adf.discrimination import expect_schema, sensitive_columns
+from fairlab.adf.discrimination import check_schema, sensitive_columns
 from fairlab.adf.finite_differences import FiniteDifferences
 from fairlab.adf.global_phase import READINGS, GlobalPhase, run_global_phase
 from fairlab.adf.local_phase import run_local_phase
 from fairlab.adf.result import SearchResult, Trace, repeated
 from fairlab.adf.seeding import PUBLISHED_SEED, cluster_labels, round_robin
 from fairlab.cases.schema import Schema
-from fairlab.checks import check_count, check_seed
+from fairlab.checks import check_count, check_number, check_seed
 from fairlab.models.protocol import as_network, is_keras
 from fairlab.networks import Network
 
@@ -75,10 +75,10 @@ class ADF:
             raise ValueError(
                 f"model: takes {self.network.n_features} columns, the schema has {len(schema.bounds)} attributes"
             )
+        if tried is not None:
+            check_schema(tried, "tried")
         if reading not in READINGS:
             raise ValueError(f"reading: expected one of {', '.join(READINGS)}, found {reading!r}")
-        if tried is not None:
-            expect_schema(tried, "tried")
         self.schema, self.sensitive, self.tried, self.reading = schema, sensitive, tried, reading
         self.n_clusters = check_count(n_clusters, "n_clusters")
         self.max_iter = check_count(max_iter, "max_iter", least=0)
@@ -254,7 +254,5 @@ def clock(time_limit: float | None):
     """Return a function that says whether the time is over."""
     if time_limit is None:
         return lambda: False
-    if not time_limit >= 0:
-        raise ValueError(f"time_limit: expected seconds, zero or more, found {time_limit}")
-    end = time.perf_counter() + time_limit
+    end = time.perf_counter() + check_number(time_limit, "time_limit", least=0, infinite=True)
     return lambda: time.perf_counter() >= end

@@ -19,7 +19,7 @@ from fairlab.adf.discrimination import find_partners, sensitive_columns
 from fairlab.adf.generation import clock, collect
 from fairlab.adf.result import SearchResult, Trace
 from fairlab.cases.schema import Schema
-from fairlab.checks import check_count, optional
+from fairlab.checks import check_count, check_number, check_seed, optional
 
 z3, lime_tabular = optional("z3"), optional("lime.lime_tabular")
 
@@ -88,12 +88,12 @@ class SymbolicGeneration:
     ):
         self.classify = as_classes(model, threshold=threshold)
         self.columns = sensitive_columns(schema, sensitive)
-        if not 0 <= smallest_share <= 1:
+        if check_number(smallest_share, "smallest_share", least=0) > 1:
             raise ValueError(f"smallest_share: expected a share, from 0 to 1, found {smallest_share!r}")
         self.schema, self.sensitive = schema, sensitive
         self.n_neighbours = check_count(n_neighbours, "n_neighbours", least=2)
         self.smallest_share = smallest_share
-        self.random_state = random_state
+        self.random_state = check_seed(random_state)
 
     def generate(
         self, X, seeds, *, n_inputs: int = 1000, time_limit: float | None = None, max_found: int | None = None

@@ -48,9 +48,7 @@ def train_networks(X, y, random_states: Sequence[int], *, n_steps: int) -> list[
     """
     n_steps, y = check_count(n_steps, "n_steps"), _check_classes(y, len(X))
     X = check_features(X)[0].astype(np.float32)
-    if not len(random_states):
-        raise ValueError("random_states: expected at least one, found none")
-    rngs = [np.random.default_rng(check_seed(state, "random_states")) for state in random_states]
+    rngs = _generators(random_states)
     widths = [X.shape[1], *HIDDEN, int(y.max()) + 1]
     start = [_initial(widths, rng) for rng in rngs]
     n_epochs = int(np.clip(n_steps // -(-len(X) // BATCH_SIZE), 1, MOST_EPOCHS))
@@ -70,8 +68,9 @@ def majority_vote(voters, X) -> np.ndarray:
     ValueError
         If there is no voter, or one gives other answers.
     """
-    if not len(voters):
-        raise ValueError("voters: expected at least one model")
+    _check_voters(voters)
+    if np.ndim(X) != 2:
+        raise ValueError(f"X: expected shape (n_rows, n_attributes), found {np.shape(X)}")
     votes = np.stack([_check_classes(as_classes(voter)(X), len(X), "voters") for voter in voters])
     counts = (votes[:, :, None] == np.arange(votes.max() + 1)).sum(axis=0)
     return counts.argmax(axis=1)
@@ -105,17 +104,21 @@ def retrain(weights, X, y, additions: Sequence[np.ndarray], voters, *, n_epochs:
         If there are no voters, additions and random states differ in number, `y` is not one class per row, counted from
         0, or `n_epochs` is no count.
     """
-    if not len(voters):
-        raise ValueError("voters: expected at least one model")
-    n_epochs, y = check_count(n_epochs, "n_epochs"), _check_classes(y, len(X))
+    _check_voters(voters)
+    n_epochs, y, rngs = check_count(n_epochs, "n_epochs"), _check_classes(y, len(X)), _generators(random_states)
     if len(additions) != len(random_states):
         raise ValueError(f"additions: {len(additions)}, random_states: {len(random_states)}; expected as many")
-    added = np.concatenate([np.asarray(a).reshape(-1, np.shape(X)[1]) for a in additions])
+    additions = [np.asarray(added) for added in additions]
+    for added in additions:
+        if added.ndim != 2 or added.shape[1] != np.shape(X)[1]:
+            raise ValueError(f"additions: expected {np.shape(X)[1]} columns, found shape {added.shape}")
+    if len(weights) < 2 or np.shape(weights[0])[:1] != np.shape(X)[1:]:
+        raise ValueError(f"weights: expected kernels and biases of a network of {np.shape(X)[1]} columns")
+    added = np.concatenate(additions)
     labels = majority_vote(voters, added) if len(added) else np.empty(0, dtype=int)
     ends = np.cumsum([0, *map(len, additions)]) + len(X)
     rows = [np.concatenate([np.arange(len(X)), np.arange(low, high)]) for low, high in pairwise(ends)]
     everything = np.concatenate([np.asarray(X), added]).astype(np.float32)
-    rngs = [np.random.default_rng(state) for state in random_states]
     return fit([weights] * len(rows), everything, np.concatenate([y, labels]), rows, rngs, n_epochs=n_epochs)
 
 
@@ -136,6 +139,17 @@ def fit(start, X, y, rows, rngs, *, n_epochs: int) -> list[list[np.ndarray]]:
             step += 1
             adam_in_place(flat, slope, mean, square, step, LEARNING_RATE, epsilon=EPSILON)
     return [[part.copy() for part in member(parameters, k)] for k in range(len(rows))]
+
+
+def _generators(random_states) -> list[np.random.Generator]:
+    if not np.iterable(random_states) or not len(random_states):
+        raise ValueError(f"random_states: expected one for each network, found {random_states!r}")
+    return [np.random.default_rng(check_seed(state, "random_states")) for state in random_states]
+
+
+def _check_voters(voters) -> None:
+    if not np.iterable(voters) or not len(voters):
+        raise ValueError(f"voters: expected at least one model, found {voters!r}")
 
 
 def _check_classes(y, n_rows: int, name: str = "y") -> np.ndarray:

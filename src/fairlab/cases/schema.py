@@ -288,6 +288,8 @@ class Schema:
         values, columns = check_features(X, name)
         if values.shape[1] != len(self.names) or (isinstance(X, pd.DataFrame) and columns != self.names):
             raise ValueError(f"{name}: has the columns {', '.join(columns)}; the schema has {', '.join(self.names)}")
+        if (wide := (np.abs(values) > 2**53).any(axis=0)).any():
+            raise ValueError(f"{name}: column {self.names[wide.argmax()]!r} holds values beyond 2**53")
         fractional = (values != np.trunc(values)).any(axis=0)
         if fractional.any():
             raise ValueError(f"{name}: column {self.names[fractional.argmax()]!r} holds fractions, expected integers")
