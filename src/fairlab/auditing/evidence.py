@@ -11,7 +11,7 @@ from fairlab.checks import suggestion
 ROWS = ("none", "binned", "all")
 ROWS_SHOWN = 6  # of each finding, but for "all"
 # Columns that methods add and that tell nothing of a person: the number of a match, a part in it, the decision.
-HARMLESS = ("match", "role", "favourable", "is favourable", "is favourable of the counterpart")
+HARMLESS = ("match", "role", "favourable", "error", "its label")
 FEW = 5  # numbers with at most so many values are shown as categories
 RARE_SHARE, RARE_PEOPLE = 0.02, 10  # a category below either is merged with the other rare ones
 RARE, MISSING = "(rare)", "(missing)"
@@ -60,8 +60,12 @@ def _shown(column, name, table, evidence) -> pd.Series:
         return binned(column, table[name])
     if name in HARMLESS:
         return column
-    origin = str(name).removeprefix("other ").removesuffix(" of the counterpart")  # holds values of that column
-    return binned(column, table[origin] if origin in table else evidence[name])
+    origin = str(name).removeprefix("other ")  # "other sex" holds values of "sex"
+    if origin in table:
+        return binned(column, table[origin])
+    if pd.api.types.is_float_dtype(column):  # a score, or a ratio of losses
+        return column.map("about {:.1g}".format)
+    return binned(column, evidence[name])
 
 
 def binned(column: pd.Series, everyone: pd.Series) -> pd.Series:
