@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from fairlab.checks import (
+    align,
     check_count,
     check_features,
     check_predictions,
@@ -166,3 +167,56 @@ def test_an_estimator_is_held_to_the_columns_of_its_fit():
         estimator_features(estimator, frame.assign(a=1), fitting=True, varying=True)
     with pytest.raises(TypeError, match="Sparse data was passed"):
         estimator_features(estimator, csr_array(frame.to_numpy()), fitting=False)
+
+
+INDEX = pd.Index([30, 10, 20])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, 2, 3],
+        (1, 2, 3),
+        np.array([[1], [2], [3]]),
+        pd.array([1, 2, 3], dtype="Int64"),
+        pd.Series([1, 2, 3], index=INDEX),
+        pd.Series([2, 3, 1], index=[10, 20, 30]),
+        pd.DataFrame({"a": [1, 2, 3]}, index=INDEX),
+        range(1, 4),
+    ],
+)
+def test_values_are_aligned_by_index_or_by_order(values):
+    aligned = align(values, INDEX, "y")
+    assert aligned.index.equals(INDEX)
+    assert aligned.tolist() == [1, 2, 3]
+
+
+def test_equal_row_labels_that_occur_twice_are_the_same_order():
+    doubled = pd.Index([1, 1, 2])
+    assert align(pd.Series([5, 6, 7], index=doubled), doubled, "y").tolist() == [5, 6, 7]
+
+
+def test_aligned_values_keep_their_types():
+    assert align([1, "1", None], INDEX, "y").tolist() == [1, "1", None]
+    assert align([True, False, True], INDEX, "y").dtype == bool
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1, 2], "y: expected 3 values, one for each row, found 2"),
+        (pd.Series([1, 2], index=[10, 20]), "y: expected 3 values, one for each row, found 2"),
+        (pd.Series([1, 2, 3]), "y: has the row label 0, which the table has not; expected the same index"),
+        (pd.Series([1, 2, 3], index=[10, 10, 20]), "y: row labels occur twice, so that its order cannot be told"),
+        (np.zeros((3, 2)), r"y: expected one value for each row, found shape \(3, 2\)"),
+        (pd.DataFrame(np.zeros((3, 2)), index=INDEX), "y: expected one column, found 2"),
+        ("abc", "y: expected one value for each row, found str"),
+        (1, "y: expected one value for each row, found int"),
+        (None, "y: expected one value for each row, found NoneType"),
+        ({1: 2}, "y: expected one value for each row, found dict"),
+        ({1, 2, 3}, "y: expected one value for each row, found set"),
+    ],
+)
+def test_values_that_cannot_be_aligned(values, message):
+    with pytest.raises(ValueError, match=message):
+        align(values, INDEX, "y")

@@ -7,7 +7,7 @@ when it is used.
 
 import difflib
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from importlib import import_module
 
 import numpy as np
@@ -348,7 +348,8 @@ def align(values, index: pd.Index, name: str) -> pd.Series:
 def _as_series(values, name: str) -> pd.Series:
     if getattr(values, "ndim", 1) == 2 and values.shape[1] == 1:
         values = np.asarray(values)[:, 0]
-    if getattr(values, "ndim", 1) != 1 or isinstance(values, str | bytes) or not isinstance(values, Iterable):
+    unordered = str | bytes | Mapping | Set
+    if getattr(values, "ndim", 1) != 1 or isinstance(values, unordered) or not isinstance(values, Iterable):
         found = f"shape {values.shape}" if hasattr(values, "shape") else type(values).__name__
         raise ValueError(f"{name}: expected one value for each row, found {found}")
     if isinstance(values, np.ndarray | pd.api.extensions.ExtensionArray | pd.Index):

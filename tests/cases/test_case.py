@@ -131,6 +131,26 @@ def test_true_labels_by_name_by_order_and_by_index(table):
         ({"model": LogisticRegression()}, "model: fails on the rows of the table: "),
         ({"table": {}}, "table: expected a DataFrame, found dict"),
         ({"sensitive": []}, "sensitive: expected at least one column of the table, found none"),
+        ({"sensitive": 3}, "sensitive: expected a column of the table or a list of them, found 3"),
+        ({"sensitive": None}, "sensitive: expected a column of the table or a list of them, found None"),
+        ({"sensitive": [["sex"]]}, r"sensitive: expected names of columns, found \['sex'\]"),
+        ({"features": 5}, "features: expected a column of the table or a list of them, found 5"),
+        ({"features": []}, "features: expected at least one column of the table, found none"),
+        ({"y_true": {"a": 1}}, "y_true: expected one value for each row, found dict"),
+        ({"y_true": {1, 2}}, "y_true: expected one value for each row, found set"),
+        ({"y_true": 5}, "y_true: expected one value for each row, found int"),
+        ({"y_true": [[1, 2]] * N}, "y_true: expected texts, truth values or numbers, found a list"),
+        ({"y_true": pd.date_range("2020", periods=N)}, "y_true: expected texts, .* found a Timestamp"),
+        ({"y_true": np.zeros((N, 2))}, r"y_true: expected one value for each row, found shape \(300, 2\)"),
+        ({"positive": [1]}, r"positive: expected a label, found \[1\]"),
+        ({"positive": np.nan}, "positive: nan is not among the labels"),
+        ({"threshold": 1j}, "threshold: expected a finite number, found 1j"),
+        ({"threshold": [1]}, r"threshold: expected a finite number, found \[1\]"),
+        ({"schema": {"age": {"edges": None}}}, "schema: expected increasing numbers as edges, found None"),
+        ({"schema": {"age": {"edges": []}}}, "schema: feature 'age': expected increasing numbers as edges"),
+        ({"schema": {"age": {"edges": "ab"}}}, "schema: feature 'age': expected increasing numbers as edges"),
+        ({"schema": {"job": {"edges": [1]}}}, "schema: edges: column 'job' has type category, expected numbers"),
+        ({"schema": {"age": 3}}, "schema: feature 'age': expected a list of values, found 3"),
         ({"sensitive": "gender"}, "sensitive: the table has no column 'gender'; it has sex"),
         ({"sensitive": ["sex", "sex"]}, "sensitive: expected every column once, found sex, sex"),
         ({"features": ["age", "wage"]}, "features: the table has no column 'wage'"),
@@ -254,5 +274,7 @@ def test_a_program_is_given_what_the_table_holds(numbers):
     case = Case(program, numbers[:40], sensitive="sex")
     assert (case.decide() == numbers["member"][:40]).all()
     broken = CommandSoftware(["sh", "-c", "exit 3", "sh"], n_jobs=1)
-    with pytest.raises(CaseError, match="model: fails on the rows of the table: sh -c exit 3 sh failed on input"):
+    with pytest.raises(
+        CaseError, match="model: fails on the rows of the table: SoftwareError: sh -c exit 3 sh failed on input"
+    ):
         Case(broken, numbers[:40], sensitive="sex")

@@ -75,6 +75,12 @@ def test_what_the_table_never_held_is_refused():
         complete.transform(TABLE.assign(**{"class": pd.Categorical([None] * 3, dtype=TABLE["class"].dtype)}))
 
 
+@pytest.mark.parametrize("matrix", [np.zeros((2, 3)), np.zeros(14), "a", None, np.full((1, 14), np.nan)])
+def test_what_is_no_matrix_of_the_encoding(matrix):
+    with pytest.raises(CaseError, match="matrix: expected "):
+        ENCODING.inverse_transform(matrix)
+
+
 def test_constants_stay_what_they_are():
     table = pd.DataFrame({"a": [7, 7], "b": [np.nan, np.nan]})
     encoding = Encoding(table)

@@ -84,6 +84,7 @@ def test_rows_get_the_types_of_the_table():
         ({"flag": [2, 1]}, "column 'flag' has type int64, expected bool"),
         ({"group": ["low", "huge"]}, "column 'group' holds 'huge', which is none of its categories"),
         ({"text": [1, 2]}, "column 'text' has type int64, expected str"),
+        ({"count": [np.inf, 1]}, "column 'count' holds infinite values, expected int64"),
         ({"nullable": [0.5, None]}, "column 'nullable' holds fractions"),
     ],
 )
@@ -95,6 +96,8 @@ def test_values_that_do_not_fit(change, message):
 def test_rows_need_all_columns():
     with pytest.raises(CaseError, match="rows: lack the columns text, flag"):
         in_dtypes(GOOD.drop(columns=["text", "flag"]), GOOD.dtypes)
+    with pytest.raises(CaseError, match="rows: columns occur twice: text"):
+        in_dtypes(pd.concat([GOOD, GOOD[["text"]]], axis=1), GOOD.dtypes)
     with pytest.raises(CaseError, match="rows: expected a DataFrame, found ndarray"):
         in_dtypes(np.zeros((1, 1)), GOOD.dtypes)
 

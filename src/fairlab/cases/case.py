@@ -1,13 +1,13 @@
 """A model, a table and its sensitive columns, ready for any method."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from fairlab.cases.decision import Decisions
+from fairlab.cases.decision import Decisions, check_labels
 from fairlab.cases.encoding import Encoding
 from fairlab.cases.feature import SchemaError
 from fairlab.cases.queries import Queries
@@ -247,7 +247,7 @@ class Case:
         """
         if not self.has_gradients:
             raise CaseError("model: has no gradients; expected a Keras or PyTorch network")
-        inputs = np.asarray(matrix, dtype=float) * self.encoding.scale + self.encoding.center
+        inputs = self.encoding.unscaled(matrix)
         odds, gradient = self.queries.send_matrix(lambda X: self._form.gradient(X, self._decisions.label), inputs)
         return odds, gradient * self.encoding.scale
 
@@ -285,9 +285,11 @@ class Case:
 
 
 def _names(names, argument: str, table: pd.DataFrame) -> tuple[str, ...]:
-    if not isinstance(names, Iterable):
+    if not isinstance(names, str | Sequence | np.ndarray | pd.Index):
         raise CaseError(f"{argument}: expected a column of the table or a list of them, found {names!r}")
     names = (names,) if isinstance(names, str) else tuple(names)
+    if strange := [name for name in names if not isinstance(name, str)]:
+        raise CaseError(f"{argument}: expected names of columns, found {strange[0]!r}")
     if not names:
         raise CaseError(f"{argument}: expected at least one column of the table, found none")
     if len(set(names)) < len(names):
@@ -303,11 +305,14 @@ def _labels(table: pd.DataFrame, y_true) -> pd.Series | None:
         return None
     if isinstance(y_true, str):
         [name] = _names(y_true, "y_true", table)
+        check_labels(table[name], "y_true")
         return table[name]
     try:
-        return align(y_true, table.index, "y_true")
+        labels = align(y_true, table.index, "y_true")
     except ValueError as error:
         raise CaseError(str(error)) from error
+    check_labels(labels, "y_true")
+    return labels
 
 
 def _features(table, features, fitted, y_name) -> tuple[str, ...]:
@@ -331,6 +336,8 @@ def _schema(given, frame: pd.DataFrame) -> Schema:
         edges = {}
     elif isinstance(given, Mapping):
         edges = {name: part["edges"] for name, part in given.items() if _is_edges(part)}
+        if None in edges.values():
+            raise CaseError("schema: expected increasing numbers as edges, found None")
         rest = {name: part for name, part in given.items() if name not in edges}
         by_name = {feature.name: feature for feature in Schema.from_dict(rest).features} if rest else {}
     else:

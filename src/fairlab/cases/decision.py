@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, field
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from fairlab.models.protocol import Form
 
 TWICE = 200  # rows that are asked a second time
 PATIENCE = 2.0  # seconds that this may take
+LABELS = (str, bytes, Real, np.bool_)
 DEFAULTS = ((False, True), (0, 1), (-1, 1))  # pairs of labels whose second is favourable unless told otherwise
 
 
@@ -63,10 +65,11 @@ class Decisions:
         CaseError
             If the answers are not one for each row, values are missing, a favourable label or a threshold is needed.
         """
-        if threshold is not None and (
-            isinstance(threshold, bool | np.bool_ | str) or not np.isscalar(threshold) or not np.isfinite(threshold)
-        ):
+        is_number = isinstance(threshold, Real) and not isinstance(threshold, bool)
+        if threshold is not None and not (is_number and np.isfinite(threshold)):
             raise CaseError(f"threshold: expected a finite number, found {threshold!r}")
+        if not (positive is None or isinstance(positive, LABELS)):
+            raise CaseError(f"positive: expected a label, found {positive!r}")
         self = cls(form, queries, positive, None if threshold is None else float(threshold))
         self._told = positive is not None
         rows = queries.distinct(rows)
@@ -263,7 +266,7 @@ class Decisions:
         except CaseError:
             raise
         except Exception as error:
-            raise CaseError(f"model: fails on the rows of the table: {error}") from error
+            raise _failed(error) from error
         if not np.isfinite(values).all():
             bad = int((~np.isfinite(values)).sum())
             raise CaseError(f"model: {bad} of {len(values)} scores are missing or infinite")
@@ -290,7 +293,7 @@ class Decisions:
         try:
             answers = self.form.answer(rows)
         except Exception as error:
-            raise CaseError(f"model: fails on the rows of the table: {error}") from error
+            raise _failed(error) from error
         if getattr(answers, "ndim", 1) == 2 and answers.shape[1] > 1:
             answers = _columns(answers)
             if answers.shape[0] != len(rows):
@@ -308,11 +311,24 @@ class Decisions:
             if answers.dtype.kind == "c" or not np.isfinite(answers.astype(float)).all():
                 raise CaseError("model: answers infinite or complex numbers, expected finite ones")
             return answers
+        check_labels(answers, "model")
         return answers.to_numpy(dtype=object)
 
     def _notice(self, text: str) -> None:
         self.notices.append(text)
         warnings.warn(text, stacklevel=5)
+
+
+def check_labels(values: pd.Series, name: str) -> None:
+    """Raise a CaseError unless values are texts, truth values, numbers or missing."""
+    if not pd.api.types.is_numeric_dtype(values.dtype) and not isinstance(values.dtype, pd.StringDtype):
+        for value in values:
+            if not (isinstance(value, LABELS) or is_missing(value)):
+                raise CaseError(f"{name}: expected texts, truth values or numbers, found a {type(value).__name__}")
+
+
+def _failed(error: Exception) -> CaseError:
+    return CaseError(f"model: fails on the rows of the table: {type(error).__name__}: {error}")
 
 
 def _columns(answers) -> np.ndarray:

@@ -97,10 +97,13 @@ class Encoding:
         Parameters
         ----------
         matrix : ndarray of shape (n_rows, n_columns)
+
+        Raises
+        ------
+        CaseError
+            If the matrix has another shape, or a number is not finite.
         """
-        if np.ndim(matrix) != 2 or np.shape(matrix)[1] != len(self.names):
-            raise CaseError(f"matrix: expected shape (n_rows, {len(self.names)}), found {np.shape(matrix)}")
-        matrix = np.asarray(matrix, dtype=float) * self.scale + self.center
+        matrix = self.unscaled(matrix)
         columns = {}
         for name, places in self._places():
             dtype, levels = self._dtypes[name], self._levels[name]
@@ -123,6 +126,23 @@ class Encoding:
                 column[missing] = self._missing[name]
             columns[name] = column
         return in_dtypes(pd.DataFrame(columns), self._dtypes)
+
+    def unscaled(self, matrix: np.ndarray) -> np.ndarray:
+        """Return rows of the encoding in the units of the table, not rounded, shape (n_rows, n_columns).
+
+        Raises
+        ------
+        CaseError
+            If the matrix has another shape, or a number is not finite.
+        """
+        try:
+            matrix = np.asarray(matrix, dtype=float)
+        except (TypeError, ValueError):
+            raise CaseError("matrix: expected numbers") from None
+        if matrix.ndim != 2 or matrix.shape[1] != len(self.names) or not np.isfinite(matrix).all():
+            expected = f"finite numbers of shape (n_rows, {len(self.names)})"
+            raise CaseError(f"matrix: expected {expected}, found shape {matrix.shape}")
+        return matrix * self.scale + self.center
 
     def _places(self):
         """Yield each feature and the numbers of its columns."""

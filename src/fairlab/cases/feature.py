@@ -119,11 +119,12 @@ class Feature:
         """
         known = column.dropna()
         missing = [column[column.isna()].iloc[0]] if len(known) < len(column) else []
+        is_number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+        if edges is not None and not is_number:
+            raise SchemaError(f"edges: column {name!r} has type {column.dtype}, expected numbers")
         if isinstance(column.dtype, pd.CategoricalDtype):
             return cls(name, [*known.cat.remove_unused_categories().cat.categories.tolist(), *missing])
-        if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
-            if edges is not None:
-                raise SchemaError(f"edges: column {name!r} has type {column.dtype}, expected numbers")
+        if not is_number:
             return cls(name, [*sorted(_distinct(name, known), key=_by_type), *missing])
         if known.empty:
             return cls(name, missing)
@@ -235,8 +236,8 @@ def _as_range(values: tuple) -> tuple | range:
 
 
 def _checked_edges(name: str, edges) -> tuple[float, ...]:
-    edges = (edges,) if _is_number(edges) else tuple(edges)
-    if not all(_is_number(edge) and np.isfinite(edge) for edge in edges) or any(np.diff(edges) <= 0):
+    edges = tuple(edges) if isinstance(edges, Iterable) else (edges,)
+    if not edges or not all(_is_number(edge) and np.isfinite(edge) for edge in edges) or any(np.diff(edges) <= 0):
         raise SchemaError(f"feature {name!r}: expected increasing numbers as edges, found {list(edges)}")
     return edges
 

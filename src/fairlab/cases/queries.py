@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -69,7 +70,7 @@ class Queries:
         ValueError
             If `n_rows` is negative.
         """
-        if not n_rows >= 0:
+        if not (isinstance(n_rows, Real) and n_rows >= 0):
             raise ValueError(f"n_rows: expected a number of rows, at least 0, found {n_rows!r}")
         outer, self._left = self._left, min(self._left, n_rows)
         granted = self._left

@@ -223,7 +223,7 @@ class Schema:
                 raise SchemaError(f"codes: {expected} of feature {feature.name!r}, found {strange}")
             values = feature.decode(column)
             # Objects stay what they are: None, which is no missing number, and numbers among texts.
-            columns[feature.name] = pd.Series(values, dtype=object if values.dtype == object else None)
+            columns[feature.name] = values if values.dtype != object else pd.Series(values, dtype=object)
         return pd.DataFrame(columns)
 
     def encode(self, inputs: pd.DataFrame) -> np.ndarray:

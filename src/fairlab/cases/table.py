@@ -61,6 +61,8 @@ def in_dtypes(rows: pd.DataFrame, dtypes: pd.Series) -> pd.DataFrame:
     if missing := [name for name in dtypes.index if name not in rows.columns]:
         raise CaseError(f"rows: lack the columns {', '.join(missing)}")
     rows = rows[list(dtypes.index)]
+    if rows.shape[1] > len(dtypes):
+        raise CaseError(f"rows: columns occur twice: {', '.join(rows.columns[rows.columns.duplicated()])}")
     different = [name for name in dtypes.index if rows.dtypes[name] != dtypes[name]]
     if different:
         rows = rows.assign(**{name: _cast(rows[name], dtypes[name]) for name in different})
@@ -174,6 +176,8 @@ def _cast(column: pd.Series, dtype) -> pd.Series:
             raise error
         numbers = pd.to_numeric(numbers.astype(object))
     whole = pd.api.types.is_integer_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
+    if whole and not np.isfinite(numbers.astype(float)).all():
+        raise CaseError(f"rows: column {name!r} holds infinite values, expected {dtype}")
     if whole and (numbers != np.trunc(numbers.astype(float))).any():
         raise CaseError(f"rows: column {name!r} holds fractions, expected {dtype}")
     if pd.api.types.is_bool_dtype(dtype) and not numbers.isin([0, 1]).all():
