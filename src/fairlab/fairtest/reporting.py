@@ -203,7 +203,7 @@ def report(investigations) -> Report:
     sections = []
     for investigation in as_list(investigations):
         if not hasattr(investigation, "findings_"):
-            raise ValueError("there is nothing to report yet: call investigate first")
+            raise ValueError("investigations: there is nothing to report yet: call investigate first")
         sections += [
             Section(
                 _output_name(findings[0].sample.output),

@@ -30,6 +30,9 @@ class Column:
     def __post_init__(self):
         if np.ndim(self.values) != 1:
             raise ValueError(f"values: expected one for each person of column {self.name!r}, found {self.values!r}")
+        if np.asarray(self.values).dtype.kind not in "iufb":
+            found = np.asarray(self.values).dtype
+            raise ValueError(f"values: expected numbers or codes of column {self.name!r}, found {found}")
         n = None if self.categories is None else len(self.categories)
         if n is not None and len(self.values) and not (self.values.min() >= 0 and self.values.max() < n):
             found = f"{self.values.min()} to {self.values.max()}"
@@ -67,6 +70,15 @@ class Sample:
     explanatory: Column | None = None
 
     def __post_init__(self):
+        several = self.output if isinstance(self.output, tuple) else (self.output,)
+        parts = [
+            ("protected", self.protected),
+            *(("output", one) for one in several),
+            ("explanatory", self.explanatory),
+        ]
+        for name, column in parts:
+            if not (isinstance(column, Column) or (name == "explanatory" and column is None)):
+                raise TypeError(f"{name}: expected a Column, found {type(column).__name__}")
         outputs = [self.output] if isinstance(self.output, Column) else self.output
         for column in [*outputs, *([self.explanatory] if self.explanatory else [])]:
             if len(column.values) != len(self.protected.values):

@@ -76,6 +76,9 @@ def quartile_table(sample: Sample) -> pd.DataFrame:
     """
     _check_type("sample", sample, Sample)
     protected, output = sample.protected, sample.output
+    if isinstance(output, tuple) or output.is_categorical:
+        name = "several columns" if isinstance(output, tuple) else f"column {output.name!r} with categories"
+        raise ValueError(f"output: expected numbers, found {name}")
     group = np.take(protected.categories, protected.values) if protected.is_categorical else protected.values
     return pd.Series(output.values).groupby(group).describe().rename_axis("group").reset_index()
 

@@ -18,6 +18,8 @@ SCHEDULES = {"constant": 0.0, "decaying": 2 / 3}  # powers of 1/k in the size of
 # What rounding may take from an objective that cannot fall, relative to the loss and absolutely.
 _ROUNDING = {"float32": 1e-4, "float64": 1e-10}
 
+_MODEL, _METRIC = ("loss", "loss_gradient", "predict"), ("squared_distance", "gradient")
+
 _HALVINGS = 4  # of the steps of a point, before it is given up
 
 
@@ -130,6 +132,9 @@ def gradient_flow_attack(
         If at some points the steps were too large.
     """
     points, labels = _check_points(X, y, dtype)
+    for name, given, methods in (("model", model, _MODEL), ("metric", metric, _METRIC)):
+        if lacking := [method for method in methods if not callable(getattr(given, method, None))]:
+            raise TypeError(f"{name}: expected an object with {', '.join(methods)}, found one without {lacking[0]}")
     _check_model(model, X)
     check_over_metric(metric, X, points.shape[-1])
     if not (isinstance(regularizer, Real) and 0 <= regularizer < np.inf):
