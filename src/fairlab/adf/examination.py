@@ -4,6 +4,8 @@ A search finds far more discriminatory inputs than chance would, so that what it
 are. The estimate comes from inputs drawn uniformly from the domain, or from the people of the table; the search brings
 the evidence. One pair of inputs that differ in the sensitive attribute alone and have different decisions proves that
 the attribute matters to a deterministic model, and without any the p-value is 1.
+
+Attributes are varied one at a time: where changing two changes a decision, changing one of them does so on the way.
 """
 
 import time
