@@ -161,7 +161,7 @@ def test_true_labels_by_name_by_order_and_by_index(table):
         ({"threshold": np.nan}, "threshold: expected a finite number, found nan"),
         ({"threshold": True}, "threshold: expected a finite number, found True"),
         ({"schema": 3}, "schema: expected a Schema, a mapping or a path, found int"),
-        ({"schema": {"wage": [1]}}, "schema: 'wage' is not among the features"),
+        ({"schema": {"wage": [1]}}, "schema: 'wage' is not among the columns"),
         ({"schema": {"member": [True]}}, "schema: column 'member' holds False, not in the schema"),
         ({"schema": "no-such-file.yaml"}, "schema: .*no-such-file"),
     ],
@@ -195,6 +195,10 @@ def test_the_schema_spans_the_table_and_may_be_given_in_part(table, tmp_path):
     assert Case(model, rows, sensitive="sex", schema=path).schema.sizes[2] == 100
     groups = Case(model, rows, sensitive="age", schema={"age": {"edges": [30, 60]}}).groups("age")
     assert groups.cat.categories.tolist() == ["18 to 30", "31 to 60", "61 to 79"]
+    assert Case(model, rows, sensitive="age", schema={"member": [False, True]}).groups("age").nunique() == 4
+    blind = Case(model, rows, sensitive="age", features=["member"], schema={"age": {"edges": [30]}})
+    assert blind.groups("age").cat.categories.tolist() == ["18 to 30", "31 to 79"]
+    assert blind.schema.names == ["member"]
 
 
 def test_no_notice_without_need(pipeline, table):

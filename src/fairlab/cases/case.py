@@ -45,7 +45,8 @@ class Case:
         Least favourable score. Values within 0 and 1 get 0.5, with a notice.
     schema : Schema, mapping, path or None
         Domain of the features: whole, or of some of them, the others being taken from the table. A mapping or a YAML
-        file has the content of `Schema.from_dict`, or ``{column: {"edges": [...]}}`` for a number in bins.
+        file has the content of `Schema.from_dict`, or ``{column: {"edges": [...]}}`` for a number in bins. Sensitive
+        columns that the model does not get may stand in it for the edges of their groups.
 
     Attributes
     ----------
@@ -122,7 +123,7 @@ class Case:
         )
         self.y_true = None if labels is None else self._decisions.truth(labels)
         self._form = self._decisions.form
-        self._schema = schema
+        self._given = _read_schema(schema)
         if schema is not None:
             _ = self.schema  # so that what does not fit is said at once
 
@@ -174,9 +175,8 @@ class Case:
         """
         if name not in self.sensitive:
             raise CaseError(f"name: expected a sensitive column, {', '.join(self.sensitive)}, found {name!r}")
-        edges = None
-        if self._schema is not None and name in self.schema.names:
-            edges = self.schema.features[self.schema.names.index(name)].edges
+        given = self._given.names if isinstance(self._given, Schema) else self._given or ()
+        edges = {each.name: each.edges for each in self._domain.features}[name] if name in given else None
         return levels_of(self.table[name], edges)
 
     def rows(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -262,13 +262,17 @@ class Case:
     @cached_property
     def schema(self) -> Schema:
         """The domain of the features, with wide numbers in bins."""
-        frame = self.table[list(self.features)]
+        return Schema(tuple(each for each in self._domain.features if each.name in self.features))
+
+    @cached_property
+    def _domain(self) -> Schema:
+        """The schema of the whole table, sensitive columns that the model does not get included."""
         try:
-            schema = _schema(self._schema, frame)
-            schema.encode(frame)
-        except (SchemaError, OSError) as error:
+            domain = _domain(self._given, self.table)
+            domain.encode(self.table)
+        except SchemaError as error:
             raise CaseError(f"schema: {error}") from error
-        return schema
+        return domain
 
     @cached_property
     def encoding(self) -> Encoding:
@@ -325,25 +329,32 @@ def _features(table, features, fitted, y_name) -> tuple[str, ...]:
     return tuple(fitted)
 
 
-def _schema(given, frame: pd.DataFrame) -> Schema:
+def _read_schema(given) -> Schema | Mapping | None:
+    if given is None or isinstance(given, Schema | Mapping):
+        return given
+    if not isinstance(given, str | Path):
+        raise CaseError(f"schema: expected a Schema, a mapping or a path, found {type(given).__name__}")
+    try:
+        return Schema.yaml_content(given)
+    except (SchemaError, OSError) as error:
+        raise CaseError(f"schema: {error}") from error
+
+
+def _domain(given, frame: pd.DataFrame) -> Schema:
     """Return the whole schema of a table from what was given of it."""
     if given is None:
         return Schema.from_frame(frame)
-    if isinstance(given, str | Path):
-        given = Schema.yaml_content(given)
     if isinstance(given, Schema):
         by_name = {feature.name: feature for feature in given.features}
         edges = {}
-    elif isinstance(given, Mapping):
+    else:
         edges = {name: part["edges"] for name, part in given.items() if _is_edges(part)}
         if None in edges.values():
             raise CaseError("schema: expected increasing numbers as edges, found None")
         rest = {name: part for name, part in given.items() if name not in edges}
         by_name = {feature.name: feature for feature in Schema.from_dict(rest).features} if rest else {}
-    else:
-        raise CaseError(f"schema: expected a Schema, a mapping or a path, found {type(given).__name__}")
     if strange := [name for name in (*by_name, *edges) if name not in frame.columns]:
-        raise CaseError(f"schema: {strange[0]!r} is not among the features, {', '.join(frame.columns)}")
+        raise CaseError(f"schema: {strange[0]!r} is not among the columns, {', '.join(frame.columns)}")
     if len(by_name) < len(frame.columns):
         rest = Schema.from_frame(frame.drop(columns=list(by_name)), edges=edges)
         by_name |= {feature.name: feature for feature in rest.features}

@@ -14,7 +14,7 @@ from fairlab.cases.table import CaseError
 from fairlab.checks import align, suggestion
 from fairlab.models.protocol import Form
 
-TWICE = 200  # rows that are asked a second time
+TWICE = 1000  # rows that are asked a second time
 PATIENCE = 2.0  # seconds that this may take
 LABELS = (str, bytes, Real, np.bool_)
 DEFAULTS = ((False, True), (0, 1), (-1, 1))  # pairs of labels whose second is favourable unless told otherwise
@@ -35,6 +35,8 @@ class Decisions:
         Of the scores, where there are any.
     notices : list of str
         What was decided without being told.
+    is_told : bool
+        Whether the favourable label was given.
     """
 
     form: Form
@@ -44,6 +46,7 @@ class Decisions:
     task: str = "classes"
     unit: str | None = None
     notices: list[str] = field(default_factory=list)
+    is_told: bool = False
 
     @classmethod
     def learn(cls, form: Form, queries: Queries, rows: pd.DataFrame, y, positive, threshold) -> "Decisions":
@@ -71,7 +74,7 @@ class Decisions:
         if not (positive is None or isinstance(positive, LABELS)):
             raise CaseError(f"positive: expected a label, found {positive!r}")
         self = cls(form, queries, positive, None if threshold is None else float(threshold))
-        self._told = positive is not None
+        self.is_told = positive is not None
         rows = queries.distinct(rows)
         if form.answer is None or (threshold is not None and form.score is not None):
             self._by_score(y)
@@ -138,7 +141,7 @@ class Decisions:
                 raise CaseError(f"y_true: the model gives numbers, expected numbers, found {y.iloc[0]!r}")
             return y.to_numpy(dtype=float)
         values = set(y.unique().tolist())
-        positive = self.positive if self._told else _default_positive(values)
+        positive = self.positive if self.is_told else _default_positive(values)
         if positive is None:
             raise CaseError(f"positive: y_true has the labels {_listed(values)}; which one is favourable?")
         if self.form.classes and self.threshold is None and (strange := values - set(self.form.classes)):
@@ -179,7 +182,7 @@ class Decisions:
             self._by_number(rows, answers.astype(float))
         elif self.threshold is not None and answers.dtype.kind not in "iuf":
             raise CaseError(f"threshold: the model gives the labels {_listed(values)}; leave the threshold out")
-        elif is_labels or (self._told and self.positive in values):
+        elif is_labels or (self.is_told and self.positive in values):
             self._by_label(rows, answers, y)
         else:
             self._by_number(rows, answers)
@@ -280,7 +283,7 @@ class Decisions:
 
     def _is_favourable(self, answers) -> np.ndarray:
         known = self.form.classes
-        if known is None and not self._told:
+        if known is None and not self.is_told:
             known = next((pair for pair in DEFAULTS if pair[1] == self.positive and self.positive in pair), None)
         if known is not None and (strange := set(answers.tolist()) - set(known) - {-1, 0, 1}):
             raise CaseError(f"model: answers {_listed(strange)}; its classes are {_listed(known)}")
