@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
-from fairlab.individual_fairness.counterparts import Moves, Sums, loss, loss_ratios, permuted
+from fairlab.individual_fairness.counterparts import Moves, Sums, by_chance, changes, loss, loss_ratios, permuted
 from fairlab.individual_fairness.slopes import CERTAIN
 
 
@@ -30,6 +30,19 @@ def test_sums_of_a_part_are_those_of_the_whole_less_the_rest():
     out = np.arange(200) % 4 == 0
     less = (Sums.of(X, member) - Sums.of(X[out], member[out])).moves()
     np.testing.assert_allclose(less.vectors, Sums.of(X[~out], member[~out]).moves().vectors)
+
+
+def test_what_chance_adds_is_the_mean_over_permutations():
+    rng = np.random.default_rng(5)
+    X, member = people(rng, 40, [1.0, 0, 0])
+    slopes = rng.normal(size=(7, 3))
+    gram, inverse = slopes.T @ slopes / 7, np.linalg.inv(X.T @ X + np.eye(3))
+    drawn = np.mean([changes(inverse @ X.T @ member[rng.permutation(40)], gram) for _ in range(20_000)], axis=0)
+    found = by_chance(inverse, X.T @ X, gram, member.sum(axis=0), 40)
+    np.testing.assert_allclose(found, drawn, rtol=0.03)
+    plain, less = Sums.of(X, member).moves(), Sums.of(X, member).moves(gram)
+    share = less.vectors / plain.vectors
+    np.testing.assert_allclose(share[:, 0] ** 2, 1 - found / changes(plain.coefficients, gram))
 
 
 def test_ratios_by_hand():

@@ -61,13 +61,40 @@ class Sums:
     def _parts(self):
         return self.squares, self.with_members, self.columns, self.members, self.n
 
-    def moves(self) -> Moves:
-        """Return the moves to each group."""
+    def moves(self, gram: np.ndarray | None = None) -> Moves:
+        """Return the moves to each group.
+
+        Parameters
+        ----------
+        gram : ndarray of shape (n_columns, n_columns), optional
+            Mean product of the slopes of people. If given, moves are shorter by what chance alone adds to the mean
+            squared change that they make.
+        """
         mean = self.columns / self.n
         covariance = self.squares - self.n * np.outer(mean, mean)
         together = self.with_members - np.outer(mean, self.members)
-        coefficients = np.linalg.solve(covariance + _RIDGE * np.eye(len(mean)), together)
-        return Moves(coefficients, _vectors(coefficients, together, self.members, self.n))
+        inverse = np.linalg.inv(covariance + _RIDGE * np.eye(len(mean)))
+        coefficients = inverse @ together
+        vectors = _vectors(coefficients, together, self.members, self.n)
+        if gram is not None:
+            chance = by_chance(inverse, covariance, gram, self.members, self.n)
+            vectors = vectors * _share_beyond(chance, changes(coefficients, gram))
+        return Moves(coefficients, vectors)
+
+
+def changes(coefficients: np.ndarray, gram: np.ndarray) -> np.ndarray:
+    """Return the mean squared change of the log odds along the coefficients of each group, shape (n_groups,)."""
+    return np.einsum("dk,de,ek->k", coefficients, gram, coefficients, optimize=True)
+
+
+def by_chance(inverse, covariance, gram, members, n) -> np.ndarray:
+    """Return the mean of `changes` over all permutations of memberships, shape (n_groups,)."""
+    return members * (n - members) / (n * (n - 1)) * np.trace(gram @ inverse @ covariance @ inverse)
+
+
+def _share_beyond(chance, change):
+    """Return the share of a change that is more than chance, as a factor of the moves that make it."""
+    return np.sqrt(np.maximum(0, 1 - np.divide(chance, change, where=change > 0, out=np.ones_like(change))))
 
 
 def _vectors(coefficients, together, members, n):
@@ -152,21 +179,20 @@ def permuted(
     rng = np.random.default_rng(random_state)
     n, members = len(X), membership.sum(axis=0)
     centred = X - X.mean(axis=0)
-    inverse = np.linalg.inv(centred.T @ centred + _RIDGE * np.eye(X.shape[1]))
+    covariance = centred.T @ centred
+    inverse = np.linalg.inv(covariance + _RIDGE * np.eye(X.shape[1]))
     weight = n / np.maximum(members * (n - members), 1)  # so that small groups count like large ones
     gram = slopes.T @ slopes / len(slopes)
-    nothing = np.zeros(len(margin))
-
-    def change(coefficients):
-        return (np.einsum("dk,de,ek->k", coefficients, gram, coefficients) * weight).sum()
-
-    ours = change(inverse @ (centred.T @ membership))
+    nothing, chance = np.zeros(len(margin)), by_chance(inverse, covariance, gram, members, n)
+    ours = changes(inverse @ (centred.T @ membership), gram) @ weight
     as_much, ratios = 0, []
     for k in range(n_permutations):
         together = centred.T @ membership[rng.permutation(n)]
         coefficients = inverse @ together
-        as_much += change(coefficients) >= ours * (1 - 1e-9)
+        theirs = changes(coefficients, gram)
+        as_much += theirs @ weight >= ours * (1 - 1e-9)
         if k < n_ratios:
-            moves = Moves(coefficients, _vectors(coefficients, together, members, n))
+            vectors = _vectors(coefficients, together, members, n) * _share_beyond(chance, theirs)
+            moves = Moves(coefficients, vectors)
             ratios.append(loss_ratios(margin, slopes, moves, nothing).mean())
     return Null((1 + int(as_much)) / (1 + n_permutations), float(np.mean(ratios)), n_permutations)

@@ -36,9 +36,10 @@ def examine(
 
     A counterpart differs in the sensitive feature itself, if the model gets it, and in what shows it: along the
     direction in which the groups differ by the other features (the sensitive subspace of section 2, learned from
-    standardised features, to the end), as far as the groups' means are apart. The move goes wherever the loss rises, in
-    one step: the log odds are taken as linear on the way, with gradients of networks, for other models with differences
-    between rows. So many people as the budget allows are asked about, 500 at most, drawn at random.
+    standardised features, to the end), as far as the groups' means are apart, less what chance adds. The move goes
+    wherever the loss rises, in one step: the log odds are taken as linear on the way, with gradients of networks, for
+    other models with differences between rows. So many people as the budget allows are asked about, 500 at most, drawn
+    at random.
 
     The effect is the mean ratio of losses (equation 3.2), at least 1. Its interval counts people and directions as
     drawn at random (a jackknife over rows of the table). Its p-value is that of the hypothesis that the ratio is at
@@ -206,7 +207,7 @@ def _finding(
     case, scorer, people, name, membership, fall, worst, *, confidence, random_state, threshold
 ) -> Finding:  # fmt: skip
     sums = Sums.of(people.X, membership)
-    moves = sums.moves()
+    moves = sums.moves(_gram(people.slopes))
     ratios = loss_ratios(people.margin, people.slopes, moves, fall)
     error = _jackknife(people, membership, sums, fall, random_state)
     null = permuted(
@@ -234,6 +235,10 @@ def _finding(
     )
 
 
+def _gram(slopes) -> np.ndarray:
+    return slopes.T @ slopes / len(slopes)
+
+
 def _p_value(estimate, threshold, error) -> float:
     if error == 0:
         return float(estimate <= threshold)
@@ -248,7 +253,7 @@ def _jackknife(people, membership, sums, fall, random_state) -> float:
     for k in range(N_FOLDS):
         out = fold == k
         kept = ~out[:n]
-        moves = (sums - Sums.of(people.X[out], membership[out])).moves()
+        moves = (sums - Sums.of(people.X[out], membership[out])).moves(_gram(people.slopes[kept]))
         means.append(loss_ratios(people.margin[kept], people.slopes[kept], moves, fall[kept]).mean())
     return float(np.sqrt((N_FOLDS - 1) * np.var(means)))
 
@@ -269,6 +274,8 @@ def _evidence(case, scorer, people, moves: Moves, ratios, worst, name) -> pd.Dat
     which = np.abs(changes).argmax(axis=1)
     sign = -people.label[top] * np.sign(changes[np.arange(len(top)), which])
     encoded[:, people.free] += sign[:, None] * moves.vectors[:, which].T * people.scale[people.free]
+    everyone = case.encoding.transform(case.table[features])
+    encoded = np.clip(encoded, everyone.min(axis=0), everyone.max(axis=0))
     counterpart = case.encoding.inverse_transform(encoded).set_index(shown.index)
     if name not in case.unseen:
         counterpart[name] = case.table[name].iloc[worst[top]].array
