@@ -103,6 +103,7 @@ def audit(
     budget = check_count(budget, "budget")
     names = _chosen(methods)
     check_number(confidence, "confidence", above=0, below=1)
+    random_state = check_count(random_state, "random_state", least=0)
     start, examinations, pace = time.perf_counter(), [], case.queries.seconds_per_row
     people = _ask_about_people(case, budget)
     asked = case.queries.asked
@@ -133,6 +134,8 @@ def _chosen(methods) -> list[str]:
         return list(METHODS)
     if isinstance(methods, str):
         methods = [methods]
+    if not isinstance(methods, Iterable):
+        raise ValueError(f"methods: expected some of {', '.join(METHODS)}, found {methods!r}")
     wanted = {str(name).lower().replace(" ", "_") for name in methods}
     wanted = {"adf" if name == "aequitas" else name for name in wanted}
     for name in sorted(wanted - set(METHODS)):

@@ -139,6 +139,11 @@ def compare(case_a: Case, case_b: Case, *, confidence: float = 0.95) -> Comparis
             f"found {listed(case_b.sensitive)}"
         )
     pairs, not_compared = pair(case_a, case_b), []
+    for case in (case_a, case_b):
+        if not case.queries.is_deterministic:
+            not_compared.append(
+                f"How much of it is chance: {name_of(case)} answers one row differently when asked again."
+            )
     estimates = [*_errors(pairs, common, confidence, not_compared), *_gaps(pairs, common, confidence, not_compared)]
     rows = pd.DataFrame(estimates, columns=COLUMNS)
     rows["p_value"] = holm(rows["p_value"])

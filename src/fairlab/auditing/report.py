@@ -140,10 +140,7 @@ class Report(Result):
         ValueError
             If `rows` is something else.
         """
-        text = page.document(self, check_rows(rows))
-        if path is not None:
-            write_text(Path(path), text)
-        return text
+        return _written(page.document(self, check_rows(rows)), path)
 
     def to_json(self, path: str | Path | None = None, *, rows: str = "binned") -> str:
         """Return the report as JSON, and write it to `path`; the parameters are those of `to_html`."""
@@ -175,13 +172,18 @@ class Report(Result):
                 for e in self.examinations
             ],
         }
-        text = json.dumps(_plain(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        if path is not None:
-            write_text(Path(path), text)
-        return text
+        return _written(json.dumps(_plain(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n", path)
 
     def _repr_html_(self) -> str:
         return page.fragment(self, "binned")
+
+
+def _written(text, path) -> str:
+    if path is not None:
+        if not isinstance(path, str | Path):
+            raise TypeError(f"path: expected the name of a file, found {path!r}")
+        write_text(Path(path), text)
+    return text
 
 
 def holm(p_values) -> np.ndarray:
