@@ -105,7 +105,7 @@ for name in {modules}:
             getattr(module, public)
     except Exception as error:
         failed.append(f"{{name}}: {{error}}")
-sys.exit("\\n".join(failed))
+sys.exit("\\n".join(failed) or None)
 """
     answer = run(code)
     assert answer.returncode == 0, answer.stderr

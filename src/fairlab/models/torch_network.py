@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from fairlab.checks import optional
+
+torch = optional("torch")
+
 CHUNK = 1 << 16  # rows that go through the module at once
 
 
@@ -28,8 +32,6 @@ class TorchNetwork:
     """
 
     def __init__(self, model):
-        import torch
-
         self.model = model
         linear = [layer for layer in model.modules() if isinstance(layer, torch.nn.Linear)]
         if not linear:
@@ -48,8 +50,6 @@ class TorchNetwork:
         ValueError
             If one is not a number.
         """
-        import torch
-
         with _InUse(self.model), torch.no_grad():
             parts = [self._logits(part).cpu().numpy() for part in self._chunks(X)]
         logits = np.concatenate(parts)
@@ -65,8 +65,6 @@ class TorchNetwork:
         ValueError
             If a gradient is not a number.
         """
-        import torch
-
         parts = []
         with _InUse(self.model):
             for part in self._chunks(X):
@@ -81,15 +79,11 @@ class TorchNetwork:
         return gradient
 
     def _chunks(self, X):
-        import torch
-
         X = np.asarray(X, dtype=float)
         for start in range(0, max(len(X), 1), CHUNK):
             yield torch.tensor(X[start : start + CHUNK], dtype=self._as.dtype, device=self._as.device)
 
     def _logits(self, X):
-        import torch
-
         caught = []
         # What enters the last layer keeps what a sigmoid or softmax would round to 0 or 1.
         hook = self._end.register_forward_pre_hook(lambda _, inputs: caught.append(inputs[0]))

@@ -1,0 +1,258 @@
+"""Bad input of ADF, AEQUITAS and symbolic generation."""
+
+import numpy as np
+from contract.bad_input.cases import CASE
+from contract.bad_input.rows import SCHEMA, Bad, lacking, network, skilled
+
+from fairlab import adf
+from fairlab.adf import (
+    ADF,
+    Aequitas,
+    DiscriminatoryInputs,
+    Fairness,
+    FiniteDifferences,
+    GlobalPhase,
+    SearchResult,
+    SymbolicGeneration,
+    discriminatory,
+    estimate_unfairness,
+    majority_vote,
+    retrain,
+    train_networks,
+)
+from fairlab.cases import Schema
+
+NUMBERS = np.array([[0, 1, 2], [1, 3, 0], [0, 4, 3], [1, 0, 1]] * 3)
+CLASSES = np.array([0, 1] * 6)
+WEIGHTS = [np.ones((3, 2), np.float32), np.zeros(2, np.float32)]
+
+
+def unfairness(model=skilled, schema=SCHEMA, **options):
+    return lambda: estimate_unfairness(model, schema=schema, sensitive="sex", **options)
+
+
+def retrained(additions, voters, n_epochs=1):
+    return lambda: retrain(WEIGHTS, NUMBERS, CLASSES, additions, voters, n_epochs=n_epochs, random_states=[0])
+
+
+def discriminating(model=skilled, X=NUMBERS, schema=SCHEMA, **options):
+    return lambda: discriminatory(model, X, "sex", schema=schema, **options)
+
+
+def adf_of(model=None, schema=SCHEMA, sensitive="sex", **options):
+    return lambda: ADF(network() if model is None else model, schema, sensitive, **options)
+
+
+def aequitas_of(model=skilled, schema=SCHEMA, sensitive="sex", **options):
+    return lambda: Aequitas(model, schema, sensitive, **options)
+
+
+def symbolic_of(model=skilled, sensitive="sex", **options):
+    return lambda: SymbolicGeneration(model, SCHEMA, sensitive, **options)
+
+
+ADF_ROWS = [
+    Bad(
+        "ADF",
+        "model",
+        adf_of(model=3),
+        "expected a Keras model, or a model that gives scores and a threshold",
+        TypeError,
+    ),
+    Bad(
+        "ADF",
+        "model",
+        adf_of(schema=Schema.from_dict({"sex": [0, 1], "age": range(5)})),
+        "takes 3 columns, the schema has 2 attributes",
+    ),
+    Bad("ADF", "schema", adf_of(schema={"sex": [0, 1]}), "expected a Schema, found dict", TypeError),
+    Bad("ADF", "wage", adf_of(sensitive="wage"), "is not in the schema"),
+    Bad("ADF", "sex", adf_of(sensitive=["sex", "sex"]), "expected features of the schema, each once, found sex, sex"),
+    Bad("ADF", "n_clusters", adf_of(n_clusters=0), "expected a positive integer, found 0"),
+    Bad(
+        "ADF",
+        "n_clusters",
+        lambda: adf_of(n_clusters=99)().seeds(NUMBERS, 3),
+        "expected at most the 12 rows of X, found 99",
+    ),
+    Bad("ADF", "max_iter", adf_of(max_iter=0.5), "expected an integer, at least 0, found 0.5"),
+    Bad("ADF", "n_local", adf_of(n_local=-1), "expected an integer, at least 0, found -1"),
+    Bad("ADF", "reading", adf_of(reading="printed"), "expected one of as_published, as_described, found 'printed'"),
+    Bad("ADF", "threshold", adf_of(threshold="high"), "expected none, since Sequential has classes of its own"),
+    Bad("ADF", "tried", adf_of(tried=3), "expected a Schema, found int", TypeError),
+    Bad("ADF", "random_state", adf_of(random_state="zero"), "expected an integer, at least 0, found 'zero'"),
+    Bad("ADF", "n_seeds", lambda: adf_of()().generate(NUMBERS, n_seeds=-1), "expected a positive integer, found -1"),
+    Bad("ADF", "n_seeds", lambda: adf_of()().generate(NUMBERS, n_seeds=1.5), "expected a positive integer, found 1.5"),
+    Bad(
+        "ADF",
+        "time_limit",
+        lambda: adf_of()().generate(NUMBERS, n_seeds=1, time_limit=-1),
+        "expected a number of at least 0, found -1",
+    ),
+    Bad(
+        "ADF",
+        "max_found",
+        lambda: adf_of()().generate(NUMBERS, n_seeds=1, max_found=0),
+        "expected a positive integer, found 0",
+    ),
+    Bad("ADF", "X", lambda: adf_of()().generate(NUMBERS + 0.5, n_seeds=1), "expected integers"),
+    Bad(
+        "Aequitas",
+        "model",
+        aequitas_of(model=3),
+        "expected a function or an object with .predict, found int",
+        TypeError,
+    ),
+    Bad("Aequitas", "wage", aequitas_of(sensitive="wage"), "is not in the schema"),
+    Bad(
+        "Aequitas",
+        "strategy",
+        aequitas_of(strategy="luck"),
+        "expected one of random, semi_directed, fully_directed, found 'luck'",
+    ),
+    Bad("Aequitas", "n_local", aequitas_of(n_local=-1), "expected an integer, at least 0, found -1"),
+    Bad("Aequitas", "in_flight", aequitas_of(in_flight=0), "expected a positive integer, found 0"),
+    Bad("Aequitas", "random_state", aequitas_of(random_state=-1), "expected an integer, at least 0, found -1"),
+    Bad("Aequitas", "n_samples", lambda: aequitas_of()().generate(n_samples=0), "expected a positive integer, found 0"),
+    Bad(
+        "Aequitas",
+        "model",
+        lambda: aequitas_of(lambda X: np.full(len(X), 0.5))().generate(n_samples=3),
+        "expected one class per row",
+    ),
+    Bad(
+        "FiniteDifferences",
+        "score",
+        lambda: FiniteDifferences(3, SCHEMA, "sex", threshold=0.5),
+        "expected a function or an object with .predict_proba, found int",
+        TypeError,
+    ),
+    Bad(
+        "FiniteDifferences",
+        "threshold",
+        lambda: FiniteDifferences(skilled, SCHEMA, "sex", threshold=np.nan),
+        "expected a finite number, found nan",
+    ),
+    Bad(
+        "FiniteDifferences",
+        "wage",
+        lambda: FiniteDifferences(skilled, SCHEMA, "wage", threshold=0.5),
+        "is not in the schema",
+    ),
+    Bad(
+        "SymbolicGeneration",
+        "model",
+        symbolic_of(model=3),
+        "expected a function or an object with .predict, found int",
+        TypeError,
+    ),
+    Bad("SymbolicGeneration", "n_neighbours", symbolic_of(n_neighbours=1), "expected an integer, at least 2, found 1"),
+    Bad(
+        "SymbolicGeneration", "smallest_share", symbolic_of(smallest_share=2), "expected a share, from 0 to 1, found 2"
+    ),
+    Bad(
+        "SymbolicGeneration",
+        "n_inputs",
+        lambda: symbolic_of()().generate(NUMBERS, NUMBERS, n_inputs=0),
+        "expected a positive integer, found 0",
+    ),
+    Bad(
+        "discriminatory",
+        "model",
+        discriminating(3),
+        "expected a function or an object with .predict, found int",
+        TypeError,
+    ),
+    Bad("discriminatory", "model", discriminating(lambda X: X[:, 2] / 7), "expected one class per row"),
+    Bad("discriminatory", "X", discriminating(X=NUMBERS[:, :2]), "has the columns x0, x1"),
+    Bad("discriminatory", "schema", discriminating(schema=3), "expected a Schema, found int", TypeError),
+    Bad("discriminatory", "threshold", discriminating(threshold="x"), "expected a finite number, found 'x'"),
+    Bad("estimate_unfairness", "n", unfairness(n=0), "expected a positive integer, found 0"),
+    Bad(
+        "estimate_unfairness",
+        "model",
+        unfairness(None),
+        "expected a function or an object with .predict, found NoneType",
+        TypeError,
+    ),
+    Bad(
+        "estimate_unfairness",
+        "schema",
+        unfairness(schema=None),
+        "expected a Schema, found NoneType",
+        TypeError,
+    ),
+    Bad("majority_vote", "voters", lambda: majority_vote([], NUMBERS), "expected at least one model, found []"),
+    Bad(
+        "majority_vote",
+        "model",
+        lambda: majority_vote([3], NUMBERS),
+        "expected a function or an object with .predict, found int",
+        TypeError,
+    ),
+    Bad(
+        "train_networks",
+        "X",
+        lambda: train_networks([["a"]], [0], [0], n_steps=1),
+        "expected a table of numbers (could not convert string to float: 'a')",
+    ),
+    Bad(
+        "train_networks",
+        "y",
+        lambda: train_networks(NUMBERS, CLASSES[:3], [0], n_steps=1),
+        "expected one class for each of 12 rows, found shape (3,)",
+    ),
+    Bad(
+        "train_networks",
+        "y",
+        lambda: train_networks(NUMBERS, CLASSES - 1, [0], n_steps=1),
+        "expected classes counted from 0, found [-1, 0, -1] ...",
+    ),
+    Bad(
+        "train_networks",
+        "n_steps",
+        lambda: train_networks(NUMBERS, CLASSES, [0], n_steps=0),
+        "expected a positive integer, found 0",
+    ),
+    Bad(
+        "train_networks",
+        "random_states",
+        lambda: train_networks(NUMBERS, CLASSES, [], n_steps=1),
+        "expected one for each network, found []",
+    ),
+    Bad("retrain", "voters", retrained([[]], []), "expected at least one model, found []"),
+    Bad(
+        "retrain",
+        "additions",
+        retrained([], [skilled]),
+        "expected as many",
+    ),
+    Bad(
+        "retrain",
+        "n_epochs",
+        retrained([[]], [skilled], n_epochs=-1),
+        "expected a positive integer, found -1",
+    ),
+    Bad("Fairness", "confidence", lambda: Fairness(10, 2).interval(95), "expected a number between 0 and 1, found 95"),
+    Bad("examine", "case", lambda: adf.examine(3, budget=10), "expected a Case, found int", TypeError),
+    Bad("examine", "budget", lambda: adf.examine(CASE, budget=-1), "expected an integer, at least 0, found -1"),
+    Bad(
+        "examine_adf",
+        "confidence",
+        lambda: adf.examine_adf(CASE, budget=10, confidence=95),
+        "expected a number between 0 and 1, found 95",
+    ),
+    Bad("examine_adf", "case", lambda: adf.examine_adf(3, budget=10), "expected a Case, found int", TypeError),
+    Bad(
+        "examine_aequitas",
+        "budget",
+        lambda: adf.examine_aequitas(CASE, budget="all"),
+        "expected an integer, at least 0, found 'all'",
+    ),
+    lacking(Fairness, "n"),
+    lacking(DiscriminatoryInputs, "method"),
+    lacking(GlobalPhase, "inputs"),
+    lacking(SearchResult, "schema"),
+]
+
+ROWS = {"adf": ADF_ROWS}

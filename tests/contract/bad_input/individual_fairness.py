@@ -1,0 +1,192 @@
+"""Bad input of the inference for individual fairness: attack, tests, audit."""
+
+import numpy as np
+import pandas as pd
+from contract.bad_input.cases import CASE
+from contract.bad_input.rows import OTHER, TABLE, TEXTS, Bad, Y, at_40, lacking
+
+from fairlab.fair_metric import FairMetric
+from fairlab.individual_fairness import (
+    Attack,
+    Audit,
+    RatioTest,
+    audit,
+    error_rate_ratio_test,
+    examine,
+    gradient_flow_attack,
+    loss_ratio_test,
+)
+from fairlab.models import LeastSquaresClassifier, LinearClassifier
+
+LINE = LinearClassifier([0.1, -0.1], 0.0)
+METRIC = FairMetric.from_directions([[1.0, 0.0]])
+WIDE = FairMetric.from_directions([[1.0, 0.0, 0.0]])
+FLOW = {"regularizer": 1.0, "step_size": 0.1, "n_steps": 1}
+LABELS = pd.Series(Y, index=TABLE.index + 10)
+LOSS = np.arange(1.0, 9.0)
+INDEXED = pd.Series(LOSS)
+WRONG = np.array([True, False] * 4)
+
+
+class Doubtful(LinearClassifier):
+    """Answers with probabilities where labels are expected."""
+
+    def predict(self, X):
+        return np.full(np.shape(X)[:-1], 0.5)
+
+
+def attack(model=LINE, metric=METRIC, X=TABLE, y=Y, **options):
+    return lambda: gradient_flow_attack(model, metric, X, y, **FLOW | options)
+
+
+def audited(model=LINE, metric=METRIC, X=TABLE, y=Y, **options):
+    return lambda: audit(model, metric, X, y, **FLOW | options)
+
+
+ROWS = {
+    "individual_fairness": [
+        Bad(
+            "gradient_flow_attack",
+            "model",
+            attack(model=at_40),
+            "expected an object with loss, loss_gradient, predict, found one",
+            TypeError,
+        ),
+        Bad(
+            "gradient_flow_attack",
+            "model",
+            attack(model=LeastSquaresClassifier()),
+            "expected an object with loss, loss_gradient, predict, found one",
+            TypeError,
+        ),
+        Bad(
+            "gradient_flow_attack",
+            "predict",
+            attack(model=Doubtful([0.1, -0.1], 0.0)),
+            "expected labels 0 and 1, no probabilities or other labels",
+        ),
+        Bad(
+            "gradient_flow_attack",
+            "metric",
+            attack(metric=3),
+            "expected an object with squared_distance, gradient, found one without",
+            TypeError,
+        ),
+        Bad("gradient_flow_attack", "metric", attack(metric=WIDE), "is over 3 features, X has 2"),
+        Bad("gradient_flow_attack", "X", attack(X=TEXTS), "expected numbers"),
+        Bad("gradient_flow_attack", "X", attack(X=TABLE.assign(income=np.inf)), "column 'income' holds inf in row 0"),
+        Bad("gradient_flow_attack", "X", attack(X=np.ones((2, 8, 2)) * np.nan), "32 values are missing or infinite"),
+        Bad("gradient_flow_attack", "y", attack(y=Y[:3]), "expected one label for each of 8 points, found shape (3,)"),
+        Bad("gradient_flow_attack", "y", attack(y=Y + 1), "expected labels 0 and 1, found 2"),
+        Bad("gradient_flow_attack", "y", attack(y=LABELS), "expected the same index"),
+        Bad("gradient_flow_attack", "regularizer", attack(regularizer=-1), "expected zero or more, found -1"),
+        Bad(
+            "gradient_flow_attack", "regularizer", attack(regularizer="strong"), "expected zero or more, found 'strong'"
+        ),
+        Bad("gradient_flow_attack", "step_size", attack(step_size=0), "expected a number above 0, found 0"),
+        Bad("gradient_flow_attack", "step_size", attack(step_size="small"), "expected a number above 0, found 'small'"),
+        Bad("gradient_flow_attack", "n_steps", attack(n_steps=0.5), "expected a positive integer, found 0.5"),
+        Bad("gradient_flow_attack", "n_steps", attack(n_steps=0), "expected a positive integer, found 0"),
+        Bad(
+            "gradient_flow_attack",
+            "schedule",
+            attack(schedule="slow"),
+            "expected one of constant, decaying, found 'slow'",
+        ),
+        Bad("gradient_flow_attack", "dtype", attack(dtype="int8"), "expected one of float32, float64, found 'int8'"),
+        Bad(
+            "gradient_flow_attack",
+            "reading",
+            attack(reading="printed"),
+            "expected one of as_described, as_published, found 'printed'",
+        ),
+        Bad("audit", "threshold", audited(threshold=-1), "expected a number above 0, found -1"),
+        Bad("audit", "threshold", audited(threshold="fair"), "expected a number above 0, found 'fair'"),
+        Bad("audit", "level", audited(level=5), "expected a number between 0 and 1, found 5"),
+        Bad("audit", "y", audited(y=LABELS), "expected the same index"),
+        Bad("audit", "X", audited(X=OTHER.iloc[:0], y=[]), "expected at least 1"),
+        Bad(
+            "audit",
+            "reading",
+            audited(reading="printed"),
+            "expected one of as_described, as_published, found 'printed'",
+        ),
+        Bad("loss_ratio_test", "loss", lambda: loss_ratio_test(-LOSS, LOSS), "expected zero or more, found -1.0"),
+        Bad("loss_ratio_test", "loss", lambda: loss_ratio_test(LOSS * np.nan, LOSS), "8 of 8 are not a number"),
+        Bad("loss_ratio_test", "loss", lambda: loss_ratio_test(["a", "b"], [1, 2]), "expected numbers, found"),
+        Bad(
+            "loss_ratio_test",
+            "loss",
+            lambda: loss_ratio_test(LOSS[:1], LOSS[:1]),
+            "expected the same, with 2 points or more",
+        ),
+        Bad(
+            "loss_ratio_test",
+            "attacked_loss",
+            lambda: loss_ratio_test(LOSS, LOSS[:3]),
+            "expected the same, with 2 points or more",
+        ),
+        Bad(
+            "loss_ratio_test",
+            "attacked_loss",
+            lambda: loss_ratio_test(INDEXED, INDEXED.set_axis(range(10, 18))),
+            "expected the same index",
+        ),
+        Bad(
+            "loss_ratio_test",
+            "threshold",
+            lambda: loss_ratio_test(LOSS, LOSS, threshold=np.nan),
+            "expected a number above 0, found nan",
+        ),
+        Bad(
+            "loss_ratio_test",
+            "level",
+            lambda: loss_ratio_test(LOSS, LOSS, level=95),
+            "expected a number between 0 and 1, found 95",
+        ),
+        Bad(
+            "loss_ratio_test",
+            "reading",
+            lambda: loss_ratio_test(LOSS, LOSS, reading="printed"),
+            "expected one of as_described, as_published, found 'printed'",
+        ),
+        Bad(
+            "error_rate_ratio_test", "wrong", lambda: error_rate_ratio_test(LOSS, WRONG), "expected 0 and 1, found 2.0"
+        ),
+        Bad(
+            "error_rate_ratio_test",
+            "attacked_wrong",
+            lambda: error_rate_ratio_test(WRONG, WRONG[:3]),
+            "expected the same, with 2 points or more",
+        ),
+        Bad(
+            "error_rate_ratio_test",
+            "threshold",
+            lambda: error_rate_ratio_test(WRONG, WRONG, threshold=0),
+            "expected a number above 0, found 0",
+        ),
+        Bad(
+            "error_rate_ratio_test",
+            "level",
+            lambda: error_rate_ratio_test(WRONG, WRONG, level="low"),
+            "expected a number between 0 and 1, found 'low'",
+        ),
+        Bad("examine", "case", lambda: examine(3, budget=10), "expected a Case, found int", TypeError),
+        Bad("examine", "budget", lambda: examine(CASE, budget=-1), "expected a number of rows, at least 0, found -1"),
+        Bad(
+            "examine",
+            "confidence",
+            lambda: examine(CASE, budget=10, confidence=95),
+            "expected a number between 0 and 1, found 95",
+        ),
+        Bad(
+            "examine",
+            "threshold",
+            lambda: examine(CASE, budget=10, threshold="fair"),
+            "expected a ratio of losses, 1 or more, found 'fair'",
+        ),
+        lacking(Attack, "X"),
+        lacking(Audit, "attack"),
+        lacking(RatioTest, "statistic"),
+    ]
+}

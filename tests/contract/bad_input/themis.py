@@ -1,0 +1,189 @@
+"""Bad input of Themis."""
+
+from pathlib import Path
+
+import numpy as np
+from contract.bad_input.cases import CASE
+from contract.bad_input.rows import INPUTS, SCHEMA, Bad, lacking, skilled
+
+from fairlab import themis
+from fairlab.themis import (
+    CommandSoftware,
+    Score,
+    Search,
+    SoftwareError,
+    Themis,
+    as_program,
+    causal_score,
+    group_score,
+    n_groups,
+    output_table,
+    proxies_of,
+    read_settings,
+    strengths_of_proxies,
+)
+
+THEMIS = Themis(skilled, SCHEMA)
+HALVES, ALONE = Themis(lambda rows: np.full(len(rows), 0.5), SCHEMA), Themis(lambda rows: [True], SCHEMA)
+OUTPUTS = np.arange(8).reshape(2, 4) > 2
+HERE = Path(__file__)
+
+
+def themis_of(program=skilled, schema=SCHEMA, **options):
+    return lambda: Themis(program, schema, **options)
+
+
+def apparent(weight):
+    return lambda: THEMIS.apparent_score(INPUTS, "sex", measure="group", weight=weight)
+
+
+THEMIS_ROWS = [
+    Bad("Themis", "software", themis_of(3), "expected a function, found int", TypeError),
+    Bad("Themis", "schema", themis_of(schema={"sex": [0, 1]}), "expected a Schema, found dict", TypeError),
+    Bad("Themis", "confidence", themis_of(confidence=95), "expected a number between 0 and 1"),
+    Bad("Themis", "confidence", themis_of(confidence="high"), "expected a number between 0 and 1"),
+    Bad("Themis", "error_bound", themis_of(error_bound=0), "expected a number between 0 and 1"),
+    Bad("Themis", "reading", themis_of(reading="printed"), "expected one of as_described, as_published"),
+    Bad("Themis", "stop", themis_of(stop="soon"), "expected one of exact, wilson, normal"),
+    Bad("Themis", "min_samples", themis_of(min_samples=-1), "expected 0"),
+    Bad("Themis", "max_samples", themis_of(max_samples=10.5), "expected a whole number"),
+    Bad("Themis", "output_distance", themis_of(output_distance="far"), "expected a function, found str", TypeError),
+    Bad("Themis", "random_state", themis_of(random_state="zero"), "expected an integer, at least 0, found 'zero'"),
+    Bad("Themis", "random_state", themis_of(random_state=-1), "expected an integer, at least 0, found -1"),
+    Bad("Themis", "wage", lambda: THEMIS.causal_score("wage"), "is not in the schema"),
+    Bad(
+        "Themis",
+        "sex",
+        lambda: THEMIS.group_score(["sex", "sex"]),
+        "expected features of the schema, each once, found sex, sex",
+    ),
+    Bad("Themis", "threshold", lambda: THEMIS.search(95), "expected a number between 0 and 1"),
+    Bad("Themis", "measure", lambda: THEMIS.search(0.1, measure="luck"), "expected one of group, causal, both"),
+    Bad("Themis", "max_size", lambda: THEMIS.search(0.1, max_size=9), "expected 1 to 3"),
+    Bad(
+        "Themis",
+        "measure",
+        lambda: THEMIS.apparent_score(INPUTS, "sex", measure="luck"),
+        "expected one of group, causal",
+    ),
+    Bad(
+        "Themis",
+        "inputs",
+        lambda: THEMIS.apparent_score(INPUTS[:0], "sex", measure="group"),
+        "expected at least one, found none",
+    ),
+    Bad(
+        "Themis",
+        "inputs",
+        lambda: THEMIS.apparent_score(INPUTS[["sex"]], "sex", measure="group"),
+        "lack the columns age, skill",
+    ),
+    Bad("Themis", "weight", apparent([1, 2]), "expected 4 positive numbers, found [1, 2]"),
+    Bad("Themis", "weight", apparent([1, 1, 1, np.inf]), "expected 4 positive numbers, found [1, 1, 1, inf]"),
+    Bad(
+        "Themis",
+        "output",
+        lambda: HALVES.causal_score("sex"),
+        "expected 0 or 1",
+        SoftwareError,
+    ),
+    Bad(
+        "Themis",
+        "output",
+        lambda: ALONE.causal_score("sex"),
+        "expected one output for each of 40 inputs, found shape (1,)",
+        SoftwareError,
+    ),
+    Bad("CommandSoftware", "command", lambda: CommandSoftware([3]), "expected a list of texts, found [3]"),
+    Bad("output_table", "software", lambda: output_table(3, SCHEMA), "expected a function, found int", TypeError),
+    Bad("output_table", "schema", lambda: output_table(skilled, 3), "expected a Schema, found int", TypeError),
+    Bad(
+        "output_table",
+        "schema",
+        lambda: output_table(skilled, SCHEMA, largest=3),
+        "has 40 inputs, more than 3: estimate scores with Themis",
+    ),
+    Bad(
+        "output_table",
+        "largest",
+        lambda: output_table(skilled, SCHEMA, largest="all"),
+        "expected a positive integer, found 'all'",
+    ),
+    Bad("as_program", "table", lambda: as_program(True), "expected at least one axis and one output, found shape ()"),
+    Bad(
+        "group_score",
+        "table",
+        lambda: group_score([[0.5, 1.0]], 0),
+        "expected outputs false and true, at least one, found array([[0.5, 1.",
+    ),
+    Bad("group_score", "positions", lambda: group_score(OUTPUTS, -1), "expected different ones of 0 to 1, found -1"),
+    Bad(
+        "group_score",
+        "positions",
+        lambda: group_score(OUTPUTS, [0, 0]),
+        "expected different ones of 0 to 1, found 0, 0",
+    ),
+    Bad(
+        "causal_score",
+        "table",
+        lambda: causal_score([], 0),
+        "expected outputs false and true, at least one, found array([]",
+    ),
+    Bad("causal_score", "positions", lambda: causal_score(OUTPUTS, 7), "expected different ones of 0 to 1, found 7"),
+    Bad(
+        "causal_score",
+        "positions",
+        lambda: causal_score(OUTPUTS, "sex"),
+        "expected different ones of 0 to 1, found 'sex'",
+    ),
+    Bad("n_groups", "sizes", lambda: n_groups({}), "expected at least one characteristic, found none"),
+    Bad("n_groups", "sizes", lambda: n_groups({"sex": 0}), "expected a positive integer, found 0"),
+    Bad("n_groups", "found", lambda: n_groups({"sex": 2}, [["wage"]]), "expected sets of sex, found 'wage'"),
+    Bad("read_settings", "path", lambda: read_settings(3), "expected the path of a settings file, found 3", TypeError),
+    Bad(
+        "read_settings",
+        "nowhere.xml",
+        lambda: read_settings("nowhere.xml"),
+        "[Errno 2] No such file or directory: 'no",
+        FileNotFoundError,
+    ),
+    Bad(
+        "read_settings",
+        "themis.py",
+        lambda: read_settings(HERE),
+        "not XML: not well-formed (invalid token): line 1, column 2",
+    ),
+    Bad("examine", "case", lambda: themis.examine(3, budget=10), "expected a Case, found int", TypeError),
+    Bad("examine", "budget", lambda: themis.examine(CASE, budget=-1), "expected a number of rows, found -1"),
+    Bad(
+        "examine",
+        "confidence",
+        lambda: themis.examine(CASE, budget=10, confidence=95),
+        "expected a number between 0 and 1, found 95",
+    ),
+    Bad(
+        "examine",
+        "threshold",
+        lambda: themis.examine(CASE, budget=10, threshold=2),
+        "expected a number between 0 and 1, found 2",
+    ),
+    Bad(
+        "examine",
+        "proxies",
+        lambda: themis.examine(CASE, budget=10, proxies={"sex": ["wage"]}),
+        "expected features of the model, found 'wage' for sex",
+    ),
+    Bad("proxies_of", "gender", lambda: proxies_of(CASE, "gender"), "expected a sensitive column, sex, found 'gender'"),
+    Bad("proxies_of", "case", lambda: proxies_of(3, "sex"), "expected a Case, found int", TypeError),
+    Bad(
+        "strengths_of_proxies",
+        "gender",
+        lambda: strengths_of_proxies(CASE, "gender"),
+        "expected a sensitive column, sex, found 'gender'",
+    ),
+    lacking(Score, "measure"),
+    lacking(Search, "threshold"),
+]
+
+
+ROWS = {"themis": THEMIS_ROWS}

@@ -1,0 +1,70 @@
+"""One table of bad inputs over every public callable: each ends in an error that names the argument and what is wrong.
+
+Its rows stand in the files of `bad_input`: the name of the public callable, the argument, the call, and what the error
+says of what was expected or found.
+"""
+
+import inspect
+from importlib import import_module
+
+import pytest
+
+# Files of rows, and the rooms whose public callables need one: those of `__all__`, or else all that a module defines.
+FILES = ("adf", "cases", "classifiers", "fairtest", "fliptest", "foundation", "individual_fairness", "models", "themis")
+FILES += ("transport",)
+ROOMS = ("", "adf", "auditing", "cases", "data", "fair_metric", "fairtest", "fliptest", "individual_fairness")
+ROOMS += ("models", "networks", "seeds", "themis", "transport")
+AT_LEAST = 200
+# Taken on as it is, and so never bad.
+TAKE_NOTHING = {("data", "available"), ("data", "status")}
+
+
+def table():
+    """Return the rows by room."""
+    rows = {room: [] for room in ROOMS}
+    for name in FILES:
+        for room, more in import_module(f"contract.bad_input.{name}").ROWS.items():
+            rows[room] += more
+    return rows
+
+
+TABLE = table()
+ROWS = [(room, row) for room, rows in TABLE.items() for row in rows]
+
+
+def public_callables(room):
+    module = import_module(f"fairlab.{room}" if room else "fairlab")
+    defined = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
+    names = getattr(module, "__all__", [name for name in defined if not name.startswith("_")])
+    values = {name: getattr(module, name) for name in names}
+    return {name for name, value in values.items() if callable(value) and not is_error(value)}
+
+
+def is_error(value):
+    return inspect.isclass(value) and issubclass(value, BaseException)
+
+
+@pytest.mark.parametrize(("room", "row"), ROWS, ids=[f"{room or 'fairlab'}-{row!r}" for room, row in ROWS])
+def test_bad_input_is_refused_by_name(room, row):
+    with pytest.raises(row.error) as caught:
+        row.call()
+    error = caught.value
+    message = str(error.args[0]) if isinstance(error, KeyError) else str(error)
+    assert row.argument in message
+    assert row.says in message
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_public_callable_has_a_row(room):
+    needed = {name for name in public_callables(room) if (room, name) not in TAKE_NOTHING}
+    assert sorted(needed - {row.public for row in TABLE[room]}) == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rows_are_about_public_callables(room):
+    assert sorted({row.public for row in TABLE[room]} - public_callables(room)) == []
+
+
+def test_the_table_is_long_enough():
+    assert len(ROWS) >= AT_LEAST
+    assert all(row.says and row.argument for _, row in ROWS)
