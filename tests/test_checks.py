@@ -1,3 +1,7 @@
+import pickle
+import re
+import sys
+import tomllib
 import warnings
 
 import numpy as np
@@ -7,14 +11,21 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from fairlab.checks import (
+    EXTRAS,
+    MissingExtraError,
     align,
     check_count,
     check_features,
+    check_number,
     check_predictions,
     check_same_columns,
+    check_seed,
     estimator_features,
+    optional,
+    required,
     suggestion,
 )
+from fairlab.paths import ROOT
 
 TABLE = pd.DataFrame({"age": [30, 40], "member": [True, False], "score": [0.5, 1.5]})
 
@@ -220,3 +231,84 @@ def test_aligned_values_keep_their_types():
 def test_values_that_cannot_be_aligned(values, message):
     with pytest.raises(ValueError, match=message):
         align(values, INDEX, "y")
+
+
+@pytest.fixture
+def without_lime(monkeypatch):
+    """Let `lime` be a package that is not installed."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "lime"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "lime", None)
+
+
+def test_a_package_is_imported_when_it_is_used(tmp_path, monkeypatch):
+    (tmp_path / "seaborn_of_the_test.py").write_text("answer = 42\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(EXTRAS, "seaborn_of_the_test", "suite")
+    module = optional("seaborn_of_the_test")
+    assert "seaborn_of_the_test" not in sys.modules
+    assert module.answer == 42
+    with pytest.raises(AttributeError, match="question"):
+        _ = module.question
+
+
+def test_a_missing_package_is_an_error_that_names_the_extra(without_lime):
+    module = optional("lime.lime_tabular")
+    with pytest.raises(MissingExtraError, match=re.escape("lime, which is not installed; the extra 'symbolic'")) as e:
+        _ = module.LimeTabularExplainer
+    assert "pip install 'fairlab[symbolic]'" in str(e.value)
+    assert e.value.name == "lime"
+
+
+def test_what_fails_inside_a_package_is_its_own_error(tmp_path, monkeypatch):
+    (tmp_path / "broken_of_the_test.py").write_text("import nothing_of_that_name\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(EXTRAS, "broken_of_the_test", "suite")
+    with pytest.raises(ModuleNotFoundError, match="nothing_of_that_name") as error:
+        required("broken_of_the_test")
+    assert not isinstance(error.value, MissingExtraError)
+
+
+def test_an_optional_module_can_be_pickled():
+    assert repr(pickle.loads(pickle.dumps(optional("lime.lime_tabular")))) == "optional('lime.lime_tabular')"
+
+
+def test_only_what_an_extra_brings_is_optional():
+    with pytest.raises(KeyError, match="numpy"):
+        optional("numpy")
+
+
+def test_every_extra_is_one_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(EXTRAS.values()) <= set(project["optional-dependencies"])
+
+
+@pytest.mark.parametrize(
+    ("value", "bounds", "expected"),
+    [
+        (-1, {"least": 0}, "expected a finite number of at least 0, found -1"),
+        (0, {"above": 0}, "expected a finite number above 0, found 0"),
+        (95, {"above": 0, "below": 1}, "expected a number between 0 and 1, found 95"),
+        (np.inf, {}, "expected a finite number, found inf"),
+        (np.nan, {"infinite": True}, "expected a number, found nan"),
+        ("1", {}, "expected a finite number, found '1'"),
+        (True, {}, "expected a finite number, found True"),
+        (1j, {}, "expected a finite number, found 1j"),
+    ],
+)
+def test_numbers_are_held_to_their_bounds(value, bounds, expected):
+    with pytest.raises(ValueError, match=f"^share: {re.escape(expected)}$"):
+        check_number(value, "share", **bounds)
+
+
+def test_numbers_within_bounds_are_floats():
+    assert check_number(np.int64(3), "share", least=3) == 3.0
+    assert check_number(np.inf, "share", least=0, infinite=True) == np.inf
+
+
+def test_seeds():
+    rng = np.random.default_rng(0)
+    assert [check_seed(seed) for seed in (0, None, rng)] == [0, None, rng]
+    for odd in (-1, 0.5, "zero"):
+        with pytest.raises(ValueError, match="random_state: expected"):
+            check_seed(odd)
