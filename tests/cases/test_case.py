@@ -79,6 +79,14 @@ def test_rows_reach_the_model_as_they_came(table):
     assert case.queries.asked == sum(map(len, seen))
 
 
+def test_categories_in_another_order_are_the_same_values(table):
+    case = Case(lambda rows: rows["job"] == "clerk", table, sensitive="sex", features=["job", "age"])
+    other = table.assign(job=table["job"].cat.reorder_categories(["king", "baker", "clerk"]))
+    asked = case.queries.asked
+    assert (case.decide(other) == case.decide()).all()
+    assert case.queries.asked == asked
+
+
 def test_answers_are_remembered(pipeline, table):
     case = Case(pipeline, table, sensitive="sex", positive="yes")
     asked = case.queries.asked

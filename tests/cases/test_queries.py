@@ -117,6 +117,13 @@ def test_different_values_have_different_keys_and_the_same_have_the_same(values)
     assert again.tolist() == first.tolist()[::-1]
 
 
+def test_a_text_has_one_key_whatever_stands_beside_it():
+    column = pd.Series(["a", None, 1], dtype=object)
+    keys = RowKeys()
+    together = keys(pd.DataFrame({"x": column})).tolist()
+    assert [keys(pd.DataFrame({"x": column.iloc[[k]]}))[0] for k in range(3)] == together
+
+
 def test_keys_tell_columns_apart():
     rows = pd.DataFrame({"a": [0, 1, 0, 1], "b": [1, 0, 0, 1], "c": ["x", "y", "y", "x"], "d": ["y", "x", "y", "x"]})
     for names in (["a", "b"], ["c", "d"]):

@@ -218,7 +218,9 @@ class RowKeys:
         numbers = self._numbers.setdefault(name, {})
         if isinstance(column.dtype, pd.StringDtype) or pd.api.types.infer_dtype(column, skipna=False) == "string":
             codes, distinct = pd.factorize(column)  # missing values are -1
-            table = np.array([numbers.setdefault(text, len(numbers) + 1) for text in distinct] + [0], dtype=np.uint64)
+            table = np.array(
+                [numbers.setdefault((str, text), len(numbers) + 1) for text in distinct] + [0], dtype=np.uint64
+            )
             return table[codes]
         typed = [(type(value), None if value is pd.NA or value != value else value) for value in column.tolist()]
         return np.array([numbers.setdefault(value, len(numbers) + 1) for value in typed], dtype=np.uint64)

@@ -63,7 +63,7 @@ def in_dtypes(rows: pd.DataFrame, dtypes: pd.Series) -> pd.DataFrame:
     rows = rows[list(dtypes.index)]
     if rows.shape[1] > len(dtypes):
         raise CaseError(f"rows: columns occur twice: {', '.join(rows.columns[rows.columns.duplicated()])}")
-    different = [name for name in dtypes.index if rows.dtypes[name] != dtypes[name]]
+    different = [name for name in dtypes.index if not _is_same(rows.dtypes[name], dtypes[name])]
     if different:
         rows = rows.assign(**{name: _cast(rows[name], dtypes[name]) for name in different})
     return rows
@@ -150,6 +150,13 @@ def _check_column(name: str, column: pd.Series) -> None:
             if not isinstance(value, str | Real | np.bool_):
                 found = f"found a {type(value).__name__}"
                 raise CaseError(f"table: column {name!r}: expected texts, truth values or numbers, {found}")
+
+
+def _is_same(dtype, other) -> bool:
+    """Return whether types are the same, categories in the same order: pandas takes those of any order for equal."""
+    if isinstance(dtype, pd.CategoricalDtype) and isinstance(other, pd.CategoricalDtype):
+        return dtype.ordered == other.ordered and dtype.categories.equals(other.categories)
+    return dtype == other
 
 
 def _cast(column: pd.Series, dtype) -> pd.Series:
