@@ -38,7 +38,7 @@ def line(finding: Finding) -> str:
 
 
 def _tested(report) -> str:
-    methods = [examination.method for examination in report.examinations]
+    methods = [name for examination in report.examinations for name in examination.method.split(" and ")]
     return (
         f"{name_of(report.case)} was tested on {count(len(report.case.table), 'person', 'people')} for differences by "
         f"{listed(report.case.sensitive)}: {listed(methods)} asked it about "

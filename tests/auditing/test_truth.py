@@ -1,0 +1,125 @@
+"""What an audit as a whole promises, on generated models whose truth is known; docs/truth/auditing.csv has the counts.
+
+``python tests/auditing/test_truth.py --write`` writes them anew.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+from fairlab import Case, audit, compare
+
+N_PEOPLE = 300
+BUDGET = 4_000
+COUNTS = Path(__file__).parents[2] / "docs" / "truth" / "auditing.csv"
+
+
+def people(rng):
+    """Return people whose sensitive column has to do with nothing: numbers in raw units, a word, and the group."""
+    columns = {
+        "income": rng.gamma(4, 8_000, N_PEOPLE).round(),
+        "years": rng.integers(0, 40, N_PEOPLE),
+        "job": rng.choice(["clerk", "miner", "nurse"], N_PEOPLE),
+        "group": rng.choice(["a", "b"], N_PEOPLE),
+    }
+    return pd.DataFrame(columns)
+
+
+def generated_case(number, effect):
+    """Return the case of model `number`, in which being in group b is worth `effect`: labels or scores, seen or not."""
+    rng = np.random.default_rng([number, 14])
+    table, weights = people(rng), rng.normal(size=3)
+    worth = pd.Series(rng.normal(size=3), index=["clerk", "miner", "nurse"])
+
+    def odds(rows):
+        income, years = (rows["income"] - 32_000) / 16_000, (rows["years"] - 20) / 12
+        group = effect * (rows["group"] == "b") if "group" in rows else 0
+        return weights[0] * income + weights[1] * years + rows["job"].map(worth).astype(float) + group
+
+    def probability(rows):
+        return 1 / (1 + np.exp(-odds(rows).to_numpy()))
+
+    def labels(rows):
+        return odds(rows).to_numpy() > 0
+
+    truth = rng.random(N_PEOPLE) < probability(table)
+    takes_all = effect or number % 2
+    features = None if takes_all else ["income", "years", "job"]
+    model, options = (labels, {"positive": True}) if number % 4 < 2 else (probability, {"threshold": 0.5})
+    return Case(model, table, sensitive="group", features=features, y_true=truth, **({"positive": True} | options))
+
+
+def is_silent(number):
+    """Return whether the audit of a fair model has no significant finding."""
+    return not audit(generated_case(number, 0.0), budget=BUDGET, progress=False).significant
+
+
+def is_found(number):
+    """Return whether the audit of a model that plainly prefers group b has one."""
+    return bool(audit(generated_case(number, 2.0), budget=BUDGET, progress=False).significant)
+
+
+def two_models(number, *, equal):
+    """Return a comparison of two rules over ten districts, and how the size of the gap between groups truly changes.
+
+    Districts are told apart by the groups' shares in them, so that both gaps can be added up.
+    """
+    rng = np.random.default_rng([number, 41])
+    shares = rng.dirichlet(np.ones(10), size=2)
+    rules = rng.random((2, 10)) < 0.5
+    rules[1] = rules[0] if equal else rules[1]
+    gaps = (shares[1] - shares[0]) @ rules.T
+    group = rng.integers(0, 2, N_PEOPLE)
+    district = np.array([rng.choice(10, p=shares[g]) for g in group])
+    table = pd.DataFrame({"district": district, "group": np.array(["a", "b"])[group]})
+
+    def case(rule):
+        return Case(lambda rows: rule[rows["district"].astype(int)], table, sensitive="group", positive=True)
+
+    return compare(case(rules[0]), case(rules[1])), abs(gaps[1]) - abs(gaps[0])
+
+
+def holds_the_change(number):
+    """Return whether the interval of the change of a gap holds the true one."""
+    compared, change = two_models(number, equal=False)
+    [row] = compared.to_frame().itertuples()
+    return row.low <= change <= row.high
+
+
+STATEMENTS = {
+    "a fair model raises no alarm in the whole audit": (is_silent, 300, 0.95),
+    "a model with a clear rule raises one": (is_found, 100, 0.95),
+    "the interval of a changed gap holds the true change": (holds_the_change, 300, 0.95),
+}
+
+
+def counted(statement):
+    """Return the row of one statement."""
+    holds, models, stated = STATEMENTS[statement]
+    held = sum(holds(number) for number in range(models))
+    share = round(held / models, 4)
+    return {"statement": statement, "models": models, "held": held, "share": share, "stated": stated}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_the_counts_come_out_again_and_are_as_stated(statement):
+    row = counted(statement)
+    committed = pd.read_csv(COUNTS).set_index("statement").loc[statement]
+    assert row["held"] == committed["held"]
+    assert binom.cdf(row["held"], row["models"], row["stated"]) > 0.005, "fewer than chance allows"
+
+
+def test_committed_counts_are_within_what_is_stated():
+    frame = pd.read_csv(COUNTS)
+    assert frame["statement"].tolist() == list(STATEMENTS)
+    assert (binom.cdf(frame["held"], frame["models"], frame["stated"]) > 0.005).all()
+
+
+if __name__ == "__main__" and "--write" in sys.argv:
+    COUNTS.parent.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame(map(counted, STATEMENTS)).to_csv(COUNTS, index=False)
