@@ -27,7 +27,6 @@ EXTRAS = {
     "papermill": "suite",
     "seaborn": "suite",
     "snakemake": "suite",
-    "tqdm": "suite",
 }
 
 

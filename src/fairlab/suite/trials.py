@@ -18,13 +18,11 @@ import cloudpickle
 import numpy as np
 import pandas as pd
 from joblib.externals.loky import get_reusable_executor
+from tqdm.auto import tqdm
 
-from fairlab.checks import optional
 from fairlab.paths import atomic_path
 from fairlab.seeds import Trial
 from fairlab.suite.fingerprint import code_fingerprint, value_fingerprint
-
-tqdm = optional("tqdm.auto")
 
 # Parallel trials share the cores, so each gets one thread of every numerical library; and TensorFlow keeps its chatter
 # about the processor to itself, and the order of its sums the same on every processor. A lone trial gets the same, or
@@ -123,7 +121,7 @@ def run_trials(
         )
         for piece in pieces
     ]
-    with tqdm.tqdm(total=len(trials), initial=len(trials) - len(missing), unit="trial", disable=not progress) as bar:
+    with tqdm(total=len(trials), initial=len(trials) - len(missing), unit="trial", disable=not progress) as bar:
         for count in _compute_all(tasks, dict(parameters), max(1, min(n_jobs, len(tasks)))):
             bar.update(count)
     results, seconds = zip(*(_load(file) for file in files), strict=True)

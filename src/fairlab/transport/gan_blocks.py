@@ -10,13 +10,14 @@ from itertools import pairwise
 
 import joblib
 import numpy as np
+from tqdm.auto import tqdm
 
 from fairlab.checks import optional
 from fairlab.transport.gan_training import Recipe, compiled_training, initial_networks
 from fairlab.transport.loss_history import LOSSES, LossHistory
 from fairlab.transport.memory import free_bytes, require_memory
 
-tf, tqdm = optional("tensorflow"), optional("tqdm.auto")
+tf = optional("tensorflow")
 
 FLOAT_BYTES = 4
 
@@ -68,7 +69,7 @@ def train_maps(
     # The last block is filled up with members once more.
     blocks = np.resize(np.arange(n_maps), -(-n_maps // block) * block).reshape(-1, block)
     with (
-        tqdm.tqdm(total=blocks.size * n_steps, disable=not progress, desc="GAN", unit="step") as bar,
+        tqdm(total=blocks.size * n_steps, disable=not progress, desc="GAN", unit="step") as bar,
         ThreadPoolExecutor(n_threads) as pool,
     ):
 
