@@ -70,6 +70,7 @@ def test_evidence_is_pairs_that_differ_in_the_sensitive_attribute_and_the_decisi
 def test_people_keep_their_labels_and_inputs_are_marked(both):
     people, *inputs = (finding.evidence for finding in both.findings)
     pd.testing.assert_frame_equal(people[FEATURES], PEOPLE.loc[people.index])
+    assert people["other sex"].dtype == PEOPLE["sex"].dtype
     assert not people.attrs.get("generated")
     for shown in inputs:
         assert shown.attrs["generated"] is True

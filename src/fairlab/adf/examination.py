@@ -247,7 +247,7 @@ class _Examiner:
         rows = case.table.iloc[chosen][list(case.features)].reset_index(drop=True)
         own, codes = case.decide(rows), np.zeros((n_values, len(schema.names)), dtype=np.int64)
         codes[:, column] = np.arange(n_values)
-        values = schema.decode(codes)[name]
+        values = case.rows(schema.decode(codes))[name]
         flips = np.empty((n, n_values), dtype=bool)
         for number in range(n_values):
             value = values.iloc[np.full(n, number)].reset_index(drop=True)
