@@ -108,6 +108,23 @@ def test_a_keras_model_without_such_an_end_is_asked_as_it_is():
     np.testing.assert_allclose(form.answer(ROWS)[:, 0], ODDS, rtol=1e-4, atol=1e-5)
 
 
+def test_keras_models_of_ones_own_making_are_asked_as_they_are():
+    class Own(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.inner = keras_network("softmax", **TWO)
+
+        def call(self, X):
+            return self.inner(X)
+
+    unbuilt = keras.Sequential([keras.layers.Dense(1)])
+    nested = keras.Sequential([keras.Input((2,)), keras_network()])
+    share = 1 / (1 + np.exp(-ODDS))
+    np.testing.assert_allclose(as_form(Own()).answer(ROWS)[:, 1], share, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(as_form(nested).answer(ROWS)[:, 0], share, rtol=1e-4, atol=1e-5)
+    assert as_form(unbuilt).answer(ROWS).shape == (40, 1)
+
+
 def test_a_keras_model_of_three_classes_has_labels_and_scores():
     kernel, bias = np.array([[1.0, 0, -1], [0, 1, 0.5]]), np.array([0.1, 0, 0])
     form = as_form(keras_network("softmax", kernel=kernel, bias=bias))

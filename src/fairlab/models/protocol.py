@@ -159,9 +159,14 @@ def _keras_form(model) -> Form:
     try:
         return _network_form(Network(model))
     except (AttributeError, ValueError):
-        # An end without softmax or sigmoid, or what cannot be compiled: the model is asked as it is.
-        n_features = int(model.input_shape[-1])
-        return Form(type(model).__name__, answer=lambda rows: model.predict(as_matrix(rows, n_features), verbose=0))
+        # An end without softmax or sigmoid, layers within layers, a class of its own: the model is asked as it is.
+        shape = getattr(model, "input_shape", None)
+        n_features = shape[-1] if isinstance(shape, tuple) else None
+
+        def answer(rows):
+            return model.predict(as_matrix(rows, n_features or rows.shape[1]), verbose=0)
+
+        return Form(type(model).__name__, answer=answer)
 
 
 def _network_form(network) -> Form:
