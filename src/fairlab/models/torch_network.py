@@ -7,6 +7,7 @@ from fairlab.checks import optional
 torch = optional("torch")
 
 CHUNK = 1 << 16  # rows that go through the module at once
+TINY = 1e-7  # least probability
 
 
 class TorchNetwork:
@@ -15,8 +16,8 @@ class TorchNetwork:
     Parameters
     ----------
     model : torch.nn.Module
-        Returns (n_rows,), (n_rows, 1) or (n_rows, n_classes). The outputs are logits unless the last layer is a sigmoid
-        or a softmax.
+        Returns (n_rows,), (n_rows, 1) or (n_rows, n_classes). The outputs are logits, unless the last layer is a
+        sigmoid or a softmax, or they are probabilities whatever goes in.
 
     Attributes
     ----------
@@ -40,7 +41,14 @@ class TorchNetwork:
         leaves = [layer for layer in model.modules() if not list(layer.children())]
         self._end = leaves[-1]
         self._as = linear[0].weight
-        self.n_classes = self.logits(np.zeros((1, self.n_features))).shape[1]
+        # A sigmoid or softmax inside `forward` is no layer; inputs of all sizes show it.
+        sizes = np.repeat([1, 10, 1000], 64)[:, None]
+        probe = sizes * np.random.default_rng(0).normal(size=(len(sizes), self.n_features))
+        with _InUse(model), torch.no_grad():
+            outputs = np.concatenate([self._outputs(part).cpu().numpy() for part in self._chunks(probe)])
+        self.n_classes = max(outputs.shape[1], 2)
+        within = ((outputs >= 0) & (outputs <= 1)).all()
+        self._are_probabilities = within and (outputs.shape[1] == 1 or np.allclose(outputs.sum(axis=1), 1, atol=1e-4))
 
     def logits(self, X) -> np.ndarray:
         """Return logits in float32, shape (n_rows, n_classes); of one output, 0 and its own.
@@ -100,7 +108,7 @@ class TorchNetwork:
             raise ValueError(f"model: returned shape {tuple(answer.shape)} for {len(X)} rows, expected one row each")
         if one_sided and answer.shape[1] > 1:
             raise ValueError(f"model: ends with {answer.shape[1]} sigmoids, expected one, or a softmax")
-        return torch.cat([torch.zeros_like(answer), answer], dim=1) if answer.shape[1] == 1 else answer
+        return answer
 
 
 class _InUse:
