@@ -92,6 +92,13 @@ class TorchNetwork:
             yield torch.tensor(X[start : start + CHUNK], dtype=self._as.dtype, device=self._as.device)
 
     def _logits(self, X):
+        answer = self._outputs(X)
+        if self._are_probabilities:
+            answer = torch.logit(answer, eps=TINY) if answer.shape[1] == 1 else torch.log(answer.clamp_min(TINY))
+        return torch.cat([torch.zeros_like(answer), answer], dim=1) if answer.shape[1] == 1 else answer
+
+    def _outputs(self, X):
+        """Return what the module gives, or what enters a sigmoid or softmax at its end, shape (n_rows, n_outputs)."""
         caught = []
         # What enters the last layer keeps what a sigmoid or softmax would round to 0 or 1.
         hook = self._end.register_forward_pre_hook(lambda _, inputs: caught.append(inputs[0]))
