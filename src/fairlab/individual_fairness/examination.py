@@ -209,13 +209,16 @@ def _finding(
     sums = Sums.of(people.X, membership)
     moves = sums.moves(_gram(people.slopes))
     ratios = loss_ratios(people.margin, people.slopes, moves, fall)
-    error = _jackknife(people, membership, sums, fall, random_state)
+    error, error_with_chance = _jackknife(people, membership, sums, fall, random_state)
     null = permuted(
         people.X, membership, people.margin, people.slopes, n_permutations=N_PERMUTATIONS, random_state=random_state
     )
     estimate = float(ratios.mean())
-    half = t.ppf((1 + confidence) / 2, N_FOLDS - 1) * error
-    low, high = max(estimate - half, 1.0), estimate + half
+    # What chance adds is known on average only: from below it counts as taken off, from above as left in.
+    with_chance = float(loss_ratios(people.margin, people.slopes, sums.moves(), fall).mean())
+    half = t.ppf((1 + confidence) / 2, N_FOLDS - 1)
+    low = max(estimate - half * error, 1.0)
+    high = max(estimate + half * error, with_chance + half * error_with_chance)
     p_value = _p_value(estimate, threshold, error)
     if not fall.any():
         p_value = max(p_value, null.p_value)
@@ -245,17 +248,20 @@ def _p_value(estimate, threshold, error) -> float:
     return float(t.sf((estimate - threshold) / error, N_FOLDS - 1))
 
 
-def _jackknife(people, membership, sums, fall, random_state) -> float:
-    """Return the standard error of the mean ratio: with folds of rows left out in turn, people and directions alike."""
+def _jackknife(people, membership, sums, fall, random_state) -> np.ndarray:
+    """Return standard errors of the mean ratio, without what chance adds and with it.
+
+    Folds of rows are left out in turn, people and directions alike.
+    """
     fold = np.random.default_rng(random_state).permutation(len(people.X)) % N_FOLDS
-    n = len(people.rows)
-    means = []
+    means = np.empty((N_FOLDS, 2))
     for k in range(N_FOLDS):
         out = fold == k
-        kept = ~out[:n]
-        moves = (sums - Sums.of(people.X[out], membership[out])).moves(_gram(people.slopes[kept]))
-        means.append(loss_ratios(people.margin[kept], people.slopes[kept], moves, fall[kept]).mean())
-    return float(np.sqrt((N_FOLDS - 1) * np.var(means)))
+        kept = ~out[: len(people.rows)]
+        rest, slopes = sums - Sums.of(people.X[out], membership[out]), people.slopes[kept]
+        for column, moves in enumerate((rest.moves(_gram(slopes)), rest.moves())):
+            means[k, column] = loss_ratios(people.margin[kept], slopes, moves, fall[kept]).mean()
+    return np.sqrt((N_FOLDS - 1) * means.var(axis=0))
 
 
 def _effect(case, name, threshold, null: Null) -> str:
