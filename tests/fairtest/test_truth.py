@@ -1,6 +1,6 @@
 """FairTest against generated models whose truth is known by enumeration; slow.
 
-``python tests/fairtest/test_truth.py --write`` writes the counts to ``docs/truth/fairtest.csv``.
+``python tests/fairtest/test_truth.py --write [jobs]`` writes the counts to ``docs/truth/fairtest.csv``.
 """
 
 import sys
@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import Parallel, delayed
 from scipy.stats import binom, entropy
 from statsmodels.stats.multitest import multipletests
 
@@ -67,6 +68,7 @@ def world(number: int) -> World:
     merit = people["job"].map(pd.Series(rng.normal(0, 1, 3), by_job.index)) + rng.normal(0, 2) * people["years"] / 14
     good = 1 / (1 + np.exp(-(merit + (0 if is_fair else rng.normal(0, 0.7)) * code + rng.normal(0, 0.5))))
     weight *= np.where(people["good"], good, 1 - good)
+    weight *= people["group"].map(share / weight.groupby(people["group"]).sum())
     noise = pd.Series(rng.normal(0, 0.7, 90), pd.MultiIndex.from_product([by_job.index, range(15), [False, True]]))
     score = merit + noise.loc[pd.MultiIndex.from_frame(people[FEATURES])].to_numpy()
     bar = np.quantile(score, rng.uniform(0.2, 0.8), method="inverted_cdf", weights=weight)
@@ -178,38 +180,45 @@ def investigated(world: World, number: int, metric) -> tuple[bool, bool]:
     return bool(all_hold), any(finding.is_significant for finding in section.findings)
 
 
-def counts(n_models: int = N_MODELS) -> pd.DataFrame:
-    """Return how often each statement held over the generated worlds."""
-    rows = []
+def checked(number: int) -> list[dict]:
+    """Return each statement about one generated world, and whether it holds."""
+    rows, here = [], world(number)
+    rng = np.random.default_rng([17, number])
+    found = shown(here, number)
 
-    def count(statement, held, stated):
+    def count(statement, held, stated=CONFIDENCE):
         rows.append({"statement": statement, "held": bool(held), "stated": stated})
 
-    for number in range(n_models):
-        here = world(number)
-        rng = np.random.default_rng([17, number])
-        found = shown(here, number)
-        held = (found["low"] - 1e-9 <= found["truth"]) & (found["truth"] <= found["high"] + 1e-9)
-        measure = found["effect"].str.split(r" of | and ", regex=True).str[0]
-        place = np.where(found["where"] == "everyone", "among everyone", "in contexts")
-        for (name, where), some in found.groupby([measure, place]).indices.items():
-            count(f"examine: interval of a {name} {where} holds the truth", held.iloc[rng.choice(some)], CONFIDENCE)
-        count("examine: any interval of a model holds the truth", held.iloc[rng.integers(len(held))], CONFIDENCE)
+    held = (found["low"] - 1e-9 <= found["truth"]) & (found["truth"] <= found["high"] + 1e-9)
+    measure = found["effect"].str.split(r" of | and ", regex=True).str[0]
+    place = np.where(found["where"] == "everyone", "among everyone", "in contexts")
+    for (name, where), some in found.groupby([measure, place]).indices.items():
+        count(f"examine: interval of a {name} {where} holds the truth", held.iloc[rng.choice(some)])
+    if len(found):
+        one = rng.integers(len(found))
+        count("examine: any interval of a model holds the truth", held.iloc[one])
         if here.is_fair:
-            p_value = found["p_value"].iloc[rng.integers(len(found))]
-            count("examine: fair model, a p-value is above 0.05", p_value > 0.05, CONFIDENCE)
-            count("examine: fair model, nothing is significant after correction", ~found["significant"].any(), 0.95)
-        if here.has_rule:
-            rule = found[found["significant"] & ~found["effect"].str.contains("error")]
-            count("examine: a clear rule is found", (rule["p_value"] < 1e-3).any(), 1.0)
-        metrics = [None, Difference(), Ratio()] if here.kind == "two groups" else [None]
-        metric = metrics[number // 8 % len(metrics)]
-        holding, alarm = investigated(here, number, metric)
-        name = metric.name if metric else "CORR" if here.kind == "regression" else "NMI"
-        count(f"investigate: all intervals of {name} hold the truth at once", holding, CONFIDENCE)
-        if here.is_fair:
-            count("investigate: fair model, nothing is significant", not alarm, CONFIDENCE)
-    table = pd.DataFrame(rows).groupby(["statement", "stated"])["held"].agg(models="size", held="sum").reset_index()
+            count("examine: fair model, a p-value is above 0.05", found["p_value"].iloc[one] > 1 - CONFIDENCE)
+            count("examine: fair model, nothing is significant after correction", not found["significant"].any())
+    if here.has_rule:
+        count(
+            "examine: a clear rule is found", found.loc[~found["effect"].str.contains("error"), "significant"].any(), 1
+        )
+    metrics = [None, Difference(), Ratio()] if here.kind == "two groups" else [None]
+    metric = metrics[number // 8 % len(metrics)]
+    holding, alarm = investigated(here, number, metric)
+    name = metric.name if metric else "CORR" if here.kind == "regression" else "NMI"
+    count(f"investigate: all intervals of {name} hold the truth at once", holding)
+    if here.is_fair:
+        count("investigate: fair model, nothing is significant", not alarm)
+    return rows
+
+
+def counts(n_models: int = N_MODELS, *, n_jobs: int = 1) -> pd.DataFrame:
+    """Return how often each statement held over the generated worlds."""
+    several = Parallel(n_jobs=n_jobs)(delayed(checked)(number) for number in range(n_models))
+    rows = pd.DataFrame([row for some in several for row in some])
+    table = rows.groupby(["statement", "stated"])["held"].agg(models="size", held="sum").reset_index()
     table["share"] = (table["held"] / table["models"]).round(4)
     return table[["statement", "models", "held", "share", "stated"]]
 
@@ -233,7 +242,7 @@ def test_half_of_the_worlds_are_fair():
 
 
 if __name__ == "__main__":
-    result = counts(int(sys.argv[2]) if len(sys.argv) > 2 else N_MODELS)
+    result = counts(n_jobs=int(sys.argv[2]) if len(sys.argv) > 2 else 1)
     print(result.to_string(index=False))
     if "--write" in sys.argv:
         COUNTS.parent.mkdir(parents=True, exist_ok=True)
