@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 from audited import finding, people, report
 
@@ -11,7 +13,7 @@ def test_the_opening_says_what_was_tested_what_was_found_how_sure_and_what_was_l
         "people was tested on 400 people for differences by sex: FlipTest and FairTest asked it about 900 rows"
     )
     assert "2 of 4 findings are significant" in text
-    assert "FairTest, sex, everyone: share that flips -0.3 [-0.35, -0.25]" in text
+    assert "sex, everyone: share that flips -0.3 (interval -0.35 to -0.25, by FairTest)" in text
     assert "3 findings were tested together, corrected by Holm's method" in text
     assert "the chance of even one false alarm is at most 0.05" in text
     assert "uncorrected, up to 0.15 would be expected by chance alone" in text
@@ -38,3 +40,8 @@ def test_words_and_numbers():
     assert wording.count(1, "query", "queries") == "1 query"
     assert wording.count(1200, "query", "queries") == "1,200 queries"
     assert wording.number(0.12345) == "0.123"
+
+
+def test_a_finding_that_has_a_sentence_is_said_by_it():
+    said = replace(finding(), sentence="Another sex changes the decision for 30% of all possible inputs")
+    assert wording.line(said).startswith("Another sex changes the decision for 30% of all possible inputs (interval ")

@@ -31,6 +31,7 @@ def test_a_finding_is_one_row_without_its_evidence():
         "high",
         "p_value",
         "n",
+        "sentence",
     ]
     assert frame.loc[0, ["estimate", "p_value", "n"]].tolist() == [0.12345, 0.01, 40]
 

@@ -32,9 +32,9 @@ def number(value: float) -> str:
 
 
 def line(finding: Finding) -> str:
-    """Return a finding in a few words: who, where, which effect, its interval."""
-    interval = f"{number(finding.estimate)} [{number(finding.low)}, {number(finding.high)}]"
-    return f"{finding.method}, {finding.sensitive}, {finding.where}: {finding.effect} {interval}"
+    """Return a finding in a few words: its sentence, or who, where and which effect, then its interval and method."""
+    said = finding.sentence or f"{finding.sensitive}, {finding.where}: {finding.effect} {number(finding.estimate)}"
+    return f"{said} (interval {number(finding.low)} to {number(finding.high)}, by {finding.method})"
 
 
 def _tested(report) -> str:

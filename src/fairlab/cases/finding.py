@@ -62,6 +62,8 @@ class Finding(Result):
         ``attrs["generated"]`` is True.
     n : int
         People or inputs that it rests on.
+    sentence : str
+        What the estimate says, in plain words.
 
     Raises
     ------
@@ -79,6 +81,7 @@ class Finding(Result):
     p_value: float
     evidence: pd.DataFrame = field(compare=False)
     n: int
+    sentence: str = ""
 
     def __post_init__(self):
         if self.low > self.high:

@@ -320,8 +320,19 @@ def _finding(case, question, outcome, members, where, *, confidence, rng) -> Fin
     low, high = float(interval.low), float(interval.high)
     return Finding(
         METHOD, question.sensitive, where, question.effect, float(np.clip(estimate, low, high)), low, high,
-        min(float(interval.p_value), 1.0), evidence, len(members),
+        min(float(interval.p_value), 1.0), evidence, len(members), _sentence(question, outcome, where, float(estimate)),
     )  # fmt: skip
+
+
+def _sentence(question: Question, outcome, where: str, estimate: float) -> str:
+    """Return what an estimate says, in plain words."""
+    among = "" if where == "everyone" else f"Where {where}: "
+    if isinstance(question.metric, Difference):
+        first, second = question.sample.protected.categories
+        side = "lower" if estimate < 0 else "higher"
+        points = f"{100 * abs(estimate):.1f} percentage points"
+        return f"{among}{outcome.share} are {points} {side} for {first} than for {second}"
+    return f"{among}{outcome.name} goes with {question.sensitive} ({question.effect}: {estimate:.2g})"
 
 
 def _words(conditions: tuple[Condition, ...], case) -> str:

@@ -161,6 +161,9 @@ def _difference(case, pair, favourable, matched, confidence):
         min(float(fisher_exact(table).pvalue), 1.0),
         _evidence(case, odd, pair),
         sum(sizes),
+        f"The model favours {pair.names[0]} {100 * abs(estimate):.1f} percentage points "
+        f"{'less' if estimate < 0 else 'more'} often than "
+        f"{pair.names[1]}",
     )
 
 
@@ -177,6 +180,8 @@ def _flips(case, pair, matched):
         matched.p_value,
         _evidence(case, matched.odd, pair),
         3 * len(matched.triples),
+        f"{matched.estimate:.1%} of the people of {pair.names[0]} and {pair.names[1]} are decided unlike their like in "
+        "the other group, beyond chance",
     )
 
 

@@ -235,6 +235,8 @@ def _finding(
         p_value=p_value,
         evidence=_evidence(case, scorer, people, moves, ratios, worst, name),
         n=len(ratios),
+        sentence=f"For counterparts who differ in what shows {name}, the model's loss is {estimate:.2f} times that of "
+        f"the people themselves, where up to {threshold:g} counts as fair",
     )
 
 

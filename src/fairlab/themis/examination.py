@@ -221,11 +221,22 @@ class _Run:
     def _add(self, question, effect, where, varied: Varied, numbers, evidence, p_value=None) -> None:
         if p_value is None:
             p_value = 0.0 if varied.hits.any() else 1.0
-        found = Finding(METHOD, question.sensitive, where, effect, *numbers, p_value, evidence, len(varied.rows))
-        self.findings.append(found)
+        counts, sentence = len(varied.rows), _sentence(question.sensitive, effect, numbers[0])
+        self.findings.append(
+            Finding(METHOD, question.sensitive, where, effect, *numbers, p_value, evidence, counts, sentence)
+        )
 
     def _rng(self, stream: str, question: _Question) -> np.random.Generator:
         return np.random.default_rng(derive_seed("themis examination", self.random_state, stream, *question.names))
+
+
+def _sentence(sensitive: str, effect: str, estimate: float) -> str:
+    """Return what an estimate says, in plain words."""
+    if effect == GROUP:
+        points = f"{100 * estimate:.1f} percentage points"
+        return f"Over all possible inputs, some {sensitive} is favoured {points} more often than another"
+    whom = "the people of the table" if effect == PEOPLE else "all possible inputs"
+    return f"A change of {sensitive} and of nothing else changes the decision for {estimate:.1%} of {whom}"
 
 
 def _words(names: Iterable[str]) -> str:
