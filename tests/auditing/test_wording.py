@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 from audited import finding, people, report
 
@@ -43,5 +41,5 @@ def test_words_and_numbers():
 
 
 def test_a_finding_that_has_a_sentence_is_said_by_it():
-    said = replace(finding(), sentence="Another sex changes the decision for 30% of all possible inputs")
+    said = finding(people(), sentence="Another sex changes the decision for 30% of all possible inputs")
     assert wording.line(said).startswith("Another sex changes the decision for 30% of all possible inputs (interval ")
