@@ -149,3 +149,11 @@ def test_a_trusted_pickle_is_opened(model):
     table = people()
     joblib.dump(DummyClassifier(strategy="constant", constant="yes").fit(table, ["yes"] * len(table)), "bank.pkl")
     assert main(["audit", "bank.pkl", *AUDIT[2:], "--trust-pickle"]) == 0
+
+
+@pytest.mark.parametrize("command", [["list"], ["run", "--all"], ["data", "status"], ["scorecard"], ["notebooks"]])
+def test_a_library_without_its_project_says_so_in_one_line(monkeypatch, tmp_path, capsys, command):
+    monkeypatch.setenv("FAIRLAB_ROOT", str(tmp_path))
+    assert main(command) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert "Without a clone there is the library alone, without notebooks" in line
