@@ -12,6 +12,7 @@ from fairlab.paths import ROOT
 PACKAGE = Path(fairlab.__file__).parent
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.stem not in ("__init__", "__main__"))
 MOST_LINES = 400
+FOLDERS = {".ci", "data_scripts", "docs", "experiments", "figures", "notebooks", "src", "tests"}
 VAGUE = {"util", "utils", "helper", "helpers", "common", "misc"}
 
 
@@ -41,3 +42,11 @@ def test_every_module_has_a_test_file_of_its_own_name(path):
 
 def test_files_are_nouns_of_the_field():
     assert not [name_of(path) for path in MODULES if VAGUE & set(path.stem.split("_"))]
+
+
+def test_the_top_level_holds_what_is_announced():
+    command = ["git", "ls-tree", "-d", "--name-only", "HEAD"]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if answer.returncode:
+        pytest.skip("not a git checkout")
+    assert set(answer.stdout.split()) <= FOLDERS
