@@ -129,7 +129,7 @@ def check_features(X, name: str = "X", *, min_rows: int = 1, varying: bool = Fal
         If `X` is not two-dimensional, has too few rows, no column, a column twice, a column that is not numeric, a
         missing or infinite value, or (`varying`) a constant column.
     """
-    if np.iscomplexobj(X):
+    if np.iscomplexobj(X if isinstance(X, pd.DataFrame) else np.asarray(X)):
         raise ValueError(f"{name}: has complex numbers, expected real ones")
     if isinstance(X, pd.DataFrame):
         columns = [str(column) for column in X.columns]

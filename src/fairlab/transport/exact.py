@@ -112,6 +112,9 @@ class ExactTransport(TransportMap):
         if self.memory_limit_gb is not None:
             check_number(self.memory_limit_gb, "memory_limit_gb", above=0)
         source, target = self._tables(X_source, X_target)
+        X_source, X_target = (
+            X if isinstance(X, pd.DataFrame) else values for X, values in ((X_source, source), (X_target, target))
+        )
         if self.counterpart == "barycentre" and isinstance(source, pd.DataFrame):
             raise ValueError("counterpart: 'barycentre' needs columns of numbers without missing values; use 'sample'")
         source_weight = _normalised(source_weight, X_source, "source_weight")
