@@ -176,3 +176,25 @@ def test_the_same_audit_comes_out_again():
     pd.testing.assert_frame_equal(*frames)
     assert frames[0]["significant"].any()
     assert frames[0].groupby("method")["significant"].any()[["FlipTest", "FairTest", "Themis", "ADF"]].all()
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pytest.param(
+            lambda rng, n: np.where(rng.random(n) < 0.1, np.nan, rng.lognormal(10, 1, n)), id="numbers missing"
+        ),
+        pytest.param(lambda rng, n: np.full(n, np.nan), id="all missing"),
+        pytest.param(lambda rng, n: rng.choice(["12345", "67890"], n), id="numbers as text"),
+        pytest.param(
+            lambda rng, n: np.array([[1, "1"][k] for k in rng.integers(0, 2, n)], dtype=object), id="1 and '1'"
+        ),
+    ],
+)
+def test_every_method_takes_columns_as_they_come(column):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"sex": rng.choice(["f", "m"], 300), "age": rng.integers(18, 80, 300)})
+    table["other"] = column(rng, 300)
+    case = Case(lambda rows: rows["age"] + 20 * (rows["sex"] == "m") > 50, table, sensitive="sex")
+    report = audit(case, budget=3000, progress=False)
+    assert {"FlipTest", "FairTest", "Themis"} <= set(report.to_frame()["method"])

@@ -204,8 +204,7 @@ def _context_columns(case, remarks) -> list[Column]:
     """Return the columns that contexts can be made of, whole; wide numbers with missing values in groups."""
     columns = []
     for name, values in case.table.items():
-        wide = pd.api.types.is_numeric_dtype(values) and values.nunique() > GROUPS
-        column = encode(levels_of(values) if wide and values.isna().any() else values)
+        column = encode(levels_of(values) if _goes_by_levels(values) else values)
         if column.is_categorical and len(column.categories) > MOST_CATEGORIES:
             remarks.append(
                 f"FairTest makes no contexts of {name}, which has {len(column.categories):,} different values."
@@ -213,6 +212,14 @@ def _context_columns(case, remarks) -> list[Column]:
         else:
             columns.append(column)
     return columns
+
+
+def _goes_by_levels(values: pd.Series) -> bool:
+    """Whether a column is of wide numbers of which some are missing, of missing values only, or of numbers as text."""
+    if pd.api.types.is_numeric_dtype(values):
+        return values.isna().all() or (values.isna().any() and values.nunique() > GROUPS)
+    known = values.dropna()
+    return not len(known) or bool(pd.to_numeric(known.astype(str), errors="coerce").notna().all())
 
 
 def _questions(case, name, outcome, rows, remarks) -> Iterator[Question]:
