@@ -202,10 +202,10 @@ def test_the_schema_spans_the_table_and_may_be_given_in_part(table, tmp_path):
     path.write_text("age: {low: 0, high: 99}\n")
     assert Case(model, rows, sensitive="sex", schema=path).schema.sizes[2] == 100
     groups = Case(model, rows, sensitive="age", schema={"age": {"edges": [30, 60]}}).groups("age")
-    assert groups.cat.categories.tolist() == ["18 to 30", "31 to 60", "61 to 79"]
+    assert groups.cat.categories.tolist() == ["up to 30", "30 to 60", "above 60"]
     assert Case(model, rows, sensitive="age", schema={"member": [False, True]}).groups("age").nunique() == 4
     blind = Case(model, rows, sensitive="age", features=["member"], schema={"age": {"edges": [30]}})
-    assert blind.groups("age").cat.categories.tolist() == ["18 to 30", "31 to 79"]
+    assert blind.groups("age").cat.categories.tolist() == ["up to 30", "above 30"]
     assert blind.schema.names == ["member"]
 
 

@@ -122,11 +122,49 @@ def test_names_of_groups():
 def test_many_numbers_make_four_groups_or_those_of_given_edges():
     ages = pd.Series(np.arange(20, 60), index=np.arange(100, 140), name="age")
     groups = levels_of(ages)
-    assert groups.cat.categories.tolist() == ["20 to 29", "30 to 39", "40 to 49", "50 to 59"]
+    assert groups.cat.categories.tolist() == ["up to 29", "29 to 39", "39 to 49", "above 49"]
+    assert groups.value_counts(sort=False).tolist() == [10, 10, 10, 10]
     assert groups.index.equals(ages.index)
     assert levels_of(ages, [24, 39]).value_counts(sort=False).to_dict() == {
-        "20 to 24": 5,
-        "25 to 39": 15,
-        "40 to 59": 20,
+        "up to 24": 5,
+        "24 to 39": 15,
+        "above 39": 20,
     }
+    assert levels_of(ages, [10, 24.5, 90]).cat.categories.tolist() == ["10 to 24.5", "24.5 to 90"]
     assert levels_of(ages.where(ages > 25)).cat.categories[-1] == "(missing)"
+
+
+def numbers_of(name):
+    return [float(word.replace(",", "")) for word in name.split() if word[0] in "-0123456789"]
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_groups_of_numbers_have_round_names_that_are_true_and_nobodys_value(unit):
+    pay = pd.Series(unit * np.random.default_rng(0).normal(3, 2, 400))
+    groups = levels_of(pay)
+    assert groups.value_counts().between(90, 110).all()
+    for name in groups.cat.categories:
+        members, ends = pay[groups == name], numbers_of(name)
+        assert not set(ends) & set(pay), "no end is the number of anybody"
+        assert all(end == float(f"{end:.2e}") for end in ends)
+        assert name.startswith("above ") or members.max() <= ends[-1]
+        assert name.startswith("up to ") or members.min() > ends[0]
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        (np.arange(100_001, 100_041), ["up to 100,010", "100,010 to 100,020", "100,020 to 100,030", "above 100,030"]),
+        (np.r_[np.zeros(90), np.arange(1, 21)], ["up to 0", "above 0"]),
+        (np.r_[np.full(90, 731.25), np.arange(20)], ["any number"]),
+        (np.r_[np.arange(20), np.full(20, 731.25)], ["up to 9", "9 to 19", "above 19"]),
+    ],
+)
+def test_names_of_groups_of_crowded_numbers(values, names):
+    assert levels_of(pd.Series(values)).cat.categories.tolist() == names
+
+
+def test_groups_of_close_edges_have_names_of_their_own():
+    edges = [1.0000001, 1.0000002, 1.0000003]
+    names = levels_of(pd.Series([1.0, *edges, 2.0]), edges).cat.categories.tolist()
+    assert names == ["up to 1.0000001", "1.0000001 to 1.0000002", "1.0000002 to 1.0000003", "above 1.0000003"]

@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Sequence
+from itertools import pairwise
 from numbers import Real
 
 import numpy as np
@@ -73,8 +74,9 @@ def levels_of(column: pd.Series, edges: Sequence[float] | None = None) -> pd.Ser
     """Return a column as categories with names.
 
     Texts and numbers are sorted, categories keep their order; more than ten different numbers make four groups of
-    nearly one size, or those between given edges. Missing values are a category of their own, the last, and never
-    that of any text.
+    nearly one size between rounded edges, or those between given ones. They are named by their edges, not by the
+    smallest and the largest number, which belong to somebody: "up to 28", "28 to 37", "above 37". Missing values are a
+    category of their own, the last, and never that of any text.
 
     Parameters
     ----------
@@ -95,13 +97,11 @@ def levels_of(column: pd.Series, edges: Sequence[float] | None = None) -> pd.Ser
         codes[~missing] = levels.get_indexer(known)
         names = level_names(levels, missing.any())
     elif pd.api.types.is_numeric_dtype(column) and (edges is not None or known.nunique() > GROUPS):
-        numbers = known.to_numpy()
-        if edges is None:
-            edges = np.unique(np.quantile(numbers.astype(float), (0.25, 0.5, 0.75), method="inverted_cdf"))
-        places, codes[~missing] = np.unique(np.searchsorted(edges, numbers.astype(float)), return_inverse=True)
-        parts = [numbers[codes[~missing] == k] for k in range(len(places))]
-        levels = pd.Index([_span(part) for part in parts], dtype=object)
-        names = level_names(levels, missing.any())
+        numbers = known.to_numpy().astype(float)
+        edges = _round_quartiles(numbers) if edges is None else edges
+        places, codes[~missing] = np.unique(np.searchsorted(edges, numbers), return_inverse=True)
+        spans = _spans(edges)
+        names = level_names([spans[place] for place in places], missing.any())
     else:
         typed = [(type(value).__name__, value) for value in known.tolist()]
         order = {value: k for k, value in enumerate(sorted(set(typed)))}
@@ -199,6 +199,28 @@ def _cast(column: pd.Series, dtype) -> pd.Series:
     return cast
 
 
-def _span(numbers: np.ndarray) -> str:
-    low, high = (f"{number:,.6g}" for number in (float(numbers.min()), float(numbers.max())))
-    return low if low == high else f"{low} to {high}"
+def _round_quartiles(numbers: np.ndarray) -> np.ndarray:
+    """Return edges between quarters, in the fewest significant digits, three or more, that keep them near their size.
+
+    Edges are rounded before anything is put between them, so that their names are true.
+    """
+    exact = np.unique(np.quantile(numbers, (0.25, 0.5, 0.75), method="inverted_cdf"))
+    exact = exact[exact < numbers.max()]
+    sizes = _sizes(exact, numbers)
+    for digits in range(3, 17):
+        edges = np.array([float(f"{edge:.{digits - 1}e}") for edge in exact])
+        if (np.diff(edges) > 0).all() and (_sizes(edges, numbers) >= sizes / 2).all():
+            return edges
+    return exact
+
+
+def _sizes(edges: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    return np.bincount(np.searchsorted(edges, numbers), minlength=len(edges) + 1)
+
+
+def _spans(edges: Sequence[float]) -> list[str]:
+    """Return names of what lies up to the first edge, between two, and above the last."""
+    ends = [f"{float(edge):,}".removesuffix(".0") for edge in edges]
+    if not ends:
+        return ["any number"]
+    return [f"up to {ends[0]}", *(f"{low} to {high}" for low, high in pairwise(ends)), f"above {ends[-1]}"]
