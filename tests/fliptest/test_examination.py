@@ -100,6 +100,17 @@ def test_more_groups_than_two():
     assert result.not_examined == (f"race: fewer than {FEWEST} people are c ({n}).",)
 
 
+def test_of_many_small_groups_three_are_named():
+    table = TABLE.assign(town=[f"town {i}" for i in range(len(TABLE))])
+    (reason,) = examined(lambda rows: rows["age"] > 40, "town", table=table).not_examined
+    assert reason.startswith(f"town: fewer than {FEWEST} people are town ")
+    assert reason.endswith(" (1) and 397 more.")
+    assert reason.count("(1)") == 3
+    letters = table.assign(town=np.r_[["a"] * 180, ["b"] * 180, list("cdef") * 10])
+    (reason,) = examined(lambda rows: rows["age"] > 40, "town", table=letters).not_examined
+    assert reason == f"town: fewer than {FEWEST} people are c (10), d (10), e (10) and 1 more."
+
+
 def test_missing_values_are_a_group():
     result = examined(lambda rows: rows["job"].isna(), "job")
     estimates = result.to_frame().set_index("effect")["estimate"].filter(like="rates")

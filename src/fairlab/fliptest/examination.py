@@ -19,6 +19,8 @@ METHOD = "FlipTest"
 MOST_GROUPS = 10
 # People with their counterparts in the evidence of one finding.
 MOST_SHOWN = 20
+# Groups that are named of those not compared.
+MOST_NAMED = 3
 
 
 def examine(
@@ -110,12 +112,12 @@ def _pairs(case, sensitive, not_examined):
     sizes = groups.value_counts()
     small = [f"{group} ({size})" for group, size in sizes.items() if 0 < size < FEWEST]
     if small:
-        not_examined.append(f"{sensitive}: fewer than {FEWEST} people are {', '.join(small)}.")
+        not_examined.append(f"{sensitive}: fewer than {FEWEST} people are {_few(small)}.")
     large = [group for group in groups.cat.categories if sizes[group] >= FEWEST]
     if len(large) > MOST_GROUPS:
         kept = set(sizes.index[:MOST_GROUPS])
         left_out = [str(group) for group in large if group not in kept]
-        not_examined.append(f"{sensitive}: only its {MOST_GROUPS} largest groups, not {', '.join(left_out)}.")
+        not_examined.append(f"{sensitive}: only its {MOST_GROUPS} largest groups, not {_few(left_out)}.")
         large = [group for group in large if group in kept]
     if (sizes > 0).sum() == 2 and len(large) == 2:
         yield _Pair(sensitive, tuple(map(str, large)), tuple((groups == group).to_numpy() for group in large))
@@ -124,6 +126,12 @@ def _pairs(case, sensitive, not_examined):
         members = (groups == group).to_numpy()
         if (~members).sum() >= FEWEST:
             yield _Pair(sensitive, (str(group), "everyone else"), (members, ~members))
+
+
+def _few(names):
+    """Return some names in words, and how many there are besides."""
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _matched(case, pair, favourable, not_examined, matching) -> CounterpartTest | None:
