@@ -59,7 +59,7 @@ def test_json_holds_everything_and_no_more_than_was_asked_for(tmp_path):
 
 
 def test_rows_are_asked_for_by_name():
-    with pytest.raises(ValueError, match=r"rows: expected one of none, binned, all, found 'some'"):
+    with pytest.raises(ValueError, match=r"rows: expected one of none, binned, all, found 'some'$"):
         report().to_html(rows="some")
     with pytest.raises(ValueError, match="rows: expected one of"):
         report().to_json(rows=True)

@@ -19,6 +19,17 @@ def test_the_opening_says_what_was_tested_what_was_found_how_sure_and_what_was_l
     assert "\n" not in text
 
 
+def test_the_opening_names_as_asking_only_methods_that_ran():
+    table = people()
+    ran = Examination("FlipTest", (finding(table),), (), 0, 0.0)
+    asked = Examination("ADF and AEQUITAS", (), ("Nobody was found.",), 300, 0.0)
+    silent = Examination("Themis", (), ("The model does not get sex.",), 0, 0.0)
+    assert "sex: FlipTest, ADF and AEQUITAS asked it about 900 rows (at" in report(ran, silent, asked).opening
+    assert "sex: FlipTest asked it about" in report(ran, silent).opening
+    text = report(silent).opening
+    assert "for differences by sex: it was asked about 900 rows (at" in text
+
+
 def test_nothing_significant_is_said_plainly():
     table = people()
     text = report(Examination("Themis", (finding(table, 0.5),), (), 0, 0)).opening

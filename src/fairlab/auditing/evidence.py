@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases import Finding
-from fairlab.checks import suggestion
 
 ROWS = ("none", "binned", "all")
 ROWS_SHOWN = 6  # of each finding, but for "all"
@@ -26,7 +25,7 @@ def check_rows(rows: str) -> str:
         If it is not one of ``"none"``, ``"binned"`` and ``"all"``.
     """
     if rows not in ROWS:
-        raise ValueError(f"rows: expected one of {', '.join(ROWS)}, found {rows!r}{suggestion(str(rows), ROWS)}")
+        raise ValueError(f"rows: expected one of {', '.join(ROWS)}, found {rows!r}")
     return rows
 
 

@@ -38,10 +38,12 @@ def line(finding: Finding) -> str:
 
 
 def _tested(report) -> str:
-    methods = [name for examination in report.examinations for name in examination.method.split(" and ")]
+    ran = [examination for examination in report.examinations if examination.findings or examination.n_queries]
+    methods = [name for examination in ran for name in examination.method.split(" and ")]
+    asked = f"{listed(methods)} asked it about" if methods else "it was asked about"
     return (
         f"{name_of(report.case)} was tested on {count(len(report.case.table), 'person', 'people')} for differences by "
-        f"{listed(report.case.sensitive)}: {listed(methods)} asked it about "
+        f"{listed(report.case.sensitive)}: {asked} "
         f"{count(report.n_queries, 'row')} (at most {report.budget:,} were allowed)."
     )
 
