@@ -78,8 +78,14 @@ def test_numbers_without_a_threshold_are_a_regression():
         (
             np.where(HIGH, "yes", "no"),
             {"positive": "Yes"},
-            "positive: 'Yes' is not among the labels; did you mean 'yes'",
+            "positive: 'Yes' is not among the labels; did you mean 'yes'\\? \\(known: 'no', 'yes'\\)",
         ),
+        (
+            np.where(HIGH, 1, 0),
+            {"positive": "1"},
+            r"positive: '1' is not among the labels; did you mean 1\? \(known: 0, 1\)",
+        ),
+        (np.where(HIGH, "1", "0"), {"positive": 1}, "did you mean '1'\\? \\(known: '0', '1'\\)"),
         (HIGH, {"threshold": 0.5}, "threshold: the model gives the labels False, True; leave the threshold out"),
         (np.where(HIGH, "yes", "no"), {"threshold": 0.5, "positive": "yes"}, "threshold: the model gives the labels"),
         (np.where(HIGH, 1.0, np.nan), {}, "model: 45 of 60 answers are missing, expected one for each row"),

@@ -1,5 +1,6 @@
 """What a model's answers mean: labels, probabilities, scores or numbers, and which of them is favourable."""
 
+import difflib
 import warnings
 from dataclasses import dataclass, field
 from numbers import Real
@@ -11,7 +12,7 @@ from scipy.special import expit
 from fairlab.cases.feature import is_missing
 from fairlab.cases.queries import Queries
 from fairlab.cases.table import CaseError
-from fairlab.checks import align, suggestion
+from fairlab.checks import align
 from fairlab.models.protocol import Form
 
 TWICE = 1000  # rows that are asked a second time
@@ -206,7 +207,9 @@ class Decisions:
             raise CaseError(f"positive: the labels are {_listed(known)}; which one is favourable{rest}?")
         if self.positive not in known:
             if len(known) > 1:
-                hint = suggestion(str(self.positive), map(str, known))
+                near = difflib.get_close_matches(str(self.positive), {str(label) for label in known}, n=3, cutoff=0.6)
+                meant = " or ".join(sorted(repr(label) for label in known if str(label) in near))
+                hint = f"{f'; did you mean {meant}?' if meant else ''} (known: {_listed(known)})"
                 raise CaseError(f"positive: {self.positive!r} is not among the labels{hint}")
             self._notice(f"The model never answers {self.positive!r}, the favourable label.")
         if self.form.score is not None:
