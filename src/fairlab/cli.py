@@ -103,7 +103,13 @@ def _add_audit(command):
     )
     sub.add_argument("--proxies", action="store_true", help="vary what predicts a column that the model does not get")
     sub.add_argument("--methods", metavar="A,B", help="some of the methods (default: all that apply)")
-    sub.add_argument("--budget", type=int, default=200_000, metavar="N", help="most rows asked (default: %(default)s)")
+    sub.add_argument(
+        "--budget",
+        type=int,
+        default=200_000,
+        metavar="N",
+        help="most rows asked, beside up to 1,000 asked twice (default: %(default)s)",
+    )
     sub.add_argument("--confidence", type=float, default=0.95, metavar="SHARE", help="default: %(default)s")
     sub.add_argument("--seed", type=int, default=0, help="root of all seeds (default: %(default)s)")
     sub.add_argument("--html", metavar="FILE", help="write the report as a page")

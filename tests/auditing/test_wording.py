@@ -30,6 +30,11 @@ def test_the_opening_names_as_asking_only_methods_that_ran():
     assert "for differences by sex: it was asked about 900 rows (at" in text
 
 
+def test_rows_that_were_asked_twice_are_said_apart():
+    said = "about 900 rows (at most 1,000 were allowed), and 400 rows a second time to see whether it answers alike, "
+    assert f"{said}which the budget does not count." in report(n_queries=1300, n_twice=400).opening
+
+
 def test_nothing_significant_is_said_plainly():
     table = people()
     text = report(Examination("Themis", (finding(table, 0.5),), (), 0, 0)).opening

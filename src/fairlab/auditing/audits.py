@@ -57,7 +57,8 @@ def audit(
     ----------
     case : Case
     budget : int
-        How many rows the model may be asked at most. The people of the table count first, once for all methods that
+        How many rows the model may be asked at most, beside those that the case asked a second time, 1,000 at most, to
+        see whether the model answers alike. The people of the table count first, once for all methods that
         look at people, also where the case has asked about them already. What is left is split in parts of 1
         (FlipTest), 1 (FairTest), 3 (individual fairness), 2 (Themis) and 3 (ADF and AEQUITAS), and what one method does
         not use goes to those after it.
@@ -124,7 +125,8 @@ def audit(
         budget=budget,
         confidence=confidence,
         random_state=random_state,
-        n_queries=people + case.queries.asked - asked,
+        n_queries=case.queries.for_case + case.queries.asked - asked,
+        n_twice=case.queries.twice,
         seconds=time.perf_counter() - start,
     )
 

@@ -33,12 +33,14 @@ class Report(Result):
     notices : tuple of str
         What a reader must know of the model and of the audit before the findings.
     budget : int
-        Rows that the model could be asked.
+        Rows that the model could be asked, beside those asked twice.
     confidence : float
     random_state : int
     n_queries : int
-        Rows that the model was asked.
+        Rows that the model was asked, when the case was made and by the audit.
     seconds : float
+    n_twice : int
+        Rows among these that were asked a second time, to see whether the model answers alike.
     """
 
     case: Case
@@ -49,6 +51,7 @@ class Report(Result):
     random_state: int
     n_queries: int
     seconds: float
+    n_twice: int = 0
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -160,6 +163,7 @@ class Report(Result):
             "random_state": self.random_state,
             "budget": self.budget,
             "queries": self.n_queries,
+            "queries_asked_twice": self.n_twice,
             "seconds": round(self.seconds, 3),
             "tests": self.n_tests,
             "significant": len(self.significant),

@@ -41,10 +41,13 @@ def _tested(report) -> str:
     ran = [examination for examination in report.examinations if examination.findings or examination.n_queries]
     methods = [name for examination in ran for name in examination.method.split(" and ")]
     asked = f"{listed(methods)} asked it about" if methods else "it was asked about"
+    twice = count(report.n_twice, "row")
+    again = f", and {twice} a second time to see whether it answers alike, which the budget does not count"
     return (
         f"{name_of(report.case)} was tested on {count(len(report.case.table), 'person', 'people')} for differences by "
         f"{listed(report.case.sensitive)}: {asked} "
-        f"{count(report.n_queries, 'row')} (at most {report.budget:,} were allowed)."
+        f"{count(report.n_queries - report.n_twice, 'row')} (at most {report.budget:,} were allowed)"
+        f"{again if report.n_twice else ''}."
     )
 
 

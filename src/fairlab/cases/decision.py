@@ -255,6 +255,7 @@ class Decisions:
         n = min(TWICE, len(rows), max(10, int(PATIENCE / max(per_row, 1e-9))))
         some = np.random.default_rng(0).permutation(len(rows))[:n]
         again = self.queries.send(question, rows.iloc[some])
+        self.queries.for_case, self.queries.twice = self.queries.asked, n
         self.queries.is_deterministic = bool(np.allclose(first[some], again, rtol=1e-4, atol=1e-5))
         if not self.queries.is_deterministic:
             share = 1 - np.isclose(first[some], again, rtol=1e-4, atol=1e-5).mean()

@@ -26,6 +26,10 @@ class Queries:
         Rows that were sent to the model.
     cached : int
         Rows that were answered from memory.
+    for_case : int
+        Rows among those asked that making a case took, those asked twice included.
+    twice : int
+        Rows among these that were sent a second time, to see whether they are answered alike.
     seconds : float
         Spent in the model.
     is_deterministic : bool
@@ -42,7 +46,7 @@ class Queries:
     """
 
     def __init__(self):
-        self.asked = self.cached = 0
+        self.asked = self.cached = self.for_case = self.twice = 0
         self.seconds = 0.0
         self.is_deterministic = True
         self._left = np.inf
