@@ -57,7 +57,9 @@ def test_probabilities_get_one_half_with_a_notice():
 
 
 def test_numbers_without_a_threshold_are_a_regression():
-    asked = case(SCORE * 100, y_true=np.arange(60) * 2.0)
+    with pytest.warns(UserWarning, match="gives numbers from 0 to 98.3333 and no threshold is given: taken as a regr"):
+        asked = case(SCORE * 100, y_true=np.arange(60) * 2.0)
+    assert len(asked.notices) == 1
     assert (asked.task, asked.has_scores) == ("numbers", False)
     np.testing.assert_allclose(asked.number(), SCORE * 100)
     assert asked.y_true.tolist() == (np.arange(60) * 2.0).tolist()
@@ -67,6 +69,24 @@ def test_numbers_without_a_threshold_are_a_regression():
         asked.score()
     with pytest.raises(CaseError, match="model: gives decisions, numbers were asked for"):
         case(HIGH).number()
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ({"y_true": HIGH}, "y_true has the labels False, True"),
+        ({"y_true": HIGH.astype(int)}, "y_true has the labels 0, 1"),
+        ({"y_true": np.where(HIGH, 2.0, 1.0), "positive": 2.0}, r"y_true has the labels 1\.0, 2\.0"),
+        ({"y_true": np.where(HIGH, "yes", "no"), "positive": "yes"}, "y_true has the labels 'no', 'yes'"),
+        ({"positive": 1}, "the favourable label is 1"),
+        ({"y_true": np.arange(60), "positive": 1}, "the favourable label is 1"),
+    ],
+)
+def test_numbers_beside_labels_are_no_regression(options, found):
+    hint = r"; give threshold=, or Network\(model, from_logits=True\) for a network that ends in logits"
+    with pytest.raises(CaseError, match=f"threshold: the model gives numbers from -30.5 to 28.5, {found}{hint}"):
+        case(SCORE * 60 - 30.5, **options)
+    assert (case(SCORE * 60 - 30.5, threshold=14.5, **options).decide() == HIGH).all()
 
 
 @pytest.mark.parametrize(
@@ -101,7 +121,7 @@ def test_numbers_without_a_threshold_are_a_regression():
         (lambda rows: pd.date_range("2020", periods=60), {}, "model: expected texts, .*, found a Timestamp"),
         (lambda rows: np.full((60, 2), "a"), {}, "model: returned several columns that are no numbers"),
         (lambda rows: HIGH * 1j, {}, "model: answers infinite or complex numbers"),
-        (lambda rows: rows[["x", "x"]], {}, "model: returned 2 columns, expected one answer a row, or probabilities"),
+        (lambda rows: rows[["x", "x"]], {}, "model: returned 2 columns, .* Network.model, from_logits=True"),
         (lambda rows: np.ones((2, 2, 2)), {}, "model: expected one value for each row, found shape"),
         (lambda rows: pd.Series(HIGH, index=range(1, 61)), {}, "model: has the row label 60, which the table has not"),
     ],

@@ -17,6 +17,7 @@ from fairlab.models.protocol import Form
 
 TWICE = 1000  # rows that are asked a second time
 PATIENCE = 2.0  # seconds that this may take
+LOGITS = "Network(model, from_logits=True) for a network that ends in logits"
 LABELS = (str, bytes, Real, np.bool_)
 DEFAULTS = ((False, True), (0, 1), (-1, 1))  # pairs of labels whose second is favourable unless told otherwise
 
@@ -186,7 +187,7 @@ class Decisions:
         elif is_labels or (self.is_told and self.positive in values):
             self._by_label(rows, answers, y)
         else:
-            self._by_number(rows, answers)
+            self._by_number(rows, answers, y)
 
     def _by_label(self, rows, answers, y) -> None:
         self.threshold = None
@@ -220,7 +221,9 @@ class Decisions:
         """Take columns of probabilities, one a class, from a function."""
         n_classes = answers.shape[1]
         if not _are_probabilities(answers) or not np.allclose(answers.sum(axis=1), 1, atol=1e-4):
-            raise CaseError(f"model: returned {n_classes} columns, expected one answer a row, or probabilities")
+            raise CaseError(
+                f"model: returned {n_classes} columns, expected one answer a row, or probabilities; or {LOGITS}"
+            )
         if n_classes > 2 and self.threshold is None:
             raise CaseError(
                 f"threshold: the model gives probabilities of {n_classes} classes; give a threshold for the "
@@ -236,15 +239,29 @@ class Decisions:
         self.form = Form(self.form.name, answer=lambda rows: _columns(answer(rows))[:, column])
         self._by_number(rows, answers[:, column])
 
-    def _by_number(self, rows, answers) -> None:
+    def _by_number(self, rows, answers, y=None) -> None:
         """Take scores or probabilities, or a regression's numbers."""
         probabilities = _are_probabilities(answers)
         if self.threshold is None and probabilities:
             self.threshold = 0.5
             self._notice("The model gives values within 0 and 1: from 0.5 on they count as favourable.")
+        elif self.threshold is None:
+            self._by_regression(answers, y)
         self.unit = "probability" if probabilities else "score"
         self.task = "scores" if self.threshold is not None else "numbers"
         self.queries.tell("score", rows, answers.astype(float))
+
+    def _by_regression(self, answers, y) -> None:
+        """Take numbers for those of a regression, unless labels say that decisions are meant."""
+        found = f"the model gives numbers from {answers.min():g} to {answers.max():g}"
+        labels = set() if y is None else set(y.dropna().unique().tolist())
+        is_told = any(isinstance(label, str | bytes | bool | np.bool_) for label in labels) or 0 < len(labels) <= 2
+        if is_told or self.is_told:
+            said = (
+                f"y_true has the labels {_listed(labels)}" if is_told else f"the favourable label is {self.positive!r}"
+            )
+            raise CaseError(f"threshold: {found}, {said}; give threshold=, or {LOGITS}")
+        self._notice(f"T{found[1:]} and no threshold is given: taken as a regression.")
 
     def _ask_twice(self, rows) -> None:
         """Ask some rows again, in another order and batch, and compare."""
