@@ -96,8 +96,7 @@ def checked_images(X, X_image):
     frames = all(isinstance(table, pd.DataFrame) for table in tables)
     if frames and not all(map(_is_numeric, tables)):
         check_mixed(X, X_image, "X", "X_image")
-        if len(X) != len(X_image):
-            raise _other_rows(X, X_image)
+        check_same_length(X, X_image)
     else:
         check_pairs(X, X_image)
     if not frames:
@@ -110,13 +109,14 @@ def check_pairs(X, X_image) -> tuple[np.ndarray, np.ndarray, list[str]]:
     values, names = check_features(X, "X")
     image_values, image_names = check_features(X_image, "X_image")
     check_same_columns(names, image_names, "X", "X_image")
-    if len(values) != len(image_values):
-        raise _other_rows(values, image_values)
+    check_same_length(values, image_values)
     return values, image_values, names
 
 
-def _other_rows(X, X_image):
-    return ValueError(f"X has {len(X)} rows, X_image has {len(X_image)}; expected one image per row")
+def check_same_length(X, X_image) -> None:
+    """Raise a ValueError unless there is one image per row."""
+    if len(X) != len(X_image):
+        raise ValueError(f"X has {len(X)} rows, X_image has {len(X_image)}; expected one image per row")
 
 
 def _is_numeric(table: pd.DataFrame) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.checks import check_count, check_features
-from fairlab.fliptest.flipsets import Flipset, checked_images
+from fairlab.fliptest.flipsets import Flipset, check_same_length, checked_images
 from fairlab.transport.columns import as_table, check_mixed, codes_of, is_number
 
 
@@ -105,8 +105,7 @@ def differences_in_words(X, X_image, *, scale_of: pd.DataFrame | None = None, n_
     n_columns = check_count(n_columns, "n_columns")
     X, X_image = as_table(X), as_table(X_image)
     check_mixed(X, X_image, "X", "X_image")
-    if len(X) != len(X_image):
-        raise ValueError(f"X has {len(X)} rows, X_image has {len(X_image)}; expected one image per row")
+    check_same_length(X, X_image)
     scale_of = pd.concat([X, X_image]) if scale_of is None else scale_of
     if lacking := [str(name) for name in X.columns if name not in scale_of]:
         raise ValueError(f"scale_of: no column {', '.join(lacking)}")
