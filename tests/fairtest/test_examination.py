@@ -169,7 +169,7 @@ def test_no_contexts_if_none_are_asked_for(case):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"budget": -1}, "budget: expected a whole number of at least 0, found -1"),
+        ({"budget": -1}, "budget: expected an integer, at least 0, found -1"),
         ({"budget": 0, "confidence": 95}, "confidence: expected a number between 0 and 1, found 95"),
         ({"budget": 0, "random_state": None}, "random_state"),
         ({"budget": 0, "max_contexts": 1.5}, "max_contexts"),
@@ -182,5 +182,5 @@ def test_bad_options(case, options, message):
 
 
 def test_something_else_than_a_case(people):
-    with pytest.raises(TypeError, match=r"case: expected a fairlab\.Case, found 'people'"):
+    with pytest.raises(TypeError, match=r"case: expected a Case, found str"):
         examine("people", budget=0)

@@ -199,7 +199,7 @@ def test_bad_options():
     with pytest.raises(TypeError, match="case: expected a Case, found DataFrame"):
         examine(PEOPLE, budget=100)
     for budget in (-1, 2.5, True, "all"):
-        with pytest.raises(ValueError, match="budget: expected a number of rows"):
+        with pytest.raises(ValueError, match="budget: expected an integer, at least 0"):
             examine(case, budget=budget)
     with pytest.raises(ValueError, match="confidence: expected a number between 0 and 1, found 95"):
         examine(case, budget=100, confidence=95)

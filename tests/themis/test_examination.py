@@ -184,9 +184,9 @@ def test_a_model_that_fails_on_other_values_is_said_not_raised():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"budget": -1}, "budget: expected a number of rows, found -1"),
-        ({"budget": 1.5}, "budget: expected a number of rows, found 1.5"),
-        ({"budget": "many"}, "budget: expected a number of rows, found 'many'"),
+        ({"budget": -1}, "budget: expected an integer, at least 0, found -1"),
+        ({"budget": 1.5}, "budget: expected an integer, at least 0, found 1.5"),
+        ({"budget": "many"}, "budget: expected an integer, at least 0, found 'many'"),
         ({"confidence": 95}, "confidence: expected a number between 0 and 1, found 95"),
         ({"confidence": "high"}, "confidence: expected a number between 0 and 1, found 'high'"),
         ({"proxies": "job"}, "proxies: expected features by sensitive column, or True, found 'job'"),

@@ -20,9 +20,8 @@ from fairlab.adf.discrimination import Fairness
 from fairlab.adf.generation import ADF
 from fairlab.adf.seeding import cluster_labels, round_robin
 from fairlab.adf.slopes import with_slopes
-from fairlab.cases.case import Case
+from fairlab.cases.case import check_examination
 from fairlab.cases.finding import Examination, Finding
-from fairlab.checks import check_count, check_number
 from fairlab.seeds import derive_seed
 
 SAMPLE, PEOPLE = 0.3, 0.3  # of the budget of a sensitive attribute; what is left is for the search
@@ -81,7 +80,7 @@ def examine(case, *, budget: int, confidence: float = 0.95, random_state: int = 
     Examination
         With the findings of both.
     """
-    budget = check_count(budget, "budget", least=0)
+    budget, random_state = check_examination(case, budget=budget, confidence=confidence, random_state=random_state)
     options = {"confidence": confidence, "random_state": random_state}
     adf = examine_adf(case, budget=budget - budget // 2, **options)
     aequitas = examine_aequitas(case, budget=budget // 2, **options)
@@ -140,11 +139,9 @@ class _Examiner:
     """What the examinations share: the case, what it cannot be asked, the sample of random inputs, the people."""
 
     def __init__(self, case, method, budget, confidence, random_state):
-        if not isinstance(case, Case):
-            raise TypeError(f"case: expected a Case, found {type(case).__name__}")
-        self.case, self.method, self.confidence = case, method, check_number(confidence, "confidence", above=0, below=1)
-        self.budget = check_count(budget, "budget", least=0)
-        self.random_state = check_count(random_state, "random_state", least=0)
+        budget, random_state = check_examination(case, budget=budget, confidence=confidence, random_state=random_state)
+        self.case, self.method, self.budget = case, method, budget
+        self.confidence, self.random_state = confidence, random_state
 
     def examine(self, method) -> Examination:
         """Return the findings of a method, which gives those of one sensitive attribute, and what was not examined."""

@@ -13,7 +13,7 @@ from fairlab.cases.feature import SchemaError
 from fairlab.cases.queries import Queries
 from fairlab.cases.schema import Schema
 from fairlab.cases.table import CaseError, check_table, in_dtypes, levels_of
-from fairlab.checks import align
+from fairlab.checks import align, check_count, check_number
 from fairlab.models.protocol import as_form
 
 
@@ -286,6 +286,22 @@ class Case:
 
     def _asked(self, rows) -> pd.DataFrame:
         return self.table[list(self.features)] if rows is None else self.rows(rows)
+
+
+def check_examination(case, *, budget, confidence, random_state) -> tuple[int, int]:
+    """Check what every examination of a case is given; return `budget` and `random_state` as integers.
+
+    Raises
+    ------
+    TypeError
+        If `case` is none.
+    ValueError
+        If `budget` or `random_state` is no whole number of at least 0, or `confidence` not between 0 and 1.
+    """
+    if not isinstance(case, Case):
+        raise TypeError(f"case: expected a Case, found {type(case).__name__}")
+    check_number(confidence, "confidence", above=0, below=1)
+    return check_count(budget, "budget", least=0), check_count(random_state, "random_state", least=0)
 
 
 def _names(names, argument: str, table: pd.DataFrame) -> tuple[str, ...]:

@@ -3,17 +3,16 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
-from fairlab.cases.case import Case
+from fairlab.cases.case import check_examination
 from fairlab.cases.finding import Examination, Finding
 from fairlab.cases.queries import BudgetSpentError
 from fairlab.cases.table import GROUPS, levels_of
-from fairlab.fairtest.arguments import check_whole
+from fairlab.checks import check_count
 from fairlab.fairtest.correlation import Correlation
 from fairlab.fairtest.investigation import MOST_CATEGORIES
 from fairlab.fairtest.metric import Metric
@@ -126,9 +125,9 @@ def examine(
     ValueError
         If an option is out of its range.
     """
-    if not isinstance(case, Case):
-        raise TypeError(f"case: expected a fairlab.Case, found {case!r}")
-    check_options(budget, confidence, random_state, max_contexts, max_depth)
+    budget, random_state = check_examination(case, budget=budget, confidence=confidence, random_state=random_state)
+    check_count(max_contexts, "max_contexts", least=0)
+    check_count(max_depth, "max_depth")
     start, asked = time.perf_counter(), case.queries.asked
     remarks: list[str] = []
     findings: list[Finding] = []
@@ -151,19 +150,6 @@ def examine(
                     )  # fmt: skip
     seconds = time.perf_counter() - start
     return Examination(METHOD, tuple(findings), tuple(dict.fromkeys(remarks)), case.queries.asked - asked, seconds)
-
-
-def check_options(budget, confidence, random_state, max_contexts, max_depth) -> None:
-    """Raise a ValueError, naming the option, if one is out of its range."""
-    for name, value, least in (
-        ("budget", budget, 0),
-        ("random_state", random_state, 0),
-        ("max_contexts", max_contexts, 0),
-        ("max_depth", max_depth, 1),
-    ):
-        check_whole(name, value, least=least)
-    if not (isinstance(confidence, Real) and 0 < confidence < 1):
-        raise ValueError(f"confidence: expected a number between 0 and 1, found {confidence!r}")
 
 
 def _affordable_rows(case, budget, random_state, remarks) -> np.ndarray:

@@ -8,9 +8,10 @@ import pandas as pd
 from scipy.stats import fisher_exact
 
 from fairlab.cases import Case, Examination, Finding
-from fairlab.checks import check_count, check_seed
+from fairlab.cases.case import check_examination
+from fairlab.checks import check_count
 from fairlab.fliptest.counterparts import FEWEST, MOST, CounterpartTest, counterpart_test
-from fairlab.fliptest.intervals import check_confidence, difference_of_shares
+from fairlab.fliptest.intervals import difference_of_shares
 from fairlab.fliptest.transparency import differences_in_words
 from fairlab.transport import ColumnCosts
 
@@ -69,16 +70,15 @@ def examine(
 
     Raises
     ------
+    TypeError
+        If `case` is none.
     ValueError
         If an option is out of its range.
     BudgetSpentError
         If people of the table are not yet answered for, and are more than `budget`.
     """
-    if not isinstance(case, Case):
-        raise ValueError(f"case: expected a Case, found {type(case).__name__}")
-    check_confidence(confidence)
-    check_seed(random_state)
-    budget, n_people = check_count(budget, "budget", least=0), check_count(n_people, "n_people", least=FEWEST)
+    budget, random_state = check_examination(case, budget=budget, confidence=confidence, random_state=random_state)
+    n_people = check_count(n_people, "n_people", least=FEWEST)
     start, asked = time.perf_counter(), case.queries.asked
     findings, not_examined = [], []
     if case.task == "numbers":

@@ -3,13 +3,14 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 import pandas as pd
 from scipy.stats import t
 
-from fairlab.cases import Case, Examination, Finding
+from fairlab.cases import Examination, Finding
+from fairlab.cases.case import check_examination
 from fairlab.individual_fairness.counterparts import Moves, Null, Sums, loss, loss_ratios, permuted
 from fairlab.individual_fairness.ratio_tests import FOUR_FIFTHS
 from fairlab.individual_fairness.slopes import Scorer, log_odds_slopes, rows_per_person
@@ -71,12 +72,7 @@ def examine(
     ValueError
         If an option is out of its range.
     """
-    if not isinstance(case, Case):
-        raise TypeError(f"case: expected a Case, found {type(case).__name__}")
-    if not isinstance(budget, Integral) or isinstance(budget, bool) or budget < 0:
-        raise ValueError(f"budget: expected a number of rows, at least 0, found {budget!r}")
-    if not isinstance(confidence, Real) or not 0 < confidence < 1:
-        raise ValueError(f"confidence: expected a number between 0 and 1, found {confidence!r}")
+    budget, random_state = check_examination(case, budget=budget, confidence=confidence, random_state=random_state)
     if not isinstance(threshold, Real) or not 1 <= threshold < np.inf:
         raise ValueError(f"threshold: expected a ratio of losses, 1 or more, found {threshold!r}")
     start, asked = time.perf_counter(), case.queries.asked

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
-from numbers import Integral, Real
 
 import numpy as np
 
-from fairlab.cases.case import Case
+from fairlab.cases.case import Case, check_examination
 from fairlab.cases.finding import Examination, Finding
 from fairlab.cases.table import CaseError
+from fairlab.checks import check_number
 from fairlab.seeds import derive_seed
 from fairlab.themis.proxies import proxies_of
 from fairlab.themis.varied import Varied, over_inputs, over_people
@@ -83,13 +83,8 @@ def examine(
         If the budget, the confidence or the threshold is out of range, or `proxies` names what is not sensitive or no
         feature.
     """
-    if not isinstance(case, Case):
-        raise TypeError(f"case: expected a Case, found {type(case).__name__}")
-    if not isinstance(budget, Integral) or isinstance(budget, bool) or budget < 0:
-        raise ValueError(f"budget: expected a number of rows, found {budget!r}")
-    for name, value in (("confidence", confidence), ("threshold", threshold)):
-        if not isinstance(value, Real) or isinstance(value, bool) or not 0 < value < 1:
-            raise ValueError(f"{name}: expected a number between 0 and 1, found {value!r}")
+    budget, random_state = check_examination(case, budget=budget, confidence=confidence, random_state=random_state)
+    check_number(threshold, "threshold", above=0, below=1)
     given = _checked(case, proxies)
     start, before = time.perf_counter(), case.queries.asked
     findings, not_examined = [], []

@@ -254,7 +254,7 @@ FLIPTEST = [
         lambda: differences_in_words(TABLE, OTHER, n_columns=0),
         "expected a positive integer, found 0",
     ),
-    Bad("examine", "case", lambda: examine(3, budget=10), "expected a Case, found int"),
+    Bad("examine", "case", lambda: examine(3, budget=10), "expected a Case, found int", TypeError),
     Bad("examine", "budget", lambda: examine(CASE, budget=-1), "expected an integer, at least 0, found -1"),
     Bad(
         "examine",

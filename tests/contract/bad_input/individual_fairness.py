@@ -172,7 +172,7 @@ ROWS = {
             "expected a number between 0 and 1, found 'low'",
         ),
         Bad("examine", "case", lambda: examine(3, budget=10), "expected a Case, found int", TypeError),
-        Bad("examine", "budget", lambda: examine(CASE, budget=-1), "expected a number of rows, at least 0, found -1"),
+        Bad("examine", "budget", lambda: examine(CASE, budget=-1), "expected an integer, at least 0, found -1"),
         Bad(
             "examine",
             "confidence",

@@ -154,7 +154,7 @@ THEMIS_ROWS = [
         "not XML: not well-formed (invalid token): line 1, column 2",
     ),
     Bad("examine", "case", lambda: themis.examine(3, budget=10), "expected a Case, found int", TypeError),
-    Bad("examine", "budget", lambda: themis.examine(CASE, budget=-1), "expected a number of rows, found -1"),
+    Bad("examine", "budget", lambda: themis.examine(CASE, budget=-1), "expected an integer, at least 0, found -1"),
     Bad(
         "examine",
         "confidence",
