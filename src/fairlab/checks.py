@@ -50,9 +50,9 @@ def check_count(value, name: str, *, least: int = 1) -> int:
     Raises
     ------
     ValueError
-        If it is anything else.
+        If it is anything else, a truth value among them: True as a size is a slip, not a 1.
     """
-    if not isinstance(value, numbers.Real) or value != value // 1 or value < least:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or value != value // 1 or value < least:
         expected = "a positive integer" if least == 1 else f"an integer, at least {least}"
         raise ValueError(f"{name}: expected {expected}, found {value!r}")
     return int(value)
