@@ -22,7 +22,7 @@ def results(tmp_path, monkeypatch):
 def toy(tmp_path, monkeypatch, results):
     """A project with one paper and one experiment, ``toy/mean``; returns its root."""
     from fairlab import paths
-    from fairlab.suite import artefacts, catalogue, machine, notebook, published, scorecard
+    from fairlab.suite import artefacts, catalogue, deviations, machine, notebook, published, scorecard
 
     root = tmp_path / "project"
     (root / "experiments" / "toy").mkdir(parents=True)
@@ -35,7 +35,7 @@ def toy(tmp_path, monkeypatch, results):
     (root / "notebooks" / "toy" / "toy_trials.py").write_text(TRIALS)
     monkeypatch.setenv("FAIRLAB_ROOT", str(root))
     monkeypatch.setenv("FAIRLAB_OFFLINE", "1")
-    for module in (catalogue, published, scorecard):
+    for module in (catalogue, deviations, published):
         monkeypatch.setattr(module, "EXPERIMENTS", root / "experiments")
     for module in (catalogue, machine, notebook, paths, scorecard):
         monkeypatch.setattr(module, "ROOT", root)

@@ -74,6 +74,7 @@ def _parser():
             sub.add_argument("--keep-going", action="store_true", help="end well although something is missing")
 
     sub = command("scorecard", _scorecard, "show how our numbers stand to the published ones")
+    sub.add_argument("rows", nargs="*", metavar="PAPER[:ARTEFACT]", help="show these rows instead of the summary")
     sub.add_argument("--json", action="store_true", help="one object per published value or claim")
     sub.add_argument("--profile", choices=PROFILES, help="only runs of this profile (default: the best there is)")
     sub.add_argument("--write", action="store_true", help="also the project's REPRODUCTION.md and README summary")
@@ -286,15 +287,19 @@ def _data(options):
 
 def _scorecard(options):
     from fairlab.suite import scorecard
+    from fairlab.suite.comparison import Comparison
 
     card = scorecard.scorecard(options.profile)
+    if options.rows:
+        card = Comparison(scorecard.chosen(card, options.rows))
     if options.json:
-        print(json.dumps(card.to_records(), indent=1))
+        print(card.to_json(), end="")
         return
-    print(scorecard.head(card))
-    for row in scorecard.unexplained(card):
-        print(f"not explained in deviations.md: {row.paper}:{row.artefact}:{row.id} {row.verdict} ({row.reason})")
+    if options.rows:
+        print("\n".join(row.to_text() for row in card.rows))
+        return
     written = scorecard.write(card, options.profile, publish=options.write)
+    print(scorecard.ending(card))
     print("scorecard: " + ", ".join(map(_short, written)))
 
 

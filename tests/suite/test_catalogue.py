@@ -16,8 +16,33 @@ def test_unknown_names_list_what_exists(toy):
 
 def test_other_size(toy):
     spec = specification("toy/mean")
-    assert spec.other_size(spec.parameters("smoke")) == "n 10 instead of 50"
-    assert spec.other_size(spec.parameters("quick")) == ""
+    assert spec.other_size(spec.parameters("smoke"), "table-1", "mean") == "n 10 instead of 50"
+    assert spec.other_size(spec.parameters("quick"), "table-1", "mean") == ""
+
+
+@pytest.mark.parametrize(
+    ("patterns", "dependent"),
+    [
+        ("[table-1]", {"mean", "rows", "lost", "positive"}),
+        ("[figure-1]", set()),
+        ('["table-1:mean", "*:lo*"]', {"mean", "lost"}),
+        ('["*"]', {"mean", "rows", "lost", "positive"}),
+    ],
+)
+def test_a_size_may_matter_to_some_rows_only(toy, patterns, dependent):
+    file = toy / "experiments" / "toy" / "mean.yaml"
+    file.write_text(SPECIFICATION.replace("size: [n]", f"size: {{n: {patterns}}}"))
+    spec = specification("toy/mean")
+    smoke = spec.parameters("smoke")
+    rows = ("mean", "rows", "lost", "positive")
+    assert {id for id in rows if spec.other_size(smoke, "table-1", id)} == dependent
+
+
+def test_a_size_of_no_row_is_refused(toy):
+    file = toy / "experiments" / "toy" / "mean.yaml"
+    file.write_text(SPECIFICATION.replace("size: [n]", 'size: {n: ["table-1:men"]}'))
+    with pytest.raises(ValueError, match=r"toy/mean: size: n: 'table-1:men' is no artefact, or no row"):
+        specification("toy/mean")
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,26 @@
+import json
+
 import pytest
+from pydantic import ValidationError
 from toy_project import fill
 
-from fairlab.suite.comparison import COLOURS
+from fairlab.suite.comparison import COLOURS, Comparison, Row, percent, short_line
 from fairlab.suite.experiment import Experiment
-from fairlab.suite.verdicts import VERDICTS
+from fairlab.suite.verdicts import CLAIM_VERDICTS, JUDGED, VERDICTS
+
+KEYS = [
+    *("paper", "artefact", "id", "kind", "published", "ours", "low", "high", "n_trials", "relative_difference"),
+    *("verdict", "reading", "data", "profile", "seed", "commit", "reason"),
+]
+
+
+def row(id="x", verdict="agrees", **given):
+    number = {"paper": "toy", "artefact": "t", "id": id, "kind": "number", "published": 2.0, "verdict": verdict}
+    return Row(**number | given)
+
+
+def claim(id, verdict):
+    return Row(paper="toy", artefact="t", id=id, kind="claim", published="It holds.", ours="holds", verdict=verdict)
 
 
 @pytest.fixture
@@ -17,7 +34,7 @@ def comparison(toy):
 
 
 def test_every_verdict_has_a_colour():
-    assert {*VERDICTS, "holds", "fails"} == set(COLOURS)
+    assert {*VERDICTS, *CLAIM_VERDICTS} == set(COLOURS)
 
 
 def test_counts_come_first_then_what_differs_then_the_rest_folded(comparison):
@@ -26,12 +43,95 @@ def test_counts_come_first_then_what_differs_then_the_rest_folded(comparison):
     assert counts < differs < folded < page.index(">lost<")
     assert page.index("fails</td>") < folded < page.index("agrees</td>")
     assert "the other 2 rows" in page
-    assert str(comparison).splitlines()[1:] == ["table-1:rows differs", "table-1:positive fails"]
+    assert page.index(">+10%<") > folded  # 0.50 published, 0.55 ours
+    assert [line.split("  ")[1].split(":")[0] for line in str(comparison).splitlines()[1:]] == ["differs", "fails"]
 
 
 def test_what_was_not_run_says_why(comparison):
     lost = next(row for row in comparison.rows if row.id == "lost")
-    assert (lost.verdict, lost.reason) == ("not run", "toy/mean does not record it")
-    assert lost.published == "1"
-    assert comparison.to_frame().set_index("id").loc["mean", "as_described"] == "0.7"
-    assert comparison.to_records()[0]["id"] == "mean"
+    assert (lost.verdict, lost.reason, lost.published) == ("not run", "toy/mean does not record it", 1)
+    frame = comparison.to_frame().set_index("id")
+    assert frame.loc["mean", "as_described"] == "0.7"
+    assert frame.loc["mean", "published"] == "0.50 ± 0.10"
+    assert comparison.rows[0].reason.endswith("as described 0.7")
+
+
+def test_what_is_written_is_a_list_of_plain_rows(comparison, tmp_path):
+    rows = json.loads(comparison.to_json())
+    assert [list(row) for row in rows] == [KEYS] * 4
+    mean, _, lost, positive = rows
+    assert (mean["published"], mean["ours"], mean["n_trials"], mean["reading"]) == (0.5, 0.55, 2, "as_published")
+    assert mean["relative_difference"] == pytest.approx(0.1)
+    assert mean["low"] < 0.55 < mean["high"]
+    assert (lost["ours"], lost["low"], lost["profile"], lost["relative_difference"]) == (None,) * 4
+    assert (positive["kind"], positive["published"], positive["ours"]) == ("claim", "The mean is positive.", "fails")
+    file = tmp_path / "rows.json"
+    file.write_text(comparison.to_json())
+    again = Comparison.read(file)
+    assert again.to_json() == comparison.to_json()
+    assert again.counts() == comparison.counts()
+
+
+def test_numbers_are_written_as_numbers():
+    rows = json.loads(Comparison([row(ours=6600462.0), row(ours=1 / 3), row(published=(0.25, 1.0))]).to_json())
+    assert [rows[0]["ours"], rows[1]["ours"], rows[2]["published"]] == [6600462, 0.333333, [0.25, 1]]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"verdict": "fine"}, "'agrees'"),
+        ({"kind": "p-value"}, "'number' or 'claim'"),
+        ({"published": None}, "published"),
+        ({"verdikt": "agrees"}, "verdikt"),
+        ({"seed": "0"}, "valid integer"),
+    ],
+)
+def test_other_files_are_refused(tmp_path, change, message):
+    file = tmp_path / "rows.json"
+    file.write_text(json.dumps([row().model_dump() | change]))
+    with pytest.raises(ValueError, match=message):
+        Comparison.read(file)
+    with pytest.raises(ValidationError):
+        Row(**row().model_dump() | change)
+
+
+def test_inferred_rows_are_counted_apart():
+    card = Comparison([row(), row("y", reading="inferred", relative_difference=3.0), row("z", "not run")])
+    assert card.counts() == {"agrees": 1, "inferred": 1, "not run": 1}
+    assert card.median_difference() is None
+    assert short_line(card) == "1 of 1 numbers agree"
+
+
+def test_the_median_is_of_the_sizes_of_what_was_judged():
+    shares = [-0.5, 0.1, 0.2, 9.0, None]
+    verdicts = ["differs", "agrees", "near", "surrogate", "agrees"]
+    rows = [row(str(k), verdicts[k], relative_difference=share) for k, share in enumerate(shares)]
+    assert Comparison(rows).median_difference() == 0.2
+    assert "median difference 20.0%" in str(Comparison(rows))
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        ([row(str(k), verdict) for k, verdict in enumerate(JUDGED)], "2 of 6 numbers agree"),
+        ([row("a"), row("b", "setting"), row("c", "impossible"), claim("d", "fails")], "1 of 1 numbers agree"),
+        ([row("a", "not comparable"), claim("b", "holds"), claim("c", "fails")], "1 of 2 claims hold"),
+        ([row("a", "surrogate")], "surrogate data: nothing judged"),
+        ([row("a", "not run")], "nothing judged"),
+        ([], "nothing to compare"),
+    ],
+)
+def test_a_run_in_a_few_words(rows, line):
+    assert short_line(Comparison(rows)) == line
+
+
+@pytest.mark.parametrize(("share", "text"), [(0.0, "0%"), (0.1234, "+12%"), (-0.00123, "-0.12%"), (12.5, "+1250%")])
+def test_differences_as_text(share, text):
+    assert percent(share) == text
+
+
+def test_a_row_in_one_line():
+    number = row(ours=2.5, low=2.0, high=3.0, relative_difference=0.25, printed="2.0", verdict="near")
+    assert number.to_text() == "toy t:x  near: 2.0, ours 2.5 [2, 3] (+25%)"
+    assert claim("holds-it", "fails").to_text() == "toy t:holds-it  fails: It holds."

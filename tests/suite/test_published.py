@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from fairlab.suite.published import load_paper, paper_keys, read_paper
-from fairlab.suite.verdicts import Ours, judge
+from fairlab.suite.verdicts import Ours, Pair, judge
 
 
 def test_printed_digits_are_kept(tmp_path):
@@ -19,8 +19,8 @@ def test_printed_digits_are_kept(tmp_path):
     assert [values[id].printed for id in "abcd"] == ["0.070 ± 0.010", "5.6e-12", "[0.10, 0.20]", "12"]
     assert values["a"].step == pytest.approx(0.0005)
     assert values["b"].step == pytest.approx(5e-14)
-    assert judge(values["a"], Ours(np.array([0.0704])))[0] == "exact"
-    assert judge(values["a"], Ours(np.array([0.0706])))[0] != "exact"
+    assert judge(Pair(values["a"], Ours(np.array([0.0704]))))[0] == "exact"
+    assert judge(Pair(values["a"], Ours(np.array([0.0706]))))[0] != "exact"
 
 
 @pytest.mark.parametrize("key", paper_keys())
@@ -37,6 +37,17 @@ def test_published_files_are_well_formed(key):
         ("{id: a, kind: count}", r"published.yaml:2: .*a: expected finite value, found None"),
         ("{id: a, low: 2, high: 1, kind: interval}", "low 2 above high 1"),
         ("{id: a, value: 1, kind: count, vaule: 2}", "unknown key 'vaule' in .*; did you mean 'value'"),
+        ("{id: a, value: 1, kind: count, impossible: ''}", "a: expected why, and the notebook .*; found ''"),
+        (
+            "{id: a, value: 1, kind: count, impossible: too few}",
+            "a: expected why, and the notebook .*; found 'too few'",
+        ),
+        ("{id: a, value: 1, kind: count, impossible: true}", "impossible: expected text, found True"),
+        (
+            "{id: a, value: 1, kind: count, setting: true, inferred: true}",
+            "a setting is given, so it cannot be inferred",
+        ),
+        ("{id: a, value: 1, std: 2, kind: count, single_run: true}", "expected one number without std of a single run"),
         ("{id: a, value: 1, kind: count}, {id: a, value: 1, kind: count}", "the id 'a' occurs twice"),
     ],
 )

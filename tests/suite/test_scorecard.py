@@ -1,23 +1,34 @@
 import json
-from pathlib import Path
 
 import pytest
 from toy_project import fill
 
 from fairlab.cli import main
+from fairlab.suite.comparison import Comparison, Row
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.run import Run, run_folder
-from fairlab.suite.scorecard import published_runs, scorecard, to_markdown, unexplained, write
+from fairlab.suite.scorecard import (
+    chosen,
+    ending,
+    head,
+    published_runs,
+    scorecard,
+    surprising,
+    table,
+    to_markdown,
+    write,
+)
 
 
 def rows():
     return {row.id: row for row in scorecard().rows}
 
 
-def publish(profile="quick", source="real", mean=0.55):
+def publish(profile="quick", source="real", mean=0.55, holds=True):
     experiment = Experiment("toy/mean", profile=profile)
     fill(experiment)
     experiment.run.records[0]["values"] = [mean]
+    experiment.run.claims[0]["holds"] = holds
     experiment.run.data[0]["source"] = source
     experiment.record("table-1", "rows", 4425)
     experiment.compare()
@@ -31,7 +42,7 @@ def test_nothing_was_run(toy):
 def test_verdicts(toy):
     publish()
     table = rows()
-    assert (table["mean"].verdict, table["mean"].ours, table["mean"].data) == ("agrees", "0.55", "real")
+    assert (table["mean"].verdict, table["mean"].ours, table["mean"].data) == ("agrees", 0.55, "real")
     assert table["rows"].verdict == "exact"
     assert table["positive"].verdict == "holds"
     assert (table["lost"].verdict, table["lost"].reason) == ("not run", "toy/mean does not record it")
@@ -40,14 +51,8 @@ def test_verdicts(toy):
 def test_same_conclusion_and_difference(toy):
     publish(mean=3.0)
     assert rows()["mean"].verdict == "same conclusion"
-    folder = run_folder("toy/mean", "quick")
-    claims = json.loads((folder / "claims.json").read_text())
-    (folder / "claims.json").write_text(json.dumps([claims[0] | {"holds": False}]))
+    publish(mean=3.0, holds=False)
     assert (rows()["mean"].verdict, rows()["positive"].verdict) == ("differs", "fails")
-    assert {row.id for row in unexplained(scorecard())} == {"mean", "positive"}
-    deviations = toy / "experiments" / "toy" / "deviations.md"
-    deviations.write_text("# Toy\n\n## table-1: means\n\n`mean` differs because ...\n")
-    assert {row.id for row in unexplained(scorecard())} == {"positive"}
 
 
 def test_a_smaller_profile_is_not_comparable(toy):
@@ -85,34 +90,83 @@ def test_json_has_a_row_for_everything_published(toy, capsys):
     assert main(["scorecard", "--json"]) == 0
     content = json.loads(capsys.readouterr().out)
     assert [row["id"] for row in content] == ["mean", "rows", "lost", "positive"]
-    assert {"paper", "artefact", "id", "published", "ours", "verdict", "profile", "data"} <= set(content[0])
 
 
-def test_markdown_and_readme(toy, results):
+def test_what_is_written_and_published(toy, results):
     publish()
     readme = toy / "README.md"
     readme.write_text("before\n<!-- scorecard -->\nstale\n<!-- end of scorecard -->\nafter\n")
-    assert write(scorecard()) == [results / "REPRODUCTION.md"]
+    own = [results / "REPRODUCTION.json", results / "REPRODUCTION.md"]
+    assert write(scorecard()) == own
     assert "stale" in readme.read_text()
-    assert write(scorecard(), publish=True) == [results / "REPRODUCTION.md", toy / "REPRODUCTION.md", readme]
-    assert "stale" not in readme.read_text()
+    committed = [toy / "REPRODUCTION.json", toy / "REPRODUCTION.md"]
+    assert write(scorecard(), publish=True) == [*own, *committed, readme]
+    assert head(scorecard()) in readme.read_text()
     assert readme.read_text().startswith("before\n")
     assert readme.read_text().endswith("after\n")
-    text = Path(toy / "REPRODUCTION.md").read_text()
-    assert text == to_markdown(scorecard(), published_runs())
-    assert "`fairlab run toy/mean --profile quick`" in text
-    assert "| mean | 0.50 ± 0.10 | 0.55 | **agrees** |" in text
+    assert committed[1].read_text() == to_markdown(scorecard(), published_runs())
+    # All but how it was run can be had from the committed rows alone.
+    read = Comparison.read(committed[0])
+    assert (head(read), ending(read)) == (head(scorecard()), ending(scorecard()))
+    assert to_markdown(read, published_runs()) == to_markdown(scorecard(), published_runs())
 
 
-def test_seed_commit_and_profile_stand_in_the_scorecard(toy):
-    publish("smoke")
-    publish("paper")
-    file = run_folder("toy/mean", "paper") / "run.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"seed": 5, "commit": "abc"}))
+def test_the_page_says_what_differs_why_and_how_it_was_run(toy):
+    publish(mean=3.0, holds=False)
+    deviations = toy / "experiments" / "toy" / "deviations.md"
+    deviations.write_text("# Toy\n\n## table-1: means\n\nThe mean is\nanother one.\n\n`mean`, `positive`\n")
+    file = run_folder("toy/mean", "quick") / "run.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"seed": 5, "commit": "abc", "seconds": 90}))
     text = to_markdown(scorecard(), published_runs())
-    assert "`fairlab run toy/mean --profile paper --seed 5`" in text
-    assert "at commit abc" in text
-    assert "--profile smoke`" in to_markdown(scorecard("smoke"), published_runs("smoke"))
+    link = "experiments/toy/deviations.md#table-1-means"
+    assert f"| toy table-1 | 1 of 3 | 1 | `mean` +500% | The mean is another one. [more]({link}) |" in text
+    assert "| toy | 1 | quick | 2 | real | 5 | abc |" in text
+
+
+def test_the_table_counts_every_row_once(toy):
+    publish()
+    counted = table(scorecard())
+    assert list(counted.index) == ["toy", "all"]
+    assert counted.loc["toy"].drop("median difference").sum() == len(scorecard().rows)
+    assert counted.loc["all", "median difference"] == "5.0%"  # 10% and 0
+
+
+def odd(artefact, id, ours, **given):
+    number = {"kind": "number", "published": 1.0, "verdict": "differs", "data": "real", "n_trials": 1}
+    return Row(**{"paper": "toy", "artefact": artefact, "id": id, "ours": ours} | number | given)
+
+
+def test_what_surprises_most(toy):
+    """Of toy's numbers: the mean is 0.50 ± 0.10 of ten runs, rows are 4425, lost is 1."""
+    far = odd("table-1", "lost", 3.0)
+    farther = odd("table-1", "rows", 44250.0, published=4425.0)
+    assert surprising(Comparison([far, farther])) == [farther]
+    fails = odd("table-1", "positive", "fails", kind="claim", published="The mean is positive.", verdict="fails")
+    assert surprising(Comparison([far, fails, farther])) == [fails]
+    assert surprising(Comparison([far.model_copy(update={"data": "surrogate"})])) == []
+    (toy / "experiments" / "toy" / "deviations.md").write_text("## table-1: t\n\nWhy.\n\n`rows` `positive`\n")
+    assert surprising(Comparison([far, fails, farther])) == [far]  # the others are explained
+
+
+def test_the_ending_has_the_table_the_surprises_and_where_to_look(toy, capsys):
+    publish(mean=3.0, holds=False)
+    text = ending(scorecard())
+    assert text.splitlines()[0].split() == ["exact", "differs", "fails", "not", "run", "median", "difference"]
+    assert "toy table-1:positive  fails: The mean is positive." in text
+    assert "notebooks/toy/mean.ipynb" in text
+    assert "2 rows differ or fail without an entry" in text
+    assert "REPRODUCTION.json" in text
+    assert main(["scorecard"]) == 0
+    assert text in capsys.readouterr().out
+
+
+def test_rows_of_a_paper_or_an_artefact(toy, capsys):
+    publish()
+    assert [row.id for row in chosen(scorecard(), ["toy:table-1"])] == ["mean", "rows", "lost", "positive"]
+    assert main(["scorecard", "toy"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "toy table-1:mean  agrees: 0.50 ± 0.10, ours 0.55 (+10%)"
+    assert main(["scorecard", "toys"]) == 2
+    assert "did you mean 'toy'" in capsys.readouterr().err
 
 
 def test_a_run_from_before_a_size_parameter_is_not_comparable(toy):

@@ -6,7 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlab.suite.published import Value
-from fairlab.suite.verdicts import Ours, judge
+from fairlab.suite.verdicts import JUDGED, VERDICTS, Ours, Pair, excess, judge, relative_difference
+
+KINDS = ["count", "statistic", "coefficient", "proportion", "percent"]
+WHY = "below what themis/pruning needs at least"
 
 
 def value(**given):
@@ -17,83 +20,207 @@ def ours(*values):
     return Ours(np.asarray(values, dtype=float))
 
 
+def verdict(published, *values, **about):
+    return judge(Pair(published, ours(*values) if values else None, **about))[0]
+
+
 @pytest.mark.parametrize(
-    ("published", "own", "verdict"),
+    ("published", "own", "expected"),
     [
-        # without a published std: 25%
-        (value(value=100, kind="count"), [125], "agrees"),
-        (value(value=100, kind="count"), [126], "differs"),
-        (value(value=-1.3), [-1.0], "agrees"),
-        (value(value=-1.3), [1.3], "differs"),
-        (value(value=0, kind="count"), [0], "agrees"),
-        (value(value=0, kind="count"), [1], "differs"),
-        # proportion and percent: 25% or half a percentage point
-        (value(value=0.01, kind="proportion"), [0.0149], "agrees"),
-        (value(value=0.01, kind="proportion"), [0.0151], "differs"),
-        (value(value=1.0, kind="percent"), [1.5], "agrees"),
-        (value(value=1.0, kind="percent"), [1.51], "differs"),
-        (value(value=0.27, kind="proportion"), [0.3], "agrees"),
-        # with a published std: one std, or three combined standard errors where that is more
+        # exact: equal at the printed precision, whatever the number
+        (value(value=71, kind="count"), [71], "exact"),
+        (value(value=88.15, kind="percent"), [88.154], "exact"),
+        (value(value=88.15, kind="percent"), [88.156], "agrees"),
+        (value(value=1.0, std=0.5, n=4), [1.04], "exact"),
+        (value(value=0.03, kind="p-value"), [0.034], "exact"),
+        (value(value=100, kind="count"), [99, 101], "exact"),
+        (value(low=0.25, high=0.30, kind="interval"), [(0.2549, 0.3049)], "exact"),
+        (value(value=0, kind="count"), [0], "exact"),
+        # exact: a printed "<x" that rounds to at most x
+        (value(value=0.01, kind="percent", less_than=True), [0.0149], "exact"),
+        (value(value=0.01, kind="percent", less_than=True), [0.0151], "agrees"),
+        (value(value=0.01, kind="statistic", less_than=True), [0.02], "differs"),
+        # agrees, with a published std: one std, or three combined standard errors where that is more
         (value(value=1.0, std=0.5, n=100), [1.5], "agrees"),
         (value(value=1.0, std=0.5, n=100), [1.51], "differs"),
         (value(value=1.0, std=0.5, n=4), [1.75], "agrees"),
         (value(value=1.0, std=0.5, n=4), [1.76], "differs"),
-        # a printed "<x"
-        (value(value=0.01, kind="percent", less_than=True), [0.009], "agrees"),
-        (value(value=0.01, kind="percent", less_than=True), [0.01], "differs"),
+        # agrees, without: 10%
+        (value(value=100, kind="count"), [110], "agrees"),
+        (value(value=100, kind="count"), [89.9], "near"),
+        (value(value=-1.3), [-1.2], "agrees"),
+        (value(value=-1.3), [1.3], "differs"),
+        (value(value=0, kind="count"), [1], "differs"),
+        # agrees: percent, or half a point
+        (value(value=0.01, kind="proportion"), [0.0149], "exact"),
+        (value(value=0.012, kind="statistic"), [0.0169], "differs"),
+        (value(value=0.012, kind="proportion"), [0.0169], "agrees"),
+        (value(value=0.012, kind="proportion"), [0.0171], "differs"),
+        (value(value=1.0, kind="percent"), [1.5], "agrees"),
+        (value(value=1.0, kind="percent"), [1.51], "differs"),
+        # near: 25%, without a published std
+        (value(value=100, kind="count"), [125], "near"),
+        (value(value=100, kind="count"), [126], "differs"),
+        (value(value=100, kind="count", std=1.0, n=100), [120], "differs"),
         # p-values: the side of 0.05
         (value(value=0.03, kind="p-value"), [1e-9], "agrees"),
         (value(value=0.03, kind="p-value"), [0.06], "differs"),
         (value(value=0.8, kind="p-value"), [0.06], "agrees"),
+        (value(value=0.049, kind="p-value"), [0.051], "differs"),
         # seconds are never compared
         (value(value=3, kind="seconds"), [3], "not comparable"),
-        # exact
-        (value(value=71, kind="count", exact=True), [71], "exact"),
-        (value(value=71, kind="count", exact=True), [72], "agrees"),
-        (value(value=71, kind="count", exact=True), [7], "differs"),
     ],
 )
-def test_judge(published, own, verdict):
-    assert judge(published, ours(*own))[0] == verdict
+def test_judge(published, own, expected):
+    assert verdict(published, *own) == expected
 
 
-def test_combined_standard_errors_use_both_spreads():
-    published = value(value=0.0, std=0.3, n=9)
-    own = ours(0.9, 1.1)  # mean 1.0, std 0.1414, standard error 0.1
-    within = 3 * math.sqrt(0.3**2 / 9 + 0.1**2)
-    assert within < 1.0
-    assert judge(published, own)[0] == "differs"
-    assert judge(value(value=1 - within + 1e-6, std=0.3, n=9), own)[0] == "agrees"
-    assert judge(value(value=1 - within - 1e-6, std=0.3, n=9), own)[0] == "differs"
+def spread(mean, error, n):
+    """Return n values with the given mean and standard error."""
+    values = np.arange(n) - (n - 1) / 2
+    return mean + values * error * math.sqrt(n) / values.std(ddof=1)
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "verdict"),
+    ("error", "n", "mean", "expected"),
     [
-        (0.25, 0.29, "agrees"),
+        (8.3, 5, 124, "agrees"),  # three errors are 24.9
+        (8.3, 5, 126, "differs"),
+        (8.3, 4, 124, "near"),  # too few trials
+        (8.4, 50, 124, "near"),  # three errors are wider than 25%
+        (3.0, 5, 109.5, "agrees"),  # narrow errors take nothing away from the 10%
+        (3.0, 5, 110.5, "near"),
+        (0.0, 5, 110.5, "near"),
+    ],
+)
+def test_our_errors_count_from_five_trials_on_and_up_to_a_quarter(error, n, mean, expected):
+    assert verdict(value(value=100), *spread(mean, error, n)) == expected
+
+
+def test_combined_standard_errors_use_both_spreads():
+    own = ours(0.9, 1.1)  # mean 1.0, std 0.1414, standard error 0.1
+    within = 3 * math.hypot(0.3 / 3, 0.1)
+    assert verdict(value(value=0.0, std=0.3, n=9), 0.9, 1.1) == "differs"
+    assert verdict(value(value=1 - within + 1e-6, std=0.3, n=9), 0.9, 1.1) == "agrees"
+    assert verdict(value(value=1 - within - 1e-6, std=0.3, n=9), 0.9, 1.1) == "differs"
+    assert own.error == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0.256, 0.296, "agrees"),
         (0.27, 0.31, "agrees"),
+        (0.279, 0.319, "agrees"),
         (0.281, 0.321, "differs"),
         (0.0, 1.0, "agrees"),
         (0.5, 0.6, "differs"),
+        (0.26, 0.26, "agrees"),
     ],
 )
-def test_intervals_overlap_by_half_of_the_shorter(low, high, verdict):
-    published = value(low=0.25, high=0.30, kind="interval")
-    assert judge(published, ours((low, high)))[0] == verdict
+def test_intervals_overlap_by_half_of_the_shorter(low, high, expected):
+    assert verdict(value(low=0.25, high=0.30, kind="interval"), (low, high)) == expected
+
+
+@given(*[st.tuples(st.floats(-10, 10), st.floats(0.01, 10))] * 2)
+def test_the_rule_of_intervals_is_about_their_overlap(one, other):
+    (low, high), (own_low, own_high) = ((start, start + length) for start, length in (one, other))
+    overlap, shorter = min(high, own_high) - max(low, own_low), min(high - low, own_high - own_low)
+    if abs(overlap - shorter / 2) > 1e-6:
+        agrees = verdict(value(low=low, high=high, kind="interval"), (own_low, own_high)) in ("exact", "agrees")
+        assert agrees == (overlap > shorter / 2)
+
+
+def test_a_single_run_is_held_against_the_spread_of_twenty_of_ours():
+    runs = np.linspace(0, 200, 20)  # the central 95% run from 5 to 195
+    single = value(value=180, kind="count", single_run=True)
+    assert verdict(single, *runs) == "compatible"
+    assert verdict(value(value=180, kind="count"), *runs) == "differs"
+    assert verdict(single, *runs[:19]) == "differs"
+    assert verdict(value(value=196, kind="count", single_run=True), *runs) == "differs"
 
 
 def test_claims_turn_a_difference_into_the_same_conclusion():
     published = value(value=100, kind="count")
-    assert judge(published, ours(500), claims_hold=True)[0] == "same conclusion"
-    assert judge(published, ours(500), claims_hold=False)[0] == "differs"
-    assert judge(published, ours(500), claims_hold=None)[0] == "differs"
-    assert judge(published, ours(100), claims_hold=False)[0] == "agrees"
+    assert verdict(published, 500, claims_hold=True) == "same conclusion"
+    assert verdict(published, 500, claims_hold=False) == "differs"
+    assert verdict(published, 500, claims_hold=None) == "differs"
+    assert verdict(published, 120, claims_hold=True) == "near"
 
 
-@given(st.floats(-1e6, 1e6), st.sampled_from(["count", "statistic", "coefficient", "proportion", "percent"]))
-def test_the_published_number_itself_agrees(number, kind):
-    assert judge(value(value=number, kind=kind), ours(number))[0] == "agrees"
-    assert judge(value(value=number, kind=kind, exact=True), ours(number))[0] == "exact"
+def test_a_setting_must_be_equal():
+    setting = value(value=1000, kind="count", setting=True)
+    assert verdict(setting, 1000) == "setting"
+    found, reason = judge(Pair(setting, ours(999), claims_hold=True))
+    assert (found, reason) == ("differs", "a setting of the protocol, 1000, but the run was given 999")
+    assert verdict(setting, 100, size="n 100 instead of 1000") == "not comparable"
+    assert verdict(value(value=500, kind="seconds", setting=True), 500) == "setting"
+
+
+def test_what_is_impossible_is_not_judged():
+    found, reason = judge(Pair(value(value=10, kind="count", impossible=WHY), ours(231)))
+    assert (found, reason) == ("impossible", WHY)
+
+
+def test_the_order_of_the_verdicts_is_that_of_the_table():
+    assert VERDICTS[:5] == ("not run", "surrogate", "setting", "not comparable", "impossible")
+    assert JUDGED == ("exact", "agrees", "near", "compatible", "same conclusion", "differs")
+
+
+def test_of_all_that_apply_the_first_is_given():
+    """Take away, one after the other, what makes the first verdict apply: the next one shows."""
+    runs = [*np.linspace(20, 180, 19), 100]
+    pair = {"surrogate": True, "size": "n 1 instead of 2", "claims_hold": True, "missing": "lost"}
+    assert judge(Pair(value(value=100, setting=True), None, **pair)) == ("not run", "lost")
+    assert verdict(value(value=100, setting=True), 100, **pair) == "surrogate"
+    pair["surrogate"] = False
+    assert verdict(value(value=100, setting=True), 100, **pair) == "setting"
+    assert verdict(value(value=100, impossible=WHY), 100, **pair) == "not comparable"
+    pair["size"] = ""
+    assert verdict(value(value=100, impossible=WHY), 100, **pair) == "impossible"
+    assert verdict(value(value=100, single_run=True), *runs, **pair) == "exact"
+    assert verdict(value(value=104, single_run=True), *runs, **pair) == "agrees"
+    assert verdict(value(value=115, single_run=True), *runs, **pair) == "near"
+    assert verdict(value(value=150, single_run=True), *runs, **pair) == "compatible"
+    assert verdict(value(value=150), *runs, **pair) == "same conclusion"
+    assert verdict(value(value=150), *runs) == "differs"
+
+
+@given(st.floats(-1e6, 1e6), st.sampled_from(KINDS))
+def test_the_published_number_itself_is_exact(number, kind):
+    assert verdict(value(value=number, kind=kind), number) == "exact"
+
+
+@given(st.integers(-1000, 1000), st.floats(0, 2000), st.sampled_from(KINDS), st.sampled_from([None, 0.5, 20.0]))
+def test_too_much_is_judged_like_too_little(number, difference, kind, std):
+    published = value(value=number, kind=kind, std=std, n=None if std is None else 10)
+    assert verdict(published, number + difference) == verdict(published, number - difference)
+
+
+@given(
+    st.floats(-1000, 1000), st.floats(0, 2000), st.floats(0, 1), st.sampled_from(KINDS), st.sampled_from([None, 3.0])
+)
+def test_nearer_is_never_judged_worse(number, difference, part, kind, std):
+    published = value(value=number, kind=kind, std=std, n=None if std is None else 10)
+    near, far = (JUDGED.index(verdict(published, number + step)) for step in (part * difference, difference))
+    assert near <= far
+
+
+@given(st.floats(-1000, 1000), st.floats(-2000, 2000), st.sampled_from(KINDS))
+def test_more_than_the_excess_of_one_does_not_agree(number, difference, kind):
+    published, own = value(value=number, kind=kind), ours(number + difference)
+    beyond = excess(published, own.mean, error=0.0, n=1)
+    if abs(beyond - 1) > 1e-6 and verdict(published, number + difference) != "exact":
+        assert (beyond < 1) == (verdict(published, number + difference) == "agrees")
+
+
+def test_relative_difference():
+    assert relative_difference(value(value=-4), ours(-5)) == -0.25
+    assert relative_difference(value(value=0), ours(0)) == 0
+    assert relative_difference(value(value=0), ours(1)) is None
+    assert relative_difference(value(value=0.03, kind="p-value"), ours(1)) is None
+    assert relative_difference(value(low=1, high=3, kind="interval"), ours((2, 3))) == 0.25
+    assert relative_difference(value(value=0.01, kind="percent", less_than=True), ours(0.001)) == 0
 
 
 def test_interval_of_the_mean_over_trials():
@@ -103,3 +230,4 @@ def test_interval_of_the_mean_over_trials():
     assert high - 2.0 == pytest.approx(4.302653 / math.sqrt(3), rel=1e-6)  # t quantile at 2 degrees of freedom
     assert low == pytest.approx(4.0 - high)
     assert ours(1.0).interval is None
+    assert ours(1.0).error == 0

@@ -1,9 +1,10 @@
 """The experiments there are: one small YAML file each, ``experiments/<paper>/<experiment>.yaml``."""
 
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from pydantic import PrivateAttr, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from fairlab.checks import suggestion
 from fairlab.data.documents import Entry, EntryError, Several, read_document
@@ -11,6 +12,7 @@ from fairlab.paths import EXPERIMENTS, ROOT
 from fairlab.suite.published import Paper, load_paper
 
 PROFILES = ("smoke", "quick", "paper")
+EVERYTHING = ("*",)
 DEFAULT_PROFILE = "quick"
 
 
@@ -54,8 +56,9 @@ class Specification(Entry):
         Data variants that it may load.
     profiles : Profiles
         Parameters of the notebook for each profile.
-    size : tuple of str
-        Parameters that must equal the paper profile's before published values can be compared.
+    size : dict of str to tuple of str
+        Parameters that must equal the paper profile's before published numbers can be compared, and which: artefacts,
+        or patterns ``artefact:id``; a list of parameters in the file is for all.
     minutes : Minutes or None
     after : tuple of str
         Experiments whose trials this one takes; in a batch they run first, so that no trial is done twice.
@@ -65,10 +68,15 @@ class Specification(Entry):
     artefacts: Several[str]
     data: Several[str]
     profiles: Profiles
-    size: Several[str] = ()
+    size: dict[str, Several[str]] = Field(default_factory=dict)
     minutes: Minutes | None = None
     after: Several[str] = ()
     _name: str = PrivateAttr("")
+
+    @field_validator("size", mode="before")
+    @classmethod
+    def _a_list_is_for_all(cls, size):
+        return dict.fromkeys(size, EVERYTHING) if isinstance(size, list) else size
 
     @model_validator(mode="after")
     def _sizes_are_parameters(self):
@@ -109,13 +117,13 @@ class Specification(Entry):
             if name not in known:
                 raise TypeError(f"{self.name} has no parameter {name!r}{suggestion(name, known)}")
 
-    def other_size(self, parameters: dict) -> str:
-        """Say which parameters keep a run from being comparable with the paper; empty if none does."""
+    def other_size(self, parameters: dict, artefact: str, id: str) -> str:
+        """Say which parameters keep a number or claim of a run from being comparable; empty if none does."""
         paper = self.parameters("paper")
         return ", ".join(
             f"{name} {parameters.get(name)} instead of {paper[name]}"
-            for name in self.size
-            if parameters.get(name) != paper[name]
+            for name, patterns in self.size.items()
+            if parameters.get(name) != paper[name] and _depends(patterns, artefact, id)
         )
 
 
@@ -144,6 +152,15 @@ def read_specification(path: Path, name: str) -> Specification:
     """Read and check one experiment file; see `specification`."""
     spec = read_document(path, Specification)
     spec._name = name
-    for artefact in spec.artefacts:
-        spec.published.artefact(artefact)
+    rows = []
+    for artefact in map(spec.published.artefact, spec.artefacts):
+        rows += [(artefact.id, id) for id in [*artefact.values, *artefact.claims]] or [(artefact.id, "")]
+    for parameter, patterns in spec.size.items():
+        for pattern in patterns:
+            if not any(_depends([pattern], *row) for row in rows):
+                raise ValueError(f"{name}: size: {parameter}: {pattern!r} is no artefact, or no row, that it writes")
     return spec
+
+
+def _depends(patterns, artefact: str, id: str) -> bool:
+    return any(fnmatchcase(artefact, pattern) or fnmatchcase(f"{artefact}:{id}", pattern) for pattern in patterns)

@@ -1,88 +1,180 @@
 """Published beside ours, one row per published value or claim, each with its verdict."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas as pd
+from pydantic import Field, TypeAdapter, ValidationError
 
+from fairlab.data.documents import Entry
 from fairlab.plotting import TINTS
 from fairlab.suite.published import Artefact, Claim, Value
 from fairlab.suite.run import Run
-from fairlab.suite.verdicts import judge
+from fairlab.suite.verdicts import CLAIM_VERDICTS, JUDGED, VERDICTS, Pair, judge, relative_difference
+
+AGREEING = ("exact", "agrees")
+OPEN = ("differs", "fails")
+INFERRED = "inferred"  # reading of a row that is counted apart
+DIGITS = 6  # significant ones of fractions that are written
 
 # The words stand in the cells anyway.
 COLOURS = {
     "exact": TINTS["blue"],
     "agrees": TINTS["blue"],
-    "holds": TINTS["blue"],
+    "near": TINTS["green"],
+    "compatible": TINTS["green"],
     "same conclusion": TINTS["green"],
     "differs": TINTS["vermilion"],
+    "holds": TINTS["blue"],
     "fails": TINTS["vermilion"],
-    "surrogate": TINTS["yellow"],
+    "impossible": TINTS["grey"],
+    "setting": TINTS["grey"],
     "not comparable": TINTS["grey"],
+    "surrogate": TINTS["yellow"],
     "not run": TINTS["grey"],
 }
 
+Numbers = float | tuple[float, float]
 
-@dataclass(frozen=True)
-class Row:
-    """How our number or check stands to one published value or claim.
+
+class Row(Entry):
+    """How our number or check stands to one published value or claim: one row of ``REPRODUCTION.json``.
 
     Attributes
     ----------
-    paper, artefact, id, kind : str
-        Where it is published; `kind` is ``claim`` or the kind of the value.
-    published, ours : str
-        Both sides as text; `ours` is empty if there is none.
-    verdict, reason : str
-    profile, data : str or None
-        Profile of the run and "real" or "surrogate"; None if there is no run.
-    experiment : str or None
-    seed, n_trials : int or None
-    commit : str or None
-    as_described : str
-        Our number in the paper's own description, where that is another one than `ours`.
+    paper, artefact, id : str
+        Where it is published.
+    kind : {"number", "claim"}
+    published : float, pair of float or str
+        The number, the ends of an interval, or what the claim says.
+    ours : float, pair of float, str or None
+        Mean over trials; for a claim ``holds`` or ``fails``. None if there is none.
+    low, high : float or None
+        95% interval of our mean, or the ends of our interval.
+    n_trials : int or None
+    relative_difference : float or None
+        Of ours to published, with its sign; see `fairlab.suite.verdicts.relative_difference`.
+    verdict : str
+    reading : {"as_published", "inferred"} or None
+        Of a number: what is judged. ``inferred`` where the reading rests on the printed numbers alone.
+    data : {"real", "surrogate"} or None
+    profile, seed, commit : str, int, str or None
+        Of the run.
+    reason : str or None
+    printed, experiment, as_described : str
+        Beside what is written: the published number as it was printed, who ran it, and our number by the paper's own
+        description where that is another one.
     """
 
     paper: str
     artefact: str
     id: str
-    kind: str
-    published: str
-    ours: str = ""
-    verdict: str = "not run"
-    reason: str = ""
-    profile: str | None = None
-    data: str | None = None
-    experiment: str | None = None
-    seed: int | None = None
+    kind: Literal["number", "claim"]
+    published: Numbers | str
+    ours: Numbers | str | None = None
+    low: float | None = None
+    high: float | None = None
     n_trials: int | None = None
+    relative_difference: float | None = None
+    verdict: Literal[VERDICTS + CLAIM_VERDICTS] = "not run"
+    reading: Literal["as_published", "inferred"] | None = None
+    data: Literal["real", "surrogate"] | None = None
+    profile: str | None = None
+    seed: int | None = None
     commit: str | None = None
-    as_described: str = ""
+    reason: str | None = None
+    printed: str = Field("", exclude=True)
+    experiment: str = Field("", exclude=True)
+    as_described: str = Field("", exclude=True)
+
+    @property
+    def column(self) -> str:
+        """Where the row is counted: its verdict, or apart."""
+        return INFERRED if self.reading == INFERRED and self.verdict in JUDGED else self.verdict
+
+    @property
+    def shown(self) -> str:
+        """Our side as text."""
+        if self.ours is None or isinstance(self.ours, str):
+            return self.ours or ""
+        if isinstance(self.ours, tuple):
+            return _interval_text(*self.ours)
+        return _digits(self.ours) + ("" if self.low is None else f" {_interval_text(self.low, self.high)}")
+
+    @property
+    def difference(self) -> str:
+        """The relative difference as text."""
+        return "" if self.relative_difference is None else percent(self.relative_difference)
+
+    def to_text(self) -> str:
+        """Return the row in one line."""
+        difference = f" ({self.difference})" if self.difference else ""
+        sides = self.published if self.kind == "claim" else f"{self.printed or self.published}, ours {self.shown}"
+        return f"{self.paper} {self.artefact}:{self.id}  {self.verdict}: {sides}{difference}"
 
 
-@dataclass(frozen=True)
 class Comparison:
-    """Rows of a comparison, for one run or for the whole project."""
+    """Rows of a comparison, for one run or for the whole project.
 
-    rows: tuple[Row, ...]
+    Parameters
+    ----------
+    rows : sequence of Row
+    """
 
-    def counts(self) -> Counter:
-        """Return how often each verdict was given."""
-        return Counter(row.verdict for row in self.rows)
+    def __init__(self, rows: Iterable[Row]):
+        self.rows = tuple(rows)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per published value or claim."""
-        return pd.DataFrame([asdict(row) for row in self.rows], columns=[field.name for field in fields(Row)])
+    @classmethod
+    def read(cls, path: Path | str) -> "Comparison":
+        """Read what `write` wrote.
+
+        Raises
+        ------
+        ValueError
+            If the file is not a list of rows; the message says which row is wrong, and how.
+        """
+        try:
+            return cls(TypeAdapter(list[Row]).validate_json(Path(path).read_bytes()))
+        except ValidationError as refused:
+            raise ValueError(f"{path}: {refused}") from refused
+
+    def to_json(self) -> str:
+        """Return the rows as the text of ``REPRODUCTION.json``: a list, one row a line."""
+        rows = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in self.to_records())
+        return f"[\n{rows}\n]\n" if rows else "[]\n"
 
     def to_records(self) -> list[dict]:
-        """Return the rows as plain dictionaries, for JSON."""
-        return [asdict(row) for row in self.rows]
+        """Return the rows as plain dictionaries: whole numbers in full, others with six significant digits."""
+        return [{key: _rounded(value) for key, value in row.model_dump().items()} for row in self.rows]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per published value or claim, with the numbers as they are shown."""
+        columns = [*Row.model_fields, "difference"]
+        shown = [{name: getattr(row, name) for name in columns} | {"ours": row.shown} for row in self.rows]
+        texts = [row.printed or str(row.published) for row in self.rows]
+        return pd.DataFrame(shown, columns=columns).assign(published=texts)
+
+    def of(self, paper: str) -> "Comparison":
+        """Return the rows of one paper."""
+        return Comparison(row for row in self.rows if row.paper == paper)
+
+    def counts(self) -> Counter:
+        """Return how often each verdict was given, inferred rows apart."""
+        return Counter(row.column for row in self.rows)
+
+    def median_difference(self) -> float | None:
+        """Return the median size of the relative differences of what was judged by number, None if nothing was."""
+        sizes = [
+            abs(row.relative_difference) for row in self.rows if row.relative_difference is not None and _counts(row)
+        ]
+        return float(np.median(sizes)) if sizes else None
 
     def __str__(self) -> str:
-        return "\n".join([self._headline(), *(f"{row.artefact}:{row.id} {row.verdict}" for row in self._open())])
+        return "\n".join([self._headline(), *(row.to_text() for row in self._open())])
 
     def _repr_html_(self) -> str:
         """Return counts first, then what differs or fails, then everything else folded away."""
@@ -94,31 +186,42 @@ class Comparison:
         return "\n".join(parts)
 
     def _headline(self) -> str:
-        counts = self.counts()
-        return (
-            ", ".join(f"{counts[verdict]} {verdict}" for verdict in COLOURS if counts[verdict]) or "nothing published"
-        )
+        counts, median = self.counts(), self.median_difference()
+        parts = [f"{counts[verdict]} {verdict}" for verdict in (*COLOURS, INFERRED) if counts[verdict]]
+        middle = "" if median is None else f"; median difference {median:.1%}"
+        return (", ".join(parts) or "nothing published") + middle
 
     def _open(self) -> list[Row]:
-        return [row for row in self.rows if row.verdict in ("differs", "fails")]
+        return [row for row in self.rows if row.verdict in OPEN]
 
 
-def _html(rows) -> str:
-    """Return rows as a table: published, ours, verdict with its colour, reason."""
-    frame = Comparison(tuple(rows)).to_frame()
-    columns = ["artefact", "id", "published", "ours", "as_described", "verdict", "reason"]
-    frame = frame[columns if frame["as_described"].any() else [name for name in columns if name != "as_described"]]
-    colour = {verdict: f"background-color: {value}; color: black" for verdict, value in COLOURS.items()}
-    left = [{"selector": "th", "props": [("text-align", "left")]}]
-    styled = frame.style.hide(axis="index").format(escape="html").map(colour.get, subset=["verdict"])
-    return styled.set_properties(**{"text-align": "left"}).set_table_styles(left).to_html()
+def short_line(comparison: Comparison) -> str:
+    """Return what a run reproduced in a few words: ``59 of 62 numbers agree``.
+
+    Numbers that agree are those with the verdict exact or agrees; all are those that were judged at all, so that
+    settings, surrogates, impossible and inferred rows are left out. Without any such number it is about the claims.
+    """
+    counts = comparison.counts()
+    agreeing, judged = (sum(counts[verdict] for verdict in verdicts) for verdicts in (AGREEING, JUDGED))
+    if judged:
+        return f"{agreeing} of {judged} numbers agree"
+    if claims := counts["holds"] + counts["fails"]:
+        return f"{counts['holds']} of {claims} claims hold"
+    if counts["surrogate"]:
+        return "surrogate data: nothing judged"
+    return "nothing to compare" if not comparison.rows else "nothing judged"
+
+
+def percent(share: float) -> str:
+    """Return a relative difference as text, with its sign."""
+    return "0%" if share == 0 else f"{100 * share:+.2g}%" if abs(share) < 1 else f"{100 * share:+.0f}%"
 
 
 def compare(run: Run) -> Comparison:
     """Return how a run stands to everything that is published of its artefacts."""
     specification = run.specification
     artefacts = [specification.published.artefact(id) for id in specification.artefacts]
-    return Comparison(tuple(row for artefact in artefacts for row in compare_artefact(artefact, run)))
+    return Comparison(row for artefact in artefacts for row in compare_artefact(artefact, run))
 
 
 def compare_artefact(artefact: Artefact, run: Run) -> Iterable[Row]:
@@ -132,64 +235,69 @@ def compare_artefact(artefact: Artefact, run: Run) -> Iterable[Row]:
         yield _claim_row(artefact, claim, run, claims.get(claim.id))
 
 
-def not_run(paper: str, artefact: Artefact, reason: str, experiment: str | None = None) -> Iterable[Row]:
+def not_run(paper: str, artefact: Artefact, reason: str, experiment: str = "") -> Iterable[Row]:
     """Yield the rows of an artefact that no run has written."""
     for item in [*artefact.values.values(), *artefact.claims.values()]:
         yield Row(**_published(paper, artefact, item), reason=reason, experiment=experiment)
 
 
 def _published(paper, artefact, item: Value | Claim):
-    value = isinstance(item, Value)
-    return {
-        "paper": paper,
-        "artefact": artefact.id,
-        "id": item.id,
-        "kind": item.kind if value else "claim",
-        "published": item.printed if value else item.text,
-    }
+    row = {"paper": paper, "artefact": artefact.id, "id": item.id}
+    if isinstance(item, Claim):
+        return row | {"kind": "claim", "published": item.text}
+    number = (float(item.low), float(item.high)) if item.kind == "interval" else float(item.value)
+    return row | {"kind": "number", "published": number, "printed": item.printed}
 
 
 def _about(run, data):
-    return {
-        "profile": run.profile,
-        "data": run.source(data),
-        "experiment": run.name,
-        "seed": run.seed,
-        "commit": run.about.get("commit"),
-    }
+    about = {"profile": run.profile, "seed": run.seed, "commit": run.about.get("commit"), "experiment": run.name}
+    return about | {"data": run.source(data)}
 
 
 def _value_row(artefact, value, run, claims_hold):
-    row = _published(run.paper, artefact, value)
+    row = _published(run.paper, artefact, value) | {"experiment": run.name}
     ours = run.ours(artefact.id, value.id)
     if ours is None:
-        return Row(**row, reason=_reason_left_out(run, artefact, value), experiment=run.name)
+        verdict, reason = judge(Pair(value, None, missing=_reason_left_out(run, artefact, value)))
+        return Row(**row, verdict=verdict, reason=reason)
     (record,) = (
         r for r in run.records if (r["artefact"], r["id"], r["reading"]) == (artefact.id, value.id, "as_published")
     )
-    row |= _about(run, record["data"]) | {"ours": _number(ours), "n_trials": ours.n}
+    row |= _about(run, record["data"]) | _numbers(ours)
+    row |= {"relative_difference": relative_difference(value, ours)}
+    inferred = value.inferred or artefact.inferred
+    row |= {"reading": INFERRED if inferred else "as_published"}
     described = run.ours(artefact.id, value.id, "as_described")
-    row["as_described"] = "" if described is None else _number(described)
-    verdict, reason = _not_judged(run, row["data"]) or judge(value, ours, claims_hold=claims_hold)
-    doubt = "" if value.verified else f"the printed number is in doubt: {value.note}"
-    return Row(**row, verdict=verdict, reason="; ".join(filter(None, [reason, record["note"], doubt])))
+    row["as_described"] = "" if described is None else Row(**row | _numbers(described)).shown
+    verdict, *reasons = judge(
+        Pair(
+            value,
+            ours,
+            surrogate=row["data"] == "surrogate",
+            size=run.specification.other_size(run.parameters, artefact.id, value.id),
+            claims_hold=claims_hold,
+        )
+    )
+    reasons += [record["note"]]
+    reasons += [f"as described {row['as_described']}"] if described else []
+    reasons += ["a faithful rerun gives the printed digits"] if value.exact and verdict in JUDGED[1:] else []
+    reasons += [f"the reading was inferred: {inferred}"] if isinstance(inferred, str) and inferred else []
+    reasons += [] if value.verified else [f"the printed number is in doubt: {value.note}"]
+    return Row(**row, verdict=verdict, reason="; ".join(filter(None, reasons)))
 
 
 def _claim_row(artefact, claim, run, entry):
-    row = _published(run.paper, artefact, claim)
+    row = _published(run.paper, artefact, claim) | {"experiment": run.name}
     if entry is None:
-        return Row(**row, reason=_reason_left_out(run, artefact, claim), experiment=run.name)
+        return Row(**row, reason=_reason_left_out(run, artefact, claim))
     row |= _about(run, entry["data"]) | {"ours": "holds" if entry["holds"] else "fails"}
-    verdict, reason = _not_judged(run, row["data"]) or (row["ours"], "")
-    return Row(**row, verdict=verdict, reason="; ".join(filter(None, [reason, entry["detail"]])))
-
-
-def _not_judged(run, data) -> tuple[str, str] | None:
-    """Return the verdict and the reason for what cannot be judged: from a surrogate, or of another size."""
-    if data == "surrogate":
-        return "surrogate", "surrogate data"
-    size = run.specification.other_size(run.parameters)
-    return ("not comparable", f"not the size of the published protocol: {size}") if size else None
+    size = run.specification.other_size(run.parameters, artefact.id, claim.id)
+    verdict, reason = row["ours"], ""
+    if row["data"] == "surrogate":
+        verdict, reason = "surrogate", "surrogate data"
+    elif size:
+        verdict, reason = "not comparable", f"not the size of the published protocol: {size}"
+    return Row(**row, verdict=verdict, reason="; ".join(filter(None, [reason, entry["detail"]])) or None)
 
 
 def _reason_left_out(run, artefact, item):
@@ -197,14 +305,32 @@ def _reason_left_out(run, artefact, item):
     return reasons[0] if reasons else f"{run.name} does not record it"
 
 
-def _number(ours) -> str:
+def _numbers(ours) -> dict:
     if ours.values.ndim == 2:
-        low, high = np.asarray(ours.mean)
-        return f"[{_digits(low)}, {_digits(high)}]"
-    if ours.interval is None:
-        return _digits(ours.mean)
-    low, high = ours.interval
-    return f"{_digits(ours.mean)} [{_digits(low)}, {_digits(high)}]"
+        low, high = map(float, ours.mean)
+        return {"ours": (low, high), "low": low, "high": high, "n_trials": ours.n}
+    low, high = ours.interval or (None, None)
+    return {"ours": float(ours.mean), "low": low, "high": high, "n_trials": ours.n}
+
+
+def _counts(row) -> bool:
+    return row.column in JUDGED
+
+
+def _html(rows) -> str:
+    """Return rows as a table: published, ours, the difference, verdict with its colour, reason."""
+    frame = Comparison(rows).to_frame()
+    columns = ["artefact", "id", "published", "ours", "difference", "as_described", "verdict", "reason"]
+    frame = frame[columns if frame["as_described"].any() else [name for name in columns if name != "as_described"]]
+    frame = frame.fillna("")
+    colour = {verdict: f"background-color: {value}; color: black" for verdict, value in COLOURS.items()}
+    left = [{"selector": "th", "props": [("text-align", "left")]}]
+    styled = frame.style.hide(axis="index").format(escape="html").map(colour.get, subset=["verdict"])
+    return styled.set_properties(**{"text-align": "left"}).set_table_styles(left).to_html()
+
+
+def _interval_text(low, high) -> str:
+    return f"[{_digits(low)}, {_digits(high)}]"
 
 
 def _digits(number) -> str:
@@ -212,3 +338,12 @@ def _digits(number) -> str:
     if float(number).is_integer() and abs(number) < 1e6:
         return str(int(number))
     return f"{number:.4g}" if abs(number) < 1000 else f"{number:.1f}"
+
+
+def _rounded(value):
+    """Return a number as it is written."""
+    if isinstance(value, tuple):
+        return [_rounded(one) for one in value]
+    if not isinstance(value, float):
+        return value
+    return int(value) if value.is_integer() else float(f"{value:.{DIGITS}g}")

@@ -4,6 +4,7 @@ The text of a number is kept, since its digits say how precisely it was printed.
 """
 
 import math
+import re
 from decimal import Decimal
 from functools import cache, cached_property
 from pathlib import Path
@@ -13,6 +14,8 @@ from pydantic import Field, model_validator
 
 from fairlab.data.documents import Entry, EntryError, Printed, PrintedLoader, Several, read_document
 from fairlab.paths import EXPERIMENTS
+
+NAMES_A_NOTEBOOK = re.compile(r"\b[a-z_]+/[a-z_]+\b")
 
 Kind = Literal["count", "statistic", "coefficient", "proportion", "percent", "interval", "p-value", "seconds"]
 
@@ -33,9 +36,19 @@ class Value(Entry):
     std, n : float, int or None
         Published standard deviation and number of repetitions.
     exact : bool
-        Whether a faithful rerun must give the same printed digits.
+        Whether a faithful rerun must give the same printed digits, since no chance is in it.
     less_than : bool
         Whether ``<value`` was printed.
+    setting : bool
+        Whether it is a parameter of the protocol, which a run is given; checked to be equal, counted apart.
+    impossible : str
+        Why the number contradicts the paper's own method or its other numbers, and which notebook computes the bound
+        that it breaks; empty for all others.
+    single_run : bool
+        Whether it is of a single run of a chance process.
+    inferred : str or bool
+        From what the reading behind ours was inferred, where that is the printed numbers alone; such rows are counted
+        apart.
     verified : bool
         False where the printed number is itself in doubt; `note` says why.
     source, resolution, note : str, float, str or None
@@ -51,6 +64,10 @@ class Value(Entry):
     n: int | None = None
     exact: bool = False
     less_than: bool = False
+    setting: bool = False
+    impossible: str = ""
+    single_run: bool = False
+    inferred: str | bool = False
     verified: bool = True
     source: str | None = None
     resolution: Printed | None = None
@@ -64,6 +81,18 @@ class Value(Entry):
             raise EntryError(f"{self.id}: expected finite {' and '.join(names)}, found {', '.join(map(str, given))}")
         if self.kind == "interval" and self.low > self.high:
             raise EntryError(f"{self.id}: low {self.low} above high {self.high}")
+        return self
+
+    @model_validator(mode="after")
+    def _marks_fit_together(self):
+        marks = [name for name in ("setting", "impossible", "single_run", "inferred") if getattr(self, name)]
+        if self.setting and len(marks) > 1:
+            raise EntryError(f"{self.id}: a setting is given, so it cannot be {marks[1]}", marks[1])
+        if self.single_run and (self.std is not None or self.kind == "interval"):
+            raise EntryError(f"{self.id}: expected one number without std of a single run", "single_run")
+        if "impossible" in self.model_fields_set and not NAMES_A_NOTEBOOK.search(self.impossible):
+            wanted = "expected why, and the notebook that computes the bound, as in 'fewer than themis/pruning needs'"
+            raise EntryError(f"{self.id}: {wanted}; found {self.impossible!r}", "impossible")
         return self
 
     @property
@@ -97,12 +126,15 @@ class Artefact(Entry):
         Data variants that it rests on.
     protocol : str
         How the numbers came about.
+    inferred : str
+        As for a value, for all of them.
     """
 
     id: str
     title: str
     data: Several[str]
     protocol: str
+    inferred: str = ""
     listed_values: Several[Value] = Field((), alias="values")
     listed_claims: Several[Claim] = Field((), alias="claims")
 

@@ -1,17 +1,32 @@
 """The scorecard: everything the papers published, and how our best runs stand to it."""
 
-import re
 from pathlib import Path
 
-from fairlab.paths import EXPERIMENTS, ROOT, results_folder, write_text
-from fairlab.suite.catalogue import DEFAULT_PROFILE, experiment_names, specification
-from fairlab.suite.comparison import Comparison, compare_artefact, not_run
+import pandas as pd
+from scipy.special import stdtrit
+
+from fairlab.checks import suggestion
+from fairlab.paths import ROOT, results_folder, write_text
+from fairlab.suite.catalogue import experiment_names, specification
+from fairlab.suite.comparison import INFERRED, OPEN, Comparison, Row, compare_artefact, not_run
+from fairlab.suite.deviations import sections, unexplained
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import Run, failure_file, run_folder
-from fairlab.suite.verdicts import VERDICTS
+from fairlab.suite.verdicts import excess
 
 RANKED_PROFILES = ("paper", "quick", "smoke")  # the best first
 README_MARKS = ("<!-- scorecard -->", "<!-- end of scorecard -->")
+NAME = "REPRODUCTION"
+MEDIAN = "median difference"
+COLUMNS = (
+    *("exact", "agrees", "near", "compatible", "same conclusion", "differs"),  # numbers
+    *("holds", "fails"),  # claims
+    *("setting", "impossible", INFERRED, "not comparable", "surrogate", "not run"),  # counted apart
+)
+NOTE = (
+    "Numbers are `exact` to `differs`, claims `holds` and `fails`; what follows is counted apart. The median is of the "
+    "sizes of the relative differences, over all numbers from `exact` to `differs`."
+)
 
 
 def published_runs(profile: str | None = None) -> dict[str, Run]:
@@ -37,15 +52,11 @@ def scorecard(profile: str | None = None) -> Comparison:
     profile : str or None
         Only runs of this profile; None takes the best there is.
     """
-    runs = published_runs(profile)
-    writers = {}
-    for name in experiment_names():
-        for artefact in specification(name).artefacts:
-            writers.setdefault((specification(name).paper, artefact), []).append(name)
+    runs, writing = published_runs(profile), writers()
     rows = []
     for key in paper_keys():
         for artefact in load_paper(key).artefacts.values():
-            names = writers.get((key, artefact.id), [])
+            names = writing.get((key, artefact.id), [])
             ran = [name for name in names if name in runs]
             if ran:
                 rows += _merge([list(compare_artefact(artefact, runs[name])) for name in ran])
@@ -53,7 +64,16 @@ def scorecard(profile: str | None = None) -> Comparison:
                 rows += not_run(key, artefact, _why_not(names[0], profile), names[0])
             else:
                 rows += not_run(key, artefact, "no experiment writes it yet")
-    return Comparison(tuple(rows))
+    return Comparison(rows)
+
+
+def writers() -> dict[tuple[str, str], list[str]]:
+    """Return the experiments that write each artefact, by paper and artefact."""
+    writing = {}
+    for name in experiment_names():
+        for artefact in specification(name).artefacts:
+            writing.setdefault((specification(name).paper, artefact), []).append(name)
+    return writing
 
 
 def _merge(tables):
@@ -69,65 +89,144 @@ def _why_not(name, profile):
     return f"not run here yet: fairlab run {name}"
 
 
-def explained_differences(paper: str) -> dict[str, set[str]]:
-    """Return, per artefact, the ids that ``deviations.md`` of a paper explains.
-
-    A section ``## table-1: ...`` explains the ids that stand in it in backticks.
-    """
-    file = EXPERIMENTS / paper / "deviations.md"
-    text = file.read_text(encoding="utf-8") if file.exists() else ""
-    sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
-    return {
-        re.match(r"[\w.-]+", section)[0].rstrip(":"): set(re.findall(r"`([^`\s]+)`", section)) for section in sections
-    }
-
-
-def unexplained(card: Comparison) -> list:
-    """Return the rows that differ or fail and are not explained in their paper's ``deviations.md``."""
-    explained = {key: explained_differences(key) for key in paper_keys()}
-    return [
-        row
-        for row in card.rows
-        if row.verdict in ("differs", "fails") and row.id not in explained[row.paper].get(row.artefact, ())
-    ]
-
-
-def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
-    """Return the scorecard of `runs` as the text of ``REPRODUCTION.md``."""
-    parts = [
-        "# Reproduction scorecard",
-        "Written by `fairlab scorecard`. Every row is a number or a claim that a paper published; the verdicts "
-        "follow the rules of `src/fairlab/suite/verdicts.py`. Where a row differs, `experiments/<paper>/deviations.md` "
-        "says why.",
-        head(card),
-    ]
-    for key in paper_keys():
-        paper = load_paper(key)
-        about = paper.about
-        parts.append(f"## {about.title}\n\n{about.authors}, {about.venue}, doi:{about.doi}")
-        rows = [row for row in card.rows if row.paper == key]
-        pending = [id for id in paper.artefacts if all(row.experiment is None for row in rows if row.artefact == id)]
-        for artefact in paper.artefacts.values():
-            if artefact.id not in pending:
-                parts.append(_artefact_markdown(artefact, [row for row in rows if row.artefact == artefact.id], runs))
-        if pending:
-            parts.append(f"Not written by any experiment yet: {', '.join(pending)}.")
-    return "\n\n".join(parts) + "\n"
+def table(card: Comparison) -> pd.DataFrame:
+    """Return how often each verdict was given, per paper and in all, with the median difference."""
+    cards = {key: card.of(key) for key in dict.fromkeys(row.paper for row in card.rows)} | {"all": card}
+    frame = pd.DataFrame({key: one.counts() for key, one in cards.items()}).T.reindex(columns=COLUMNS)
+    medians = [one.median_difference() for one in cards.values()]
+    texts = ["" if median is None else f"{median:.1%}" for median in medians]
+    return frame.fillna(0).astype(int).rename_axis("paper").assign(**{MEDIAN: texts})
 
 
 def head(card: Comparison) -> str:
-    """Return the summary of the scorecard: verdicts per paper, as a Markdown table."""
-    verdicts = [*VERDICTS[:-1], "holds", "fails", "not run"]
-    lines = ["| paper | " + " | ".join(verdicts) + " |", "|---" * (len(verdicts) + 1) + "|"]
+    """Return the table of verdicts as Markdown."""
+    frame = table(card)
+    lines = [f"| paper | {' | '.join(frame)} |", "|---" * (frame.shape[1] + 1) + "|"]
+    lines += [f"| {key} | " + " | ".join(str(cell or "·") for cell in row) + " |" for key, row in frame.T.items()]
+    return "\n".join(lines) + f"\n\n{NOTE}"
+
+
+def chosen(card: Comparison, names: list[str]) -> list[Row]:
+    """Return the rows of papers and artefacts, as in ``adf`` or ``adf:table-4``; a KeyError lists what there is."""
+    known = list(dict.fromkeys(name for row in card.rows for name in (row.paper, f"{row.paper}:{row.artefact}")))
+    for name in names:
+        if name not in known:
+            raise KeyError(f"nothing is published of {name!r}{suggestion(name, known)}")
+    return [row for row in card.rows if {row.paper, f"{row.paper}:{row.artefact}"}.intersection(names)]
+
+
+def surprising(card: Comparison, n: int = 5) -> list[Row]:
+    """Return the most surprising rows: what differs or fails on real data, one row an artefact.
+
+    What ``deviations.md`` does not explain comes first, then what is farthest off, in units of the largest difference
+    that agrees. An artefact is as far off as its farthest number; a claim of it that fails stands for it.
+    """
+    odd, groups = set(map(id, unexplained(card))), {}
+    for row in card.rows:
+        if row.verdict in OPEN and row.data == "real":
+            groups.setdefault((row.paper, row.artefact), []).append(row)
+    ranked = sorted(
+        groups.values(),
+        key=lambda rows: (any(id(row) in odd for row in rows), max(map(_excess, rows))),
+        reverse=True,
+    )
+    return [max(rows, key=lambda row: (id(row) in odd, row.kind == "claim", _excess(row))) for rows in ranked[:n]]
+
+
+def ending(card: Comparison) -> str:
+    """Return what a batch ends with, and the command: the table of verdicts, what surprises most, where to look."""
+    frame = table(card)
+    frame = frame[[name for name in frame if name == MEDIAN or frame[name].any()]]
+    parts = [frame.replace(0, "·").to_string()]
+    rows, writing = surprising(card), writers()
+    if rows:
+        lines = []
+        for row in rows:
+            name = next(iter(writing.get((row.paper, row.artefact), [])), "")
+            known = sections(row.paper).get(row.artefact)
+            lines.append(
+                f"  {row.to_text()}\n      " + (known.summary if known else "not explained in deviations.md yet")
+            )
+            lines[-1] += f"\n      notebooks/{name}.ipynb" if name else ""
+        parts.append("\n".join(["Most surprising, one row a table or figure:", *lines]))
+    if lost := len(unexplained(card)):
+        parts.append(f"{lost} rows differ or fail without an entry in experiments/<paper>/deviations.md.")
+    parts.append(
+        f"Next: every row in {NAME}.json, what differs and why in {NAME}.md (both in {results_folder()}); "
+        "`fairlab scorecard PAPER` shows the rows of a paper, the executed notebooks stand beside the results."
+    )
+    return "\n\n".join(parts)
+
+
+def _excess(row) -> float:
+    """Return how far off a number is, in units of the largest difference that agrees; 1 for a claim."""
+    if row.kind == "claim":
+        return 1.0
+    published = load_paper(row.paper).artefact(row.artefact).values[row.id]
+    spread = 0.0 if row.low is None or isinstance(row.ours, tuple) else (row.high - row.low) / 2
+    error = spread / stdtrit(row.n_trials - 1, 0.975) if spread else 0.0
+    return excess(published, row.ours, error=error, n=row.n_trials)
+
+
+def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
+    """Return the text of ``REPRODUCTION.md``, one page: the table, what differs and why, how it was run."""
+    parts = [
+        "# Reproduction scorecard",
+        f"Written by `fairlab scorecard`. [{NAME}.json]({NAME}.json) has a row for every number and claim that a paper "
+        "published; the verdicts follow the rules of [verdicts.py](src/fairlab/suite/verdicts.py).",
+        head(card),
+        "## What differs, and why",
+        _differences(card),
+        "## How it was run",
+        _provenance(runs),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _differences(card) -> str:
+    lines = ["| artefact | differs | fails | farthest off | why |", "|---|---|---|---|---|"]
     for key in paper_keys():
-        counts = Comparison(tuple(row for row in card.rows if row.paper == key)).counts()
-        lines.append(f"| {key} | " + " | ".join(str(counts[verdict] or "·") for verdict in verdicts) + " |")
-    note = "`holds` and `fails` are claims; `exact` to `differs` are numbers; the other columns count both."
-    return "\n".join(lines) + f"\n\n{note}"
+        known = sections(key)
+        for artefact in load_paper(key).artefacts:
+            rows = [row for row in card.rows if (row.paper, row.artefact) == (key, artefact)]
+            off = [row for row in rows if row.verdict in OPEN]
+            if not off:
+                continue
+            numbers, claims = ([row for row in off if row.kind == kind] for kind in ("number", "claim"))
+            n_numbers = sum(row.kind == "number" for row in rows)
+            differ = f"{len(numbers)} of {n_numbers}" if numbers else "·"
+            worst = max(numbers, key=_excess, default=None)
+            farthest = f"`{worst.id}` {worst.difference}".strip() if worst else f"`{claims[0].id}`"
+            why = (
+                f"{known[artefact].summary} [more]({known[artefact].link})"
+                if artefact in known
+                else "not explained yet"
+            )
+            lines.append(f"| {key} {artefact} | {differ} | {len(claims) or '·'} | {farthest} | {why} |")
+    return "\n".join(lines) if len(lines) > 2 else "Nothing."
+
+
+def _provenance(runs) -> str:
+    lines = ["| paper | experiments | profile | minutes | data | seed | commit |", "|---|---|---|---|---|---|---|"]
+    for key in dict.fromkeys(name.split("/")[0] for name in runs):
+        own = [run for run in runs.values() if run.paper == key]
+        minutes = sum(run.about.get("seconds", 0) for run in own) / 60
+        stand_ins = sorted(
+            {variant for run in own for variant, source in run.sources().items() if source == "surrogate"}
+        )
+        data = f"surrogate: {', '.join(stand_ins)}" if stand_ins else "real"
+        cells = [key, len(own), _several(run.profile for run in own), f"{minutes:.0f}", data]
+        cells += [_several(run.seed for run in own), _several(run.about.get("commit") for run in own)]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return "\n".join(lines) if runs else "Not run yet."
+
+
+def _several(values) -> str:
+    return ", ".join(sorted({str(value) for value in values}))
 
 
 def write(card: Comparison, profile: str | None = None, *, publish: bool = False) -> list[Path]:
-    """Write the scorecard to ``results/REPRODUCTION.md``, and return the files written.
+    """Write ``REPRODUCTION.json`` and ``REPRODUCTION.md`` to the results folder, and return the files written.
 
     Parameters
     ----------
@@ -135,38 +234,18 @@ def write(card: Comparison, profile: str | None = None, *, publish: bool = False
         As `scorecard` returns it for `profile`.
     profile : str or None
     publish : bool
-        Whether to write the project's own ``REPRODUCTION.md`` and the summary in its README too, for a commit.
+        Whether to write the project's own two files and the summary in its README too, for a commit.
     """
-    text = to_markdown(card, published_runs(profile))
-    own, target, readme = results_folder() / "REPRODUCTION.md", ROOT / "REPRODUCTION.md", ROOT / "README.md"
-    write_text(own, text)
-    if not publish:
-        return [own]
-    write_text(target, text)
+    texts = {f"{NAME}.json": card.to_json(), f"{NAME}.md": to_markdown(card, published_runs(profile))}
+    written = []
+    for folder in [results_folder(), ROOT] if publish else [results_folder()]:
+        for name, text in texts.items():
+            write_text(folder / name, text)
+            written.append(folder / name)
+    readme = ROOT / "README.md"
     start, end = README_MARKS
-    before, _, rest = readme.read_text(encoding="utf-8").partition(start)
-    _, _, after = rest.partition(end)
+    before, _, rest = readme.read_text(encoding="utf-8").partition(start) if publish else ("", "", "")
     if rest:
-        write_text(readme, f"{before}{start}\n{head(card)}\n{end}{after}")
-    return [own, target, readme]
-
-
-def _artefact_markdown(artefact, rows, runs):
-    names = list(dict.fromkeys(row.experiment for row in rows if row.experiment))
-    commands = []
-    for name in names:
-        run = runs.get(name)
-        profile = run.profile if run else DEFAULT_PROFILE
-        took = f" ({run.about['seconds'] / 60:.1f} minutes)" if run else ""
-        data = ", ".join(f"{variant} {source}" for variant, source in run.sources().items()) if run else "not run"
-        about = f"; seed {run.seed}, fairlab {run.about['fairlab']} at commit {run.about['commit']}" if run else ""
-        seed = f" --seed {run.seed}" if run and run.seed else ""
-        command = f"fairlab run {name} --profile {profile}{seed}"
-        commands.append(f"`{command}`{took}; data: {data or 'none'}{about}")
-    lines = [f"### {artefact.id}: {artefact.title}", "\n".join(commands)]
-    table = ["| id | published | ours | verdict | why |", "|---|---|---|---|---|"]
-    for row in rows:
-        ours = row.ours + (f" (as described: {row.as_described})" if row.as_described else "")
-        cells = (row.id, row.published, ours, f"**{row.verdict}**", row.reason)
-        table.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n\n".join([*lines, "\n".join(table)])
+        write_text(readme, f"{before}{start}\n{head(card)}\n{end}{rest.partition(end)[2]}")
+        written.append(readme)
+    return written

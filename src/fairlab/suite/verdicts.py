@@ -6,13 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from fairlab.suite.published import Value, half_step, number_text
+from fairlab.suite.published import Value, half_step
 
-VERDICTS = ("exact", "agrees", "same conclusion", "differs", "not comparable", "surrogate", "not run")
-RELATIVE_TOLERANCE = 0.25
-POINTS_TOLERANCE = {"proportion": 0.005, "percent": 0.5}  # half a percentage point
+AGREES, NEAR = 0.10, 0.25  # relative differences
+POINTS = {"proportion": 0.005, "percent": 0.5}  # half a percentage point
 STANDARD_ERRORS = 3
+TRIALS_FOR_ERRORS, WIDEST_ERRORS = 5, 0.25  # ours count from so many trials on, if three of them are at most so wide
 SIGNIFICANCE = 0.05
+RUNS_FOR_SPREAD, CENTRAL = 20, 0.95  # single runs are held against so many of ours
+ROUNDING = 1 + 1e-9  # of computed differences
 
 
 @dataclass(frozen=True)
@@ -42,65 +44,217 @@ class Ours:
         return float(self.values.std(axis=0, ddof=1)) if self.n > 1 and self.values.ndim == 1 else None
 
     @property
+    def error(self) -> float:
+        """Standard error of the mean over trials, 0 where it is not known."""
+        return 0.0 if self.std is None else self.std / math.sqrt(self.n)
+
+    @property
     def interval(self) -> tuple[float, float] | None:
         """95% t-interval of the mean over trials, None for a single one."""
         if self.std is None:
             return None
-        half = stdtrit(self.n - 1, 0.975) * self.std / math.sqrt(self.n)
+        half = stdtrit(self.n - 1, 0.975) * self.error
         return float(self.mean - half), float(self.mean + half)
 
 
-def judge(published: Value, ours: Ours, *, claims_hold: bool | None = None) -> tuple[str, str]:
-    """Return the verdict on our number and the reason for it in a few words.
+@dataclass(frozen=True)
+class Pair:
+    """A published number and ours, with what the rules must know about them.
+
+    Attributes
+    ----------
+    published : Value
+    ours : Ours or None
+        None if nothing was recorded.
+    missing : str
+        Why nothing was.
+    surrogate : bool
+        Whether ours is from generated stand-in data.
+    size : str
+        How the run is smaller than the published protocol in a way on which this number depends; empty if it is not.
+    claims_hold : bool or None
+        Whether every claim of the artefact holds; None if it has none or some were not checked.
+    """
+
+    published: Value
+    ours: Ours | None
+    missing: str = ""
+    surrogate: bool = False
+    size: str = ""
+    claims_hold: bool | None = None
+
+
+def judge(pair: Pair) -> tuple[str, str]:
+    """Return the verdict on a number of ours and the reason for it in a few words: of `RULES` the first that applies.
+
+    Returns
+    -------
+    verdict : str
+        One of `VERDICTS`.
+    reason : str
+    """
+    return next((verdict, reason) for verdict, rule in RULES.items() if (reason := rule(pair)))
+
+
+def relative_difference(published: Value, ours: Ours) -> float | None:
+    """Return how far our mean is from the published number, relative to it and with its sign.
+
+    Of intervals that of the centres; 0 if ours is within a printed ``<x``. None for p-values, of which only the side of
+    0.05 is judged, and where the published number is 0 and ours is not.
+    """
+    if published.kind == "p-value":
+        return None
+    theirs, own = _centre(published), float(np.mean(ours.mean))
+    if own == theirs or (published.less_than and _equals_as_printed(published, ours)):
+        return 0.0
+    return (own - theirs) / abs(theirs) if theirs else None
+
+
+def excess(published: Value, mean: float | tuple[float, float], *, error: float, n: int) -> float:
+    """Return the difference in units of the largest one that still agrees: at most 1 if ours agrees.
+
+    A p-value on the other side of 0.05 has 1, since no distance is judged.
 
     Parameters
     ----------
     published : Value
-    ours : Ours
-        As recorded, from real or generated data and at a comparable size; the caller settles that.
-    claims_hold : bool or None
-        Whether every claim of the artefact holds; None if it has none or some were not checked.
-
-    Returns
-    -------
-    verdict : {"exact", "agrees", "same conclusion", "differs", "not comparable"}
-    reason : str
+    mean : float or pair of float
+        Ours, or the ends of our interval.
+    error : float
+        Standard error of our mean, 0 if it is not known.
+    n : int
+        Number of trials.
     """
-    if published.kind == "seconds":
-        return "not comparable", "seconds depend on the machine"
-    if published.exact and _equals_as_printed(published, ours):
-        return "exact", "equal at the printed precision"
-    agrees, reason = _agrees(published, ours)
-    if agrees:
-        return "agrees", reason
-    if claims_hold:
-        return "same conclusion", f"not {reason}, but every claim of its artefact holds"
-    return "differs", f"not {reason}"
+    if published.kind == "p-value":
+        return 1.0
+    difference, (limit, _) = abs(float(np.mean(mean)) - _centre(published)), _limit(published, mean, error, n)
+    return difference / limit if limit else math.inf if difference else 0.0
 
 
-def _equals_as_printed(published, ours):
-    numbers = (published.low, published.high) if published.kind == "interval" else (published.value,)
-    pairs = zip(numbers, np.atleast_1d(ours.mean), strict=True)
-    return all(abs(own - printed) <= half_step(printed) * (1 + 1e-9) for printed, own in pairs)
+def _not_run(pair):
+    return (pair.missing or "not recorded") if pair.ours is None else ""
 
 
-def _agrees(published, ours):
-    if published.kind == "interval":
-        low, high = ours.mean
-        shorter = min(high - low, published.high - published.low)
-        overlap = min(high, published.high) - max(low, published.low)
-        return overlap >= shorter / 2, "overlapping by half of the shorter interval"
-    if published.less_than:
-        return ours.mean < published.value, f"below {number_text(published.value)}"
+def _surrogate(pair):
+    return "surrogate data" if pair.surrogate else ""
+
+
+def _setting(pair):
+    equal = pair.published.setting and _equals_as_printed(pair.published, pair.ours)
+    return "a setting of the protocol, which the run was given" if equal else ""
+
+
+def _not_comparable(pair):
+    if pair.published.kind == "seconds":
+        return "seconds depend on the machine"
+    return f"not the size of the published protocol: {pair.size}" if pair.size else ""
+
+
+def _impossible(pair):
+    return pair.published.impossible
+
+
+def _exact(pair):
+    return "equal at the printed precision" if not pair.published.setting and _equals_as_printed(*_both(pair)) else ""
+
+
+def _agrees(pair):
+    published, ours = _both(pair)
+    if published.setting:
+        return ""
     if published.kind == "p-value":
         side = "below" if published.value < SIGNIFICANCE else "above"
-        return (ours.mean < SIGNIFICANCE) == (side == "below"), f"{side} {SIGNIFICANCE}"
-    difference = abs(ours.mean - published.value)
+        return f"{side} {SIGNIFICANCE}" if (ours.mean < SIGNIFICANCE) == (side == "below") else ""
+    limit, reason = _limit(published, ours.mean, ours.error, ours.n)
+    return reason if abs(np.mean(ours.mean) - _centre(published)) <= limit * ROUNDING else ""
+
+
+def _near(pair):
+    published, ours = _both(pair)
+    if published.setting or published.std is not None or published.kind in ("interval", "p-value"):
+        return ""
+    within = abs(ours.mean - published.value) <= NEAR * abs(published.value) * ROUNDING
+    return f"within {NEAR:.0%}" if within else ""
+
+
+def _compatible(pair):
+    published, ours = _both(pair)
+    if not published.single_run or ours.values.ndim > 1 or ours.n < RUNS_FOR_SPREAD:
+        return ""
+    low, high = np.quantile(ours.values, [(1 - CENTRAL) / 2, (1 + CENTRAL) / 2])
+    return (
+        f"a single run, within the central {CENTRAL:.0%} of {ours.n} of ours" if low <= published.value <= high else ""
+    )
+
+
+def _same_conclusion(pair):
+    holds = pair.claims_hold and not pair.published.setting
+    return f"{_difference(pair)}, but every claim of its artefact holds" if holds else ""
+
+
+def _differs(pair):
+    if pair.published.setting:
+        return f"a setting of the protocol, {pair.published.printed}, but the run was given {float(pair.ours.mean):g}"
+    return _difference(pair)
+
+
+RULES = {
+    "not run": _not_run,
+    "surrogate": _surrogate,
+    "setting": _setting,
+    "not comparable": _not_comparable,
+    "impossible": _impossible,
+    "exact": _exact,
+    "agrees": _agrees,
+    "near": _near,
+    "compatible": _compatible,
+    "same conclusion": _same_conclusion,
+    "differs": _differs,
+}
+VERDICTS = tuple(RULES)
+JUDGED = VERDICTS[VERDICTS.index("exact") :]  # how a number came out, the best first
+CLAIM_VERDICTS = ("holds", "fails")
+
+
+def _both(pair) -> tuple[Value, Ours]:
+    return pair.published, pair.ours
+
+
+def _difference(pair) -> str:
+    published, ours = _both(pair)
+    if published.kind == "p-value":
+        return f"not {'below' if published.value < SIGNIFICANCE else 'above'} {SIGNIFICANCE}"
+    return f"not {_limit(published, ours.mean, ours.error, ours.n)[1]}"
+
+
+def _centre(published) -> float:
+    return (published.low + published.high) / 2 if published.kind == "interval" else float(published.value)
+
+
+def _equals_as_printed(published, ours) -> bool:
+    if published.less_than:
+        return bool(ours.mean <= published.value + half_step(published.value) * ROUNDING)
+    numbers = (published.low, published.high) if published.kind == "interval" else (published.value,)
+    pairs = zip(numbers, np.atleast_1d(ours.mean), strict=True)
+    return all(abs(own - printed) <= half_step(printed) * ROUNDING for printed, own in pairs)
+
+
+def _limit(published, mean, error, n) -> tuple[float, str]:
+    """Return the largest difference of means, or of centres of intervals, that agrees, and the rule in words."""
+    if published.kind == "interval":
+        # The overlap is half of the shorter one where the centres are half of the longer one apart.
+        longer = max(mean[1] - mean[0], published.high - published.low)
+        return longer / 2, "overlapping by half of the shorter interval"
     if published.std is not None:
-        own_variance = 0.0 if ours.std is None else ours.std**2 / ours.n
-        error = math.sqrt(published.std**2 / (published.n or 1) + own_variance)
-        within = max(STANDARD_ERRORS * error, published.std)
-        return difference <= within * (1 + 1e-9), f"within {within:.3g} (three standard errors or one published std)"
-    within = max(RELATIVE_TOLERANCE * abs(published.value), POINTS_TOLERANCE.get(published.kind, 0.0))
-    points = " or half a percentage point" if published.kind in POINTS_TOLERANCE else ""
-    return difference <= within * (1 + 1e-9), f"within {RELATIVE_TOLERANCE:.0%}{points}"
+        combined = math.hypot(published.std / math.sqrt(published.n or 1), error)
+        limit = max(STANDARD_ERRORS * combined, published.std)
+        return limit, f"within {limit:.3g} (three standard errors or one published std)"
+    size, words = abs(published.value), [f"{AGREES:.0%}"]
+    limits = [AGREES * size]
+    if published.kind in POINTS:
+        limits.append(POINTS[published.kind])
+        words.append("half a percentage point")
+    if n >= TRIALS_FOR_ERRORS and 0 < STANDARD_ERRORS * error <= WIDEST_ERRORS * size:
+        limits.append(STANDARD_ERRORS * error)
+        words.append(f"three of our standard errors ({limits[-1]:.3g})")
+    return max(limits), f"within {' or '.join(words)}"
