@@ -49,7 +49,8 @@ def count_searched(published: pd.DataFrame, *, max_values: int) -> pd.DataFrame:
         sizes = dict(zip(instance.schema.names, instance.schema.sizes, strict=True))
         names = searched_characteristics(instance)
         groups = n_groups({name: sizes[name] for name in names})
-        least = (MIN_SAMPLES + 1) * sum(sizes[name] for name in names)
+        # A test has one value of every characteristic, so that at best one test serves all of them.
+        least = (MIN_SAMPLES + 1) * max(sizes[name] for name in names)
         row, value, ids = _printed_row(instance), published["value"], published.index
         with_pruning = ids.str.startswith("group.") & ids.str.endswith(".with") & ids.str.contains(instance.data)
         group, causal = (value[f"{measure}.{row}.without"] for measure in MEASURES)
@@ -61,6 +62,7 @@ def count_searched(published: pd.DataFrame, *, max_values: int) -> pd.DataFrame:
                 "printed tests": group,
                 "printed tests for each group": group / groups,
                 "printed causal tests for each set": causal / (2 ** len(names) - 1),
+                "least tests of one score": MIN_SAMPLES + 1,
                 "least tests of a search": least,
                 "printed searches with fewer": int((value[with_pruning] < least).sum()),
                 "searched in this run": ", ".join(searched_characteristics(instance, max_values=max_values)),
