@@ -14,11 +14,13 @@ import pytest
 from fairlab.data import available
 from fairlab.paths import FIGURES, ROOT
 from fairlab.suite.catalogue import experiment_names, specification
-from fairlab.suite.deviations import sections
+from fairlab.suite.comparison import Comparison
+from fairlab.suite.deviations import sections, unexplained
 from fairlab.suite.notebook import check_committed, code_of, notebook_parameters
 from fairlab.suite.published import load_paper, paper_keys
 
 MOST_LINES = 15
+LONGEST_SUMMARY = 260
 OPTIONAL = "Beyond the paper"
 PARTS = [
     "What the paper claims",
@@ -135,6 +137,9 @@ def test_deviations_explain_what_is_published(key):
         known = {*paper.artefacts[artefact].values, *paper.artefacts[artefact].claims}
         empty = [pattern for pattern in section.patterns if not any(fnmatchcase(id, pattern) for id in known)]
         assert not empty, f"{artefact} has no {', '.join(empty)}"
+        assert section.summary.endswith("."), f"{artefact}: the first paragraph is a sentence"
+        assert len(section.summary) <= LONGEST_SUMMARY, f"{artefact}: the first paragraph is for one line of a table"
+        assert "`" not in section.summary, f"{artefact}: ids stand below the first paragraph"
 
 
 @pytest.mark.parametrize("key", paper_keys())
@@ -143,6 +148,35 @@ def test_what_is_called_impossible_names_a_notebook_of_its_artefact(key):
         for value in filter(lambda value: value.impossible, artefact.values.values()):
             named = [name for name in experiment_names() if name in value.impossible]
             assert any(artefact.id in specification(name).artefacts for name in named), value.id
+
+
+def test_what_differs_in_the_committed_scorecard_is_explained():
+    card = Comparison.read(ROOT / "REPRODUCTION.json")
+    assert [f"{row.paper}:{row.artefact}:{row.id}" for row in unexplained(card)] == []
+
+
+def test_the_committed_scorecard_has_every_published_row():
+    card = Comparison.read(ROOT / "REPRODUCTION.json")
+    published = [
+        (key, artefact.id, id)
+        for key in paper_keys()
+        for artefact in load_paper(key).artefacts.values()
+        for id in [*artefact.values, *artefact.claims]
+    ]
+    assert [(row.paper, row.artefact, row.id) for row in card.rows] == published
+
+
+def test_no_setting_in_the_committed_scorecard_differs():
+    card = Comparison.read(ROOT / "REPRODUCTION.json")
+    settings = {
+        (key, artefact.id, value.id)
+        for key in paper_keys()
+        for artefact in load_paper(key).artefacts.values()
+        for value in artefact.values.values()
+        if value.setting
+    }
+    rows = [row for row in card.rows if (row.paper, row.artefact, row.id) in settings]
+    assert {row.verdict for row in rows} <= {"setting", "not run", "not comparable", "surrogate"}
 
 
 @pytest.mark.parametrize("key", paper_keys())

@@ -126,7 +126,10 @@ def test_a_run_in_a_few_words(rows, line):
     assert short_line(Comparison(rows)) == line
 
 
-@pytest.mark.parametrize(("share", "text"), [(0.0, "0%"), (0.1234, "+12%"), (-0.00123, "-0.12%"), (12.5, "+1250%")])
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.0, "0%"), (0.1234, "+12%"), (-0.00123, "-0.12%"), (-0.998, "-100%"), (3.5, "+350%"), (12.5, "14 times")],
+)
 def test_differences_as_text(share, text):
     assert percent(share) == text
 

@@ -19,6 +19,7 @@ from fairlab.suite.verdicts import CLAIM_VERDICTS, JUDGED, VERDICTS, Pair, judge
 AGREEING = ("exact", "agrees")
 OPEN = ("differs", "fails")
 INFERRED = "inferred"  # reading of a row that is counted apart
+MULTIPLES = 10  # relative differences from here on are told as multiples
 DIGITS = 6  # significant ones of fractions that are written
 
 # The words stand in the cells anyway.
@@ -213,8 +214,10 @@ def short_line(comparison: Comparison) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a relative difference as text, with its sign."""
-    return "0%" if share == 0 else f"{100 * share:+.2g}%" if abs(share) < 1 else f"{100 * share:+.0f}%"
+    """Return a relative difference as text: with its sign, large ones as multiples."""
+    if share >= MULTIPLES:
+        return f"{1 + share:,.0f} times"
+    return "0%" if share == 0 else f"{100 * share:+.2g}%" if abs(share) < 0.1 else f"{share:+.0%}"
 
 
 def compare(run: Run) -> Comparison:
