@@ -18,6 +18,7 @@ from fairlab.suite.comparison import Comparison
 from fairlab.suite.deviations import sections, unexplained
 from fairlab.suite.notebook import check_committed, code_of, notebook_parameters
 from fairlab.suite.published import load_paper, paper_keys
+from fairlab.suite.verdicts import JUDGED
 
 MOST_LINES = 15
 LONGEST_SUMMARY = 260
@@ -140,6 +141,17 @@ def test_deviations_explain_what_is_published(key):
         assert section.summary.endswith("."), f"{artefact}: the first paragraph is a sentence"
         assert len(section.summary) <= LONGEST_SUMMARY, f"{artefact}: the first paragraph is for one line of a table"
         assert "`" not in section.summary, f"{artefact}: ids stand below the first paragraph"
+
+
+@pytest.mark.parametrize("key", paper_keys())
+def test_a_wildcard_is_for_what_mostly_differs(key):
+    judged = [row for row in Comparison.read(ROOT / "REPRODUCTION.json").of(key).rows if row.verdict in JUDGED]
+    for artefact, section in sections(key).items():
+        for pattern in (pattern for pattern in section.patterns if "*" in pattern):
+            assert re.search(r"\w", pattern), f"{artefact}: {pattern} names nothing"
+            meant = [row for row in judged if row.artefact == artefact and fnmatchcase(row.id, pattern)]
+            differ = sum(row.verdict in ("near", "same conclusion", "differs") for row in meant)
+            assert differ >= len(meant) / 2, f"{artefact}: most of {pattern} agrees"
 
 
 @pytest.mark.parametrize("key", paper_keys())

@@ -138,3 +138,4 @@ def test_a_row_in_one_line():
     number = row(ours=2.5, low=2.0, high=3.0, relative_difference=0.25, printed="2.0", verdict="near")
     assert number.to_text() == "toy t:x  near: 2.0, ours 2.5 [2, 3] (+25%)"
     assert claim("holds-it", "fails").to_text() == "toy t:holds-it  fails: It holds."
+    assert row(verdict="not run", reason="left out").to_text() == "toy t:x  not run: 2.0, ours none (left out)"

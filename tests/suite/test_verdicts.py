@@ -214,6 +214,15 @@ def test_more_than_the_excess_of_one_does_not_agree(number, difference, kind):
         assert (beyond < 1) == (verdict(published, number + difference) == "agrees")
 
 
+def test_an_uncertain_number_is_not_called_far_off():
+    published = value(value=0.1)
+    assert excess(published, 1.0, error=0.0, n=1) == pytest.approx(90)
+    assert excess(published, 1.0, error=1.0, n=2) == pytest.approx(0.3)
+    assert excess(value(low=1, high=3, kind="interval"), (3, 4), error=0.0, n=1) == 1.5
+    assert excess(value(value=0.03, kind="p-value"), 0.9, error=0.0, n=1) == 1
+    assert excess(value(value=0), 1.0, error=0.0, n=1) == math.inf
+
+
 def test_relative_difference():
     assert relative_difference(value(value=-4), ours(-5)) == -0.25
     assert relative_difference(value(value=0), ours(0)) == 0

@@ -113,9 +113,10 @@ class Row(Entry):
 
     def to_text(self) -> str:
         """Return the row in one line."""
-        difference = f" ({self.difference})" if self.difference else ""
-        sides = self.published if self.kind == "claim" else f"{self.printed or self.published}, ours {self.shown}"
-        return f"{self.paper} {self.artefact}:{self.id}  {self.verdict}: {sides}{difference}"
+        claim = self.kind == "claim"
+        sides = self.published if claim else f"{self.printed or self.published}, ours {self.shown or 'none'}"
+        more = self.reason if claim or self.ours is None else self.difference
+        return f"{self.paper} {self.artefact}:{self.id}  {self.verdict}: {sides}" + (f" ({more})" if more else "")
 
 
 class Comparison:

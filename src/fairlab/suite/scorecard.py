@@ -118,8 +118,8 @@ def chosen(card: Comparison, names: list[str]) -> list[Row]:
 def surprising(card: Comparison, n: int = 5) -> list[Row]:
     """Return the most surprising rows: what differs or fails on real data, one row an artefact.
 
-    What ``deviations.md`` does not explain comes first, then what is farthest off, in units of the largest difference
-    that agrees. An artefact is as far off as its farthest number; a claim of it that fails stands for it.
+    What ``deviations.md`` does not explain comes first, then what is farthest off; see `fairlab.suite.verdicts.excess`.
+    An artefact is as far off as its farthest number; a claim of it that fails stands for it.
     """
     odd, groups = set(map(id, unexplained(card))), {}
     for row in card.rows:
@@ -159,7 +159,7 @@ def ending(card: Comparison) -> str:
 
 
 def _excess(row) -> float:
-    """Return how far off a number is, in units of the largest difference that agrees; 1 for a claim."""
+    """Return how far off a number is; 1 for a claim."""
     if row.kind == "claim":
         return 1.0
     published = load_paper(row.paper).artefact(row.artefact).values[row.id]

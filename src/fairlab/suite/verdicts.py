@@ -111,9 +111,10 @@ def relative_difference(published: Value, ours: Ours) -> float | None:
 
 
 def excess(published: Value, mean: float | tuple[float, float], *, error: float, n: int) -> float:
-    """Return the difference in units of the largest one that still agrees: at most 1 if ours agrees.
+    """Return how far off ours is: the difference in units of the largest one that agrees, at most 1 if ours agrees.
 
-    A p-value on the other side of 0.05 has 1, since no distance is judged.
+    Where three standard errors of ours are wider than that one, the units are these: an uncertain number is not called
+    far off. A p-value on the other side of 0.05 has 1, since no distance is judged.
 
     Parameters
     ----------
@@ -127,7 +128,8 @@ def excess(published: Value, mean: float | tuple[float, float], *, error: float,
     """
     if published.kind == "p-value":
         return 1.0
-    difference, (limit, _) = abs(float(np.mean(mean)) - _centre(published)), _limit(published, mean, error, n)
+    difference = abs(float(np.mean(mean)) - _centre(published))
+    limit = max(_limit(published, mean, error, n)[0], STANDARD_ERRORS * error)
     return difference / limit if limit else math.inf if difference else 0.0
 
 

@@ -14,7 +14,7 @@ from fairlab.papers.fliptest.strategic_subjects import LABELS
 
 # Cohen's large and small difference, in standard deviations: "much", "far more"; "little", "near zero".
 LARGE, SMALL = 0.8, 0.2
-CLOSE = 0.25  # "close", "a similar amount": the verdicts' own tolerance
+CLOSE = 0.25  # "close", "a similar amount": what the verdicts call near
 HUNDREDS = 100  # "hundreds of times"
 OVERLAP = 0.75  # histograms that share this much "largely overlap"
 MAIN = 3  # "main", "among the most consistent": a place among the first three
