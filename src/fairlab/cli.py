@@ -20,8 +20,8 @@ def main(arguments: list[str] | None = None) -> int:
         if options.of_project:
             find_root()  # raises where the library is installed without its project
         return options.command(options) or 0
-    except KeyboardInterrupt:
-        print("fairlab: interrupted; trials that were done are kept", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print(f"fairlab: {stop or 'interrupted; trials that were done are kept'}", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of a pipe has seen enough
         sys.stdout = None
@@ -217,9 +217,16 @@ def _list(options):
 
 
 def _run(options):
+    from fairlab.suite import pool
+
+    if pool.address() and len(options.names) == 1:  # a job of Snakemake's: the batch runs it
+        from fairlab.suite.runner import ask
+
+        return 0 if ask(options.names[0]) else 1
     from fairlab.paths import FIGURES, results_folder
     from fairlab.suite.batch import run_batch
     from fairlab.suite.catalogue import experiment_names, specification
+    from fairlab.suite.machine import n_cores
     from fairlab.suite.notebook import run_experiment
 
     if bool(options.names) == options.all:
@@ -230,7 +237,7 @@ def _run(options):
             specification(options.names[0]),
             options.profile,
             seed=options.seed,
-            n_jobs=options.jobs or 1,
+            n_jobs=options.jobs or n_cores(),
             overrides=overrides,
             time_limit=options.time_limit,
         )

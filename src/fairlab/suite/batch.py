@@ -1,16 +1,36 @@
-"""The whole batch, on Snakemake: parallel notebooks, resumable, on past a failure."""
+"""The whole batch, on Snakemake: parallel notebooks, resumable, on past a failure.
 
+On this machine Snakemake says which experiments are to run and keeps count of what is done; each of its jobs asks the
+batch, which decides when its turn is and runs it in a warm process. On a cluster each job runs by itself.
+"""
+
+import os
+import signal
 import subprocess
 import sys
+import threading
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
+
 from fairlab.checks import required, suggestion
-from fairlab.paths import DATA_SCRIPTS, EXPERIMENTS, results_folder
+from fairlab.paths import DATA_SCRIPTS, EXPERIMENTS, results_folder, write_text
+from fairlab.suite import forks, runner
 from fairlab.suite.catalogue import specification
-from fairlab.suite.fingerprint import notebook_fingerprint
 from fairlab.suite.machine import n_cores
-from fairlab.suite.notebook import code_of
-from fairlab.suite.run import failure_file, run_folder, stage
+from fairlab.suite.pool import Pool
+from fairlab.suite.progress import Clock, Progress, ended, status
+from fairlab.suite.run import failure_file, log_file, run_folder, stage
+from fairlab.suite.schedule import Schedule
+
+KILLED = "killed from outside, without a message"
+PATIENCE_SECONDS = 20  # that a turn is kept for an experiment that Snakemake has not asked for yet
+# Snakemake ends with the batch, however that ends.
+SNAKEMAKE = (
+    "import runpy; from fairlab.suite import lifeline; lifeline.tie(); "
+    "runpy.run_module('snakemake', run_name='__main__', alter_sys=True)"
+)
 
 
 def run_batch(
@@ -33,34 +53,40 @@ def run_batch(
     scheduler : str
         A folder of ``experiments/profiles``: ``local`` or ``slurm``.
     cores : int or None
-        Notebooks at a time; None for all cores.
+        Notebooks at a time, and workers that compute trials; None for all cores.
     dry_run : bool
         Only print what would be run.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If it is interrupted or terminated; the message says what is kept.
     """
     schedulers = sorted(folder.name for folder in (EXPERIMENTS / "profiles").iterdir())
     if scheduler not in schedulers:
         raise KeyError(f"unknown scheduler {scheduler!r}{suggestion(scheduler, schedulers)}")
     required("snakemake")
-    stage("batch").rmdir()  # says so at once if the results cannot be written
     for name in names:
         specification(name).parameters(profile)
-        if not dry_run and not _done(name, profile):
-            marker(name, profile).unlink(missing_ok=True)
-    results = results_folder()
-    command = [sys.executable, "-m", "snakemake", *(str(marker(name, profile)) for name in names)]
-    command += ["--snakefile", str(EXPERIMENTS / "Snakefile"), "--directory", str(results)]
-    command += ["--workflow-profile", str(EXPERIMENTS / "profiles" / scheduler)]
-    command += ["--cores", str(cores or n_cores())] + ["--dry-run"] * dry_run
-    command += ["--config", f"profile={profile}", f"names={','.join(names)}"]
-    status = subprocess.run(command, check=False).returncode
+    stage("batch").rmdir()  # says so at once if the results cannot be written
+    log = batch_log(profile)
+    write_text(log, "")
+    states = forks.answer(_states, names, log=str(log))
+    outdated = [name for name in names if not _done(name, profile, states[name])]
     if dry_run:
-        if status:
-            raise RuntimeError(f"Snakemake ended with status {status}; its messages stand above")
+        for name in sorted(outdated, key=lambda name: planned_minutes(name, profile)):
+            print(f"running {name} at {profile}, about {planned_minutes(name, profile):g} min of one core")
+        _snakemake(outdated, profile, scheduler, len(outdated), ["--dry-run"])
         return {}
-    failed = {name: _reason(name, profile) for name in names if not marker(name, profile).exists()}
-    if status and not failed:
-        raise RuntimeError(f"Snakemake ended with status {status}; its messages stand above")
-    return failed
+    if not outdated:
+        return {}
+    for name in outdated:
+        marker(name, profile).unlink(missing_ok=True)
+        write_text(_state_file(name, profile), states[name])
+    if scheduler != "local":
+        _snakemake(outdated, profile, scheduler, cores or n_cores(), screen=True)
+        return {name: _reason(name, profile) for name in outdated if not marker(name, profile).exists()}
+    return _Batch(names, outdated, profile, cores or n_cores()).run()
 
 
 def marker(name: str, profile: str) -> Path:
@@ -72,13 +98,18 @@ def marker(name: str, profile: str) -> Path:
     return results_folder() / ".batch" / profile / f"{name}.done"
 
 
+def batch_log(profile: str) -> Path:
+    """Return the file that takes what Snakemake and workers print."""
+    return results_folder() / profile / "batch.log"
+
+
 def producers(name: str, names: list[str]) -> list[str]:
     """Return which of the experiments `names` must run before `name`, since it takes their trials."""
     return [earlier for earlier in specification(name).after if earlier in names]
 
 
 def planned_minutes(name: str, profile: str) -> float:
-    """Return the rough minutes of an experiment, an hour if its file does not say."""
+    """Return the planned minutes of an experiment on one core, an hour if its file does not say."""
     minutes = specification(name).minutes
     return getattr(minutes, profile) if minutes else 60
 
@@ -87,6 +118,8 @@ def state(name: str) -> str:
     """Return a digest of what an experiment's result depends on besides its profile: code, numbers, data at hand."""
     from fairlab.data import state_of
     from fairlab.data.registry import project_registry
+    from fairlab.suite.fingerprint import notebook_fingerprint
+    from fairlab.suite.notebook import code_of
 
     spec = specification(name)
     files = [EXPERIMENTS / f"{name}.yaml", EXPERIMENTS / spec.paper / "published.yaml"]
@@ -98,11 +131,179 @@ def state(name: str) -> str:
     return notebook_fingerprint(code_of(spec.notebook), *texts)
 
 
-def _reason(name: str, profile: str) -> str:
+class _Batch:
+    """Experiments that run on this machine, in the order of a schedule, on one pool of workers."""
+
+    def __init__(self, names, outdated, profile, cores):
+        self.names, self.outdated, self.profile, self.cores = names, outdated, profile, cores
+        self.failed: dict[str, str] = {}
+        self._asked, self._turn = set(), threading.Condition()
+        self._clocks, self._processes = {}, {}
+        minutes = {name: planned_minutes(name, profile) for name in outdated}
+        after = {name: producers(name, outdated) for name in outdated}
+        self._schedule = Schedule(minutes, after, cores)
+        self._clock, self._vacant = Clock(), Clock()
+        self._pool = Pool(cores, batch_log(profile), {"experiment": self._experiment})
+        self._progress = Progress(self._live)
+
+    def run(self) -> dict[str, str]:
+        """Run all and return the reasons of those that failed."""
+        options = {"environment": self._pool.environment}
+        try:
+            with _terminated_as_interrupted(), self._progress, self._pool:
+                try:
+                    _snakemake(self.outdated, self.profile, "local", len(self.outdated), **options)
+                finally:
+                    self._end_processes()
+        except KeyboardInterrupt:
+            stage("batch").rmdir()  # and what the ended processes had begun to write
+            n_done = len(self.names) - len(self.outdated) + len(self._schedule.ended)
+            raise KeyboardInterrupt(
+                f"stopped. {n_done} of {len(self.names)} experiments are done and kept, and so is every trial that "
+                "had ended; the same command goes on from there"
+            ) from None
+        left = [name for name in self.outdated if not marker(name, self.profile).exists()]
+        return {name: self.failed.get(name) or _reason(name, self.profile) for name in left}
+
+    def _experiment(self, connection, name):
+        """Run an experiment when its turn is, and tell Snakemake's job how it ended."""
+        with self._turn:
+            self._asked.add(name)
+            self._turn.notify_all()
+            while self._next() != name:
+                self._turn.wait(1.0)
+            self._schedule.begin(name)
+            self._clocks[name] = Clock()
+            self._turn.notify_all()
+        good, line, seconds = self._run(name)
+        log = str(log_file(name, self.profile))
+        took = self._clocks[name]()
+        with self._turn:
+            self._schedule.end(name, (seconds + self._pool.seconds_of(log)) / 60)
+            if not good:
+                self.failed[name] = line
+                for other in self._schedule.drop(name):
+                    self.failed[other] = f"not run, since {name} failed"
+            self._turn.notify_all()
+        if self._pool.is_open:
+            self._progress.say(ended(name, line if good else f"failed: {line}", took, max(map(len, self.names))))
+            connection.send(good)
+
+    def _next(self):
+        """Return the experiment whose turn is, or one that was asked for if that one is not for long."""
+        name = self._schedule.next()
+        if name is None or name in self._asked:
+            self._vacant = Clock()
+        elif self._vacant() > PATIENCE_SECONDS:
+            return self._schedule.next(self._asked)
+        return name
+
+    def _run(self, name):
+        log = log_file(name, self.profile)
+        write_text(log, "")
+        arguments = name, self.profile, self.cores, self._pool.environment
+        connection, process = forks.start(runner.run, *arguments, log=str(log))
+        self._processes[name] = process
+        try:
+            return connection.recv()
+        except EOFError:
+            return False, KILLED, 0.0
+        finally:
+            process.join()
+            del self._processes[name]
+
+    def _end_processes(self):
+        for process in list(self._processes.values()):
+            _kill_tree(process.pid)
+
+    def _live(self):
+        with self._turn:
+            running = {name: self._clocks[name]() for name in sorted(self._schedule.running)}
+            spent = {name: self._spent(name) / 60 for name in running}
+            left = self._schedule.minutes_left(spent, self._clock() / 60)
+            n_done = len(self._schedule.ended) - len(set(self.failed) & set(self._schedule.ended))
+        n_done += len(self.names) - len(self.outdated)
+        return status(running, n_done, len(self.failed), len(self.names), left)
+
+    def _spent(self, name):
+        """Return the processor seconds of an experiment that runs: of its process, its kernel and its trials."""
+        seconds = self._pool.seconds_of(str(log_file(name, self.profile)))
+        with suppress(KeyError, psutil.Error):
+            process = psutil.Process(self._processes[name].pid)
+            for part in [process, *process.children(recursive=True)]:
+                times = part.cpu_times()
+                seconds += times.user + times.system
+        return seconds
+
+
+def _snakemake(names, profile, scheduler, cores, options=(), *, environment=None, screen=False):
+    """Let Snakemake make the markers of experiments; raise if it could not even begin."""
+    command = [sys.executable, "-c", SNAKEMAKE, *(str(marker(name, profile)) for name in names), "--forceall"]
+    command += ["--snakefile", str(EXPERIMENTS / "Snakefile"), "--directory", str(results_folder())]
+    command += ["--workflow-profile", str(EXPERIMENTS / "profiles" / scheduler), *options]
+    command += ["--cores", str(cores), "--config", f"profile={profile}", f"names={','.join(names)}"]
+    log = batch_log(profile)
+    with log.open("ab") as file:
+        outputs = {} if screen else {"stdout": file, "stderr": file}
+        variables = os.environ | (environment or {})
+        process = subprocess.Popen(command, env=variables, start_new_session=not screen, **outputs)
+        try:
+            status = process.wait()
+        except BaseException:
+            _kill_tree(process.pid)
+            raise
+    if status and not any(word in log.read_text(errors="replace") for word in ("Error in rule", "rule experiment")):
+        raise RuntimeError(f"Snakemake ended with status {status}; its messages stand in {log}")
+
+
+def _kill_tree(pid):
+    """End a process and all that it started, and wait until they are gone."""
+    try:
+        process = psutil.Process(pid)
+        processes = [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(processes, timeout=2)
+
+
+@contextmanager
+def _terminated_as_interrupted():
+    """Let SIGTERM end the block as Ctrl-C does, where signals can be handled."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # one is enough
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _states(names):
+    return {name: state(name) for name in names}
+
+
+def _state_file(name, profile):
+    return marker(name, profile).with_suffix(".state")
+
+
+def _done(name, profile, current):
+    """Return whether an experiment has a published run, of its present state, and its last run did not fail."""
+    file = _state_file(name, profile)
+    known = file.exists() and file.read_text(encoding="utf-8") == current
+    ran = marker(name, profile).exists() and (run_folder(name, profile) / "run.json").exists()
+    return known and ran and not failure_file(name, profile).exists()
+
+
+def _reason(name, profile):
     file = failure_file(name, profile)
-    return file.read_text(encoding="utf-8").strip() if file.exists() else "killed from outside, without a message"
-
-
-def _done(name: str, profile: str) -> bool:
-    """Return whether an experiment has a published run and its last run did not fail."""
-    return (run_folder(name, profile) / "run.json").exists() and not failure_file(name, profile).exists()
+    return file.read_text(encoding="utf-8").strip() if file.exists() else KILLED

@@ -3,6 +3,7 @@
 import platform
 import subprocess
 import sys
+from functools import cache
 from importlib import metadata
 
 import joblib
@@ -28,8 +29,12 @@ def peak_memory_gb() -> float:
     return sum(parts) * unit / 1e9
 
 
+@cache
 def environment() -> dict:
-    """Return versions, platform and commit: what a number may depend on besides data, seed and parameters."""
+    """Return versions, platform and commit: what a number may depend on besides data, seed and parameters.
+
+    Those of the first call count, as the code does that was loaded then.
+    """
     return {
         "fairlab": metadata.version("fairlab"),
         "python": platform.python_version(),

@@ -13,18 +13,19 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import psutil
 
-from fairlab.checks import optional
+from fairlab.checks import optional, required
 from fairlab.paths import ROOT, write_text
 from fairlab.suite import run as runs
 from fairlab.suite.artefacts import keep_figures, missing_artefacts
 from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification
 from fairlab.suite.experiment import JOBS_VARIABLE, STAGING_VARIABLE
-from fairlab.suite.trials import WORKER_ENVIRONMENT
+from fairlab.suite.forks import WORKER_ENVIRONMENT
+from fairlab.suite.pool import LOG_VARIABLE
 
 nbclient, nbformat = optional("nbclient.exceptions"), optional("nbformat")
 papermill = optional("papermill")
@@ -45,6 +46,7 @@ def run_experiment(
     n_jobs: int = 1,
     overrides: dict | None = None,
     time_limit: float | None = None,
+    forked: bool = False,
 ) -> Path:
     """Run an experiment's notebook in batch and publish its result.
 
@@ -59,6 +61,8 @@ def run_experiment(
         Parameters that replace the profile's; the result then goes to ``results/custom``.
     time_limit : float or None
         Minutes for the whole notebook; None takes the profile's.
+    forked : bool
+        Whether the kernel is a fork of this process; see `execute`.
 
     Returns
     -------
@@ -90,14 +94,17 @@ def run_experiment(
     staged = runs.stage(specification.name)
     runs.failure_file(specification.name, target, seed).unlink(missing_ok=True)
     executed = staged / "notebook.ipynb"
-    environment = {STAGING_VARIABLE: str(staged), JOBS_VARIABLE: str(n_jobs)} | WORKER_ENVIRONMENT
+    log = runs.log_file(specification.name, target, seed)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    own = {STAGING_VARIABLE: str(staged), JOBS_VARIABLE: str(n_jobs), LOG_VARIABLE: str(log)}
     try:
         peak = execute(
             specification.notebook,
             executed,
             parameters,
-            environment=environment,
+            environment=own | WORKER_ENVIRONMENT,
             time_limit=time_limit or TIME_LIMIT_MINUTES[profile],
+            forked=forked,
         )
         if not (staged / "run.json").exists():
             raise NotebookError("the notebook ended without calling compare(), so no run was written")
@@ -117,7 +124,15 @@ def run_experiment(
     return folder
 
 
-def execute(notebook: Path, executed: Path, parameters: dict, *, environment: dict, time_limit: float) -> float:
+def execute(
+    notebook: Path,
+    executed: Path,
+    parameters: dict,
+    *,
+    environment: dict,
+    time_limit: float,
+    forked: bool = False,
+) -> float:
     """Execute a notebook strictly with this interpreter and return the peak memory of its kernel in GB.
 
     Parameters
@@ -130,13 +145,24 @@ def execute(notebook: Path, executed: Path, parameters: dict, *, environment: di
         Variables set for the kernel.
     time_limit : float
         Minutes for the whole notebook.
+    forked : bool
+        Whether the kernel is a fork of this process, which then must have no threads and the libraries loaded under
+        the variables of `environment` that these read; else it is a new process.
 
     Raises
     ------
     NotebookError
         If a cell failed or did not run, the time limit passed, or the kernel was killed.
     """
-    with _kernel_environment(environment), _Watch(time_limit) as watch:
+    required("papermill")
+    from fairlab.suite import kernel
+
+    with ExitStack() as stack:
+        stack.enter_context(_kernel_environment(environment, forked))
+        watch = _Watch(time_limit)
+        if forked:
+            kernel.fork()  # before the watch is a thread
+        stack.enter_context(watch)
         try:
             papermill.execute_notebook(
                 notebook,
@@ -232,14 +258,17 @@ def _memory_gb(kernel) -> float:
 
 
 @contextmanager
-def _kernel_environment(environment):
+def _kernel_environment(environment, forked):
     """Offer a kernel that is this very interpreter, and set the variables of `environment`, for the time of a run."""
+    from fairlab.suite import kernel
+
     with tempfile.TemporaryDirectory(prefix="fairlab-kernel-") as folder:
-        kernel = Path(folder, "kernels", KERNEL)
-        kernel.mkdir(parents=True)
-        command = [sys.executable, "-m", "ipykernel_launcher", "--log-level=ERROR", "-f", "{connection_file}"]
-        content = {"argv": command, "display_name": KERNEL, "language": "python"}
-        (kernel / "kernel.json").write_text(json.dumps(content), encoding="utf-8")
+        place = Path(folder, "kernels", KERNEL)
+        place.mkdir(parents=True)
+        content = {"argv": kernel.COMMAND, "display_name": KERNEL, "language": "python"}
+        if forked:
+            content["metadata"] = {"kernel_provisioner": {"provisioner_name": kernel.PROVISIONER}}
+        (place / "kernel.json").write_text(json.dumps(content), encoding="utf-8")
         path = os.pathsep.join(filter(None, [folder, os.environ.get("JUPYTER_PATH")]))
         changed = environment | {"JUPYTER_PATH": path, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
         before = {name: os.environ.get(name) for name in changed}

@@ -125,6 +125,12 @@ def failure_file(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
     return folder.with_name(f"{folder.name}.failed.txt")
 
 
+def log_file(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
+    """Return the file that takes what the last run of an experiment printed past its notebook."""
+    folder = run_folder(name, profile, seed)
+    return folder.with_name(f"{folder.name}.log")
+
+
 def stage(name: str) -> Path:
     """Return a new, empty staging folder for a run of `name`, and remove those that dead processes left.
 

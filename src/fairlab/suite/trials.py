@@ -22,20 +22,10 @@ from tqdm.auto import tqdm
 
 from fairlab.paths import atomic_path
 from fairlab.seeds import Trial
+from fairlab.suite import lifeline, pool
 from fairlab.suite.fingerprint import code_fingerprint, value_fingerprint
+from fairlab.suite.forks import WORKER_ENVIRONMENT
 
-# Parallel trials share the cores, so each gets one thread of every numerical library; and TensorFlow keeps its chatter
-# about the processor to itself, and the order of its sums the same on every processor. A lone trial gets the same, or
-# its last digits would differ from those of one of many.
-WORKER_ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "TF_NUM_INTRAOP_THREADS": "1",
-    "TF_NUM_INTEROP_THREADS": "1",
-    "TF_CPP_MIN_LOG_LEVEL": "3",
-    "TF_ENABLE_ONEDNN_OPTS": "0",
-}
 # Libraries read these when they are loaded: what a process was started with counts, not what it set since.
 _IS_WORKER = all(os.environ.get(name) == value for name, value in WORKER_ENVIRONMENT.items())
 WORKER_IDLE_SECONDS = 60
@@ -138,12 +128,16 @@ def _compute_all(tasks, parameters, n_jobs):
     """Yield the number of trials of every task as it ends."""
     if not tasks:
         return
+    packed = cloudpickle.dumps(parameters)  # once, however many tasks there are
+    if pool.address():
+        yield from pool.compute(_compute_packed, packed, [cloudpickle.dumps(task) for task in tasks])
+        return
     if n_jobs == 1 and _IS_WORKER:
         for task in tasks:
             yield _compute(parameters, *task)
         return
-    packed = cloudpickle.dumps(parameters)  # once, however many tasks there are
-    executor = get_reusable_executor(max_workers=n_jobs, env=WORKER_ENVIRONMENT, timeout=WORKER_IDLE_SECONDS)
+    options = {"env": WORKER_ENVIRONMENT, "timeout": WORKER_IDLE_SECONDS, "initializer": lifeline.tie}
+    executor = get_reusable_executor(max_workers=n_jobs, **options)
     futures = [executor.submit(_compute_packed, packed, cloudpickle.dumps(task)) for task in tasks]
     try:
         for future in as_completed(futures):

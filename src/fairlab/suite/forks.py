@@ -1,0 +1,86 @@
+"""Processes that begin with the libraries loaded: forked from one that loaded them, and ended with the batch."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import contextmanager
+
+from fairlab.suite import lifeline
+
+# Parallel trials share the cores, so each gets one thread of every numerical library; and TensorFlow keeps its chatter
+# about the processor to itself, and the order of its sums the same on every processor. A lone trial gets the same, or
+# its last digits would differ from those of one of many.
+WORKER_ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "TF_NUM_INTRAOP_THREADS": "1",
+    "TF_NUM_INTEROP_THREADS": "1",
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "TF_ENABLE_ONEDNN_OPTS": "0",
+}
+CONTEXT = multiprocessing.get_context("forkserver")
+PRELOADED = "fairlab.suite.warm"
+_starting = threading.Lock()
+# Libraries read these when they are loaded, so they must stand before the process that all are forked from begins.
+ENVIRONMENT = WORKER_ENVIRONMENT | {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
+
+
+def answer(function: Callable, *arguments, log: str):
+    """Return ``function(*arguments)`` of a module's function, computed in a fork; what it prints goes to `log`.
+
+    Raises
+    ------
+    Exception
+        What the function raised.
+    RuntimeError
+        If the fork ended without an answer.
+    """
+    reader, process = start(_answer, function, arguments, log=log)
+    try:
+        good, value = reader.recv()
+    except EOFError:
+        raise RuntimeError(f"{function.__name__} ended without an answer; see {log}") from None
+    finally:
+        process.join()
+    if not good:
+        raise value
+    return value
+
+
+def start(function: Callable, *arguments, log: str):
+    """Start ``function(*arguments, connection)`` in a fork, and return our end of the connection and the process."""
+    ours, theirs = multiprocessing.Pipe()
+    process = CONTEXT.Process(target=_begin, args=(function, arguments, theirs, log))
+    with _starting, _environment():
+        CONTEXT.set_forkserver_preload([PRELOADED])
+        process.start()
+    theirs.close()
+    return ours, process
+
+
+def _begin(function, arguments, connection, log):
+    lifeline.tie()
+    lifeline.redirect(log)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the batch decides
+    function(*arguments, connection)
+
+
+def _answer(function, arguments, connection):
+    try:
+        connection.send((True, function(*arguments)))
+    except Exception as error:  # it is for whoever asked
+        connection.send((False, error))
+
+
+@contextmanager
+def _environment():
+    before = {name: os.environ.get(name) for name in ENVIRONMENT}
+    os.environ.update(ENVIRONMENT)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})

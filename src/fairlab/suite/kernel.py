@@ -1,0 +1,116 @@
+"""The kernel of a notebook in batch: it ends with its runner, and a warm runner forks it with its libraries loaded.
+
+The fork is made before the runner has any thread or socket, and waits for the connection file that Jupyter writes.
+"""
+
+import atexit
+import json
+import os
+import signal
+import sys
+import time
+from importlib.metadata import EntryPoint
+
+from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
+
+from fairlab.suite import lifeline
+from fairlab.suite.pool import LOG_VARIABLE
+
+PROVISIONER = "fairlab-forked"
+COMMAND = [sys.executable, "-m", "fairlab.suite.kernel", "{connection_file}"]
+_waiting: list["ForkedKernel"] = []
+
+
+class ForkedKernel:
+    """A fork of this process that becomes a kernel when it is told to; to Jupyter, a `subprocess.Popen`."""
+
+    stdin = stdout = stderr = returncode = None
+
+    def __init__(self):
+        told, self._tell = os.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            os.close(self._tell)
+            _become(told)
+        os.close(told)
+
+    def begin(self, folder: str, connection_file: str) -> None:
+        """Let the fork be the kernel of a connection file."""
+        with os.fdopen(self._tell, "w", encoding="utf-8") as pipe:
+            json.dump([folder, connection_file], pipe)
+
+    def poll(self) -> int | None:
+        """Return the exit status, None while the kernel runs."""
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+        return self.returncode
+
+    def wait(self) -> int:
+        """Return the exit status once there is one."""
+        while self.poll() is None:
+            time.sleep(0.05)
+        return self.returncode
+
+    def send_signal(self, signum: int) -> None:
+        """Send a signal to the kernel, if it runs."""
+        if self.poll() is None:
+            os.kill(self.pid, signum)
+
+    def terminate(self) -> None:
+        """End the kernel."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the kernel at once."""
+        self.send_signal(signal.SIGKILL)
+
+
+class ForkedProvisioner(LocalProvisioner):
+    """Gives Jupyter the kernel that was forked for it, where it would start a process."""
+
+    async def launch_kernel(self, cmd, **kwargs):
+        """Let the waiting kernel begin."""
+        self.process = _waiting.pop()
+        self.process.begin(kwargs.get("cwd") or os.getcwd(), cmd[-1])
+        self.pid = self.pgid = self.process.pid
+        return self.connection_info
+
+
+def fork() -> None:
+    """Fork the kernel of the next notebook, and let Jupyter know of it."""
+    entry = EntryPoint(PROVISIONER, "fairlab.suite.kernel:ForkedProvisioner", KernelProvisionerFactory.GROUP_NAME)
+    KernelProvisionerFactory.instance().provisioners[PROVISIONER] = entry
+    _waiting.append(ForkedKernel())
+
+
+def _become(told):
+    """Be a kernel until it ends; never return into the code of the runner."""
+    status = 1
+    try:
+        lifeline.tie()
+        os.setsid()
+        with os.fdopen(told, encoding="utf-8") as pipe:
+            text = pipe.read()
+        if text:  # empty if the runner ended
+            folder, connection_file = json.loads(text)
+            os.chdir(folder)
+            _serve(connection_file)
+            status = 0
+    finally:
+        atexit._run_exitfuncs()
+        os._exit(status)
+
+
+def _serve(connection_file):
+    from ipykernel.kernelapp import IPKernelApp
+
+    if log := os.environ.get(LOG_VARIABLE):
+        lifeline.redirect(log)
+    sys.argv = ["fairlab-kernel"]
+    IPKernelApp.launch_instance(["-f", connection_file, "--log-level=ERROR"])
+
+
+if __name__ == "__main__":
+    lifeline.tie()
+    _serve(sys.argv[1])

@@ -1,0 +1,298 @@
+"""One pool of warm workers for a whole batch: the trials of every notebook, computed where the libraries are loaded.
+
+The batch holds the pool. Notebooks' kernels and Snakemake's jobs reach it through an authenticated connection that two
+environment variables name. Workers are forked from one process that has the libraries (see `fairlab.suite.warm`), so a
+new one costs little; one that dies is replaced and its task tried once more.
+"""
+
+import heapq
+import itertools
+import multiprocessing
+import os
+import pickle
+import queue
+import secrets
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Client, Listener
+from pathlib import Path
+
+import psutil
+
+from fairlab.suite import forks, lifeline
+
+ADDRESS_VARIABLE, KEY_VARIABLE = "FAIRLAB_POOL", "FAIRLAB_POOL_KEY"
+LOG_VARIABLE = "FAIRLAB_LOG"  # the file of an experiment that takes what its processes print past the notebook
+MOST_GB = 3.0  # a worker that holds more after a task is replaced
+MOST_TRIES = 2  # of a task whose worker dies
+LOOK_SECONDS = 0.5
+
+
+class WorkerDiedError(RuntimeError):
+    """A worker process ended in the middle of a task, and so did the one that tried again."""
+
+
+@dataclass
+class Request:
+    """What one call of `compute` asks for."""
+
+    log: str  # of the experiment; says whose tasks these are
+    folder: str
+    path: list[str]
+    function: bytes
+    shared: bytes
+    number: int = 0
+    answers: queue.Queue = field(default_factory=queue.Queue)
+    is_open: bool = True
+
+
+def address() -> str | None:
+    """Return where the pool of the batch that this process belongs to is; None outside a batch."""
+    return os.environ.get(ADDRESS_VARIABLE) or None
+
+
+def call(kind: str, *content):
+    """Open a connection to the pool and say what is wanted; its answers are for the caller to receive."""
+    connection = Client(os.environ[ADDRESS_VARIABLE], authkey=bytes.fromhex(os.environ[KEY_VARIABLE]))
+    connection.send((kind, *content))
+    return connection
+
+
+def compute(function: Callable, shared: bytes, tasks: Sequence[bytes]) -> Iterator:
+    """Yield ``function(shared, task)`` of every task as it ends, computed by the pool's workers.
+
+    Raises
+    ------
+    Exception
+        What a task raised, with the worker's traceback as a note; the tasks that have not ended are given up.
+    """
+    content = {"folder": str(Path.cwd()), "path": sys.path, "function": pickle.dumps(function), "shared": shared}
+    with call("compute", {"log": os.environ.get(LOG_VARIABLE, "")} | content, list(tasks)) as connection:
+        for _ in tasks:
+            good, answer = connection.recv()
+            if not good:
+                raise answer
+            yield answer
+
+
+class Pool:
+    """Worker processes, and the door to them.
+
+    Parameters
+    ----------
+    n_workers : int
+    log : Path
+        Takes what workers print between tasks.
+    doors : dict of str to callable, optional
+        What else may be asked for: ``door(connection, *content)``, in a thread of its own.
+    """
+
+    def __init__(self, n_workers: int, log: Path, doors: dict[str, Callable] | None = None):
+        self.n_workers = n_workers
+        self.log = str(log)
+        self._doors = (doors or {}) | {"compute": self._compute}
+        self._tasks, self._waiting = [], threading.Condition()
+        self._numbers = itertools.count()
+        self._ranks: dict[str, int] = {}  # of experiments by their log: the first that asked is served first
+        self._crew = [_Worker(self) for _ in range(n_workers)]
+        self._key = secrets.token_bytes(32)
+        self._listener = Listener(family="AF_UNIX" if hasattr(signal, "SIGKILL") else None, authkey=self._key)
+        self.seconds: dict[str, float] = {}  # of a core, that ended tasks of each experiment took
+        self.is_open = True
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables by which other processes find the pool."""
+        return {ADDRESS_VARIABLE: str(self._listener.address), KEY_VARIABLE: self._key.hex()}
+
+    def __enter__(self):
+        for work in (self._answer_the_door, *(worker.work for worker in self._crew)):
+            threading.Thread(target=work, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.is_open = False
+        with self._waiting:
+            self._waiting.notify_all()
+        for worker in self._crew:
+            worker.end()
+        self._listener.close()
+
+    def seconds_of(self, log: str) -> float:
+        """Return the seconds of a core that the tasks of an experiment took so far, those in flight included."""
+        return self.seconds.get(log, 0.0) + sum(worker.flying() for worker in self._crew if worker.log == log)
+
+    def next_task(self) -> tuple[Request, bytes, int] | None:
+        """Return the next task whose request is open, waiting for one; None when the pool closes."""
+        with self._waiting:
+            while self.is_open:
+                while self._tasks:
+                    *_, request, task, tries = heapq.heappop(self._tasks)
+                    if request.is_open:
+                        return request, task, tries
+                self._waiting.wait()
+        return None
+
+    def add(self, request: Request, task: bytes, tries: int = 0) -> None:
+        """Queue a task: that of the experiment that came first before all others."""
+        with self._waiting:
+            rank = self._ranks.setdefault(request.log, len(self._ranks))
+            heapq.heappush(self._tasks, (rank, next(self._numbers), request, task, tries))
+            self._waiting.notify()
+
+    def _answer_the_door(self):
+        while self.is_open:
+            try:
+                connection = self._listener.accept()
+            except (OSError, EOFError, multiprocessing.AuthenticationError):
+                continue
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection):
+        with connection:
+            try:
+                kind, *content = connection.recv()
+                self._doors[kind](connection, *content)
+            except (EOFError, OSError):  # whoever asked is gone
+                pass
+
+    def _compute(self, connection, content, tasks):
+        request = Request(**content, number=next(self._numbers))
+        try:
+            for task in tasks:
+                self.add(request, task)
+            for _ in tasks:
+                while True:
+                    try:
+                        answer = request.answers.get(timeout=LOOK_SECONDS)
+                        break
+                    except queue.Empty:
+                        if connection.poll():  # nothing is sent on it after the request: its kernel is gone
+                            raise EOFError from None
+                connection.send(answer)
+        finally:
+            request.is_open = False
+            for worker in self._crew:
+                worker.give_up(request)
+
+
+class _Worker:
+    """One worker process and the thread that gives it tasks."""
+
+    def __init__(self, pool):
+        self._pool = pool
+        self._process = self._connection = self._request = None
+        self._started = 0.0  # processor seconds of the process when its task began
+        self._known = -1  # number of the request whose shared parameters the process holds
+
+    @property
+    def log(self) -> str | None:
+        """Log of the experiment whose task is being computed."""
+        return self._request.log if self._request else None
+
+    def work(self):
+        """Compute tasks until the pool closes."""
+        while (work := self._pool.next_task()) is not None:
+            request, task, tries = work
+            self._request = request
+            try:
+                good, answer, seconds, gigabytes = self._compute(request, task)
+            except (EOFError, OSError):
+                self.end()
+                if not request.is_open or not self._pool.is_open:
+                    continue
+                if tries + 1 < MOST_TRIES:
+                    self._pool.add(request, task, tries + 1)
+                else:
+                    message = "a worker died in the middle of a trial, twice (out of memory, or killed from outside)"
+                    request.answers.put((False, WorkerDiedError(message)))
+                continue
+            finally:
+                self._request = None
+            totals = self._pool.seconds
+            totals[request.log] = totals.get(request.log, 0.0) + seconds
+            request.answers.put((good, answer))
+            if gigabytes > MOST_GB:
+                self.end()
+
+    def _compute(self, request, task):
+        if self._process is None:
+            self._connection, self._process = forks.start(_work, self._pool.log, log=self._pool.log)
+            self._known = -1
+        self._started = _seconds(self._process.pid)
+        shared = None if self._known == request.number else request.shared
+        self._connection.send((request.log, request.folder, request.path, request.function, shared, task))
+        self._known = request.number
+        return self._connection.recv()
+
+    def flying(self) -> float:
+        """Return the processor seconds of the task in flight."""
+        process = self._process
+        return max(0.0, _seconds(process.pid) - self._started) if process else 0.0
+
+    def give_up(self, request):
+        """End the process if it computes for `request`, which nobody waits for."""
+        if self._request is request and (process := self._process):
+            process.kill()
+
+    def end(self):
+        """End the process; the next task starts another."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            self._connection.close()
+
+
+def _work(log, connection):
+    """Be a worker: answer tasks until the connection closes."""
+    shared, folder = None, None
+    while True:
+        try:
+            own_log, new_folder, path, function, new_shared, task = connection.recv()
+        except EOFError:
+            return
+        lifeline.redirect(own_log or log)
+        if new_folder != folder:
+            _forget_modules_of(folder)
+            os.chdir(new_folder)
+            folder = new_folder
+        sys.path[:] = path
+        shared = shared if new_shared is None else new_shared
+        started = _seconds(os.getpid())
+        try:
+            answer = True, pickle.loads(function)(shared, task)
+        except BaseException as error:
+            answer = False, _portable(error)
+        connection.send((*answer, _seconds(os.getpid()) - started, psutil.Process().memory_info().rss / 1e9))
+
+
+def _forget_modules_of(folder):
+    """Drop the modules beside another experiment's notebook: one of the same name may stand beside this one."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if folder and file and Path(file).parent == Path(folder):
+            del sys.modules[name]
+
+
+def _portable(error) -> BaseException:
+    """Return an error that another process can read, with the traceback as a note."""
+    note = "".join(traceback.format_exception(error))
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # whatever an error's own class makes of it
+        error = RuntimeError(f"{type(error).__name__}: {error}")
+    error.add_note(note)
+    return error
+
+
+def _seconds(pid) -> float:
+    """Return the processor seconds of a process so far."""
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.Error:
+        return 0.0
+    return times.user + times.system

@@ -1,0 +1,35 @@
+"""One experiment of a batch, in a process of its own that is forked with its libraries loaded."""
+
+import os
+
+from fairlab.suite import pool
+
+
+def run(name: str, profile: str, n_jobs: int, variables: dict[str, str], connection) -> None:
+    """Run an experiment in this process, which is for nothing else, and send how it ended.
+
+    What is sent: whether it ended well; a line on what it reproduced, or the reason of the failure; the seconds that
+    this process and its kernel computed.
+    """
+    os.environ.update(variables)
+    from fairlab.suite.catalogue import specification
+    from fairlab.suite.comparison import compare, short_line
+    from fairlab.suite.notebook import run_experiment
+    from fairlab.suite.run import Run
+
+    try:
+        folder = run_experiment(specification(name), profile, n_jobs=n_jobs, forked=True)
+        good, line = True, short_line(compare(Run.read(folder)))
+    except Exception as error:  # whatever it is, the batch goes on and says so
+        good, line = False, str(error) or type(error).__name__
+    times = os.times()
+    connection.send((good, line, times.user + times.system + times.children_user + times.children_system))
+
+
+def ask(name: str) -> bool:
+    """Let the batch that this process belongs to run an experiment, and return whether it ended well."""
+    with pool.call("experiment", name) as connection:
+        try:
+            return connection.recv()
+        except (EOFError, OSError):  # the batch was stopped
+            return False
