@@ -19,6 +19,14 @@ def results(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def light_forks(monkeypatch):
+    """Let the process that others are forked from load next to nothing; the first that a test process starts stays."""
+    from fairlab.suite import forks
+
+    monkeypatch.setattr(forks, "PRELOADED", "fairlab.suite.lifeline")
+
+
+@pytest.fixture
 def toy(tmp_path, monkeypatch, results):
     """A project with one paper and one experiment, ``toy/mean``; returns its root."""
     from fairlab import paths

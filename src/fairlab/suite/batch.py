@@ -178,8 +178,14 @@ class _Batch:
         good, line, seconds = self._run(name)
         log = str(log_file(name, self.profile))
         took = self._clocks[name]()
+        minutes = (seconds + self._pool.seconds_of(log)) / 60
+        with batch_log(self.profile).open("a") as file:
+            print(
+                f"{name} took {minutes:.2f} minutes of one core; planned {planned_minutes(name, self.profile):g}",
+                file=file,
+            )
         with self._turn:
-            self._schedule.end(name, (seconds + self._pool.seconds_of(log)) / 60)
+            self._schedule.end(name, minutes)
             if not good:
                 self.failed[name] = line
                 for other in self._schedule.drop(name):

@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
@@ -34,10 +35,10 @@ class ForkedKernel:
             _become(told)
         os.close(told)
 
-    def begin(self, folder: str, connection_file: str) -> None:
+    def begin(self, folder: Path | str, connection_file: str) -> None:
         """Let the fork be the kernel of a connection file."""
         with os.fdopen(self._tell, "w", encoding="utf-8") as pipe:
-            json.dump([folder, connection_file], pipe)
+            json.dump([str(folder), connection_file], pipe)
 
     def poll(self) -> int | None:
         """Return the exit status, None while the kernel runs."""
@@ -72,7 +73,7 @@ class ForkedProvisioner(LocalProvisioner):
     async def launch_kernel(self, cmd, **kwargs):
         """Let the waiting kernel begin."""
         self.process = _waiting.pop()
-        self.process.begin(kwargs.get("cwd") or os.getcwd(), cmd[-1])
+        self.process.begin(kwargs.get("cwd") or Path.cwd(), cmd[-1])
         self.pid = self.pgid = self.process.pid
         return self.connection_info
 
@@ -107,7 +108,7 @@ def _serve(connection_file):
 
     if log := os.environ.get(LOG_VARIABLE):
         lifeline.redirect(log)
-    sys.argv = ["fairlab-kernel"]
+    sys.argv = ["ipykernel_launcher"]  # by another name it prints advice for terminals
     IPKernelApp.launch_instance(["-f", connection_file, "--log-level=ERROR"])
 
 

@@ -65,6 +65,7 @@ class Clock:
         self._started = time.monotonic()
 
     def __call__(self) -> float:
+        """Return them."""
         return time.monotonic() - self._started
 
 

@@ -3,15 +3,9 @@
 TensorFlow and its kind stay out: an experiment that needs none of them must not pay for them.
 """
 
-import ast
 import sys
 import warnings
 from importlib import import_module
-
-import ipykernel.kernelapp  # noqa: F401
-import matplotlib.pyplot  # noqa: F401
-import pandas.io.formats.style
-import scipy.stats  # noqa: F401
 
 from fairlab.suite import lifeline
 from fairlab.suite.catalogue import experiment_names, specification
@@ -19,25 +13,39 @@ from fairlab.suite.fingerprint import imported_modules, modules_fingerprint
 from fairlab.suite.machine import environment
 from fairlab.suite.notebook import code_of
 
+LIBRARIES = (
+    *("ipykernel.kernelapp", "papermill", "fairlab.suite.kernel", "scipy.stats", "pandas.io.formats.style"),
+    *("matplotlib.pyplot", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg"),
+)
 HEAVY = ("tensorflow", "keras", "torch", "z3", "lime")
 
 
-def import_library() -> None:
-    """Import what the notebooks import of this package, unless it needs one of `HEAVY` at once."""
-    blocked = {name: None for name in HEAVY if name not in sys.modules}
-    sys.modules.update(blocked)
-    for name in sorted(set().union(*(imported_modules(code_of(specification(n).notebook)) for n in experiment_names()))):
+class Barrier:
+    """Keeps the libraries of `HEAVY` from being imported."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        """Refuse the heavy ones, and leave all others to those who find modules."""
+        if name.partition(".")[0] in HEAVY:
+            raise ModuleNotFoundError(f"{name} is not for all experiments", name=name)
+
+
+def load() -> None:
+    """Import libraries and what the notebooks import of this package, except what needs one of `HEAVY` at once."""
+    sys.meta_path.insert(0, Barrier)
+    own = (imported_modules(code_of(specification(name).notebook)) for name in experiment_names())
+    for name in [*LIBRARIES, *sorted(set().union(*own))]:
         try:
             import_module(name)
-        except ImportError:
+        except Exception:  # whoever needs it says what is wrong
             continue
-        modules_fingerprint([name])
-    for name in blocked:
-        del sys.modules[name]
+        if name.startswith("fairlab."):
+            modules_fingerprint([name])
+    sys.meta_path.remove(Barrier)
 
 
 lifeline.tie()
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    import_library()
+    load()
 environment()

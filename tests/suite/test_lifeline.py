@@ -1,0 +1,48 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+PARENT = """
+import subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", {child!r}])
+print(child.pid, flush=True)
+time.sleep(60)
+"""
+CHILD = "import sys, time; from fairlab.suite import lifeline; lifeline.tie(); print('tied', flush=True); {work}"
+
+
+def is_gone(pid, seconds=2):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.mark.parametrize("work", ["time.sleep(60)", "sum(range(10**12))"])  # the second never lets a thread run long
+def test_a_tied_process_ends_with_its_parent(work):
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT.format(child=CHILD.format(work=work))], stdout=subprocess.PIPE, text=True
+    )
+    lines = {parent.stdout.readline().strip() for _ in range(2)}
+    lines.remove("tied")
+    (child,) = map(int, lines)
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    assert is_gone(child)
+
+
+def test_what_a_process_prints_goes_to_its_log(tmp_path):
+    code = "import os, sys; from fairlab.suite import lifeline; print('before'); lifeline.redirect(sys.argv[1]); "
+    code += "print('python', flush=True); os.write(2, b'C')"
+    log = tmp_path / "a.log"
+    log.write_text("earlier\n")
+    answer = subprocess.run([sys.executable, "-c", code, str(log)], capture_output=True, text=True, check=True)
+    assert (answer.stdout, answer.stderr) == ("before\n", "")
+    assert log.read_text() == f"earlier\npython{os.linesep}C"
