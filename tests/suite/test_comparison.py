@@ -80,7 +80,7 @@ def test_numbers_are_written_as_numbers():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"verdict": "fine"}, "'agrees'"),
+        ({"verdict": "fine"}, "rows.json: row 1 > verdict: .*'agrees'"),
         ({"kind": "p-value"}, "'number' or 'claim'"),
         ({"published": None}, "published"),
         ({"verdikt": "agrees"}, "verdikt"),

@@ -55,6 +55,19 @@ def test_same_conclusion_and_difference(toy):
     assert (rows()["mean"].verdict, rows()["positive"].verdict) == ("differs", "fails")
 
 
+def test_a_claim_that_was_not_judged_speaks_for_no_number(toy):
+    publish(mean=3.0)
+    file = run_folder("toy/mean", "quick") / "run.json"
+    content = json.loads(file.read_text())
+    content["data"].append(content["data"][0] | {"variant": "other", "source": "surrogate"})
+    file.write_text(json.dumps(content))
+    records = file.with_name("records.json")
+    records.write_text(json.dumps([record | {"data": ["berkeley"]} for record in json.loads(records.read_text())]))
+    claims = file.with_name("claims.json")
+    claims.write_text(json.dumps([claim | {"data": None} for claim in json.loads(claims.read_text())]))
+    assert (rows()["mean"].verdict, rows()["positive"].verdict) == ("differs", "surrogate")
+
+
 def test_a_smaller_profile_is_not_comparable(toy):
     publish("smoke")
     assert (rows()["mean"].verdict, rows()["mean"].profile) == ("not comparable", "smoke")

@@ -142,7 +142,9 @@ class Comparison:
         try:
             return cls(TypeAdapter(list[Row]).validate_json(Path(path).read_bytes()))
         except ValidationError as refused:
-            raise ValueError(f"{path}: {refused}") from refused
+            first = refused.errors(include_url=False)[0]
+            place = " > ".join(f"row {part + 1}" if isinstance(part, int) else part for part in first["loc"])
+            raise ValueError(f"{path}: {place}: {first['msg']}") from refused
 
     def to_json(self) -> str:
         """Return the rows as the text of ``REPRODUCTION.json``: a list, one row a line."""
@@ -229,14 +231,14 @@ def compare(run: Run) -> Comparison:
 
 
 def compare_artefact(artefact: Artefact, run: Run) -> Iterable[Row]:
-    """Yield the rows of one artefact from the run that writes it."""
-    claims = {claim["id"]: claim for claim in run.claims if claim["artefact"] == artefact.id}
-    checked = [claims[id]["holds"] for id in artefact.claims if id in claims]
-    claims_hold = all(checked) if artefact.claims and len(checked) == len(artefact.claims) else None
+    """Yield the rows of one artefact from the run that writes it: its numbers, then its claims."""
+    recorded = {claim["id"]: claim for claim in run.claims if claim["artefact"] == artefact.id}
+    claims = [_claim_row(artefact, claim, run, recorded.get(id)) for id, claim in artefact.claims.items()]
+    # One that is not counted itself, being from a surrogate or a smaller run, speaks for no number either.
+    claims_hold = bool(claims) and all(row.verdict == "holds" for row in claims)
     for value in artefact.values.values():
         yield _value_row(artefact, value, run, claims_hold)
-    for claim in artefact.claims.values():
-        yield _claim_row(artefact, claim, run, claims.get(claim.id))
+    yield from claims
 
 
 def not_run(paper: str, artefact: Artefact, reason: str, experiment: str = "") -> Iterable[Row]:

@@ -72,8 +72,8 @@ class Pair:
         Whether ours is from generated stand-in data.
     size : str
         How the run is smaller than the published protocol in a way on which this number depends; empty if it is not.
-    claims_hold : bool or None
-        Whether every claim of the artefact holds; None if it has none or some were not checked.
+    claims_hold : bool
+        Whether the artefact has claims, and every one was found to hold.
     """
 
     published: Value
@@ -81,7 +81,7 @@ class Pair:
     missing: str = ""
     surrogate: bool = False
     size: str = ""
-    claims_hold: bool | None = None
+    claims_hold: bool = False
 
 
 def judge(pair: Pair) -> tuple[str, str]:
