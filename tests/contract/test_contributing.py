@@ -13,7 +13,7 @@ import pytest
 
 from fairlab.paths import ROOT
 
-COPIED = ("src", "experiments", "notebooks", "data_scripts", "figures", "tests", "pyproject.toml", "REPRODUCTION.md")
+COPIED = ("src", "experiments", "notebooks", "data_scripts", "figures", "tests", "pyproject.toml", "REPRODUCTION.json")
 
 
 def files_of_the_text():
