@@ -32,8 +32,7 @@ gpu: $(READY) ## replace TensorFlow for the CPU by the one for NVIDIA GPUs
 
 reproduce: $(READY) ## fetch data, run every experiment (PROFILE=quick), write the scorecard
 	@$(BIN)/fairlab data fetch --keep-going
-	@status=0; $(BIN)/fairlab run --all --profile $(PROFILE) || status=$$?; \
-	$(BIN)/fairlab scorecard && exit $$status
+	@$(BIN)/fairlab run --all --profile $(PROFILE)
 
 test: $(READY) ## run all tests but the slow ones
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"

@@ -250,20 +250,38 @@ def _run(options):
     failed = run_batch(names, options.profile, scheduler=options.scheduler, cores=options.jobs, dry_run=options.dry_run)
     if options.dry_run:
         return 0
-    return _report_batch(names, failed, options.profile, results_folder(), FIGURES)
+    status = _report_batch(names, failed, options.profile, results_folder(), FIGURES)
+    if options.all:
+        from fairlab.suite.batch import batch_log
+        from fairlab.suite.forks import answer
+
+        print(f"\n{answer(_closing, log=str(batch_log(options.profile)))}")
+    return status
+
+
+def _closing() -> str:
+    """Write the scorecard and return what a batch of all experiments ends with."""
+    from fairlab.suite import scorecard
+
+    card = scorecard.scorecard()
+    scorecard.write(card)
+    return scorecard.ending(card)
 
 
 def _report_batch(names, failed, profile, results, figures):
-    from fairlab.suite.run import run_folder
+    from fairlab.suite.run import Run, log_file, run_folder
 
     done = [name for name in names if name not in failed]
+    sources = [Run.read(run_folder(name, profile)).sources().items() for name in done]
+    stand_ins = {variant for used in sources for variant, source in used if source == "surrogate"}
+    if stand_ins:
+        print(f"\nsurrogate data stood in for {', '.join(sorted(stand_ins))}; what rests on it is not counted")
     print(
         f"\n{len(done)} of {len(names)} experiments done at {profile}: {_short(results / profile)}, {_short(figures)}"
     )
-    for name in done:
-        _print_surrogates(run_folder(name, profile))
     for name, reason in failed.items():
-        print(f"failed: {name}: {reason}", file=sys.stderr)
+        first = (reason.splitlines() or [""])[0]
+        print(f"failed: {name}: {first} ({_short(log_file(name, profile))})", file=sys.stderr)
     return int(bool(failed))
 
 

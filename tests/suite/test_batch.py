@@ -1,10 +1,17 @@
+import json
+import os
+import signal
 import subprocess
 import sys
+import time
 
+import psutil
 import pytest
-from toy_project import CELLS, PUBLISHED, SPECIFICATION, write_notebook
+from toy_project import CELLS, PUBLISHED, SPECIFICATION, TRIALS, write_notebook
 
 from fairlab.suite.run import failure_file, run_folder
+
+SLOW_TRIALS = TRIALS.replace("    return", "    __import__('time').sleep(0.5)\n    return")
 
 
 @pytest.fixture
@@ -29,7 +36,7 @@ def test_a_job_killed_from_outside_is_listed_as_failed(two):
     (folder / "run.json").write_text("earlier")
     answer = fairlab("run", "--all", "--profile", "smoke")
     assert answer.returncode == 1
-    assert "failed: toy/mean: killed from outside, without a message" in answer.stderr
+    assert "failed: toy/mean: killed from outside, without a message (" in answer.stderr
     assert "failed: toy/bad: cell 3 failed" in answer.stderr
     assert "0 of 2 experiments done" in answer.stdout
     assert (folder / "run.json").read_text() == "earlier"
@@ -64,3 +71,80 @@ def test_the_batch_goes_on_past_a_failure_and_lists_it(two):
     assert dry.returncode == 0
     assert "running toy/mean at smoke" in dry.stdout + dry.stderr
     assert "running toy/bad" not in dry.stdout + dry.stderr
+
+
+@pytest.fixture
+def three(toy):
+    """The toy project with three experiments of slow trials, `third` of which takes those of `second`."""
+    spec = SPECIFICATION.replace("n: 10, n_trials: 2", "n: 10, n_trials: 12")
+    (toy / "notebooks" / "toy" / "toy_trials.py").write_text(SLOW_TRIALS)
+    for name, cells in (("mean", CELLS), ("second", CELLS), ("third", CELLS)):
+        cells = [cell.replace("toy/mean", f"toy/{name}").replace("n=n", f"n=n + {len(name) % 2}") for cell in cells]
+        write_notebook(toy / "notebooks" / "toy" / f"{name}.ipynb", cells)
+        more = "\nafter: [toy/second]\n" if name == "third" else "\n"
+        (toy / "experiments" / "toy" / f"{name}.yaml").write_text(spec + more)
+    return toy
+
+
+def start_batch():
+    """Start a batch as a terminal does, and return it when trials are being computed."""
+    command = [sys.executable, "-m", "fairlab", "run", "--all", "--profile", "smoke", "--jobs", "2"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    trials = run_folder("x", "y").parents[1] / "trials"
+    deadline = time.monotonic() + 120
+    while len(list(trials.rglob("[0-9a-f]*.pickle"))) < 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    tree = psutil.Process(process.pid).children(recursive=True)
+    assert len(tree) > 5
+    return process, tree, trials
+
+
+def runs(process):
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE  # nobody may be there to reap it
+    except psutil.NoSuchProcess:
+        return False
+
+
+def records():
+    """Return all that was recorded, but for how long it took."""
+    return {
+        name: json.loads((run_folder(f"toy/{name}", "smoke") / "records.json").read_text())
+        for name in ("mean", "second", "third")
+    }
+
+
+def test_interrupted_or_killed_a_batch_leaves_no_process_and_ends_as_another(three, monkeypatch, tmp_path):
+    for number, seconds, status in ((signal.SIGINT, 5, 130), (signal.SIGTERM, 5, 130), (signal.SIGKILL, 2, -9)):
+        process, tree, trials = start_batch()
+        started = time.monotonic()
+        to_group = os.killpg if number == signal.SIGINT else os.kill  # Ctrl-C goes to all that a terminal runs
+        to_group(process.pid, number)
+        _, errors = process.communicate(timeout=20)
+        while (left := [part for part in tree if runs(part)]) and time.monotonic() < started + seconds:
+            time.sleep(0.02)
+        assert not left
+        assert process.returncode == status
+        if number != signal.SIGKILL:
+            assert "of 3 experiments are done and kept, and so is every trial that had ended" in errors
+            assert not list((trials.parent / ".staging").iterdir())
+        kept = {file: file.stat().st_mtime_ns for file in trials.rglob("[0-9a-f]*.pickle")}
+        assert kept
+        for file in list(kept)[1:]:  # so that the next has something to do
+            file.unlink()
+    resumed = fairlab("run", "--all", "--profile", "smoke")
+    assert resumed.returncode == 0, resumed.stderr
+    found = records()
+    monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / "undisturbed"))
+    assert fairlab("run", "--all", "--profile", "smoke").returncode == 0
+    assert records() == found
+
+
+def test_what_waits_for_a_failure_is_said_not_to_have_run(three):
+    write_notebook(three / "notebooks" / "toy" / "second.ipynb", [CELLS[0], "raise OSError('no such luck')"])
+    answer = fairlab("run", "toy/second", "toy/third", "--profile", "smoke")
+    assert answer.returncode == 1
+    assert "failed: toy/third: not run, since toy/second failed" in answer.stderr
+    assert "toy/second  failed: cell 3 failed: OSError: no such luck" in answer.stdout

@@ -192,7 +192,9 @@ class _Batch:
                     self.failed[other] = f"not run, since {name} failed"
             self._turn.notify_all()
         if self._pool.is_open:
-            self._progress.say(ended(name, line if good else f"failed: {line}", took, max(map(len, self.names))))
+            self._progress.say(
+                ended(name, line if good else f"failed: {_first_line(line)}", took, max(map(len, self.names)))
+            )
             connection.send(good)
 
     def _next(self):
@@ -308,6 +310,10 @@ def _done(name, profile, current):
     known = file.exists() and file.read_text(encoding="utf-8") == current
     ran = marker(name, profile).exists() and (run_folder(name, profile) / "run.json").exists()
     return known and ran and not failure_file(name, profile).exists()
+
+
+def _first_line(text):
+    return (text.splitlines() or [""])[0]
 
 
 def _reason(name, profile):

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab import plotting
-from fairlab.checks import required, suggestion
+from fairlab.checks import EXTRAS, required, suggestion
 from fairlab.seeds import Trial
 from fairlab.suite import run as runs
 from fairlab.suite.artefacts import missing_artefacts
@@ -294,6 +294,7 @@ class Experiment:
             "seconds": round(time.perf_counter() - self._started + self._saved, 1),
             "peak_memory_gb": round(peak_memory_gb(), 2),
             "n_jobs": self.n_jobs,
+            "extras": sorted(name for name in EXTRAS if name in sys.modules),
         }
         self.run.write(self.folder)
         missing = missing_artefacts(self.folder)
