@@ -6,6 +6,7 @@ from toy_project import fill
 
 from fairlab.suite.comparison import COLOURS, Comparison, Row, percent, short_line
 from fairlab.suite.experiment import Experiment
+from fairlab.suite.published import load_paper
 from fairlab.suite.verdicts import CLAIM_VERDICTS, JUDGED, VERDICTS
 
 KEYS = [
@@ -99,8 +100,27 @@ def test_other_files_are_refused(tmp_path, change, message):
 def test_inferred_rows_are_counted_apart():
     card = Comparison([row(), row("y", reading="inferred", relative_difference=3.0), row("z", "not run")])
     assert card.counts() == {"agrees": 1, "inferred": 1, "not run": 1}
+    assert claim("c", "holds").model_copy(update={"reading": "inferred"}).column == "inferred"
     assert card.median_difference() is None
     assert short_line(card) == "1 of 1 numbers agree"
+
+
+def test_a_reading_may_be_inferred_for_one_number_or_for_an_artefact(toy):
+    file = toy / "experiments" / "toy" / "published.yaml"
+    text = file.read_text()
+
+    def readings():
+        load_paper.cache_clear()
+        experiment = Experiment("toy/mean")
+        fill(experiment)
+        return {row.id: row.reading for row in experiment.compare().rows}, experiment.compare().rows[0].reason
+
+    assert readings()[0] == {"mean": "as_published", "rows": None, "lost": None, "positive": None}
+    file.write_text(text.replace("n: 10, kind", "n: 10, inferred: it fits best, kind"))
+    assert readings()[0]["mean"] == "inferred"
+    assert readings()[1].endswith("the reading was inferred: it fits best")
+    file.write_text(text.replace("title: Means", "title: Means\n    inferred: it fits best"))
+    assert readings()[0] == {"mean": "inferred", "rows": None, "lost": None, "positive": "inferred"}
 
 
 def test_the_median_is_of_the_sizes_of_what_was_judged():

@@ -157,6 +157,7 @@ def test_what_surprises_most(toy):
     fails = odd("table-1", "positive", "fails", kind="claim", published="The mean is positive.", verdict="fails")
     assert surprising(Comparison([far, fails, farther])) == [fails]
     assert surprising(Comparison([far.model_copy(update={"data": "surrogate"})])) == []
+    assert surprising(Comparison([far.model_copy(update={"reading": "inferred"})])) == []
     (toy / "experiments" / "toy" / "deviations.md").write_text("## table-1: t\n\nWhy.\n\n`rows` `positive`\n")
     assert surprising(Comparison([far, fails, farther])) == [far]  # the others are explained
 

@@ -61,7 +61,7 @@ class Row(Entry):
         Of ours to published, with its sign; see `fairlab.suite.verdicts.relative_difference`.
     verdict : str
     reading : {"as_published", "inferred"} or None
-        Of a number: what is judged. ``inferred`` where the reading rests on the printed numbers alone.
+        What is judged, of a number. ``inferred`` where the reading rests on the printed numbers alone, of claims too.
     data : {"real", "surrogate"} or None
     profile, seed, commit : str, int, str or None
         Of the run.
@@ -95,7 +95,8 @@ class Row(Entry):
     @property
     def column(self) -> str:
         """Where the row is counted: its verdict, or apart."""
-        return INFERRED if self.reading == INFERRED and self.verdict in JUDGED else self.verdict
+        judged = self.verdict in JUDGED + CLAIM_VERDICTS
+        return INFERRED if judged and self.reading == INFERRED else self.verdict
 
     @property
     def shown(self) -> str:
@@ -297,6 +298,7 @@ def _claim_row(artefact, claim, run, entry):
     if entry is None:
         return Row(**row, reason=_reason_left_out(run, artefact, claim))
     row |= _about(run, entry["data"]) | {"ours": "holds" if entry["holds"] else "fails"}
+    row |= {"reading": INFERRED if artefact.inferred else None}
     size = run.specification.other_size(run.parameters, artefact.id, claim.id)
     verdict, reason = row["ours"], ""
     if row["data"] == "surrogate":

@@ -127,7 +127,7 @@ class Artefact(Entry):
     protocol : str
         How the numbers came about.
     inferred : str
-        As for a value, for all of them.
+        As for a value, for all of them and for the claims.
     """
 
     id: str

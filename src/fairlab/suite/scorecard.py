@@ -116,14 +116,14 @@ def chosen(card: Comparison, names: list[str]) -> list[Row]:
 
 
 def surprising(card: Comparison, n: int = 5) -> list[Row]:
-    """Return the most surprising rows: what differs or fails on real data, one row an artefact.
+    """Return the most surprising rows: what differs or fails on real data and is not inferred, one row an artefact.
 
     What ``deviations.md`` does not explain comes first, then what is farthest off; see `fairlab.suite.verdicts.excess`.
     An artefact is as far off as its farthest number; a claim of it that fails stands for it.
     """
     odd, groups = set(map(id, unexplained(card))), {}
     for row in card.rows:
-        if row.verdict in OPEN and row.data == "real":
+        if row.column in OPEN and row.data == "real":
             groups.setdefault((row.paper, row.artefact), []).append(row)
     ranked = sorted(
         groups.values(),
