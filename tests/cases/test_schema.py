@@ -257,3 +257,25 @@ def test_a_schema_keeps_its_hash_when_it_has_been_used():
     INTEGERS.sample(3)
     assert joblib.hash(INTEGERS) == before == joblib.hash(stored)
     assert stored == INTEGERS
+
+
+@pytest.mark.parametrize("sizes", [(10, 8, 70, 2), (2, 60_000, 65_535), (1, 5), (70_000, 3)])
+def test_inputs_are_drawn_as_numpy_draws_them(sizes):
+    schema = Schema.from_dict({f"x{j}": range(size) for j, size in enumerate(sizes)})
+    ours, numpys = np.random.default_rng(5), np.random.default_rng(5)
+    for n in (1, 3, 0, 100_001, 7):  # an odd number leaves half of a 64-bit number for the next
+        expected = numpys.integers(sizes, size=(n, len(sizes)))
+        assert (schema.sample_codes(n, random_state=ours) == expected).all()
+
+
+def test_a_schema_of_integers_decodes_as_any_other():
+    whole = Schema.from_dict({"a": {"low": 5, "high": 9}, "b": range(0, 30, 10)})
+    mixed = Schema.from_dict({"a": {"low": 5, "high": 9}, "b": range(0, 30, 10), "c": ["x", "y"]})
+    codes = mixed.assignments(range(3))
+    given = codes[:, :2].copy()
+    decoded = whole.decode(given)
+    pd.testing.assert_frame_equal(decoded, mixed.decode(codes)[["a", "b"]])
+    decoded["a"] = -1  # a program may do with its inputs what it likes
+    decoded.to_numpy()[:] = -1
+    assert (given == codes[:, :2]).all()
+    assert whole.decode(given[:0]).shape == (0, 2)

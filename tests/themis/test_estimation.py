@@ -127,3 +127,24 @@ def test_the_papers_rule_stops_early_on_rare_discrimination():
     assert Counter(score.samples for score in normal).most_common(1)[0][0] == 11
     assert min(score.samples for score in wilson) > 50
     assert all(score.high > 0.02 for score in normal), "the interval says what eleven samples are worth"
+
+
+@pytest.mark.parametrize("reading", ["as_described", "as_published"])
+def test_scores_of_a_search_are_those_of_the_sets_alone(monkeypatch, reading):
+    """Sets share the program's runs, however few of them at once, and nothing else."""
+    table = np.random.default_rng(0).random((3, 4, 2, 5)) < np.linspace(0, 1, 3)[:, None, None, None]
+    schema, program = as_program(table)
+    options = {"reading": reading, "min_samples": 5, "max_samples": 60, "error_bound": 0.2}
+    seen = []
+    for cells, at_once in ((50_000, 16), (7, 3)):
+        monkeypatch.setattr(estimation, "CELLS", cells)
+        monkeypatch.setattr(estimation, "MOST_TOGETHER", at_once)
+        search = Themis(program, schema, **options).search(0.5, measure="both", prune=False)
+        assert sum(score.software_runs for score in search.scores) == search.scores[-1].distinct_inputs
+        seen.append([(score.score, score.samples, score.tests) for score in search.scores])
+    assert seen[0] == seen[1]
+    if reading == "as_published":  # as described, intervals of a search are wider
+        alone = [
+            getattr(Themis(program, schema, **options), f"{s.measure}_score")(s.characteristics) for s in search.scores
+        ]
+        assert [(score.score, score.samples, score.tests) for score in alone] == seen[0]

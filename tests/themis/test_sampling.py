@@ -20,6 +20,17 @@ def one_by_one(outcomes, sampling):
     raise AssertionError("not enough outcomes")
 
 
+def proportions(rounds, draw):
+    """Return what sampling returns, given the outcomes of its rounds."""
+    outcomes = None
+    while True:
+        try:
+            series = rounds.send(outcomes)
+        except StopIteration as end:
+            return end.value
+        outcomes = draw(series)
+
+
 @pytest.mark.parametrize("rule", SEQUENTIAL)
 @settings(max_examples=40, deadline=None)
 @given(
@@ -41,16 +52,16 @@ def test_blocks_stop_where_single_samples_would(rule, shares, bound, min_samples
         taken[numbers] += counts
         return np.concatenate(parts)
 
-    counts, samples = sampling.proportions(draw, len(shares))
+    counts, samples = proportions(sampling.rounds(len(shares)), draw)
     expected = [one_by_one(row, sampling) for row in outcomes]
     assert list(zip(counts, samples, strict=True)) == expected
 
 
 def test_the_normal_rule_ends_at_once_on_a_rare_event_and_wilson_does_not():
-    samples = {"exact": Looks(0.99, 0.05, 10, 100_000).proportions(lambda series: np.zeros(len(series)), 1)[1]}
+    samples = {"exact": proportions(Looks(0.99, 0.05, 10, 100_000).rounds(1), np.zeros_like)[1]}
     for rule in SEQUENTIAL:
         sampling = Sampling(0.99, 0.05, rule, 10, 100_000)
-        _, samples[rule] = sampling.proportions(lambda series: np.zeros(len(series)), 1)
+        _, samples[rule] = proportions(sampling.rounds(1), np.zeros_like)
     assert samples["normal"] == 11
     assert samples["wilson"] > 50
     assert samples["exact"] == look_sizes(0.99, 0.05)[0]
@@ -75,7 +86,7 @@ def test_looks_stop_at_the_first_look_that_meets_the_bound(shares, bound, limits
         taken[numbers] += counts
         return np.concatenate(parts)
 
-    counts, samples = looks.proportions(draw, len(shares))
+    counts, samples = proportions(looks.rounds(len(shares)), draw)
     for row, count, n in zip(outcomes, counts, samples, strict=True):
         enough = [s for s, spent in looks.sizes.items() if error(row[:s].sum(), s, alpha=0.05 * spent) <= bound]
         assert n == min(enough, default=limits[1])

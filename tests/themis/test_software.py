@@ -3,15 +3,12 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from fairlab.cases import Schema
 from fairlab.themis import CommandSoftware, SoftwareError
-from fairlab.themis.software import BATCH, Memory, run
+from fairlab.themis.software import BATCH, run
 
 SCHEMA = Schema.from_dict({"sex": ["Male", "Female"], "age": {"low": 18, "high": 20}})
-HUGE = Schema.from_dict({f"x{i}": range(1000) for i in range(8)})  # 10**24 inputs, more than 64 bits can number
 
 
 @pytest.fixture
@@ -95,41 +92,6 @@ def test_large_inputs_come_in_batches():
 def test_outputs_that_are_not_binary(program, message):
     with pytest.raises(SoftwareError, match=message):
         run(program, SCHEMA, SCHEMA.assignments((0, 1)))
-
-
-@pytest.mark.parametrize("schema", [Schema.from_dict({f"x{i}": range(4) for i in range(3)}), HUGE])
-@settings(max_examples=30, deadline=None)
-@given(blocks=st.lists(st.integers(1, 60), min_size=1, max_size=8), seed=st.integers(0, 100))
-def test_memory_never_runs_an_input_twice(schema, blocks, seed):
-    rng, seen = np.random.default_rng(seed), []
-
-    def program(inputs):
-        seen.extend(map(tuple, inputs.to_numpy().tolist()))
-        return inputs.sum(axis=1).to_numpy() % 2
-
-    memory = Memory(program, schema)
-    pool = schema.sample_codes(50, random_state=rng)
-    asked = []
-    for block in blocks:
-        codes = pool[rng.integers(len(pool), size=block)]
-        assert (memory(codes) == codes.sum(axis=1) % 2).all()
-        asked.append(codes)
-    distinct = np.unique(np.concatenate(asked), axis=0)
-    assert len(seen) == len(set(seen)) == memory.runs == len(distinct)
-    codes, outputs = memory.contents()
-    assert (codes == distinct).all()
-    assert (outputs == codes.sum(axis=1) % 2).all()
-
-
-def test_memory_keeps_other_outputs_as_they_are():
-    memory = Memory(lambda inputs: inputs["sex"].str.upper().to_numpy(), SCHEMA, binary=False)
-    assert memory(np.array([[1, 0], [1, 0]])).tolist() == ["FEMALE", "FEMALE"]
-    assert memory(np.array([[0, 0], [1, 0]])).tolist() == ["MALE", "FEMALE"]
-
-
-def test_empty_memory():
-    codes, outputs = Memory(lambda inputs: 0, SCHEMA).contents()
-    assert (codes.shape, outputs.shape) == ((0, 2), (0,))
 
 
 AS_THEY_ARE = {

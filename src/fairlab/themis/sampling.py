@@ -1,6 +1,6 @@
 """Adaptive sampling of many proportions at once (section 4.1)."""
 
-from collections.abc import Callable
+from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,9 @@ from fairlab.themis.stopping import (
     z_value,
 )
 
-CELLS = 2_000_000  # samples drawn in one go
+CELLS = 200_000  # samples drawn in one go
+# Asks for the outcomes of series, and returns the count and the number of samples of each.
+Rounds = Generator[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -53,14 +55,14 @@ class Looks:
         """Whether there are so few inputs that all are tried."""
         return n_inputs <= self.most_enumerated
 
-    def proportions(self, draw: Callable[[np.ndarray], np.ndarray], n_series: int) -> tuple[np.ndarray, np.ndarray]:
-        """Sample until every proportion is known well enough; see `Sampling.proportions`."""
+    def rounds(self, n_series: int) -> Rounds:
+        """Sample until every proportion is known well enough; see `Sampling.rounds`."""
         counts, samples = np.zeros(n_series), np.zeros(n_series, dtype=np.int64)
         active, taken = np.arange(n_series), 0
         for size, spent in self.sizes.items():
             block = size - taken
             for some in np.array_split(active, -(-len(active) * block // CELLS)):
-                outcomes = np.asarray(draw(np.repeat(some, block)), dtype=float)
+                outcomes = np.asarray((yield np.repeat(some, block)), dtype=float)
                 counts[some] += outcomes.reshape(len(some), block).sum(axis=1)
             samples[active], taken = size, size
             alpha = spent * (1 - self.confidence)
@@ -106,7 +108,7 @@ class Sampling:
         """Return Wilson's intervals of all proportions together, as if the numbers of samples had been fixed."""
         return wilson_interval(counts, samples, alpha=(1 - self.confidence) / n_series)
 
-    def proportions(self, draw: Callable[[np.ndarray], np.ndarray], n_series: int) -> tuple[np.ndarray, np.ndarray]:
+    def rounds(self, n_series: int) -> Rounds:
         """Sample until every proportion is known well enough.
 
         Samples come in blocks, but each series ends at the very sample at which one-by-one sampling would have
@@ -114,10 +116,12 @@ class Sampling:
 
         Parameters
         ----------
-        draw : callable
-            ``draw(series)`` takes the number of a series for each new sample, sorted, and returns outcomes between 0
-            and 1.
         n_series : int
+
+        Yields
+        ------
+        series : ndarray of int
+            The number of a series for each new sample, sorted. What is sent back are the outcomes, between 0 and 1.
 
         Returns
         -------
@@ -128,7 +132,7 @@ class Sampling:
         active, block = np.arange(n_series), np.full(n_series, self.min_samples + 1)
         while len(active):
             series = np.repeat(active, block)
-            outcomes = np.asarray(draw(series), dtype=float)
+            outcomes = np.asarray((yield series), dtype=float)
             first = np.cumsum(block) - block
             total = np.cumsum(outcomes)
             total += np.repeat(counts[active] - total[first] + outcomes[first], block)

@@ -121,7 +121,7 @@ def run_search(
     Parameters
     ----------
     score : callable
-        ``score(measure, subset)`` takes a tuple of positions and returns a `Score`.
+        ``score(measure, sets)`` takes a list of tuples of positions and returns a `Score` for each.
     positions : sequence of int
         What sets are made of.
     measures, threshold, max_size, prune, group_implies_causal
@@ -137,23 +137,27 @@ def run_search(
     skipped : dict of str to int
     """
     scores, skipped, found = [], {}, {}
+    # Sets of one size do not prune each other, so they are tested together.
+    sizes = [[size] for size in range(1, max_size + 1)] if prune else [range(1, max_size + 1)]
     for measure in measures:
         implied = found.get("group", ()) if group_implies_causal else ()
         minimal, skipped[measure] = [], 0
-        for subset in subsets(positions, max_size):
-            covered = any(set(other) <= set(subset) for other in minimal)
-            if covered and prune:
-                skipped[measure] += 1
-                continue
-            if subset in implied:
-                minimal += [] if covered else [subset]
-                skipped[measure] += 1
-                continue
-            scores.append(score(measure, subset))
-            if getattr(scores[-1], decided_by) >= threshold and not covered:
-                minimal.append(subset)
+        for together in sizes:
+            sets = [subset for size in together for subset in combinations(positions, size)]
+            tested = [s for s in sets if not (prune and _covered(s, minimal)) and s not in implied]
+            skipped[measure] += len(sets) - len(tested)
+            by_set = dict(zip(tested, score(measure, tested), strict=True))
+            scores += by_set.values()
+            for subset in sets:
+                reaches = subset in by_set and getattr(by_set[subset], decided_by) >= threshold
+                if (reaches or subset in implied) and not _covered(subset, minimal):
+                    minimal.append(subset)
         found[measure] = tuple(minimal)
     return found, scores, skipped
+
+
+def _covered(subset: tuple[int, ...], minimal: list[tuple[int, ...]]) -> bool:
+    return any(set(other) <= set(subset) for other in minimal)
 
 
 def subsets(positions: Sequence[int], max_size: int | None = None) -> list[tuple[int, ...]]:

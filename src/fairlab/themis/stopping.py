@@ -12,6 +12,7 @@ SPENT = (1 / 8, 1 / 8, 1 / 8, 1 / 8, 1 / 2)  # of the allowed error probability,
 HALVINGS = 60
 
 
+@lru_cache(maxsize=256)
 def z_value(confidence: float) -> float:
     """Return the two-sided quantile of the standard normal distribution, 2.58 for 99%."""
     return float(norm.ppf((1 + confidence) / 2))

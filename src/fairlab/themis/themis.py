@@ -11,12 +11,12 @@ import pandas as pd
 from fairlab.cases.schema import Schema
 from fairlab.checks import align, check_count
 from fairlab.seeds import derive_seed
-from fairlab.themis.estimation import Estimation, others
+from fairlab.themis.estimation import Causal, Estimation, others, together
 from fairlab.themis.exact import DomainTooLargeError
+from fairlab.themis.memory import Memory
 from fairlab.themis.sampling import Looks, Sampling
 from fairlab.themis.score import MEASURES, Score, expect_measure, expect_share, extreme_groups, pairs_of_inputs
 from fairlab.themis.search import Search, run_search
-from fairlab.themis.software import Memory
 from fairlab.themis.spread import corrected_spread, spread_interval
 from fairlab.themis.stopping import RULES
 
@@ -119,7 +119,7 @@ class Themis:
         TypeError
             With an output distance: shares of positive outputs need binary ones.
         """
-        return self._group(characteristics, self._estimation())
+        return self._group([characteristics], self._estimation())[0]
 
     def causal_score(self, characteristics: str | Iterable[str]) -> Score:
         """Estimate the causal discrimination score (algorithm 2).
@@ -131,7 +131,7 @@ class Themis:
         DomainTooLargeError
             If the characteristics have more than `MOST_ASSIGNMENTS` combinations of values.
         """
-        return self._causal(characteristics, self._estimation())
+        return self._causal([characteristics], self._estimation())[0]
 
     def apparent_score(
         self, inputs: pd.DataFrame, characteristics: str | Iterable[str], *, measure: str, weight=None
@@ -228,7 +228,7 @@ class Themis:
         n_scores = 1 if published else len(measures) * sum(comb(len(positions), k + 1) for k in range(max_size))
         estimation, ask = self._estimation(n_scores), {"group": self._group, "causal": self._causal}
         found, scores, skipped = run_search(
-            lambda one, subset: ask[one](self._names(subset), estimation),
+            lambda one, sets: ask[one](list(map(self._names, sets)), estimation),
             positions,
             measures=measures,
             threshold=threshold,
@@ -249,12 +249,27 @@ class Themis:
             sampling = Sampling(confidence, self._error_bound, self._stop, *self._samples)
         return Estimation(self._memory, sampling, self.output_distance)
 
-    def _group(self, characteristics, estimation: Estimation) -> Score:
+    def _group(self, sets: list, estimation: Estimation) -> list[Score]:
         if self.output_distance is not None:
             raise TypeError("the group score needs binary outputs; with an output distance use the causal score")
-        positions = self._positions(characteristics)
-        before, rng = self.software_runs, self._rng("group", positions)
-        counts, samples = estimation.group(positions, rng)
+        return self._estimate("group", sets, estimation, self._score_of_shares)
+
+    def _causal(self, sets: list, estimation: Estimation) -> list[Score]:
+        return self._estimate("causal", sets, estimation, self._score_of_changes)
+
+    def _estimate(self, measure, sets, estimation: Estimation, score: Callable) -> list[Score]:
+        """Return the scores of sets of characteristics, all estimated together."""
+        before, positions = self.software_runs, list(map(self._positions, sets))
+        rngs = [self._rng(measure, each) for each in positions]
+        found = together(self._memory, map(getattr(estimation, measure), positions, rngs))
+        known = before + np.cumsum([runs for _, runs in found])
+        return [
+            score(each, estimate, rng, estimation, {"software_runs": runs, "distinct_inputs": int(total)})
+            for each, rng, (estimate, runs), total in zip(positions, rngs, found, known, strict=True)
+        ]
+
+    def _score_of_shares(self, positions, found, rng, estimation: Estimation, runs: dict) -> Score:
+        counts, samples = found
         shares = counts / samples
         if is_exact := estimation.enumerates(positions):
             low = high = shares
@@ -264,33 +279,29 @@ class Themis:
         ends = [shares.argmin(), shares.argmax()]
         numbers = {"share": shares[ends], "low": low[ends], "high": high[ends], "samples": samples[ends]}
         codes = estimation.assignments(positions, ends)
-        return self._score(
+        return Score(
             "group",
-            positions,
-            np.ptp(shares) if plain else corrected_spread(counts, samples, rng),
-            spread_interval(low, high),
-            samples=samples.sum(),
-            tests=samples.sum(),
-            before=before,
+            self._names(positions),
+            float(np.ptp(shares) if plain else corrected_spread(counts, samples, rng)),
+            *spread_interval(low, high),
+            samples=int(samples.sum()),
+            tests=int(samples.sum()),
             make_evidence=partial(extreme_groups, self.schema, positions, codes, numbers),
+            **runs,
         )
 
-    def _causal(self, characteristics, estimation: Estimation) -> Score:
-        positions = self._positions(characteristics)
-        before = self.software_runs
-        found = estimation.causal(positions, self._rng("causal", positions))
+    def _score_of_changes(self, positions, found: Causal, _, estimation: Estimation, runs: dict) -> Score:
         share = found.count / found.samples
         interval = (share, share) if found.is_exact else estimation.sampling.interval(found.count, found.samples)
         pairs = [(part, self._memory(part)) for part in (found.inputs, found.counterparts)]
-        return self._score(
+        return Score(
             "causal",
-            positions,
-            share,
-            interval,
+            self._names(positions),
+            *map(float, (share, *interval)),
             samples=found.samples,
             tests=found.tests,
-            before=before,
             make_evidence=partial(pairs_of_inputs, self.schema, positions, *pairs[0], *pairs[1]),
+            **runs,
         )
 
     def _positions(self, characteristics) -> list[int]:
@@ -308,12 +319,6 @@ class Themis:
 
     def _rng(self, measure: str, positions) -> np.random.Generator:
         return np.random.default_rng(derive_seed("themis", self.random_state, measure, *self._names(positions)))
-
-    def _score(self, measure, positions, score, interval, *, samples, tests, before, make_evidence) -> Score:
-        runs = self.software_runs
-        numbers = map(float, (score, *interval))
-        counts = (int(samples), int(tests), runs - before, runs)
-        return Score(measure, self._names(positions), *numbers, *counts, make_evidence)
 
 
 def _weights(weight, inputs: pd.DataFrame) -> np.ndarray:

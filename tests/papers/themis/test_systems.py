@@ -4,7 +4,16 @@ import pytest
 
 from fairlab.data import load
 from fairlab.papers.themis.instances import INSTANCES
-from fairlab.papers.themis.systems import BEHIND, READINGS, VARIANTS, _changed_labels, sample_people, train
+from fairlab.papers.themis.systems import (
+    BEHIND,
+    READINGS,
+    VARIANTS,
+    _changed_labels,
+    _trained,
+    _Training,
+    sample_people,
+    train,
+)
 
 
 def test_sampled_people_belong_together(people):
@@ -22,6 +31,18 @@ def test_every_instance_decides_on_all_inputs(people, instance, reading):
         decisions = train(instance, people[instance.data], reading=reading, behind=behind)(inputs)
         assert decisions.shape == (500,)
         assert set(np.unique(decisions)) <= {0, 1}
+
+
+@pytest.mark.parametrize("instance", INSTANCES, ids=lambda instance: instance.id)
+def test_what_is_not_trained_again_would_decide_alike(people, instance):
+    inputs = instance.schema.decode(instance.schema.sample_codes(1000, random_state=0))
+    for reading in READINGS:
+        for behind in BEHIND:
+            fresh = _trained.__wrapped__(_Training(instance, people[instance.data], reading, behind))
+            kept = train(instance, people[instance.data], reading=reading, behind=behind)
+            assert (fresh.predict(inputs) == kept(inputs)).all()
+    fewer = sample_people(people[instance.data], 200, random_state=0)
+    assert train(instance, fewer) is not train(instance, people[instance.data])
 
 
 def test_readings_differ_but_for_two_systems(people):

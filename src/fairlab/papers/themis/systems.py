@@ -27,9 +27,10 @@ those nearest to the boundary of a naive Bayes ranker.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, partial
 
+import joblib
 import numpy as np
 import pandas as pd
 from sklearn.linear_model import LogisticRegression
@@ -43,7 +44,7 @@ from fairlab.models.least_squares import LeastSquaresClassifier
 from fairlab.models.massaging import balancing_weights, massage
 from fairlab.models.multiway_tree import MultiwayTree
 from fairlab.models.nearby_svc import NearbySVC
-from fairlab.papers.themis.instances import SENSITIVE, Instance
+from fairlab.papers.themis.instances import INSTANCES, SENSITIVE, Instance
 
 READINGS = ("as_published", "as_described")
 BEHIND = ("figure-1 group", "figure-1 causal", "figure-2")
@@ -86,13 +87,45 @@ def train(instance: Instance, people: Dataset, *, reading: str = "as_published",
         raise ValueError(f"reading is {reading!r}, expected one of {', '.join(READINGS)}")
     if behind not in BEHIND:
         raise ValueError(f"behind is {behind!r}, expected one of {', '.join(BEHIND)}")
+    return _trained(_Training(instance, people, reading, behind)).predict
+
+
+@dataclass(frozen=True)
+class _Training:
+    """What an instance is trained with; equal if that leads to the same decisions."""
+
+    instance: Instance
+    people: Dataset
+    reading: str
+    behind: str
+
+    def __hash__(self):
+        return hash(self._key)
+
+    def __eq__(self, other):
+        return self._key == other._key
+
+    @cached_property
+    def _key(self) -> tuple:
+        people, system, data = self.people, self.instance.system, self.instance.data
+        rows = joblib.hash((people.features.to_numpy(), people.target.to_numpy(), people.privileged_group))
+        if system in "eh":
+            return self.instance, rows
+        if self.reading == "as_described":
+            return self.instance, rows, self.reading
+        return self.instance, rows, self.behind == "figure-1 group" if data == "credit" else self.behind == "figure-2"
+
+
+@lru_cache(maxsize=3 * len(INSTANCES))  # experiments ask for the same systems again and again; H takes long to train
+def _trained(training: _Training):
+    instance, people = training.instance, training.people
     X = people.features.astype(int)
     y = (people.target == people.positive_label).to_numpy().astype(int)
     group = None if instance.trained_for == "unaware" else X[SENSITIVE[instance.trained_for]]
     disadvantaged = None if group is None else (group != int(people.privileged_group[group.name])).to_numpy()
-    if reading == "as_published":
-        return _as_published(instance, X, y, group, disadvantaged, behind).predict
-    return _as_described(instance, X, y, group, disadvantaged).predict
+    if training.reading == "as_published":
+        return _as_published(instance, X, y, group, disadvantaged, training.behind)
+    return _as_described(instance, X, y, group, disadvantaged)
 
 
 def _as_published(instance, X, y, group, disadvantaged, behind):

@@ -1,0 +1,148 @@
+"""The memory of what a program answered, so that it is never run twice on one input (section 4.1, test caching)."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from fairlab.cases.schema import Schema
+from fairlab.themis.software import run
+
+MOST_FULL = 0.4  # share of the slots
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose multiples spread over all 64 bits
+
+
+class Memory:
+    """Outputs by input.
+
+    Inputs are kept in the order in which they were run first. A table of slots leads from an input to its number: the
+    slot is a hash of the input, or the next free one (open addressing). All rows of a call go through it together.
+
+    Parameters
+    ----------
+    software : callable
+    schema : Schema
+    binary : bool
+        Whether outputs must be false and true.
+
+    Attributes
+    ----------
+    runs : int
+        How often the software has been run, which is the number of distinct inputs.
+    """
+
+    def __init__(self, software: Callable, schema: Schema, *, binary: bool = True):
+        self.software, self.schema, self.binary = software, schema, binary
+        self.runs = 0
+        self._weights = _key_weights(schema)
+        self._keys, self._outputs = self._key(np.empty((0, len(schema.sizes)), dtype=np.int64)), None
+        self._slots, self._bits = np.empty(0, dtype=np.int32), 10  # of a slot's number
+
+    def __call__(self, codes: np.ndarray) -> np.ndarray:
+        """Return the outputs of inputs given as codes, running the software on those that are new."""
+        return self.ask(codes)[0]
+
+    def ask(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the outputs of inputs, and for which of them the software was run."""
+        if len(codes) == 0:
+            return np.empty(0, dtype=bool), np.empty(0, dtype=bool)
+        known, stop = self.runs, self.runs + len(codes)
+        self._make_room(stop)
+        self._keys[known:stop] = self._key(codes)
+        numbers, slots = self._find(known, stop)
+        is_new = numbers == np.arange(known, stop)
+        if is_new.all():
+            outputs = self._run(codes, slots)
+            return outputs, is_new
+        if is_new.any():
+            old, first = numbers < known, np.flatnonzero(is_new)
+            self._run(codes[first], slots[first])
+            renumbered = known - 1 + np.cumsum(is_new)  # without gaps
+            numbers[~old] = renumbered[numbers[~old] - known]
+            self._keys[known : self.runs] = self._keys[known:stop][first]
+            self._slots[slots[first]] = numbers[first]
+        return self._outputs[numbers], is_new
+
+    def contents(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return all inputs so far, as codes, and their outputs."""
+        if self.runs == 0:
+            return np.empty((0, len(self.schema.sizes)), dtype=np.int64), np.empty(0, dtype=bool)
+        order = np.argsort(self._keys[: self.runs], kind="stable")
+        return self._codes(self._keys[order]), self._outputs[order]
+
+    def _find(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return, for each of some keys, the number of the first that equals it, and the slot that holds this number.
+
+        Those that are new get a slot.
+        """
+        own, at = np.arange(start, stop, dtype=np.int32), self._first_slots(self._keys[start:stop])
+        numbers, slots, rows = own, at, None  # those without a number so far; at first all
+        while len(own):
+            held = self._slots.take(at)
+            free = np.flatnonzero(held < 0)[::-1]
+            self._slots[at.take(free)] = own.take(free)  # of several, the last one is kept: the first row
+            held[free] = self._slots.take(at.take(free))
+            other = np.flatnonzero(held != own)
+            if rows is None and len(other):
+                numbers, slots = own.copy(), at.copy()
+            held, own, at = held.take(other), own.take(other), at.take(other)
+            rows = other if rows is None else rows.take(other)
+            same = self._keys.take(held) == self._keys.take(own)
+            numbers[rows[same]] = held[same]
+            left = np.flatnonzero(~same)
+            rows, own, at = rows.take(left), own.take(left), (at.take(left) + 1) & (len(self._slots) - 1)
+            slots[rows] = at
+        return numbers, slots
+
+    def _run(self, codes: np.ndarray, slots: np.ndarray) -> np.ndarray:
+        """Run the software on inputs that have their slots, and keep the outputs."""
+        try:
+            outputs = run(self.software, self.schema, codes, binary=self.binary)
+        except BaseException:
+            self._slots[slots] = -1
+            raise
+        known, self.runs = self.runs, self.runs + len(codes)
+        kept = outputs[:0] if self._outputs is None else self._outputs
+        kept = kept.astype(np.result_type(kept, outputs), copy=False)
+        self._outputs = kept if self.runs <= len(kept) else _longer(kept, known, self.runs)
+        self._outputs[known : self.runs] = outputs
+        return outputs
+
+    def _make_room(self, needed: int) -> None:
+        """Make the arrays large enough for so many inputs."""
+        if needed > len(self._keys):
+            self._keys = _longer(self._keys, self.runs, needed)
+        if needed > MOST_FULL * len(self._slots):
+            while needed > MOST_FULL * (1 << self._bits):
+                self._bits += 2
+            self._slots = np.full(1 << self._bits, -1, dtype=np.int32)
+            self._find(0, self.runs)
+
+    def _first_slots(self, keys: np.ndarray) -> np.ndarray:
+        if self._weights is None:
+            words = keys.view(np.uint32).reshape(len(keys), len(self.schema.sizes)).astype(np.uint64)
+            keys = words @ (_GOLDEN ** np.arange(1, words.shape[1] + 1, dtype=np.uint64))
+        return ((keys.view(np.uint64) * _GOLDEN) >> np.uint64(64 - self._bits)).astype(np.int64)
+
+    def _key(self, codes: np.ndarray) -> np.ndarray:
+        if self._weights is None:
+            return np.ascontiguousarray(codes, dtype=">u4").view(f"S{4 * codes.shape[1]}").reshape(-1)
+        return codes @ self._weights
+
+    def _codes(self, keys: np.ndarray) -> np.ndarray:
+        if self._weights is None:
+            return keys.view(">u4").reshape(len(keys), -1).astype(np.int64)
+        return np.column_stack(np.unravel_index(keys, self.schema.sizes))
+
+
+def _longer(array: np.ndarray, n_kept: int, needed: int) -> np.ndarray:
+    """Return an array with the same first elements and room for at least so many, twice as many as before or more."""
+    longer = np.empty(max(needed, 2 * len(array)), dtype=array.dtype)
+    longer[:n_kept] = array[:n_kept]
+    return longer
+
+
+def _key_weights(schema: Schema) -> np.ndarray | None:
+    """Return what makes one number of an input's codes; None if there are too many inputs for 64 bits."""
+    if schema.n_inputs >= 2**63:
+        return None
+    return np.cumprod([1, *schema.sizes[:0:-1]], dtype=np.int64)[::-1]
