@@ -10,6 +10,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PROFILE ?= quick
+# uv where it is on the path; else pip, which leaves it to Python to compile the modules that are really used.
+INSTALL := $(shell command -v uv > /dev/null && echo "uv pip install --quiet --python $(BIN)/python" \
+	|| echo "$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile")
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,8 +23,8 @@ $(READY): requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "fairlab needs Python 3.11, 3.12 or 3.13 on the path, or PYTHON=/path/to/python"; exit 1; }
 	@echo "Building the environment in $(VENV) with $$($(PYTHON) --version); a few minutes, once."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(INSTALL) -r requirements.lock
+	@$(INSTALL) --no-deps --no-build-isolation -e .
 	@$(BIN)/python -m ipykernel install --sys-prefix --name fairlab --display-name fairlab > /dev/null
 	@touch $(READY)
 	@echo "Environment ready."

@@ -1,0 +1,26 @@
+from fairlab.benchmarks import suite
+
+
+def test_overhead_is_what_one_notebook_more_costs(monkeypatch):
+    ran = []
+
+    def run(names, folder, *options):
+        for name in names:
+            marker = suite.Path(folder, ".batch", "smoke", f"{name}.done")
+            marker.parent.mkdir(parents=True, exist_ok=True)
+            assert not marker.exists()
+            marker.touch()
+        ran.append((len(names), options))
+        return 100.0 if not options else 5.0 + 1.5 * len(names)
+
+    monkeypatch.setattr(suite, "run_seconds", run)
+    whole, overhead = suite.batch(quick=True)
+    assert (whole.name, whole.value) == ("reproduce_smoke_seconds", 100.0)
+    assert (overhead.name, overhead.value) == ("notebook_overhead_seconds", 1.5)
+    n = len(suite.LIGHT)
+    assert ran == [(n, ()), (1, ("--jobs", "1")), (n, ("--jobs", "1"))]
+
+
+def test_the_light_experiments_exist():
+    assert set(suite.LIGHT) <= set(suite.experiment_names())
+    assert len(suite.LIGHT) > 2
