@@ -56,8 +56,8 @@ format: $(READY) ## format code, clear the notebooks' outputs
 	@$(BIN)/ruff format .
 	@$(BIN)/fairlab notebooks --clear
 
-benchmark: $(READY) ## measure speed and memory, write results/benchmarks.json
-	@$(BIN)/python -m fairlab.benchmarks
+benchmark: $(READY) ## measure speed and memory (QUICK=1: small sizes), write results/benchmarks.json
+	@$(BIN)/python -m fairlab.benchmarks $(if $(QUICK),--quick)
 
 lock: ## resolve requirements.lock anew from pyproject.toml (needs uv)
 	uv pip compile pyproject.toml --extra networks --extra symbolic --extra suite --extra dev --universal \

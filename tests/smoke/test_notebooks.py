@@ -16,6 +16,8 @@ def results(tmp_path_factory, monkeypatch):
     return folder
 
 
+# Papers and experiments that train no network: they must not pay for the import of TensorFlow.
+WITHOUT_NETWORKS = ("fairtest/", "themis/", "fliptest/arrests")
 OTHERS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
@@ -27,6 +29,8 @@ def test_experiment(name, results):
     published = [spec.published.artefact(id) for id in spec.artefacts]
     expected = {(artefact.id, id) for artefact in published for id in [*artefact.values, *artefact.claims]}
     assert recorded == expected, "every published value and claim is recorded, or skipped with a reason"
+    if name.startswith(WITHOUT_NETWORKS):
+        assert not {"tensorflow", "keras", "torch"}.intersection(run.about["imported"])
 
 
 @pytest.mark.parametrize("notebook", OTHERS, ids=lambda path: path.stem)

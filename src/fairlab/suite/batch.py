@@ -139,6 +139,7 @@ class _Batch:
         self.failed: dict[str, str] = {}
         self._asked, self._turn = set(), threading.Condition()
         self._clocks, self._processes = {}, {}
+        self._stopped = False
         minutes = {name: planned_minutes(name, profile) for name in outdated}
         after = {name: producers(name, outdated) for name in outdated}
         self._schedule = Schedule(minutes, after, cores)
@@ -153,11 +154,14 @@ class _Batch:
             with _terminated_as_interrupted(), self._progress, self._pool:
                 try:
                     _snakemake(self.outdated, self.profile, "local", len(self.outdated), **options)
-                finally:
-                    self._end_processes()
+                except BaseException:
+                    self._stopped = True
+                    for process in list(self._processes.values()):
+                        _kill_tree(process.pid)
+                    raise
         except KeyboardInterrupt:
             stage("batch").rmdir()  # and what the ended processes had begun to write
-            n_done = len(self.names) - len(self.outdated) + len(self._schedule.ended)
+            n_done = self._n_done()
             raise KeyboardInterrupt(
                 f"stopped. {n_done} of {len(self.names)} experiments are done and kept, and so is every trial that "
                 "had ended; the same command goes on from there"
@@ -176,6 +180,8 @@ class _Batch:
             self._clocks[name] = Clock()
             self._turn.notify_all()
         good, line, seconds = self._run(name)
+        if self._stopped:
+            return
         log = str(log_file(name, self.profile))
         took = self._clocks[name]()
         minutes = (seconds + self._pool.seconds_of(log)) / 60
@@ -191,11 +197,9 @@ class _Batch:
                 for other in self._schedule.drop(name):
                     self.failed[other] = f"not run, since {name} failed"
             self._turn.notify_all()
-        if self._pool.is_open:
-            self._progress.say(
-                ended(name, line if good else f"failed: {_first_line(line)}", took, max(map(len, self.names)))
-            )
-            connection.send(good)
+        shown = line if good else f"failed: {_first_line(line)}"
+        self._progress.say(ended(name, shown, took, max(map(len, self.names))))
+        connection.send(good)
 
     def _next(self):
         """Return the experiment whose turn is, or one that was asked for if that one is not for long."""
@@ -220,18 +224,15 @@ class _Batch:
             process.join()
             del self._processes[name]
 
-    def _end_processes(self):
-        for process in list(self._processes.values()):
-            _kill_tree(process.pid)
-
     def _live(self):
         with self._turn:
             running = {name: self._clocks[name]() for name in sorted(self._schedule.running)}
             spent = {name: self._spent(name) / 60 for name in running}
             left = self._schedule.minutes_left(spent, self._clock() / 60)
-            n_done = len(self._schedule.ended) - len(set(self.failed) & set(self._schedule.ended))
-        n_done += len(self.names) - len(self.outdated)
-        return status(running, n_done, len(self.failed), len(self.names), left)
+            return status(running, self._n_done(), len(self.failed), len(self.names), left)
+
+    def _n_done(self):
+        return len(self.names) - len(self.outdated) + len(self._schedule.ended.keys() - self.failed.keys())
 
     def _spent(self, name):
         """Return the processor seconds of an experiment that runs: of its process, its kernel and its trials."""

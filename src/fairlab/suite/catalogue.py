@@ -35,7 +35,7 @@ class Profiles(Entry):
 
 
 class Minutes(Entry):
-    """Rough minutes on two cores, for planning."""
+    """Measured minutes of one core, by which a batch is ordered and its end estimated."""
 
     smoke: float
     quick: float

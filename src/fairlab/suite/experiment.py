@@ -294,7 +294,7 @@ class Experiment:
             "seconds": round(time.perf_counter() - self._started + self._saved, 1),
             "peak_memory_gb": round(peak_memory_gb(), 2),
             "n_jobs": self.n_jobs,
-            "extras": sorted(name for name in EXTRAS if name in sys.modules),
+            "imported": sorted(name for name in EXTRAS if EXTRAS[name] != "suite" and name in sys.modules),
         }
         self.run.write(self.folder)
         missing = missing_artefacts(self.folder)

@@ -44,6 +44,7 @@ def answer(function: Callable, *arguments, log: str):
     except EOFError:
         raise RuntimeError(f"{function.__name__} ended without an answer; see {log}") from None
     finally:
+        process.kill()  # it has said what it had to say, or nobody waits for it
         process.join()
     if not good:
         raise value

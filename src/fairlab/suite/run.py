@@ -45,7 +45,8 @@ class Run:
     skipped : list of dict
         ``artefact, id, reason``: published values or claims that this run knowingly leaves out.
     about : dict
-        Versions, commit, peak memory, and the seconds that the run takes when no trial is on disk yet.
+        Versions, commit, peak memory, which libraries of the extras were imported, and the seconds that the run takes
+        when no trial is on disk yet.
     """
 
     name: str
