@@ -144,14 +144,14 @@ def test_deviations_explain_what_is_published(key):
 
 
 @pytest.mark.parametrize("key", paper_keys())
-def test_a_wildcard_is_for_what_mostly_differs(key):
+def test_a_wildcard_is_for_what_often_differs(key):
     judged = [row for row in Comparison.read(ROOT / "REPRODUCTION.json").of(key).rows if row.verdict in JUDGED]
     for artefact, section in sections(key).items():
         for pattern in (pattern for pattern in section.patterns if "*" in pattern):
             assert re.search(r"\w", pattern), f"{artefact}: {pattern} names nothing"
             meant = [row for row in judged if row.artefact == artefact and fnmatchcase(row.id, pattern)]
             differ = sum(row.verdict in ("near", "same conclusion", "differs") for row in meant)
-            assert differ >= len(meant) / 2, f"{artefact}: most of {pattern} agrees"
+            assert differ >= len(meant) / 3, f"{artefact}: most of {pattern} agrees"
 
 
 @pytest.mark.parametrize("key", paper_keys())

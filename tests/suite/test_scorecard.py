@@ -166,7 +166,7 @@ def test_the_ending_has_the_table_the_surprises_and_where_to_look(toy, capsys):
     publish(mean=3.0, holds=False)
     text = ending(scorecard())
     assert text.splitlines()[0].split() == ["exact", "differs", "fails", "not", "run", "median", "difference"]
-    assert "toy table-1:positive  fails: The mean is positive." in text
+    assert "toy table-1:positive fails: The mean is positive. (0.5 and 0.6)\n      not explained" in text
     assert "notebooks/toy/mean.ipynb" in text
     assert "2 rows differ or fail without an entry" in text
     assert "REPRODUCTION.json" in text

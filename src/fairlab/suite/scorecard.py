@@ -1,6 +1,7 @@
 """The scorecard: everything the papers published, and how our best runs stand to it."""
 
 from pathlib import Path
+from textwrap import shorten
 
 import pandas as pd
 from scipy.special import stdtrit
@@ -17,6 +18,7 @@ from fairlab.suite.verdicts import excess
 RANKED_PROFILES = ("paper", "quick", "smoke")  # the best first
 README_MARKS = ("<!-- scorecard -->", "<!-- end of scorecard -->")
 NAME = "REPRODUCTION"
+LONGEST_LINE = 240
 MEDIAN = "median difference"
 COLUMNS = (
     *("exact", "agrees", "near", "compatible", "same conclusion", "differs"),  # numbers
@@ -138,17 +140,9 @@ def ending(card: Comparison) -> str:
     frame = table(card)
     frame = frame[[name for name in frame if name == MEDIAN or frame[name].any()]]
     parts = [frame.replace(0, "·").to_string()]
-    rows, writing = surprising(card), writers()
-    if rows:
-        lines = []
-        for row in rows:
-            name = next(iter(writing.get((row.paper, row.artefact), [])), "")
-            known = sections(row.paper).get(row.artefact)
-            lines.append(
-                f"  {row.to_text()}\n      " + (known.summary if known else "not explained in deviations.md yet")
-            )
-            lines[-1] += f"\n      notebooks/{name}.ipynb" if name else ""
-        parts.append("\n".join(["Most surprising, one row a table or figure:", *lines]))
+    if rows := surprising(card):
+        writing = writers()
+        parts.append("\n".join(["Most surprising, one row a table or figure:", *(_told(row, writing) for row in rows)]))
     if lost := len(unexplained(card)):
         parts.append(f"{lost} rows differ or fail without an entry in experiments/<paper>/deviations.md.")
     parts.append(
@@ -156,6 +150,14 @@ def ending(card: Comparison) -> str:
         "`fairlab scorecard PAPER` shows the rows of a paper, the executed notebooks stand beside the results."
     )
     return "\n\n".join(parts)
+
+
+def _told(row, writing) -> str:
+    section = sections(row.paper).get(row.artefact)
+    lines = [shorten(row.to_text(), LONGEST_LINE, placeholder=" ...")]
+    lines += [section.summary if section and section.explains(row.id) else "not explained in deviations.md yet"]
+    lines += [f"notebooks/{name}.ipynb" for name in writing.get((row.paper, row.artefact), [])[:1]]
+    return "  " + "\n      ".join(lines)
 
 
 def _excess(row) -> float:
