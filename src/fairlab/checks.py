@@ -18,6 +18,7 @@ EXTRAS = {
     "tensorflow": "networks",
     "keras": "networks",
     "fairlearn": "networks",
+    "numba": "networks",
     "torch": "torch",
     "z3": "symbolic",
     "lime": "symbolic",

@@ -43,7 +43,7 @@ class NetworkClassifier(LearnedClassifier):
         return features, labels, network, balanced_batches(rng, labels, self.n_steps, self.batch_size)
 
     def _keep(self, network):
-        self.network_ = tuple(part.numpy() for part in network)
+        self.network_ = tuple(np.asarray(part) for part in network)
         return self
 
 

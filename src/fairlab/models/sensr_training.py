@@ -1,0 +1,389 @@
+"""SenSR's training in compiled loops over few points at a time, which stay in the processor's cache.
+
+Inside one pattern of active units a network is linear: a point's log odds are known from its moves and one vector, the
+gradient, without asking the network again. The attack in all directions moves so little that hardly a unit changes
+sides; those that may are followed one by one. So nothing is left out: this is `fairlab.models.sensr_dense` up to
+rounding. Arrays have the points last, so that the compiler handles several at once.
+"""
+
+import numpy as np
+
+from fairlab.checks import MissingExtraError, required
+from fairlab.fair_metric import FairMetric
+from fairlab.models.sensr_recipe import EPSILON, PENALTY_RANGE, RATE_DECAY, Recipe
+from fairlab.networks import BETA_1, BETA_2
+
+WIDTH = 128  # points that are moved side by side
+SAFETY = 1.01  # units this much farther off than any move can bring them are not followed
+
+B1, C1, B2, C2 = np.float32(BETA_1), np.float32(1 - BETA_1), np.float32(BETA_2), np.float32(1 - BETA_2)
+FAINT = np.float32(1e-13)  # slopes below it move no point by a rounding; their squares would be denormal, and slow
+ONE, ZERO = np.float32(1), np.float32(0)
+
+# The exponential in single precision, as Cephes has it: of twos and of what is left. The library's takes one at a time.
+LARGEST, PER_TWO = np.float32(87), np.float32(1.44269504)
+TWO_HIGH, TWO_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
+POLYNOMIAL = tuple(
+    map(np.float32, (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 0.5))
+)
+HALF = np.float32(0.5)
+
+try:
+    compiled = required("numba").njit(cache=True, error_model="numpy", fastmath={"contract"})
+    IS_COMPILED = True
+except MissingExtraError:  # the same in plain Python, far too slow for more than a look
+
+    def compiled(function):
+        """Leave a function as it is."""
+        return function
+
+    IS_COMPILED = False
+
+
+def adam_rates(rate: float, n_steps: int) -> np.ndarray:
+    """Return Adam's rate in each of its steps, which makes up for moments that start at zero, shape (n_steps,)."""
+    k = np.arange(1, n_steps + 1)
+    return (rate * np.sqrt(1 - BETA_2**k) / (1 - BETA_1**k)).astype(np.float32)
+
+
+def longest_move(n_steps: int) -> float:
+    """Return how far Adam can take a coordinate in so many steps of rate 1, whatever the gradients are."""
+    k = np.arange(1, n_steps + 1)
+    ratio = BETA_1**2 / BETA_2  # Cauchy and Schwarz on the two moments
+    steps = (1 - BETA_1) / np.sqrt(1 - BETA_2) * np.sqrt((1 - ratio**k) / (1 - ratio))
+    return float((np.sqrt(1 - BETA_2**k) / (1 - BETA_1**k) * steps).sum())
+
+
+def train(X, y, batches, network, directions, recipe: Recipe) -> tuple[list[np.ndarray], float, int]:
+    """Train one network; see `fairlab.models.sensr.SenSR`.
+
+    Parameters
+    ----------
+    X : array of float32 of shape (n_rows, n_features)
+    y : array of shape (n_rows,)
+        Classes 0 and 1.
+    batches : array of int of shape (n_steps, batch_size)
+    network : list of ndarray
+        What training starts from; it is left as it is.
+    directions : array of shape (n_directions, n_features)
+    recipe : Recipe
+
+    Returns
+    -------
+    network : list of ndarray
+    penalty : float
+    n_skipped : int
+        Batches that the network did not learn from.
+    """
+    metric = FairMetric.from_directions(directions)
+    free = np.linalg.svd(np.eye(metric.n_features) - metric.projection)[2][: metric.n_sensitive]
+    network = [np.array(part, np.float32) for part in network]
+    penalty, skipped = _train(
+        np.ascontiguousarray(X.T),
+        np.where(y == 1, ONE, -ONE),
+        batches,
+        *network,
+        directions.astype(np.float32),
+        free.astype(np.float32),
+        adam_rates(recipe.subspace_rate, recipe.subspace_steps),
+        adam_rates(1.0, recipe.full_steps),
+        longest_move(recipe.full_steps) * SAFETY,
+        recipe.distance_target,
+        recipe.learning_rate,
+        recipe.full_rate,
+        recipe.penalty,
+        np.float32(EPSILON),
+        *PENALTY_RANGE,
+        RATE_DECAY,
+    )
+    return network, float(penalty), int(skipped)
+
+
+@compiled
+def _train(
+    X, sign, batches, hidden, hidden_bias, output, output_bias, directions, free, inside_rates, away_rates, farthest,
+    target, learning_rate, full_rate, penalty, epsilon, least, most, decay,
+):  # fmt: skip
+    """Change the network in place; return the penalty and the number of batches that were skipped."""
+    n_features, n_hidden = hidden.shape
+    n_points = batches.shape[1]
+    points, signs = np.empty((n_features, n_points), np.float32), np.empty(n_points, np.float32)
+    hidden_moments, bias_moments = np.zeros((2, hidden.size), np.float32), np.zeros((2, n_hidden), np.float32)
+    output_moments, odds_moments = np.zeros((2, n_hidden), np.float32), np.zeros((2, 1), np.float32)
+    learned, skipped = 0, 0
+    for k in range(len(batches)):
+        for i in range(n_points):
+            signs[i] = sign[batches[k, i]]
+        for f in range(n_features):
+            for i in range(n_points):
+                points[f, i] = X[f, batches[k, i]]
+        weight, bias = output[:, 1] - output[:, 0], output_bias[1] - output_bias[0]
+        entering = np.dot(hidden.T, points)
+        for j in range(n_hidden):
+            entering[j] += hidden_bias[j]
+        active = np.empty_like(entering)
+        odds = np.empty(n_points, np.float32)
+        if k == 0:  # the authors' first step is a plain one
+            _activate(entering, weight, bias, active, odds)
+        else:
+            _attack_inside(entering, signs, weight, bias, directions, hidden, inside_rates, epsilon, points)
+            _activate(entering, weight, bias, active, odds)
+            before = _mean_loss(odds, signs)
+            away = np.zeros((n_features, n_points), np.float32)
+            rates = (away_rates * full_rate).astype(np.float32)
+            push = np.float32(2 * penalty / n_points)
+            uphill = np.dot(hidden, active)
+            _attack_away(odds, signs, uphill, free, push, rates, epsilon, away)
+            _follow(
+                entering, active, odds, signs, uphill, hidden, weight, free, push, rates, epsilon, farthest * full_rate,
+                away,
+            )  # fmt: skip
+            distance = _mean_square_distance(away, free)
+            if _mean_loss(odds, signs) - penalty * distance < before:
+                full_rate *= decay
+                skipped += 1
+                continue
+            factor = max(distance, target) / min(distance, target) if distance > 0 else np.inf
+            penalty = min(max(penalty + factor * (distance - target), least), most)
+            points += away
+        # The loss goes by the log odds: both outputs move against each other.
+        total = ZERO
+        for i in range(n_points):
+            signs[i] *= -ONE / (ONE + np.exp(signs[i] * odds[i])) / np.float32(n_points)
+            total += signs[i]
+        for f in range(n_features):
+            points[f] *= signs
+        by_hidden, by_bias = np.dot(points, active.T), np.dot(active, signs)
+        by_output = hidden_bias * by_bias
+        for f in range(n_features):
+            by_output += hidden[f] * by_hidden[f]
+        for j in range(n_hidden):
+            by_output[j] = by_output[j] / weight[j] if weight[j] != ZERO else ZERO
+        learned += 1
+        rate = np.float32(learning_rate * np.sqrt(1 - BETA_2**learned) / (1 - BETA_1**learned))
+        _adam(hidden.ravel(), by_hidden.ravel(), hidden_moments, rate, epsilon)
+        _adam(hidden_bias, by_bias, bias_moments, rate, epsilon)
+        step = np.zeros(n_hidden, np.float32)
+        _adam(step, by_output, output_moments, rate, epsilon)
+        output[:, 1] += step
+        output[:, 0] -= step
+        step = np.zeros(1, np.float32)
+        _adam(step, np.full(1, total, np.float32), odds_moments, rate, epsilon)
+        output_bias[1] += step[0]
+        output_bias[0] -= step[0]
+    return penalty, skipped
+
+
+@compiled
+def _adam(values, gradient, moments, rate, epsilon):
+    for i in range(len(values)):
+        moments[0, i] = B1 * moments[0, i] + C1 * gradient[i]
+        moments[1, i] = B2 * moments[1, i] + C2 * gradient[i] * gradient[i]
+        values[i] -= rate * moments[0, i] / (np.sqrt(moments[1, i]) + epsilon)
+
+
+@compiled
+def _mean_loss(odds, signs):
+    total = 0.0
+    for i in range(len(odds)):
+        margin = -signs[i] * odds[i]
+        total += max(margin, ZERO) + np.log1p(np.exp(-abs(margin)))
+    return total / len(odds)
+
+
+@compiled
+def _mean_square_distance(away, free):
+    total = 0.0
+    for f in range(len(away)):
+        for i in range(away.shape[1]):
+            total += away[f, i] * away[f, i]
+    for inside in np.dot(free, away):
+        for i in range(len(inside)):
+            total -= inside[i] * inside[i]
+    return max(total, 0.0) / away.shape[1]
+
+
+@compiled
+def _activate(entering, weight, bias, active, odds):
+    """Write the output weights of the units that are active, zero for the others, and the log odds."""
+    odds[:] = bias
+    for j in range(len(entering)):
+        for i in range(len(odds)):
+            active[j, i] = weight[j] if entering[j, i] > ZERO else ZERO
+            odds[i] += weight[j] * max(entering[j, i], ZERO)
+
+
+@compiled
+def _attack_inside(entering, signs, weight, bias, directions, hidden, rates, epsilon, points):
+    """Move points, and what enters the hidden units, up the loss inside the subspace; not if the mean loss falls."""
+    n_hidden, n_points = entering.shape
+    n_directions = len(directions)
+    along = np.dot(directions, hidden)
+    moves, gradient = np.zeros((n_directions, n_points), np.float32), np.empty((n_directions, n_points), np.float32)
+    means, squares = np.zeros((n_directions, n_points), np.float32), np.zeros((n_directions, n_points), np.float32)
+    odds, value, bits = np.empty(n_points, np.float32), np.empty(n_points, np.float32), np.empty(n_points, np.int32)
+    scale, before = ONE / np.float32(n_points), 0.0
+    for k in range(len(rates) + 1):
+        odds[:] = bias
+        gradient[:] = ZERO
+        for j in range(n_hidden):
+            for i in range(n_points):
+                value[i] = entering[j, i]
+            for m in range(n_directions):
+                part = along[m, j]
+                for i in range(n_points):
+                    value[i] += moves[m, i] * part
+            part = weight[j]
+            for i in range(n_points):
+                odds[i] += part * max(value[i], ZERO)
+            for m in range(n_directions):
+                uphill = weight[j] * along[m, j]
+                for i in range(n_points):
+                    gradient[m, i] += uphill if value[i] > ZERO else ZERO
+        if k == 0:
+            before = _mean_loss(odds, signs)
+        if k == len(rates):
+            break
+        _slopes(odds, signs, scale, bits)
+        rate = rates[k]
+        for m in range(n_directions):
+            for i in range(n_points):
+                g = odds[i] * gradient[m, i]
+                means[m, i] = B1 * means[m, i] + C1 * g
+                squares[m, i] = B2 * squares[m, i] + C2 * g * g
+                moves[m, i] -= rate * means[m, i] / (np.sqrt(squares[m, i]) + epsilon)
+    if _mean_loss(odds, signs) < before:
+        return
+    for m in range(n_directions):
+        for j in range(n_hidden):
+            part = along[m, j]
+            for i in range(n_points):
+                entering[j, i] += moves[m, i] * part
+        for f in range(len(points)):
+            part = directions[m, f]
+            for i in range(n_points):
+                points[f, i] += moves[m, i] * part
+
+
+@compiled
+def _attack_away(odds, signs, uphill, free, push, rates, epsilon, away):
+    """Move points in all directions as if no unit changed sides; add what that does to the log odds."""
+    n_features, n_points = away.shape
+    n_free = len(free)
+    scale = ONE / np.float32(n_points)
+    for low in range(0, n_points, WIDTH):
+        n = min(WIDTH, n_points - low)
+        means, squares = np.zeros((n_features, n), np.float32), np.zeros((n_features, n), np.float32)
+        moves, toward = np.zeros((n_features, n), np.float32), np.empty((n_features, n), np.float32)
+        toward[:] = uphill[:, low : low + n]
+        now, inside, back = np.empty(n, np.float32), np.empty((n_free, n), np.float32), np.empty(n, np.float32)
+        sign, start, bits = signs[low : low + n], odds[low : low + n], np.empty(n, np.int32)
+        for k in range(len(rates) + 1):
+            for i in range(n):
+                now[i] = start[i]
+            inside[:] = ZERO
+            for f in range(n_features):
+                for i in range(n):
+                    now[i] += moves[f, i] * toward[f, i]
+                for m in range(n_free):
+                    part = free[m, f]
+                    for i in range(n):
+                        inside[m, i] += moves[f, i] * part
+            if k == len(rates):
+                break
+            _slopes(now, sign, scale, bits)
+            rate = rates[k]
+            for f in range(n_features):
+                for i in range(n):
+                    back[i] = moves[f, i]
+                for m in range(n_free):
+                    part = free[m, f]
+                    for i in range(n):
+                        back[i] -= inside[m, i] * part
+                for i in range(n):
+                    g = push * back[i] + now[i] * toward[f, i]
+                    means[f, i] = B1 * means[f, i] + C1 * g
+                    squares[f, i] = B2 * squares[f, i] + C2 * g * g
+                    moves[f, i] -= rate * means[f, i] / (np.sqrt(squares[f, i]) + epsilon)
+        start[:] = now
+        away[:, low : low + n] = moves
+
+
+@compiled
+def _follow(entering, active, odds, signs, uphill, hidden, weight, free, push, rates, epsilon, farthest, away):
+    """Move the points again of which a unit may change sides, and watch these units on the way."""
+    n_features, n_hidden = hidden.shape
+    reach = np.zeros(n_hidden, np.float32)
+    for f in range(n_features):
+        for j in range(n_hidden):
+            reach[j] += abs(hidden[f, j])
+    near = np.zeros(len(odds), np.bool_)
+    for j in range(n_hidden):
+        within = np.float32(reach[j] * farthest)
+        for i in range(len(odds)):
+            near[i] |= abs(entering[j, i]) <= within
+    scale = ONE / np.float32(len(odds))
+    for i in range(len(odds)):
+        if not near[i]:
+            continue
+        units = [j for j in range(n_hidden) if abs(entering[j, i]) <= reach[j] * farthest]
+        # `odds` has the effect of the moves that were made without looking.
+        start = odds[i]
+        for f in range(n_features):
+            start -= away[f, i] * uphill[f, i]
+        moves = np.zeros(n_features, np.float32)
+        means, squares = np.zeros(n_features, np.float32), np.zeros(n_features, np.float32)
+        toward, gradient = uphill[:, i].copy(), np.empty(n_features, np.float32)
+        was = np.array([entering[j, i] > ZERO for j in units])
+        for k in range(len(rates) + 1):
+            now = start
+            for f in range(n_features):
+                now += moves[f] * uphill[f, i]
+            for n in range(len(units)):
+                j = units[n]
+                value = entering[j, i]
+                for f in range(n_features):
+                    value += moves[f] * hidden[f, j]
+                now += weight[j] * (max(value, ZERO) - (value if entering[j, i] > ZERO else ZERO))
+                if (value > ZERO) != was[n]:
+                    was[n] = value > ZERO
+                    turned = weight[j] if was[n] else -weight[j]
+                    for f in range(n_features):
+                        toward[f] += turned * hidden[f, j]
+            if k == len(rates):
+                break
+            slope = signs[i] / (ONE + np.exp(signs[i] * now)) * scale
+            slope = slope if abs(slope) > FAINT else ZERO
+            for f in range(n_features):
+                gradient[f] = push * moves[f] + slope * toward[f]
+            for m in range(len(free)):
+                inside = ZERO
+                for f in range(n_features):
+                    inside += moves[f] * free[m, f]
+                for f in range(n_features):
+                    gradient[f] -= push * inside * free[m, f]
+            for f in range(n_features):
+                means[f] = B1 * means[f] + C1 * gradient[f]
+                squares[f] = B2 * squares[f] + C2 * gradient[f] * gradient[f]
+                moves[f] -= rates[k] * means[f] / (np.sqrt(squares[f]) + epsilon)
+        odds[i] = now
+        for f in range(n_features):
+            away[f, i] = moves[f]
+        for n in range(len(units)):
+            active[units[n], i] = weight[units[n]] if was[n] else ZERO
+
+
+@compiled
+def _slopes(odds, signs, scale, bits):
+    """Replace log odds by minus the slope of the loss, times `scale`."""
+    a, b, c, d, e, f = POLYNOMIAL
+    for i in range(len(odds)):
+        x = min(max(signs[i] * odds[i], -LARGEST), LARGEST)
+        twos = np.floor(x * PER_TWO + HALF)
+        x = x - twos * TWO_HIGH - twos * TWO_LOW
+        odds[i] = (((((a * x + b) * x + c) * x + d) * x + e) * x + f) * x * x + x + ONE
+        bits[i] = (np.int32(twos) + 127) << 23
+    powers = bits.view(np.float32)
+    for i in range(len(odds)):
+        slope = signs[i] / (ONE + odds[i] * powers[i]) * scale
+        odds[i] = slope if abs(slope) > FAINT else ZERO
