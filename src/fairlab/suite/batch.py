@@ -172,6 +172,8 @@ class _Batch:
     def _experiment(self, connection, name):
         """Run an experiment when its turn is, and tell Snakemake's job how it ended."""
         with self._turn:
+            if not self._asked:  # Snakemake has begun
+                self._vacant = Clock()
             self._asked.add(name)
             self._turn.notify_all()
             while self._next() != name:

@@ -24,6 +24,7 @@ from fairlab.suite.trials import run_trials
 READINGS = ("as_published", "as_described")
 STAGING_VARIABLE = "FAIRLAB_STAGING"  # set by the batch runner, which then publishes the run itself
 JOBS_VARIABLE = "FAIRLAB_JOBS"
+SHOWN_DOTS_PER_INCH = 100  # at which a notebook shows a figure
 SURROGATE_MARK = "surrogate data, not the real people"
 
 
@@ -257,10 +258,10 @@ class Experiment:
         folder = self.folder / "figures"
         folder.mkdir(exist_ok=True)
         stem = f"{artefact}_{part}" if part else artefact
-        plotting.save(figure, folder / stem, salt=self.name)
+        picture, _ = plotting.save(figure, folder / stem, salt=self.name)
         self._write_csv(data, folder / f"{stem}.csv")
         plt.close(figure)  # or a notebook would show it a second time
-        _show(figure, f"**{stem}.** {caption}" if caption else "")
+        _show(picture, f"**{stem}.** {caption}" if caption else "")
 
     def table(self, artefact, frame, *, part=None):
         """Keep a table as CSV; return it."""
@@ -339,11 +340,13 @@ class Experiment:
         return variants
 
 
-def _show(figure, caption) -> None:
-    """Show a figure and its caption where a notebook is listening."""
+def _show(picture, caption) -> None:
+    """Show a saved figure and its caption where a notebook is listening."""
     if "ipykernel" not in sys.modules:
         return
     shown = required("IPython.display")
-    shown.display(figure)
+    content = picture.read_bytes()
+    width = int.from_bytes(content[16:20], "big")  # where a PNG has it
+    shown.display(shown.Image(content, width=round(width * SHOWN_DOTS_PER_INCH / plotting.DOTS_PER_INCH)))
     if caption:
         shown.display(shown.Markdown(caption))

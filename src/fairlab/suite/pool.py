@@ -12,7 +12,6 @@ import os
 import pickle
 import queue
 import secrets
-import signal
 import sys
 import threading
 import traceback
@@ -28,6 +27,7 @@ from fairlab.suite import forks, lifeline
 ADDRESS_VARIABLE, KEY_VARIABLE = "FAIRLAB_POOL", "FAIRLAB_POOL_KEY"
 LOG_VARIABLE = "FAIRLAB_LOG"  # the file of an experiment that takes what its processes print past the notebook
 MOST_GB = 3.0  # a worker that holds more after a task is replaced
+BACKLOG = 64  # of Snakemake's jobs that knock at once
 MOST_TRIES = 2  # of a task whose worker dies
 LOOK_SECONDS = 0.5
 
@@ -73,7 +73,7 @@ def compute(function: Callable, shared: bytes, tasks: Sequence[bytes]) -> Iterat
     content = {"folder": str(Path.cwd()), "path": sys.path, "function": pickle.dumps(function), "shared": shared}
     with call("compute", {"log": os.environ.get(LOG_VARIABLE, "")} | content, list(tasks)) as connection:
         for _ in tasks:
-            good, answer = connection.recv()
+            good, answer = pickle.loads(connection.recv_bytes())
             if not good:
                 raise answer
             yield answer
@@ -100,7 +100,7 @@ class Pool:
         self._ranks: dict[str, int] = {}  # of experiments by their log: the first that asked is served first
         self._crew = [_Worker(self) for _ in range(n_workers)]
         self._key = secrets.token_bytes(32)
-        self._listener = Listener(family="AF_UNIX" if hasattr(signal, "SIGKILL") else None, authkey=self._key)
+        self._listener = Listener(backlog=BACKLOG, authkey=self._key)
         self.seconds: dict[str, float] = {}  # of a core, that ended tasks of each experiment took
         self.is_open = True
 
@@ -173,7 +173,7 @@ class Pool:
                     except queue.Empty:
                         if connection.poll():  # nothing is sent on it after the request: its kernel is gone
                             raise EOFError from None
-                connection.send(answer)
+                connection.send_bytes(answer)
         finally:
             request.is_open = False
             for worker in self._crew:
@@ -200,7 +200,7 @@ class _Worker:
             request, task, tries = work
             self._request = request
             try:
-                good, answer, seconds, gigabytes = self._compute(request, task)
+                answer, seconds, gigabytes = self._compute(request, task)
             except (EOFError, OSError):
                 self.end()
                 if not request.is_open or not self._pool.is_open:
@@ -209,13 +209,13 @@ class _Worker:
                     self._pool.add(request, task, tries + 1)
                 else:
                     message = "a worker died in the middle of a trial, twice (out of memory, or killed from outside)"
-                    request.answers.put((False, WorkerDiedError(message)))
+                    request.answers.put(pickle.dumps((False, WorkerDiedError(message))))
                 continue
             finally:
                 self._request = None
             totals = self._pool.seconds
             totals[request.log] = totals.get(request.log, 0.0) + seconds
-            request.answers.put((good, answer))
+            request.answers.put(answer)
             if gigabytes > MOST_GB:
                 self.end()
 
@@ -267,7 +267,9 @@ def _work(log, connection):
             answer = True, pickle.loads(function)(shared, task)
         except BaseException as error:
             answer = False, _portable(error)
-        connection.send((*answer, _seconds(os.getpid()) - started, psutil.Process().memory_info().rss / 1e9))
+        # Packed here: only the kernel that asked is sure to know the classes.
+        memory = psutil.Process().memory_info().rss / 1e9
+        connection.send((pickle.dumps(answer), _seconds(os.getpid()) - started, memory))
 
 
 def _forget_modules_of(folder):
