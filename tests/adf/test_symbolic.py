@@ -1,31 +1,18 @@
 import numpy as np
 import pytest
-from sklearn.tree import DecisionTreeClassifier
 
 from fairlab.adf import SymbolicGeneration, discriminatory
-from fairlab.adf.symbolic import Condition, path_through, solve
-
-
-def test_path_through_a_tree_by_hand():
-    X = np.array([[0, 0], [1, 0], [2, 0], [2, 5]])
-    tree = DecisionTreeClassifier(random_state=0).fit(X, [0, 0, 1, 0]).tree_
-    path = path_through(tree, np.array([2, 0]))
-    assert {(c.column, c.below, c.threshold) for c in path} == {(0, False, 1), (1, True, 2)}
-    assert path[0].share == (0.5 if path[0].column == 0 else 0.75)
-    assert path[0].negated() == Condition(path[0].column, not path[0].below, path[0].threshold, 1 - path[0].share)
-
-
-def test_a_tree_of_one_leaf_has_no_path():
-    assert path_through(DecisionTreeClassifier().fit([[0], [1]], [1, 1]).tree_, np.array([0])) == []
+from fairlab.adf.explanation import Condition
+from fairlab.adf.symbolic import solve
 
 
 def test_solutions_obey_the_conditions_and_the_bounds(schema):
     conditions = [Condition(0, False, 3, 0.5), Condition(0, True, 4, 0.5), Condition(2, True, -4, 0.5)]
-    child = solve((9, 1, 0, 0, 2), conditions, schema)
+    child = solve((9, 1, 0, 0, 2), conditions, list(schema.bounds.values()))
     assert child[0] == 4
     assert child[2] in (-5, -4)
     assert (child[1], child[3], child[4]) == (1, 0, 2)
-    assert solve((9, 1, 0, 0, 2), [Condition(3, False, 1, 0.5)], schema) is None
+    assert solve((9, 1, 0, 0, 2), [Condition(3, False, 1, 0.5)], list(schema.bounds.values())) is None
 
 
 @pytest.mark.parametrize("sensitive", ["group", ["group", "sex"]])
@@ -59,10 +46,26 @@ def test_what_ends_a_search(network, schema):
     assert (result.n_inputs, result.n_discriminatory) == (len(np.unique(np.delete(X, 3, axis=1), axis=0)), 0)
 
 
+def test_steps_are_the_inputs_in_the_order_of_exploring(network, schema):
+    X = schema.sample(100, random_state=0)
+    search = SymbolicGeneration(network, schema, "sex", n_neighbours=100, random_state=0)
+    inputs = np.concatenate([step.inputs for step in search.steps(X, X[:5], n_inputs=30)])
+    explored = {tuple(row) for row in np.delete(inputs, 3, axis=1)}
+    again = search.generate(X, X[:5], n_inputs=30).trace.inputs
+    assert len(explored) == 30
+    assert explored == {tuple(row) for row in np.delete(again, 3, axis=1)}
+
+
 def test_bad_input(network, schema):
     with pytest.raises(ValueError, match="'age' is not in the schema"):
         SymbolicGeneration(network, schema, "age")
-    for options in ({"n_neighbours": 1}, {"n_neighbours": 9.5}, {"smallest_share": 2}, {"smallest_share": np.nan}):
+    for options in (
+        {"n_neighbours": 1},
+        {"n_neighbours": 9.5},
+        {"smallest_share": 2},
+        {"smallest_share": np.nan},
+        {"solution": "any"},
+    ):
         with pytest.raises(ValueError, match=f"{next(iter(options))}: expected"):
             SymbolicGeneration(network, schema, "sex", **options)
     X = schema.sample(9, random_state=0)

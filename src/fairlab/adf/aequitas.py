@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fairlab.adf.decisions import as_classes
-from fairlab.adf.discrimination import find_partners, sensitive_columns
+from fairlab.adf.discrimination import Partners, sensitive_columns
 from fairlab.adf.generation import clock, collect
 from fairlab.adf.global_phase import READINGS
 from fairlab.adf.local_phase import ACCEPT_WORSE, truncated_neighbours
@@ -68,6 +68,7 @@ class Aequitas:
     ):
         self.classify = as_classes(model, threshold=threshold)
         sensitive_columns(schema, sensitive)
+        self._partners = Partners(self.classify, sensitive, schema=schema)
         for name, value, known in (("strategy", strategy, STRATEGIES), ("reading", reading, READINGS)):
             if value not in known:
                 raise ValueError(f"{name}: expected one of {', '.join(known)}, found {value!r}")
@@ -108,9 +109,12 @@ class Aequitas:
 
     def local_evaluations(self, starts) -> Trace:
         """Return every input that `local_search` evaluates, repeats included."""
+        return Trace.join(list(self.steps(starts)), len(self.schema.bounds))
+
+    def steps(self, starts) -> Iterator[Trace]:
+        """Yield the given inputs, then what each step of a walk evaluates, the candidates of the walks first."""
         starts = self.schema.check(starts, "starts")
-        steps = self._steps(starts, np.zeros(len(starts), dtype=bool), np.random.default_rng(self.random_state))
-        return Trace.join(list(steps), len(self.schema.bounds))
+        return self._steps(starts, np.zeros(len(starts), dtype=bool), np.random.default_rng(self.random_state))
 
     def _search(self, draws, rng, started, time_limit, max_found) -> SearchResult:
         stop = clock(time_limit)
@@ -145,25 +149,23 @@ class Aequitas:
             column, step = odds.draw(X, rng)
             moved = X.copy()
             moved[np.arange(len(X)), column] += step
-            moved = self.schema.clip(moved)
+            moved = np.clip(moved, odds.low, odds.high)
             trace, value = self._evaluate(moved, seed)
-            yield trace
             odds.learn(column, step, trace.partner >= 0)
             if self.reading == "as_described":
+                yield trace
                 X = moved
                 continue
             neighbours, owner = truncated_neighbours(moved)
-            if len(neighbours):
-                yield self._evaluate(neighbours, seed[owner])[0]
+            yield Trace.join([trace, self._evaluate(neighbours, seed[owner])[0]], X.shape[1]) if len(owner) else trace
             accepted = (value <= objective) | (rng.random(len(X)) < ACCEPT_WORSE)
             X = np.where(accepted[:, None], moved, X)
             objective = np.where(accepted, value, objective)
 
     def _evaluate(self, X, seed) -> tuple[Trace, np.ndarray]:
         """Return the inputs with their partners, and the objective as it was coded: whether a protected value is 0."""
-        partner = find_partners(self.classify, X, self.sensitive, schema=self.schema)
-        own = X[:, self.schema.positions(self.sensitive)]
-        value = np.where((partner >= 0)[:, None], self.schema.values(self.sensitive)[partner], own)
+        partner = self._partners(X)
+        value = np.where((partner >= 0)[:, None], self._partners.values[partner], X[:, self._partners.columns])
         return Trace(X, partner, seed), (value == 0).all(axis=1)
 
 
@@ -194,7 +196,8 @@ class Odds:
 
     def draw(self, X: np.ndarray, rng) -> tuple[np.ndarray, np.ndarray]:
         """Return for every input the attribute to move, and -1 or +1; a fair coin at a bound."""
-        column = rng.choice(len(self.attribute), len(X), p=self.attribute)
+        summed = self.attribute.cumsum()
+        column = (summed / summed[-1]).searchsorted(rng.random(len(X)), side="right")
         value = X[np.arange(len(X)), column]
         at_bound = (value <= self.low[column]) | (value >= self.high[column])
         down = np.where(at_bound, 0.5, self.down[column])

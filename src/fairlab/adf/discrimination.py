@@ -98,25 +98,43 @@ def counterparts(X: np.ndarray, sensitive, *, schema: Schema) -> np.ndarray:
     return every
 
 
-def find_partners(classify, X: np.ndarray, sensitive, *, schema: Schema) -> np.ndarray:
-    """Return the first combination of protected values that gives each input another class, -1 if none does.
+class Partners:
+    """Looks for other protected values that change the class of inputs.
 
     Parameters
     ----------
     classify : callable
         Takes rows of integers, returns one class per row.
-    X : ndarray of int of shape (n_rows, n_attributes)
+    sensitive : str or sequence of str
+    schema : Schema
 
-    Returns
-    -------
-    ndarray of int of shape (n_rows,)
-        Rows of `Schema.values`.
+    Attributes
+    ----------
+    columns : list of int
+        Where the protected attributes stand.
+    values : ndarray of int of shape (n_combinations, n_sensitive)
+        Combinations of their values.
     """
-    every = counterparts(X, sensitive, schema=schema)
-    everything = np.concatenate([every.reshape(-1, X.shape[1]), X])
-    classes = classify(everything)
-    differs = classes[: -len(X)].reshape(every.shape[:2]) != classes[-len(X) :, None]
-    return np.where(differs.any(axis=1), differs.argmax(axis=1), -1)
+
+    def __init__(self, classify, sensitive, *, schema: Schema):
+        self.classify = classify
+        self.columns, self.values = schema.positions(sensitive), schema.values(sensitive)
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Return which is the first combination that gives each input another class, -1 if none does.
+
+        Parameters
+        ----------
+        X : ndarray of int of shape (n_rows, n_attributes)
+        """
+        n, n_values = len(X), len(self.values)
+        rows = np.empty((n * (n_values + 1), X.shape[1]), dtype=X.dtype)
+        every = rows[: n * n_values].reshape(n, n_values, X.shape[1])
+        every[:], rows[n * n_values :] = X[:, None, :], X
+        every[:, :, self.columns] = self.values
+        classes = self.classify(rows)
+        differs = classes[: n * n_values].reshape(n, n_values) != classes[n * n_values :, None]
+        return np.where(differs.any(axis=1), differs.argmax(axis=1), -1)
 
 
 def discriminatory(model, X, sensitive, *, schema: Schema, threshold: float | None = None) -> np.ndarray:
@@ -148,8 +166,8 @@ def discriminatory(model, X, sensitive, *, schema: Schema, threshold: float | No
     X, classify = check_schema(schema).check(X), as_classes(model, threshold=threshold)
     _positions(schema, sensitive)
     rows = max(1, CHUNK // len(schema.values(sensitive)))
-    pieces = (X[start : start + rows] for start in range(0, len(X), rows))
-    return np.concatenate([find_partners(classify, piece, sensitive, schema=schema) >= 0 for piece in pieces])
+    pieces, partners = range(0, len(X), rows), Partners(classify, sensitive, schema=schema)
+    return np.concatenate([partners(X[start : start + rows]) >= 0 for start in pieces])
 
 
 def estimate_unfairness(

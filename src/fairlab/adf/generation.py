@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from fairlab.adf.discrimination import check_schema, sensitive_columns
+from fairlab.adf.feed_forward import FeedForward
 from fairlab.adf.finite_differences import FiniteDifferences
 from fairlab.adf.global_phase import READINGS, GlobalPhase, run_global_phase
 from fairlab.adf.local_phase import run_local_phase
-from fairlab.adf.result import SearchResult, Trace, repeated
+from fairlab.adf.result import SearchResult, Trace
 from fairlab.adf.seeding import PUBLISHED_SEED, cluster_labels, round_robin
 from fairlab.cases.schema import Schema
 from fairlab.checks import check_count, check_number, check_seed
@@ -23,7 +24,7 @@ class ADF:
 
     Parameters
     ----------
-    model : Keras model or Network; with a threshold, object with ``predict_proba``, or callable
+    model : Keras model, Network or FeedForward; with a threshold, object with ``predict_proba``, or callable
         A network of two or more classes, whose gradients are followed; or a model that gives scores, whose gradients
         are differences between neighbours (`FiniteDifferences`, which is taken as it is, too).
     schema : Schema
@@ -131,9 +132,22 @@ class ADF:
 
     def local_evaluations(self, pairs) -> Trace:
         """Return every input that the local search evaluates, repeats included; see `local_search`."""
+        return Trace.join(list(self.steps(pairs)), len(self.schema.bounds))
+
+    def steps(self, pairs, *, random_state=None) -> Iterator[Trace]:
+        """Yield the starts of the local search, then what each step evaluates, the candidates of the walks first.
+
+        Parameters
+        ----------
+        pairs
+            See `local_search`.
+        random_state : int, Generator or None
+            None for that of the search, as everywhere else.
+        """
         if not isinstance(pairs, GlobalPhase):
             pairs = self._as_starts(pairs)
-        return Trace.join(list(self._local_steps(pairs, self._rng())), len(self.schema.bounds))
+        random_state = self.random_state if random_state is None else check_seed(random_state)
+        return self._local_steps(pairs, np.random.default_rng(random_state))
 
     def generate(
         self, X, *, n_seeds: int = 1000, time_limit: float | None = None, max_found: int | None = None
@@ -211,7 +225,9 @@ class ADF:
         return np.random.default_rng(self.random_state)
 
 
-def with_gradients(model, schema: Schema, sensitive, threshold: float | None) -> Network | FiniteDifferences:
+def with_gradients(
+    model, schema: Schema, sensitive, threshold: float | None
+) -> Network | FeedForward | FiniteDifferences:
     """Return a model with classes and gradients: its own, or with a threshold those of its scores by differences.
 
     Raises
@@ -219,10 +235,10 @@ def with_gradients(model, schema: Schema, sensitive, threshold: float | None) ->
     TypeError, ValueError
         If the model has no gradients and there is no threshold, or both are given.
     """
-    if isinstance(model, Network) or is_keras(model) or isinstance(model, FiniteDifferences):
+    if isinstance(model, Network | FeedForward | FiniteDifferences) or is_keras(model):
         if threshold is not None:
             raise ValueError(f"threshold: expected none, since {type(model).__name__} has classes of its own")
-        return model if isinstance(model, FiniteDifferences) else as_network(model)
+        return as_network(model) if is_keras(model) else model
     if threshold is None:
         found = type(model).__name__
         raise TypeError(f"model: expected a Keras model, or a model that gives scores and a threshold, found {found}")
@@ -232,20 +248,18 @@ def with_gradients(model, schema: Schema, sensitive, threshold: float | None) ->
 def collect(steps: Iterable[Trace], schema: Schema, sensitive, *, stop, max_found: int | None) -> Trace:
     """Return everything that a search evaluated until it ended, `stop` said so, or enough was found."""
     max_found = None if max_found is None else check_count(max_found, "max_found")
-    traces, n_found = [], 0
+    traces, found = [], set()
     columns = schema.positions(sensitive)
     if stop():
         return Trace.join([], len(schema.bounds))
     for step in steps:
         traces.append(step)
-        n_found += step.n_found
         if stop():
             break
-        if max_found is not None and n_found >= max_found:
-            so_far = Trace.join(traces, len(schema.bounds))
-            found = so_far.inputs[so_far.partner >= 0]
-            n_found = len(found) - repeated(found, columns).sum()
-            if n_found >= max_found:
+        if max_found is not None:
+            others = np.delete(step.inputs[step.partner >= 0], columns, axis=1)
+            found.update(map(tuple, others.tolist()))
+            if len(found) >= max_found:
                 break
     return Trace.join(traces, len(schema.bounds))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fairlab.adf.discrimination import find_partners
+from fairlab.adf.discrimination import Partners
 from fairlab.adf.result import Trace
 from fairlab.cases.schema import Schema
 from fairlab.networks import Network
@@ -31,7 +31,7 @@ def run_local_phase(
     rng: np.random.Generator,
     refresh: int = 1,
 ) -> Iterator[Trace]:
-    """Walk from all starts together; yield what each step evaluated, the starts first.
+    """Walk from all starts together; yield the starts, then what each step evaluated, the candidates first.
 
     Parameters
     ----------
@@ -44,12 +44,12 @@ def run_local_phase(
     refresh : int
         Steps for which the odds of the attributes are kept.
     """
-    columns = schema.positions(sensitive)
-    values = schema.values(sensitive)
+    partners = Partners(network.predict, sensitive, schema=schema)
+    columns, low, high = partners.columns, schema.low, schema.high
     X, anchor = starts, partner
 
     def evaluate(inputs, owner):
-        return Trace(inputs, find_partners(network.predict, inputs, sensitive, schema=schema), owner)
+        return Trace(inputs, partners(inputs), owner)
 
     first = evaluate(X, seed)
     yield first
@@ -62,17 +62,16 @@ def run_local_phase(
         chosen = (weights.cumsum(axis=1) > rng.random((len(X), 1))).argmax(axis=1)
         moved = X.copy()
         moved[np.arange(len(X)), chosen] += rng.choice([-1, 1], len(X))
-        moved = schema.clip(moved)
+        moved = np.clip(moved, low, high)
         step = evaluate(moved, seed)
-        yield step
         hit = step.partner >= 0
         if reading == "as_published":
             neighbours, owner = truncated_neighbours(moved)
-            if len(neighbours):
-                yield evaluate(neighbours, seed[owner])
+            yield Trace.join([step, evaluate(neighbours, seed[owner])], X.shape[1]) if len(owner) else step
             accepted = hit | ~found | (rng.random(len(X)) < ACCEPT_WORSE)
         else:
-            anchor = np.where(hit[:, None], values[step.partner], anchor)
+            yield step
+            anchor = np.where(hit[:, None], partners.values[step.partner], anchor)
             accepted = np.ones(len(X), dtype=bool)
         X = np.where(accepted[:, None], moved, X)
         found = np.where(accepted, hit, found)

@@ -1,6 +1,7 @@
 """What a search found: distinct inputs, those among them that are discriminatory, and how they came about."""
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 import pandas as pd
@@ -47,7 +48,14 @@ def repeated(inputs: np.ndarray, sensitive: np.ndarray) -> np.ndarray:
     sensitive : ndarray of int
         Columns that do not count.
     """
-    return pd.DataFrame(np.delete(inputs, sensitive, axis=1)).duplicated().to_numpy()
+    others = np.delete(inputs, sensitive, axis=1)
+    if not others.size:
+        return np.arange(len(others)) > 0
+    low = others.min(axis=0)
+    sizes = others.max(axis=0) - low + 1
+    if prod(sizes.tolist()) < 2**63:  # one number for each input is found sooner than one for each attribute
+        return pd.Series(np.ravel_multi_index((others - low).T, sizes)).duplicated().to_numpy()
+    return pd.DataFrame(others).duplicated().to_numpy()
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,55 +1,28 @@
 """Symbolic generation (Agarwal et al. 2018) as the authors of ADF rebuilt it: explain, negate, solve.
 
 An input is explained by the path that it takes through a decision tree fitted to the model's answers; one condition of
-the path is negated, and a solver finds an input that obeys what results. The rows that the tree is fitted to are LIME's
-neighbourhood with every attribute declared categorical: each column drawn from its frequencies in the training data,
-so that apart from its first row nothing in it is near the input.
+the path is negated, and what results is solved for another input. Every condition bounds one attribute, so that the
+solutions are the integers of an interval for each, and no solver is needed to find them.
 """
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from heapq import heappop, heappush
+from statistics import fmean
 
 import numpy as np
-from sklearn.tree import DecisionTreeClassifier
 
 from fairlab.adf.decisions import as_classes
-from fairlab.adf.discrimination import find_partners, sensitive_columns
+from fairlab.adf.discrimination import Partners, sensitive_columns
+from fairlab.adf.explanation import Explainer
 from fairlab.adf.generation import clock, collect
 from fairlab.adf.result import SearchResult, Trace
 from fairlab.cases.schema import Schema
-from fairlab.checks import check_count, check_number, check_seed, optional
-
-z3, lime_tabular = optional("z3"), optional("lime.lime_tabular")
+from fairlab.checks import check_count, check_number, check_seed
 
 # Smaller ranks are explored first: inputs of the local search, then seeds, then inputs of the global search.
 LOCAL_RANK, SEED_RANK, GLOBAL_RANK = 1.0, 5.0, 10.0
-TREE_SEED = 2019
-
-
-@dataclass(frozen=True)
-class Condition:
-    """One condition on the way from the root of a tree to an input's leaf.
-
-    Attributes
-    ----------
-    column : int
-    below : bool
-        Whether the value is at most `threshold`, an integer, rather than above it.
-    threshold : int
-    share : float
-        Of the node's rows, how many fulfil the condition.
-    """
-
-    column: int
-    below: bool
-    threshold: int
-    share: float
-
-    def negated(self) -> "Condition":
-        """Return the opposite condition."""
-        return Condition(self.column, not self.below, self.threshold, 1 - self.share)
+SOLUTIONS = ("uniform", "lowest")
 
 
 class SymbolicGeneration:
@@ -65,6 +38,10 @@ class SymbolicGeneration:
         Rows that each tree is fitted to.
     smallest_share : float
         The global search stops at the first condition with a smaller share.
+    solution : {"uniform", "lowest"}
+        Which of the values that obey the conditions an attribute gets: any, or the lowest. The authors left that to a
+        solver: z3 of their time returned high and inner values, which a uniform draw comes near; of later versions it
+        is mostly the lowest.
     threshold : float or None
         For models that give scores: the class is whether the score is at least this.
     random_state : int or None
@@ -83,6 +60,7 @@ class SymbolicGeneration:
         *,
         n_neighbours: int = 5000,
         smallest_share: float = 0.3,
+        solution: str = "uniform",
         threshold: float | None = None,
         random_state: int | None = 0,
     ):
@@ -90,7 +68,10 @@ class SymbolicGeneration:
         self.columns = sensitive_columns(schema, sensitive)
         if check_number(smallest_share, "smallest_share", least=0) > 1:
             raise ValueError(f"smallest_share: expected a share, from 0 to 1, found {smallest_share!r}")
-        self.schema, self.sensitive = schema, sensitive
+        if solution not in SOLUTIONS:
+            raise ValueError(f"solution: expected one of {', '.join(SOLUTIONS)}, found {solution!r}")
+        self.schema, self.sensitive, self.solution = schema, sensitive, solution
+        self._bounds = list(schema.bounds.values())
         self.n_neighbours = check_count(n_neighbours, "n_neighbours", least=2)
         self.smallest_share = smallest_share
         self.random_state = check_seed(random_state)
@@ -112,9 +93,8 @@ class SymbolicGeneration:
             Stop at so many distinct discriminatory inputs.
         """
         started, stop = time.perf_counter(), clock(time_limit)
-        X, seeds = self.schema.check(X), self.schema.check(seeds, "seeds")
-        n_inputs = check_count(n_inputs, "n_inputs")
-        steps = self._explore(self._explainer(X), seeds, n_inputs)
+        seeds = self.schema.check(seeds, "seeds")
+        steps = self.steps(X, seeds, n_inputs=n_inputs)
         trace = collect(steps, self.schema, self.sensitive, stop=stop, max_found=max_found)
         is_seed = (trace.inputs == seeds[trace.seed]).all(axis=1)
         return SearchResult.count(
@@ -126,40 +106,40 @@ class SymbolicGeneration:
             seconds=time.perf_counter() - started,
         )
 
-    def _explainer(self, X):
-        return lime_tabular.LimeTabularExplainer(
-            X,
-            categorical_features=list(range(X.shape[1])),
-            discretize_continuous=False,
-            random_state=np.random.RandomState(self.random_state),  # what lime takes
-        )
+    def steps(self, X, seeds, *, n_inputs: int | None = None) -> Iterator[Trace]:
+        """Yield one explored input at a time, in the order of exploring; see `generate`, without limit if None."""
+        X, seeds = self.schema.check(X), self.schema.check(seeds, "seeds")
+        most = np.inf if n_inputs is None else check_count(n_inputs, "n_inputs")
+        rng = np.random.default_rng(self.random_state)
+        return self._explore(self._explainer(X, rng), seeds, most, rng)
 
-    def _explore(self, explainer, seeds, n_inputs) -> Iterator[Trace]:
+    def _explainer(self, X, rng):
+        """Return a function from an input to the conditions of its path."""
+        return Explainer(self.classify, X, n_neighbours=self.n_neighbours, rng=rng)
+
+    def _solve(self, x, conditions, rng) -> tuple | None:
+        """Return `x` with values that obey the conditions; None where there are none."""
+        return solve(x, conditions, self._bounds, rng if self.solution == "uniform" else None)
+
+    def _explore(self, explain, seeds, n_inputs, rng) -> Iterator[Trace]:
         """Yield one explored input at a time."""
         queue = []
         for number, seed in enumerate(seeds):
             heappush(queue, (SEED_RANK, tuple(seed.tolist()), number))
-        explored, negated = set(), set()
+        partners, explored, negated = Partners(self.classify, self.sensitive, schema=self.schema), set(), set()
         while queue and len(explored) < n_inputs:
             _, x, number = heappop(queue)
             explored.add(tuple(np.delete(x, self.columns)))
-            partner = find_partners(self.classify, np.array([x]), self.sensitive, schema=self.schema)
+            partner = partners(np.array([x]))
             yield Trace(np.array([x]), partner, np.array([number]))
-            path = self._explain(explainer, np.array(x))
-            children = self._global_search(x, path, negated)
+            path = explain(np.array(x))
+            children = self._global_search(x, path, negated, rng)
             if partner[0] >= 0:
-                children = [*self._local_search(x, path, negated), *children]
+                children = [*self._local_search(x, path, negated, rng), *children]
             for rank, child in children:
                 heappush(queue, (rank, child, number))
 
-    def _explain(self, explainer, x) -> list[Condition]:
-        """Return the path of `x` through a tree fitted to the model's answers on LIME's neighbourhood."""
-        # The step of `explain_instance` that draws the rows; what follows there, a linear model, is not used.
-        _, rows = explainer._LimeTabularExplainer__data_inverse(x, self.n_neighbours)
-        model = DecisionTreeClassifier(random_state=TREE_SEED).fit(rows, self.classify(rows))
-        return path_through(model.tree_, x)
-
-    def _local_search(self, x, path, negated) -> Iterator[tuple[float, tuple]]:
+    def _local_search(self, x, path, negated, rng) -> Iterator[tuple[float, tuple]]:
         """Yield inputs that differ from `x` in the attribute of one negated condition, with their rank."""
         for place, condition in enumerate(path):
             if condition.column in self.columns:
@@ -168,11 +148,11 @@ class SymbolicGeneration:
             if conditions not in negated:
                 negated.add(conditions)
                 on_it = [other for other in conditions if other.column == condition.column]
-                child = solve(x, on_it, self.schema)
+                child = self._solve(x, on_it, rng)
                 if child is not None:
-                    yield LOCAL_RANK + np.mean([other.share for other in conditions]), child
+                    yield LOCAL_RANK + fmean(other.share for other in conditions), child
 
-    def _global_search(self, x, path, negated) -> Iterator[tuple[float, tuple]]:
+    def _global_search(self, x, path, negated, rng) -> Iterator[tuple[float, tuple]]:
         """Yield inputs that share the beginning of the path of `x` and leave it at one condition, with their rank."""
         prefix = ()
         for condition in path:
@@ -183,52 +163,39 @@ class SymbolicGeneration:
             conditions = (*prefix, condition.negated())
             if conditions not in negated:
                 negated.add(conditions)
-                child = solve(x, conditions, self.schema)
+                child = self._solve(x, conditions, rng)
                 if child is not None:
-                    yield GLOBAL_RANK - np.mean([other.share for other in conditions]), child
+                    yield GLOBAL_RANK - fmean(other.share for other in conditions), child
             prefix = (*prefix, condition)
 
 
-def solve(x, conditions, schema: Schema) -> tuple | None:
-    """Return `x` with the attributes of `conditions` set to values of the schema that obey them; None without any.
+def intervals(conditions, bounds) -> dict[int, tuple[int, int]]:
+    """Return the lowest and the highest value that obey conditions and bounds, by attribute that is in a condition.
+
+    Where the lowest is above the highest, none obeys.
+    """
+    found = {}
+    for c in conditions:
+        low, high = found.get(c.column, bounds[c.column])
+        found[c.column] = (low, min(high, c.threshold)) if c.below else (max(low, c.threshold + 1), high)
+    return found
+
+
+def solve(x, conditions, bounds, rng: np.random.Generator | None = None) -> tuple | None:
+    """Return `x` with the attributes of `conditions` set to values within bounds that obey them; None without any.
 
     Parameters
     ----------
     x : sequence of int
     conditions : sequence of Condition
-    schema : Schema
-
-    Returns
-    -------
-    tuple of int or None
-        Which of several solutions is the solver's choice.
+    bounds : sequence of (int, int)
+        Lowest and highest value of every attribute.
+    rng : numpy.random.Generator or None
+        Draws each value from those that obey; without it, the lowest is taken.
     """
-    solver = z3.Solver()
-    variables = {c.column: z3.Int(f"x{c.column}") for c in conditions}
-    for column, variable in variables.items():
-        solver.add(variable >= int(schema.low[column]), variable <= int(schema.high[column]))
-    for c in conditions:
-        solver.add(variables[c.column] <= c.threshold if c.below else variables[c.column] > c.threshold)
-    if solver.check() != z3.sat:
-        return None
-    values = solver.model()
     child = list(x)
-    for column, variable in variables.items():
-        child[column] = values[variable].as_long()
+    for column, (low, high) in intervals(conditions, bounds).items():
+        if low > high:
+            return None
+        child[column] = low if rng is None else int(rng.integers(low, high + 1))
     return tuple(child)
-
-
-def path_through(tree, x) -> list[Condition]:
-    """Return the conditions that `x` fulfils on its way through a fitted tree of scikit-learn.
-
-    Thresholds are rounded down, which changes nothing for integers.
-    """
-    path, node = [], 0
-    while tree.children_left[node] >= 0:
-        column, threshold = int(tree.feature[node]), tree.threshold[node]
-        below = bool(x[column] <= threshold)
-        child = (tree.children_left if below else tree.children_right)[node]
-        share = float(tree.n_node_samples[child] / tree.n_node_samples[node])
-        path.append(Condition(column, below, int(np.floor(threshold)), share))
-        node = child
-    return path

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from fairlab.adf import discriminatory
-from fairlab.networks import Network, dense_network
+from fairlab.adf.feed_forward import FeedForward
 from fairlab.papers.adf import tables
 from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS
 from fairlab.suite.published import load_paper
@@ -45,7 +45,7 @@ def test_a_certain_network_is_sharp(credit, constant):
     soft = tables.sharpness(credit.network, schema, n=200, random_state=0)
     assert soft["gradient of the margin is 0"] == 0
     assert soft["gradient of the loss is 0"] < 0.02, "where both classes are as likely, and nowhere else"
-    flat = tables.sharpness(Network(dense_network([200 * part for part in constant])), schema, n=50, random_state=0)
+    flat = tables.sharpness(FeedForward([200 * part for part in constant]), schema, n=50, random_state=0)
     assert set(flat.values()) == {1}
 
 
@@ -67,6 +67,37 @@ def test_networks_are_compared_on_the_same_inputs(credit, constant, monkeypatch)
     assert frame["accuracy"].tolist() == [1, (credit.y == 0).mean()]
     before = tables.shares_before({"credit": credit}, n=300, random_state=1)
     assert before.loc["credit.gender"].to_dict() == {"share": share, "accuracy": 1}
+
+
+@pytest.fixture
+def courses():
+    """Runs of ADF that ask 10 rows for each input, half of them finds, and of symbolic generation that asks 100."""
+    n = np.arange(1, 201)
+    adf = pd.DataFrame({"rows": 10 * n, "inputs": n, "found": n // 2, "seed": 0})
+    return {("a", "adf"): [adf, adf], ("a", "sg"): [adf.assign(rows=100 * n, found=n // 4)]}
+
+
+def test_equal_budgets_are_rows_or_the_inputs_of_symbolic_generation(courses):
+    spent = tables.budgets_spent(courses, n_rows=1005, n_inputs={"a": 40})
+    spent = spent.set_index(["reading", "method", "run"])[["rows", "inputs", "found", "success rate"]]
+    assert spent.loc["as_described", "adf", 1].tolist() == [1000, 100, 50, 0.5]
+    assert spent.loc["as_published", "adf", 0].tolist() == [1000, 100, 50, 0.5]
+    assert spent.loc["as_described", "sg", 0].tolist() == [1000, 10, 2, 0.2]
+    assert spent.loc["as_published", "sg", 0].tolist() == [4000, 40, 10, 0.25]
+
+
+def test_a_budget_below_the_first_input_pays_for_nothing(courses):
+    spent = tables.budgets_spent(courses, n_rows=50, n_inputs={"a": 1}).set_index(["reading", "method"])
+    assert spent.loc[("as_described", "sg"), ["rows", "inputs", "found", "success rate"]].to_numpy().sum() == 0
+
+
+def test_rows_to_the_finds_and_what_they_are_in_equal_time(courses):
+    rows = tables.rows_to_find(courses, n_found=20, n_rows=1000, n_inputs={"a": 50})
+    assert rows["as_described"]["a", "adf"].tolist() == [400, 400]
+    assert rows["as_described"]["a", "sg"].dropna().tolist() == [8000]
+    assert rows["as_published"]["a", "sg"].dropna().tolist() == [80 * 1000 / 50]
+    more = tables.rows_to_find(courses, n_found=100, n_rows=1000, n_inputs={"a": 50})
+    assert more["as_described"]["a", "sg"].dropna().tolist() == [40_000], "scaled up: 50 were found in 20,000 rows"
 
 
 def test_networks_of_one_class_have_no_vote(credit, constant):

@@ -18,12 +18,8 @@ def gender(credit):
     return {"name": "credit.gender", "weights": credit.weights}
 
 
-class Rule:
-    """Stands for a Keras model: class 1 where the first attribute is at least 5 and the second is 1."""
-
-    def __call__(self, X):
-        positive = (X[:, 0] >= 5) & (X[:, 1] == 1)
-        return np.stack([~positive, positive], axis=1).astype(float)
+# Class 1 where the first attribute is at least 5 and the second is 1.
+RULE = [np.array([[0.0, 1], [0, 10]]), np.array([0, -14.5])]
 
 
 def result(inputs, partner):
@@ -33,7 +29,7 @@ def result(inputs, partner):
 
 
 def test_a_tally_counts_what_a_search_found():
-    tally = trials.tally(result([[5, 1], [7, 0], [3, 1]], [0, 1, -1]), Rule(), TRIAL)
+    tally = trials.tally(result([[5, 1], [7, 0], [3, 1]], [0, 1, -1]), RULE, TRIAL)
     counts = [tally[name] for name in ("n_inputs", "n_discriminatory", "n_successful", "n_wrong", "n_outside")]
     assert counts == [3, 2, 1, 0, 0]
     assert tally["success_rate"] == pytest.approx(2 / 3)
@@ -51,7 +47,7 @@ def test_a_tally_counts_what_a_search_found():
     ],
 )
 def test_a_tally_checks_what_a_search_reports(inputs, partner, wrong, outside):
-    tally = trials.tally(result(inputs, partner), Rule(), TRIAL)
+    tally = trials.tally(result(inputs, partner), RULE, TRIAL)
     assert (tally["n_wrong"], tally["n_outside"]) == (wrong, outside)
 
 
@@ -110,11 +106,28 @@ def test_symbolic_generation_explores_from_the_seeds_of_adf(credit, gender):
     assert is_plain(found)
 
 
-def test_equal_time_is_given_to_both(credit, gender):
-    found = trials.searched_in_equal_time(TRIAL, X=credit.X, n_seeds=10, n_seconds=0.2, **gender)
-    assert set(found) == {"adf", "sg"}
-    assert all(tally["n_wrong"] == 0 and tally["seconds"] >= 0.2 for tally in found.values())
-    assert is_plain(found)
+def test_courses_go_on_until_there_is_enough(credit, gender):
+    shared = gender | {"X": credit.X, "n_seeds": 20}
+    by_rows = trials.course_by_adf(TRIAL, n_rows=20_000, **shared)
+    assert by_rows["rows"].iloc[-1] >= 20_000
+    by_finds = trials.course_by_adf(TRIAL, n_found=30, **shared)
+    assert by_finds["found"].iloc[-1] >= 30
+    assert by_finds[: len(by_rows)].equals(by_rows[: len(by_finds)]), "the same walks, however far they are followed"
+    assert trials.course_by_aequitas(TRIAL, n_seeds=20, n_found=30, **gender)["found"].iloc[-1] == 30
+    by_sg = trials.course_by_sg(TRIAL, n_inputs=6, **shared)
+    assert by_sg["inputs"].iloc[-1] == 6
+    assert by_sg["rows"].diff().iloc[1:].min() > 5000
+
+
+def test_courses_follow_from_the_seed_alone(credit, gender):
+    shared = gender | {"X": credit.X, "n_seeds": 20}
+    for function, options in (
+        (trials.course_by_adf, shared | {"n_found": 20}),
+        (trials.course_by_aequitas, gender | {"n_seeds": 20, "n_found": 20}),
+        (trials.course_by_sg, shared | {"n_inputs": 5}),
+    ):
+        first, again = (function(TRIAL, **options).drop(columns="seconds", errors="ignore") for _ in range(2))
+        assert first.equals(again)
 
 
 def test_seconds_are_scaled_up_where_too_little_was_found(credit, gender, monkeypatch):
@@ -124,13 +137,10 @@ def test_seconds_are_scaled_up_where_too_little_was_found(credit, gender, monkey
         def generate(self, *_, max_found=None, **__):
             return type("Result", (), {"seconds": 1.0, "n_discriminatory": min(max_found, 4)})
 
-        def seeds(self, X, n):
-            return X[:n]
-
-    for search in ("_adf", "_aequitas", "_sg"):
+    for search in ("_adf", "_aequitas"):
         monkeypatch.setattr(trials, search, lambda trial, name, network: Search())
-    seconds = trials.seconds_to_find(TRIAL, X=credit.X, n_seeds=9, n_wanted=8, n_wanted_sg=2, **gender)
-    assert seconds == {"adf": 2.0, "aequitas": 2.0, "sg": 4.0}
+    seconds = trials.seconds_to_find(TRIAL, X=credit.X, n_seeds=9, n_wanted=8, **gender)
+    assert seconds == {"adf": 2.0, "aequitas": 2.0}
 
 
 def test_local_yields_count_repeats(credit, gender):

@@ -6,12 +6,15 @@ from functools import cached_property
 
 import numpy as np
 
+from fairlab.adf.feed_forward import FeedForward
 from fairlab.adf.training import train_networks
 from fairlab.cases.schema import Schema
 from fairlab.data.dataset import Dataset
 from fairlab.data.encoding import codes
 from fairlab.data.errors import DataUnavailableError, SurrogateWarning
-from fairlab.networks import Network, dense_network
+from fairlab.data.files import fetch_file
+from fairlab.data.registry import project_registry
+from fairlab.papers.adf.checkpoints import read_tensor
 
 STAND_IN_STEPS = 2000  # of a network trained here, where the stored one is not at hand
 
@@ -140,9 +143,9 @@ class Subject:
     stored: bool = False
 
     @cached_property
-    def network(self) -> Network:
+    def network(self) -> FeedForward:
         """The network, with batched classes and gradients."""
-        return Network(dense_network(self.weights))
+        return FeedForward(self.weights)
 
     @property
     def accuracy(self) -> float:
@@ -184,13 +187,7 @@ def stored_weights(subject: str) -> list[np.ndarray]:
     """
     if subject not in SCHEMAS:
         raise ValueError(f"subject: expected one of {', '.join(SCHEMAS)}, found {subject!r}")
-    import tensorflow as tf
-
-    from fairlab.data.files import fetch_file
-    from fairlab.data.registry import project_registry
-
     parts = [f"adf_networks/{subject}.{part}" for part in ("index", "data-00000-of-00001")]
     index, _ = (fetch_file(project_registry().file(path)) for path in parts)
-    reader = tf.train.load_checkpoint(str(index.with_suffix("")))
     layers = ["linear", *(f"linear_{k}" for k in range(1, 6))]
-    return [reader.get_tensor(f"{layer}/{part}") for layer in layers for part in ("kernel", "bias")]
+    return [read_tensor(index, f"{layer}/{part}") for layer in layers for part in ("kernel", "bias")]

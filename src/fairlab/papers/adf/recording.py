@@ -117,67 +117,75 @@ def versus_aequitas(exp, *, searches: Mapping[tuple[str, str, str], Sequence[dic
             _claims_of_table_4(exp, inputs, found, rates)
 
 
-def versus_symbolic(exp, *, searches: Mapping[tuple[str, str], Sequence[dict]]) -> None:
-    """Record the counts of ADF and symbolic generation in equal time (table 5).
+def versus_symbolic(exp, *, counted: pd.DataFrame) -> None:
+    """Record the counts of ADF and symbolic generation with equal budgets (table 5).
 
     Parameters
     ----------
     exp : Experiment
-    searches : dict of tuple to list of dict
-        Tallies of every run, by benchmark and method.
+    counted : DataFrame
+        Counts of every run; see `fairlab.papers.adf.tables.budgets_spent`.
     """
-    inputs, found, rates = _by_method(searches, ("adf", "sg"))
-    for row, name in enumerate(BENCHMARKS):
+    for (reading, name, method), runs in counted.groupby(["reading", "benchmark", "method"], sort=False):
+        exp.record("table-5", f"{name}.{method}.gdiff", runs["inputs"], reading=reading)
+        exp.record("table-5", f"{name}.{method}.id", runs["found"], reading=reading)
+    for reading, its in counted.groupby("reading", sort=False):
+        runs = its.set_index(["run", "benchmark", "method"])[["inputs", "found", "success rate"]].unstack("method")
+        for id, column in (("gdiff", "inputs"), ("id", "found")):
+            both = runs[column].dropna()  # runs of both methods
+            if both["sg"].all():
+                ratio = (both["adf"] / both["sg"]).groupby("run").mean()
+                exp.record("table-5", f"mean.{id}_ratio_adf_to_sg", ratio, reading=reading)
+            elif reading == "as_published":
+                exp.skip("table-5", f"mean.{id}_ratio_adf_to_sg", "in some run SG counts nothing")
         for method in ("adf", "sg"):
-            exp.record("table-5", f"{name}.{method}.gdiff", inputs[method][row])
-            exp.record("table-5", f"{name}.{method}.id", found[method][row])
-    for id, ours in (("gdiff", inputs), ("id", found)):
-        if ours["sg"].all():
-            exp.record("table-5", f"mean.{id}_ratio_adf_to_sg", (ours["adf"] / ours["sg"]).mean(axis=0))
-        else:
-            exp.skip("table-5", f"mean.{id}_ratio_adf_to_sg", "in some run SG counts nothing")
-    for method, rate in rates.items():
-        exp.record("table-5", f"mean.success_rate_{method}", 100 * rate.mean(axis=0))
-    for id, ours in (("adf-more-instances", inputs), ("adf-more-ids", found)):
-        more = (ours["adf"] > ours["sg"]).all(axis=1)
-        exp.claim("table-5", id, more.all(), detail=f"on {more.sum()} of {more.size} benchmarks, in every run")
+            rates = runs["success rate", method].dropna().groupby("run").mean()
+            exp.record("table-5", f"mean.success_rate_{method}", 100 * rates, reading=reading)
+    means = counted[counted["reading"] == "as_published"].groupby(["benchmark", "method"]).mean(numeric_only=True)
+    for id, column in (("adf-more-instances", "inputs"), ("adf-more-ids", "found")):
+        more = means[column].unstack("method").eval("adf > sg")
+        exp.claim("table-5", id, more.all(), detail=f"on {more.sum()} of {more.size} benchmarks, means over runs")
+    rates = means["success rate"].groupby("method").mean()
     exp.claim(
         "table-5",
         "similar-success-rate",
-        abs((rates["adf"] - rates["sg"]).mean()) < CLOSE_RATES,
-        detail=f"ADF {rates['adf'].mean():.3f}, SG {rates['sg'].mean():.3f}, on average",
+        abs(rates["adf"] - rates["sg"]) < CLOSE_RATES,
+        detail=f"ADF {rates['adf']:.3f}, SG {rates['sg']:.3f}, on average",
     )
 
 
 def cost(
     exp,
     *,
+    rows: Mapping[str, pd.DataFrame],
     seconds: pd.DataFrame,
     iterations: Mapping[tuple[str, str, str], Sequence[float]],
     n_seeds: int,
-    n_wanted_sg: int,
 ) -> None:
-    """Record seconds and iterations (tables 8 and 9).
+    """Record rows, seconds and iterations (tables 8 and 9).
 
     Parameters
     ----------
     exp : Experiment
+    rows : dict of str to DataFrame
+        Rows to the finds by reading: one row per run, one column per benchmark and method. They decide who is faster.
     seconds : DataFrame
-        One row per run, one column per benchmark and method.
+        Of this machine, as `rows`.
     iterations : dict of tuple to list of float
         Mean iterations of every run, by reading, benchmark and seeds (all, successful); without benchmarks on which no
         seed succeeded in some run.
-    n_seeds, n_wanted_sg : int
-        Seeds at most, and the finds at which symbolic generation was stopped.
+    n_seeds : int
+        Seeds at most.
     """
-    note = f"SG scaled up from {n_wanted_sg}"
     for name, method in seconds:
-        exp.record("table-8", f"{name}.{method}", seconds[name, method], note=note if method == "sg" else "")
-    for other in ("aequitas", "sg"):
-        share = np.mean([seconds[name, "adf"] / seconds[name, other] for name in BENCHMARKS], axis=0)
-        exp.record("table-8", f"mean.time_share_of_{other}", 100 * share)
-        exp.record("table-8", f"mean.speedup_over_{other}", 100 * (1 / share - 1))
-    means = seconds.mean().unstack()
+        exp.record("table-8", f"{name}.{method}", seconds[name, method].dropna(), note="of this machine, in batches")
+    for reading, asked in rows.items():
+        for other in ("aequitas", "sg"):
+            shares = pd.DataFrame({name: asked[name, "adf"] / asked[name, other] for name in BENCHMARKS}).dropna()
+            share = shares.mean(axis=1)
+            exp.record("table-8", f"mean.time_share_of_{other}", 100 * share, reading=reading, note="of rows asked")
+            exp.record("table-8", f"mean.speedup_over_{other}", 100 * (1 / share - 1), reading=reading)
+    means = rows["as_published"].mean().unstack()
     fastest = means["adf"] < means[["aequitas", "sg"]].min(axis=1)
     slowest = means["sg"] > means[["aequitas", "adf"]].max(axis=1)
     for id, holds in (("adf-fastest", fastest), ("sg-slowest", slowest)):

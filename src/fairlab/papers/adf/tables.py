@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 
 from fairlab.adf.discrimination import estimate_unfairness
+from fairlab.adf.feed_forward import FeedForward
 from fairlab.cases.schema import Schema
-from fairlab.networks import Network, dense_network
 from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, Subject
+from fairlab.papers.adf.courses import at_inputs, to_find, within
 
 # Methods under the names that the published values have, and as they are written.
 METHODS = {"adf": "ADF", "sg": "SG", "aequitas": "Aequitas"}
@@ -32,6 +33,53 @@ def counts(searches: Mapping[tuple, Sequence[dict]], names: Sequence[str]) -> pd
             for run in runs
         ]
     )
+
+
+def budgets_spent(
+    courses: Mapping[tuple[str, str], Sequence[pd.DataFrame]], *, n_rows: int, n_inputs: Mapping[str, int]
+) -> pd.DataFrame:
+    """Return what ADF and symbolic generation came to with equal budgets, one row per run (table 5).
+
+    As described, both are given the same number of rows. As published, it is the same number of seconds: in theirs, the
+    authors' ADF asks for about so many rows, one at a time; their symbolic generation, which asks for those of a tree at
+    once, explored the printed number of inputs.
+
+    Parameters
+    ----------
+    courses : dict of tuple to list of DataFrame
+        By benchmark and method (adf, sg); see `fairlab.papers.adf.courses.course`.
+    n_rows : int
+    n_inputs : dict of str to int
+        Inputs of symbolic generation, by benchmark.
+    """
+    lines = []
+    for (name, method), runs in courses.items():
+        for run, its in enumerate(runs):
+            paid = within(its, n_rows)
+            lines.append({"reading": "as_described", "benchmark": name, "method": method, "run": run, **paid})
+            if method == "sg":
+                paid = at_inputs(its, n_inputs[name])
+            lines.append({"reading": "as_published", "benchmark": name, "method": method, "run": run, **paid})
+    spent = pd.DataFrame(lines).astype({"rows": int, "inputs": int, "found": int})
+    spent["success rate"] = spent["found"] / spent["inputs"].clip(lower=1)
+    return spent[["reading", "benchmark", "method", "run", "rows", "inputs", "found", "success rate"]]
+
+
+def rows_to_find(
+    courses: Mapping[tuple[str, str], Sequence[pd.DataFrame]], *, n_found: int, n_rows: int, n_inputs: Mapping[str, int]
+) -> dict[str, pd.DataFrame]:
+    """Return the rows that each method asks until it has found so many, by reading; one row per run (table 8).
+
+    As described, rows are counted. As published, they are those of the same seconds: an input that symbolic generation
+    explores counts as many as there are in the time that it took the authors, by the budgets of `budgets_spent`.
+    """
+    counted = {key: pd.Series([to_find(its, "rows", n_found) for its in runs]) for key, runs in courses.items()}
+    priced = {
+        (name, "sg"): pd.Series([to_find(its, "inputs", n_found) for its in runs]) * n_rows / n_inputs[name]
+        for (name, method), runs in courses.items()
+        if method == "sg"
+    }
+    return {"as_published": pd.DataFrame(counted | priced), "as_described": pd.DataFrame(counted)}
 
 
 def beside(published: pd.DataFrame, ours: pd.Series, *, counted: str = "") -> pd.DataFrame:
@@ -74,7 +122,7 @@ def read_off(published: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {method: curves.loc[method].rename_axis(columns=None) for method in ("adf", "aequitas")}
 
 
-def sharpness(network: Network, schema: Schema, *, n: int, random_state=None) -> dict[str, float]:
+def sharpness(network: FeedForward, schema: Schema, *, n: int, random_state=None) -> dict[str, float]:
     """Return for how many of `n` uniform inputs a network is certain in float32, and for how many a gradient is 0."""
     points = schema.sample(n, random_state=random_state)
     _, margin_gradient = network.margin_gradient(points)
@@ -149,7 +197,7 @@ def iterations_of(
 
 def with_several_classes(networks: Sequence[list[np.ndarray]], X: np.ndarray) -> list[list[np.ndarray]]:
     """Return the weights of those networks that do not give all rows of `X` one class."""
-    return [weights for weights in networks if len(np.unique(Network(dense_network(weights)).predict(X))) > 1]
+    return [weights for weights in networks if len(np.unique(FeedForward(weights).predict(X))) > 1]
 
 
 def shares_before(subjects: Mapping[str, Subject], *, n: int, random_state=None) -> pd.DataFrame:

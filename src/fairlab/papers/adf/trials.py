@@ -12,17 +12,19 @@ import pandas as pd
 
 from fairlab.adf.aequitas import Aequitas
 from fairlab.adf.discrimination import discriminatory, estimate_unfairness
+from fairlab.adf.feed_forward import FeedForward
 from fairlab.adf.generation import ADF
 from fairlab.adf.global_phase import GlobalPhase
 from fairlab.adf.result import SearchResult
+from fairlab.adf.symbolic import SymbolicGeneration
 from fairlab.adf.training import retrain, train_networks
 from fairlab.cases.schema import Schema
-from fairlab.networks import CHUNK, Network, dense_classifier, dense_network
+from fairlab.networks import CHUNK, dense_classifier
+from fairlab.papers.adf import courses
 from fairlab.papers.adf.benchmarks import BENCHMARKS, Subject
 from fairlab.seeds import Trial
 
 SHARE_KEPT = 0.05  # what section 4.2 retrains with
-EVERYTHING = 10**9  # inputs, for a search that only its time or what it found may end
 
 # The range of ages that the global phase tried on credit, which fits the printed numbers best of those looked at; the
 # authors' code has 0 to 39, the bounds of another data set.
@@ -41,10 +43,10 @@ def searched_by_adf(
     trial: Trial, *, name: str, weights, X, n_seeds: int, n_local: int, reading: str, sensitive=None
 ) -> dict:
     """Run ADF on a benchmark and return its `tally`; `sensitive` names other attributes than the benchmark's."""
-    model = dense_network(weights)
     as_tried = reading == "as_published" and sensitive is None
+    model = FeedForward(weights)
     adf = _adf(trial, name, model, sensitive=sensitive, tried=as_tried, n_local=n_local, reading=reading)
-    return tally(adf.generate(X, n_seeds=BENCHMARKS[name].at_most(n_seeds)), model, trial)
+    return tally(adf.generate(X, n_seeds=BENCHMARKS[name].at_most(n_seeds)), weights, trial)
 
 
 def searched_by_aequitas(
@@ -57,8 +59,8 @@ def searched_by_aequitas(
     **options
         Other parameters of `Aequitas`.
     """
-    search = _aequitas(trial, name, dense_classifier(weights), n_local=n_local, reading=reading, **options)
-    return tally(search.generate(n_samples=BENCHMARKS[name].at_most(n_seeds)), dense_network(weights), trial)
+    search = _aequitas(trial, name, FeedForward(weights), n_local=n_local, reading=reading, **options)
+    return tally(search.generate(n_samples=BENCHMARKS[name].at_most(n_seeds)), weights, trial)
 
 
 def search_both(exp, subjects: Mapping[str, Subject], n_trials: int, **options) -> dict:
@@ -83,42 +85,43 @@ def search_both(exp, subjects: Mapping[str, Subject], n_trials: int, **options) 
 
 def searched_by_sg(trial: Trial, *, name: str, weights, X, n_seeds: int, n_inputs: int) -> dict:
     """Run symbolic generation on a benchmark, from the seeds of ADF, and return its `tally`."""
-    model = dense_network(weights)
+    model = FeedForward(weights)
     seeds = _adf(trial, name, model).seeds(X, BENCHMARKS[name].at_most(n_seeds))
-    return tally(_sg(trial, name, model).generate(X, seeds, n_inputs=n_inputs), model, trial)
+    return tally(_sg(trial, name, model).generate(X, seeds, n_inputs=n_inputs), weights, trial)
 
 
-def searched_in_equal_time(trial: Trial, *, name: str, weights, X, n_seeds: int, n_seconds: float) -> dict[str, dict]:
-    """Give ADF and symbolic generation the same seeds and the same time and return their tallies (Table 5).
+def course_by_adf(
+    trial: Trial, *, name: str, weights, X, n_seeds: int, n_rows: int = 0, n_inputs: int = 0, n_found: int = 0
+) -> pd.DataFrame:
+    """Return the `course` of ADF, seed after seed, until so many rows, inputs and finds are reached."""
+    adf, n_seeds = _adf(trial, name, FeedForward(weights)), BENCHMARKS[name].at_most(n_seeds)
+    wanted = {"n_rows": n_rows, "n_inputs": n_inputs, "n_found": n_found}
+    return courses.course_of_adf(adf, X, n_seeds=n_seeds, rng=trial.rng("walks"), **wanted)
 
-    What has to be compiled is not timed.
+
+def course_by_aequitas(trial: Trial, *, name: str, weights, n_seeds: int, n_found: int) -> pd.DataFrame:
+    """Return the `course` of Aequitas, one walk after the other, until so many finds are reached."""
+    draws = BENCHMARKS[name].schema.sample(BENCHMARKS[name].at_most(n_seeds), random_state=trial.rng("draws"))
+    aequitas = _aequitas(trial, name, FeedForward(weights), in_flight=1)
+    return courses.course_of_aequitas(aequitas, draws, n_found=n_found)
+
+
+def course_by_sg(trial: Trial, *, name: str, weights, X, n_seeds: int, n_inputs: int) -> pd.DataFrame:
+    """Return the `course` of symbolic generation, from the seeds of ADF, until so many inputs are reached."""
+    model = FeedForward(weights)
+    seeds = _adf(trial, name, model).seeds(X, BENCHMARKS[name].at_most(n_seeds))
+    return courses.course_of_sg(_sg(trial, name, model), X, seeds, n_inputs=n_inputs)
+
+
+def seconds_to_find(trial: Trial, *, name: str, weights, X, n_seeds: int, n_wanted: int) -> dict[str, float]:
+    """Return the seconds until ADF and Aequitas, in batches, have found `n_wanted` discriminatory inputs (Table 8).
+
+    A method that runs out of seeds before has its seconds scaled up by what it found.
     """
-    model = dense_network(weights)
-    network, n_seeds = Network(model), BENCHMARKS[name].at_most(n_seeds)
-    adf, sg = _adf(trial, name, network), _sg(trial, name, network)
-    adf.generate(X, n_seeds=n_seeds, max_found=1)
-    found = {
-        "adf": adf.generate(X, n_seeds=n_seeds, time_limit=n_seconds),
-        "sg": sg.generate(X, adf.seeds(X, n_seeds), n_inputs=EVERYTHING, time_limit=n_seconds),
-    }
-    return {method: tally(result, model, trial) for method, result in found.items()}
-
-
-def seconds_to_find(
-    trial: Trial, *, name: str, weights, X, n_seeds: int, n_wanted: int, n_wanted_sg: int
-) -> dict[str, float]:
-    """Return the seconds until each method has found `n_wanted` discriminatory inputs, compilation left out (Table 8).
-
-    Symbolic generation is stopped at `n_wanted_sg`, and its seconds are scaled up. A method that runs out of seeds
-    before has its seconds scaled up, too, by what it found.
-    """
-    network, n_seeds = Network(dense_network(weights)), BENCHMARKS[name].at_most(n_seeds)
-    adf, aequitas, sg = (search(trial, name, network) for search in (_adf, _aequitas, _sg))
-    adf.generate(X, n_seeds=n_seeds, max_found=1)
+    network, n_seeds = FeedForward(weights), BENCHMARKS[name].at_most(n_seeds)
     results = {
-        "adf": adf.generate(X, n_seeds=n_seeds, max_found=n_wanted),
-        "aequitas": aequitas.generate(n_samples=n_seeds, max_found=n_wanted),
-        "sg": sg.generate(X, adf.seeds(X, n_seeds), n_inputs=EVERYTHING, max_found=n_wanted_sg),
+        "adf": _adf(trial, name, network).generate(X, n_seeds=n_seeds, max_found=n_wanted),
+        "aequitas": _aequitas(trial, name, network).generate(n_samples=n_seeds, max_found=n_wanted),
     }
     return {
         method: result.seconds * max(1.0, n_wanted / max(result.n_discriminatory, 1))
@@ -134,7 +137,7 @@ def local_yields(
     Every discriminatory evaluation counts, repeats included, out of as many as each walk has steps; symbolic generation
     never repeats itself, and its share of successes, the start left out, is put up to the same number of steps.
     """
-    network = Network(dense_network(weights))
+    network = FeedForward(weights)
     adf = _adf(trial, name, network, n_local=n_local)
     phase = adf.global_search(adf.seeds(X, BENCHMARKS[name].at_most(n_seeds)))
     if not len(phase.seed):
@@ -160,8 +163,8 @@ def same_starts(
     **aequitas_options
         Other parameters of `Aequitas`.
     """
-    adf = _adf(trial, name, dense_network(weights), n_local=n_local)
-    aequitas = _aequitas(trial, name, dense_classifier(weights), n_local=n_local, **aequitas_options)
+    adf = _adf(trial, name, FeedForward(weights), n_local=n_local)
+    aequitas = _aequitas(trial, name, FeedForward(weights), n_local=n_local, **aequitas_options)
     phase = adf.global_search(adf.seeds(X, BENCHMARKS[name].at_most(n_seeds)))
     grown = adf.local_search(phase).growth()
     # Without a start there is nothing to grow.
@@ -170,7 +173,7 @@ def same_starts(
 
 def discriminatory_seeds(trial: Trial, *, name: str, weights, X, n_seeds: int) -> int:
     """Return how many of ADF's seeds are discriminatory as they stand: what symbolic generation finds of them."""
-    benchmark, network = BENCHMARKS[name], Network(dense_network(weights))
+    benchmark, network = BENCHMARKS[name], FeedForward(weights)
     seeds = _adf(trial, name, network).seeds(X, benchmark.at_most(n_seeds))
     return int(discriminatory(network, seeds, benchmark.sensitive, schema=benchmark.schema).sum())
 
@@ -200,7 +203,7 @@ def retrained(
     """
     additions = [sample for _ in trials for sample in samples.values()]
     seeds = [trial.seed(f"retraining {method}") for trial in trials for method in samples]
-    networks = [Network(dense_network(voter)) for voter in voters]
+    networks = [FeedForward(voter) for voter in voters]
     after = retrain(weights, X, y, additions, networks, n_epochs=n_epochs, random_states=seeds)
     frames = []
     for k, trial in enumerate(trials):
@@ -213,15 +216,15 @@ def retrained(
 
 def assessed(weights, X, y, *, name: str, n_points: int, seed: int) -> dict[str, float]:
     """Return a network's share of discriminatory inputs among random ones, and its accuracy on its training rows."""
-    benchmark, network = BENCHMARKS[name], Network(dense_network(weights))
+    benchmark, network = BENCHMARKS[name], FeedForward(weights)
     fairness = estimate_unfairness(
         network, schema=benchmark.schema, sensitive=benchmark.sensitive, n=n_points, random_state=seed
     )
     return {"share": fairness.share, "accuracy": float((network.predict(X) == y).mean())}
 
 
-def tally(result: SearchResult, model, trial: Trial) -> dict:
-    """Check what a search reports, with Keras's own predictions, and sum it up.
+def tally(result: SearchResult, weights, trial: Trial) -> dict:
+    """Check what a search reports, by the network's classes of both sides of each pair, and sum it up.
 
     Returns
     -------
@@ -237,8 +240,8 @@ def tally(result: SearchResult, model, trial: Trial) -> dict:
     """
     found, pairs = result.discriminatory, result.pairs
     columns = result.schema.positions(result.sensitive)
-    n_distinct = len(np.unique(np.delete(found, columns, axis=1), axis=0))
-    sides = [_classes(model, pairs[:, side]) for side in (0, 1)]
+    n_distinct = len({row.tobytes() for row in np.delete(found, columns, axis=1)})
+    sides = [_classes(weights, pairs[:, side]) for side in (0, 1)]
     outside = (found < result.schema.low) | (found > result.schema.high)
     kept = trial.rng("kept").choice(len(found), int(np.ceil(SHARE_KEPT * len(found))), replace=False)
     return {
@@ -283,16 +286,11 @@ def _aequitas(trial: Trial, name: str, model, *, reading: str = "as_published", 
     )
 
 
-def _sg(trial: Trial, name: str, model):
-    from fairlab.adf.symbolic import SymbolicGeneration  # its solver and explainer are for its own trials alone
-
+def _sg(trial: Trial, name: str, model) -> SymbolicGeneration:
     benchmark = BENCHMARKS[name]
     return SymbolicGeneration(model, benchmark.schema, benchmark.sensitive, random_state=trial.seed("sg"))
 
 
-def _classes(model, X) -> np.ndarray:
-    if not len(X):
-        return np.empty(0, dtype=int)
-    # Not `model.predict`, which compiles anew for every model.
-    chunks = np.array_split(X.astype(np.float32), -(-len(X) // CHUNK))
-    return np.concatenate([np.asarray(model(chunk)).argmax(axis=1) for chunk in chunks])
+def _classes(weights, X) -> np.ndarray:
+    classify = dense_classifier(weights)
+    return np.concatenate([classify(chunk) for chunk in np.array_split(X, -(-max(len(X), 1) // CHUNK))])

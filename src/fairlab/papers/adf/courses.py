@@ -1,0 +1,156 @@
+"""What searches had found after how many rows: a budget that every machine shares (tables 5 and 8).
+
+The authors' programs ask their network for one row at a time, so that there a row has a price in seconds. To check an
+input takes its own row and one for each other protected value that is tried, until one has another class. Around every
+move of a walk, the inner minimiser of basinhopping repeats the check: once, and once more for each attribute. Rows are
+counted here as those programs ask them; the searches themselves leave the repetitions out. Symbolic generation asks for
+the rows of a tree besides.
+"""
+
+import time
+
+import numpy as np
+import pandas as pd
+
+from fairlab.adf.aequitas import Aequitas
+from fairlab.adf.discrimination import discriminatory
+from fairlab.adf.generation import ADF
+from fairlab.adf.global_phase import GlobalPhase
+from fairlab.adf.result import Trace, repeated
+from fairlab.adf.symbolic import SymbolicGeneration
+
+WALKS_AT_ONCE = 16
+ROWS_OF_500_SECONDS = 850_000  # asked one at a time, each in some 0.6 milliseconds, on the authors' machine
+GRADIENTS = 2  # rows of ADF before every move: the input and its partner
+
+
+def course_of_adf(
+    adf: ADF, X, *, n_seeds: int, rng, n_rows: int = 0, n_inputs: int = 0, n_found: int = 0
+) -> pd.DataFrame:
+    """Go through ADF's seeds, each with its walk, until so many rows, inputs and finds are reached; see `course`.
+
+    Walks do not depend on one another. Some advance together, and are counted one after the other.
+    """
+    phase = adf.global_search(adf.seeds(X, n_seeds))
+    n_values = len((adf.tried or adf.schema).values(adf.sensitive))
+    before = np.cumsum((phase.iterations + 1) * n_values + phase.iterations * GRADIENTS)
+    traces, rows, so_far = [], [], course([], [], before, adf)
+    for start in range(0, len(phase.seed), WALKS_AT_ONCE):
+        some = slice(start, start + WALKS_AT_ONCE)
+        starts = GlobalPhase(phase.inputs[some], phase.partner[some], phase.seed[some], phase.iterations)
+        for number, trace in enumerate(adf.steps(starts, random_state=rng)):
+            traces.append(trace)
+            asked = rows_to_check(trace, adf) * (1 + adf.network.n_features) + GRADIENTS * (number > 0)
+            rows.append(np.where(np.arange(len(asked)) < len(starts.seed), asked, 0))
+        so_far = course(traces, rows, before, adf)
+        if reached(so_far, n_rows, n_inputs, n_found):
+            break
+    return so_far
+
+
+def course_of_aequitas(aequitas: Aequitas, draws: np.ndarray, *, n_found: int) -> pd.DataFrame:
+    """Go through uniform draws, each discriminatory one with its walk, until so many finds are reached; see `course`.
+
+    Parameters
+    ----------
+    aequitas : Aequitas
+        With one walk in flight.
+    draws : array of int of shape (n_draws, n_attributes)
+    """
+    schema = aequitas.schema
+    columns = schema.positions(aequitas.sensitive)
+    hits = np.flatnonzero(discriminatory(aequitas.classify, draws, aequitas.sensitive, schema=schema))
+    hits = hits[~repeated(draws[hits], columns)]
+    before = np.arange(1, len(draws) + 1) * len(schema.values(aequitas.sensitive))
+    traces, rows, found = [], [], set()
+    for number, trace in enumerate(aequitas.steps(draws[hits]) if len(hits) else ()):
+        traces.append(Trace(trace.inputs, trace.partner, hits[trace.seed]))
+        asked = rows_to_check(trace, aequitas) * (len(schema.bounds) + 1 + (number > 0))
+        # All starts come first; after them one candidate, and neighbours that the minimiser asks for anyway.
+        rows.append(np.where(np.arange(len(asked)) < (1 if number else len(hits)), asked, 0))
+        if number:
+            walked = trace.inputs[trace.partner >= 0]
+            found.update(map(tuple, np.delete(walked, columns, axis=1).tolist()))
+        if len(found) >= n_found:
+            break
+    last = traces[-1].seed[-1] if len(traces) > 1 else len(draws)
+    whole = course(traces, rows, before, aequitas)
+    return whole[whole["seed"] <= last]
+
+
+def course_of_sg(sg: SymbolicGeneration, X, seeds: np.ndarray, *, n_inputs: int = 0, n_found: int = 0) -> pd.DataFrame:
+    """Explore by symbolic generation until so many inputs and finds are reached; see `course`.
+
+    The column seconds says after how many seconds.
+    """
+    started, traces, rows, seconds = time.perf_counter(), [], [], []
+    explored, found = set(), set()
+    for trace in sg.steps(X, seeds):
+        traces.append(Trace(trace.inputs, trace.partner, np.zeros(1, dtype=int)))
+        rows.append(rows_to_check(trace, sg) + sg.n_neighbours)
+        seconds.append(time.perf_counter() - started)
+        (found if trace.partner[0] >= 0 else explored).add(tuple(np.delete(trace.inputs[0], sg.columns).tolist()))
+        if len(explored) + len(found) >= n_inputs and len(found) >= n_found:
+            break
+    return course(traces, rows, np.zeros(1, dtype=int), sg).assign(seconds=seconds)
+
+
+def rows_to_check(trace: Trace, search) -> np.ndarray:
+    """Return how many rows a check of each input takes: itself, and the other values until one flips the class."""
+    values = search.schema.values(search.sensitive)
+    own = (trace.inputs[:, None, search.schema.positions(search.sensitive)] == values).all(axis=2)
+    last = np.where(trace.partner < 0, len(values) - 1, trace.partner)
+    return 1 + ((np.arange(len(values)) <= last[:, None]) & ~own).sum(axis=1)
+
+
+def course(traces: list[Trace], rows: list[np.ndarray], before: np.ndarray, search) -> pd.DataFrame:
+    """Return rows asked, distinct inputs and distinct discriminatory ones after every input, seed by seed.
+
+    Where nothing but the global phase asked, there is one line.
+
+    Parameters
+    ----------
+    traces : list of Trace
+    rows : list of ndarray
+        Rows asked for every input of each.
+    before : ndarray of int of shape (n_seeds,)
+        Rows that the global phase asked up to each seed.
+    search : ADF, Aequitas or SymbolicGeneration
+    """
+    trace = Trace.join(traces, len(search.schema.bounds))
+    if not len(trace.inputs):
+        return pd.DataFrame({"rows": before[-1:], "inputs": 0, "found": 0, "seed": len(before) - 1})
+    order = np.argsort(trace.seed, kind="stable")
+    new = ~repeated(trace.inputs[order], search.schema.positions(search.sensitive))
+    asked = np.concatenate([np.zeros(0, dtype=int), *rows])[order]
+    return pd.DataFrame(
+        {
+            "rows": asked.cumsum() + before[trace.seed[order]],
+            "inputs": new.cumsum(),
+            "found": (new & (trace.partner[order] >= 0)).cumsum(),
+            "seed": trace.seed[order],
+        }
+    )
+
+
+def reached(so_far: pd.DataFrame, n_rows: int = 0, n_inputs: int = 0, n_found: int = 0) -> bool:
+    """Return whether a course has come to so many rows, inputs and finds."""
+    least = {"rows": n_rows, "inputs": n_inputs, "found": n_found}
+    return bool(len(so_far)) and all(so_far[column].iloc[-1] >= number for column, number in least.items())
+
+
+def within(so_far: pd.DataFrame, n_rows: int) -> pd.Series:
+    """Return the last line of a course that so many rows pay for; noughts where they do not pay for the first."""
+    paid = so_far["rows"].searchsorted(n_rows, side="right")
+    return so_far.iloc[paid - 1] if paid else so_far.iloc[0] * 0
+
+
+def at_inputs(so_far: pd.DataFrame, n_inputs: int) -> pd.Series:
+    """Return the line of a course with so many inputs, or its last one."""
+    return so_far.iloc[min(so_far["inputs"].searchsorted(n_inputs), len(so_far) - 1)]
+
+
+def to_find(so_far: pd.DataFrame, column: str, n_found: int) -> float:
+    """Return what a column of a course comes to with so many finds, scaled up by what was found if that was fewer."""
+    line = so_far.iloc[min(so_far["found"].searchsorted(n_found), len(so_far) - 1)]
+    return float(line[column] * max(1.0, n_found / max(line["found"], 1)))
