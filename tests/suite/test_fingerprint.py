@@ -99,19 +99,19 @@ def test_of_a_lazy_package_only_what_is_taken_counts(changed):
 
 def test_versions_are_those_of_every_distribution_that_is_imported():
     assert set(library_versions(["fairlab.transport.network_simplex"])) >= {"POT", "numpy"}
-    assert "z3-solver" in library_versions(["fairlab.adf.symbolic"])
-    assert "lime" in library_versions(["fairlab.adf.symbolic"])
+    assert "z3-solver" in library_versions(["fairlab.benchmarks.symbolic"])
+    assert "lime" in library_versions(["fairlab.benchmarks.symbolic"])
     assert "fairlearn" in library_versions(["fairlab.models.reductions"])
     assert "tensorflow" not in " ".join(library_versions(["fairlab.themis.themis"]))
     assert {"POT", "fairlearn", "numpy", "scikit-learn"} <= set(library_versions())
 
 
 def test_another_version_is_another_fingerprint(monkeypatch):
-    base = modules_fingerprint(["fairlab.adf.symbolic"])
+    base = modules_fingerprint(["fairlab.benchmarks.symbolic"])
     monkeypatch.setattr(fingerprint.metadata, "version", lambda name: "0.0" if name == "lime" else "1.0")
-    other = modules_fingerprint(["fairlab.adf.symbolic"])
+    other = modules_fingerprint(["fairlab.benchmarks.symbolic"])
     monkeypatch.setattr(fingerprint.metadata, "version", lambda name: "1.0")
-    assert len({base, other, modules_fingerprint(["fairlab.adf.symbolic"])}) == 3
+    assert len({base, other, modules_fingerprint(["fairlab.benchmarks.symbolic"])}) == 3
 
 
 def test_a_data_set_counts_by_its_content():
