@@ -6,6 +6,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 from fairlab.fairtest.intervals import (
     correlation_bounds,
     difference_bounds,
+    entropies,
     g_test,
     information_bounds,
     rate_bounds,
@@ -120,3 +121,10 @@ def test_correlation_with_a_rare_group_is_held_at_the_stated_rate():
         low, high, _ = correlation_bounds(rare, 0.5 * rare + rng.exponential(size=300), conf=0.95)
         held += low <= truth <= high
     assert held >= binom.ppf(0.001, runs, 0.95)
+
+
+def test_entropies_do_not_depend_on_how_many_tables_there_are():
+    tables = np.random.default_rng(0).integers(0, 40, (500, 3, 4))
+    together = np.array(entropies(tables))  # looks logarithms up
+    alone = np.array([entropies(table.astype(float)) for table in tables]).T
+    assert (together == alone).all()

@@ -119,3 +119,12 @@ def test_a_column_has_one_value_for_each_person(values):
 def test_codes_are_of_categories(codes):
     with pytest.raises(ValueError, match="values: expected codes of 2 categories of column 'x', found"):
         Column("x", np.array(codes), ("a", "b"))
+
+
+def test_declared_categories_are_coded_like_their_text():
+    texts = pd.Series(["b", "a", None, "c", "a"], name="x", dtype=object)
+    declared = texts.astype(pd.CategoricalDtype(["c", "unused", "b", "a"]))
+    for most_codes in (0, 10):
+        plain, coded = (encode(column, most_codes=most_codes) for column in (texts, declared))
+        assert coded.categories == plain.categories
+        assert coded.values.tolist() == plain.values.tolist()

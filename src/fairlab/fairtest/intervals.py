@@ -141,7 +141,15 @@ def entropies(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
     joint = tables.reshape(*tables.shape[:-2], -1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return tuple(np.log(total) - xlogy(counts, counts).sum(axis=-1) / total for counts in (rows, columns, joint))
+        return tuple(np.log(total) - _n_log_n(counts).sum(axis=-1) / total for counts in (rows, columns, joint))
+
+
+def _n_log_n(counts: np.ndarray) -> np.ndarray:
+    """Return n log n of counts, looked up where there are more of them than numbers up to the largest."""
+    if counts.dtype.kind not in "iu" or counts.size == 0 or (largest := counts.max()) >= counts.size:
+        return xlogy(counts, counts)
+    numbers = np.arange(largest + 1)
+    return xlogy(numbers, numbers)[counts]
 
 
 def g_test(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -139,10 +139,15 @@ def encode(values: pd.Series, *, kind: str | None = None, most_codes: int = MOST
     declared = isinstance(values.dtype, pd.CategoricalDtype)
     if not (is_text or declared or pd.api.types.is_bool_dtype(values)):
         raise ValueError(f"column {name!r} has type {values.dtype}, expected numbers, text, categories or booleans")
-    objects = values.astype(object)
-    if not declared and pd.api.types.infer_dtype(objects) in ("integer", "floating", "mixed-integer-float"):
-        return _encode_numbers(name, objects.to_numpy(dtype=float, na_value=np.nan), kind, most_codes)
-    codes, found = _factorize(name, objects)
+    if declared:
+        codes, found = pd.factorize(values)
+        found = found.astype(object)
+        _factorize(name, found)  # refuses what cannot be told apart
+    else:
+        objects = values.astype(object)
+        if pd.api.types.infer_dtype(objects) in ("integer", "floating", "mixed-integer-float"):
+            return _encode_numbers(name, objects.to_numpy(dtype=float, na_value=np.nan), kind, most_codes)
+        codes, found = _factorize(name, objects)
     texts = found.astype(str)
     if not declared and len(found) and pd.to_numeric(pd.Series(texts), errors="coerce").notna().all():
         raise ValueError(

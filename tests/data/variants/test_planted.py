@@ -100,3 +100,18 @@ def test_a_million_users_have_ten_pairs_of_every_size():
         pairs = draw_pairs(dataset, size=size, seed=2)
         assert len(pairs.drop_duplicates(["state", "race"])) == 10
         assert pairs["users"].between(size * (1 - slack), size * (1 + slack)).all()
+
+
+def test_low_prices_are_those_of_the_lowest_ranks():
+    """The same as by ranks within the groups whose number of low prices is fixed."""
+    dataset = load("staples", n_users=20_000, surrogate=True)
+    pairs = dataset.features.groupby(["state", "race"], observed=True).size().nlargest(3).index.to_frame(index=False)
+    users, drawn = dataset.features, pd.Series(np.random.default_rng(4).random(20_000))
+    planted = plant_effects(dataset, pairs, delta=20, seed=4)
+    wanted = list(zip(pairs["state"], pairs["race"], strict=True))
+    for number, group in users.groupby([users["state"].astype(str), users["race"].astype(str)]).groups.items():
+        if number in wanted:
+            for income, share in (("<50K", 0.3), (">=50K", 0.7)):
+                rows = users.index.get_indexer(group[(users.loc[group, "income"] == income).to_numpy()])
+                low = drawn[rows].rank() <= np.ceil(len(rows) * share)
+                assert ((planted.target.to_numpy()[rows] == "low") == low.to_numpy()).all()

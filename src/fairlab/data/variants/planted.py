@@ -90,7 +90,7 @@ def plant_effects(dataset: Dataset, pairs: pd.DataFrame, *, delta: float, seed: 
     users = dataset.features
     if listed.has_duplicates:
         raise ValueError(f"pairs: {', '.join(listed[listed.duplicated()][0])} is listed twice")
-    pair = listed.get_indexer(pd.MultiIndex.from_frame(users[["state", "race"]].astype(str)))
+    pair = _pair_of_each(users, listed)
     empty = ~np.isin(np.arange(len(listed)), pair)
     if empty.any():
         raise ValueError(f"pairs: {', '.join(listed[empty][0])} has no users")
@@ -99,8 +99,18 @@ def plant_effects(dataset: Dataset, pairs: pd.DataFrame, *, delta: float, seed: 
     group = np.where(pair < 0, 0, 1 + 2 * pair + rich)
     percent = np.concatenate([[50.0], np.tile([50.0 - delta, 50.0 + delta], len(listed))])
     low = np.ceil(np.bincount(group, minlength=len(percent)) * percent / 100)
-    rank = pd.Series(np.random.default_rng(seed).random(len(users))).groupby(group).rank()
-    price = np.where(rank <= low[group], "low", "high")
+    drawn, is_low = np.random.default_rng(seed).random(len(users)), np.zeros(len(users), dtype=bool)
+    for number, n_low in enumerate(low.astype(int)):
+        members = np.flatnonzero(group == number)
+        is_low[members[np.argpartition(drawn[members], n_low - 1)[:n_low]] if n_low else []] = True
+    price = np.where(is_low, "low", "high")
     target = pd.Series(pd.Categorical(price, categories=["high", "low"]), index=users.index, name="price")
     options = {"planted": listed.tolist(), "delta": float(delta), "plant_seed": int(seed)}
     return derive(dataset, target=target, options=options)
+
+
+def _pair_of_each(users: pd.DataFrame, listed: pd.MultiIndex) -> np.ndarray:
+    """Return the number of each user's pair of state and race among those listed, -1 for all others."""
+    codes, found = zip(*(pd.factorize(users[name]) for name in ("state", "race")), strict=True)
+    pairs = pd.MultiIndex.from_product([names.astype(str) for names in found])
+    return listed.get_indexer(pairs)[codes[0] * len(found[1]) + codes[1]]
