@@ -60,5 +60,5 @@ benchmark: $(READY) ## measure speed and memory (QUICK=1: small sizes), write re
 	@$(BIN)/python -m fairlab.benchmarks $(if $(QUICK),--quick)
 
 lock: ## resolve requirements.lock anew from pyproject.toml (needs uv)
-	uv pip compile pyproject.toml --extra networks --extra symbolic --extra suite --extra dev --universal \
+	uv pip compile pyproject.toml --extra networks --extra symbolic --extra suite --extra peers --extra dev --universal \
 		--python-version 3.11 --fork-strategy fewest --no-header --no-annotate --upgrade --quiet -o requirements.lock

@@ -36,16 +36,31 @@ def test_report_has_both_sides_of_a_ratio_and_the_machine(results, registry):
     assert report["machine"]["versions"]["numpy"] == np.__version__
 
 
-def test_failure_leaves_the_earlier_report(results, registry):
-    results.write_text("earlier")
-
+def test_a_failure_does_not_end_the_others(results, registry, capsys):
     def broken(*, quick):
         raise RuntimeError("broken")
 
-    registry["two"] = broken
-    with pytest.raises(RuntimeError, match="broken"):
-        benchmarks.run()
-    assert results.read_text() == "earlier"
+    registry |= {"one": broken, "two": registry["one"]}
+    assert __main__.main([]) == 1
+    report = json.loads(results.read_text())
+    assert [row["name"] for row in report["benchmarks"]] == ["one_seconds", "a_vs_b"]
+    assert report["failed"] == {"one": "RuntimeError: broken"}
+    assert "failed: RuntimeError: broken" in capsys.readouterr().out
+
+
+def test_rows_are_shown_as_they_come(results, registry):
+    shown = []
+
+    def generous(*, quick):
+        yield Row("first", 1.0, "s")
+        assert [row.name for row in shown] == ["first"]
+        yield benchmarks.missing("second", "s", "no such library")
+
+    registry["one"] = generous
+    rows, failed = benchmarks.run(show=shown.append)
+    assert rows == shown
+    assert not failed
+    assert json.loads(results.read_text())["benchmarks"][1]["value"] is None
 
 
 def test_unknown_name_lists_what_exists(results, registry, capsys):

@@ -1,7 +1,8 @@
 """Benchmarks: what the project costs to run, measured on the machine at hand.
 
 A benchmark is a function ``f(*, quick)`` in a module of this package, marked with `benchmark`, that returns `Row`s.
-A row whose name has ``_vs_`` in it is a speed-up: seconds of the baseline over our seconds, larger is better.
+A row whose name has ``_vs_`` in it is a speed-up: seconds of the baseline over our seconds, larger is better. What a
+speed-up compares with, on which work, stands in its note; the goals stand in ``docs/benchmarks.md``.
 """
 
 import json
@@ -24,7 +25,7 @@ from fairlab.suite.machine import peak_memory_gb
 
 PACKAGES = (
     *("fairlab", "numpy", "scipy", "pandas", "scikit-learn", "tensorflow-cpu", "tensorflow", "keras"),
-    *("pot", "pulp", "highspy", "fairlearn", "lime", "z3-solver"),
+    *("pot", "pulp", "highspy", "fairlearn", "lime", "z3-solver", "sliceline", "divexplorer", "pysubgroup"),
 )
 _REGISTRY: dict[str, Callable] = {}
 
@@ -36,7 +37,8 @@ class Row:
     Attributes
     ----------
     name : str
-    value : float
+    value : float or None
+        None where it could not be measured, for the reason that the note gives.
     unit : str
     baseline, ours : float or None
         For a speed-up: seconds of both sides.
@@ -45,7 +47,7 @@ class Row:
     """
 
     name: str
-    value: float
+    value: float | None
     unit: str
     baseline: float | None = None
     ours: float | None = None
@@ -55,6 +57,11 @@ class Row:
 def speed_up(name: str, *, baseline: float, ours: float, note: str = "") -> Row:
     """Return the row of a ratio of two times, both in seconds for the same work."""
     return Row(name, baseline / ours, "times as fast", baseline, ours, note)
+
+
+def missing(name: str, unit: str, why: str) -> Row:
+    """Return the row of what could not be measured."""
+    return Row(name, None, unit, note=why)
 
 
 def benchmark(function: Callable) -> Callable:
@@ -119,14 +126,26 @@ def _version(package):
         return None
 
 
-def run(names: list[str] | None = None, *, quick: bool = False) -> list[Row]:
+def run(
+    names: list[str] | None = None, *, quick: bool = False, show: Callable[[Row], object] = lambda row: None
+) -> tuple[list[Row], dict[str, str]]:
     """Run the named benchmarks, or all, and write ``benchmarks.json`` into the results folder.
+
+    One that fails does not end the others.
 
     Parameters
     ----------
     names : list of str, optional
     quick : bool
         Whether to use sizes that take seconds; good for trying a benchmark, not for reading its numbers.
+    show : callable
+        Is given each row as soon as it is there.
+
+    Returns
+    -------
+    rows : list of Row
+    failed : dict of str to str
+        What went wrong, by benchmark.
 
     Raises
     ------
@@ -137,7 +156,18 @@ def run(names: list[str] | None = None, *, quick: bool = False) -> list[Row]:
     unknown = [name for name in names or [] if name not in known]
     if unknown:
         raise ValueError(f"unknown benchmarks: {', '.join(unknown)}; there are {', '.join(known)}")
-    rows = [row for name in names or known for row in known[name](quick=quick)]
-    report = {"quick": quick, "machine": machine(), "benchmarks": [asdict(row) for row in rows]}
-    paths.write_text(paths.results_folder() / "benchmarks.json", json.dumps(report, indent=2) + "\n")
-    return rows
+    rows, failed, seconds = [], {}, {}
+    for name in names or known:
+        start = time.perf_counter()
+        try:
+            for row in known[name](quick=quick):
+                rows.append(row)
+                show(row)
+        except Exception as error:
+            failed[name] = f"{type(error).__name__}: {error}"
+            show(missing(name, "", f"failed: {failed[name]}"))
+        seconds[name] = time.perf_counter() - start
+        report = {"quick": quick, "machine": machine(), "benchmarks": [asdict(row) for row in rows]}
+        report |= {"failed": failed, "seconds": seconds}
+        paths.write_text(paths.results_folder() / "benchmarks.json", json.dumps(report, indent=2) + "\n")
+    return rows, failed

@@ -18,14 +18,17 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{name:<24}{(function.__doc__ or '').partition(chr(10))[0]}")
         return 0
     try:
-        rows = benchmarks.run(options.names, quick=options.quick)
+        _, failed = benchmarks.run(options.names, quick=options.quick, show=_show)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
-    for row in rows:
-        print(f"{row.name:<28}{row.value:>12.4g} {row.unit:<14}{row.note}")
     print(f"written to {paths.results_folder() / 'benchmarks.json'}")
-    return 0
+    return 1 if failed else 0
+
+
+def _show(row: benchmarks.Row) -> None:
+    value = "-" if row.value is None else f"{row.value:.4g}"
+    print(f"{row.name:<40}{value:>12} {row.unit:<14}{row.note}", flush=True)
 
 
 if __name__ == "__main__":

@@ -26,11 +26,11 @@ were promoted and 8 men demoted. D for gender: 59 labels, D for race behind figu
 those nearest to the boundary of a naive Bayes ranker.
 """
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 
-import joblib
 import numpy as np
 import pandas as pd
 from sklearn.linear_model import LogisticRegression
@@ -108,7 +108,8 @@ class _Training:
     @cached_property
     def _key(self) -> tuple:
         people, system, data = self.people, self.instance.system, self.instance.data
-        rows = joblib.hash((people.features.to_numpy(), people.target.to_numpy(), people.privileged_group))
+        X, positive = people.features.astype(int).to_numpy(), (people.target == people.positive_label).to_numpy()
+        rows = hashlib.sha256(X.tobytes() + positive.tobytes() + repr(people.privileged_group).encode()).digest()
         if system in "eh":
             return self.instance, rows
         if self.reading == "as_described":

@@ -1,0 +1,96 @@
+"""Libraries that look for the subgroups of a table where something stands out, beside FairTest (extra ``peers``)."""
+
+from importlib import import_module
+
+import numpy as np
+import pandas as pd
+
+from fairlab.benchmarks import Row, measure, missing, speed_up
+
+MOST_CONDITIONS = 3
+LEAST_SUPPORT = 0.05  # of all rows
+SHOWN = 10  # patterns of a search for the best
+PARTS = 5  # that a column of numbers is cut into
+INSTALL = "pip install -c requirements.lock 'fairlab[peers]'"
+
+
+def against_peers(data: pd.DataFrame, output: str, *, positive: str, ours: float, what: str) -> list[Row]:
+    """Return how much faster FairTest is than each peer on the same table, and what each of them gives.
+
+    Parameters
+    ----------
+    data : DataFrame
+    output : str
+    positive : str
+        The value of the output that peers look for; they know no protected attribute, which is a column like others.
+    ours : float
+        Seconds of FairTest.
+    what : str
+        What FairTest does in them.
+    """
+    table = in_parts(data.drop(columns=output))
+    hits = (data[output] == positive).to_numpy().astype(int)
+    rows = []
+    for module, (search, gives) in PEERS.items():
+        name = f"fairtest_adult_vs_{module}"
+        try:
+            import_module(module)
+        except ImportError:
+            rows.append(missing(name, "times as fast", f"{module} is not installed: {INSTALL}"))
+            continue
+        found = []
+        seconds = measure(lambda search=search, found=found: found.append(search(table, hits)), repeats=1)
+        work = f"patterns of up to {MOST_CONDITIONS} columns with {LEAST_SUPPORT:.0%} of {len(table):,} rows"
+        note = f"{what}; {module}: {work}, numbers in {PARTS} parts: {found[0]:,} {gives}"
+        rows.append(speed_up(name, baseline=seconds, ours=ours, note=note))
+    return rows
+
+
+def in_parts(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of texts: numbers as the part of the column that they lie in."""
+    parts = {}
+    for name, column in table.items():
+        if pd.api.types.is_numeric_dtype(column):
+            column = pd.qcut(column, PARTS, duplicates="drop")
+        parts[name] = column.astype(object).where(column.notna(), "(missing)").astype(str).astype(object)
+    return pd.DataFrame(parts)
+
+
+def slices(table: pd.DataFrame, hits: np.ndarray) -> int:
+    """Return how many slices SliceLine finds, the errors being those of a guess of the mean."""
+    from sliceline.slicefinder import Slicefinder
+
+    support = int(LEAST_SUPPORT * len(table))
+    finder = Slicefinder(alpha=0.95, k=SHOWN, max_l=MOST_CONDITIONS, min_sup=support, verbose=False)
+    finder.fit(table.to_numpy(), np.abs(hits - hits.mean()))
+    return len(finder.top_slices_)
+
+
+def divergent_patterns(table: pd.DataFrame, hits: np.ndarray) -> int:
+    """Return how many patterns DivExplorer lists with the divergence of their rate."""
+    from divexplorer import DivergenceExplorer
+
+    explorer = DivergenceExplorer(table.assign(hit=hits))
+    found = explorer.get_pattern_divergence(min_support=LEAST_SUPPORT, boolean_outcomes=["hit"])
+    return int((found["length"] <= MOST_CONDITIONS).sum())
+
+
+def subgroups(table: pd.DataFrame, hits: np.ndarray) -> int:
+    """Return how many subgroups pysubgroup finds by a beam search for weighted relative accuracy."""
+    import pysubgroup
+
+    rows = table.assign(hit=hits)
+    selectors = pysubgroup.create_selectors(rows, ignore=["hit"])
+    options = {"result_set_size": SHOWN, "depth": MOST_CONDITIONS, "qf": pysubgroup.WRAccQF()}
+    support = [pysubgroup.MinSupportConstraint(int(LEAST_SUPPORT * len(rows)))]
+    task = pysubgroup.SubgroupDiscoveryTask(
+        rows, pysubgroup.BinaryTarget("hit", 1), selectors, constraints=support, **options
+    )
+    return len(pysubgroup.BeamSearch(beam_width=20).execute(task).to_dataframe())
+
+
+PEERS = {
+    "sliceline": (slices, "with the largest errors; no p-values, no held-out test"),
+    "divexplorer": (divergent_patterns, "with t statistics, not corrected for their number; no held-out test"),
+    "pysubgroup": (subgroups, "with the best quality; no p-values, no held-out test"),
+}
