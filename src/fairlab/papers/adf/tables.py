@@ -41,8 +41,8 @@ def budgets_spent(
     """Return what ADF and symbolic generation came to with equal budgets, one row per run (table 5).
 
     As described, both are given the same number of rows. As published, it is the same number of seconds: in theirs, the
-    authors' ADF asks for about so many rows, one at a time; their symbolic generation, which asks for those of a tree at
-    once, explored the printed number of inputs.
+    authors' ADF asks for about so many rows, one at a time; their symbolic generation, which asks for those of a tree
+    at once, explored the printed number of inputs.
 
     Parameters
     ----------
