@@ -51,7 +51,8 @@ def _parser():
     sub.add_argument("--all", action="store_true", help="every experiment")
     sub.add_argument("--profile", default=DEFAULT_PROFILE, help=f"{', '.join(PROFILES)} (default: %(default)s)")
     sub.add_argument("--seed", type=int, default=0, help="root of all seeds (default: 0; one experiment only)")
-    sub.add_argument("--jobs", type=int, metavar="N", help="parallel trials of one notebook, or notebooks of a batch")
+    jobs = "worker processes for trials, and notebooks of a batch at a time (default: all cores)"
+    sub.add_argument("--jobs", type=int, metavar="N", help=jobs)
     sub.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
     sub.add_argument("--time-limit", type=float, metavar="MINUTES", help="for the whole notebook")
     sub.add_argument("--dry-run", action="store_true", help="say what would be run")
@@ -217,12 +218,6 @@ def _list(options):
 
 
 def _run(options):
-    from fairlab.suite import pool
-
-    if pool.address() and len(options.names) == 1:  # a job of Snakemake's: the batch runs it
-        from fairlab.suite.runner import ask
-
-        return 0 if ask(options.names[0]) else 1
     from fairlab.paths import FIGURES, results_folder
     from fairlab.suite.batch import run_batch
     from fairlab.suite.catalogue import experiment_names, specification

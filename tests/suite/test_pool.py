@@ -136,25 +136,27 @@ def test_who_does_not_know_the_key_is_refused(pool):
     assert run(double, [1], shared=3) == [3]
 
 
-def test_the_experiment_that_asked_first_is_served_first(pool, tmp_path, monkeypatch):
-    order = []
+def nap(shared, task):
+    time.sleep(pickle.loads(task))
+
+
+def test_no_experiment_waits_for_all_of_another(pool, tmp_path):
+    ends = {}
 
     def ask(log, n):
-        content = {"log": log, "folder": str(tmp_path), "path": sys.path, "function": pickle.dumps(double)}
-        with pools.call("compute", content | {"shared": pickle.dumps(1)}, [pickle.dumps(0)] * n) as connection:
+        content = {"log": log, "folder": str(tmp_path), "path": sys.path, "function": pickle.dumps(nap), "shared": b""}
+        with pools.call("compute", content, [pickle.dumps(0.1)] * n) as connection:
             for _ in range(n):
-                connection.recv()
-        order.append(log)
+                connection.recv_bytes()
+        ends[log] = time.monotonic()
 
-    ask("first", 1)
-    ask("second", 1)
-    threads = [threading.Thread(target=ask, args=each) for each in (("second", 2000), ("first", 50))]
+    threads = [threading.Thread(target=ask, args=each) for each in (("long", 60), ("short", 4))]
     for thread in threads:
         thread.start()
-        time.sleep(0.02)
+        time.sleep(0.3)
     for thread in threads:
         thread.join()
-    assert order == ["first", "second", "first", "second"]
+    assert ends["short"] < ends["long"] - 1
 
 
 def test_a_closed_pool_leaves_no_worker(tmp_path, monkeypatch, light_forks):

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import threading
 from multiprocessing.connection import Listener
 
@@ -21,6 +23,20 @@ def test_a_job_asks_the_batch_and_fails_with_it(monkeypatch, answer, good):
         monkeypatch.setenv(pool.KEY_VARIABLE, b"key".hex())
         thread = threading.Thread(target=batch, args=(listener,))
         thread.start()
-        assert runner.ask("toy/mean") is good
+        assert runner.main(["toy/mean", "--profile", "smoke"]) == (0 if good else 1)
         thread.join()
     assert asked == [("experiment", "toy/mean")]
+
+
+def test_without_a_batch_a_job_runs_by_itself(monkeypatch):
+    monkeypatch.delenv(pool.ADDRESS_VARIABLE, raising=False)
+    ran = []
+    monkeypatch.setattr(runner.os, "execv", lambda *command: ran.append(command))
+    runner.main(["toy/mean", "--jobs", "2"])
+    assert ran == [(sys.executable, [sys.executable, "-m", "fairlab", "run", "toy/mean", "--jobs", "2"])]
+
+
+def test_a_job_that_waits_is_small():
+    code = "import sys, fairlab.suite.runner; print([m for m in ('numpy', 'pandas', 'pydantic') if m in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout == "[]\n"

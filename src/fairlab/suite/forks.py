@@ -21,7 +21,6 @@ WORKER_ENVIRONMENT = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "TF_ENABLE_ONEDNN_OPTS": "0",
 }
-CONTEXT = multiprocessing.get_context("forkserver")
 PRELOADED = "fairlab.suite.warm"
 _starting = threading.Lock()
 # Libraries read these when they are loaded, so they must stand before the process that all are forked from begins.
@@ -54,9 +53,10 @@ def answer(function: Callable, *arguments, log: str):
 def start(function: Callable, *arguments, log: str):
     """Start ``function(*arguments, connection)`` in a fork, and return our end of the connection and the process."""
     ours, theirs = multiprocessing.Pipe()
-    process = CONTEXT.Process(target=_begin, args=(function, arguments, theirs, log))
+    context = multiprocessing.get_context("forkserver")
+    process = context.Process(target=_begin, args=(function, arguments, theirs, log))
     with _starting, _environment():
-        CONTEXT.set_forkserver_preload([PRELOADED])
+        context.set_forkserver_preload([PRELOADED])
         process.start()
     theirs.close()
     return ours, process

@@ -5,7 +5,6 @@ environment variables name. Workers are forked from one process that has the lib
 new one costs little; one that dies is replaced and its task tried once more.
 """
 
-import heapq
 import itertools
 import multiprocessing
 import os
@@ -15,6 +14,7 @@ import secrets
 import sys
 import threading
 import traceback
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Client, Listener
@@ -95,9 +95,9 @@ class Pool:
         self.n_workers = n_workers
         self.log = str(log)
         self._doors = (doors or {}) | {"compute": self._compute}
-        self._tasks, self._waiting = [], threading.Condition()
+        self._queues: dict[str, deque] = {}  # of tasks, by the log of their experiment
+        self._waiting = threading.Condition()
         self._numbers = itertools.count()
-        self._ranks: dict[str, int] = {}  # of experiments by their log: the first that asked is served first
         self._crew = [_Worker(self) for _ in range(n_workers)]
         self._key = secrets.token_bytes(32)
         self._listener = Listener(backlog=BACKLOG, authkey=self._key)
@@ -126,22 +126,28 @@ class Pool:
         """Return the seconds of a core that the tasks of an experiment took so far, those in flight included."""
         return self.seconds.get(log, 0.0) + sum(worker.flying() for worker in self._crew if worker.log == log)
 
-    def next_task(self) -> tuple[Request, bytes, int] | None:
-        """Return the next task whose request is open, waiting for one; None when the pool closes."""
+    def next_task(self, worker: "_Worker") -> tuple[Request, bytes, int] | None:
+        """Return the task that a worker is to compute, waiting for one; None when the pool closes.
+
+        It is one of the experiment that the fewest workers compute for, so that none waits for all of another's.
+        """
         with self._waiting:
             while self.is_open:
-                while self._tasks:
-                    *_, request, task, tries = heapq.heappop(self._tasks)
-                    if request.is_open:
-                        return request, task, tries
+                busy = Counter(other.log for other in self._crew)
+                for log in sorted(self._queues, key=busy.__getitem__):  # of equals, the one that asked first
+                    tasks = self._queues[log]
+                    while tasks:
+                        request, task, tries = tasks.popleft()
+                        if request.is_open:
+                            worker.request = request
+                            return request, task, tries
                 self._waiting.wait()
         return None
 
     def add(self, request: Request, task: bytes, tries: int = 0) -> None:
-        """Queue a task: that of the experiment that came first before all others."""
+        """Queue a task."""
         with self._waiting:
-            rank = self._ranks.setdefault(request.log, len(self._ranks))
-            heapq.heappush(self._tasks, (rank, next(self._numbers), request, task, tries))
+            self._queues.setdefault(request.log, deque()).append((request, task, tries))
             self._waiting.notify()
 
     def _answer_the_door(self):
@@ -185,20 +191,21 @@ class _Worker:
 
     def __init__(self, pool):
         self._pool = pool
-        self._process = self._connection = self._request = None
+        self._process = self._connection = None
+        self.request: Request | None = None  # whose task is being computed
         self._started = 0.0  # processor seconds of the process when its task began
         self._known = -1  # number of the request whose shared parameters the process holds
 
     @property
     def log(self) -> str | None:
         """Log of the experiment whose task is being computed."""
-        return self._request.log if self._request else None
+        request = self.request
+        return request.log if request else None
 
     def work(self):
         """Compute tasks until the pool closes."""
-        while (work := self._pool.next_task()) is not None:
+        while (work := self._pool.next_task(self)) is not None:
             request, task, tries = work
-            self._request = request
             try:
                 answer, seconds, gigabytes = self._compute(request, task)
             except (EOFError, OSError):
@@ -212,7 +219,7 @@ class _Worker:
                     request.answers.put(pickle.dumps((False, WorkerDiedError(message))))
                 continue
             finally:
-                self._request = None
+                self.request = None
             totals = self._pool.seconds
             totals[request.log] = totals.get(request.log, 0.0) + seconds
             request.answers.put(answer)
@@ -236,7 +243,7 @@ class _Worker:
 
     def give_up(self, request):
         """End the process if it computes for `request`, which nobody waits for."""
-        if self._request is request and (process := self._process):
+        if self.request is request and (process := self._process):
             process.kill()
 
     def end(self):

@@ -1,6 +1,11 @@
-"""One experiment of a batch, in a process of its own that is forked with its libraries loaded."""
+"""One experiment of a batch, in a process of its own that is forked with its libraries loaded.
+
+``python -m fairlab.suite.runner NAME ...`` is the job of Snakemake: ``fairlab run NAME ...`` by the batch that it
+belongs to, or where there is none, as on a cluster, by itself. It imports next to nothing, since all jobs wait at once.
+"""
 
 import os
+import sys
 
 from fairlab.suite import pool
 
@@ -33,3 +38,14 @@ def ask(name: str) -> bool:
             return connection.recv()
         except (EOFError, OSError):  # the batch was stopped
             return False
+
+
+def main(arguments: list[str]) -> int:
+    """Run one job of Snakemake's and return its exit status."""
+    if pool.address():
+        return 0 if ask(arguments[0]) else 1
+    os.execv(sys.executable, [sys.executable, "-m", "fairlab", "run", *arguments])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
