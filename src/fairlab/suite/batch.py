@@ -25,6 +25,7 @@ from fairlab.suite.run import failure_file, log_file, run_folder, stage
 from fairlab.suite.schedule import Schedule
 
 KILLED = "killed from outside, without a message"
+KILL_SECONDS = 0.5  # that killed processes get to go
 PATIENCE_SECONDS = 20  # that a turn is kept for an experiment that Snakemake has not asked for yet
 # Snakemake ends with the batch, however that ends.
 SNAKEMAKE = (
@@ -156,8 +157,7 @@ class _Batch:
                     _snakemake(self.outdated, self.profile, "local", len(self.outdated), **options)
                 except BaseException:
                     self._stopped = True
-                    for process in list(self._processes.values()):
-                        _kill_tree(process.pid)
+                    _kill_trees([process.pid for process in list(self._processes.values())])
                     raise
         except KeyboardInterrupt:
             stage("batch").rmdir()  # and what the ended processes had begun to write
@@ -261,23 +261,23 @@ def _snakemake(names, profile, scheduler, cores, options=(), *, environment=None
         try:
             status = process.wait()
         except BaseException:
-            _kill_tree(process.pid)
+            _kill_trees([process.pid])
             raise
     if status and not any(word in log.read_text(errors="replace") for word in ("Error in rule", "rule experiment")):
         raise RuntimeError(f"Snakemake ended with status {status}; its messages stand in {log}")
 
 
-def _kill_tree(pid):
-    """End a process and all that it started, and wait until they are gone."""
-    try:
-        process = psutil.Process(pid)
-        processes = [process, *process.children(recursive=True)]
-    except psutil.NoSuchProcess:
-        return
+def _kill_trees(pids):
+    """End processes and all that they started, and wait until they are gone."""
+    processes = []
+    for pid in pids:
+        with suppress(psutil.NoSuchProcess):
+            process = psutil.Process(pid)
+            processes += [process, *process.children(recursive=True)]
     for process in processes:
         with suppress(psutil.NoSuchProcess):
             process.kill()
-    psutil.wait_procs(processes, timeout=2)
+    psutil.wait_procs(processes, timeout=KILL_SECONDS)
 
 
 @contextmanager

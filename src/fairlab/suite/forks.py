@@ -24,7 +24,11 @@ WORKER_ENVIRONMENT = {
 PRELOADED = "fairlab.suite.warm"
 _starting = threading.Lock()
 # Libraries read these when they are loaded, so they must stand before the process that all are forked from begins.
-ENVIRONMENT = WORKER_ENVIRONMENT | {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
+ENVIRONMENT = WORKER_ENVIRONMENT | {
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    # Python would count, on the screen, what killed processes left, and remove it all the same.
+    "PYTHONWARNINGS": "ignore::UserWarning:multiprocessing.resource_tracker",
+}
 
 
 def answer(function: Callable, *arguments, log: str):
