@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from fairlab.benchmarks import individual_fairness
+from fairlab.models import sensr_dense, sensr_training
 
 
 def test_both_sides_do_the_same_work():
@@ -24,3 +25,13 @@ def test_table_3_quick():
     seconds, peak, minutes = individual_fairness.adult_table_3(quick=True)
     assert minutes.value == pytest.approx(seconds.value / 12)
     assert 0 < peak.value < 4
+
+
+def test_both_trainings_of_sensr_end_with_one_network():
+    (work,) = individual_fairness.sensr_like_adult(1, 2)
+    people, labels, batches, *others = work
+    (ours, *_), (dense, *_) = (
+        module.train(people, labels, batches[:, 490:510], *others) for module in (sensr_training, sensr_dense)
+    )
+    for part, expected in zip(ours, dense, strict=True):
+        np.testing.assert_allclose(part, expected, atol=4e-5)  # two of Adam's steps of 1e-5, at worst either way
