@@ -144,7 +144,13 @@ def test_no_experiment_waits_for_all_of_another(pool, tmp_path):
     ends = {}
 
     def ask(log, n):
-        content = {"log": str(tmp_path / log), "folder": str(tmp_path), "path": sys.path, "function": pickle.dumps(nap), "shared": b""}
+        content = {
+            "log": str(tmp_path / log),
+            "folder": str(tmp_path),
+            "path": sys.path,
+            "function": pickle.dumps(nap),
+            "shared": b"",
+        }
         with pools.call("compute", content, [pickle.dumps(0.1)] * n) as connection:
             for _ in range(n):
                 connection.recv_bytes()
