@@ -6,13 +6,12 @@ near the input. What is asked of the tree is one path, so only the nodes on this
 those of scikit-learn's classifier (Gini impurity, no limit of depth), from counts instead of sorted rows.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(NamedTuple):
     """One condition on the way from the root of a tree to an input's leaf.
 
     Attributes
@@ -52,7 +51,7 @@ class Explainer:
     def __init__(self, classify, X: np.ndarray, *, n_neighbours: int, rng: np.random.Generator):
         self.classify, self.n_neighbours, self.rng = classify, n_neighbours, rng
         small = np.result_type(np.min_scalar_type(X.min()), np.min_scalar_type(X.max()))
-        self._columns = list(np.ascontiguousarray(X.T, dtype=small))  # quicker to draw from
+        self._shape, self._values = X.shape, X.T.astype(small).ravel()  # small numbers are quicker to draw
 
     def __call__(self, x) -> list[Condition]:
         """Return the conditions that `x` fulfils, from the root on."""
@@ -61,9 +60,9 @@ class Explainer:
 
     def neighbourhood(self, x) -> np.ndarray:
         """Return `x` and rows whose columns are drawn one by one, shape (n_neighbours, n_attributes)."""
-        rows = np.empty((self.n_neighbours, len(self._columns)), dtype=np.int64)
-        for number, column in enumerate(self._columns):
-            rows[:, number] = column[self.rng.integers(len(column), size=len(rows))]
+        n_rows, n_columns = self._shape
+        drawn = self.rng.integers(n_rows, size=(self.n_neighbours, n_columns)) + np.arange(n_columns) * n_rows
+        rows = self._values.take(drawn).astype(np.int64)
         rows[0] = x
         return rows
 
@@ -83,7 +82,7 @@ def grow_path(rows: np.ndarray, classes: np.ndarray, rng: np.random.Generator) -
     """
     counts = Counts(rows, classes)
     path, inside = [], np.arange(len(rows))
-    table = counts.of(inside)
+    table = counts.of(slice(None))
     while (splits := counts.best_splits(table)).size:
         split = rng.choice(splits)
         column, value = counts.column[split], counts.value[split]
@@ -123,7 +122,7 @@ class Counts:
         self._shape = len(known), len(self.column)
         self._cells = rows + (starts - low) + labels[:, None] * len(self.column)
 
-    def of(self, some: np.ndarray) -> np.ndarray:
+    def of(self, some: np.ndarray | slice) -> np.ndarray:
         """Return the counts of some rows, by number, shape (n_classes, n_bins)."""
         return np.bincount(self._cells[some].ravel(), minlength=np.prod(self._shape)).reshape(self._shape)
 

@@ -129,11 +129,11 @@ class RowByRow(FeedForward):
 
     def logits(self, X) -> np.ndarray:
         """Return the logits of every row."""
-        return np.concatenate([FeedForward.logits(self, row) for row in np.split(X, len(X))])
+        return np.concatenate([FeedForward.logits(self, row) for row in np.split(X, max(len(X), 1))])
 
     def loss_gradient(self, X) -> np.ndarray:
         """Return the gradient of every row."""
-        return np.concatenate([FeedForward.loss_gradient(self, row) for row in np.split(X, len(X))])
+        return np.concatenate([FeedForward.loss_gradient(self, row) for row in np.split(X, max(len(X), 1))])
 
 
 def half_of_a_row(name: str, method: str, n: int) -> int:

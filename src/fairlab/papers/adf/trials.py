@@ -63,7 +63,9 @@ def searched_by_aequitas(
     return tally(search.generate(n_samples=BENCHMARKS[name].at_most(n_seeds)), weights, trial)
 
 
-def search_both(exp, subjects: Mapping[str, Subject], n_trials: int, **options) -> dict:
+def search_both(
+    exp, subjects: Mapping[str, Subject], n_trials: int, *, n_trials_adf: int | None = None, **options
+) -> dict:
     """Run ADF and Aequitas on every benchmark; return the tallies by benchmark and method (adf, aequitas).
 
     Parameters
@@ -71,6 +73,9 @@ def search_both(exp, subjects: Mapping[str, Subject], n_trials: int, **options) 
     exp : Experiment
         Runs and keeps the trials.
     subjects : dict of str to Subject
+    n_trials : int
+    n_trials_adf : int or None
+        Of ADF, if fewer: it takes most of the time, and its counts hardly vary.
     **options
         What `searched_by_adf` and `searched_by_aequitas` share: n_seeds, n_local, reading.
     """
@@ -78,7 +83,7 @@ def search_both(exp, subjects: Mapping[str, Subject], n_trials: int, **options) 
     for name, benchmark in BENCHMARKS.items():
         subject = subjects[benchmark.subject]
         shared = {"name": name, "weights": subject.weights} | options
-        found[name, "adf"] = exp.trials(searched_by_adf, n_trials, X=subject.X, **shared)
+        found[name, "adf"] = exp.trials(searched_by_adf, n_trials_adf or n_trials, X=subject.X, **shared)
         found[name, "aequitas"] = exp.trials(searched_by_aequitas, n_trials, **shared)
     return found
 
