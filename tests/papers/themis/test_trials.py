@@ -70,6 +70,7 @@ def test_characteristics_with_many_values_are_left_out():
     assert "native-country" in searched_characteristics(census)
     assert "native-country" in searched_characteristics(census, max_values=40)
     assert "native-country" not in searched_characteristics(census, max_values=39)
+    assert "native-country" not in searched_characteristics(census, max_values={"census": 39, "credit": 40})
 
 
 def test_a_table_of_all_sets_tells_what_pruning_saves(people):

@@ -34,15 +34,15 @@ def by_repetition(trials: list[pd.DataFrame]) -> list[Searches]:
     return [dict(zip(INSTANCES, trials[start : start + len(INSTANCES)], strict=True)) for start in starts]
 
 
-def count_searched(published: pd.DataFrame, *, max_values: int) -> pd.DataFrame:
+def count_searched(published: pd.DataFrame, *, max_values: int | dict[str, int]) -> pd.DataFrame:
     """Return what the printed numbers of tests say about the searches behind them, one column a data set.
 
     Parameters
     ----------
     published : DataFrame
         Of figure 3, as `Experiment.published` returns it.
-    max_values : int
-        Of the characteristics that this run searches.
+    max_values : int or dict of str to int
+        Of the characteristics that this run searches, by data set.
     """
     columns = []
     for instance in (i for i in INSTANCES if i.id in ("c.credit.gender", "c.census.gender")):

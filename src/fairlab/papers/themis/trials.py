@@ -66,7 +66,7 @@ def causal_scores(
 
 
 def search_all_sets(
-    trial: Trial, *, people: Mapping[str, Dataset], reading: str, max_values: int, max_samples: int
+    trial: Trial, *, people: Mapping[str, Dataset], reading: str, max_values: int | Mapping[str, int], max_samples: int
 ) -> pd.DataFrame:
     """Score all sets of the characteristics of figure 3 for one instance, by both measures and without pruning.
 
@@ -75,8 +75,8 @@ def search_all_sets(
 
     Parameters
     ----------
-    max_values : int
-        Characteristics with more values are left out.
+    max_values : int or dict of str to int
+        Characteristics with more values are left out; may be given by data set.
     max_samples : int
         Random inputs that a score may take for each group, or altogether if causal.
 
@@ -142,10 +142,11 @@ def score_again(trial: Trial, *, stop: str) -> dict:
     return themis.causal_score("sex").to_dict()
 
 
-def searched_characteristics(instance: Instance, *, max_values: float = np.inf) -> list[str]:
-    """Return the characteristics that figure 3 searches, without those that have more values."""
+def searched_characteristics(instance: Instance, *, max_values: float | Mapping[str, float] = np.inf) -> list[str]:
+    """Return the characteristics that figure 3 searches, without those that have more values (by data set)."""
+    most = max_values[instance.data] if isinstance(max_values, Mapping) else max_values
     sizes = dict(zip(instance.schema.names, instance.schema.sizes, strict=True))
-    return [name for name in SEARCHED[instance.data] if sizes[name] <= max_values]
+    return [name for name in SEARCHED[instance.data] if sizes[name] <= most]
 
 
 def _fixed_size(decide, instance: Instance, n_samples: int, trial: Trial) -> Themis:
