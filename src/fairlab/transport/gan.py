@@ -44,8 +44,8 @@ class GANTransport(TransportMap):
     clip : float
         Bound of the critic's weights and biases.
     random_state : int
-        Seed of weights and batches, at least 0. The same seed gives the same map. It is that of a `GANEnsemble` with
-        this seed but for the rounding of float32, which takes another order there and which training magnifies.
+        Seed of weights and batches, at least 0. The same seed gives the same map, to the last bit that of a
+        `GANEnsemble` with this seed.
     log_every : int
         Generator steps per record of the loss history.
     progress : bool

@@ -1,4 +1,4 @@
-"""Ensembles of GAN maps, trained at once as batched matrices."""
+"""Ensembles of GAN maps: independent ones, trained side by side."""
 
 import warnings
 
@@ -22,14 +22,9 @@ from fairlab.transport.memory import require_memory
 from fairlab.transport.options import single_precision
 from fairlab.transport.transport_map import one_each
 
-# Members of an ensemble that are trained as one batch of matrices: enough to gain what batching gains, few enough that
-# padding costs little and blocks can run side by side, one per thread. Wide networks gain nothing from batching.
-BLOCK = 5
-WIDE = 256
-
 
 class GANEnsemble(BaseEstimator):
-    """Independent maps, trained at once as batched matrices (see `GANTransport` for the recipe).
+    """Independent maps, trained side by side (see `GANTransport` for the recipe).
 
     Parameters
     ----------
@@ -38,7 +33,7 @@ class GANEnsemble(BaseEstimator):
     penalty : float or array-like of shape (n_maps,)
         The paper's lambda; one per map shows how sensitive the map is to it.
     n_threads : int, optional
-        Most blocks of members to train side by side; by default ``TF_NUM_INTRAOP_THREADS`` if set, else the cores.
+        Most members to train side by side; by default ``TF_NUM_INTRAOP_THREADS`` if set, else the cores.
         Fewer run at once where memory is short, with the same result.
     memory_limit_gb : float, optional
         Memory in GiB that training and mapping may take; by default what the machine has free.
@@ -102,7 +97,7 @@ class GANEnsemble(BaseEstimator):
         ValueError
             If the features or an option are not what is expected.
         MemoryError
-            If the fitted networks, or one block of members in training, will not fit.
+            If the fitted networks, or one member in training, will not fit.
         DivergenceError
             If no map's weights stay finite.
 
@@ -119,8 +114,7 @@ class GANEnsemble(BaseEstimator):
         seeds = checked_seeds(self.random_states, "random_states")
         penalty = checked_penalty(self.penalty, len(seeds))
         source, target = samples(self, X_source, X_target, len(seeds))
-        block = BLOCK if max(self.hidden_layers, default=0) < WIDE else 1
-        self.generators_, self.history_ = train_maps(source, target, seeds, penalty, block=block, **options)
+        self.generators_, self.history_ = train_maps(source, target, seeds, penalty, block=1, **options)
         self.converged_ = converged(self.generators_, self.history_)
         if not self.converged_.all():
             message = (
