@@ -38,6 +38,16 @@ def test_a_size_may_matter_to_some_rows_only(toy, patterns, dependent):
     assert {id for id in rows if spec.other_size(smoke, "table-1", id)} == dependent
 
 
+def test_the_paper_profile_may_be_smaller_than_the_protocol(toy):
+    file = toy / "experiments" / "toy" / "mean.yaml"
+    file.write_text(SPECIFICATION + "protocol: {n: 400}\n")
+    spec = specification("toy/mean")
+    assert spec.other_size(spec.parameters("paper"), "table-1", "mean") == "n 50 instead of 400"
+    file.write_text(SPECIFICATION + "protocol: {n_trials: 400}\n")
+    with pytest.raises(ValueError, match="protocol: no sizes: n_trials"):
+        specification("toy/mean")
+
+
 def test_a_size_of_no_row_is_refused(toy):
     file = toy / "experiments" / "toy" / "mean.yaml"
     file.write_text(SPECIFICATION.replace("size: [n]", 'size: {n: ["table-1:men"]}'))

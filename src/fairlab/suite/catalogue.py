@@ -59,6 +59,8 @@ class Specification(Entry):
     size : dict of str to tuple of str
         Parameters that must equal the paper profile's before published numbers can be compared, and which: artefacts,
         or patterns ``artefact:id``; a list of parameters in the file is for all.
+    protocol : dict
+        Published sizes where the paper profile cannot afford them; it is then not comparable either.
     minutes : Minutes or None
     after : tuple of str
         Experiments whose trials this one takes; in a batch they run first, so that no trial is done twice.
@@ -69,6 +71,7 @@ class Specification(Entry):
     data: Several[str]
     profiles: Profiles
     size: dict[str, Several[str]] = Field(default_factory=dict)
+    protocol: dict[str, Any] = Field(default_factory=dict)
     minutes: Minutes | None = None
     after: Several[str] = ()
     _name: str = PrivateAttr("")
@@ -82,6 +85,8 @@ class Specification(Entry):
     def _sizes_are_parameters(self):
         if odd := set(self.size).difference(self.profiles.quick):
             raise EntryError(f"no parameters of the profiles: {', '.join(sorted(odd))}", "size")
+        if odd := set(self.protocol).difference(self.size):
+            raise EntryError(f"no sizes: {', '.join(sorted(odd))}", "protocol")
         return self
 
     @property
@@ -119,11 +124,11 @@ class Specification(Entry):
 
     def other_size(self, parameters: dict, artefact: str, id: str) -> str:
         """Say which parameters keep a number or claim of a run from being comparable; empty if none does."""
-        paper = self.parameters("paper")
+        published = self.parameters("paper") | self.protocol
         return ", ".join(
-            f"{name} {parameters.get(name)} instead of {paper[name]}"
+            f"{name} {parameters.get(name)} instead of {published[name]}"
             for name, patterns in self.size.items()
-            if parameters.get(name) != paper[name] and _depends(patterns, artefact, id)
+            if parameters.get(name) != published[name] and _depends(patterns, artefact, id)
         )
 
 
