@@ -8,6 +8,16 @@ def test_exact_transport_quick():
     for name in ("exact", "exact_hungarian", "exact_lp"):
         assert 0 < rows[f"{name}_100_peak_gb"].value < 4
         assert {f"{name}_50_seconds", f"{name}_growth"} <= set(rows)
+    assert {"exact_100_vs_pot", "exact_100_vs_scipy"} <= set(rows)
+
+
+def test_operations_of_a_step_by_hand():
+    # One row a batch and one critic step, 2-3-2 and 2-3-1: the generator maps two rows (12 products each); two
+    # updates of the critic (9 forward, 9 by weights, 3 by hidden units); its own step (9 + 9, 12 by weights, 6).
+    assert transport.step_operations((3,), 2, batch=1, critic_steps=1) == 2 * (
+        12 + 2 * (9 + 9 + 3) + 12 + 9 + 9 + 12 + 6
+    )
+    assert transport.share_of_gemm("share", (8, 8), 2, 1e-3).value > 0
 
 
 # Keras warns when a frozen critic is trained, which would make the baseline too fast.

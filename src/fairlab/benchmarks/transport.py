@@ -1,8 +1,11 @@
 """Transport: GAN ensembles against the usual Keras loop, and exact solvers from 500 to 10,000 points a side."""
 
 import time
+from itertools import pairwise
 
+import joblib
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from fairlab.benchmarks import Row, benchmark, in_fresh_process, measure, speed_up
 
@@ -47,6 +50,7 @@ def gan_small(*, quick: bool) -> list[Row]:
         speed_up(
             "gan_small_10_one_thread_per_map_vs_1", baseline=step[1], ours=one_thread / 10, note=f"{blocks}, one thread"
         ),
+        share_of_gemm("gan_small_100_share_of_gemm", SMALL, groups[0].shape[1], step[100] / 100),
         Row("gan_small_10_seconds", whole, "s", note=f"ten Lipton maps of table 1, all {PAPER_STEPS} steps"),
     ]
 
@@ -79,6 +83,32 @@ def ensemble_rows(name, hidden_layers, groups, n_steps, *, n_keras_steps) -> tup
             Row(f"{name}_{size}_seconds_per_map", per_map, "s", note=extrapolated(n_steps[size])),
         ]
     return rows, step
+
+
+def share_of_gemm(name: str, hidden_layers, n_features: int, seconds: float, batch: int = 64) -> Row:
+    """Return what share of the speed of this machine's matrix products, one a core, a generator step reaches."""
+    width = hidden_layers[0]
+    a, b = np.random.default_rng(0).normal(size=(2, 20, max(batch, width), width)).astype(np.float32)
+    with threadpool_limits(1):
+        product = measure(lambda: a[:, :batch] @ b[:, :width], repeats=20) / len(a)
+    rate = 2 * batch * width**2 / product * joblib.cpu_count()
+    note = f"against NumPy's products of {batch} x {width} by {width} x {width}, one a core"
+    share = step_operations(hidden_layers, n_features, batch) / seconds / rate
+    return Row(name, share, "of their speed", note=note)
+
+
+def step_operations(hidden_layers, n_features: int, batch: int = 64, critic_steps: int = 5) -> int:
+    """Return the floating point operations of the matrix products of one generator step."""
+
+    def products(n_out, first=True):
+        sizes = [n_in * n_out for n_in, n_out in pairwise((n_features, *hidden_layers, n_out))]
+        return sum(sizes if first else sizes[1:])
+
+    generator, critic = products(n_features), products(1)
+    # Forward, gradients by weights, and by the inputs of all layers but the first.
+    per_critic_update = 2 * critic + products(1, first=False)
+    own_step = 2 * critic + 2 * generator + products(n_features, first=False)
+    return 2 * batch * (critic_steps * (generator + 2 * per_critic_update) + own_step)
 
 
 def extrapolated(n_steps: int) -> str:
@@ -175,7 +205,29 @@ def exact(*, quick: bool) -> list[Row]:
             ]
         power = np.polyfit(np.log(sizes), np.log([seconds for seconds, _ in measured.values()]), 1)[0]
         rows.append(Row(f"{name}_growth", power, "power of n", note=f"fitted to n = {sizes[0]} to {sizes[-1]}"))
-    return rows
+    return rows + peers(100 if quick else 2_000)
+
+
+def peers(n: int) -> list[Row]:
+    """Return how the default solver compares with POT's and SciPy's own, asked for the same plan of `n` x `n` points.
+
+    Ours checks the input, proves the plan optimal and keeps who goes to whom.
+    """
+    import ot
+    from scipy.optimize import linear_sum_assignment
+
+    from fairlab.transport import squared_l1
+
+    costs, weight = squared_l1(*lipton_like(n)), np.full(n, 1 / n)
+    ours = exact_seconds(n, DEFAULT_SOLVER)
+    solvers = {
+        "pot": ("ot.emd", lambda: ot.emd(weight, weight, costs, numItermax=2**62)),
+        "scipy": ("scipy.optimize.linear_sum_assignment", lambda: linear_sum_assignment(costs)),
+    }
+    return [
+        speed_up(f"exact_{n}_vs_{name}", baseline=measure(solve), ours=ours, note=f"{function}, {n} x {n} points")
+        for name, (function, solve) in solvers.items()
+    ]
 
 
 def exact_seconds(n: int, solver: str) -> float:
