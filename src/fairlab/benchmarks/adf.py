@@ -25,7 +25,7 @@ def adf_vs_one_at_a_time(*, quick: bool) -> list[Row]:
     from fairlab.networks import dense_network
     from fairlab.papers.adf.benchmarks import BENCHMARKS
 
-    n_wanted = 10 if quick else 200
+    n_wanted = 10 if quick else 500
     rows, numpy = [], {}
     for name in BENCHMARKS:
         subject, seeds = stored_subject(name)
