@@ -16,8 +16,8 @@ def results(tmp_path_factory, monkeypatch):
     return folder
 
 
-# Papers and experiments that train no network: they must not pay for the import of TensorFlow.
-WITHOUT_NETWORKS = ("fairtest/", "themis/", "fliptest/arrests")
+# Papers that train no network: they must not pay for the import of TensorFlow.
+WITHOUT_NETWORKS = ("fairtest/", "themis/")
 OTHERS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 

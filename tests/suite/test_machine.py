@@ -9,7 +9,9 @@ from fairlab.suite.machine import environment, n_cores, peak_memory_gb
 def test_cores_are_those_that_may_be_used(monkeypatch):
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     assert n_cores() == joblib.cpu_count() == 1
+    environment.cache_clear()
     assert environment()["platform"].endswith("1 cores")
+    environment.cache_clear()
 
 
 def test_memory_is_that_of_this_process():

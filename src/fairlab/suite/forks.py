@@ -57,7 +57,8 @@ def answer(function: Callable, *arguments, log: str):
 def start(function: Callable, *arguments, log: str):
     """Start ``function(*arguments, connection)`` in a fork, and return our end of the connection and the process."""
     ours, theirs = multiprocessing.Pipe()
-    context = multiprocessing.get_context("forkserver")
+    # Where processes cannot be forked, as on Windows, each loads the libraries itself.
+    context = multiprocessing.get_context("forkserver" if hasattr(os, "fork") else "spawn")
     process = context.Process(target=_begin, args=(function, arguments, theirs, log))
     with _starting, _environment():
         context.set_forkserver_preload([PRELOADED])

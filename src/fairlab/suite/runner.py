@@ -23,7 +23,7 @@ def run(name: str, profile: str, n_jobs: int, variables: dict[str, str], connect
     from fairlab.suite.run import Run
 
     try:
-        folder = run_experiment(specification(name), profile, n_jobs=n_jobs, forked=True)
+        folder = run_experiment(specification(name), profile, n_jobs=n_jobs, forked=hasattr(os, "fork"))
         good, line = True, short_line(compare(Run.read(folder)))
     except Exception as error:  # whatever it is, the batch goes on and says so
         good, line = False, str(error) or type(error).__name__
