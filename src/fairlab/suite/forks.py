@@ -60,7 +60,7 @@ def start(function: Callable, *arguments, log: str):
     # Where processes cannot be forked, as on Windows, each loads the libraries itself.
     context = multiprocessing.get_context("forkserver" if hasattr(os, "fork") else "spawn")
     process = context.Process(target=_begin, args=(function, arguments, theirs, log))
-    with _starting, _environment():
+    with _starting, variables(ENVIRONMENT):
         context.set_forkserver_preload([PRELOADED])
         process.start()
     theirs.close()
@@ -82,9 +82,10 @@ def _answer(function, arguments, connection):
 
 
 @contextmanager
-def _environment():
-    before = {name: os.environ.get(name) for name in ENVIRONMENT}
-    os.environ.update(ENVIRONMENT)
+def variables(values: dict[str, str]):
+    """Set environment variables for the time of a block."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
     try:
         yield
     finally:

@@ -24,7 +24,7 @@ from fairlab.suite import run as runs
 from fairlab.suite.artefacts import keep_figures, missing_artefacts
 from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification
 from fairlab.suite.experiment import JOBS_VARIABLE, STAGING_VARIABLE
-from fairlab.suite.forks import WORKER_ENVIRONMENT
+from fairlab.suite.forks import WORKER_ENVIRONMENT, variables
 from fairlab.suite.pool import LOG_VARIABLE
 
 nbclient, nbformat = optional("nbclient.exceptions"), optional("nbformat")
@@ -271,13 +271,8 @@ def _kernel_environment(environment, forked):
         (place / "kernel.json").write_text(json.dumps(content), encoding="utf-8")
         path = os.pathsep.join(filter(None, [folder, os.environ.get("JUPYTER_PATH")]))
         changed = environment | {"JUPYTER_PATH": path, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
-        before = {name: os.environ.get(name) for name in changed}
-        os.environ.update(changed)
-        try:
+        with variables(changed):
             yield
-        finally:
-            for name, value in before.items():
-                os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 def _tidy(executed):
