@@ -7,7 +7,8 @@ def order(schedule):
     """Return the order in which experiments begin if each takes as long as planned."""
     began, clock, ends = [], 0.0, {}
     while schedule.waiting or schedule.running:
-        while (name := schedule.next()) is not None:
+        spent = {name: clock - ends[name] + schedule.minutes[name] for name in schedule.running}
+        while (name := schedule.next(spent=spent)) is not None:
             schedule.begin(name)
             began.append(name)
             ends[name] = clock + schedule.minutes[name]
@@ -29,6 +30,28 @@ def test_the_longest_does_not_run_alone_at_the_end():
     began, whole = order(Schedule(minutes, {}, 2))
     assert began[:4] == ["s00", "s01", "s02", "s03"]
     assert whole <= 21
+
+
+def test_a_row_of_long_ones_begins_in_time_between_others_that_are_long():
+    minutes = {"row": 4.2, "end of the row": 7.0} | {f"s{k}": 0.1 * k for k in range(1, 20)}
+    minutes |= {f"long-{k}": 3.3 for k in range(4)}
+    began, whole = order(Schedule(minutes, {"end of the row": ["row"]}, 2))
+    assert whole < 1.03 * sum(minutes.values()) / 2
+    assert began[:5] == [f"s{k}" for k in range(1, 6)]
+    assert 0 < began.index("row") < began.index("long-0")
+
+
+def test_what_runs_counts_by_what_is_left_of_it():
+    minutes = {"a": 4.0, "long": 5.0, **{f"s{k}": 1.0 for k in range(6)}}
+    schedule = Schedule(minutes, {}, 2)
+    schedule.begin("a")
+    assert schedule.next() == "s0", "all that is left ends in time"
+    assert schedule.next(spent={"a": 3.9}) == "s0"
+    for k in range(2):
+        schedule.begin(f"s{k}")
+        schedule.end(f"s{k}", 1.0)
+    assert schedule.next(spent={"a": 0.0}) == "s2"
+    assert schedule.next(spent={"a": 3.9}) == "long", "else it runs alone at the end"
 
 
 def test_who_takes_the_trials_of_another_comes_after_it():

@@ -205,11 +205,12 @@ class _Batch:
 
     def _next(self):
         """Return the experiment whose turn is, or one that was asked for if that one is not for long."""
-        name = self._schedule.next()
+        spent = {name: self._clocks[name]() / 60 for name in self._schedule.running}
+        name = self._schedule.next(spent=spent)
         if name is None or name in self._asked:
             self._vacant = Clock()
         elif self._vacant() > PATIENCE_SECONDS:
-            return self._schedule.next(self._asked)
+            return self._schedule.next(self._asked, spent)
         return name
 
     def _run(self, name):

@@ -1,9 +1,11 @@
 """Which experiment of a batch runs next, and how long the rest will take."""
 
+from bisect import insort
 from collections.abc import Collection, Mapping, Sequence
 
 TRUSTED_MINUTES = 1.0  # that the planned minutes weigh against measured ones
 LEAST_MEASURED = 0.2  # minutes of a core from which on they say how fast the batch is
+LATE = 0.02  # of all minutes: what the end may come later than with all cores busy, so that the shortest go first
 LEAST_LEFT = 0.05  # of an experiment that runs, as a share of its minutes: what takes longer than planned is not done
 
 
@@ -26,28 +28,33 @@ class Schedule:
         self.running: set[str] = set()
         self.ended: dict[str, float] = {}  # with the minutes that each took
 
-    def next(self, among: Collection[str] | None = None) -> str | None:
+    def next(self, among: Collection[str] | None = None, spent: Mapping[str, float] | None = None) -> str | None:
         """Return the experiment to begin; None if all cores are taken or all that is left waits for another to end.
 
         Parameters
         ----------
         among : collection of str or None
             Only one of these.
+        spent : mapping of str to float, optional
+            Minutes that those that run took so far; none by default.
 
         Notes
         -----
-        Shortest first, unless an experiment, with those that wait for it, takes as long as a core's share of all that
-        is left: it would keep one core busy when the others have nothing left to do.
+        Shortest first, unless the batch would end late, even if from then on the longest row that is left always goes
+        first.
         """
-        ready = [name for name in sorted(self.waiting) if not self._awaited(name)]
+        ready = self._ready(self.waiting, self.waiting | self.running)
         if among is not None:
             ready = [name for name in ready if name in among]
         if len(self.running) >= self.n_cores or not ready:
             return None
+        shortest = min(ready, key=lambda name: (self.minutes[name], name))
         longest = max(ready, key=self.chain)
-        if self.chain(longest) >= sum(self.minutes[name] for name in self.waiting | self.running) / self.n_cores:
-            return longest
-        return min(ready, key=lambda name: (self.minutes[name], name))
+        left = {name: max(0.0, self.minutes[name] - (spent or {}).get(name, 0.0)) for name in self.running}
+        shared = sum(left.values()) + sum(self.minutes[name] for name in self.waiting)
+        least = (shared + LATE * sum(self.minutes.values())) / self.n_cores
+        end = self._end(shortest, left)
+        return longest if end > least and end > self._end(longest, left) else shortest
 
     def begin(self, name: str) -> None:
         """Note that an experiment runs."""
@@ -91,5 +98,21 @@ class Schedule:
         chains = [left[name] + factor * (self.chain(name) - self.minutes[name]) for name in left]
         return max(sum(left.values()) / cores, max(chains, default=0.0) / min(1.0, cores / self.n_cores))
 
-    def _awaited(self, name):
-        return [other for other in self.after.get(name, ()) if other in self.waiting | self.running]
+    def _end(self, first, left):
+        """Return the minutes until all has ended, if `first` begins now and the longest row at any time after."""
+        waiting, chains = self.waiting - {first}, {name: self.chain(name) for name in self.waiting}
+        ends = sorted([*((minutes, name) for name, minutes in left.items()), (self.minutes[first], first)])
+        clock = 0.0
+        while ends:
+            clock, _ = ends.pop(0)
+            while len(ends) < self.n_cores:
+                ready = self._ready(waiting, waiting.union(name for _, name in ends))
+                if not ready:
+                    break
+                name = max(ready, key=chains.__getitem__)
+                waiting.remove(name)
+                insort(ends, (clock + self.minutes[name], name))
+        return clock
+
+    def _ready(self, waiting, unended):
+        return [name for name in sorted(waiting) if unended.isdisjoint(self.after.get(name, ()))]
