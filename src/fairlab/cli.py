@@ -260,7 +260,7 @@ def _closing() -> str:
 
     card = scorecard.scorecard()
     scorecard.write(card)
-    return scorecard.ending(card)
+    return "\n\n".join([*scorecard.unreadable(), scorecard.ending(card)])
 
 
 def _report_batch(names, failed, profile, results, figures):
@@ -310,17 +310,20 @@ def _scorecard(options):
     from fairlab.suite.comparison import Comparison
 
     card = scorecard.scorecard(options.profile)
+    unreadable = scorecard.unreadable(options.profile)
+    for sentence in unreadable:
+        print(f"fairlab: {sentence}", file=sys.stderr)
     if options.rows:
         card = Comparison(scorecard.chosen(card, options.rows))
     if options.json:
         print(card.to_json(), end="")
-        return
-    if options.rows:
+    elif options.rows:
         print("\n".join(row.to_text() for row in card.rows))
-        return
-    written = scorecard.write(card, options.profile, publish=options.write)
-    print(scorecard.ending(card))
-    print("scorecard: " + ", ".join(map(_short, written)))
+    else:
+        written = scorecard.write(card, options.profile, publish=options.write)
+        print(scorecard.ending(card))
+        print("scorecard: " + ", ".join(map(_short, written)))
+    return int(bool(unreadable))
 
 
 def _notebooks(options):

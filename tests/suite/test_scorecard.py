@@ -16,6 +16,7 @@ from fairlab.suite.scorecard import (
     surprising,
     table,
     to_markdown,
+    unreadable,
     write,
 )
 
@@ -73,6 +74,31 @@ def test_a_smaller_profile_is_not_comparable(toy):
     assert (rows()["mean"].verdict, rows()["mean"].profile) == ("not comparable", "smoke")
     assert rows()["mean"].reason == "not the size of the published protocol: n 10 instead of 50"
     assert rows()["positive"].verdict == "not comparable"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content | {"data": {"berkeley": {"source": "real"}}},  # as an older version had it
+        lambda content: {key: value for key, value in content.items() if key != "seed"},
+        lambda content: [content],
+        lambda content: "{",
+    ],
+)
+def test_a_run_of_an_older_version_is_named_with_what_to_do(toy, capsys, damage):
+    publish("paper")
+    file = run_folder("toy/mean", "paper") / "run.json"
+    file.write_text(json.dumps(damage(json.loads(file.read_text()))).replace('"{"', "{"))
+    assert main(["scorecard", "toy"]) == 1
+    captured = capsys.readouterr()
+    sentence = f"{file.parent} holds no run that this version can read"
+    assert sentence in captured.err
+    assert "make it again: fairlab run toy/mean --profile paper, or remove the folder" in captured.err
+    assert sentence in captured.out, "the reason of what was not run"
+    publish("quick")
+    assert rows()["mean"].profile == "quick"
+    assert len(unreadable()) == 1
+    assert unreadable("quick") == []
 
 
 def test_surrogates_never_count(toy):

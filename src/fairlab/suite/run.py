@@ -15,6 +15,8 @@ from pathlib import Path
 
 import numpy as np
 import psutil
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from fairlab.paths import results_folder, write_text
 from fairlab.suite.catalogue import Specification, specification
@@ -22,6 +24,37 @@ from fairlab.suite.verdicts import Ours
 
 CUSTOM = "custom"  # profile of a run whose parameters are those of no profile
 DEFAULT_SEED = 0
+
+
+class UnreadableRunError(ValueError):
+    """A folder of results is damaged or of another version's format; the message says which and what to do."""
+
+
+class Load(TypedDict):
+    """Where a data set came from."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")
+    variant: str
+    source: str
+
+
+class Record(TypedDict):
+    """A named number, with one value per trial."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")
+    artefact: str
+    id: str
+    reading: str
+    values: list
+
+
+class Claim(TypedDict):
+    """A statement of the paper, and whether it holds."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")
+    artefact: str
+    id: str
+    holds: bool
 
 
 @dataclass
@@ -53,10 +86,10 @@ class Run:
     profile: str
     seed: int
     parameters: dict
-    data: list = field(default_factory=list)
-    records: list = field(default_factory=list)
-    claims: list = field(default_factory=list)
-    skipped: list = field(default_factory=list)
+    data: list[Load] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    skipped: list[dict] = field(default_factory=list)
     about: dict = field(default_factory=dict)
 
     @property
@@ -103,13 +136,30 @@ class Run:
 
     @classmethod
     def read(cls, folder: Path) -> "Run":
-        """Read the run in `folder`."""
-        content = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        own = {key: content.pop(key) for key in ("name", "profile", "seed", "parameters", "data", "skipped")}
-        records, claims = (
-            json.loads((folder / f"{k}.json").read_text(encoding="utf-8")) for k in ("records", "claims")
-        )
-        return cls(**own, records=records, claims=claims, about=content)
+        """Read the run in `folder`.
+
+        Raises
+        ------
+        UnreadableRunError
+            If it is not a run, or one that a version with another format wrote.
+        """
+        try:
+            texts = [(folder / f"{part}.json").read_text(encoding="utf-8") for part in ("run", "records", "claims")]
+            run, records, claims = map(json.loads, texts)
+            own = {key: run.pop(key) for key in ("name", "profile", "seed", "parameters", "data", "skipped")}
+            return _RUN.validate_python(own | {"records": records, "claims": claims, "about": run})
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            if isinstance(error, ValidationError):
+                wrong = error.errors()[0]
+                error = f"{wrong['msg']} at {'.'.join(map(str, wrong['loc']))}"
+            profile, paper, experiment = folder.parts[-3:]
+            raise UnreadableRunError(
+                f"{folder} holds no run that this version can read, perhaps one of an older version ({error}); make it "
+                f"again: fairlab run {paper}/{experiment.partition('.')[0]} --profile {profile}, or remove the folder"
+            ) from None
+
+
+_RUN = TypeAdapter(Run)
 
 
 def run_folder(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:

@@ -12,7 +12,7 @@ from fairlab.suite.catalogue import experiment_names, specification
 from fairlab.suite.comparison import INFERRED, OPEN, Comparison, Row, compare_artefact, not_run
 from fairlab.suite.deviations import sections, unexplained
 from fairlab.suite.published import load_paper, paper_keys
-from fairlab.suite.run import Run, failure_file, run_folder
+from fairlab.suite.run import Run, UnreadableRunError, failure_file, run_folder
 from fairlab.suite.verdicts import excess
 
 RANKED_PROFILES = ("paper", "quick", "smoke")  # the best first
@@ -34,16 +34,33 @@ NOTE = (
 def published_runs(profile: str | None = None) -> dict[str, Run]:
     """Return the best published run of every experiment that has one.
 
-    Real data is better than a surrogate, then a larger profile than a smaller; `profile` restricts to one.
+    Real data is better than a surrogate, then a larger profile than a smaller; `profile` restricts to one. Runs that
+    cannot be read are left out; see `unreadable`.
     """
-    profiles = RANKED_PROFILES if profile is None else (profile,)
     best = {}
     for name in experiment_names():
-        folders = [run_folder(name, p) for p in profiles]
-        runs = [Run.read(folder) for folder in folders if (folder / "run.json").exists()]
+        runs = [run for run in _runs(name, profile) if isinstance(run, Run)]
         if runs:
             best[name] = max(runs, key=lambda run: (run.source() == "real", -RANKED_PROFILES.index(run.profile)))
     return best
+
+
+def unreadable(profile: str | None = None) -> list[str]:
+    """Return a sentence on each published run that cannot be read, such as one that an older version wrote."""
+    runs = [run for name in experiment_names() for run in _runs(name, profile)]
+    return [str(run) for run in runs if isinstance(run, UnreadableRunError)]
+
+
+def _runs(name, profile) -> list[Run | UnreadableRunError]:
+    """Return the published runs of an experiment, or why they cannot be read."""
+    runs = []
+    for folder in (run_folder(name, p) for p in (RANKED_PROFILES if profile is None else (profile,))):
+        if (folder / "run.json").exists():
+            try:
+                runs.append(Run.read(folder))
+            except UnreadableRunError as error:
+                runs.append(error)
+    return runs
 
 
 def scorecard(profile: str | None = None) -> Comparison:
@@ -88,6 +105,8 @@ def _why_not(name, profile):
         failure = failure_file(name, candidate)
         if failure.exists():
             return f"failed at {candidate}: {failure.read_text(encoding='utf-8').splitlines()[0]}"
+    for run in _runs(name, profile):
+        return str(run)
     return f"not run here yet: fairlab run {name}"
 
 
