@@ -2,7 +2,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from scipy.stats import fisher_exact, hypergeom, multinomial
+from scipy.stats import fisher_exact, hypergeom, multinomial, random_table
 
 from fairlab.fairtest import resampling
 from fairlab.fairtest.resampling import (
@@ -12,6 +12,7 @@ from fairlab.fairtest.resampling import (
     permute_correlation,
     permute_tables,
     table_p_value,
+    two_by_two_p_value,
 )
 
 
@@ -47,6 +48,21 @@ def test_monte_carlo_p_value_against_all_permutations(groups, outputs):
 def test_two_by_two_p_value_against_the_hypergeometric_distribution():
     table = np.array([[12, 4], [9, 17]])  # probabilities order these tables as chi-square does
     assert table_p_value(table, rng()) == pytest.approx(fisher_exact(table).pvalue, abs=0.003)
+
+
+@pytest.mark.parametrize("table", [[[12, 4], [9, 17]], [[3, 40], [9, 31]], [[5, 5], [5, 5]], [[200, 240], [260, 200]]])
+def test_two_by_two_p_value_is_distributed_as_that_of_random_tables(table):
+    table, n_tables = np.array(table), 400
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    expected = np.outer(rows, columns) / table.sum()
+    tables = random_table(rows, columns).rvs(n_tables * 300, random_state=rng())
+    statistic = ((tables - expected) ** 2 / expected).sum(axis=(1, 2))
+    hits = (statistic >= ((table - expected) ** 2 / expected).sum() * (1 - 1e-9)).reshape(-1, n_tables).sum(axis=1)
+    generator = rng()
+    ours = [two_by_two_p_value(table, generator, n_tables=n_tables) for _ in range(300)]
+    drawn = (1 + hits) / (1 + n_tables)
+    assert np.mean(ours) == pytest.approx(drawn.mean(), abs=5 * drawn.std() / np.sqrt(150) + 1e-12)
+    assert np.std(ours) == pytest.approx(drawn.std(), rel=0.25)
 
 
 def test_smallest_p_value_and_tables_without_two_lines():

@@ -139,7 +139,7 @@ def entropies(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the entropies of rows, of columns, and of both together, in nats; nan where a table is empty."""
     total = tables.sum(axis=(-2, -1))
     rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
-    joint = tables.reshape(*tables.shape[:-2], -1)
+    joint = tables.reshape(*tables.shape[:-2], tables.shape[-2] * tables.shape[-1])
     with np.errstate(invalid="ignore", divide="ignore"):
         return tuple(np.log(total) - _n_log_n(counts).sum(axis=-1) / total for counts in (rows, columns, joint))
 

@@ -133,6 +133,10 @@ class AdditiveMetric(Metric):
     def interval(self, statistics: np.ndarray, *, conf: float) -> Interval:
         """Return the intervals that trees are grown by, and p-values, over the leading axes of `statistics`."""
 
+    def training_effect(self, statistics: np.ndarray, *, conf: float) -> np.ndarray:
+        """Return the strengths that the intervals prove, over the leading axes of `statistics`."""
+        return self.effect(self.interval(statistics, conf=conf))
+
     @abstractmethod
     def size(self, statistics: np.ndarray) -> np.ndarray:
         """Return numbers of people, over the leading axes of `statistics`."""
@@ -155,7 +159,7 @@ class AdditiveMetric(Metric):
         if ordered:
             left = statistics.cumsum(axis=0)
             statistics = np.stack([left[:-1], left[-1] - left[:-1]], axis=1)
-        effect = self.effect(self.interval(statistics, conf=conf))
+        effect = self.training_effect(statistics, conf=conf)
         return Children(effect, self.size(statistics), self.smallest_stratum(statistics))
 
 

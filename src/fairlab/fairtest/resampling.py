@@ -8,6 +8,7 @@ tables with given margins are SciPy's.
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from scipy.special import gammaln
 from scipy.stats import random_table
 
 TABLES = 100_000  # Monte Carlo tables of a test
@@ -37,6 +38,23 @@ def table_p_value(table: np.ndarray, rng: np.random.Generator, *, n_tables: int 
         tables = drawn.rvs(n, method="patefield", random_state=rng).reshape(n, -1).astype(float)
         hits += int((tables**2 @ (1 / expected).ravel() >= least).sum())
     return (1 + hits) / (1 + n_tables)
+
+
+def two_by_two_p_value(table: np.ndarray, rng: np.random.Generator, *, n_tables: int = TABLES) -> float:
+    """Return a p-value distributed as that of `table_p_value`, of two groups and two outputs, without drawing tables.
+
+    The probability of a statistic as large is a sum over the hypergeometric distribution. How many of the random tables
+    have one is drawn at once, from the binomial distribution.
+    """
+    [first, second], [left, _] = table.sum(axis=1).tolist(), table.sum(axis=0).tolist()
+    corner = np.arange(max(0, left - second), min(first, left) + 1)
+    weight = -gammaln([corner + 1, first - corner + 1, left - corner + 1, second - left + corner + 1]).sum(axis=0)
+    probability = np.exp(weight - weight.max())
+    # The statistic grows with the distance of a cell from its expectation, here times the number of people.
+    distance = np.abs(corner * (first + second) - first * left)
+    observed = abs(int(table[0, 0]) * (first + second) - first * left)
+    tail = min(probability[distance >= observed].sum() / probability.sum(), 1)
+    return (1 + int(rng.binomial(n_tables, tail))) / (1 + n_tables)
 
 
 def bootstrap_tables(

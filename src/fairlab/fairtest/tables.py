@@ -120,19 +120,30 @@ class NMI(TableMetric):
     def interval(self, statistics: np.ndarray, *, conf: float) -> Interval:
         """Return intervals from the non-central chi-square distribution of the G statistic, p-values of the G test."""
         g, df, p_value = g_test(statistics)
-        smoothed = statistics + 1
-        rows, columns, _ = entropies(smoothed)
-        scale = 2 * smoothed.sum(axis=(-2, -1)) * np.minimum(rows, columns)
+        low = self._lower_bound(statistics, g, df, p_value, conf)
+        high = np.clip((chndtrinc(g, np.maximum(df, 1), (1 - conf) / 2) + df) / _scale(statistics), 0, 1)
+        return Interval(low, np.where(df > 0, high, 1.0), p_value)
 
-        def bound(level):
-            return np.clip((chndtrinc(g, np.maximum(df, 1), level) + df) / scale, 0, 1)
+    def training_effect(self, statistics: np.ndarray, *, conf: float) -> np.ndarray:
+        """Return the lower bounds of `interval` alone."""
+        return self._lower_bound(statistics, *g_test(statistics), conf)
 
-        low = np.where(p_value <= 1 - conf, bound((1 + conf) / 2), 0.0)
-        return Interval(low, np.where(df > 0, bound((1 - conf) / 2), 1.0), p_value)
+    def _lower_bound(self, tables, g, df, p_value, conf) -> np.ndarray:
+        """Return the lower bound, from the G test; 0 where it is not significant, without a search for one."""
+        g, significant = np.asarray(g), p_value <= 1 - conf
+        low = np.zeros(g.shape)
+        freedom = np.maximum(df, 1)[significant]
+        noncentral = chndtrinc(g[significant], freedom, (1 + conf) / 2) + df[significant]
+        low[significant] = np.clip(noncentral / _scale(tables[significant]), 0, 1)
+        return low
 
     def exact(self, sample: Sample, *, conf: float, rng: np.random.Generator) -> Interval:
         """Test up to 1,000 people by Monte Carlo, more by the G test; as published, bootstrap at every size."""
-        table, theory = self.of_all(sample), self.approximate(sample, conf=conf)
+        return self.exact_of(self.of_all(sample), conf=conf, rng=rng)
+
+    def exact_of(self, table: np.ndarray, *, conf: float, rng: np.random.Generator) -> Interval:
+        """Test the people of a contingency table as `exact` does."""
+        theory = (self.sound if self.reading == SOUND else self.interval)(table, conf=conf)
         p_value = table_p_value(table, rng) if table.sum() <= EXACT_LIMIT else float(theory.p_value)
         if self.reading == SOUND:
             return Interval(float(theory.low) * (p_value <= 1 - conf), float(theory.high), p_value)
@@ -333,6 +344,13 @@ def contingency_tables(sample: Sample, groups: np.ndarray, n_groups: int) -> np.
     cell = (groups * n_protected + sample.protected.values) * n_output + sample.output.values
     counts = np.bincount(cell, minlength=n_groups * n_protected * n_output)
     return counts.reshape(n_groups, n_protected, n_output)
+
+
+def _scale(tables):
+    """Return what the G statistic of tables is divided by for NMI, with one added to every cell."""
+    smoothed = tables + 1
+    rows, columns, _ = entropies(smoothed)
+    return 2 * smoothed.sum(axis=(-2, -1)) * np.minimum(rows, columns)
 
 
 def _pooled_test(tables):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlab.data import load
-from fairlab.data.variants.planted import SIZE_CLASSES, draw_pairs, plant_effects
+from fairlab.data.variants.planted import SIZE_CLASSES, count_users, draw_pairs, plant_counts, plant_effects
 
 TEMPLATE = load("staples", surrogate=True)
 
@@ -81,6 +81,31 @@ def test_others_are_independent_of_income_and_order():
     rich = dataset.features.loc[~inside, "income"].eq(">=50K").reset_index(drop=True)
     assert other[rich].mean() == pytest.approx(0.5, abs=0.015)
     assert other[:10_000].mean() == pytest.approx(0.5, abs=0.015)
+
+
+def test_counts_are_those_of_listed_users_and_as_scattered():
+    dataset = load("staples", n_users=3_000, surrogate=True)
+    pairs = dataset.features.groupby(["state", "race"], observed=True).size().nlargest(2).index.to_frame(index=False)
+    users, rng = count_users(dataset), np.random.default_rng(0)
+    assert users.sum() == 3_000
+    drawn = np.stack([plant_counts(users, pairs, delta=20, rng=rng) for _ in range(300)])
+    assert (drawn.sum(axis=-1) == users.to_numpy().reshape(drawn.shape[1:-1])).all()
+    low = np.stack(
+        [
+            dataset.features.assign(low=plant_effects(dataset, pairs, delta=20, seed=seed).target == "low")
+            .groupby(users.index.names, observed=False)["low"]
+            .sum()
+            .to_numpy()
+            for seed in range(60)
+        ]
+    )
+    ours = drawn[..., 1].reshape(300, -1)
+    in_pair = users.index.droplevel(["gender", "income"]).isin(list(pairs[["state", "race"]].itertuples(index=False)))
+    for counts in (ours, low):
+        assert len(np.unique(counts[:, in_pair].sum(axis=1))) == 1
+    large = users.to_numpy() > 30
+    np.testing.assert_allclose(ours.mean(axis=0)[large], low.mean(axis=0)[large], rtol=0.15)
+    assert ours.var(axis=0)[large].mean() == pytest.approx(low.var(axis=0)[large].mean(), rel=0.15)
 
 
 def test_bad_pairs_and_effects():

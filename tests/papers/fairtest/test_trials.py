@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from fairlab.data import load
+from fairlab.data.variants.planted import count_users
 from fairlab.fairtest import DataSource, Difference, Testing, investigate
 from fairlab.papers.fairtest import trials
 from fairlab.seeds import Trial
@@ -11,26 +12,35 @@ TRIAL = Trial("test", 0, 0)
 
 
 def test_counts_of_one_trial(monkeypatch, users):
-    monkeypatch.setattr(trials, "load", lambda name, n_users: users)
     pairs = pd.DataFrame({"state": ["no. 0", "no. 1", "no. 3"], "race": ["no. 2", "no. 1", "no. 0"]})
-    monkeypatch.setattr(trials, "draw_pairs", lambda users, size, n_pairs, seed: pairs)
-    counts = trials.planted_effects(TRIAL, n_users=None, size=1_000, deltas=[0.5, 30], n_pairs=3)
+    monkeypatch.setattr(trials, "choose_pairs", lambda users, size, n_pairs, seed: pairs)
+    counts = trials.planted_effects(TRIAL, users=count_users(users), size=1_000, deltas=[0.5, 30], n_pairs=3)
     assert counts["delta"].tolist() == [0.5, 30]
     assert counts.loc[1, ["found", "validated", "false"]].tolist() == [3, 3, 0]
     assert (counts["validated"] <= counts["found"]).all()
 
 
-def test_false_alarms_count_contexts_and_the_whole_population(monkeypatch, users):
-    monkeypatch.setattr(trials, "load", lambda name, n_users: users)
-    counts = trials.false_alarms(TRIAL, n_users=None)
+def test_what_cannot_hold_a_user_of_a_pair_is_false(monkeypatch, users):
+    pairs = pd.DataFrame({"state": ["no. 1"], "race": ["no. 2"]})
+    monkeypatch.setattr(trials, "choose_pairs", lambda users, size, n_pairs, seed: pairs)
+    cells = {(-1, -1, -1): 0.01, (1, -1, -1): 0.01, (2, 0, -1): 0.01, (1, 1, 0): 0.01, (1, 0, 2): 0.9}
+    monkeypatch.setattr(trials, "test_contexts", lambda populations, rng: [cells])
+    [row] = trials.planted_effects(TRIAL, users=count_users(users), size=1_000, deltas=[5], n_pairs=1).to_dict(
+        "records"
+    )
+    assert row == {"delta": 5, "found": 1, "validated": 0, "false": 2}
+
+
+def test_false_alarms_count_contexts_and_the_whole_population(users):
+    counts = trials.false_alarms(TRIAL, users=count_users(users))
     assert set(counts) == {"contexts", "significant", "reported"}
     assert counts["significant"] <= counts["contexts"]
     assert 1 <= counts["reported"] <= counts["contexts"]
 
 
-def test_unknown_sizes_are_refused():
+def test_unknown_sizes_are_refused(users):
     with pytest.raises(ValueError, match="size: expected one of 100"):
-        trials.planted_effects(TRIAL, n_users=None, size=7, deltas=[5])
+        trials.planted_effects(TRIAL, users=count_users(users), size=7, deltas=[5])
 
 
 def test_copies_of_shoppers_make_something_of_nothing(users):

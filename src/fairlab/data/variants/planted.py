@@ -12,6 +12,7 @@ from fairlab.data.sources import derive
 
 # Users in a pair: the class's name, and how far a pair may be from it.
 SIZE_CLASSES = {100: 0.20, 500: 0.20, 1_000: 0.20, 2_000: 0.25, 5_000: 0.25, 10_000: 0.25}
+CELLS = ["state", "gender", "race", "income"]
 SMALLEST_SECOND_RACE = 300  # users; states with fewer of their second largest race are left out
 
 
@@ -40,9 +41,16 @@ def draw_pairs(dataset: Dataset, *, size: int, n_pairs: int = 10, seed: int = 0)
     ValueError
         If the class is unknown, or the users have too few pairs of it.
     """
+    counted = dataset.features.groupby(["state", "race"], observed=True).size()
+    return choose_pairs(counted, size=size, n_pairs=n_pairs, seed=seed)
+
+
+def choose_pairs(users: pd.Series, *, size: int, n_pairs: int = 10, seed: int = 0) -> pd.DataFrame:
+    """Choose pairs as `draw_pairs` does, from numbers of users whose index has the levels ``state`` and ``race``."""
     if size not in SIZE_CLASSES:
         raise ValueError(f"size: expected one of {', '.join(map(str, SIZE_CLASSES))}, found {size!r}")
-    pairs = dataset.features.groupby(["state", "race"], observed=True).size().rename("users").reset_index()
+    n_users = int(users.sum())
+    pairs = users.groupby(["state", "race"], observed=True).sum().rename("users").reset_index()
     second = pairs[pairs.groupby("state", observed=True)["users"].rank(method="first", ascending=False) == 2]
     mixed = second.loc[second["users"] >= SMALLEST_SECOND_RACE, "state"]
     pairs = pairs[pairs["state"].isin(mixed)].astype({"state": str, "race": str})
@@ -50,7 +58,7 @@ def draw_pairs(dataset: Dataset, *, size: int, n_pairs: int = 10, seed: int = 0)
     pairs = pairs[pairs["users"].between(size - slack, size + slack)].drop_duplicates("users", keep="last")
     if len(pairs) < n_pairs:
         raise ValueError(
-            f"{len(dataset.features):,} users have {len(pairs)} pairs of a state and a race with about {size:,} users, "
+            f"{n_users:,} users have {len(pairs)} pairs of a state and a race with about {size:,} users, "
             f"expected at least {n_pairs}; take more users"
         )
     chosen = np.random.default_rng(seed).choice(len(pairs), n_pairs, replace=False)
@@ -107,6 +115,46 @@ def plant_effects(dataset: Dataset, pairs: pd.DataFrame, *, delta: float, seed: 
     target = pd.Series(pd.Categorical(price, categories=["high", "low"]), index=users.index, name="price")
     options = {"planted": listed.tolist(), "delta": float(delta), "plant_seed": int(seed)}
     return derive(dataset, target=target, options=options)
+
+
+def count_users(dataset: Dataset) -> pd.Series:
+    """Return the number of users by state, gender, race and income, every combination included."""
+    return dataset.features[CELLS].astype("category").value_counts(sort=False).sort_index()
+
+
+def plant_counts(users: pd.Series, pairs: pd.DataFrame, *, delta: float, rng: np.random.Generator) -> np.ndarray:
+    """Draw the numbers of high and of low prices that `plant_effects` gives the users, without listing them.
+
+    Parameters
+    ----------
+    users : Series
+        As `count_users` returns it.
+    pairs, delta
+        As for `plant_effects`.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (n_states, n_genders, n_races, n_incomes, 2)
+        In the order of the levels of `users`; high prices, then low ones.
+    """
+    states, genders, races, incomes = users.index.levels
+    counts = users.to_numpy().reshape(len(states), len(genders), len(races), len(incomes))
+    low, others = np.zeros_like(counts), counts.copy()
+    for state, race in pairs[["state", "race"]].astype(str).itertuples(index=False):
+        place = states.get_loc(state), slice(None), races.get_loc(race)
+        for number, income in enumerate(incomes):
+            percent = 50.0 + delta * (1 if income == ">=50K" else -1)
+            low[(*place, number)] = _some_low(counts[(*place, number)], percent, rng)
+        others[place] = 0
+    low += _some_low(others, 50.0, rng)
+    return np.stack([counts - low, low], axis=-1)
+
+
+def _some_low(counts: np.ndarray, percent: float, rng: np.random.Generator) -> np.ndarray:
+    """Draw who of some users gets the low price, a share of them rounded up."""
+    n_low = int(np.ceil(counts.sum() * percent / 100))
+    return rng.multivariate_hypergeometric(counts.ravel(), n_low, method="marginals").reshape(counts.shape)
 
 
 def _pair_of_each(users: pd.DataFrame, listed: pd.MultiIndex) -> np.ndarray:

@@ -29,12 +29,6 @@ def pairs_named(finding: Finding) -> set[tuple[str, str]]:
     return {tuple(named[name] for name in PAIR)} if set(PAIR) <= set(named) else set()
 
 
-def touches(finding: Finding, pairs: set[tuple[str, str]]) -> bool:
-    """Whether a context may hold users of some of the pairs."""
-    named = {condition.attribute: condition.category for condition in finding.node.conditions}
-    return any(all(named.get(name, part) == part for name, part in zip(PAIR, pair, strict=True)) for pair in pairs)
-
-
 def alarm_shares(null: pd.DataFrame) -> pd.DataFrame:
     """Return in how many runs without any effect something was found, with Wilson's interval of the share at 95%.
 

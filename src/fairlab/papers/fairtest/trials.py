@@ -1,32 +1,39 @@
 """One trial of each experiment that repeats something: planted effects, nothing to find, and other splits."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
-from fairlab.data import load
-from fairlab.data.variants.planted import draw_pairs, plant_effects
+from fairlab.data.variants.planted import choose_pairs, plant_counts
+from fairlab.fairtest.correction import bonferroni_confidence
 from fairlab.fairtest.discovery import Discovery
 from fairlab.fairtest.error_profiling import ErrorProfiling
+from fairlab.fairtest.finding import SIGNIFICANCE
 from fairlab.fairtest.metric import AS_PUBLISHED
 from fairlab.fairtest.procedure import investigate, validate_contexts
 from fairlab.fairtest.reporting import report
 from fairlab.fairtest.source import DataSource
 from fairlab.fairtest.tables import Difference
 from fairlab.fairtest.testing import Testing
-from fairlab.papers.fairtest.microbenchmark import PAIR, pairs_named, price_section, touches
+from fairlab.papers.fairtest.lattice import ANY, draw_part, find_contexts, report_contexts, test_contexts
+from fairlab.papers.fairtest.microbenchmark import PAIR
 
+CONFIDENCE = 0.95
 SMALL = 1_000  # pairs of fewer users are tested by resampling, as in the authors' code
 
 
-def planted_effects(trial, *, n_users, size: int, deltas, n_pairs: int = 10, min_leaf_size: int = 50) -> pd.DataFrame:
+def planted_effects(
+    trial, *, users: pd.Series, size: int, deltas, n_pairs: int = 10, min_leaf_size: int = 50
+) -> pd.DataFrame:
     """Plant effects of several strengths into the same pairs of a state and a race, and look for them (figure 5).
 
     Parameters
     ----------
     trial : fairlab.seeds.Trial
-    n_users : int or None
-        Of `staples`; None for the users as they are.
+    users : Series
+        Their numbers, as `fairlab.data.variants.planted.count_users` returns them.
     size : int
         Class of pairs; see `fairlab.data.variants.planted.SIZE_CLASSES`.
     deltas : sequence of float
@@ -40,40 +47,53 @@ def planted_effects(trial, *, n_users, size: int, deltas, n_pairs: int = 10, min
         which is what the published curve counts; ``validated``, those that some significant context names; and
         ``false``, the significant contexts without any user of a planted pair.
     """
-    users = load("staples", n_users=n_users)
-    pairs = draw_pairs(users, size=size, n_pairs=n_pairs, seed=trial.seed("pairs"))
-    planted = set(pairs[list(PAIR)].itertuples(index=False, name=None))
+    pairs = choose_pairs(
+        users.groupby(list(PAIR), observed=False).sum(), size=size, n_pairs=n_pairs, seed=trial.seed("pairs")
+    )
+    states, _, races, _ = users.index.levels
+    planted = set(zip(states.get_indexer(pairs["state"]), races.get_indexer(pairs["race"]), strict=True))
+    rng = trial.rng("prices and halves")
+    prices = np.stack([plant_counts(users, pairs, delta=delta, rng=rng) for delta in deltas])
     rows = []
-    for delta in deltas:
-        dataset = plant_effects(users, pairs, delta=delta, seed=trial.seed(f"prices {delta}"))
-        section = price_section(
-            dataset, min_leaf_size=min_leaf_size, exact=size < SMALL, random_state=trial.seed("split")
-        )
-        named, validated = (
-            set().union(*map(pairs_named, findings)) for findings in (section.findings, section.significant)
-        )
-        rows.append(
-            {
-                "delta": delta,
-                "found": len(planted & named),
-                "validated": len(planted & validated),
-                "false": sum(not touches(finding, planted) for finding in section.significant),
-            }
-        )
+    for delta, found in zip(deltas, _tested(prices, rng, min_leaf_size=min_leaf_size, exact=size < SMALL), strict=True):
+        significant = [cell for cell, p_value in found.p_values.items() if p_value <= SIGNIFICANCE]
+        named, validated = ({cell[::2] for cell in cells} & planted for cells in (found.p_values, significant))
+        false = sum(not _may_hold(cell, planted) for cell in significant)
+        rows.append({"delta": delta, "found": len(named), "validated": len(validated), "false": false})
     return pd.DataFrame(rows)
 
 
-def false_alarms(trial, *, n_users, min_leaf_size: int = 100) -> dict[str, int]:
+def false_alarms(trial, *, users: pd.Series, min_leaf_size: int = 100) -> dict[str, int]:
     """Give everybody a price by the toss of a coin; return how many contexts are significant, and how many reported."""
-    users = load("staples", n_users=n_users)
+    rng = trial.rng("prices and halves")
     none = pd.DataFrame(columns=list(PAIR))
-    dataset = plant_effects(users, none, delta=0, seed=trial.seed("prices"))
-    section = price_section(dataset, min_leaf_size=min_leaf_size, exact=True, random_state=trial.seed("split"))
+    prices = plant_counts(users, none, delta=0, rng=rng)[None]
+    [found] = _tested(prices, rng, min_leaf_size=min_leaf_size, exact=True)
+    conf = bonferroni_confidence(CONFIDENCE, len(found.contexts))
     return {
-        "contexts": len(section.findings),
-        "significant": len(section.significant),
-        "reported": len(section.reported),
+        "contexts": len(found.contexts),
+        "significant": sum(p_value <= SIGNIFICANCE for p_value in found.p_values.values()),
+        "reported": len(report_contexts(found.test, found.contexts, found.p_values, conf=conf)),
     }
+
+
+class _Found(NamedTuple):
+    contexts: dict
+    test: np.ndarray
+    p_values: dict
+
+
+def _tested(prices, rng, *, min_leaf_size, exact):
+    """Split populations of users in half; yield the contexts of each, the counts of its other half, and p-values."""
+    training = np.stack([draw_part(counts, rng) for counts in prices])
+    for contexts, test in zip(find_contexts(training, min_leaf_size=min_leaf_size), prices - training, strict=True):
+        [p_values] = test_contexts([(test, contexts)], rng if exact else None)
+        yield _Found(contexts, test, p_values)
+
+
+def _may_hold(cell, pairs) -> bool:
+    """Whether a context of state, gender and race may hold users of some pairs of a state and a race."""
+    return any(cell[0] in (ANY, state) and cell[2] in (ANY, race) for state, race in pairs)
 
 
 def dealt_prices(trial, *, features: pd.DataFrame, prices: pd.Series, n_users: int) -> dict[str, int]:

@@ -1,0 +1,156 @@
+"""Every context of some categorical attributes at once: counts of people, guided trees over them, and their tests.
+
+A context of categorical attributes is a cell of a table of counts that has one more line along each attribute, for
+"any". Associations of all contexts of many populations then come from one array operation, and a tree only looks them
+up: the same trees and tests as those of `fairlab.fairtest`, for populations that are drawn a thousand times.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from fairlab.fairtest.correction import holm
+from fairlab.fairtest.finding import SIGNIFICANCE
+from fairlab.fairtest.intervals import g_test
+from fairlab.fairtest.metric import AS_PUBLISHED, Interval
+from fairlab.fairtest.resampling import EXACT_LIMIT, table_p_value, two_by_two_p_value
+from fairlab.fairtest.tables import NMI
+
+ANY = -1  # in place of a category's number
+METRIC = NMI(reading=AS_PUBLISHED)
+
+Cell = tuple[int, ...]
+
+
+def with_any(counts: np.ndarray, n_attributes: int) -> np.ndarray:
+    """Return counts with a last line along each attribute that sums up the others.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., *n_categories, n_protected, n_output)
+    n_attributes : int
+    """
+    for axis in range(-2 - n_attributes, -2):
+        counts = np.concatenate([counts, counts.sum(axis=axis, keepdims=True)], axis=axis)
+    return counts
+
+
+def draw_part(counts: np.ndarray, rng: np.random.Generator, *, share: float = 0.5) -> np.ndarray:
+    """Return the counts of a random part of the people: `share` of them, rounded down."""
+    n = int(share * counts.sum())
+    return rng.multivariate_hypergeometric(counts.ravel(), n, method="marginals").reshape(counts.shape)
+
+
+def find_contexts(counts: np.ndarray, *, min_leaf_size: int, conf: float = 0.95) -> list[dict[Cell, tuple[Cell, ...]]]:
+    """Grow a guided tree in each of some populations, as `fairlab.fairtest.find_contexts` does.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_populations, *n_categories, n_protected, n_output)
+        Of the training sets.
+    min_leaf_size : int
+    conf : float
+
+    Returns
+    -------
+    list of dict
+        For each population its contexts, the root first, with the cells of the tree around each, the nearest first.
+    """
+    n_attributes = counts.ndim - 3
+    tables = with_any(counts, n_attributes)
+    effects, sizes = METRIC.training_effect(tables, conf=conf), tables.sum(axis=(-2, -1))
+    root = (ANY,) * n_attributes
+    return [
+        {root: ()} | dict(_below(root, (), effect, size, list(range(n_attributes)), 0.0, min_leaf_size))
+        for effect, size in zip(effects, sizes, strict=True)
+    ]
+
+
+def _below(cell, around, effects, sizes, attributes, bar, min_leaf_size) -> Iterator[tuple[Cell, tuple[Cell, ...]]]:
+    """Yield the contexts below a cell; the rules are those of `fairlab.fairtest.tree.GuidedTree`."""
+    admissible = {}
+    for attribute in attributes:
+        line = (*cell[:attribute], slice(None, -1), *cell[attribute + 1 :])
+        size = sizes[line]
+        kept = np.flatnonzero(size >= min_leaf_size)
+        if len(kept) > 1:
+            effect = effects[line][kept]
+            score = effect.mean() * (size[kept].sum() / size.sum())
+            admissible[attribute] = (score, effect.max(), kept)
+    valid = {attribute: split for attribute, split in admissible.items() if split[1] > bar}
+    if not valid:
+        return
+    best = max(valid, key=lambda attribute: valid[attribute][0])
+    score, _, kept = valid[best]
+    left = [attribute for attribute in admissible if attribute != best]
+    for category in kept.tolist():
+        child = (*cell[:best], category, *cell[best + 1 :])
+        if effects[child] > 0:
+            yield child, (cell, *around)
+        yield from _below(child, (cell, *around), effects, sizes, left, score, min_leaf_size)
+
+
+def test_contexts(
+    populations: Sequence[tuple[np.ndarray, Sequence[Cell]]], rng: np.random.Generator | None
+) -> list[dict[Cell, float]]:
+    """Return p-values of contexts among other people, corrected by Holm's method over all of them.
+
+    Parameters
+    ----------
+    populations : sequence of pair
+        For each protected attribute the counts of the test set, of shape (*n_categories, n_protected, n_output), and
+        the contexts.
+    rng : numpy.random.Generator or None
+        Of the Monte Carlo tests of contexts of at most 1,000 people; None: these are tested as the others are.
+    """
+    p_values = []
+    for counts, contexts in populations:
+        tables = _tables(counts, contexts)
+        p_value = two_by_two_p_value if tables.shape[1:] == (2, 2) else table_p_value
+        p_values.append(g_test(tables)[2])
+        for i in np.flatnonzero(tables.sum(axis=(-2, -1)) <= EXACT_LIMIT) if rng else ():
+            p_values[-1][i] = p_value(tables[i], rng)
+    corrected = iter(holm(np.concatenate(p_values)).tolist())
+    return [{cell: next(corrected) for cell in contexts} for _, contexts in populations]
+
+
+def report_contexts(
+    counts: np.ndarray,
+    contexts: Mapping[Cell, Sequence[Cell]],
+    p_values: Mapping[Cell, float],
+    *,
+    conf: float,
+    random_state: int = 0,
+) -> dict[Cell, Interval]:
+    """Return what is reported of the contexts for one protected attribute: the root, then the others, strongest first.
+
+    The rules are those of `fairlab.fairtest.Section`. Intervals are bootstrapped only where the report needs them.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (*n_categories, n_protected, n_output)
+        Of the test set.
+    contexts : dict
+        As `find_contexts` returns them.
+    p_values : dict
+        As `test_contexts` returns them.
+    conf : float
+        Of each interval, corrected.
+    random_state : int
+    """
+    root, *others = [cell for cell in contexts if not contexts[cell] or p_values[cell] <= SIGNIFICANCE]
+    around = {cell: [one for one in contexts[cell] if one in contexts] for cell in others}
+    needed = list(dict.fromkeys([root, *others, *(one for several in around.values() for one in several)]))
+    intervals = {
+        cell: METRIC.exact_of(table, conf=conf, rng=np.random.default_rng(random_state))
+        for cell, table in zip(needed, _tables(counts, needed), strict=True)
+    }
+    strong = [cell for cell in others if intervals[cell].low >= max(intervals[one].low for one in around[cell])]
+    strong = sorted((cell for cell in strong if intervals[cell].low > 0), key=lambda cell: -intervals[cell].low)
+    return {cell: intervals[cell] for cell in (root, *strong)}
+
+
+def _tables(counts, contexts) -> np.ndarray:
+    """Return the contingency tables of some contexts."""
+    every = with_any(counts, counts.ndim - 2)
+    return np.stack([every[cell] for cell in contexts])
