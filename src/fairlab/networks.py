@@ -115,8 +115,7 @@ def adam(parameters, gradients, state, learning_rate, *, epsilon=EPSILON):
 def rmsprop(parameters, squares, gradients, learning_rate):
     """Return parameters and running mean squares after one step downhill.
 
-    Epsilon is outside the root, as in Keras 2; Keras 3 has it under the root. That matters to a clipped critic, whose
-    gradients are small beside sqrt(1e-7): with epsilon under the root the maps of a GAN end far from optimal.
+    Epsilon is outside the root, as in Keras 2; Keras 3 has it under the root.
     """
     squares = [RHO * s + (1 - RHO) * g * g for s, g in zip(squares, gradients, strict=True)]
     moved = zip(parameters, squares, gradients, strict=True)

@@ -33,3 +33,4 @@ def test_gan_quick(monkeypatch):
             assert ratio.value == pytest.approx(ratio.baseline / ratio.ours)
             assert seconds.value == pytest.approx(ratio.ours * transport.PAPER_STEPS)
     assert {"gan_small_10_per_map_vs_1", "gan_small_10_one_thread_per_map_vs_1", "gan_small_10_seconds"} <= set(small)
+    assert "gan_big_10_per_map_vs_1" in big

@@ -9,7 +9,7 @@ import pytest
 from plain_data import is_plain
 from sklearn.exceptions import NotFittedError
 
-pytest.importorskip("tensorflow")
+pytest.importorskip("numba")
 
 from fairlab.transport import DivergenceError, GANTransport
 
@@ -143,7 +143,7 @@ def test_large_tables_are_mapped_in_pieces(ensemble, monkeypatch):
     np.testing.assert_allclose(ensemble.maps_[0].transform(rows), whole, atol=1e-6)
 
 
-def test_a_rebuilt_map_needs_no_tensorflow(ensemble, tmp_path):
+def test_a_rebuilt_map_needs_no_numba(ensemble, tmp_path):
     rows = np.random.default_rng(0).normal(size=(5, 2))
     (tmp_path / "map.pickle").write_bytes(pickle.dumps((ensemble.maps_[0].to_arrays(), rows)))
     code = f"""
@@ -151,7 +151,29 @@ import pickle, sys
 from fairlab.transport import GANTransport
 arrays, rows = pickle.load(open({str(tmp_path / "map.pickle")!r}, "rb"))
 print(GANTransport.from_arrays(arrays).transform(rows).tolist())
-assert "tensorflow" not in sys.modules
+assert "numba" not in sys.modules
 """
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(answer.stdout) == ensemble.maps_[0].transform(rows).tolist()
+
+
+def test_training_needs_no_tensorflow_and_says_who_brings_numba():
+    code = """
+import sys
+import numpy as np
+from fairlab.checks import MissingExtraError
+from fairlab.transport import GANTransport
+sys.modules["numba"] = None
+X = np.eye(4)
+try:
+    GANTransport(n_steps=1).fit(X, X + 1)
+except MissingExtraError as error:
+    print(error)
+del sys.modules["numba"], sys.modules["fairlab.transport.gan_training"], sys.modules["fairlab.transport.gan_maps"]
+GANTransport(n_steps=1).fit(X, X + 1)
+print([name for name in ("tensorflow", "keras") if name in sys.modules])
+"""
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    message, heavy = answer.stdout.splitlines()
+    assert "this needs numba, which is not installed; the extra 'networks' brings it" in message
+    assert heavy == "[]"

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-pytest.importorskip("tensorflow")
+pytest.importorskip("numba")
 
 from fairlab.transport import DivergenceWarning, GANEnsemble, GANTransport
 
@@ -24,7 +24,7 @@ def test_member_does_not_depend_on_the_others(groups, ensemble, n_threads, small
 
 
 def test_the_same_map_in_any_ensemble(groups):
-    # On networks of this size, ensembles trained as one batch would round differently when they are large.
+    # On networks of this size, products on several threads, or of several maps as one, would round differently.
     settings = {"hidden_layers": (128, 128), "n_steps": 20, "critic_steps": 1}
     image = GANEnsemble([4], **settings).fit(*groups).transform(groups[0])[0]
     for seeds in ([3, 4], [4, 3, 5], [9, 8, 4, 7, 6, 5, 3]):

@@ -7,7 +7,7 @@ import pytest
 
 tf = pytest.importorskip("tensorflow")
 
-from fairlab.networks import forward  # noqa: E402
+from fairlab.networks import forward, initial_network, stacked  # noqa: E402
 from fairlab.transport import (  # noqa: E402
     DivergenceError,
     ExactTransport,
@@ -15,8 +15,7 @@ from fairlab.transport import (  # noqa: E402
     SeguyTransport,
     squared_l1,
 )
-from fairlab.transport.gan_training import initial_networks  # noqa: E402
-from fairlab.transport.seguy import dual_ascent, regression, regularized_plan  # noqa: E402
+from fairlab.transport.seguy import draw_rows, dual_ascent, regression, regularized_plan  # noqa: E402
 
 SMALL = {"hidden_layers": (8,), "n_dual_steps": 50, "n_map_steps": 50, "batch_size": 16}
 
@@ -105,10 +104,21 @@ def test_regression_finds_a_smooth_map():
     X = np.random.default_rng(0).normal(size=(1, 400, 2))
     Y = np.stack([np.abs(X[..., 0]), X[..., 1] + 2], axis=-1)
     pairs = [tf.constant(values, tf.float32) for values in (X, Y)]
-    start = [tf.constant(parameter) for parameter in initial_networks([0], (2, 32, 2), stream=0)]
+    start = [tf.constant(part) for part in stacked([initial_network(np.random.default_rng([0, 0]), (2, 32, 2))])]
     options = tf.constant([0], tf.int64), start, tf.constant(4_000), tf.constant(1e-3)
     fitted = forward(regression(*pairs, *options, batch_size=64), pairs[0])
     assert np.sqrt(np.square(fitted - Y).mean()) < 0.05
+
+
+def test_rows_are_drawn_from_the_members_own_sample():
+    X = tf.reshape(tf.range(24.0), (2, 12, 1))
+    seeds = tf.constant([3, 4], tf.int64)
+    drawn = draw_rows(X, seeds, 5, 200).numpy()
+    assert drawn.shape == (2, 200, 1)
+    assert set(drawn[0].ravel()) == set(range(12))
+    assert set(drawn[1].ravel()) == set(range(12, 24))
+    np.testing.assert_array_equal(drawn[1:], draw_rows(X[1:], seeds[1:], 5, 200))
+    assert (drawn != draw_rows(X, seeds, 6, 200).numpy()).any()
 
 
 def test_shift_of_a_normal_distribution_is_recovered():

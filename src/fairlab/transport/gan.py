@@ -103,13 +103,13 @@ class GANTransport(TransportMap):
         DivergenceError
             If the weights do not stay finite.
         """
-        from fairlab.transport.gan_blocks import train_maps  # with TensorFlow, which only training needs
+        from fairlab.transport.gan_maps import train_maps  # with numba, which only training needs
 
         options = training_options(self)
         seeds, penalty = checked_seeds([self.random_state], "random_state"), checked_penalty(self.penalty, 1)
         samples = self._samples(X_source, X_target, min_rows=2)
         source, target = map(single_precision, samples, ("X_source", "X_target"))
-        generators, history = train_maps(source[None], target[None], seeds, penalty, block=1, **options)
+        generators, history = train_maps(source[None], target[None], seeds, penalty, **options)
         if not converged(generators, history).all():
             raise DivergenceError(
                 f"weights of the map of random_state {self.random_state} did not stay finite; {REMEDY}"
@@ -142,7 +142,7 @@ class GANTransport(TransportMap):
 
     @classmethod
     def from_arrays(cls, arrays: dict) -> "GANTransport":
-        """Return the map that `to_arrays` took apart; it answers the same, to the last bit, and needs no TensorFlow."""
+        """Return the map that `to_arrays` took apart; it answers the same, to the last bit, and needs no numba."""
         transport = cls(**arrays["parameters"])
         transport.generator_ = list(arrays["generator"])
         transport.history_ = LossHistory(**arrays["history"])
@@ -156,7 +156,7 @@ class GANTransport(TransportMap):
 
 
 def image(generator, X: np.ndarray) -> np.ndarray:
-    """Return a generator's outputs as floats; in plain NumPy, so that a fitted map needs no session."""
+    """Return a generator's outputs as floats; in plain NumPy, so that a fitted map needs none of the extras."""
     mapped = np.empty(X.shape)
     for start in range(0, len(X), ROWS):
         mapped[start : start + ROWS] = forward(generator, single_precision(X[start : start + ROWS], "X"))

@@ -33,7 +33,7 @@ class GANEnsemble(BaseEstimator):
     penalty : float or array-like of shape (n_maps,)
         The paper's lambda; one per map shows how sensitive the map is to it.
     n_threads : int, optional
-        Most members to train side by side; by default ``TF_NUM_INTRAOP_THREADS`` if set, else the cores.
+        Most members to train side by side, a core each; by default ``OMP_NUM_THREADS`` if set, else the cores.
         Fewer run at once where memory is short, with the same result.
     memory_limit_gb : float, optional
         Memory in GiB that training and mapping may take; by default what the machine has free.
@@ -106,7 +106,7 @@ class GANEnsemble(BaseEstimator):
         DivergenceWarning
             If some maps' weights do not.
         """
-        from fairlab.transport.gan_blocks import train_maps
+        from fairlab.transport.gan_maps import train_maps
 
         options = training_options(self) | {"n_threads": self.n_threads, "memory_limit_gb": self.memory_limit_gb}
         if self.n_threads is not None:
@@ -114,7 +114,7 @@ class GANEnsemble(BaseEstimator):
         seeds = checked_seeds(self.random_states, "random_states")
         penalty = checked_penalty(self.penalty, len(seeds))
         source, target = samples(self, X_source, X_target, len(seeds))
-        self.generators_, self.history_ = train_maps(source, target, seeds, penalty, block=1, **options)
+        self.generators_, self.history_ = train_maps(source, target, seeds, penalty, **options)
         self.converged_ = converged(self.generators_, self.history_)
         if not self.converged_.all():
             message = (

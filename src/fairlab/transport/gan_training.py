@@ -1,24 +1,45 @@
-"""The training loop of FlipTest's Wasserstein GAN (section 3.1, equation 1), compiled, for many maps at once.
+"""The training loop of FlipTest's Wasserstein GAN (section 3.1, equation 1), compiled, for one map.
 
-Everything here has a leading axis of members: independent maps that are trained side by side as batched matrices (see
-`fairlab.networks`). Each draws from its own seed, so that its map does not depend on which others are trained with it.
+Layers have the batch last: of shape (width, batch_size). A network is a vector, kernel and bias of one layer after the
+other, a kernel of shape (n_out, n_in); below it stand its mean squared gradients. What happens beside the matrix
+products takes one pass each: bias and ReLU over the layer, the whole of RMSprop over the weights of a layer.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
+import scipy.linalg.cython_blas  # noqa: F401  whose products the compiled code takes: loaded before threads are limited
 
-from fairlab.checks import optional
-from fairlab.networks import forward, initial_network, rmsprop, stacked
+from fairlab import networks
+from fairlab.checks import MissingExtraError, required
 from fairlab.transport.loss_history import LOSSES
 
-tf = optional("tensorflow")
+try:
+    compiled = required("numba").njit(
+        cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz", "arcp"}
+    )
+except MissingExtraError:  # `train_map` says so
+
+    def compiled(function):
+        """Leave a function as it is."""
+        return function
+
+
+CHUNK = 64  # generator steps whose rows are drawn at once
+# OpenBLAS copies matrices first unless their product has at most so many multiplications, which is quicker by a third.
+UNPACKED = 1_000_000
+FEW = 4  # parts in which a product is quicker than as a whole, at most
+
+EPSILON, DECAY, REST = np.float32(networks.EPSILON), np.float32(networks.RHO), np.float32(1 - networks.RHO)
+# Mean squares below this are lost beside epsilon; they would end as denormal numbers, which are slow.
+FAINT = np.float32(1e-30)
+ZERO, ONE, TWO = np.float32(0), np.float32(1), np.float32(2)
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train: everything that the compiled loop is specialised to.
+    """How to train.
 
     Attributes
     ----------
@@ -37,91 +58,207 @@ class Recipe:
     clip: float = 0.01
 
 
-def initial_networks(seeds, widths, stream: int) -> list[np.ndarray]:
-    """Return stacked initial networks, each member's from its own seed; `stream` tells those of one seed apart."""
-    return stacked([initial_network(np.random.default_rng([seed, stream]), widths) for seed in seeds])
-
-
-def draw_rows(X, seeds, step, stream: int, n_rows: int):
-    """Return `n_rows` rows of each member's sample, drawn with replacement.
+def train_map(source, target, seed: int, penalty, widths, records, recipe: Recipe, done=None):
+    """Train one map.
 
     Parameters
     ----------
-    X : tensor of shape (n_members, n, n_features)
-    seeds : tensor of int64, shape (n_members,)
-    step : int
-        Number of the generator step; each has its own draw.
-    stream : {0, 1}
-        Tells the draws from source and target apart.
+    source, target : array of float32 of shape (n, n_features)
+    seed : int
+        All that a map depends on beside its data and options.
+    penalty : float32
+    widths : tuple of int
+        Of the generator's layers, input and output included. The critic differs in its one output.
+    records : list of (int, int)
+        First step of each record of the losses, and the one after its last.
+    recipe : Recipe
+    done : callable, optional
+        Is told the number of steps after each record.
+
+    Returns
+    -------
+    generator : list of ndarray
+        See `fairlab.networks`.
+    losses : array of shape (n_records, 3)
+        NaN from where one was not finite, and training ended.
     """
-    seed_step = 2 * tf.cast(step, tf.int64) + stream
-    row = [
-        tf.random.stateless_uniform((n_rows,), (seed, seed_step), 0, tf.shape(X)[1], tf.int32, alg="philox")
-        for seed in tf.unstack(seeds)
-    ]
-    return tf.gather(X, tf.stack(row), batch_dims=1)
+    required("numba")
+    of_generator, of_critic, of_source, of_target = (np.random.default_rng([seed, stream]) for stream in range(4))
+    generator = _vector(networks.initial_network(of_generator, widths))
+    critic = _vector(networks.initial_network(of_critic, (*widths[:-1], 1)))
+    losses = np.full((len(records), len(LOSSES)), np.nan)
+    rates = np.float32(recipe.learning_rate), np.float32(recipe.clip)
+    for record, (start, end) in enumerate(records):
+        total = np.zeros(len(LOSSES))
+        for step in range(start, end, CHUNK):
+            # Draws of one generator follow each other: in how many pieces they are made does not matter.
+            size = min(CHUNK, end - step), recipe.critic_steps, recipe.batch_size
+            to_critic = of_target.integers(len(target), size=size)
+            to_generator = of_source.integers(len(source), size=(size[0], size[1] + 1, size[2]))
+            total += _steps(
+                source, target, to_generator, to_critic, generator, critic, np.array(widths), penalty, *rates
+            )
+        losses[record] = total / (end - start)
+        if done:
+            done(end - start)
+        if not np.isfinite(losses[record]).all():
+            break
+    return _parts(generator[0], widths), losses
 
 
-@lru_cache
-def compiled_training(recipe: Recipe):
-    """Return the compiled training loop of a recipe.
+def _vector(network) -> np.ndarray:
+    """Return a network as a vector, and below it mean squared gradients of 0."""
+    weights = np.concatenate([part.T.ravel() for part in network])
+    return np.stack([weights, np.zeros_like(weights)])
 
-    The loop takes (X_source, X_target, seeds, penalty, first_step, n_steps, state), where the state is the tuple
-    (generator, its mean squared gradients, critic, its mean squared gradients), and returns the state after
-    `n_steps` generator steps and the losses, shape (3, n_members), averaged over them.
+
+def _parts(weights, widths) -> list[np.ndarray]:
+    """Return the kernels and biases of a vector."""
+    shapes = [shape for n_in, n_out in pairwise(widths) for shape in ((n_out, n_in), (n_out,))]
+    parts = np.split(weights, np.cumsum([np.prod(shape) for shape in shapes])[:-1])
+    return [np.ascontiguousarray(part.reshape(shape).T) for part, shape in zip(parts, shapes, strict=True)]
+
+
+@compiled
+def _steps(source, target, source_rows, target_rows, generator, critic, widths, penalty, rate, clip):
+    """Take generator steps, one for each entry of the rows to draw; return the sums of their losses."""
+    size, n_layers = source_rows.shape[2], len(widths) - 1
+    batch = np.empty((source.shape[1], size), np.float32)
+    made = np.empty((n_layers, widths.max(), size), np.float32)
+    judged = np.empty_like(made)
+    gradient = np.empty((widths[1:] * widths[:-1]).max() + widths.max(), np.float32)
+    to_one, even = widths.copy(), ONE / np.float32(size)
+    to_one[-1] = 1
+    unbounded = np.float32(np.inf)
+    on_real, on_fake, losses = ZERO, ZERO, np.zeros(3)
+    for step in range(len(source_rows)):
+        for k in range(target_rows.shape[1]):
+            _gather(target, target_rows[step, k], batch)
+            on_real = _forward(critic[0], to_one, batch, judged).mean()
+            _backward(critic, to_one, batch, judged, np.full((1, size), even), gradient, rate, unbounded)
+            _gather(source, source_rows[step, k], batch)
+            fake = _forward(generator[0], widths, batch, made)
+            on_fake = _forward(critic[0], to_one, fake, judged).mean()
+            _backward(critic, to_one, fake, judged, np.full((1, size), -even), gradient, rate, clip)
+        _gather(source, source_rows[step, -1], batch)
+        image = _forward(generator[0], widths, batch, made)
+        adversarial = _forward(critic[0], to_one, image, judged).mean()
+        slopes = _backward(critic, to_one, image, judged, np.full((1, size), even), gradient, ZERO, clip)
+        cost = _add_cost(batch, image, penalty, slopes)
+        _backward(generator, widths, batch, made, slopes, gradient, rate, unbounded)
+        losses += np.array([on_real - on_fake, adversarial, cost])
+    return losses
+
+
+@compiled
+def _gather(X, rows, batch):
+    for i in range(len(rows)):
+        for f in range(len(batch)):
+            batch[f, i] = X[rows[i], f]
+
+
+@compiled
+def _kernel(vector, end, n_in, n_out):
+    """Return where a layer that ends there begins, its kernel and its bias."""
+    bias = end - n_out
+    start = bias - n_in * n_out
+    return start, vector[start:bias].reshape((n_out, n_in)), vector[bias:end]
+
+
+@compiled
+def _part(n, multiplications):
+    """Return in pieces of what size to go through `n`, so that each has few enough multiplications."""
+    n_parts = -(-multiplications // UNPACKED)
+    return -(-n // n_parts) if n_parts <= FEW else n
+
+
+@compiled
+def _forward(weights, widths, batch, outputs):
+    """Fill in the outputs of all layers, and return those of the last."""
+    entering, end, last = batch, 0, len(widths) - 2
+    for layer in range(last + 1):
+        n_in, n_out = widths[layer], widths[layer + 1]
+        end += (n_in + 1) * n_out
+        _, kernel, bias = _kernel(weights, end, n_in, n_out)
+        leaving = outputs[layer, :n_out]
+        part = _part(n_out, kernel.size * batch.shape[1])
+        for j in range(0, n_out, part):
+            np.dot(kernel[j : j + part], entering, leaving[j : j + part])
+        least = ZERO if layer < last else -np.float32(np.inf)
+        for j in range(n_out):
+            for i in range(batch.shape[1]):
+                value = leaving[j, i] + bias[j]
+                leaving[j, i] = least if value < least else value
+        entering = leaving
+    return entering
+
+
+@compiled
+def _backward(network, widths, batch, outputs, slopes, gradient, rate, clip):
+    """Take a step down the loss whose slopes by the last outputs these are; at rate 0 return those by the batch."""
+    end = network.shape[1]
+    for layer in range(len(widths) - 2, -1, -1):
+        n_in, n_out = widths[layer], widths[layer + 1]
+        start, kernel, _ = _kernel(network[0], end, n_in, n_out)
+        entering = outputs[layer - 1, :n_in] if layer > 0 else batch
+        below = slopes
+        if layer > 0 or rate == ZERO:
+            below = _below(kernel, slopes)
+        if layer > 0:
+            for j in range(n_in):
+                for i in range(batch.shape[1]):
+                    below[j, i] = below[j, i] if entering[j, i] > ZERO else ZERO
+        if rate > ZERO:  # the layer below is done with these weights
+            own = gradient[: end - start]
+            np.dot(slopes, entering.T, own[: kernel.size].reshape((n_out, n_in)))
+            for j in range(n_out):
+                total = ZERO
+                for i in range(batch.shape[1]):
+                    total += slopes[j, i]
+                own[kernel.size + j] = total
+            _rmsprop(network[0, start:end], network[1, start:end], own, rate, clip)
+        slopes, end = below, start
+    return slopes
+
+
+@compiled
+def _below(kernel, slopes):
+    """Return the slopes by what enters a layer, from those by what leaves its kernel."""
+    n = slopes.shape[1]
+    part = _part(n, kernel.size * n)
+    if part == n:
+        return np.dot(kernel.T, slopes)
+    below = np.empty((kernel.shape[1], n), np.float32)
+    for i in range(0, n, part):
+        below[:, i : i + part] = np.dot(kernel.T, slopes[:, i : i + part].copy())
+    return below
+
+
+@compiled
+def _rmsprop(weights, squares, gradient, rate, clip):
+    """Take a step downhill, and clip the weights.
+
+    Epsilon is outside the root, as in Keras 2; Keras 3 has it under the root. That matters to a clipped critic, whose
+    gradients are small beside sqrt(1e-7): with epsilon under the root the maps of a GAN end far from optimal.
     """
-
-    def train(X_source, X_target, seeds, penalty, first_step, n_steps, state):
-        def step(i, losses, state):
-            state, new = training_step(recipe, X_source, X_target, seeds, penalty, i, state)
-            return i + 1, losses + new, state
-
-        losses = tf.zeros((len(LOSSES), seeds.shape[0]))
-        _, losses, state = tf.while_loop(lambda i, *_: i < first_step + n_steps, step, (first_step, losses, state))
-        return state, losses / tf.cast(n_steps, tf.float32)
-
-    return tf.function(train, jit_compile=True)
+    for i in range(len(weights)):
+        square = DECAY * squares[i] + REST * gradient[i] * gradient[i]
+        squares[i] = ZERO if square < FAINT else square
+        weight = weights[i] - rate * gradient[i] / (np.sqrt(squares[i]) + EPSILON)
+        weight = clip if weight > clip else weight
+        weights[i] = -clip if weight < -clip else weight
 
 
-def training_step(recipe: Recipe, X_source, X_target, seeds, penalty, step, state):
-    """Return the state after one generator step, and the losses on its way, shape (3, n_members)."""
-    generator, generator_squares, critic, critic_squares = state
-    size = recipe.batch_size
-    # The generator stands still during the critic's steps: all its batches of this step are one draw and one pass.
-    n_real = recipe.critic_steps * size
-    real = tf.split(draw_rows(X_target, seeds, step, 1, n_real), recipe.critic_steps, axis=1)
-    source = draw_rows(X_source, seeds, step, 0, n_real + size)
-    fake = tf.split(forward(generator, source[:, :n_real]), recipe.critic_steps, axis=1)
-
-    for real_batch, fake_batch in zip(real, fake, strict=True):
-        critic_loss = 0.0
-        for sign, batch in ((1, real_batch), (-1, fake_batch)):
-            loss, gradients = _critic_gradients(critic, batch, sign)
-            critic, critic_squares = rmsprop(critic, critic_squares, gradients, recipe.learning_rate)
-            critic_loss += loss
-        critic = [tf.clip_by_value(parameter, -recipe.clip, recipe.clip) for parameter in critic]
-
-    batch = source[:, n_real:]
-    adversarial, cost, gradients = _generator_gradients(generator, critic, batch, penalty)
-    generator, generator_squares = rmsprop(generator, generator_squares, gradients, recipe.learning_rate)
-    state = (generator, generator_squares, critic, critic_squares)
-    return state, tf.stack([critic_loss, adversarial, cost])
-
-
-def _critic_gradients(critic, batch, sign):
-    """Return sign * mean D(batch) of each member and its gradients: low for real points, high for generated ones."""
-    with tf.GradientTape() as tape:
-        tape.watch(critic)
-        loss = sign * tf.reduce_mean(forward(critic, batch), axis=(1, 2))
-    return loss, tape.gradient(loss, critic)
-
-
-def _generator_gradients(generator, critic, batch, penalty):
-    """Return mean D(G(x)), the mean squared L1 move, and the gradients of their sum weighted as in equation 1."""
-    with tf.GradientTape() as tape:
-        tape.watch(generator)
-        image = forward(generator, batch)
-        adversarial = tf.reduce_mean(forward(critic, image), axis=(1, 2))
-        cost = tf.reduce_mean(tf.square(tf.reduce_sum(tf.abs(batch - image), axis=2)), axis=1)
-        loss = adversarial + penalty * cost
-    return adversarial, cost, tape.gradient(loss, generator)
+@compiled
+def _add_cost(batch, image, penalty, slopes):
+    """Return the mean squared L1 move, and add its slopes by the image, times the penalty."""
+    n_features, n = batch.shape
+    total = ZERO
+    for i in range(n):
+        move = ZERO
+        for f in range(n_features):
+            move += abs(image[f, i] - batch[f, i])
+        total += move * move
+        for f in range(n_features):
+            slopes[f, i] += penalty * TWO * move / np.float32(n) * np.sign(image[f, i] - batch[f, i])
+    return total / np.float32(n)

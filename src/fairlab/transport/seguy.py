@@ -12,10 +12,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairlab.checks import optional
-from fairlab.networks import forward, rmsprop
+from fairlab.networks import forward, initial_network, rmsprop, stacked
 from fairlab.transport.cost import Cost, cost_matrix, squared_l1
 from fairlab.transport.divergence import DivergenceError, finite_members
-from fairlab.transport.gan_training import draw_rows, initial_networks
 from fairlab.transport.memory import require_memory
 from fairlab.transport.options import check_options, single_precision
 from fairlab.transport.transport_map import TransportMap, one_each
@@ -148,12 +147,15 @@ class SeguyTransport(TransportMap):
 
     def _network(self, source):
         """Return the network fitted to the projection, the second stage."""
-        sizes = (source.shape[1], *self.hidden_layers, source.shape[1])
+        sizes, rng = (
+            (source.shape[1], *self.hidden_layers, source.shape[1]),
+            np.random.default_rng([self.random_state, 2]),
+        )
         network = regression(
             tf.constant(single_precision(source, "X_source")[None]),
             tf.constant(self.projection_[None], tf.float32),
             tf.constant([self.random_state], tf.int64),
-            [tf.constant(parameter) for parameter in initial_networks([self.random_state], sizes, stream=2)],
+            [tf.constant(parameter) for parameter in stacked([initial_network(rng, sizes)])],
             tf.constant(self.n_map_steps),
             tf.constant(self.learning_rate, tf.float32),
             batch_size=self.batch_size,
@@ -365,7 +367,7 @@ def regression(X, Y, seeds, network, n_steps, learning_rate, *, batch_size: int)
     """
 
     def step(k, network, squares):
-        batch, wanted = (draw_rows(values, seeds, k, 0, batch_size) for values in (X, Y))
+        batch, wanted = (draw_rows(values, seeds, k, batch_size) for values in (X, Y))
         with tf.GradientTape() as tape:
             tape.watch(network)
             error = tf.square(forward(network, batch) - wanted)
@@ -376,6 +378,16 @@ def regression(X, Y, seeds, network, n_steps, learning_rate, *, batch_size: int)
 
     start = (tf.constant(0), network, [tf.zeros_like(parameter) for parameter in network])
     return tf.while_loop(lambda k, *_: k < n_steps, step, start)[1]
+
+
+def draw_rows(X, seeds, step, n_rows: int):
+    """Return `n_rows` rows of each member's sample, drawn with replacement by its own seed, anew in every step."""
+    own = 2 * tf.cast(step, tf.int64)
+    row = [
+        tf.random.stateless_uniform((n_rows,), (seed, own), 0, tf.shape(X)[1], tf.int32, alg="philox")
+        for seed in tf.unstack(seeds)
+    ]
+    return tf.gather(X, tf.stack(row), batch_dims=1)
 
 
 def falling_rate(initial, step, n_steps):
