@@ -154,8 +154,9 @@ def check_features(X, name: str = "X", *, min_rows: int = 1, varying: bool = Fal
     if len(values) < min_rows:
         found = "is empty" if len(values) == 0 else f"has {len(values)} row{'s' * (len(values) > 1)}"
         raise ValueError(f"{name}: {found}, expected at least {min_rows}")
-    bad = ~np.isfinite(values)
-    if bad.any():
+    finite = np.isfinite(values)
+    if not finite.all():
+        bad = ~finite
         row, column = np.argwhere(bad)[0]
         raise ValueError(
             f"{name}: column {columns[column]!r} holds {values[row, column]} in row {row}; "
@@ -194,7 +195,10 @@ def estimator_features(
     """
     from sklearn.utils.validation import validate_data
 
-    validate_data(estimator, X, reset=fitting, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
+    if isinstance(X, pd.DataFrame):  # whose values `check_features` checks
+        validate_data(estimator, X, reset=fitting, skip_check_array=True)
+    else:
+        validate_data(estimator, X, reset=fitting, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
     return check_features(X, name, min_rows=min_rows, varying=varying)[0]
 
 

@@ -70,3 +70,13 @@ def test_it_says_for_which_inputs_the_software_was_run():
     outputs, is_new = memory.ask(np.array([[0, 0], [1, 1], [0, 1], [0, 0]]))
     assert outputs.tolist() == [False, True, True, False]
     assert is_new.tolist() == [True, False, True, False]
+
+
+def test_memory_grows_also_where_many_inputs_want_the_last_slots(monkeypatch):
+    schema = Schema.from_dict({f"x{i}": range(50) for i in range(3)})
+    monkeypatch.setattr(Memory, "_first_slots", lambda self, keys: np.maximum(len(self._slots) - 1 - keys % 3, 0))
+    memory, codes = Memory(lambda inputs: inputs["x0"].to_numpy() % 2, schema), schema.sample_codes(500)
+    distinct = len(np.unique(codes, axis=0))
+    for known in (400, 500, 500):  # makes room before it runs the last hundred
+        assert (memory(codes[:known]) == codes[:known, 0] % 2).all()
+    assert memory.runs == distinct

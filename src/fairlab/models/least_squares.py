@@ -37,4 +37,5 @@ class LeastSquaresClassifier(BinaryClassifier):
     def decision_function(self, X) -> np.ndarray:
         """Return by how much the regression exceeds the threshold, shape (n_rows,)."""
         check_is_fitted(self)
-        return self.regression_.predict(estimator_features(self, X, fitting=False)) - self.threshold
+        values = estimator_features(self, X, fitting=False)
+        return values @ self.regression_.coef_ + self.regression_.intercept_ - self.threshold

@@ -115,13 +115,35 @@ class Memory:
             while needed > MOST_FULL * (1 << self._bits):
                 self._bits += 2
             self._slots = np.full(1 << self._bits, -1, dtype=np.int32)
-            self._find(0, self.runs)
+            self._fill_slots()
+
+    def _fill_slots(self) -> None:
+        """Give a slot to every input, all different: in the order of the slots, each gets its own or the next free one.
+
+        The few beyond the last slot go on from the first.
+        """
+        own = np.arange(self.runs, dtype=np.int64)
+        slots = self._first_slots(self._keys[: self.runs])
+        slots <<= 32
+        slots |= own
+        slots.sort()  # with the numbers in it, which is faster than to sort these by slots
+        numbers = slots.astype(np.int32)
+        slots >>= 32
+        slots -= own
+        np.maximum.accumulate(slots, out=slots)
+        slots += own
+        n_inside = np.searchsorted(slots, len(self._slots))
+        self._slots[slots[:n_inside]] = numbers[:n_inside]
+        free = np.flatnonzero(self._slots[: self.runs] < 0)
+        self._slots[free[: self.runs - n_inside]] = numbers[n_inside:]
 
     def _first_slots(self, keys: np.ndarray) -> np.ndarray:
         if self._weights is None:
             words = keys.view(np.uint32).reshape(len(keys), len(self.schema.sizes)).astype(np.uint64)
             keys = words @ (_GOLDEN ** np.arange(1, words.shape[1] + 1, dtype=np.uint64))
-        return ((keys.view(np.uint64) * _GOLDEN) >> np.uint64(64 - self._bits)).astype(np.int64)
+        slots = keys.view(np.uint64) * _GOLDEN
+        slots >>= np.uint64(64 - self._bits)
+        return slots.view(np.int64)
 
     def _key(self, codes: np.ndarray) -> np.ndarray:
         if self._weights is None:

@@ -43,7 +43,7 @@ def _run_batch(software, schema, codes, binary) -> np.ndarray:
     if not binary or outputs.dtype == bool:
         return outputs
     if outputs.dtype.kind in "iuf":
-        strange = ~np.isin(outputs, (0, 1))
+        strange = (outputs != 0) & (outputs != 1)
     else:
         strange = np.array([not isinstance(output, bool | np.bool_) for output in outputs])
     if strange.any():
