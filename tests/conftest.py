@@ -1,6 +1,7 @@
 """Fixtures shared by all tests: a small project of its own, so that no test touches this one's results."""
 
 import os
+from multiprocessing import forkserver
 
 import pytest
 from toy_project import CELLS, PUBLISHED, SPECIFICATION, TRIALS, write_notebook
@@ -20,10 +21,13 @@ def results(tmp_path, monkeypatch):
 
 @pytest.fixture
 def light_forks(monkeypatch):
-    """Let the process that others are forked from load next to nothing; the first that a test process starts stays."""
+    """Let the process that others are forked from load next to nothing, for the time of a test."""
     from fairlab.suite import forks
 
     monkeypatch.setattr(forks, "PRELOADED", "fairlab.suite.lifeline")
+    forkserver._forkserver._stop()  # the first that a process starts stays, and there is no public way to end it
+    yield
+    forkserver._forkserver._stop()
 
 
 @pytest.fixture

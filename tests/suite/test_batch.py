@@ -1,5 +1,7 @@
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -7,7 +9,7 @@ import time
 
 import psutil
 import pytest
-from toy_project import CELLS, PUBLISHED, SPECIFICATION, TRIALS, write_notebook
+from toy_project import CELLS, SPECIFICATION, TRIALS, write_notebook
 
 from fairlab.seeds import Trial
 from fairlab.suite.run import failure_file, run_folder
@@ -16,12 +18,18 @@ SLOW_TRIALS = TRIALS.replace("    return", "    __import__('time').sleep(0.5)\n 
 
 
 @pytest.fixture
-def two(toy):
-    """The toy project with a second experiment, which fails."""
-    (toy / "experiments" / "toy" / "published.yaml").write_text(PUBLISHED)
-    spec = SPECIFICATION.replace("mean.ipynb", "bad.ipynb")
-    (toy / "experiments" / "toy" / "bad.yaml").write_text(spec)
-    write_notebook(toy / "notebooks" / "toy" / "bad.ipynb", [CELLS[0], "raise OSError('no such luck')"])
+def four(toy):
+    """The toy project with three further experiments: one that fails, one that waits for it, one that is killed."""
+    good = [cell.replace("toy/mean", "toy/waits") for cell in CELLS]
+    kill_the_runner = "import os, signal; os.kill(os.getppid(), signal.SIGKILL)"
+    for name, cells in (
+        ("bad", [CELLS[0], "raise OSError('no such luck')"]),
+        ("waits", good),
+        ("killed", [CELLS[0], kill_the_runner]),
+    ):
+        more = "after: [toy/bad]\n" if name == "waits" else ""
+        (toy / "experiments" / "toy" / f"{name}.yaml").write_text(SPECIFICATION + more)
+        write_notebook(toy / "notebooks" / "toy" / f"{name}.ipynb", cells)
     return toy
 
 
@@ -29,51 +37,48 @@ def fairlab(*arguments):
     return subprocess.run([sys.executable, "-m", "fairlab", *arguments], capture_output=True, text=True, check=False)
 
 
-def test_a_job_killed_from_outside_is_listed_as_failed(two):
-    kill_the_runner = "import os, signal; os.kill(os.getppid(), signal.SIGKILL)"
-    write_notebook(two / "notebooks" / "toy" / "mean.ipynb", [CELLS[0], kill_the_runner])
-    folder = run_folder("toy/mean", "smoke")
-    folder.mkdir(parents=True)
-    (folder / "run.json").write_text("earlier")
-    answer = fairlab("run", "--all", "--profile", "smoke")
-    assert answer.returncode == 1
-    assert "failed: toy/mean: killed from outside, without a message (" in answer.stderr
-    assert "failed: toy/bad: cell 3 failed" in answer.stderr
-    assert "0 of 2 experiments done" in answer.stdout
-    assert (folder / "run.json").read_text() == "earlier"
-
-
-def test_results_that_cannot_be_written_are_named(two, monkeypatch, tmp_path):
+def test_results_that_cannot_be_written_are_named(toy, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / "file"))
     assert "cannot write to the results folder" in fairlab("run", "--all", "--profile", "smoke").stderr
 
 
-def test_the_batch_goes_on_past_a_failure_and_lists_it(two):
-    first = fairlab("run", "--all", "--profile", "smoke")
+def test_the_batch_goes_on_past_failures_and_lists_them(four):
+    earlier = run_folder("toy/killed", "smoke") / "run.json"
+    earlier.parent.mkdir(parents=True)
+    earlier.write_text("earlier")
+    names = ["toy/mean", "toy/bad", "toy/waits", "toy/killed"]
+    first = fairlab("run", *names, "--profile", "smoke")
     assert first.returncode == 1
     assert "failed: toy/bad: cell 3 failed: OSError: no such luck" in first.stderr
-    assert "1 of 2 experiments done at smoke" in first.stdout
-    assert (run_folder("toy/mean", "smoke") / "run.json").exists()
+    assert re.search(r"toy/bad +failed: cell 3 failed: OSError: no such luck", first.stdout)
     assert failure_file("toy/bad", "smoke").exists()
+    assert "failed: toy/waits: not run, since toy/bad failed" in first.stderr
+    assert "failed: toy/killed: killed from outside, without a message (" in first.stderr
+    assert earlier.read_text() == "earlier"
+    assert "1 of 4 experiments done at smoke" in first.stdout
+    assert (run_folder("toy/mean", "smoke") / "run.json").exists()
+    for name in ("waits", "killed"):
+        (four / "experiments" / "toy" / f"{name}.yaml").unlink()
+    shutil.rmtree(earlier.parent)
 
     # Started again, only what is not done runs.
     before = (run_folder("toy/mean", "smoke") / "run.json").stat().st_mtime_ns
-    write_notebook(two / "notebooks" / "toy" / "bad.ipynb", [cell.replace("toy/mean", "toy/bad") for cell in CELLS])
+    write_notebook(four / "notebooks" / "toy" / "bad.ipynb", [cell.replace("toy/mean", "toy/bad") for cell in CELLS])
     second = fairlab("run", "--all", "--profile", "smoke")
     assert second.returncode == 0, second.stderr
     assert (run_folder("toy/mean", "smoke") / "run.json").stat().st_mtime_ns == before
     assert "2 of 2 experiments done" in second.stdout
 
     # By hand, or one by one, nothing is computed again.
-    kept = {file: file.stat().st_mtime_ns for file in (two.parent / "results" / "trials").rglob("*.pickle")}
+    kept = {file: file.stat().st_mtime_ns for file in (four.parent / "results" / "trials").rglob("*.pickle")}
     assert fairlab("run", "toy/mean", "--profile", "smoke").returncode == 0
-    assert kept == {file: file.stat().st_mtime_ns for file in (two.parent / "results" / "trials").rglob("*.pickle")}
+    assert kept == {file: file.stat().st_mtime_ns for file in (four.parent / "results" / "trials").rglob("*.pickle")}
     assert kept
 
     # A changed notebook runs again.
     cells = [*CELLS[:-1], "print('changed')", CELLS[-1]]
-    write_notebook(two / "notebooks" / "toy" / "mean.ipynb", cells)
+    write_notebook(four / "notebooks" / "toy" / "mean.ipynb", cells)
     dry = fairlab("run", "--all", "--profile", "smoke", "--dry-run")
     assert dry.returncode == 0
     assert "running toy/mean at smoke" in dry.stdout + dry.stderr
@@ -143,11 +148,3 @@ def test_interrupted_or_killed_a_batch_leaves_no_process_and_ends_as_any_other(t
     for name, n in (("mean", 10), ("second", 10), ("third", 11)):
         content = json.loads((run_folder(f"toy/{name}", "smoke") / "records.json").read_text())
         assert content[0]["values"] == [mean(Trial("toy", index), n) for index in range(12)]
-
-
-def test_what_waits_for_a_failure_is_said_not_to_have_run(three):
-    write_notebook(three / "notebooks" / "toy" / "second.ipynb", [CELLS[0], "raise OSError('no such luck')"])
-    answer = fairlab("run", "toy/second", "toy/third", "--profile", "smoke")
-    assert answer.returncode == 1
-    assert "failed: toy/third: not run, since toy/second failed" in answer.stderr
-    assert "toy/second  failed: cell 3 failed: OSError: no such luck" in answer.stdout

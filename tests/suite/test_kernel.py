@@ -4,7 +4,9 @@ import sys
 
 from toy_project import CELLS, write_notebook
 
-from fairlab.suite.forks import ENVIRONMENT
+from fairlab.suite.catalogue import specification
+from fairlab.suite.forks import ENVIRONMENT, variables
+from fairlab.suite.notebook import run_experiment
 from fairlab.suite.run import run_folder
 
 CODE = """
@@ -14,14 +16,17 @@ run_experiment(specification("toy/mean"), "smoke", forked=True)
 """
 
 
+def parts_of_the_run():
+    folder = run_folder("toy/mean", "smoke")
+    return [(folder / name).read_bytes() for name in ("records.json", "figures/figure-1.svg")]
+
+
 def test_a_forked_kernel_runs_a_notebook_as_another_does(toy):
-    one = {}
-    for forked in (True, False):
-        code = CODE.replace("forked=True", f"forked={forked}")
-        subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | ENVIRONMENT)
-        folder = run_folder("toy/mean", "smoke")
-        one[forked] = [(folder / name).read_bytes() for name in ("records.json", "figures/figure-1.svg")]
-    assert one[True] == one[False]
+    with variables(ENVIRONMENT):
+        subprocess.run([sys.executable, "-c", CODE], check=True)
+        forked = parts_of_the_run()
+        run_experiment(specification("toy/mean"), "smoke")
+    assert parts_of_the_run() == forked
 
 
 def test_a_forked_kernel_that_is_killed_is_said_to_have_died(toy):

@@ -16,22 +16,36 @@ def run(profile="smoke", **options):
     return run_experiment(specification("toy/mean"), profile, **options)
 
 
-def test_a_run_is_published_with_all_its_parts(toy):
+def test_a_run_is_published_with_all_its_parts(toy, monkeypatch):
+    monkeypatch.setenv("HOME", "/")  # no name to take out of the notebook
+    notebook = toy / "notebooks" / "toy" / "mean.ipynb"
+    notebook.write_text(notebook.read_text().replace('"python3"', '"julia-1.9"'))
+    failure = failure_file("toy/mean", "smoke")
+    failure.parent.mkdir(parents=True)
+    failure.write_text("of an earlier run")
     folder = run()
     assert folder == run_folder("toy/mean", "smoke")
     content = Run.read(folder)
     assert content.parameters == {"n": 10, "n_trials": 2}
     assert content.about["peak_memory_gb"] > 0.05
-    notebook = (folder / "notebook.ipynb").read_text()
-    assert str(toy) not in notebook
-    assert "papermill" not in json.loads(notebook)["metadata"]
-    assert check_committed(folder / "notebook.ipynb")
+    executed = (folder / "notebook.ipynb").read_text()
+    assert str(toy) not in executed
+    assert "text/html" in executed
+    assert "papermill" not in json.loads(executed)["metadata"]
     assert not list((folder.parents[2] / ".staging").iterdir())
+    assert not failure.exists()
+
+    assert check_committed(folder / "notebook.ipynb")
+    assert "its kernel is not `python3`" in check_committed(notebook), "the kernel was this interpreter all the same"
+    clear(notebook)
+    assert check_committed(notebook) == []
 
 
-def test_an_override_goes_to_custom(toy):
+def test_an_override_goes_to_custom(toy, monkeypatch):
+    monkeypatch.setenv("HOME", "/nowhere")
     run(overrides={"n": 12})
     assert Run.read(run_folder("toy/mean", "custom")).parameters["n"] == 12
+    assert "text/html" in (run_folder("toy/mean", "custom") / "notebook.ipynb").read_text()
     with pytest.raises(TypeError, match=r"no parameter 'nn'.*known: n, n_trials"):
         run(overrides={"nn": 12})
 
@@ -66,35 +80,10 @@ def test_the_time_limit_is_for_the_whole_notebook(toy):
         run(time_limit=0.05)
 
 
-def test_a_success_clears_the_failure(toy):
-    rewrite(toy, "1 / 0")
-    with pytest.raises(NotebookError):
-        run()
-    rewrite(toy, *CELLS[1:])
-    run()
-    assert not failure_file("toy/mean", "smoke").exists()
-
-
 def test_parameters_must_match_the_experiment(toy):
     write_notebook(toy / "notebooks" / "toy" / "mean.ipynb", ["n = 50", *CELLS[1:]])
     with pytest.raises(ValueError, match="its parameters cell has"):
         run()
-
-
-def test_the_kernel_is_this_interpreter_whatever_the_notebook_names(toy):
-    notebook = toy / "notebooks" / "toy" / "mean.ipynb"
-    notebook.write_text(notebook.read_text().replace('"python3"', '"julia-1.9"'))
-    run()
-    assert "its kernel is not `python3`" in check_committed(notebook)
-    clear(notebook)
-    assert check_committed(notebook) == []
-
-
-@pytest.mark.parametrize("home", ["/", "/nowhere"])
-def test_any_home_leaves_the_executed_notebook_whole(toy, monkeypatch, home):
-    monkeypatch.setenv("HOME", home)
-    text = (run() / "notebook.ipynb").read_text()
-    assert "text/html" in text
 
 
 def test_parameters_cell(toy, tmp_path):

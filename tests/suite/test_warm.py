@@ -1,20 +1,21 @@
-import json
-import subprocess
 import sys
 
-CODE = """
-import json, sys, psutil
-import fairlab.suite.warm
-heavy = [name for name in fairlab.suite.warm.HEAVY if name in sys.modules]
-some = ("fairlab.papers.themis.trials", "fairlab.papers.fairtest.trials", "papermill")
-loaded = [name for name in some if name in sys.modules]
-print(json.dumps([heavy, loaded, psutil.Process().num_threads()]))
-"""
+import psutil
+
+from fairlab.suite import forks
+
+NEEDED = {"fairlab.papers.themis.trials", "fairlab.papers.fairtest.trials", "papermill"}
 
 
-def test_what_all_experiments_need_is_loaded_and_nothing_that_only_some_do():
-    answer = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
-    heavy, loaded, n_threads = json.loads(answer.stdout)
-    assert heavy == []
-    assert len(loaded) == 3
+def loaded():
+    """Return the heavy libraries and those of `NEEDED` that are loaded, and how many threads there are."""
+    from fairlab.suite.warm import HEAVY
+
+    return set(sys.modules).intersection(HEAVY), NEEDED.intersection(sys.modules), psutil.Process().num_threads()
+
+
+def test_what_all_experiments_need_is_loaded_and_nothing_that_only_some_do(tmp_path):
+    heavy, needed, n_threads = forks.answer(loaded, log=str(tmp_path / "log"))
+    assert heavy == set()
+    assert needed == NEEDED
     assert n_threads == 1, "forks of a process with threads may hang"
