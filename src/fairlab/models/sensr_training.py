@@ -79,12 +79,12 @@ def train(X, y, batches, network, directions, recipe: Recipe) -> tuple[list[np.n
     free = np.linalg.svd(np.eye(metric.n_features) - metric.projection)[2][: metric.n_sensitive]
     network = [np.array(part, np.float32) for part in network]
     penalty, skipped = _train(
-        np.ascontiguousarray(X.T),
+        np.ascontiguousarray(X),
         np.where(y == 1, ONE, -ONE),
         batches,
         *network,
         directions.astype(np.float32),
-        free.astype(np.float32),
+        tuple(free.astype(np.float32)),  # so that their number is known when the loops are compiled
         adam_rates(recipe.subspace_rate, recipe.subspace_steps),
         adam_rates(1.0, recipe.full_steps),
         longest_move(recipe.full_steps) * SAFETY,
@@ -107,16 +107,14 @@ def _train(
     """Change the network in place; return the penalty and the number of batches that were skipped."""
     n_features, n_hidden = hidden.shape
     n_points = batches.shape[1]
-    points, signs = np.empty((n_features, n_points), np.float32), np.empty(n_points, np.float32)
+    signs = np.empty(n_points, np.float32)
     hidden_moments, bias_moments = np.zeros((2, hidden.size), np.float32), np.zeros((2, n_hidden), np.float32)
     output_moments, odds_moments = np.zeros((2, n_hidden), np.float32), np.zeros((2, 1), np.float32)
     learned, skipped = 0, 0
     for k in range(len(batches)):
         for i in range(n_points):
             signs[i] = sign[batches[k, i]]
-        for f in range(n_features):
-            for i in range(n_points):
-                points[f, i] = X[f, batches[k, i]]
+        points = X[batches[k]].T.copy()
         weight, bias = output[:, 1] - output[:, 0], output_bias[1] - output_bias[0]
         entering = np.dot(hidden.T, points)
         for j in range(n_hidden):
@@ -133,8 +131,7 @@ def _train(
             rates = (away_rates * full_rate).astype(np.float32)
             push = np.float32(2 * penalty / n_points)
             uphill = np.dot(hidden, active)
-            _attack_away(odds, signs, uphill, free, push, rates, epsilon, away)
-            _follow(
+            _attack_away(
                 entering, active, odds, signs, uphill, hidden, weight, free, push, rates, epsilon, farthest * full_rate,
                 away,
             )  # fmt: skip
@@ -192,14 +189,14 @@ def _mean_loss(odds, signs):
 
 
 @compiled
-def _mean_square_distance(away, free):
+def _mean_square_distance(away, axes):
     total = 0.0
     for f in range(len(away)):
         for i in range(away.shape[1]):
             total += away[f, i] * away[f, i]
-    for inside in np.dot(free, away):
-        for i in range(len(inside)):
-            total -= inside[i] * inside[i]
+    for m in range(len(axes)):
+        for inside in np.dot(axes[m], away):
+            total -= inside * inside
     return max(total, 0.0) / away.shape[1]
 
 
@@ -266,111 +263,86 @@ def _attack_inside(entering, signs, weight, bias, directions, hidden, rates, eps
 
 
 @compiled
-def _attack_away(odds, signs, uphill, free, push, rates, epsilon, away):
-    """Move points in all directions as if no unit changed sides; add what that does to the log odds."""
-    n_features, n_points = away.shape
-    n_free = len(free)
-    scale = ONE / np.float32(n_points)
+def _attack_away(entering, active, odds, signs, uphill, hidden, weight, axes, push, rates, epsilon, farthest, away):
+    """Move points in all directions; write their moves, their log odds and which units are active then.
+
+    Log odds go by one vector per point, which changes when a unit does that the moves can reach.
+    """
+    n_features, n_hidden = hidden.shape
+    n_points = away.shape[1]
+    points, units, on = _within_reach(entering, hidden, farthest)
+    scale, low_pair = ONE / np.float32(n_points), 0
     for low in range(0, n_points, WIDTH):
         n = min(WIDTH, n_points - low)
+        pairs = range(low_pair, low_pair + np.searchsorted(points[low_pair:], low + n))
+        low_pair = pairs.stop
         means, squares = np.zeros((n_features, n), np.float32), np.zeros((n_features, n), np.float32)
         moves, toward = np.zeros((n_features, n), np.float32), np.empty((n_features, n), np.float32)
         toward[:] = uphill[:, low : low + n]
-        now, inside, back = np.empty(n, np.float32), np.empty((n_free, n), np.float32), np.empty(n, np.float32)
-        sign, start, bits = signs[low : low + n], odds[low : low + n], np.empty(n, np.int32)
-        for k in range(len(rates) + 1):
-            for i in range(n):
-                now[i] = start[i]
-            inside[:] = ZERO
-            for f in range(n_features):
-                for i in range(n):
-                    now[i] += moves[f, i] * toward[f, i]
-                for m in range(n_free):
-                    part = free[m, f]
-                    for i in range(n):
-                        inside[m, i] += moves[f, i] * part
-            if k == len(rates):
-                break
-            _slopes(now, sign, scale, bits)
+        inside, summed = np.empty((len(axes), n), np.float32), np.zeros((len(axes), n), np.float32)
+        sign, start, now = signs[low : low + n], odds[low : low + n].copy(), odds[low : low + n]
+        slope, bits = np.empty(n, np.float32), np.empty(n, np.int32)
+        for k in range(len(rates)):
+            slope[:] = now
+            _slopes(slope, sign, scale, bits)
+            now[:] = start
+            inside[:] = summed
+            inside *= push
+            summed[:] = ZERO
             rate = rates[k]
             for f in range(n_features):
                 for i in range(n):
-                    back[i] = moves[f, i]
-                for m in range(n_free):
-                    part = free[m, f]
-                    for i in range(n):
-                        back[i] -= inside[m, i] * part
-                for i in range(n):
-                    g = push * back[i] + now[i] * toward[f, i]
+                    move = moves[f, i]
+                    g = push * move + slope[i] * toward[f, i]
+                    for m in range(len(axes)):
+                        g -= inside[m, i] * axes[m][f]
                     means[f, i] = B1 * means[f, i] + C1 * g
                     squares[f, i] = B2 * squares[f, i] + C2 * g * g
-                    moves[f, i] -= rate * means[f, i] / (np.sqrt(squares[f, i]) + epsilon)
-        start[:] = now
+                    move -= rate * means[f, i] / (np.sqrt(squares[f, i]) + epsilon)
+                    moves[f, i] = move
+                    now[i] += move * toward[f, i]
+                    for m in range(len(axes)):
+                        summed[m, i] += move * axes[m][f]
+            for p in pairs:
+                i, j = points[p] - low, units[p]
+                value = entering[j, low + i]
+                for f in range(n_features):
+                    value += moves[f, i] * hidden[f, j]
+                if (value > ZERO) != on[p]:
+                    on[p] = value > ZERO
+                    turned = weight[j] if on[p] else -weight[j]
+                    now[i] += turned * value
+                    start[i] += turned * entering[j, low + i]
+                    for f in range(n_features):
+                        toward[f, i] += turned * hidden[f, j]
         away[:, low : low + n] = moves
+    for p in range(len(points)):
+        active[units[p], points[p]] = weight[units[p]] if on[p] else ZERO
 
 
 @compiled
-def _follow(entering, active, odds, signs, uphill, hidden, weight, free, push, rates, epsilon, farthest, away):
-    """Move the points again of which a unit may change sides, and watch these units on the way."""
-    n_features, n_hidden = hidden.shape
+def _within_reach(entering, hidden, farthest):
+    """Return points and units, pair by pair, where the moves may change the unit's side, and whether it is active."""
+    n_hidden, n_points = entering.shape
     reach = np.zeros(n_hidden, np.float32)
-    for f in range(n_features):
+    for f in range(len(hidden)):
         for j in range(n_hidden):
-            reach[j] += abs(hidden[f, j])
-    near = np.zeros(len(odds), np.bool_)
+            reach[j] += abs(hidden[f, j]) * np.float32(farthest)
+    near = np.zeros(n_points, np.int32)
     for j in range(n_hidden):
-        within = np.float32(reach[j] * farthest)
-        for i in range(len(odds)):
-            near[i] |= abs(entering[j, i]) <= within
-    scale = ONE / np.float32(len(odds))
-    for i in range(len(odds)):
-        if not near[i]:
+        for i in range(n_points):
+            near[i] += abs(entering[j, i]) <= reach[j]
+    n_pairs = near.sum()
+    points, units, on = np.empty(n_pairs, np.int32), np.empty(n_pairs, np.int32), np.empty(n_pairs, np.bool_)
+    p = 0
+    for i in range(n_points):
+        if near[i] == 0:
             continue
-        units = [j for j in range(n_hidden) if abs(entering[j, i]) <= reach[j] * farthest]
-        # `odds` has the effect of the moves that were made without looking.
-        start = odds[i]
-        for f in range(n_features):
-            start -= away[f, i] * uphill[f, i]
-        moves = np.zeros(n_features, np.float32)
-        means, squares = np.zeros(n_features, np.float32), np.zeros(n_features, np.float32)
-        toward, gradient = uphill[:, i].copy(), np.empty(n_features, np.float32)
-        was = np.array([entering[j, i] > ZERO for j in units])
-        for k in range(len(rates) + 1):
-            now = start
-            for f in range(n_features):
-                now += moves[f] * uphill[f, i]
-            for n in range(len(units)):
-                j = units[n]
-                value = entering[j, i]
-                for f in range(n_features):
-                    value += moves[f] * hidden[f, j]
-                now += weight[j] * (max(value, ZERO) - (value if entering[j, i] > ZERO else ZERO))
-                if (value > ZERO) != was[n]:
-                    was[n] = value > ZERO
-                    turned = weight[j] if was[n] else -weight[j]
-                    for f in range(n_features):
-                        toward[f] += turned * hidden[f, j]
-            if k == len(rates):
-                break
-            slope = signs[i] / (ONE + np.exp(signs[i] * now)) * scale
-            slope = slope if abs(slope) > FAINT else ZERO
-            for f in range(n_features):
-                gradient[f] = push * moves[f] + slope * toward[f]
-            for m in range(len(free)):
-                inside = ZERO
-                for f in range(n_features):
-                    inside += moves[f] * free[m, f]
-                for f in range(n_features):
-                    gradient[f] -= push * inside * free[m, f]
-            for f in range(n_features):
-                means[f] = B1 * means[f] + C1 * gradient[f]
-                squares[f] = B2 * squares[f] + C2 * gradient[f] * gradient[f]
-                moves[f] -= rates[k] * means[f] / (np.sqrt(squares[f]) + epsilon)
-        odds[i] = now
-        for f in range(n_features):
-            away[f, i] = moves[f]
-        for n in range(len(units)):
-            active[units[n], i] = weight[units[n]] if was[n] else ZERO
+        for j in range(n_hidden):
+            if abs(entering[j, i]) <= reach[j]:
+                points[p], units[p], on[p] = i, j, entering[j, i] > ZERO
+                p += 1
+    return points, units, on
 
 
 @compiled
