@@ -5,6 +5,7 @@ import keras
 import numpy as np
 import pandas as pd
 import pytest
+import tensorflow as tf
 from plain_data import is_plain
 from scipy.special import expit
 from sklearn.exceptions import NotFittedError
@@ -182,3 +183,13 @@ def test_a_keras_model_without_log_odds_is_refused(layer, message):
     keras_model = keras.Sequential([keras.Input((3,)), getattr(keras.layers, kind)(*options)])
     with pytest.raises(ValueError, match=message):
         KerasClassifier(keras_model)
+
+
+@pytest.mark.parametrize("model", [LinearClassifier(COEF[0], 0.5), SoftVote(COEF, [0.5, 0.0, -1.0], [0.2, 0.3, 0.5])])
+def test_arrays_and_tensors_get_the_same_answers(model):
+    y = [1, 0, 1]
+    for ask in (model.loss, model.loss_gradient):
+        ours, theirs = ask(POINTS, y), ask(tf.constant(POINTS), y)
+        assert isinstance(ours, np.ndarray)
+        assert tf.is_tensor(theirs)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)

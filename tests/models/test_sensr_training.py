@@ -3,13 +3,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairlab.models import sensr_dense, sensr_training
+from fairlab.loops import IS_COMPILED
+from fairlab.models import mlp_training, sensr_dense, sensr_training
 from fairlab.models.network import balanced_batches
 from fairlab.models.sensr_recipe import Recipe
 from fairlab.networks import BETA_1, BETA_2, initial_network
 
 RNG = np.random.default_rng(0)
-N_STEPS, BATCH = (40, 150) if sensr_training.IS_COMPILED else (4, 12)
+N_STEPS, BATCH = (40, 150) if IS_COMPILED else (4, 12)
 X = RNG.normal(size=(400, 4)).astype(np.float32)
 Y = (X[:, 0] + X[:, 1] > 0.5).astype(np.int32)
 DIRECTIONS = RNG.normal(size=(2, 4))
@@ -50,7 +51,7 @@ def test_what_it_starts_from_is_left_as_it_is():
 
 def test_no_gradients_take_adam_farther_than_is_said():
     n_steps = 50
-    rates = sensr_training.adam_rates(1.0, n_steps)
+    rates = mlp_training.adam_rates(1.0, n_steps)
     for kind in range(20):
         gradients = RNG.normal(size=n_steps) * np.geomspace(1, 10.0 ** (kind - 10), n_steps)
         mean = square = moved = 0.0

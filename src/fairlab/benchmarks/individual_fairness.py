@@ -58,9 +58,10 @@ def attack_growth(*, quick: bool) -> list[Row]:
 @benchmark
 def sensr_stacked_vs_one_at_a_time(*, quick: bool) -> list[Row]:
     """Train SenSR as on Adult: compiled loops over pieces where the network is linear, and TensorFlow, one by one."""
+    from fairlab.loops import IS_COMPILED
     from fairlab.models import sensr_dense, sensr_training
 
-    if not sensr_training.IS_COMPILED:  # nothing to measure without numba
+    if not IS_COMPILED:  # nothing to measure without numba
         return []
     n_networks, n_steps = (1, 20) if quick else (2, 150)
     work = sensr_like_adult(n_networks, n_steps)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.checks import align, check_count, check_features, check_same_columns, optional
-from fairlab.fair_metric import check_over_metric
+from fairlab.fair_metric import FairMetric, check_over_metric
 from fairlab.individual_fairness.ratio_tests import READINGS
 
 tf = optional("tensorflow")
@@ -87,7 +87,8 @@ def gradient_flow_attack(
         x_k = x_{k-1} + \eta_k \nabla_x \{ \ell(f(x), y) - \lambda d_x^2(x, x_0) \} |_{x = x_{k-1}},
         \qquad k = 1, \dots, N
 
-    All points move at once, in one compiled loop. Points at which the steps were too large, so that the objective fell,
+    Models that say their ``units`` are followed by these, point by point; of all others all points move at once, in one
+    compiled loop of TensorFlow. Points at which the steps were too large, so that the objective fell,
     start anew with steps half as large and twice as many, up to four times.
 
     Parameters
@@ -198,9 +199,21 @@ def step_sizes(step_size: float, n_steps: int, *, schedule: str = "constant") ->
 
 def _flow(model, metric, points, labels, sizes, *, regularizer, trajectory, dtype):
     """Return images, losses before, after and on the way, squared distances, and where the flow diverged."""
-    arguments = [tf.convert_to_tensor(values) for values in (points, labels, sizes.astype(dtype))]
-    parts = _compile(model, metric, regularizer, trajectory, arguments)(*arguments)
-    X_attacked, loss, attacked_loss, losses = (part.numpy() for part in parts)
+    units = getattr(model, "units", None) if isinstance(metric, FairMetric) else None
+    if units is not None:
+        from fairlab.individual_fairness import unit_flow  # only to follow units: it loads what it compiles with
+        from fairlab.loops import IS_COMPILED
+    if units is None or not IS_COMPILED:
+        arguments = [tf.convert_to_tensor(values) for values in (points, labels, sizes.astype(dtype))]
+        parts = _compile(model, metric, regularizer, trajectory, arguments)(*arguments)
+        X_attacked, loss, attacked_loss, losses = (part.numpy() for part in parts)
+    else:
+        moved = unit_flow.follow(units, metric, points, labels, sizes, regularizer=regularizer, trajectory=trajectory)
+        with np.errstate(over="ignore"):  # what has left the finite numbers
+            X_attacked, odds = (part.astype(dtype) for part in moved)
+        loss, attacked_loss = model.loss(points, labels), model.loss(X_attacked, labels)
+        losses = model.loss_at(odds, labels)
+        losses[:1] = loss
     with np.errstate(invalid="ignore"):  # an infinite loss less an infinite penalty
         distance = metric.squared_distance(X_attacked, points)
         risen = attacked_loss - regularizer * distance - loss >= -_ROUNDING[dtype] * (1 + loss)

@@ -1,13 +1,17 @@
-"""Classifiers that can be attacked: their loss and its gradient at every point, as TensorFlow operations.
+"""Classifiers that can be attacked: their loss and its gradient at every point.
 
 The attack takes any object with three methods, each over points of shape (..., n_points, n_features):
 ``loss(X, y)``, the loss of every point; ``loss_gradient(X, y)``, the gradient of every point's own loss, in the shape
 of `X`; both take and return tensors, for the attack compiles them; and ``predict(X)``, labels 0 and 1 for an array.
+The classifiers here answer arrays with arrays and tensors with tensors. Of those that say their ``units`` the attack
+asks no gradients.
 """
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit, log_expit, logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from fairlab.checks import estimator_features, optional
@@ -15,6 +19,47 @@ from fairlab.models.binary import BinaryClassifier, two_classes
 
 keras = optional("keras")
 tf = optional("tensorflow")
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenUnits:
+    """One hidden layer: log odds ``sum_j weight_j max(0, kernel_j . x + bias_j) + offset``.
+
+    Attributes
+    ----------
+    kernel : ndarray of shape (..., n_features, n_units)
+        Leading axes, of all but the offset, are those of several models.
+    bias, weight : ndarray of shape (..., n_units)
+    offset : float
+    """
+
+    kernel: np.ndarray
+    bias: np.ndarray
+    weight: np.ndarray
+    offset: float = 0.0
+
+    def at(self, index: tuple[int, ...]):
+        """Return the units of one of several models, in double precision; its own where there is one for all."""
+        parts = (self.kernel, 2), (self.bias, 1), (self.weight, 1)
+        own = (part[index[: part.ndim - own_axes]].astype(float) for part, own_axes in parts)
+        return type(self)(*own, self.offset)
+
+    def log_odds_gradient(self, X: np.ndarray) -> np.ndarray:
+        """Return the gradient of the log odds by the features, in the shape and precision of `X`."""
+        kernel = self.kernel.astype(X.dtype)
+        return self._by_unit(X @ kernel + self.bias[..., None, :].astype(X.dtype)) @ kernel.swapaxes(-1, -2)
+
+    def _by_unit(self, entering):
+        return (entering > 0) * self.weight.astype(entering.dtype)
+
+
+class Votes(HiddenUnits):
+    """Logistic models that are mixed: probabilities ``sum_j weight_j sigmoid(kernel_j . x + bias_j)``."""
+
+    def _by_unit(self, entering):
+        share = np.log(self.weight).astype(entering.dtype)
+        one, zero = share + log_expit(entering), log_expit(-entering)
+        return np.exp(one + zero - logsumexp(one, -1, keepdims=True) - logsumexp(share + zero, -1, keepdims=True))
 
 
 class WhiteBoxClassifier:
@@ -26,37 +71,52 @@ class WhiteBoxClassifier:
         Whether the cross-entropy is taken from the log odds, accurate however sure the model is. Otherwise it is
         ``-log(p_y)`` of a rounded probability, as behind the paper's numbers: zero where p_y rounds to 1, infinite
         where it rounds to 0. Ratios of such losses are not finite, and the tests drop them.
+    units : HiddenUnits, Votes or None
+        What the log odds are made of, where they are of this kind.
     """
 
     from_logits = True
+    units = None
 
     def log_odds(self, X):
-        """Return log(p / (1 - p)) with p the probability of label 1: a tensor of shape (..., n_points)."""
+        """Return log(p / (1 - p)) with p the probability of label 1, shape (..., n_points)."""
         raise NotImplementedError(f"{type(self).__name__}: expected a subclass that defines log_odds, found none")
 
     def loss(self, X, y):
-        """Return the cross-entropy of every point: a tensor of shape (..., n_points)."""
-        X = tf.convert_to_tensor(X)
-        margin = _signs(y, X) * self.log_odds(X)
-        return tf.nn.softplus(-margin) if self.from_logits else -tf.math.log(tf.sigmoid(margin))
+        """Return the cross-entropy of every point, shape (..., n_points)."""
+        X = _points(X)
+        return self.loss_at(self.log_odds(X), _labels(y, X))
+
+    def loss_at(self, log_odds, y):
+        """Return the cross-entropy of every point whose log odds are known."""
+        margin = _signs(y, log_odds) * log_odds
+        if _is_tensor(margin):
+            return tf.nn.softplus(-margin) if self.from_logits else -tf.math.log(tf.sigmoid(margin))
+        with np.errstate(divide="ignore"):
+            return -log_expit(margin) if self.from_logits else -np.log(expit(margin))
 
     def loss_gradient(self, X, y):
-        """Return the gradient of every point's cross-entropy by its features: a tensor of the shape of `X`."""
-        X = tf.convert_to_tensor(X)
+        """Return the gradient of every point's cross-entropy by its features, in the shape of `X`."""
+        X = _points(X)
+        if self.units is not None and not _is_tensor(X):
+            sign = _signs(_labels(y, X), X)
+            return (-sign * expit(-sign * self.log_odds(X)))[..., None] * self.units.log_odds_gradient(X)
+        points = tf.convert_to_tensor(X)
         with tf.GradientTape() as tape:
-            tape.watch(X)
+            tape.watch(points)
             # A sum, since each point's loss depends on its own features only; a mean would shrink every step.
-            total = tf.reduce_sum(tf.nn.softplus(-_signs(y, X) * self.log_odds(X)))
-        return tape.gradient(total, X)
+            total = tf.reduce_sum(tf.nn.softplus(-_signs(_labels(y, X), points) * self.log_odds(points)))
+        gradient = tape.gradient(total, points)
+        return gradient if _is_tensor(X) else gradient.numpy()
 
     def predict(self, X) -> np.ndarray:
         """Return 1 where the log odds are above 0, else 0, shape (..., n_points)."""
-        return (self.log_odds(_as_tensor(X)).numpy() > 0).astype(int)
+        return (np.asarray(self.log_odds(_points(X))) > 0).astype(int)
 
     def predict_proba(self, X) -> np.ndarray:
         """Return the probabilities of labels 0 and 1, shape (..., n_points, 2)."""
-        log_odds = self.log_odds(_as_tensor(X))
-        return tf.stack([tf.sigmoid(-log_odds), tf.sigmoid(log_odds)], axis=-1).numpy()
+        log_odds = np.asarray(self.log_odds(_points(X)))
+        return np.stack([expit(-log_odds), expit(log_odds)], axis=-1)
 
 
 class LearnedClassifier(WhiteBoxClassifier, BinaryClassifier):
@@ -158,7 +218,12 @@ class LinearClassifier(WhiteBoxClassifier):
     def log_odds(self, X):
         """Return the linear function of the features."""
         _expect_width(X, self.coef)
-        return tf.linalg.matvec(X, tf.cast(self.coef, X.dtype)) + tf.cast(self.intercept[..., None], X.dtype)
+        return (X @ like(X, self.coef[..., None]))[..., 0] + like(X, self.intercept[..., None])
+
+    @property
+    def units(self) -> Votes:
+        """One vote."""
+        return Votes(self.coef[..., None], self.intercept[..., None], np.ones(1))
 
 
 class SoftVote(WhiteBoxClassifier):
@@ -192,10 +257,16 @@ class SoftVote(WhiteBoxClassifier):
     def log_odds(self, X):
         """Return the log odds of the mixture."""
         _expect_width(X, self.coef)
-        logits = X @ tf.cast(self.coef.T, X.dtype) + tf.cast(self.intercept, X.dtype)
-        log_weight = tf.cast(np.log(self.weight), X.dtype)
-        one, zero = (tf.reduce_logsumexp(log_weight + tf.math.log_sigmoid(s * logits), axis=-1) for s in (1, -1))
+        logits = X @ like(X, self.coef.T) + like(X, self.intercept)
+        log_weight = like(X, np.log(self.weight))
+        log_sum, log_sigmoid = (tf.reduce_logsumexp, tf.math.log_sigmoid) if _is_tensor(X) else (logsumexp, log_expit)
+        one, zero = (log_sum(log_weight + log_sigmoid(s * logits), axis=-1) for s in (1, -1))
         return one - zero
+
+    @property
+    def units(self) -> Votes:
+        """The logistic models and their weights."""
+        return Votes(self.coef.T, self.intercept, self.weight)
 
 
 class KerasClassifier(WhiteBoxClassifier):
@@ -232,7 +303,8 @@ class KerasClassifier(WhiteBoxClassifier):
             outputs = outputs @ self._last.kernel
             outputs = outputs if self._last.bias is None else outputs + self._last.bias
         outputs = tf.cast(outputs, X.dtype)
-        return outputs[..., -1] - (outputs[..., 0] if outputs.shape[-1] == 2 else 0)
+        log_odds = outputs[..., -1] - (outputs[..., 0] if outputs.shape[-1] == 2 else 0)
+        return log_odds if _is_tensor(X) else log_odds.numpy()
 
 
 def _probabilities_layer(model):
@@ -251,12 +323,22 @@ def _probabilities_layer(model):
     return last
 
 
-def _signs(y, X):
-    """Return -1 and 1 for labels 0 and 1, one for each point."""
-    y = tf.cast(y, X.dtype)
-    if y.shape.rank and y.shape[-1] not in (X.shape[-2], None):
+def like(X, values: np.ndarray):
+    """Return an array in the precision of `X`, as a tensor where it is one."""
+    return tf.cast(values, X.dtype) if _is_tensor(X) else values.astype(X.dtype)
+
+
+def _labels(y, X):
+    """Return labels, one for each point."""
+    y = y if _is_tensor(y) else np.asarray(y)
+    if len(y.shape) and y.shape[-1] not in (X.shape[-2], None):
         raise ValueError(f"y: expected one label for each of {X.shape[-2]} points, found shape {tuple(y.shape)}")
-    return 2 * y - 1
+    return y
+
+
+def _signs(y, like_these):
+    """Return -1 and 1 for labels 0 and 1."""
+    return 2 * (tf.cast(y, like_these.dtype) if _is_tensor(like_these) else np.asarray(y, like_these.dtype)) - 1
 
 
 def _numbers(values, name: str) -> np.ndarray:
@@ -274,11 +356,15 @@ def _expect_width(X, coef) -> None:
         )
 
 
-def _as_tensor(X):
-    """Return features as a tensor of floats, whatever numbers they are."""
-    if getattr(X, "dtype", None) is None or not hasattr(X.dtype, "is_floating"):
-        X = np.asarray(X)
-        if X.dtype.kind not in "fiub":
-            raise ValueError(f"X: expected numbers, found {X.dtype}")
-    X = tf.convert_to_tensor(X)
-    return X if X.dtype.is_floating else tf.cast(X, tf.float32)
+def _is_tensor(X) -> bool:
+    return hasattr(getattr(X, "dtype", None), "as_numpy_dtype")
+
+
+def _points(X):
+    """Return features as floats, whatever numbers they are: a tensor as one, all else as an array."""
+    if _is_tensor(X):
+        return X if X.dtype.is_floating else tf.cast(X, tf.float32)
+    X = np.asarray(X)
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"X: expected numbers, found {X.dtype}")
+    return X if X.dtype.kind == "f" else X.astype(np.float32)

@@ -14,6 +14,8 @@ tf = optional("tensorflow")
 class BalancedMLP(NetworkClassifier):
     """Network with one hidden layer, trained by Adam on batches with as many negatives as positives (Appendix F.3).
 
+    Training takes numba; without it, TensorFlow comes to the same up to rounding.
+
     Parameters
     ----------
     n_hidden : int
@@ -64,7 +66,10 @@ class BalancedMLP(NetworkClassifier):
         return self._train(*self._start(X, y))
 
     def _train(self, features, labels, network, batches):
-        train = _compiled_training()
+        from fairlab.loops import IS_COMPILED  # only to train: it loads what it compiles with
+        from fairlab.models import mlp_training
+
+        train = mlp_training.train if IS_COMPILED else _compiled_training()
         return self._keep(train(features, labels, batches, network, np.float32(self.learning_rate)))
 
 

@@ -3,11 +3,9 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import check_count, check_number, check_seed, optional
-from fairlab.models.classifiers import LearnedClassifier
+from fairlab.checks import check_count, check_number, check_seed
+from fairlab.models.classifiers import HiddenUnits, LearnedClassifier, like
 from fairlab.networks import initial_network, layer_inputs
-
-tf = optional("tensorflow")
 
 
 class NetworkClassifier(LearnedClassifier):
@@ -20,12 +18,19 @@ class NetworkClassifier(LearnedClassifier):
     """
 
     def log_odds(self, X):
-        """Return the log odds of label 1: a tensor of shape (..., n_points)."""
+        """Return the log odds of label 1, shape (..., n_points)."""
         check_is_fitted(self)
-        network = [tf.cast(part, X.dtype) for part in self.network_]
+        network = [like(X, part) for part in self.network_]
         *_, active = layer_inputs(network, X)
         output, bias = network[-2:]
-        return tf.linalg.matvec(active, output[:, 1] - output[:, 0]) + bias[1] - bias[0]
+        return (active @ (output[:, 1:] - output[:, :1]))[..., 0] + bias[1] - bias[0]
+
+    @property
+    def units(self) -> HiddenUnits:
+        """The hidden layer."""
+        check_is_fitted(self)
+        kernel, bias, output, output_bias = self.network_
+        return HiddenUnits(kernel, bias, output[:, 1] - output[:, 0], float(output_bias[1] - output_bias[0]))
 
     def _start(self, X, y, *, bias: float = 0.0) -> tuple[np.ndarray, np.ndarray, list[np.ndarray], np.ndarray]:
         """Return what training starts from: features and labels, checked, initial network, and rows of each batch.

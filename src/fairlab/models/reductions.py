@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from fairlab.checks import check_count, check_number, optional
-from fairlab.models.classifiers import LearnedClassifier, SoftVote
+from fairlab.models.classifiers import LearnedClassifier, SoftVote, Votes
 
 reductions = optional("fairlearn.reductions")
 
@@ -100,6 +100,10 @@ class EqualizedOddsMixture(LearnedClassifier):
         return SoftVote(self.coef_, self.intercept_, self.weight_)
 
     def log_odds(self, X):
-        """Return the log odds of the mixture: a tensor of shape (..., n_points)."""
-        check_is_fitted(self)
+        """Return the log odds of the mixture, shape (..., n_points)."""
         return self.mixture_.log_odds(X)
+
+    @property
+    def units(self) -> Votes:
+        """The logistic models and their weights."""
+        return self.mixture_.units

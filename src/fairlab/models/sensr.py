@@ -104,7 +104,8 @@ class SenSR(NetworkClassifier):
             check_count(getattr(self, name), name, least=0)
         for name in ("subspace_rate", "full_rate", "penalty", "distance_target"):
             check_number(getattr(self, name), name, above=0)
-        from fairlab.models import sensr_dense, sensr_training  # only to train: they load what they compile with
+        from fairlab.loops import IS_COMPILED  # only to train: these load what they compile with
+        from fairlab.models import sensr_dense, sensr_training
 
         features, labels, network, batches = self._start(X, y, bias=0.1)
         self.directions_ = sensitive_directions(
@@ -119,7 +120,7 @@ class SenSR(NetworkClassifier):
             penalty=self.penalty,
             learning_rate=self.learning_rate,
         )
-        training = sensr_training if sensr_training.IS_COMPILED else sensr_dense
+        training = sensr_training if IS_COMPILED else sensr_dense
         network, self.penalty_, self.n_skipped_ = training.train(
             features, labels, batches, network, self.directions_, recipe
         )

@@ -8,17 +8,18 @@ rounding. Arrays have the points last, so that the compiler handles several at o
 
 import numpy as np
 
-from fairlab.checks import MissingExtraError, required
 from fairlab.fair_metric import FairMetric
+from fairlab.loops import compiled
+from fairlab.models.mlp_training import (
+    B1, B2, C1, C2, ONE, ZERO, activate, adam_rates, enter, first_moments, learn,
+)  # fmt: skip
 from fairlab.models.sensr_recipe import EPSILON, PENALTY_RANGE, RATE_DECAY, Recipe
 from fairlab.networks import BETA_1, BETA_2
 
 WIDTH = 128  # points that are moved side by side
 SAFETY = 1.01  # units this much farther off than any move can bring them are not followed
 
-B1, C1, B2, C2 = np.float32(BETA_1), np.float32(1 - BETA_1), np.float32(BETA_2), np.float32(1 - BETA_2)
 FAINT = np.float32(1e-13)  # slopes below it move no point by a rounding; their squares would be denormal, and slow
-ONE, ZERO = np.float32(1), np.float32(0)
 
 # The exponential in single precision, as Cephes has it: of twos and of what is left. The library's takes one at a time.
 LARGEST, PER_TWO = np.float32(87), np.float32(1.44269504)
@@ -27,23 +28,6 @@ POLYNOMIAL = tuple(
     map(np.float32, (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 0.5))
 )
 HALF = np.float32(0.5)
-
-try:
-    compiled = required("numba").njit(cache=True, error_model="numpy", fastmath={"contract"})
-    IS_COMPILED = True
-except MissingExtraError:  # the same in plain Python, far too slow for more than a look
-
-    def compiled(function):
-        """Leave a function as it is."""
-        return function
-
-    IS_COMPILED = False
-
-
-def adam_rates(rate: float, n_steps: int) -> np.ndarray:
-    """Return Adam's rate in each of its steps, which makes up for moments that start at zero, shape (n_steps,)."""
-    k = np.arange(1, n_steps + 1)
-    return (rate * np.sqrt(1 - BETA_2**k) / (1 - BETA_1**k)).astype(np.float32)
 
 
 def longest_move(n_steps: int) -> float:
@@ -107,25 +91,19 @@ def _train(
     """Change the network in place; return the penalty and the number of batches that were skipped."""
     n_features, n_hidden = hidden.shape
     n_points = batches.shape[1]
-    signs = np.empty(n_points, np.float32)
-    hidden_moments, bias_moments = np.zeros((2, hidden.size), np.float32), np.zeros((2, n_hidden), np.float32)
-    output_moments, odds_moments = np.zeros((2, n_hidden), np.float32), np.zeros((2, 1), np.float32)
+    moments = first_moments(n_features, n_hidden)
     learned, skipped = 0, 0
     for k in range(len(batches)):
-        for i in range(n_points):
-            signs[i] = sign[batches[k, i]]
-        points = X[batches[k]].T.copy()
+        points, signs = X[batches[k]].T.copy(), sign[batches[k]]
         weight, bias = output[:, 1] - output[:, 0], output_bias[1] - output_bias[0]
-        entering = np.dot(hidden.T, points)
-        for j in range(n_hidden):
-            entering[j] += hidden_bias[j]
+        entering = enter(points, hidden, hidden_bias)
         active = np.empty_like(entering)
         odds = np.empty(n_points, np.float32)
         if k == 0:  # the authors' first step is a plain one
-            _activate(entering, weight, bias, active, odds)
+            activate(entering, weight, bias, active, odds)
         else:
             _attack_inside(entering, signs, weight, bias, directions, hidden, inside_rates, epsilon, points)
-            _activate(entering, weight, bias, active, odds)
+            activate(entering, weight, bias, active, odds)
             before = _mean_loss(odds, signs)
             away = np.zeros((n_features, n_points), np.float32)
             rates = (away_rates * full_rate).astype(np.float32)
@@ -143,40 +121,12 @@ def _train(
             factor = max(distance, target) / min(distance, target) if distance > 0 else np.inf
             penalty = min(max(penalty + factor * (distance - target), least), most)
             points += away
-        # The loss goes by the log odds: both outputs move against each other.
-        total = ZERO
-        for i in range(n_points):
-            signs[i] *= -ONE / (ONE + np.exp(signs[i] * odds[i])) / np.float32(n_points)
-            total += signs[i]
-        for f in range(n_features):
-            points[f] *= signs
-        by_hidden, by_bias = np.dot(points, active.T), np.dot(active, signs)
-        by_output = hidden_bias * by_bias
-        for f in range(n_features):
-            by_output += hidden[f] * by_hidden[f]
-        for j in range(n_hidden):
-            by_output[j] = by_output[j] / weight[j] if weight[j] != ZERO else ZERO
+        learn(
+            points, signs, odds, active, hidden, hidden_bias, output, output_bias, moments, learned, learning_rate,
+            epsilon,
+        )  # fmt: skip
         learned += 1
-        rate = np.float32(learning_rate * np.sqrt(1 - BETA_2**learned) / (1 - BETA_1**learned))
-        _adam(hidden.ravel(), by_hidden.ravel(), hidden_moments, rate, epsilon)
-        _adam(hidden_bias, by_bias, bias_moments, rate, epsilon)
-        step = np.zeros(n_hidden, np.float32)
-        _adam(step, by_output, output_moments, rate, epsilon)
-        output[:, 1] += step
-        output[:, 0] -= step
-        step = np.zeros(1, np.float32)
-        _adam(step, np.full(1, total, np.float32), odds_moments, rate, epsilon)
-        output_bias[1] += step[0]
-        output_bias[0] -= step[0]
     return penalty, skipped
-
-
-@compiled
-def _adam(values, gradient, moments, rate, epsilon):
-    for i in range(len(values)):
-        moments[0, i] = B1 * moments[0, i] + C1 * gradient[i]
-        moments[1, i] = B2 * moments[1, i] + C2 * gradient[i] * gradient[i]
-        values[i] -= rate * moments[0, i] / (np.sqrt(moments[1, i]) + epsilon)
 
 
 @compiled
@@ -198,16 +148,6 @@ def _mean_square_distance(away, axes):
         for inside in np.dot(axes[m], away):
             total -= inside * inside
     return max(total, 0.0) / away.shape[1]
-
-
-@compiled
-def _activate(entering, weight, bias, active, odds):
-    """Write the output weights of the units that are active, zero for the others, and the log odds."""
-    odds[:] = bias
-    for j in range(len(entering)):
-        for i in range(len(odds)):
-            active[j, i] = weight[j] if entering[j, i] > ZERO else ZERO
-            odds[i] += weight[j] * max(entering[j, i], ZERO)
 
 
 @compiled
