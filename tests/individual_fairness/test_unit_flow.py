@@ -10,7 +10,10 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(12, 4))
 Y = np.arange(12) % 2
 DIRECTIONS = RNG.normal(size=(2, 4))
-METRICS = {"plain": FairMetric.from_directions(DIRECTIONS), "units": FairMetric.from_directions(DIRECTIONS, scale=[1, 3, 0.5, 2])}  # fmt: skip
+METRICS = {
+    "plain": FairMetric.from_directions(DIRECTIONS),
+    "units": FairMetric.from_directions(DIRECTIONS, scale=[1, 3, 0.5, 2]),
+}
 NETWORK = [part.astype(float) for part in initial_network(RNG, (4, 9, 2), bias=0.1)]
 NETWORK[2] *= 8  # steep enough that units change sides on the way
 
@@ -62,7 +65,7 @@ def test_models_that_are_sure_move_no_one_or_everyone(sure):
     model, metric = SoftVote(np.eye(4)[:2], [sure, 2 * sure], [0.5, 0.5]), METRICS["plain"]
     options = {"step_size": 0.05, "n_steps": 3, "regularizer": 4.0, "dtype": "float64"}
     attack = gradient_flow_attack(model, metric, X, Y, **options)
-    wrong = Y != (sure > 0)
+    wrong = (Y == 1) != (sure > 0)
     assert (attack.X[~wrong] == X[~wrong]).all()
     np.testing.assert_allclose(attack.X, euler(model, metric, [0.05] * 3, 4.0)[0], atol=1e-9)
     assert (attack.attacked_loss[wrong] > attack.loss[wrong]).all()

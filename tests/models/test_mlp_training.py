@@ -1,7 +1,7 @@
 import numpy as np
 
-from fairlab.loops import IS_COMPILED
 from fairlab.models import mlp_training
+from fairlab.models.loops import IS_COMPILED
 from fairlab.models.mlp import _compiled_training
 from fairlab.models.network import balanced_batches
 from fairlab.networks import initial_network

@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairlab.loops import IS_COMPILED
 from fairlab.models import mlp_training, sensr_dense, sensr_training
+from fairlab.models.loops import IS_COMPILED
 from fairlab.models.network import balanced_batches
 from fairlab.models.sensr_recipe import Recipe
 from fairlab.networks import BETA_1, BETA_2, initial_network

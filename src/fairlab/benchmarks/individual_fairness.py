@@ -58,8 +58,8 @@ def attack_growth(*, quick: bool) -> list[Row]:
 @benchmark
 def sensr_stacked_vs_one_at_a_time(*, quick: bool) -> list[Row]:
     """Train SenSR as on Adult: compiled loops over pieces where the network is linear, and TensorFlow, one by one."""
-    from fairlab.loops import IS_COMPILED
     from fairlab.models import sensr_dense, sensr_training
+    from fairlab.models.loops import IS_COMPILED
 
     if not IS_COMPILED:  # nothing to measure without numba
         return []

@@ -202,7 +202,7 @@ def _flow(model, metric, points, labels, sizes, *, regularizer, trajectory, dtyp
     units = getattr(model, "units", None) if isinstance(metric, FairMetric) else None
     if units is not None:
         from fairlab.individual_fairness import unit_flow  # only to follow units: it loads what it compiles with
-        from fairlab.loops import IS_COMPILED
+        from fairlab.models.loops import IS_COMPILED
     if units is None or not IS_COMPILED:
         arguments = [tf.convert_to_tensor(values) for values in (points, labels, sizes.astype(dtype))]
         parts = _compile(model, metric, regularizer, trajectory, arguments)(*arguments)

@@ -10,8 +10,8 @@ These are the steps of `fairlab.individual_fairness.attack` up to rounding, in d
 
 import numpy as np
 
-from fairlab.loops import compiled
 from fairlab.models.classifiers import Votes
+from fairlab.models.loops import compiled
 
 
 def follow(units, metric, points, labels, sizes, *, regularizer: float, trajectory: bool):
@@ -111,7 +111,7 @@ def _follow_network(entering, weight, offset, gram_in, gram_out, signs, sizes, l
 def _follow_votes(entering, weight, offset, gram_in, gram_out, signs, sizes, left, push_in, push_out, log_odds):
     """As `_follow_network`, for logistic models that are mixed."""
     n_votes = len(weight)
-    value, push, share, other = np.empty(n_votes), np.empty(n_votes), np.empty(n_votes), np.empty(n_votes)
+    value, share, other = np.empty(n_votes), np.empty(n_votes), np.empty(n_votes)
     for i in range(len(entering)):
         sum_in, sum_out, sign = push_in[i], push_out[i], signs[i]
         sum_in[:] = sum_out[:] = 0.0

@@ -66,8 +66,8 @@ class BalancedMLP(NetworkClassifier):
         return self._train(*self._start(X, y))
 
     def _train(self, features, labels, network, batches):
-        from fairlab.loops import IS_COMPILED  # only to train: it loads what it compiles with
-        from fairlab.models import mlp_training
+        from fairlab.models import mlp_training  # only to train: it loads what it compiles with
+        from fairlab.models.loops import IS_COMPILED
 
         train = mlp_training.train if IS_COMPILED else _compiled_training()
         return self._keep(train(features, labels, batches, network, np.float32(self.learning_rate)))

@@ -5,7 +5,7 @@ Arrays have the points last. The loss goes by the log odds of label 1, so both o
 
 import numpy as np
 
-from fairlab.loops import compiled
+from fairlab.models.loops import compiled
 from fairlab.networks import BETA_1, BETA_2, EPSILON
 
 B1, C1, B2, C2 = np.float32(BETA_1), np.float32(1 - BETA_1), np.float32(BETA_2), np.float32(1 - BETA_2)

@@ -104,8 +104,8 @@ class SenSR(NetworkClassifier):
             check_count(getattr(self, name), name, least=0)
         for name in ("subspace_rate", "full_rate", "penalty", "distance_target"):
             check_number(getattr(self, name), name, above=0)
-        from fairlab.loops import IS_COMPILED  # only to train: these load what they compile with
-        from fairlab.models import sensr_dense, sensr_training
+        from fairlab.models import sensr_dense, sensr_training  # only to train: they load what they compile with
+        from fairlab.models.loops import IS_COMPILED
 
         features, labels, network, batches = self._start(X, y, bias=0.1)
         self.directions_ = sensitive_directions(

@@ -9,10 +9,8 @@ rounding. Arrays have the points last, so that the compiler handles several at o
 import numpy as np
 
 from fairlab.fair_metric import FairMetric
-from fairlab.loops import compiled
-from fairlab.models.mlp_training import (
-    B1, B2, C1, C2, ONE, ZERO, activate, adam_rates, enter, first_moments, learn,
-)  # fmt: skip
+from fairlab.models.loops import compiled
+from fairlab.models.mlp_training import B1, B2, C1, C2, ONE, ZERO, activate, adam_rates, enter, first_moments, learn
 from fairlab.models.sensr_recipe import EPSILON, PENALTY_RANGE, RATE_DECAY, Recipe
 from fairlab.networks import BETA_1, BETA_2
 
@@ -208,8 +206,7 @@ def _attack_away(entering, active, odds, signs, uphill, hidden, weight, axes, pu
 
     Log odds go by one vector per point, which changes when a unit does that the moves can reach.
     """
-    n_features, n_hidden = hidden.shape
-    n_points = away.shape[1]
+    n_features, n_points = away.shape
     points, units, on = _within_reach(entering, hidden, farthest)
     scale, low_pair = ONE / np.float32(n_points), 0
     for low in range(0, n_points, WIDTH):

@@ -6,7 +6,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from fairlab import load
 from fairlab.fair_metric import FairMetric, sensitive_directions
-from fairlab.individual_fairness import RatioTest, error_rate_ratio_test, loss_ratio_test
+from fairlab.individual_fairness import RatioTest, audit, error_rate_ratio_test, loss_ratio_test
 from fairlab.papers.individual_fairness import calibration
 
 ATTACKED = pd.DataFrame(
@@ -99,11 +99,13 @@ def test_each_sample_has_its_own_metric():
     assert directions.shape == (3, 5)
     options = {"solver": "published", "scaled": False, "confidence": None}
     np.testing.assert_array_equal(directions[1], sensitive_directions(features[1], group[1][:, None], **options)[0])
-    moved = (features + rng.normal(size=features.shape)).astype(np.float32)
-    together = calibration.metric_of_each(directions).squared_distance(moved, features.astype(np.float32))
-    for k in range(3):
-        alone = FairMetric.from_directions(directions[[k]]).squared_distance(moved[k], features[k])
-        np.testing.assert_allclose(together[k], alone, rtol=1e-3)
+    label = rng.integers(0, 2, (3, 80))
+    thresholds = dict.fromkeys(calibration.TESTS, 1.0)
+    together = calibration.both_tests_of_each(directions, features, label, thresholds=thresholds)["loss ratio"]
+    metric, model = FairMetric.from_directions(directions[[1]]), calibration.audited_model()
+    alone = audit(model, metric, features[1], label[1], reading="as_published", **calibration.LEARNED_FLOW)
+    np.testing.assert_allclose(together.lower_bound[1], alone.loss_ratio.lower_bound)
+    assert len(set(together.lower_bound)) == 3
 
 
 def test_angles_by_hand():

@@ -333,8 +333,7 @@ def audit_with_learned_metrics(trial: Trial, *, n_population: int, n_learned: in
             "learned from the audited": calibration.learned_directions(features, group),
         }
         for way, directions in ways.items():
-            a = gradient_flow_attack(model, calibration.metric_of_each(directions), features, label, **flow)
-            tests = calibration.both_tests(a.loss, a.attacked_loss, a.wrong, a.attacked_wrong, thresholds=truth)
+            tests = calibration.both_tests_of_each(directions, features, label, thresholds=truth)
             angle = calibration.median_angle(directions)
             rows += [
                 {"metric": way, "test": name, "n": n_points, "median angle (degrees)": angle}

@@ -1,4 +1,4 @@
-from fairlab import loops
+from fairlab.models import loops
 
 
 @loops.compiled
