@@ -8,7 +8,7 @@ from fairlab.cases import Schema
 TWO = Schema.from_bounds({"a": (0, 9), "sex": (0, 1)})
 
 
-@pytest.mark.parametrize("reading", ["as_published", "as_described"])
+@pytest.mark.parametrize("reading", ["as_published", "as_described", "as_released"])
 @pytest.mark.parametrize("strategy", ["random", "semi_directed", "fully_directed"])
 def test_every_reported_instance_is_discriminatory(network, schema, strategy, reading):
     search = Aequitas(network, schema, "group", strategy=strategy, n_local=20, reading=reading, random_state=0)
@@ -20,7 +20,7 @@ def test_every_reported_instance_is_discriminatory(network, schema, strategy, re
     assert ((inputs >= schema.low) & (inputs <= schema.high)).all()
 
 
-def one_walk_after_the_other(model, schema, sensitive, draws, n_local, rng):
+def one_walk_after_the_other(model, schema, sensitive, draws, n_local, rng, reading):
     """Aequitas as it was coded, one input at a time; return the sets of inputs tried and found."""
     column = schema.positions(sensitive)[0]
     low, high = schema.bounds[sensitive]
@@ -54,47 +54,75 @@ def one_walk_after_the_other(model, schema, sensitive, draws, n_local, rng):
             tried.add(key(moved))
             if hit:
                 found.add(key(moved))
-            q[j] = np.clip(q[j] + (0.001 if hit == (step == -1) else -0.001), 0, 1)
-            p[j] = max(p[j] + (0.001 if hit else -0.001), 0)
+            paid = value != 0 if reading == "as_published" else hit
+            q[j] = np.clip(q[j] + (0.001 if paid == (step == -1) else -0.001), 0, 1)
+            p[j] = max(p[j] + (0.001 if paid else -0.001), 0)
             p = p / p.sum()
             if rng.random(1)[0] < np.exp(-1) or (value == 0) <= objective:
                 x, objective = moved, value == 0
     return tried, found
 
 
-def test_one_in_flight_is_the_original(network, schema):
+@pytest.mark.parametrize("reading", ["as_published", "as_released"])
+def test_one_in_flight_is_the_original(network, schema, reading):
     positive = Schema.from_bounds(schema.bounds | {"b": (0, 5)})  # no truncation of negative values
     for sensitive in ("sex", "group"):
         result = Aequitas(
-            network, positive, sensitive, n_local=15, in_flight=1, reading="as_published", random_state=4
+            network, positive, sensitive, n_local=40, in_flight=1, reading=reading, random_state=4
         ).generate(n_samples=12)
         rng = np.random.default_rng(4)
         draws = positive.sample(12, random_state=rng)
-        tried, found = one_walk_after_the_other(network.predict, positive, sensitive, draws, 15, rng)
+        tried, found = one_walk_after_the_other(network.predict, positive, sensitive, draws, 40, rng, reading)
         columns = positive.positions(sensitive)
         assert set(map(tuple, np.delete(result.trace.inputs, columns, axis=1).tolist())) == tried
         assert set(map(tuple, np.delete(result.discriminatory, columns, axis=1).tolist())) == found
 
 
+@pytest.mark.parametrize("reading", ["as_published", "as_described"])
+@pytest.mark.parametrize("in_flight", [1, 4])
+def test_runs_together_are_as_each_alone(network, schema, reading, in_flight):
+    options = {"n_local": 15, "in_flight": in_flight, "reading": reading}
+    together = Aequitas(network, schema, "group", **options).generate_runs([3, 4, 5], n_samples=20)
+    alone = [Aequitas(network, schema, "group", **options, random_state=k).generate(n_samples=20) for k in (3, 4, 5)]
+    assert len({run.successful.sum() for run in alone}) > 1, "one run ends before the others"
+    starts = [schema.sample(n, random_state=n) for n in (6, 9)]
+    together += Aequitas(network, schema, "group", **options).local_search_runs(starts, [1, 2])
+    pairs = zip(starts, (1, 2), strict=True)
+    alone += [Aequitas(network, schema, "group", **options, random_state=k).local_search(own) for own, k in pairs]
+    for one, other in zip(together, alone, strict=True):
+        assert (one.trace.inputs == other.trace.inputs).all()
+        assert (one.trace.seed == other.trace.seed).all()
+        assert (one.successful == other.successful).all()
+
+
 def test_odds_learn_from_every_move():
     odds = Odds.even(TWO, "sex", "fully_directed", all_attributes=True)
-    odds.learn(np.array([0, 0, 1]), np.array([-1, 1, 1]), np.array([True, False, False]))
-    np.testing.assert_allclose(odds.down, [0.502, 0.501])
-    np.testing.assert_allclose(odds.attribute, np.array([0.5, 0.499]) / 0.999)
+    odds.learn(np.array([0, 0, 1]), np.array([-1, 1, 1]), np.array([True, False, False]), np.array([0, 0, 0]))
+    np.testing.assert_allclose(odds.down, [[0.502, 0.501]])
+    np.testing.assert_allclose(odds.attribute, np.array([[0.5, 0.499]]) / 0.999)
+
+
+def test_runs_learn_from_their_own_moves():
+    odds = Odds.even(TWO, "sex", "fully_directed", all_attributes=True, n_runs=2)
+    odds.learn(np.array([0, 1]), np.array([-1, 1]), np.array([True, False]), np.array([1, 1]))
+    assert odds.attribute[0].tolist() == odds.down[0].tolist() == [0.5, 0.5]
+    np.testing.assert_allclose(odds.attribute[1], [0.501, 0.499])
+    np.testing.assert_allclose(odds.down[1], [0.501, 0.501])
 
 
 def test_less_directed_strategies_learn_less():
     for strategy, learns_direction in (("random", False), ("semi_directed", True)):
         odds = Odds.even(TWO, "sex", strategy, all_attributes=True)
-        odds.learn(np.array([0]), np.array([-1]), np.array([True]))
-        assert (odds.down[0] > 0.5) == learns_direction
-        assert odds.attribute.tolist() == [0.5, 0.5]
+        odds.learn(np.array([0]), np.array([-1]), np.array([True]), np.array([0]))
+        assert (odds.down[0, 0] > 0.5) == learns_direction
+        assert odds.attribute.tolist() == [[0.5, 0.5]]
 
 
 def test_a_bound_is_left_by_a_fair_coin():
     odds = Odds.even(TWO, "sex", "fully_directed", all_attributes=False)
     odds.down[:] = 1.0
-    column, step = odds.draw(np.tile([[0, 0], [5, 0]], (500, 1)), np.random.default_rng(0))
+    chance = np.random.default_rng(0).random((2, 1000))
+    column, step = odds.draw(np.tile([[0, 0], [5, 0]], (500, 1)), np.zeros(1000, dtype=int), chance)
     assert (column == 0).all(), "protected attributes are left out"
     assert (step[1::2] == -1).all()
     assert 0.4 < (step[::2] == 1).mean() < 0.6

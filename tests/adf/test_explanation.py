@@ -24,24 +24,33 @@ def labelled(request, network, schema):
     return rows, network.predict(rows) if request.param % 2 else (rows[:, 0] + rows[:, 2] > 3) + (rows[:, 4] > 2)
 
 
+def counted(rows, classes):
+    """Return the counts of rows, and what they count of each."""
+    known, labels = np.unique(classes, return_inverse=True)
+    counts = Counts(rows.min(axis=0), rows.max(axis=0), len(known))
+    return counts, counts.bins(rows) + labels[:, None] * len(counts.column)
+
+
 def test_every_split_of_the_tree_is_among_the_best_ones(labelled):
     rows, classes = labelled
-    counts, inside = Counts(rows, classes), np.arange(len(rows))
+    counts, cells = counted(rows, classes)
+    inside = np.arange(len(rows))
     for condition in path_through(rows, classes):
-        table = counts.of(inside)
+        table = counts.of(cells[inside])
         splits = counts.best_splits(table)
         best = {(int(counts.column[k]), counts.threshold(table, k)) for k in splits}
         assert (condition.column, condition.threshold) in best
         inside = inside[(rows[inside, condition.column] <= condition.threshold) == condition.below]
-    assert not counts.best_splits(counts.of(inside)).size, "the tree ends where nothing is left to split"
+    assert not counts.best_splits(counts.of(cells[inside])).size, "the tree ends where nothing is left to split"
 
 
 def test_the_path_is_that_of_the_tree_up_to_the_first_tie(labelled):
     rows, classes = labelled
     ours, theirs = grow_path(rows, classes, np.random.default_rng(0)), path_through(rows, classes)
-    counts, inside, n_same = Counts(rows, classes), np.arange(len(rows)), 0
+    counts, cells = counted(rows, classes)
+    inside, n_same = np.arange(len(rows)), 0
     for own, other in zip(ours, theirs, strict=False):
-        if len(counts.best_splits(counts.of(inside))) > 1:
+        if len(counts.best_splits(counts.of(cells[inside]))) > 1:
             break
         assert own == other
         inside = inside[(rows[inside, own.column] <= own.threshold) == own.below]
@@ -71,12 +80,41 @@ def test_one_class_and_equal_rows_have_no_path():
     assert grow_path(np.array([[3], [3]]), np.array([0, 1]), rng) == []
 
 
-def test_neighbours_have_the_frequencies_of_each_column_and_nothing_else():
-    rng = np.random.default_rng(0)
+@pytest.fixture
+def explainer():
+    """Explains by a model of two columns, of which the second takes few and far values."""
     X = np.repeat([[0, 0], [1, 7], [2, -7]], [10, 30, 60], axis=0)
-    rows = Explainer(None, X, n_neighbours=20_000, rng=rng).neighbourhood([5, 5])
-    assert rows[0].tolist() == [5, 5]
-    for column, values in zip(rows[1:].T, ([0, 1, 2], [0, 7, -7]), strict=True):
+    options = {"n_neighbours": 200, "n_pool": 20_000, "rng": np.random.default_rng(0)}
+    return Explainer(lambda X: (X[:, 0] + X[:, 1] > 2).astype(int), X, [(-1, 5), (-9, 9)], **options)
+
+
+def test_rows_to_pick_from_have_the_frequencies_of_each_column_and_nothing_else(explainer):
+    rows = explainer.counts.value[explainer._bins]
+    for column, values in zip(rows.T, ([0, 1, 2], [0, 7, -7]), strict=True):
         shares = [(column == value).mean() for value in values]
         np.testing.assert_allclose(shares, [0.1, 0.3, 0.6], atol=0.015)
-    assert abs(np.corrcoef(rows[1:, 0], rows[1:, 1] == -7)[0, 1]) < 0.03, "columns are drawn one by one"
+    assert abs(np.corrcoef(rows[:, 0], rows[:, 1] == -7)[0, 1]) < 0.03, "columns are drawn one by one"
+    assert (explainer.known[explainer._labels] == explainer.classify(rows)).all()
+
+
+def test_a_tree_has_rows_of_its_own_and_the_path_of_the_input_in_it(explainer):
+    for x in ([5, -8], [2, 7]):
+        before = explainer.rng.bit_generator.state
+        path = explainer(x)
+        explainer.rng.bit_generator.state = before
+        picked = explainer.pick()
+        rows = explainer.counts.value[explainer._bins[picked]]
+        rows[0] = x
+        assert path == grow_path(rows, explainer.classify(rows), explainer.rng)
+        assert path
+        assert all((x[c.column] <= c.threshold) == c.below for c in path)
+    assert len(np.intersect1d(explainer.pick(), explainer.pick())) < 20
+
+
+def test_a_model_of_one_class_is_explained_by_nothing():
+    X = np.array([[0, 1], [1, 0]])
+    options = {"n_neighbours": 20, "n_pool": 50, "rng": np.random.default_rng(0)}
+    assert Explainer(lambda X: np.zeros(len(X)), X, [(0, 1), (0, 1)], **options)([0, 0]) == []
+    # An input outside of the data, of a class of its own.
+    [condition] = Explainer(lambda X: X[:, 0] > 1, X, [(0, 9), (0, 1)], **options)([9, 1])
+    assert (condition.column, condition.below, condition.threshold) == (0, False, 5)

@@ -62,6 +62,7 @@ def test_bad_input(network, schema):
     for options in (
         {"n_neighbours": 1},
         {"n_neighbours": 9.5},
+        {"n_pool": 0},
         {"smallest_share": 2},
         {"smallest_share": np.nan},
         {"solution": "any"},

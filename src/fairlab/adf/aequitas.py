@@ -1,13 +1,16 @@
 """Aequitas (Udeshi, Arora, Chattopadhyay 2018): random draws, then walks whose odds are learned along the way.
 
-Two readings. `as_published` is the version behind the tables of ADF: its walks may move the protected attributes, and a
-move is accepted by whether the *value* of the protected attribute that flips the class is 0, which has to do with
-discrimination only by accident; where the values start at 1, every move is accepted. `as_described` moves the other
-attributes only and keeps every move.
+Three readings. `as_released` is the code that the authors of ADF released: the check returns a *value* of the protected
+attribute (the one that flips the class, or the input's own), walks may move the protected attributes, and a move is
+accepted by whether that value is 0, which has to do with discrimination only by accident; where the values start at 1,
+every move is accepted. `as_published` is the version behind the tables: its walks learn from that value, too, so that a
+move counts as a success where it is not 0. `as_described` moves the other attributes only, learns from discrimination
+and keeps every move.
 """
 
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -21,7 +24,9 @@ from fairlab.cases.schema import Schema
 from fairlab.checks import check_count, check_seed
 
 STRATEGIES = ("random", "semi_directed", "fully_directed")
+AEQUITAS_READINGS = (*READINGS, "as_released")
 LEARNING_RATE = 0.001
+STEPS_DRAWN = 1000  # at once
 
 
 class Aequitas:
@@ -37,11 +42,11 @@ class Aequitas:
     n_local : int
         Steps of every walk.
     in_flight : int
-        Walks that advance together and see the same odds; 1 is the original, one walk after the other. On census and
-        age and on credit and gender, 1, 8 and 32 differ no more than runs with other seeds do.
+        Walks of a run that advance together and see the same odds; 1 is the original, one walk after the other. Where
+        few draws are discriminatory, more find less: the first walks learn from nothing.
     n_walks : int
         Walks from every discriminatory draw.
-    reading : {"as_described", "as_published"}
+    reading : {"as_described", "as_published", "as_released"}
     threshold : float or None
         For models that give scores: the class is whether the score is at least this.
     random_state : int, Generator or None
@@ -69,10 +74,11 @@ class Aequitas:
         self.classify = as_classes(model, threshold=threshold)
         sensitive_columns(schema, sensitive)
         self._partners = Partners(self.classify, sensitive, schema=schema)
-        for name, value, known in (("strategy", strategy, STRATEGIES), ("reading", reading, READINGS)):
+        for name, value, known in (("strategy", strategy, STRATEGIES), ("reading", reading, AEQUITAS_READINGS)):
             if value not in known:
                 raise ValueError(f"{name}: expected one of {', '.join(known)}, found {value!r}")
         self.schema, self.sensitive, self.strategy, self.reading = schema, sensitive, strategy, reading
+        self._has_negatives = (schema.low < 0).any()
         self.n_local = check_count(n_local, "n_local", least=0)
         self.in_flight = check_count(in_flight, "in_flight")
         self.n_walks = check_count(n_walks, "n_walks")
@@ -91,9 +97,18 @@ class Aequitas:
         max_found : int or None
             Stop after the step that reaches so many distinct discriminatory inputs.
         """
-        started, rng = time.perf_counter(), np.random.default_rng(self.random_state)
-        n_samples = check_count(n_samples, "n_samples")
-        return self._search(self.schema.sample(n_samples, random_state=rng), rng, started, time_limit, max_found)
+        [result] = self._draw_and_search([self.random_state], n_samples, time_limit, max_found)
+        return result
+
+    def generate_runs(self, random_states, *, n_samples: int = 1000) -> list[SearchResult]:
+        """Return what `generate` finds with each random state; all runs advance together, and share nothing.
+
+        Parameters
+        ----------
+        random_states : sequence of int
+        n_samples : int
+        """
+        return self._draw_and_search(random_states, n_samples)
 
     def local_search(self, starts, *, time_limit: float | None = None, max_found: int | None = None) -> SearchResult:
         """Walk from those of the given inputs that are discriminatory.
@@ -105,7 +120,19 @@ class Aequitas:
             As for `generate`.
         """
         started, rng = time.perf_counter(), np.random.default_rng(self.random_state)
-        return self._search(self.schema.check(starts, "starts"), rng, started, time_limit, max_found)
+        [result] = self._search([self.schema.check(starts, "starts")], [rng], started, time_limit, max_found)
+        return result
+
+    def local_search_runs(self, starts, random_states) -> list[SearchResult]:
+        """Return what `local_search` finds from the starts of each run; see `generate_runs`.
+
+        Parameters
+        ----------
+        starts : sequence of arrays of int of shape (n, n_attributes)
+        random_states : sequence of int
+        """
+        started, rngs = time.perf_counter(), [np.random.default_rng(state) for state in random_states]
+        return self._search([self.schema.check(its, "starts") for its in starts], rngs, started)
 
     def local_evaluations(self, starts) -> Trace:
         """Return every input that `local_search` evaluates, repeats included."""
@@ -114,103 +141,141 @@ class Aequitas:
     def steps(self, starts) -> Iterator[Trace]:
         """Yield the given inputs, then what each step of a walk evaluates, the candidates of the walks first."""
         starts = self.schema.check(starts, "starts")
-        return self._steps(starts, np.zeros(len(starts), dtype=bool), np.random.default_rng(self.random_state))
+        return self._steps([starts], np.zeros(len(starts), dtype=bool), [np.random.default_rng(self.random_state)])
 
-    def _search(self, draws, rng, started, time_limit, max_found) -> SearchResult:
-        stop = clock(time_limit)
-        successful = np.zeros(len(draws), dtype=bool)
-        steps = self._steps(draws, successful, rng)
+    def _draw_and_search(self, random_states, n_samples, *limits) -> list[SearchResult]:
+        started, n_samples = time.perf_counter(), check_count(n_samples, "n_samples")
+        rngs = [np.random.default_rng(state) for state in random_states]
+        draws = [self.schema.sample(n_samples, random_state=rng) for rng in rngs]
+        return self._search(draws, rngs, started, *limits)
+
+    def _search(self, draws, rngs, started, time_limit=None, max_found=None) -> list[SearchResult]:
+        """Return one result for each run."""
+        stop, ends = clock(time_limit), np.cumsum([0, *map(len, draws)])
+        successful = np.zeros(ends[-1], dtype=bool)
+        steps = self._steps(draws, successful, rngs)
         trace = collect(steps, self.schema, self.sensitive, stop=stop, max_found=max_found)
-        return SearchResult.count(
-            trace,
-            schema=self.schema,
-            sensitive=self.sensitive,
-            iterations=np.zeros(len(draws), dtype=int),
-            successful=successful,
-            seconds=time.perf_counter() - started,
-        )
+        return [
+            SearchResult.count(
+                trace.of_seeds(low, high),
+                schema=self.schema,
+                sensitive=self.sensitive,
+                iterations=np.zeros(high - low, dtype=int),
+                successful=successful[low:high],
+                seconds=(time.perf_counter() - started) / len(draws),
+            )
+            for low, high in pairwise(ends.tolist())
+        ]
 
-    def _steps(self, draws, successful, rng) -> Iterator[Trace]:
-        """Yield the draws, then what the walks evaluate; note in `successful` which draws start one."""
+    def _steps(self, draws, successful, rngs) -> Iterator[Trace]:
+        """Yield the draws of all runs, then what their walks evaluate; note in `successful` which draws start one."""
+        ends = np.cumsum([0, *map(len, draws)])
+        draws = np.concatenate(draws)
         first, _ = self._evaluate(draws, np.arange(len(draws)))
         yield first
-        hits = np.flatnonzero(first.partner >= 0)
-        hits = hits[~repeated(draws[hits], self.schema.positions(self.sensitive))]
-        successful[hits] = True
-        hits = np.tile(hits, self.n_walks)
-        odds = Odds.even(self.schema, self.sensitive, self.strategy, all_attributes=self.reading == "as_published")
-        for start in range(0, len(hits), self.in_flight):
-            block = hits[start : start + self.in_flight]
-            yield from self._walk(draws[block], block, odds, rng)
+        waiting = []
+        for low, high in pairwise(ends):
+            hits = low + np.flatnonzero(first.partner[low:high] >= 0)
+            hits = hits[~repeated(draws[hits], self.schema.positions(self.sensitive))]
+            successful[hits] = True
+            waiting.append(np.tile(hits, self.n_walks))
+        all_attributes = self.reading != "as_described"
+        odds = Odds.even(self.schema, self.sensitive, self.strategy, all_attributes=all_attributes, n_runs=len(rngs))
+        for start in range(0, max(map(len, waiting)), self.in_flight):
+            block = [hits[start : start + self.in_flight] for hits in waiting]
+            run = np.repeat(np.arange(len(block)), [len(hits) for hits in block])
+            yield from self._walk(draws, np.concatenate(block), run, odds, rngs)
 
-    def _walk(self, X, seed, odds, rng) -> Iterator[Trace]:
-        _, objective = self._evaluate(X, seed)
-        for _ in range(self.n_local):
-            column, step = odds.draw(X, rng)
+    def _walk(self, draws, seed, run, odds, rngs) -> Iterator[Trace]:
+        X, n_walks = draws[seed], np.bincount(run, minlength=len(rngs))
+        _, value_is_0 = self._evaluate(X, seed)
+        for number in range(self.n_local):
+            if number % STEPS_DRAWN == 0:
+                n = min(STEPS_DRAWN, self.n_local - number)
+                chances = np.concatenate([rng.random((n, m, 3)) for rng, m in zip(rngs, n_walks, strict=True)], axis=1)
+            chance = chances[number % STEPS_DRAWN].T
+            column, step = odds.draw(X, run, chance)
             moved = X.copy()
             moved[np.arange(len(X)), column] += step
-            moved = np.clip(moved, odds.low, odds.high)
-            trace, value = self._evaluate(moved, seed)
-            odds.learn(column, step, trace.partner >= 0)
+            moved = np.minimum(np.maximum(moved, odds.low), odds.high)  # quicker than `clip` for a few rows
             if self.reading == "as_described":
+                trace, _ = self._evaluate(moved, seed)
+                odds.learn(column, step, trace.partner >= 0, run)
                 yield trace
                 X = moved
                 continue
-            neighbours, owner = truncated_neighbours(moved)
-            yield Trace.join([trace, self._evaluate(neighbours, seed[owner])[0]], X.shape[1]) if len(owner) else trace
-            accepted = (value <= objective) | (rng.random(len(X)) < ACCEPT_WORSE)
+            tried, owner = moved, seed
+            if self._has_negatives:
+                neighbours, row = truncated_neighbours(moved)
+                tried, owner = np.concatenate([moved, neighbours]), np.concatenate([seed, seed[row]])
+            trace, is_0 = self._evaluate(tried, owner)
+            is_0 = is_0[: len(X)]
+            paid = ~is_0 if self.reading == "as_published" else trace.partner[: len(X)] >= 0
+            odds.learn(column, step, paid, run)
+            yield trace
+            accepted = (is_0 <= value_is_0) | (chance[2] < ACCEPT_WORSE)
             X = np.where(accepted[:, None], moved, X)
-            objective = np.where(accepted, value, objective)
+            value_is_0 = np.where(accepted, is_0, value_is_0)
 
     def _evaluate(self, X, seed) -> tuple[Trace, np.ndarray]:
-        """Return the inputs with their partners, and the objective as it was coded: whether a protected value is 0."""
+        """Return the inputs with their partners, and whether the protected value that the check returns is 0."""
         partner = self._partners(X)
         value = np.where((partner >= 0)[:, None], self._partners.values[partner], X[:, self._partners.columns])
         return Trace(X, partner, seed), (value == 0).all(axis=1)
 
 
 class Odds:
-    """Learned odds of moves: which attribute, and which direction.
+    """Learned odds of moves: which attribute, and which direction, for every run.
 
     Attributes
     ----------
-    attribute : ndarray of shape (n_attributes,)
+    attribute : ndarray of shape (n_runs, n_attributes)
         Probability of moving along each attribute.
-    down : ndarray of shape (n_attributes,)
+    down : ndarray of shape (n_runs, n_attributes)
         Probability of moving it by -1 rather than +1.
     """
 
     def __init__(self, schema: Schema, attribute: np.ndarray, strategy: str):
         self.low, self.high = schema.low, schema.high
         self.attribute = attribute
-        self.down = np.full(len(attribute), 0.5)
+        self.down = np.full(attribute.shape, 0.5)
         self.strategy = strategy
 
     @classmethod
-    def even(cls, schema: Schema, sensitive, strategy: str, *, all_attributes: bool) -> "Odds":
+    def even(cls, schema: Schema, sensitive, strategy: str, *, all_attributes: bool, n_runs: int = 1) -> "Odds":
         """Return odds that favour no attribute; protected ones are left out unless `all_attributes`."""
-        weights = np.ones(len(schema.bounds))
+        weights = np.ones((n_runs, len(schema.bounds)))
         if not all_attributes:
-            weights[schema.positions(sensitive)] = 0
-        return cls(schema, weights / weights.sum(), strategy)
+            weights[:, schema.positions(sensitive)] = 0
+        return cls(schema, weights / weights.sum(axis=1, keepdims=True), strategy)
 
-    def draw(self, X: np.ndarray, rng) -> tuple[np.ndarray, np.ndarray]:
-        """Return for every input the attribute to move, and -1 or +1; a fair coin at a bound."""
-        summed = self.attribute.cumsum()
-        column = (summed / summed[-1]).searchsorted(rng.random(len(X)), side="right")
+    def draw(self, X: np.ndarray, run: np.ndarray, chance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return for every input the attribute to move, and -1 or +1; a fair coin at a bound.
+
+        Parameters
+        ----------
+        X : ndarray of int of shape (n, n_attributes)
+        run : ndarray of int of shape (n,)
+            To which run each belongs.
+        chance : ndarray of shape (2 or more, n)
+            Uniform draws.
+        """
+        summed = self.attribute.cumsum(axis=1)
+        column = ((summed / summed[:, -1:])[run] <= chance[0][:, None]).sum(axis=1)
         value = X[np.arange(len(X)), column]
         at_bound = (value <= self.low[column]) | (value >= self.high[column])
-        down = np.where(at_bound, 0.5, self.down[column])
-        return column, np.where(rng.random(len(X)) < down, -1, 1)
+        down = np.where(at_bound, 0.5, self.down[run, column])
+        return column, np.where(chance[1] < down, -1, 1)
 
-    def learn(self, column: np.ndarray, step: np.ndarray, found: np.ndarray) -> None:
-        """Shift the odds by what the moves just made led to, all moves at once."""
-        n = len(self.attribute)
+    def learn(self, column: np.ndarray, step: np.ndarray, paid: np.ndarray, run: np.ndarray) -> None:
+        """Shift the odds of each run by whether the moves just made paid, all moves at once."""
+        shape, place = self.attribute.shape, run * self.attribute.shape[1] + column
         if self.strategy != "random":
-            towards_down = np.where((step == -1) == found, 1, -1)
-            self.down = np.clip(self.down + LEARNING_RATE * np.bincount(column, towards_down, n), 0, 1)
+            towards_down = np.where((step == -1) == paid, LEARNING_RATE, -LEARNING_RATE)
+            change = np.bincount(place, towards_down, self.down.size).reshape(shape)
+            self.down = np.minimum(np.maximum(self.down + change, 0), 1)
         if self.strategy == "fully_directed":
-            shifted = self.attribute + LEARNING_RATE * np.bincount(column, np.where(found, 1, -1), n)
-            shifted = np.maximum(shifted, 0)
-            if shifted.any():
-                self.attribute = shifted / shifted.sum()
+            change = np.bincount(place, np.where(paid, LEARNING_RATE, -LEARNING_RATE), self.down.size).reshape(shape)
+            shifted = np.maximum(self.attribute + change, 0)
+            total = shifted.sum(axis=1, keepdims=True)
+            np.divide(shifted, total, out=self.attribute, where=total > 0)

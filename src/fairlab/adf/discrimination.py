@@ -128,12 +128,17 @@ class Partners:
         X : ndarray of int of shape (n_rows, n_attributes)
         """
         n, n_values = len(X), len(self.values)
-        rows = np.empty((n * (n_values + 1), X.shape[1]), dtype=X.dtype)
+        own = X[:, None, self.columns] == self.values
+        own = own[:, :, 0] if len(self.columns) == 1 else own.all(axis=2)
+        among = own.any(axis=1)  # an input need not be asked about again
+        rows = np.empty((n * n_values + n - among.sum(), X.shape[1]), dtype=X.dtype)
         every = rows[: n * n_values].reshape(n, n_values, X.shape[1])
-        every[:], rows[n * n_values :] = X[:, None, :], X
+        every[:], rows[n * n_values :] = X[:, None, :], X[~among]
         every[:, :, self.columns] = self.values
         classes = self.classify(rows)
-        differs = classes[: n * n_values].reshape(n, n_values) != classes[n * n_values :, None]
+        others, mine = classes[: n * n_values].reshape(n, n_values), np.empty(n, dtype=classes.dtype)
+        mine[among], mine[~among] = others[own], classes[n * n_values :]
+        differs = others != mine[:, None]
         return np.where(differs.any(axis=1), differs.argmax(axis=1), -1)
 
 

@@ -33,6 +33,11 @@ class Trace:
             return cls(np.empty((0, n_attributes), dtype=np.int64), np.empty(0, dtype=int), np.empty(0, dtype=int))
         return cls(*(np.concatenate([getattr(t, part) for t in traces]) for part in ("inputs", "partner", "seed")))
 
+    def of_seeds(self, low: int, high: int) -> "Trace":
+        """Return what goes back to the seeds from `low` to below `high`, which are then counted from 0."""
+        own = (self.seed >= low) & (self.seed < high)
+        return Trace(self.inputs[own], self.partner[own], self.seed[own] - low)
+
     @property
     def n_found(self) -> int:
         """Number of discriminatory inputs, repeats included."""

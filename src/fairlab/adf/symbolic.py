@@ -36,6 +36,8 @@ class SymbolicGeneration:
         Conditions on these are never negated.
     n_neighbours : int
         Rows that each tree is fitted to.
+    n_pool : int
+        Rows that the model is asked about beforehand; those of each tree are picked from them anew.
     smallest_share : float
         The global search stops at the first condition with a smaller share.
     solution : {"uniform", "lowest"}
@@ -59,6 +61,7 @@ class SymbolicGeneration:
         sensitive,
         *,
         n_neighbours: int = 5000,
+        n_pool: int = 200_000,
         smallest_share: float = 0.3,
         solution: str = "uniform",
         threshold: float | None = None,
@@ -73,6 +76,7 @@ class SymbolicGeneration:
         self.schema, self.sensitive, self.solution = schema, sensitive, solution
         self._bounds = list(schema.bounds.values())
         self.n_neighbours = check_count(n_neighbours, "n_neighbours", least=2)
+        self.n_pool = check_count(n_pool, "n_pool", least=2)
         self.smallest_share = smallest_share
         self.random_state = check_seed(random_state)
 
@@ -115,7 +119,7 @@ class SymbolicGeneration:
 
     def _explainer(self, X, rng):
         """Return a function from an input to the conditions of its path."""
-        return Explainer(self.classify, X, n_neighbours=self.n_neighbours, rng=rng)
+        return Explainer(self.classify, X, self._bounds, n_neighbours=self.n_neighbours, n_pool=self.n_pool, rng=rng)
 
     def _solve(self, x, conditions, rng) -> tuple | None:
         """Return `x` with values that obey the conditions; None where there are none."""
