@@ -140,8 +140,16 @@ class Aequitas:
 
     def steps(self, starts) -> Iterator[Trace]:
         """Yield the given inputs, then what each step of a walk evaluates, the candidates of the walks first."""
-        starts = self.schema.check(starts, "starts")
-        return self._steps([starts], np.zeros(len(starts), dtype=bool), [np.random.default_rng(self.random_state)])
+        return self.steps_of_runs([starts], [self.random_state])
+
+    def steps_of_runs(self, starts, random_states) -> Iterator[Trace]:
+        """Yield the starts of all runs, then what each step evaluates, in the order of the runs.
+
+        Seeds are counted over all runs; parameters as for `local_search_runs`.
+        """
+        starts = [self.schema.check(its, "starts") for its in starts]
+        rngs = [np.random.default_rng(state) for state in random_states]
+        return self._steps(starts, np.zeros(sum(map(len, starts)), dtype=bool), rngs)
 
     def _draw_and_search(self, random_states, n_samples, *limits) -> list[SearchResult]:
         started, n_samples = time.perf_counter(), check_count(n_samples, "n_samples")

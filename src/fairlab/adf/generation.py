@@ -253,7 +253,7 @@ def collect(steps: Iterable[Trace], schema: Schema, sensitive, *, stop, max_foun
     if stop():
         return Trace.join([], len(schema.bounds))
     for step in steps:
-        traces.append(step)
+        traces.append(step.compact())
         if stop():
             break
         if max_found is not None:

@@ -33,10 +33,20 @@ class Trace:
             return cls(np.empty((0, n_attributes), dtype=np.int64), np.empty(0, dtype=int), np.empty(0, dtype=int))
         return cls(*(np.concatenate([getattr(t, part) for t in traces]) for part in ("inputs", "partner", "seed")))
 
+    def compact(self) -> "Trace":
+        """Return the same in less memory, where it is kept for long."""
+        small = self.inputs.astype(np.int32)
+        return Trace(small, self.partner.astype(np.int32), self.seed) if (small == self.inputs).all() else self
+
     def of_seeds(self, low: int, high: int) -> "Trace":
         """Return what goes back to the seeds from `low` to below `high`, which are then counted from 0."""
         own = (self.seed >= low) & (self.seed < high)
         return Trace(self.inputs[own], self.partner[own], self.seed[own] - low)
+
+    def first_of_each_seed(self) -> "Trace":
+        """Return the first input of every seed: in one step of a walk its candidate."""
+        _, first = np.unique(self.seed, return_index=True)
+        return Trace(self.inputs[first], self.partner[first], self.seed[first])
 
     @property
     def n_found(self) -> int:
@@ -96,7 +106,7 @@ class SearchResult:
         sensitive = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
         order = np.argsort(trace.seed, kind="stable")
         first = order[~repeated(trace.inputs[order], schema.positions(sensitive))]
-        distinct = Trace(trace.inputs[first], trace.partner[first], trace.seed[first])
+        distinct = Trace(trace.inputs[first].astype(np.int64), trace.partner[first].astype(int), trace.seed[first])
         return cls(schema, sensitive, distinct, iterations, successful, seconds)
 
     @property

@@ -109,3 +109,18 @@ def test_iterations_of_all_seeds_and_of_the_successful_ones():
     failed = run | {"successful": np.zeros(4, dtype=bool)}
     found = tables.iterations_of({("as_published", "a"): [run], ("as_published", "b"): [run, failed]})
     assert found == {("as_published", "a", "all"): [6.0], ("as_published", "a", "successful"): [2.0]}
+
+
+def test_finds_are_counted_by_protocol():
+    lines = [(run, method, steps) for run in (0, 1) for method in ("adf", "aequitas") for steps in (100, 1000)]
+    lines += [(0, "sg", 7), (1, "sg", 7)]
+    around = pd.DataFrame(lines, columns=["run", "method", "steps"]).assign(repeats=0.5, distinct=0.25)
+    around.loc[around["steps"] == 100, "repeats"] = [0.6, 0.7, 0.8, 0.9]
+    found = tables.finds_by_protocol({"a": around, "b": around.iloc[:0]})
+    assert list(found) == ["100 steps, repeats", "100 steps, distinct", "1000 steps, repeats", "1000 steps, distinct"]
+    short = found["100 steps, repeats"]
+    assert short["a", "adf"].tolist() == [600, 800]
+    assert short["a", "aequitas"].tolist() == [700, 900]
+    assert short["a", "sg"].tolist() == [500, 500]
+    assert (short["b"] == 0).all(axis=None), "where nothing succeeds nothing is found"
+    assert (found["1000 steps, distinct"]["a"] == 250).all(axis=None)

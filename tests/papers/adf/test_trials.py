@@ -51,18 +51,17 @@ def test_a_tally_checks_what_a_search_reports(inputs, partner, wrong, outside):
     assert (tally["n_wrong"], tally["n_outside"]) == (wrong, outside)
 
 
-@pytest.mark.parametrize("reading", ["as_published", "as_described"])
-def test_both_searches_report_nothing_wrong(credit, gender, reading):
-    class Runner:
-        def trials(self, function, n_trials, *, of, **parameters):
-            assert of == "adf/versus_aequitas"
-            return [function(Trial("adf/versus_aequitas", k), **parameters) for k in range(n_trials)]
+class Runner:
+    """Runs trials as an experiment does."""
 
-    subjects = dict.fromkeys(SCHEMAS, credit)
-    benchmarks = {"credit.gender": BENCHMARKS["credit.gender"]}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trials, "BENCHMARKS", benchmarks)
-        found = trials.search_both(Runner(), subjects, 2, of="adf/versus_aequitas", reading=reading, **SMALL)
+    def trials(self, function, n_trials, **parameters):
+        return [function(Trial("adf/versus_aequitas", k), **parameters) for k in range(n_trials)]
+
+
+@pytest.mark.parametrize("reading", ["as_published", "as_described"])
+def test_both_searches_report_nothing_wrong(credit, gender, reading, monkeypatch):
+    monkeypatch.setattr(trials, "BENCHMARKS", {"credit.gender": BENCHMARKS["credit.gender"]})
+    found = trials.search_both(Runner(), dict.fromkeys(SCHEMAS, credit), 2, n_runs=2, reading=reading, **SMALL)
     assert list(found) == [("credit.gender", "adf"), ("credit.gender", "aequitas")]
     for first, second in found.values():
         assert (first["n_wrong"], first["n_outside"]) == (0, 0)
@@ -73,11 +72,20 @@ def test_both_searches_report_nothing_wrong(credit, gender, reading):
         assert is_plain(first)
 
 
+def test_runs_together_are_those_of_trials_one_after_the_other(gender):
+    options = gender | SMALL | {"reading": "as_published"}
+    together = trials.runs_of_aequitas(TRIAL, n_runs=2, **options)
+    alone = [trials.runs_of_aequitas(Trial(TRIAL.name, k), n_runs=1, **options)[0] for k in range(2)]
+    for one, other in zip(together, alone, strict=True):
+        assert one["n_inputs"] == other["n_inputs"]
+        assert (one["sample"] == other["sample"]).all()
+
+
 def test_never_more_seeds_than_the_benchmark_has(credit, gender, monkeypatch):
     monkeypatch.setitem(trials.BENCHMARKS, "credit.gender", type(BENCHMARKS["credit.gender"])("credit", "sex", 7))
     budget = {"n_seeds": 1000, "n_local": 0, "reading": "as_published"}
     assert len(trials.searched_by_adf(TRIAL, X=credit.X, **gender, **budget)["iterations"]) == 7
-    assert len(trials.searched_by_aequitas(TRIAL, **gender, **budget)["iterations"]) == 7
+    assert len(trials.runs_of_aequitas(TRIAL, n_runs=1, **gender, **budget)[0]["iterations"]) == 7
 
 
 def test_other_attributes_than_the_benchmarks(credit, gender):
@@ -117,6 +125,7 @@ def test_courses_go_on_until_there_is_enough(credit, gender):
     by_sg = trials.course_by_sg(TRIAL, n_inputs=6, **shared)
     assert by_sg["inputs"].iloc[-1] == 6
     assert by_sg["rows"].diff().iloc[1:].min() > 5000
+    assert trials.course_by_sg(TRIAL, n_inputs=1, n_found=2, **shared)["found"].iloc[-1] == 2
 
 
 def test_courses_follow_from_the_seed_alone(credit, gender):
@@ -143,25 +152,37 @@ def test_seconds_are_scaled_up_where_too_little_was_found(credit, gender, monkey
     assert seconds == {"adf": 2.0, "aequitas": 2.0}
 
 
-def test_local_yields_count_repeats(credit, gender):
-    sizes = {"n_seeds": 20, "n_starts": 2, "n_local": 10, "n_local_sg": 2}
+def test_local_yields_are_of_the_same_starts(credit, gender):
+    sizes = {"n_seeds": 20, "n_runs": 2, "n_starts": 3, "n_starts_sg": 1, "n_local": (10, 4), "n_local_sg": 3}
     yields = trials.local_yields(TRIAL, X=credit.X, **gender, **sizes)
-    # The start, which is evaluated once, and as many steps as the walk has, are the most that can be found.
-    assert all(0 <= found <= 11 for found in yields.values())
-    assert yields["adf"] > 1
-    assert is_plain(yields)
+    walks = yields[yields["method"] != "sg"]
+    assert yields.groupby(["method", "steps"]).size().to_dict() == {
+        **dict.fromkeys([("adf", 4), ("adf", 10), ("aequitas", 4), ("aequitas", 10)], 2),
+        ("sg", 3): 2,
+    }
+    assert walks["repeats"].between(0, 1).all()
+    assert (walks["distinct"] <= walks["repeats"]).all()
+    assert walks["repeats"].max() > 0
+
+
+def test_shares_of_walks_by_hand():
+    first = Trace(np.array([[4, 0], [5, 0]]), np.array([1, -1]), np.array([0, 1]))
+    second = Trace(np.array([[4, 1], [5, 0], [5, 1]]), np.array([1, 1, 1]), np.array([0, 1, 0]))
+    # Four candidates; the fifth input is a neighbour. Walk 0 finds one input twice, but for the protected column.
+    assert trials.shares_of_walks([first, second], [1]) == {"repeats": 0.75, "distinct": 0.5}
 
 
 def test_where_no_seed_succeeds_nothing_is_found(credit, constant):
-    shared = {"name": "credit.gender", "weights": constant, "X": credit.X, "n_seeds": 6}
-    yields = trials.local_yields(TRIAL, n_starts=2, n_local=3, n_local_sg=2, **shared)
-    assert yields == {"adf": 0.0, "aequitas": 0.0, "sg": 0.0}
-    assert all(curve.empty for curve in trials.same_starts(TRIAL, n_local=3, **shared).values())
+    shared = {"name": "credit.gender", "weights": constant, "X": credit.X, "n_seeds": 6, "n_runs": 2}
+    assert trials.local_yields(TRIAL, n_starts=2, n_starts_sg=1, n_local=(3,), n_local_sg=2, **shared).empty
+    growth = trials.same_starts(TRIAL, n_local=3, n_runs_adf=1, **shared)
+    assert all(curve.empty for curves in growth.values() for curve in curves)
+    del shared["n_runs"]
     assert trials.discriminatory_seeds(TRIAL, **shared) == 0
 
 
 def test_same_starts_count_every_input_once_the_starts_among_them(credit, gender):
-    growth = trials.same_starts(TRIAL, X=credit.X, **gender, **SMALL)
+    growth = trials.same_starts(TRIAL, X=credit.X, n_runs=2, n_runs_adf=1, **gender, **SMALL)
     benchmark = BENCHMARKS["credit.gender"]
     adf = ADF(
         credit.network, benchmark.schema, "sex", n_local=5, reading="as_published", random_state=TRIAL.seed("adf")
@@ -173,18 +194,20 @@ def test_same_starts_count_every_input_once_the_starts_among_them(credit, gender
     for seed in phase.seed:  # one after the other, whatever an earlier one has tried is known
         known |= {tuple(x) for x in np.delete(walk.inputs[walk.seed == seed], sex, axis=1)}
         curve.append(len(known))
-    assert growth["adf"]["inputs"].tolist() == curve
+    [by_adf] = growth["adf"]
+    assert by_adf["inputs"].tolist() == curve
     assert {tuple(x) for x in np.delete(phase.inputs, sex, axis=1)} <= known
-    assert len(growth["aequitas"]) == len(growth["adf"]) == len(phase.seed)
-    assert (growth["aequitas"].diff().iloc[1:] >= 0).all(axis=None)
+    assert len(growth["aequitas"][0]) == len(by_adf) == len(phase.seed)
+    assert all((run.diff().iloc[1:] >= 0).all(axis=None) for run in growth["aequitas"])
+    assert not growth["aequitas"][0].equals(growth["aequitas"][1])
 
 
 def test_same_starts_try_the_ages_that_the_other_trials_try(credit, needs_an_age):
     """The flip of this network needs an age that the authors' global phase tried outside of the domain."""
     shared = {"name": "credit.age", "weights": needs_an_age, "X": credit.X, "n_seeds": 10}
     alone = trials.searched_by_adf(TRIAL, n_local=0, reading="as_published", **shared)
-    growth = trials.same_starts(TRIAL, n_local=2, **shared)
-    assert len(growth["adf"]) == alone["n_successful"] == 10
+    [growth] = trials.same_starts(TRIAL, n_local=2, n_runs=1, n_runs_adf=1, **shared)["adf"]
+    assert len(growth) == alone["n_successful"] == 10
 
 
 def test_discriminatory_seeds_need_no_search(credit, gender):

@@ -20,6 +20,7 @@ from fairlab.adf.result import Trace, repeated
 from fairlab.adf.symbolic import SymbolicGeneration
 
 WALKS_AT_ONCE = 16
+SECONDS = 500  # of table 5
 ROWS_OF_500_SECONDS = 850_000  # asked one at a time, each in some 0.6 milliseconds, on the authors' machine
 GRADIENTS = 2  # rows of ADF before every move: the input and its partner
 
@@ -62,26 +63,28 @@ def course_of_aequitas(aequitas: Aequitas, draws: np.ndarray, *, n_found: int) -
     hits = np.flatnonzero(discriminatory(aequitas.classify, draws, aequitas.sensitive, schema=schema))
     hits = hits[~repeated(draws[hits], columns)]
     before = np.arange(1, len(draws) + 1) * len(schema.values(aequitas.sensitive))
-    traces, rows, found = [], [], set()
+    traces, n_first, found = [], [], set()
     for number, trace in enumerate(aequitas.steps(draws[hits]) if len(hits) else ()):
         traces.append(Trace(trace.inputs, trace.partner, hits[trace.seed]))
-        asked = rows_to_check(trace, aequitas) * (len(schema.bounds) + 1 + (number > 0))
         # All starts come first; after them one candidate, and neighbours that the minimiser asks for anyway.
-        rows.append(np.where(np.arange(len(asked)) < (1 if number else len(hits)), asked, 0))
-        if number:
-            walked = trace.inputs[trace.partner >= 0]
-            found.update(map(tuple, np.delete(walked, columns, axis=1).tolist()))
+        n_first.append(1 if number else len(hits))
+        walked = trace.inputs[trace.partner >= 0] if number else trace.inputs[:0]
+        found.update(map(bytes, np.delete(walked, columns, axis=1)) if len(walked) else ())
         if len(found) >= n_found:
             break
     last = traces[-1].seed[-1] if len(traces) > 1 else len(draws)
-    whole = course(traces, rows, before, aequitas)
+    every = Trace.join(traces, len(schema.bounds))
+    step = np.repeat(np.arange(len(traces)), [len(trace.inputs) for trace in traces])
+    place = np.arange(len(step)) - np.searchsorted(step, step)
+    checks = np.where(place < np.array(n_first, dtype=int)[step], len(schema.bounds) + 1 + (step > 0), 0)
+    whole = course(traces, [rows_to_check(every, aequitas) * checks], before, aequitas)
     return whole[whole["seed"] <= last]
 
 
 def course_of_sg(sg: SymbolicGeneration, X, seeds: np.ndarray, *, n_inputs: int = 0, n_found: int = 0) -> pd.DataFrame:
     """Explore by symbolic generation until so many inputs and finds are reached; see `course`.
 
-    The column seconds says after how many seconds.
+    The columns seconds and explanations say after how many of them.
     """
     started, traces, rows, seconds = time.perf_counter(), [], [], []
     explored, found = set(), set()
@@ -92,7 +95,8 @@ def course_of_sg(sg: SymbolicGeneration, X, seeds: np.ndarray, *, n_inputs: int 
         (found if trace.partner[0] >= 0 else explored).add(tuple(np.delete(trace.inputs[0], sg.columns).tolist()))
         if len(explored) + len(found) >= n_inputs and len(found) >= n_found:
             break
-    return course(traces, rows, np.zeros(1, dtype=int), sg).assign(seconds=seconds)
+    explanations = np.arange(1, len(traces) + 1)
+    return course(traces, rows, np.zeros(1, dtype=int), sg).assign(seconds=seconds, explanations=explanations)
 
 
 def rows_to_check(trace: Trace, search) -> np.ndarray:

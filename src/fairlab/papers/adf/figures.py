@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from fairlab.plotting import BLACK, LINES, legend_beside, panels
 
@@ -34,7 +34,10 @@ def beside_published(counts: pd.DataFrame, *, label: str, log: bool = True) -> F
     if log:
         axis.set_xscale("log")
         axis.set_yscale("symlog", linthresh=1)  # a count may be 0
-        axis.xaxis.set_minor_formatter(NullFormatter())
+        for side in (axis.xaxis, axis.yaxis):
+            side.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            side.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+            side.set_minor_formatter(NullFormatter())
     ends = counts["published"].agg(["min", "max"])
     axis.plot(ends, ends, label="equal", **REFERENCE)
     axis.set(xlabel=f"{label}, published", ylabel=f"{label}, ours")

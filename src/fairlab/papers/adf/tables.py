@@ -82,6 +82,27 @@ def rows_to_find(
     return {"as_published": pd.DataFrame(counted | priced), "as_described": pd.DataFrame(counted)}
 
 
+def finds_by_protocol(around: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Return finds per 1,000 steps by how they are counted: one row per run, one column per benchmark and method.
+
+    Parameters
+    ----------
+    around : dict of str to DataFrame
+        By benchmark; see `fairlab.papers.adf.trials.local_yields`. Without any run, nothing was found.
+    """
+    walks = sorted({steps for its in around.values() for steps in its.loc[its["method"] != "sg", "steps"]})
+    found = {}
+    for steps in walks:
+        for counted in ("repeats", "distinct"):
+            columns = {}
+            for name, its in around.items():
+                chosen = its[(its["method"] == "sg") | (its["steps"] == steps)].set_index(["method", "run"])[counted]
+                columns |= {(name, method): 1000 * chosen.loc[method] for method in METHODS if len(chosen)}
+            finds = pd.DataFrame(columns).reindex(columns=[(name, m) for name in around for m in METHODS])
+            found[f"{steps} steps, {counted}"] = finds.fillna(0.0)
+    return found
+
+
 def beside(published: pd.DataFrame, ours: pd.Series, *, counted: str = "") -> pd.DataFrame:
     """Return our counts with the published ones, one row per method and benchmark.
 

@@ -5,7 +5,8 @@ at random, to retrain with.
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from fairlab.adf.discrimination import discriminatory, estimate_unfairness
 from fairlab.adf.feed_forward import FeedForward
 from fairlab.adf.generation import ADF
 from fairlab.adf.global_phase import GlobalPhase
-from fairlab.adf.result import SearchResult
+from fairlab.adf.result import SearchResult, Trace, repeated
 from fairlab.adf.symbolic import SymbolicGeneration
 from fairlab.adf.training import retrain, train_networks
 from fairlab.cases.schema import Schema
@@ -25,6 +26,8 @@ from fairlab.papers.adf.benchmarks import BENCHMARKS, Subject
 from fairlab.seeds import Trial
 
 SHARE_KEPT = 0.05  # what section 4.2 retrains with
+
+NOTHING_GROWN = pd.DataFrame({"inputs": [], "discriminatory": []}, dtype=int)
 
 # The range of ages that the global phase tried on credit, which fits the printed numbers best of those looked at; the
 # authors' code has 0 to 39, the bounds of another data set.
@@ -49,22 +52,21 @@ def searched_by_adf(
     return tally(adf.generate(X, n_seeds=BENCHMARKS[name].at_most(n_seeds)), weights, trial)
 
 
-def searched_by_aequitas(
-    trial: Trial, *, name: str, weights, n_seeds: int, n_local: int, reading: str, **options
-) -> dict:
-    """Run Aequitas, fully directed, on a benchmark and return its `tally`.
+def runs_of_aequitas(
+    trial: Trial, *, name: str, weights, n_seeds: int, n_local: int, reading: str, n_runs: int, in_flight: int = 1
+) -> list[dict]:
+    """Run Aequitas, fully directed, so often on a benchmark and return the `tally` of each run.
 
-    Parameters
-    ----------
-    **options
-        Other parameters of `Aequitas`.
+    The runs have the seeds of as many trials, and advance together: a step of all costs hardly more than one of one.
     """
-    search = _aequitas(trial, name, FeedForward(weights), n_local=n_local, reading=reading, **options)
-    return tally(search.generate(n_samples=BENCHMARKS[name].at_most(n_seeds)), weights, trial)
+    search = _aequitas(trial, name, FeedForward(weights), n_local=n_local, reading=reading, in_flight=in_flight)
+    each, n_samples = _as_trials(trial, n_runs), BENCHMARKS[name].at_most(n_seeds)
+    results = search.generate_runs([own.seed("aequitas") for own in each], n_samples=n_samples)
+    return [tally(result, weights, own) for result, own in zip(results, each, strict=True)]
 
 
 def search_both(
-    exp, subjects: Mapping[str, Subject], n_trials: int, *, n_trials_adf: int | None = None, **options
+    exp, subjects: Mapping[str, Subject], n_trials: int, *, n_runs: int, in_flight: int = 1, **options
 ) -> dict:
     """Run ADF and Aequitas on every benchmark; return the tallies by benchmark and method (adf, aequitas).
 
@@ -74,17 +76,18 @@ def search_both(
         Runs and keeps the trials.
     subjects : dict of str to Subject
     n_trials : int
-    n_trials_adf : int or None
-        Of ADF, if fewer: it takes most of the time, and its counts hardly vary.
+        Of ADF, which takes most of the time; its counts hardly vary.
+    n_runs, in_flight : int
+        Of Aequitas; see `runs_of_aequitas`.
     **options
-        What `searched_by_adf` and `searched_by_aequitas` share: n_seeds, n_local, reading.
+        What both share: n_seeds, n_local, reading.
     """
     found = {}
     for name, benchmark in BENCHMARKS.items():
         subject = subjects[benchmark.subject]
         shared = {"name": name, "weights": subject.weights} | options
-        found[name, "adf"] = exp.trials(searched_by_adf, n_trials_adf or n_trials, X=subject.X, **shared)
-        found[name, "aequitas"] = exp.trials(searched_by_aequitas, n_trials, **shared)
+        found[name, "adf"] = exp.trials(searched_by_adf, n_trials, X=subject.X, **shared)
+        [found[name, "aequitas"]] = exp.trials(runs_of_aequitas, 1, n_runs=n_runs, in_flight=in_flight, **shared)
     return found
 
 
@@ -111,11 +114,13 @@ def course_by_aequitas(trial: Trial, *, name: str, weights, n_seeds: int, n_foun
     return courses.course_of_aequitas(aequitas, draws, n_found=n_found)
 
 
-def course_by_sg(trial: Trial, *, name: str, weights, X, n_seeds: int, n_inputs: int) -> pd.DataFrame:
-    """Return the `course` of symbolic generation, from the seeds of ADF, until so many inputs are reached."""
+def course_by_sg(
+    trial: Trial, *, name: str, weights, X, n_seeds: int, n_inputs: int = 0, n_found: int = 0
+) -> pd.DataFrame:
+    """Return the `course` of symbolic generation, from the seeds of ADF, until so many inputs and finds are reached."""
     model = FeedForward(weights)
     seeds = _adf(trial, name, model).seeds(X, BENCHMARKS[name].at_most(n_seeds))
-    return courses.course_of_sg(_sg(trial, name, model), X, seeds, n_inputs=n_inputs)
+    return courses.course_of_sg(_sg(trial, name, model), X, seeds, n_inputs=n_inputs, n_found=n_found)
 
 
 def seconds_to_find(trial: Trial, *, name: str, weights, X, n_seeds: int, n_wanted: int) -> dict[str, float]:
@@ -135,45 +140,118 @@ def seconds_to_find(trial: Trial, *, name: str, weights, X, n_seeds: int, n_want
 
 
 def local_yields(
-    trial: Trial, *, name: str, weights, X, n_seeds: int, n_starts: int, n_local: int, n_local_sg: int
-) -> dict[str, float]:
-    """Give all methods the same discriminatory inputs and return the discriminatory inputs found per start (Table 7).
+    trial: Trial,
+    *,
+    name: str,
+    weights,
+    X,
+    n_seeds: int,
+    n_runs: int,
+    n_starts: int,
+    n_starts_sg: int,
+    n_local: Sequence[int],
+    n_local_sg: int,
+) -> pd.DataFrame:
+    """Give all methods the same discriminatory inputs and return how much they find around one (Table 7).
 
-    Every discriminatory evaluation counts, repeats included, out of as many as each walk has steps; symbolic generation
-    never repeats itself, and its share of successes, the start left out, is put up to the same number of steps.
+    Parameters
+    ----------
+    n_runs : int
+        Each with starts of its own, drawn from those that ADF's global phase makes.
+    n_starts, n_starts_sg : int
+        Starts of each run, and how many of them symbolic generation is given, too.
+    n_local : sequence of int
+        Lengths of the walks, each once.
+    n_local_sg : int
+        Inputs that symbolic generation explores from a start.
+
+    Returns
+    -------
+    DataFrame
+        One row per run, method, and steps, with the shares of the steps that are discriminatory (repeats), and that are
+        new discriminatory inputs of the walk (distinct). Symbolic generation never repeats itself; its start is left
+        out.
     """
-    network = FeedForward(weights)
-    adf = _adf(trial, name, network, n_local=n_local)
-    phase = adf.global_search(adf.seeds(X, BENCHMARKS[name].at_most(n_seeds)))
-    if not len(phase.seed):
-        return dict.fromkeys(("adf", "aequitas", "sg"), 0.0)
-    chosen = trial.rng("starts").choice(len(phase.seed), min(n_starts, len(phase.seed)), replace=False)
-    starts = GlobalPhase(phase.inputs[chosen], phase.partner[chosen], np.arange(len(chosen)), np.zeros(len(chosen)))
-    sg = _sg(trial, name, network)
-    by_sg = [sg.generate(X, start[None], n_inputs=1 + n_local_sg) for start in starts.inputs]
-    aequitas = _aequitas(trial, name, network, n_local=n_local)
-    walks = {"adf": adf.local_evaluations(starts), "aequitas": aequitas.local_evaluations(starts.inputs)}
-    yields = {method: evaluated.n_found / len(chosen) for method, evaluated in walks.items()}
-    shares = [(result.n_discriminatory - 1) / max(result.n_inputs - 1, 1) for result in by_sg]
-    return yields | {"sg": float(np.mean(shares) * n_local)}
+    model, rows, starts = FeedForward(weights), [], []
+    each = _as_trials(trial, n_runs)
+    for own in each:
+        adf = _adf(own, name, model)
+        phase = adf.global_search(adf.seeds(X, BENCHMARKS[name].at_most(n_seeds)))
+        chosen = own.rng("starts").choice(len(phase.seed), min(n_starts, len(phase.seed)), replace=False)
+        n = len(chosen)
+        starts.append(GlobalPhase(phase.inputs[chosen], phase.partner[chosen], np.arange(n), np.zeros(n)))
+    if not min(len(its.seed) for its in starts):
+        return pd.DataFrame(columns=["run", "method", "steps", "repeats", "distinct"])
+    columns = BENCHMARKS[name].schema.positions(BENCHMARKS[name].sensitive)
+    for steps in n_local:
+        walks = [_adf(own, name, model, n_local=steps).steps(its) for own, its in zip(each, starts, strict=True)]
+        for run, walk in enumerate(walks):
+            rows.append({"run": run, "method": "adf", "steps": steps} | shares_of_walks([*walk][1:], columns))
+        aequitas = _aequitas(trial, name, model, n_local=steps, in_flight=1)
+        seeds = [own.seed("aequitas") for own in each]
+        traces = [*aequitas.steps_of_runs([its.inputs for its in starts], seeds)][1:]
+        ends = np.cumsum([0, *(len(its.inputs) for its in starts)]).tolist()
+        for run, (low, high) in enumerate(pairwise(ends)):
+            own = shares_of_walks([trace.of_seeds(low, high) for trace in traces], columns)
+            rows.append({"run": run, "method": "aequitas", "steps": steps} | own)
+    for run, (own, its) in enumerate(zip(each, starts, strict=True)):
+        sg = _sg(own, name, model)
+        found = [sg.generate(X, start[None], n_inputs=1 + n_local_sg) for start in its.inputs[:n_starts_sg]]
+        share = np.mean([(result.n_discriminatory - 1) / max(result.n_inputs - 1, 1) for result in found])
+        rows.append({"run": run, "method": "sg", "steps": n_local_sg, "repeats": share, "distinct": share})
+    return pd.DataFrame(rows)
+
+
+def shares_of_walks(steps: Sequence[Trace], columns) -> dict[str, float]:
+    """Return the shares of the candidates of walks that are discriminatory, and that are new ones of their walk.
+
+    Parameters
+    ----------
+    steps : sequence of Trace
+        What each step evaluated: one candidate of each walk, then neighbours, which are left out.
+    columns : list of int
+        Protected ones, which tell no inputs apart.
+    """
+    candidates = [trace.first_of_each_seed() for trace in steps]
+    every = Trace.join(candidates, candidates[0].inputs.shape[1])
+    hits = every.partner >= 0
+    others = np.column_stack([np.delete(every.inputs[hits], columns, axis=1), every.seed[hits]])
+    distinct = ~repeated(others, [])
+    return {"repeats": float(hits.mean()), "distinct": float(distinct.sum() / max(len(hits), 1))}
 
 
 def same_starts(
-    trial: Trial, *, name: str, weights, X, n_seeds: int, n_local: int, **aequitas_options
-) -> dict[str, pd.DataFrame]:
+    trial: Trial,
+    *,
+    name: str,
+    weights,
+    X,
+    n_seeds: int,
+    n_local: int,
+    n_runs: int,
+    n_runs_adf: int,
+    reading: str = "as_published",
+    in_flight: int = 1,
+) -> dict[str, list[pd.DataFrame]]:
     """Give ADF and Aequitas the same discriminatory inputs and return how their finds grow (Figure 3).
 
     Parameters
     ----------
-    **aequitas_options
-        Other parameters of `Aequitas`.
+    n_runs, n_runs_adf : int
+        Of Aequitas, which advance together, and of ADF, from the starts of the first of them.
+    reading, in_flight
+        Of Aequitas.
     """
-    adf = _adf(trial, name, FeedForward(weights), n_local=n_local)
-    aequitas = _aequitas(trial, name, FeedForward(weights), n_local=n_local, **aequitas_options)
-    phase = adf.global_search(adf.seeds(X, BENCHMARKS[name].at_most(n_seeds)))
-    grown = adf.local_search(phase).growth()
-    # Without a start there is nothing to grow.
-    return {"adf": grown, "aequitas": aequitas.local_search(phase.inputs).growth() if len(grown) else grown}
+    each, model = _as_trials(trial, n_runs), FeedForward(weights)
+    searches = [_adf(own, name, model, n_local=n_local) for own in each]
+    phases = [adf.global_search(adf.seeds(X, BENCHMARKS[name].at_most(n_seeds))) for adf in searches]
+    by_adf = [adf.local_search(its).growth() for adf, its in zip(searches[:n_runs_adf], phases, strict=False)]
+    if not min(len(its.seed) for its in phases):  # without a start there is nothing to grow
+        return {"adf": by_adf, "aequitas": [NOTHING_GROWN] * n_runs}
+    aequitas = _aequitas(trial, name, model, n_local=n_local, reading=reading, in_flight=in_flight)
+    seeds = [own.seed("aequitas") for own in each]
+    by_aequitas = aequitas.local_search_runs([its.inputs for its in phases], seeds)
+    return {"adf": by_adf, "aequitas": [result.growth() for result in by_aequitas]}
 
 
 def discriminatory_seeds(trial: Trial, *, name: str, weights, X, n_seeds: int) -> int:
@@ -261,6 +339,11 @@ def tally(result: SearchResult, weights, trial: Trial) -> dict:
         "successful": result.successful,
         "sample": found[kept],
     }
+
+
+def _as_trials(trial: Trial, n: int) -> list[Trial]:
+    """Return trials one after the other, from the given one on, for runs that share a call."""
+    return [Trial(trial.name, trial.index + k, trial.root) for k in range(n)]
 
 
 def _adf(

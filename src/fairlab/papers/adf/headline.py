@@ -1,0 +1,101 @@
+"""The ratios of abstract and introduction, from the averages of the tables; and what of the paper came out."""
+
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+
+from fairlab.papers.adf.benchmarks import BENCHMARKS
+from fairlab.suite.comparison import compare_artefact
+from fairlab.suite.experiment import READINGS
+from fairlab.suite.published import load_paper
+from fairlab.suite.run import Run, run_folder
+from fairlab.suite.verdicts import CLAIM_VERDICTS, JUDGED, Pair, judge
+
+# What each ratio of section 1 restates, and how: times, times more, or percent of the time as times as fast.
+RATIOS = {
+    "abstract.space_times": "table-4:mean.gdiff_ratio_adf_to_aequitas",
+    "abstract.id_times": "table-4:mean.id_ratio_adf_to_aequitas",
+    "intro.space_times_more": "table-4:mean.gdiff_ratio_adf_to_aequitas",
+    "intro.id_times_more": "table-4:mean.id_ratio_adf_to_aequitas",
+    "intro.global_success_over_sg": "table-6:mean.improvement_over_sg",
+    "intro.local_success_over_sg": "table-7:mean.improvement_over_sg",
+    "intro.efficiency_over_aequitas": "table-8:mean.time_share_of_aequitas",
+    "intro.efficiency_over_sg": "table-8:mean.time_share_of_sg",
+}
+
+
+def ratios(averages: Mapping[str, float]) -> dict[str, float]:
+    """Return the ratios of section 1 that follow from averages of the tables, by artefact and id."""
+    found = {id: averages[source] for id, source in RATIOS.items() if source in averages}
+    for id in found:
+        if id.endswith("times_more"):
+            found[id] -= 1
+        elif "efficiency" in id:
+            found[id] = 100 / found[id]
+    return found
+
+
+def printed_averages() -> dict[str, float]:
+    """Return the averages behind section 1, computed from the printed rows of each table."""
+    values = {
+        f"{artefact.id}:{id}": value.value
+        for artefact in load_paper("adf").artefacts.values()
+        for id, value in artefact.values.items()
+    }
+
+    def mean(formula):
+        return sum(formula(name) for name in BENCHMARKS) / len(BENCHMARKS)
+
+    def over(table, above, below, ends=""):
+        return mean(lambda name: values[f"{table}:{name}.{above}{ends}"] / values[f"{table}:{name}.{below}{ends}"])
+
+    return {
+        "table-4:mean.gdiff_ratio_adf_to_aequitas": over("table-4", "adf", "aequitas", ".gdiff"),
+        "table-4:mean.id_ratio_adf_to_aequitas": over("table-4", "adf", "aequitas", ".id"),
+        "table-6:mean.improvement_over_sg": 100 * (over("table-6", "adf", "sg") - 1),
+        "table-7:mean.improvement_over_sg": 100 * (over("table-7", "adf", "sg") - 1),
+        "table-8:mean.time_share_of_aequitas": 100 * over("table-8", "adf", "aequitas"),
+        "table-8:mean.time_share_of_sg": 100 * over("table-8", "adf", "sg"),
+    }
+
+
+def other_runs(exp) -> dict[str, Run]:
+    """Return the runs of the other experiments of the paper that this one comes after, at its profile and seed."""
+    folders = {name: run_folder(name, exp.run.profile, exp.run.seed) for name in exp.specification.after}
+    return {name: Run.read(folder) for name, folder in folders.items() if (folder / "run.json").exists()}
+
+
+def recorded_averages(runs: Iterable[Run]) -> dict[str, float]:
+    """Return the means over trials of everything that runs recorded as published, by artefact and id."""
+    return {
+        f"{record['artefact']}:{record['id']}": float(pd.Series(record["values"]).mean())
+        for run in runs
+        for record in run.records
+        if record["reading"] == "as_published"
+    }
+
+
+def by_verdict(runs: Iterable[Run]) -> pd.DataFrame:
+    """Return how many rows of the paper have each verdict, one column for each reading.
+
+    As described, only numbers that were recorded under that reading are judged; those of the inferred readings are
+    among those as published.
+    """
+    verdicts = []
+    for run in runs:
+        for artefact in map(run.specification.published.artefact, run.specification.artefacts):
+            verdicts += [("as_published", row.verdict) for row in compare_artefact(artefact, run)]
+            for id, value in artefact.values.items():
+                ours = run.ours(artefact.id, id, "as_described")
+                if ours is not None:
+                    size = run.specification.other_size(run.parameters, artefact.id, id)
+                    surrogate = run.source() == "surrogate"
+                    verdict, _ = judge(Pair(value, ours, surrogate=surrogate, size=size))
+                    verdicts.append(("as_described", verdict))
+    counted = pd.DataFrame(verdicts, columns=["reading", "verdict"]).value_counts().unstack("reading", fill_value=0)
+    order = [*JUDGED, *CLAIM_VERDICTS, *counted.index.difference([*JUDGED, *CLAIM_VERDICTS])]
+    return (
+        counted.reindex(index=[verdict for verdict in order if verdict in counted.index], columns=READINGS)
+        .fillna(0)
+        .astype(int)
+    )
