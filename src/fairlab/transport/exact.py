@@ -10,6 +10,7 @@ from fairlab.transport.columns import ColumnCosts, as_table, check_mixed, is_mix
 from fairlab.transport.cost import Cost, cost_matrix
 from fairlab.transport.duality import solve_to_optimality
 from fairlab.transport.memory import require_memory
+from fairlab.transport.merging import solve_merged
 from fairlab.transport.plan import check_marginals
 from fairlab.transport.transport_map import TransportMap
 
@@ -27,8 +28,8 @@ class ExactTransport(TransportMap):
     ----------
     solver : {"network_simplex", "hungarian", "lp"}
         All find the same optimum; where it is not unique they may find different plans. The network simplex (POT)
-        is for any size and any weights, the Hungarian algorithm (SciPy) for equally large groups, the linear
-        program (PuLP) for small ones.
+        is for any size and any weights, and solves equal rows as one; the Hungarian algorithm (SciPy) is for equally
+        large groups, the linear program (PuLP) for small ones.
     cost : callable, optional
         Takes both samples, returns the matrix of costs of all pairs. It gets arrays of numbers; DataFrames if a column
         is not of numbers or misses values. Default: `ColumnCosts`, scaled column by column. `squared_l1` is the one of
@@ -130,8 +131,12 @@ class ExactTransport(TransportMap):
         by_column = self.cost is None or isinstance(self.cost, ColumnCosts)
         tables = (as_table(X_source), as_table(X_target)) if by_column else (source, target)
         costs = cost_matrix(self.cost or ColumnCosts(), *tables)
-        options = {"backend": self.lp_backend} if self.solver == "lp" else {}
-        solution, certificate = solve_to_optimality(solver, costs, source_weight, target_weight, **options)
+        weights = source_weight, target_weight
+        if self.solver == "network_simplex":
+            solution, certificate = solve_merged(solver, costs, source, target, *weights)
+        else:
+            options = {"backend": self.lp_backend} if self.solver == "lp" else {}
+            solution, certificate = solve_to_optimality(solver, costs, *weights, **options)
         check_marginals(solution.plan, source_weight, target_weight)
 
         self.plan_, self.solver_, self.gap_ = solution.plan, solution.solver, certificate.gap
