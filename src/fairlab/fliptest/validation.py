@@ -76,8 +76,8 @@ def validate_map(X_target, X_image, *, X_source=None, columns=None, regression_o
         Features to validate, each regressed on the others of them; for tables only. The distances are over all columns.
         Default: all.
     regression_of : dict of str to str, optional
-        For a feature, the feature whose regression predicts it on the images, in place of its own. Only for reproducing
-        numbers that were computed so: the published ones for Lipton may have used one regression for both features.
+        For a feature, the feature whose regression predicts it, on the target and on the images, in place of its own.
+        Only for reproducing numbers that were computed so, as the authors' notebook on Lipton does.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def validate_map(X_target, X_image, *, X_source=None, columns=None, regression_o
     features = pd.DataFrame(
         {
             "ks": [ks_2samp(target[:, j], image[:, j]).statistic for j in range(len(names))],
-            "mse_target": [_squared_error(target, j, coefficients[j]) for j in range(len(names))],
+            "mse_target": [_squared_error(target, j, coefficients[used[j]]) for j in range(len(names))],
             "mse_image": [_squared_error(image, j, coefficients[used[j]]) for j in range(len(names))],
         },
         index=pd.Index(names, name="feature"),

@@ -3,7 +3,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.papers.fliptest.figures import by_dimension, maps_of_one_feature, prediction_densities
+from fairlab.papers.fliptest.figures import by_dimension, flips_by_features, maps_of_one_feature, prediction_densities
 
 
 def text(figure):
@@ -65,3 +65,17 @@ def test_maps_of_one_feature_show_pairs_by_their_number_and_lines_by_value():
     assert identity.get_xydata().tolist() == [[0, 0], [2, 2]]
     with pytest.raises(ValueError, match="GAN: has shape"):
         maps_of_one_feature(x, exact, {"GAN": learnt[:3]}, xlabel="x", ylabel="y")
+
+
+def test_flips_by_features_are_means_in_percent_beside_the_print():
+    rows = {"features": [4, 4, 10], "model": "C = 1", "F+": [0.01, 0.03, 0.05], "F−": [0.0, 0.02, 0.04]}
+    figure = flips_by_features(pd.DataFrame(rows), {"F+": 0.0167, "F−": 0.0148})
+    for axis, means, printed in zip(figure.axes, ([2, 5], [1, 4]), (1.67, 1.48), strict=True):
+        line, mean, trials = axis.lines
+        assert np.allclose(line.get_ydata(), printed)
+        assert mean.get_xdata().tolist() == [4, 10]
+        assert np.allclose(mean.get_ydata(), means)
+        assert len(trials.get_xdata()) == 3
+    assert text(figure) == "printed C = 1"
+    with pytest.raises(ValueError, match="series: no column features"):
+        flips_by_features(pd.DataFrame({"model": [], "F+": [], "F−": []}), {})

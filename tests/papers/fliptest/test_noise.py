@@ -2,9 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairlab.fliptest.validation import DISTANCES, MEASURES
 from fairlab.papers.fliptest.noise import (
     SHIFT,
     flip_counts,
+    flip_series,
     floor_flipsets,
     identical_groups,
     random_label_svm,
@@ -37,18 +39,19 @@ def test_a_jagged_model_reproduces_its_labels_from_the_seen_columns():
     np.testing.assert_array_equal(model.predict(moved), labels)
 
 
-def floor(C, **sizes):
+def floor(ks=0.1, **sizes):
     flips = []
     for name, (n_positive, n_negative) in sizes.items():
         prediction, image = np.zeros((2, 10), dtype=int)
         prediction[:n_positive] = 1
         image[n_positive : n_positive + n_negative] = 1
-        flips.append({"C": C, "gamma": "scale", "map": name, "prediction": prediction, "image_prediction": image})
-    return {"flips": flips}
+        flips.append({"map": name, "prediction": prediction, "image_prediction": image})
+    fit = pd.DataFrame(1.0, index=["x0", "x1"], columns=[*MEASURES, *DISTANCES]).assign(ks=[0, ks])
+    return {"fit": fit, "moved": 0.5, "flips": flips}
 
 
-def test_flips_are_counted_per_trial_model_and_map():
-    floors = {0: floor(1.0, GAN=(2, 1), exact=(3, 4)), 5: floor(1.0, GAN=(1, 1))}
+def test_flips_are_counted_per_trial_and_map():
+    floors = {0: floor(GAN=(2, 1), exact=(3, 4)), 5: floor(GAN=(1, 1))}
     table = flip_counts(floors)
     assert table["trial"].tolist() == [0, 0, 5]
     assert table["map"].tolist() == ["GAN", "exact", "GAN"]
@@ -57,7 +60,23 @@ def test_flips_are_counted_per_trial_model_and_map():
         [10, 3, 3, 4],
         [10, 1, 1, 1],
     ]
-    assert floor_flipsets(floors[0])[1.0, "scale", "exact"].n_negative == 4
+    assert floor_flipsets(floors[0])["exact"].n_negative == 4
+
+
+def test_a_series_leaves_maps_out_that_miss_their_target():
+    series = flip_series(
+        {
+            (2, 2, 1.0, "scale"): [floor(GAN=(2, 1)), floor(ks=0.9, GAN=(5, 5)), floor(ks=0.2, GAN=(1, 3))],
+            (8, 2, 1.0, 5.0): [floor(GAN=(4, 4), exact=(0, 0))],
+        }
+    )
+    assert series[["seen", "telling", "gamma", "trial", "F+", "F−"]].to_numpy().tolist() == [
+        [2, 2, "scale", 0, 2, 1],
+        [2, 2, "scale", 2, 1, 3],
+        [8, 2, 5.0, 0, 4, 4],
+    ]
+    assert series["largest KS"].tolist() == [0.1, 0.2, 0.1]
+    assert (series["moved"] == 0.5).all()
 
 
 def test_both_readings_of_the_printed_share_by_hand():

@@ -11,14 +11,15 @@ from fairlab.papers.fliptest.trials import (
     exact_images,
     gan_images,
     maps_by_penalty,
-    noise_floors,
+    noise_floor,
+    noise_maps,
     seguy_images,
     train_maps,
 )
 from fairlab.transport import ExactTransport, monotone_rearrangement, squared_l1
 
 RECIPE = {"hidden_layers": (8,), "n_steps": 4, "batch_size": 8}
-FLOOR = {"n_points": 60, "n_subset": 40, "n_seen": 2, "n_telling": 1}
+PEOPLE = {"n_points": 60, "n_seen": 2, "n_telling": 1}
 SIZE = {"n_points": 30, "dimension": 2, "correlation": 0.5}
 SEGUY = {"hidden_layers": (8,), "n_dual_steps": 20, "n_map_steps": 20, "batch_size": 16}
 
@@ -78,36 +79,48 @@ def test_distances_of_a_subset_by_hand(groups, trials):
 
 
 def test_noise_floors(trials):
-    pytest.importorskip("tensorflow")
-    svms = [(1.0, "scale"), (100.0, 5.0)]
-    both = noise_floors(trials[:2], **FLOOR, svms=svms, **RECIPE)
-    [alone] = noise_floors(trials[1:2], **FLOOR, svms=svms[1:], **RECIPE)
-    flips = [floor_flipsets(floor) for floor in both]
-    assert [name for *_, name in flips[1]] == ["GAN", "GAN, subset", "exact, subset"] * 2
-    for key, flip in floor_flipsets(alone).items():
-        pd.testing.assert_frame_equal(flip.to_frame(), flips[1][key].to_frame())
-    for of_floor in flips:
-        for svm in svms:
-            gan, subset, exact = (of_floor[*svm, name] for name in ("GAN", "GAN, subset", "exact, subset"))
-            np.testing.assert_array_equal(gan.image_prediction[:40], subset.image_prediction)
-            np.testing.assert_array_equal(exact.prediction, subset.prediction)
-    # Proposition 2: the exact flipsets differ as the two groups' predictions do.
+    pytest.importorskip("numba")
+    maps = noise_maps(trials[:2], **PEOPLE, **RECIPE)
+    jagged = {"C": 100.0, "gamma": 5.0}
+    [floor, other] = [
+        noise_floor(trial, gan=gan, n_subset=40, **PEOPLE, **jagged) for trial, gan in zip(trials, maps, strict=False)
+    ]
+    assert floor["moved"] != other["moved"]
+    flips = floor_flipsets(other)
+    gan, subset, exact = (flips[name] for name in ("GAN", "GAN, subset", "exact, subset"))
+    assert (len(gan.index), len(subset.index), len(exact.index)) == (60, 40, 40)
+    np.testing.assert_array_equal(gan.image_prediction[:40], subset.image_prediction)
     source, target = identical_groups(trials[1].rng("points"), 60, n_seen=2, n_telling=1)
-    model = random_label_svm(np.vstack([source, target]), trials[1].rng("labels"), n_seen=2, C=100.0, gamma=5.0)
-    net = model.predict(source[:40]).sum() - model.predict(target[:40]).sum()
-    assert flips[1][100.0, 5.0, "exact, subset"].net == net
+    model = random_label_svm(np.vstack([source, target]), trials[1].rng("labels"), n_seen=2, **jagged)
+    np.testing.assert_array_equal(gan.prediction, model.predict(source))
+    # Proposition 2: the exact flipsets differ as the two groups' predictions do.
+    assert exact.net == model.predict(source[:40]).sum() - model.predict(target[:40]).sum()
+    # The same map under another model, and without an exact map.
+    smooth = noise_floor(trials[1], gan=maps[1], **PEOPLE, C=1.0, gamma="scale")
+    assert list(floor_flipsets(smooth)) == ["GAN"]
+    assert smooth["moved"] == other["moved"]
+
+
+def test_a_map_of_noise_depends_on_its_trial_only(trials):
+    pytest.importorskip("numba")
+    both, [alone] = noise_maps(trials[:2], **PEOPLE, **RECIPE), noise_maps(trials[1:2], **PEOPLE, **RECIPE)
+    for one, same in zip(both[1]["generator"], alone["generator"], strict=True):
+        np.testing.assert_array_equal(one, same)
 
 
 def test_a_map_that_diverged_has_no_flips(trials):
-    pytest.importorskip("tensorflow")
+    pytest.importorskip("numba")
     from fairlab.transport import DivergenceWarning
 
     recipe = RECIPE | {"n_steps": 3, "penalty": [1e-4, 3e38], "learning_rate": 1e6}
     with pytest.warns(DivergenceWarning):
-        healthy, diverged = noise_floors(trials[:2], **FLOOR, svms=[(1.0, "scale")], **recipe)
+        maps = noise_maps(trials[:2], **PEOPLE, **recipe)
+    healthy, diverged = (
+        noise_floor(trial, gan=gan, **PEOPLE, C=1.0, gamma="scale") for trial, gan in zip(trials[:2], maps, strict=True)
+    )
     assert MapValidation.from_frame(diverged["fit"]).diverged
     assert diverged["flips"] == []
-    assert len(healthy["flips"]) == 3
+    assert len(healthy["flips"]) == 1
 
 
 def test_exact_images_are_those_of_the_closed_form(trials):

@@ -1,4 +1,4 @@
-"""Figures of the paper alone: fixed points (figure 2), predictions before and after (figure 6), a single feature."""
+"""Figures of the paper alone: fixed points, predictions before and after, a single feature, flips by features."""
 
 from collections.abc import Mapping
 from itertools import cycle
@@ -143,6 +143,38 @@ def maps_of_one_feature(
     axis.plot(values, values, color=BLACK, linewidth=0.8, linestyle=(0, (1, 3)), label="nobody moves")
     axis.set(xlabel=xlabel, ylabel=ylabel, ylim=(None, values.max() * 1.05))
     legend_beside(axis)
+    return figure
+
+
+def flips_by_features(series: pd.DataFrame, printed: Mapping[str, float]) -> Figure:
+    """Draw which share of the people a map flips, against the number of features (section 5.1).
+
+    Parameters
+    ----------
+    series : DataFrame
+        One row per trial: columns ``features``, ``model``, and shares ``F+`` and ``F−``.
+    printed : dict of str to float
+        The published shares, dotted lines across.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing.
+    """
+    if missing := {"features", "model", "F+", "F−"} - {*series.columns}:
+        raise ValueError(f"series: no column {', '.join(sorted(missing))}")
+    figure, axes = panels(1, 2, width=4.2, height=3.4, sharex=True, sharey=True)
+    for axis, sign in zip(axes, ("F+", "F−"), strict=True):
+        axis.axhline(100 * printed[sign], color=BLACK, linewidth=0.8, linestyle=":", label="printed")
+        looks = zip(series.groupby("model", sort=False), (BLUE, VERMILION, GREEN, ORANGE), "osx^", strict=False)
+        for (name, of_model), color, marker in looks:
+            mean = 100 * of_model.groupby("features")[sign].mean()
+            axis.plot(mean.index, mean, color=color, linewidth=1.2, marker=marker, markersize=5, label=name)
+            look = {"color": color, "marker": marker, "markersize": 3, "linestyle": "", "alpha": 0.5}
+            axis.plot(of_model["features"], 100 * of_model[sign], **look)
+        axis.set(title=sign, xlabel="number of features")
+    axes[0].set(ylabel="share of the people (%)", ylim=(0, None))
+    legend_above(figure, axes[0])
     return figure
 
 

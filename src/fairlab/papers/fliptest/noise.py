@@ -12,10 +12,14 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC
 
+from fairlab.fliptest.ensemble import usable_maps
 from fairlab.fliptest.flipsets import Flipset
+from fairlab.fliptest.validation import MapValidation
 
 # Difference of the groups' means in each feature that tells them apart, in standard deviations.
 SHIFT = 1.0
+# The published sizes by their ids, and what they are here.
+PRINTED = {"f_plus": "F+", "f_minus": "F−"}
 
 
 def identical_groups(rng, n_points: int, *, n_seen: int, n_telling: int) -> tuple[np.ndarray, np.ndarray]:
@@ -72,39 +76,63 @@ def random_label_svm(X, rng, *, n_seen: int, C: float = 1.0, gamma="scale") -> P
     return make_pipeline(seen, SVC(C=C, gamma=gamma, cache_size=1000)).fit(X, rng.integers(2, size=len(X)))
 
 
-def floor_flipsets(floor: dict) -> dict[tuple, Flipset]:
-    """Return the flipsets of one trial of `fairlab.papers.fliptest.trials.noise_floors`, by (C, gamma, map)."""
+def floor_flipsets(floor: dict) -> dict[str, Flipset]:
+    """Return the flipsets of one trial of `fairlab.papers.fliptest.trials.noise_floor`, by map."""
     return {
-        (flip["C"], flip["gamma"], flip["map"]): Flipset(
-            flip["prediction"], flip["image_prediction"], pd.RangeIndex(len(flip["prediction"]))
-        )
+        flip["map"]: Flipset(flip["prediction"], flip["image_prediction"], pd.RangeIndex(len(flip["prediction"])))
         for flip in floor["flips"]
     }
 
 
 def flip_counts(floors: Mapping[int, dict]) -> pd.DataFrame:
-    """Return what all models and maps of several trials flip.
+    """Return what all maps of several trials flip.
 
     Parameters
     ----------
     floors : dict of int to dict
-        Per trial, its number, and what `fairlab.papers.fliptest.trials.noise_floors` returned.
+        Per trial, its number, and what `fairlab.papers.fliptest.trials.noise_floor` returned.
 
     Returns
     -------
     DataFrame
-        One row per trial, model and map: columns ``trial``, ``C``, ``gamma``, ``map``, ``people``, ``positive`` (those
-        of label 1 before the map), ``F+`` and ``F−``.
+        One row per trial and map: columns ``trial``, ``map``, ``people``, ``positive`` (those of label 1 before the
+        map), ``F+`` and ``F−``.
     """
     return pd.DataFrame(
         [
-            {"trial": trial, "C": C, "gamma": gamma, "map": name}
-            | {"people": len(flip.index), "positive": flip.prediction.sum()}
+            {"trial": trial, "map": name, "people": len(flip.index), "positive": flip.prediction.sum()}
             | {"F+": flip.n_positive, "F−": flip.n_negative}
             for trial, floor in floors.items()
-            for (C, gamma, name), flip in floor_flipsets(floor).items()
+            for name, flip in floor_flipsets(floor).items()
         ]
     )
+
+
+def flip_series(floors: Mapping[tuple, list[dict]]) -> pd.DataFrame:
+    """Return what the GAN flips by the number of features and by model, over the maps that reach their target.
+
+    Parameters
+    ----------
+    floors : dict of (int, int, float, float or "scale") to list of dict
+        By the number of features that are seen and of those that tell the groups apart, C and gamma: per trial, what
+        `fairlab.papers.fliptest.trials.noise_floor` returned.
+
+    Returns
+    -------
+    DataFrame
+        One row per trial: columns ``seen``, ``telling``, ``C``, ``gamma``, ``trial``, ``largest KS``, ``moved``,
+        ``people``, ``F+`` and ``F−``.
+    """
+    rows = []
+    for (seen, telling, C, gamma), of_setting in floors.items():
+        fits = {k: MapValidation.from_frame(floor["fit"]) for k, floor in enumerate(of_setting)}
+        counts = flip_counts({k: of_setting[k] for k in usable_maps(fits)[0]})
+        for count in counts[counts["map"] == "GAN"].to_dict("records"):
+            k = count["trial"]
+            setting = {"seen": seen, "telling": telling, "C": C, "gamma": gamma, "trial": k}
+            measured = {"largest KS": fits[k].features["ks"].max(), "moved": of_setting[k]["moved"]}
+            rows.append(setting | measured | {name: count[name] for name in ("people", "F+", "F−")})
+    return pd.DataFrame(rows)
 
 
 def shares_of_people(counts: pd.DataFrame) -> pd.DataFrame:

@@ -7,6 +7,7 @@ import numpy as np
 
 from fairlab.papers.fliptest import claims
 from fairlab.papers.fliptest.claims import EMPTY_PLUS_ALWAYS, Claim, changes, sizes
+from fairlab.papers.fliptest.noise import PRINTED
 
 SIGNS = {"f_plus": "positive", "f_minus": "negative"}
 
@@ -119,7 +120,7 @@ def gan_validation(exp, *, counts, n_points, note, blocks, one_regression) -> No
     one_regression : Series
         Difference in squared error of work experience, were it predicted by the regression for hair; one per map.
     """
-    for id, sign in (("f_plus", "F+"), ("f_minus", "F−")):
+    for id, sign in PRINTED.items():
         exp.record("section-5.1", id, counts[sign], note=note, data=[])
     for name, block in blocks.items():
         _record_block(exp, name, block)

@@ -7,11 +7,10 @@ arrays and numbers. A learnt map is the arrays that `fairlab.transport.GANTransp
 import numpy as np
 import pandas as pd
 
-from fairlab.fliptest.flipsets import flipset
 from fairlab.fliptest.validation import MapValidation, validate_map
 from fairlab.papers.fliptest.noise import identical_groups, random_label_svm
 from fairlab.papers.fliptest.stability import equicorrelated_normal
-from fairlab.transport import ExactTransport, squared_l1
+from fairlab.transport import ExactTransport, GANTransport, squared_l1
 
 # Fresh points per side on which the maps of the stability study are validated.
 N_TEST = 2_000
@@ -106,40 +105,74 @@ def exact_distances(trial, *, source, target, n_subset) -> dict[str, float]:
     return {"mean_l1": float(l1.mean()), "mean_squared_l1": float((l1**2).mean())}
 
 
-def noise_floors(trials, *, n_points, n_subset, n_seen, n_telling, svms, **recipe) -> list[dict]:
-    """Draw two groups that do not differ, map one to the other, and see what models of random labels say (section 5.1).
+def noise_maps(trials, *, n_points, n_seen, n_telling, **recipe) -> list[dict]:
+    """Draw two groups that do not differ in what a model will see, and map one to the other (section 5.1).
 
-    Every trial has people, a map and labels of its own.
+    Every trial has people and a map of its own.
 
     Parameters
     ----------
     trials : list of fairlab.seeds.Trial
     n_points, n_seen, n_telling : int
         See `fairlab.papers.fliptest.noise.identical_groups`.
-    n_subset : int
-        Most people of either group for the exact map.
-    svms : sequence of (float, float or "scale")
-        C and gamma of each model; see `fairlab.papers.fliptest.noise.random_label_svm`.
     **recipe
         Options of `fairlab.transport.GANEnsemble`.
 
     Returns
     -------
     list of dict
-        Per trial ``fit``, a table of the GAN map's validation, and ``flips``: per model and map a dict with ``C``,
-        ``gamma``, ``map``, ``prediction`` and ``image_prediction``. The maps are ``GAN``, of the whole source group,
-        and ``GAN, subset`` and ``exact, subset``, of some of it, the exact map being to as many of the target group.
-        No flips if the GAN diverged.
+        Per trial, the arrays of its map.
     """
     from fairlab.transport import GANEnsemble
 
     groups = [identical_groups(t.rng("points"), n_points, n_seen=n_seen, n_telling=n_telling) for t in trials]
     ensemble = GANEnsemble([trial.seed("gan") for trial in trials], **recipe)
     ensemble.fit(*(np.stack(side) for side in zip(*groups, strict=True)))
-    return [
-        _noise_floor(trial, gan, *pair, n_subset=n_subset, n_seen=n_seen, svms=svms)
-        for trial, gan, pair in zip(trials, ensemble.maps_, groups, strict=True)
-    ]
+    return [gan.to_arrays() for gan in ensemble.maps_]
+
+
+def noise_floor(trial, *, gan, n_points, n_seen, n_telling, C, gamma, n_subset=None) -> dict:
+    """Ask a model of random labels about the people of one of `noise_maps` and their images.
+
+    Parameters
+    ----------
+    trial : fairlab.seeds.Trial
+        That of the map; its labels are its own.
+    gan : dict
+        The map's arrays.
+    n_points, n_seen, n_telling : int
+        As for `noise_maps`.
+    C : float
+    gamma : float or "scale"
+        See `fairlab.papers.fliptest.noise.random_label_svm`.
+    n_subset : int, optional
+        Most people of either group for the exact map; None for no exact map.
+
+    Returns
+    -------
+    dict
+        ``fit``, a table of the GAN map's validation; ``moved``, by how many standard deviations it moves what the model
+        sees, on average; and ``flips``: per map its name, ``map``, with ``prediction`` and ``image_prediction``. The
+        maps are ``GAN``, of the whole source group, and ``GAN, subset`` and ``exact, subset``, of some of it, the exact
+        map being to as many of the target group. No flips if the GAN diverged.
+    """
+    source, target = identical_groups(trial.rng("points"), n_points, n_seen=n_seen, n_telling=n_telling)
+    image = GANTransport.from_arrays(gan).transform(source)
+    validation = validate_map(target, image, X_source=source)
+    moved = float(np.abs(image - source)[:, :n_seen].mean())
+    floor = {"fit": validation.to_frame(), "moved": moved, "flips": []}
+    if validation.diverged:
+        return floor
+    model = random_label_svm(np.vstack([source, target]), trial.rng("labels"), n_seen=n_seen, C=C, gamma=gamma)
+    labels, image_labels = model.predict(source), model.predict(image)
+    pairs = {"GAN": (labels, image_labels)}
+    if n_subset is not None:
+        some, some_target = source[:n_subset], target[:n_subset]
+        exact = ExactTransport(cost=squared_l1).fit(some, some_target).transform(some)
+        pairs["GAN, subset"] = labels[:n_subset], image_labels[:n_subset]
+        pairs["exact, subset"] = labels[:n_subset], model.predict(exact)
+    floor["flips"] = [{"map": name, "prediction": x, "image_prediction": y} for name, (x, y) in pairs.items()]
+    return floor
 
 
 def exact_images(trial, *, n_points, dimension, correlation) -> dict:
@@ -215,27 +248,6 @@ def seguy_images(trials, *, n_points, dimension, correlation, **recipe) -> list[
 
     ensemble = SeguyEnsemble([trial.seed("seguy") for trial in trials], **recipe)
     return _learnt_images(ensemble, trials, n_points, dimension, correlation)
-
-
-def _noise_floor(trial, gan, source, target, *, n_subset, n_seen, svms):
-    image = gan.transform(source)
-    validation = validate_map(target, image, X_source=source)
-    floor = {"fit": validation.to_frame(), "flips": []}
-    if validation.diverged:
-        return floor
-    some, some_target = source[:n_subset], target[:n_subset]
-    pairs = {
-        "GAN": (source, image),
-        "GAN, subset": (some, image[:n_subset]),
-        "exact, subset": (some, ExactTransport(cost=squared_l1).fit(some, some_target).transform(some)),
-    }
-    for C, gamma in svms:
-        model = random_label_svm(np.vstack([source, target]), trial.rng("labels"), n_seen=n_seen, C=C, gamma=gamma)
-        for name, pair in pairs.items():
-            flip = flipset(model, *pair)
-            labels = {"prediction": flip.prediction, "image_prediction": flip.image_prediction}
-            floor["flips"].append({"C": C, "gamma": gamma, "map": name} | labels)
-    return floor
 
 
 def _learnt_images(ensemble, trials, n_points, dimension, correlation):
