@@ -1,4 +1,4 @@
-"""The command line: ``fairlab audit | list | run | data | scorecard | notebooks``."""
+"""The command line: ``fairlab audit | list | run | data | scorecard | cache | notebooks``."""
 
 import argparse
 import json
@@ -79,6 +79,14 @@ def _parser():
     sub.add_argument("--json", action="store_true", help="one object per published value or claim")
     sub.add_argument("--profile", choices=PROFILES, help="only runs of this profile (default: the best there is)")
     sub.add_argument("--write", action="store_true", help="also those of the project, and the table in its README")
+
+    sub = command("cache", _cache, "the kept trials: show them, check every one, or remove those nobody asks for")
+    sub.add_argument(
+        "verb",
+        choices=("status", "verify", "prune"),
+        help="what is kept by function; check all against their checksums; remove what is damaged, and what the code "
+        "and the libraries as they are made differently",
+    )
 
     _add_audit(command)
 
@@ -324,6 +332,23 @@ def _scorecard(options):
         print(scorecard.ending(card))
         print("scorecard: " + ", ".join(map(_short, written)))
     return int(bool(unreadable))
+
+
+def _cache(options):
+    from fairlab.suite import cache
+
+    if options.verb == "status":
+        frame = cache.status()
+        print(frame.to_string(index=False, float_format="{:.1f}".format) if len(frame) else "no trials are kept")
+        return 0
+    frame = cache.prune() if options.verb == "prune" else cache.damaged()
+    for row in frame.itertuples():
+        print(f"{'removed, ' * (options.verb == 'prune')}{row.state}: {_short(row.file)}")
+    if options.verb == "prune":
+        print(f"{len(frame)} files removed, {frame['mb'].sum():.1f} MB")
+        return 0
+    print(f"{len(frame)} damaged" + (": they are computed again when they are asked for" if len(frame) else ""))
+    return int(len(frame) > 0)
 
 
 def _notebooks(options):

@@ -24,3 +24,13 @@ def test_overhead_is_what_one_notebook_more_costs(monkeypatch):
 def test_the_light_experiments_exist():
     assert set(suite.LIGHT) <= set(suite.experiment_names())
     assert len(suite.LIGHT) > 2
+
+
+def test_kept_trials_are_written_and_read_by_both(monkeypatch):
+    monkeypatch.setattr(suite, "KEPT", {"small": (20, 16)})
+    rows = suite.trial_cache(quick=True)
+    names = [
+        f"trial_cache_{verb}_small_{kind}" for verb in ("write", "read") for kind in ("mb_per_second", "vs_pickle")
+    ]
+    assert [row.name for row in rows] == names
+    assert all(row.value > 0 for row in rows)

@@ -71,9 +71,9 @@ def test_the_batch_goes_on_past_failures_and_lists_them(four):
     assert "2 of 2 experiments done" in second.stdout
 
     # By hand, or one by one, nothing is computed again.
-    kept = {file: file.stat().st_mtime_ns for file in (four.parent / "results" / "trials").rglob("*.pickle")}
+    kept = {file: file.stat().st_mtime_ns for file in (four.parent / "results" / "trials").rglob("*.trial")}
     assert fairlab("run", "toy/mean", "--profile", "smoke").returncode == 0
-    assert kept == {file: file.stat().st_mtime_ns for file in (four.parent / "results" / "trials").rglob("*.pickle")}
+    assert kept == {file: file.stat().st_mtime_ns for file in (four.parent / "results" / "trials").rglob("*.trial")}
     assert kept
 
     # A changed notebook runs again.
@@ -106,7 +106,7 @@ def start_batch():
     )
     trials = run_folder("x", "y").parents[1] / "trials"
     deadline = time.monotonic() + 120
-    while len(list(trials.rglob("[0-9a-f]*.pickle"))) < 3 and time.monotonic() < deadline:
+    while len(list(trials.rglob("[0-9a-f]*.trial"))) < 3 and time.monotonic() < deadline:
         time.sleep(0.05)
     tree = psutil.Process(process.pid).children(recursive=True)
     assert len(tree) > 5
@@ -139,7 +139,7 @@ def test_interrupted_or_killed_a_batch_leaves_no_process_and_ends_as_any_other(t
         if number != signal.SIGKILL:
             assert "of 3 experiments are done and kept, and so is every trial that had ended" in errors
             assert not list((trials.parent / ".staging").iterdir())
-        kept = {file: file.stat().st_mtime_ns for file in trials.rglob("[0-9a-f]*.pickle")}
+        kept = {file: file.stat().st_mtime_ns for file in trials.rglob("[0-9a-f]*.trial")}
         assert kept
         for file in list(kept)[1:]:  # so that the next has something to do
             file.unlink()

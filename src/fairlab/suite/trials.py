@@ -1,27 +1,25 @@
 """Independent trials: cached one by one, in parallel, resumable.
 
 A trial is a library function of a `fairlab.seeds.Trial` that returns plain data. Its result is written the moment it is
-there, under a key made of the function's name, its seeds, its parameters, its data by content, and the code that it
-reaches. A run that was killed finds all but the trials in flight when it is started again.
+there (see `fairlab.suite.cache`), under a key made of the function's name, its seeds, its parameters, its data by
+content, and the code that it reaches. A run that was killed finds all but the trials in flight when it starts again.
 """
 
 import hashlib
 import os
 import pickle
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import as_completed
-from numbers import Number
 from pathlib import Path
 
 import cloudpickle
-import numpy as np
-import pandas as pd
 from joblib.externals.loky import get_reusable_executor
 from tqdm.auto import tqdm
 
-from fairlab.paths import atomic_path
 from fairlab.seeds import Trial
+from fairlab.suite import cache as kept
 from fairlab.suite import lifeline, pool
 from fairlab.suite.fingerprint import code_fingerprint, value_fingerprint
 from fairlab.suite.forks import WORKER_ENVIRONMENT
@@ -29,7 +27,6 @@ from fairlab.suite.forks import WORKER_ENVIRONMENT
 # Libraries read these when they are loaded: what a process was started with counts, not what it set since.
 _IS_WORKER = all(os.environ.get(name) == value for name, value in WORKER_ENVIRONMENT.items())
 WORKER_IDLE_SECONDS = 60
-PLAIN = (Number, str, bytes, np.generic, np.ndarray, pd.DataFrame, pd.Series, pd.Index, pd.Timestamp, type(None))
 
 
 def trial_keys(
@@ -98,8 +95,10 @@ def run_trials(
     for name, column in each.items():
         if len(column) != len(trials):
             raise ValueError(f"{name}: expected one value for each of {len(trials)} trials, found {len(column)}")
-    files = [cache / f"{key}.pickle" for key in trial_keys(function, trials, parameters, each)]
-    missing = [k for k in range(len(trials)) if not _readable(files[k])]
+    files = [cache / f"{key}{kept.SUFFIX}" for key in trial_keys(function, trials, parameters, each)]
+    found = _found(files, function.__name__)
+    missing = [k for k in range(len(trials)) if k not in found]
+    about = kept.made_by(function) if missing else {}
     pieces = _pieces(missing, n_jobs, batch)
     tasks = [
         (
@@ -108,14 +107,30 @@ def run_trials(
             {name: [column[k] for k in piece] for name, column in each.items()},
             [files[k] for k in piece],
             batch,
+            about,
         )
         for piece in pieces
     ]
     with tqdm(total=len(trials), initial=len(trials) - len(missing), unit="trial", disable=not progress) as bar:
         for count in _compute_all(tasks, dict(parameters), max(1, min(n_jobs, len(tasks)))):
             bar.update(count)
-    results, seconds = zip(*(_load(file) for file in files), strict=True)
-    return list(results), sum(seconds[k] for k in set(range(len(trials))).difference(missing))
+    saved = sum(about["seconds"] for _, about in found.values())
+    return [found[k][0] if k in found else kept.read(files[k])[0] for k in range(len(trials))], saved
+
+
+def _found(files, name) -> dict[int, tuple[object, dict]]:
+    """Return what is kept of trials, by their number; what is damaged is told and left out."""
+    found, n_damaged = {}, 0
+    for k, file in enumerate(files):
+        try:
+            found[k] = kept.read(file)
+        except FileNotFoundError:
+            continue
+        except Exception:  # of a checksum, of a disk, of a format: whatever cannot be read is computed again
+            n_damaged += 1
+    if n_damaged:
+        print(f"{n_damaged} of {len(files)} kept trials of {name} are damaged and computed again", file=sys.stderr)
+    return found
 
 
 def _pieces(missing, n_jobs, batch) -> list[list[int]]:
@@ -153,7 +168,7 @@ def _compute_packed(packed, task) -> int:
     return _compute(pickle.loads(packed), *pickle.loads(task))
 
 
-def _compute(parameters, function, trials, each, files, batch) -> int:
+def _compute(parameters, function, trials, each, files, batch, about) -> int:
     """Compute one piece of work, write its results and their seconds at once, and return their number."""
     started = time.perf_counter()
     if batch is None:
@@ -164,34 +179,10 @@ def _compute(parameters, function, trials, each, files, batch) -> int:
             raise ValueError(f"{function.__name__} returned {len(results)} results for {len(trials)} trials")
     seconds = (time.perf_counter() - started) / len(trials)
     for result, file in zip(results, files, strict=True):
-        if odd := find_odd(result):
-            raise TypeError(f"{function.__name__} returned {odd}; a trial returns numbers, text, arrays and tables")
-        with atomic_path(file) as temporary:
-            temporary.write_bytes(pickle.dumps((result, seconds)))
+        try:
+            kept.write(file, result, about | {"seconds": seconds})
+        except TypeError as odd:
+            raise TypeError(
+                f"{function.__name__} returned {odd}; a trial returns numbers, text, arrays and tables"
+            ) from None
     return len(trials)
-
-
-def find_odd(value, where: str = "result") -> str | None:
-    """Say where a value holds something that is not plain data; None if it does not."""
-    if isinstance(value, Mapping):
-        parts = [(f"{where}[{key!r}]", part) for key, part in value.items()]
-    elif type(value) in (list, tuple):
-        parts = [(f"{where}[{k}]", part) for k, part in enumerate(value)]
-    else:
-        objects = isinstance(value, np.ndarray) and value.dtype.hasobject
-        return None if isinstance(value, PLAIN) and not objects else f"{where}, a {type(value).__name__}"
-    return next((odd for name, part in parts if (odd := find_odd(part, name))), None)
-
-
-def _readable(file) -> bool:
-    if not file.exists():
-        return False
-    try:
-        _load(file)
-    except Exception:  # a pickle can fail in any way; whatever cannot be read is computed again
-        return False
-    return True
-
-
-def _load(file):
-    return pickle.loads(file.read_bytes())

@@ -1,0 +1,78 @@
+import os
+import random
+import time
+
+import numpy as np
+import pytest
+
+from fairlab.cli import main
+from fairlab.suite import cache
+
+ABOUT = {"function": "toy_trials:mean", "code": "as it was", "versions": {"numpy": "2"}, "host": "a", "seconds": 2.0}
+RESULT = {"mean": 0.5, "draws": np.arange(5.0), "text": ["a", None]}
+
+
+@pytest.fixture
+def kept(results):
+    """Two kept trials."""
+    for key in ("ab12", "cd34"):
+        cache.write(cache.folder() / "toy" / "mean" / f"{key}.trial", RESULT, ABOUT)
+    return sorted(cache.folder().rglob("*.trial"))
+
+
+def test_an_entry_says_what_made_it(kept):
+    result, about = cache.read(kept[0])
+    assert result["mean"] == 0.5
+    assert (result["draws"] == RESULT["draws"]).all()
+    assert ABOUT.items() <= about.items()
+    assert about["written"].startswith("20")
+    assert cache.made_by(cache.status).keys() == {"function", "code", "versions", "host"}
+
+
+def test_every_flipped_bit_is_found(kept):
+    content = kept[0].read_bytes()
+    for bit in random.Random(0).sample(range(8 * len(content)), 200):
+        flipped = bytearray(content)
+        flipped[bit // 8] ^= 1 << bit % 8
+        kept[0].write_bytes(flipped)
+        with pytest.raises(cache.DamagedError):
+            cache.read(kept[0])
+    for length in range(0, len(content), 17):
+        kept[0].write_bytes(content[:length])
+        with pytest.raises(cache.DamagedError):
+            cache.read(kept[0])
+
+
+def test_a_result_is_that_of_its_key(kept):
+    kept[0].replace(kept[1])
+    with pytest.raises(cache.DamagedError):
+        cache.read(kept[1])
+
+
+def test_status_verify_and_prune(kept, capsys):
+    assert main(["cache", "verify"]) == 0
+    assert main(["cache", "status"]) == 0
+    assert "toy_trials:mean current" in " ".join(capsys.readouterr().out.split())
+    kept[0].write_bytes(b"nothing of the kind")
+    stale = ABOUT | {"function": "fairlab.seeds:Trial"}
+    cache.write(kept[0].with_name("ef56.trial"), RESULT, stale)
+    kept[0].with_name("ef56.pickle").write_bytes(b"of an older version")
+    for age, name in ((0, ".being-written.trial"), (2 * cache.LEFT_SECONDS, ".left.trial")):
+        kept[0].with_name(name).touch()
+        os.utime(kept[0].with_name(name), (time.time() - age,) * 2)
+    assert main(["cache", "verify"]) == 1
+    output = capsys.readouterr().out
+    assert f"damaged: {kept[0]}" in output
+    assert "1 damaged: they are computed again" in output
+    assert set(cache.status()["state"]) == {"current", "stale", "damaged", "unreadable"}
+    assert main(["cache", "prune"]) == 0
+    output = capsys.readouterr().out
+    for state, name in (("damaged", "ab12.trial"), ("stale", "ef56.trial"), ("unreadable", "ef56.pickle")):
+        assert f"removed, {state}: {kept[0].with_name(name)}" in output
+    assert "4 files removed" in output
+    assert sorted(file.name for file in kept[0].parent.iterdir()) == [".being-written.trial", "cd34.trial"]
+
+
+def test_nothing_is_kept_yet(results, capsys):
+    assert [main(["cache", verb]) for verb in ("status", "verify", "prune")] == [0, 0, 0]
+    assert "no trials are kept" in capsys.readouterr().out
