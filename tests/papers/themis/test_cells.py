@@ -21,20 +21,22 @@ SCORES = pd.DataFrame(
 
 @pytest.fixture
 def table():
-    return cells.beside_printed(PUBLISHED, dict.fromkeys(cells.READINGS, SCORES))
+    suites = pd.DataFrame({"score": [3.779, 0.012, np.nan, 2.04]}, index=PUBLISHED.index)
+    return cells.beside_printed(PUBLISHED, suites, dict.fromkeys(cells.FRESH, SCORES))
 
 
 def test_ours_stand_beside_the_print_in_percent(table):
     assert table.index.tolist() == PUBLISHED.index.tolist()
     assert table["less than"].tolist() == [False, True, False, False]
-    np.testing.assert_allclose(table["as published"], [1, 0, 30, 3])
+    np.testing.assert_allclose(table["as released"], [1, 0, 30, 3])
+    np.testing.assert_allclose(table["stored suite"], [3.779, 0.012, np.nan, 2.04])
     np.testing.assert_allclose(table["as described high"], [2, 1, 35, 5])
 
 
 def test_one_row_for_each_cell_and_series(table):
     long = cells.as_series(table)
-    assert len(long) == 4 * 3
-    assert long["series"].unique().tolist() == ["printed", "as published", "as described"]
+    assert len(long) == 4 * 4
+    assert long["series"].unique().tolist() == ["printed", "stored suite", "as released", "as described"]
     assert long.loc[long["series"] == "printed", ["low", "high"]].isna().all(axis=None)
     split = cells.by_measure(long)
     assert split.columns.tolist() == ["cell", "measure", "series", "score", "low", "high"]
@@ -43,38 +45,40 @@ def test_one_row_for_each_cell_and_series(table):
 
 def test_where_the_print_lies(table):
     relation = cells.relation_to_printed(table)
-    expected = {"above ours": 2, "printed as below 0.01": 1, "in our interval": 1}
-    assert relation["as published"].to_dict() == relation["as described"].to_dict() == expected
+    expected = {"above it": 2, "printed as below 0.01": 1, "in the interval": 1}
+    assert relation["as released"].to_dict() == relation["as described"].to_dict() == expected
 
 
 def test_group_above_causal(table):
     # Printed: 3.78 > 0.01 and 40 > 2. Ours: a's group is within reach, b's lower end 20 is above 5.
-    assert cells.group_above_causal(table).to_dict() == {"printed": 2, "as published": 1, "as described": 1}
+    expected = {"printed": 2, "stored suite": 1, "as released": 1, "as described": 1}
+    assert cells.group_above_causal(table).to_dict() == expected, "a suite that is missing does not count"
 
 
-def test_no_suite_is_at_hand_without_fetching(monkeypatch):
-    monkeypatch.setattr(cells, "local_copy", lambda file: None)
-    suites = cells.suites_at_hand(PUBLISHED)
-    assert suites.empty
-    assert suites.columns[0] == "cell"
+def test_stored_suites_are_scored_from_their_counts():
+    table = cells.scores_of_suites("figure-1")
+    assert (len(table), table["score"].notna().sum()) == (64, 59)
+    assert table.loc["c.credit.gender.gender.group", "score"] == pytest.approx(0.3514, abs=5e-5)
+    row = table.loc["a.census.race.race.causal"]
+    assert (row["samples"], row["changed"], row["stretches"]) == (533, 6, 1)
+    assert row["in random order"] == pytest.approx(6 * 528 / 533)
+    lost = table.loc["b.census.gender.gender.causal"]
+    assert (lost["path"], pd.isna(lost["samples"])) == ("themis_suites/figure1/B99causal", True)
 
 
-def test_a_suite_at_hand_is_scored(monkeypatch, tmp_path):
-    path = tmp_path / "suite"
-    line = "1,2,3,4,5,6,1,0,{sex},7,8,9,10,{output}"
-    path.write_text("\n".join(line.format(sex=sex, output=sex) for sex in (0, 1)))
-    wanted = "themis_suites/figure1/E9causal"
-    monkeypatch.setattr(cells, "local_copy", lambda file: path if file.path == wanted else None)
-    monkeypatch.setattr(cells, "find_fault", lambda file, copy: None)
-    published = pd.DataFrame({"printed": {"e.census.unaware.gender.causal": "0.32"}})
-    [row] = cells.suites_at_hand(published).to_dict("records")
-    assert (row["cell"], row["printed"], row["suite (%)"], row["samples"], row["changed"]) == (
-        "e.census.unaware.gender.causal",
-        "0.32",
-        100,
-        1,
-        1,
-    )
+def test_stretches_in_random_order():
+    # Three of five places: by enumeration.
+    from itertools import combinations
+
+    stretches = [sum(place - 1 not in places for place in places) for places in map(set, combinations(range(5), 3))]
+    assert np.mean(stretches) == pytest.approx(3 * (5 - 3 + 1) / 5)
+
+
+def test_means_over_trials_are_in_percent():
+    trials = [SCORES, SCORES.assign(score=SCORES["score"] + 0.02)]
+    means = cells.mean_scores(trials)
+    assert means.loc["b.x.causal"].tolist() == pytest.approx([4, 1, 5])
+    assert means.index.tolist() == SCORES["id"].tolist()
 
 
 def all_scores(value):

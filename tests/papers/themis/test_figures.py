@@ -8,7 +8,7 @@ from fairlab.papers.themis.figures import programs_by_scores, pruning_counts, sc
 SCORES = pd.DataFrame(
     {
         "cell": ["a", "a", "b", "b"],
-        "series": ["printed", "as published"] * 2,
+        "series": ["printed", "as released"] * 2,
         "score": [3.0, 0.0, 98.0, 40.0],
         "low": [np.nan, 0.0, np.nan, 30.0],
         "high": [np.nan, 1.0, np.nan, 50.0],
@@ -47,14 +47,16 @@ def test_figures_leave_nothing_open_and_can_be_saved(tmp_path):
 def test_scores_below_the_floor_are_drawn_at_it():
     axis = scores_beside_printed(SCORES).axes[0]
     drawn = {line.get_label(): line.get_xdata().tolist() for line in axis.lines}
-    assert drawn == {"printed": [3.0, 98.0], "as published": [0.01, 40.0]}
+    assert drawn == {"printed": [3.0, 98.0], "as released": [0.01, 40.0]}
     assert [label.get_text() for label in axis.get_yticklabels()] == ["a", "b"]
 
 
 def test_panels_by_measure():
     axes = scores_beside_printed(SCORES, by="measure").axes
     assert [axis.get_title() for axis in axes] == ["group", "causal"]
-    with pytest.raises(ValueError, match="series: expected printed, as published, as described, found ours"):
+    with pytest.raises(
+        ValueError, match="series: expected printed, stored suite, as released, as described, found ours"
+    ):
         scores_beside_printed(SCORES.replace({"series": {"printed": "ours"}}))
 
 

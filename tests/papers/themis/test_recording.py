@@ -2,7 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.papers.themis import cells, recording, searches
+from fairlab.data import DataUnavailableError
+from fairlab.papers.themis import cells, claims, recording, searches
 from fairlab.papers.themis.instances import INSTANCES
 from fairlab.paths import EXPERIMENTS
 from fairlab.suite.published import read_paper
@@ -13,24 +14,24 @@ class Notes:
 
     def __init__(self):
         self.paper = read_paper(EXPERIMENTS / "themis" / "published.yaml")
-        self.records, self.claims, self.skips = {}, {}, []
+        self.records, self.claims, self.skips = {}, {}, {}
 
     def published(self, artefact):
         values = self.paper.artefact(artefact).values
         rows = [[value.printed, value.value] for value in values.values()]
         return pd.DataFrame(rows, index=pd.Index(values, name="id"), columns=["printed", "value"])
 
-    def record(self, artefact, id, values, *, reading="as_published", note=""):
+    def record(self, artefact, id, values, *, reading="as_published", note="", data=None):
         assert id in self.paper.artefact(artefact).values
         assert (artefact, id, reading) not in self.records
         self.records[artefact, id, reading] = np.atleast_1d(values).tolist()
 
-    def claim(self, artefact, id, holds, *, detail=""):
+    def claim(self, artefact, id, holds, *, detail="", data=None):
         assert id in self.paper.artefact(artefact).claims
         self.claims[id] = (bool(holds), detail)
 
     def skip(self, artefact, id, reason):
-        self.skips.append(id)
+        self.skips[id] = reason
 
     def left_out(self, artefact):
         recorded = {id for of, id, _ in self.records if of == artefact}
@@ -42,40 +43,47 @@ def notes():
     return Notes()
 
 
-def printed_scores(notes, artefact):
-    """Return one trial with the printed scores."""
-    score = notes.published(artefact)["value"] / 100
-    return pd.DataFrame({"id": score.index, "score": score.to_numpy(), "low": 0.0, "high": 1.0})
-
-
-def test_the_printed_scores_make_their_own_claims_hold(notes, people):
-    fresh = {reading: [printed_scores(notes, "figure-1")] for reading in cells.READINGS}
-    recording.scores(notes, fresh, people["census"], people)
-    assert notes.left_out("figure-1") == notes.left_out("section-5.1") == set()
-    assert all(holds for holds, _ in notes.claims.values()), notes.claims
+def test_the_counts_of_section_5_1(notes, people, monkeypatch, tmp_path):
+    german = tmp_path / "german.data"
+    german.write_text("a row\n" * 7)
+    monkeypatch.setattr(recording, "fetch_file", lambda file: german)
+    recording.overview(notes, people["census"], people)
+    assert notes.left_out("section-5.1") == set()
+    assert notes.claims["twelve-aware"][0]
     assert notes.records["section-5.1", "census.characteristics", "as_published"] == [13]
-    assert notes.records["figure-1", "b.census.gender.gender.causal", "as_described"] == pytest.approx([11.27])
+    assert notes.records["section-5.1", "german.individuals", "as_published"] == [7]
 
+    def refuse(file):
+        raise DataUnavailableError("not here", ())
 
-def test_claims_of_figure_1_can_fail(notes, people):
-    trial = printed_scores(notes, "figure-1").assign(score=0.06)
-    recording.scores(notes, {key: [trial, trial] for key in cells.READINGS}, people["census"], people)
-    failing = {id for id, (holds, _) in notes.claims.items() if not holds}
-    assert failing == set(notes.claims) - {"twelve-aware"}
-    assert notes.records["figure-1", "b.census.gender.gender.causal", "as_published"] == [6, 6]
-
-
-def test_claims_of_figure_2(notes):
-    trial = printed_scores(notes, "figure-2")
-    recording.characteristics(notes, {key: [trial] for key in cells.READINGS})
-    assert notes.left_out("figure-2") == set()
-    assert all(holds for holds, _ in notes.claims.values()), notes.claims
+    monkeypatch.setattr(recording, "fetch_file", refuse)
     other = Notes()
-    low = trial.assign(score=0.01)
-    low.loc[low["id"].str.endswith("gender_race"), "high"] = 0.1
-    low.loc[low["id"].str.endswith(".gender"), "low"] = 0.2
-    recording.characteristics(other, {key: [low] for key in cells.READINGS})
-    assert not any(holds for holds, _ in other.claims.values())
+    recording.overview(other, people["census"], people)
+    assert "fairlab data fetch german/german.data" in other.skips["german.individuals"]
+
+
+@pytest.mark.parametrize("artefact", ["figure-1", "figure-2"])
+def test_suites_are_recorded_as_published_and_fresh_runs_as_described(notes, artefact):
+    suites = cells.scores_of_suites(artefact)
+    fresh = [pd.DataFrame({"id": suites.index, "score": score}) for score in (0.2, 0.4)]
+    answers = {
+        id: claims.Answer(None if number == 0 else number % 2 == 0, "a detail")
+        for number, id in enumerate(notes.paper.artefact(artefact).claims)
+    }
+    record = {"figure-1": recording.scores, "figure-2": recording.characteristics}[artefact]
+    record(notes, suites, fresh, answers)
+    assert notes.left_out(artefact) == set()
+    for id, score in suites["score"].items():
+        assert notes.records[artefact, id, "as_described"] == pytest.approx([20, 40])
+        if pd.isna(score):
+            assert (artefact, id, "as_published") not in notes.records
+            assert f"fairlab data fetch {suites.loc[id, 'path']} (academic use only)" in notes.skips[id]
+        else:
+            assert notes.records[artefact, id, "as_published"] == [score]
+    first, second, third, *_ = answers
+    assert notes.skips[first] == "rests on stored suites that are not at hand: a detail"
+    assert notes.claims[second] == (False, "on the stored suites: a detail")
+    assert notes.claims[third][0]
 
 
 def all_searches(share):

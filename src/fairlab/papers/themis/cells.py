@@ -1,36 +1,65 @@
-"""Cells of figures 1 and 2: the paper's scores beside ours, and what they have to do with each other."""
+"""Cells of figures 1 and 2: the paper's scores beside those of the stored suites and of fresh runs."""
 
 import numpy as np
 import pandas as pd
 
-from fairlab.data.files import find_fault, local_copy
-from fairlab.data.registry import project_registry
 from fairlab.papers.themis.instances import INSTANCES
-from fairlab.papers.themis.suites import stored_suites
+from fairlab.papers.themis.suites import score_suite, stored_suites
 
-READINGS = {"as_published": "as published", "as_described": "as described"}
+SUITE = "stored suite"
+FRESH = {"as_published": "as released", "as_described": "as described"}  # fresh runs, by how the systems are trained
 _PARTS = {"": "score", "low": "low", "high": "high"}
 
 
-def beside_printed(published: pd.DataFrame, scores: dict[str, pd.DataFrame]) -> pd.DataFrame:
+def scores_of_suites(artefact: str) -> pd.DataFrame:
+    """Return the scores of the stored suites of a figure, one row for each printed cell.
+
+    Returns
+    -------
+    DataFrame
+        By id: ``measure``; ``score`` in percent; ``samples``, of which ``changed`` are base inputs whose output changes
+        (causal); the ``stretches`` that these form, and how many they form on average ``in random order``. All missing
+        where the suite is not among those counted and was not fetched; ``path`` is its place.
+    """
+    rows = []
+    for suite in stored_suites():
+        if suite.artefact != artefact:
+            continue
+        row = {"cell": suite.id, "measure": suite.measure, "path": suite.path}
+        if counts := suite.counts():
+            score = score_suite(counts)
+            row |= {"score": 100 * score.score, "samples": score.samples}
+            if suite.measure == "causal":
+                [n], [hits] = counts.n, counts.hits
+                row |= {"changed": hits, "stretches": counts.stretches, "in random order": hits * (n - hits + 1) / n}
+        rows.append(row)
+    columns = ["cell", "measure", "score", "samples", "changed", "stretches", "in random order", "path"]
+    table = pd.DataFrame(rows, columns=columns).set_index("cell")
+    return table.astype({"samples": "Int64", "changed": "Int64", "stretches": "Int64"})
+
+
+def beside_printed(published: pd.DataFrame, suites: pd.DataFrame, fresh: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Return printed scores beside ours, in percent, one row a cell.
 
     Parameters
     ----------
     published : DataFrame
         As `Experiment.published` returns it.
-    scores : dict of str to DataFrame
+    suites : DataFrame
+        Of `scores_of_suites`.
+    fresh : dict of str to DataFrame
         By reading, one trial's scores with a column ``id``.
 
     Returns
     -------
     DataFrame
-        By id: ``printed``, ``less than`` (whether the print says only that) and, for each reading, the score and both
-        ends of its interval.
+        By id: ``printed``, ``less than`` (whether the print says only that), the score of the stored suite and, for
+        fresh runs by reading, the score and both ends of its interval.
     """
     columns = {"printed": published["value"], "less than": published["printed"].str.startswith("<")}
-    for reading, name in READINGS.items():
-        of = scores[reading].set_index("id").loc[published.index]
+    columns[SUITE] = suites["score"].loc[published.index]
+    for reading, name in FRESH.items():
+        of = fresh[reading].set_index("id").loc[published.index]
         columns |= {f"{name} {part}".strip(): 100 * of[column] for part, column in _PARTS.items()}
     return pd.DataFrame(columns).rename_axis("cell")
 
@@ -43,7 +72,7 @@ def as_series(table: pd.DataFrame) -> pd.DataFrame:
             {"cell": table.index, "series": series, "score": table[series]}
             | {part: table.get(f"{series} {part}", missing) for part in ("low", "high")}
         )
-        for series in ("printed", *READINGS.values())
+        for series in ("printed", SUITE, *FRESH.values())
     ).reset_index(drop=True)
 
 
@@ -55,22 +84,23 @@ def by_measure(long: pd.DataFrame) -> pd.DataFrame:
 
 
 def relation_to_printed(table: pd.DataFrame) -> pd.DataFrame:
-    """Count the cells whose printed score lies below, in or above our interval, one column a reading."""
+    """Count the cells whose printed score lies below, in or above the interval of a fresh run, one column a reading."""
     counts = {}
-    for name in READINGS.values():
+    for name in FRESH.values():
         low, high = table[f"{name} low"], table[f"{name} high"]
         where = np.select(
             [table["less than"], table["printed"] < low, table["printed"] > high],
-            ["printed as below 0.01", "below ours", "above ours"],
-            "in our interval",
+            ["printed as below 0.01", "below the interval", "above it"],
+            "in the interval",
         )
         counts[name] = pd.Series(where).value_counts()
     return pd.DataFrame(counts).fillna(0).astype(int).rename_axis("printed score")
 
 
 def group_above_causal(table: pd.DataFrame) -> pd.Series:
-    """Count the pairs of cells whose group score exceeds the causal one, ours by more than the intervals allow."""
-    ends = {"printed": ("printed", "printed")} | {name: (f"{name} low", f"{name} high") for name in READINGS.values()}
+    """Count the pairs of cells whose group score exceeds the causal one, in fresh runs by more than intervals allow."""
+    ends = {name: (name, name) for name in ("printed", SUITE)}
+    ends |= {name: (f"{name} low", f"{name} high") for name in FRESH.values()}
     cells = table.index.str.rpartition(".").get_level_values(0).unique()
     group, causal = ([f"{cell}.{measure}" for cell in cells] for measure in ("group", "causal"))
     above = {
@@ -78,27 +108,6 @@ def group_above_causal(table: pd.DataFrame) -> pd.Series:
         for name, (low, high) in ends.items()
     }
     return pd.Series(above, name="pairs with group above causal")
-
-
-def suites_at_hand(published: pd.DataFrame) -> pd.DataFrame:
-    """Score the stored suites of figure 1 that have been fetched, as the package's scripts do; one row a suite.
-
-    Parameters
-    ----------
-    published : DataFrame
-        As `Experiment.published` returns it.
-    """
-    rows = []
-    for suite in stored_suites():
-        if suite.artefact != "figure-1":
-            continue
-        file = project_registry().file(suite.path)
-        copy = local_copy(file)
-        if copy and find_fault(file, copy) is None:
-            score = suite.score(copy)
-            printed, changed = published["printed"][suite.id], round(score.score * score.samples)
-            rows.append((suite.id, printed, score.percent, score.samples, changed, score.stretches))
-    return pd.DataFrame(rows, columns=["cell", "printed", "suite (%)", "samples", "changed", "stretches"])
 
 
 def by_characteristic(scores: pd.DataFrame) -> pd.DataFrame:
@@ -134,6 +143,11 @@ def beyond_parts(scores: pd.DataFrame) -> pd.DataFrame:
     joint = pd.DataFrame(rows)
     joint["excess"] = joint["score"] - joint["sum of parts"]
     return joint.sort_values("excess", ascending=False, ignore_index=True)
+
+
+def mean_scores(trials: list[pd.DataFrame]) -> pd.DataFrame:
+    """Return scores and the ends of their intervals in percent, the means over trials, by id."""
+    return 100 * pd.concat(trials).groupby("id", sort=False)[list(_PARTS.values())].mean()
 
 
 def supersets_below(scores: pd.DataFrame) -> tuple[int, list[tuple[str, str]]]:

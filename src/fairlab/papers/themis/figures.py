@@ -9,8 +9,14 @@ from matplotlib.ticker import LogFormatter
 
 from fairlab.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILION, legend_above, legend_beside, panels
 
-_LOOKS = {"printed": ("x", BLACK), "as published": ("o", BLUE), "as described": ("^", VERMILION)}
-_OFFSETS = {"printed": 0.0, "as published": -0.2, "as described": 0.2}
+_LOOKS = {
+    "printed": ("x", BLACK),
+    "stored suite": ("o", GREEN),
+    "as released": ("o", BLUE),
+    "as described": ("^", VERMILION),
+}
+_OFFSETS = {"printed": 0.0, "stored suite": 0.0, "as released": -0.2, "as described": 0.2}
+_OPEN = ("stored suite",)  # drawn around the print
 FLOOR = 0.01  # percent; scores below are drawn there
 
 
@@ -20,7 +26,7 @@ def scores_beside_printed(table: pd.DataFrame, *, by: str | None = None) -> Figu
     Parameters
     ----------
     table : DataFrame
-        Columns ``cell``, ``series`` (``printed``, ``as published`` or ``as described``) and ``score``, in percent;
+        Columns ``cell``, ``series`` (``printed``, ``stored suite``, ``as released`` or ``as described``) and ``score``;
         ``low`` and ``high`` where there is an interval, else missing.
     by : str, optional
         A column whose values have a panel each.
@@ -44,7 +50,8 @@ def scores_beside_printed(table: pd.DataFrame, *, by: str | None = None) -> Figu
             if len(rows) == 0:
                 continue
             place = pd.Index(cells).get_indexer(rows["cell"]) + _OFFSETS[series]
-            axis.plot(rows["score"].clip(FLOOR), place, marker, color=color, markersize=4.5, label=series)
+            look = {"markersize": 8, "mfc": "none"} if series in _OPEN else {"markersize": 4.5}
+            axis.plot(rows["score"].clip(FLOOR), place, marker, color=color, label=series, **look)
             axis.hlines(place, rows["low"].clip(FLOOR), rows["high"].clip(FLOOR), color=color, linewidth=1)
         axis.set(xscale="log", xlim=(FLOOR * 0.8, 120), xlabel="score (%)", title=title or "")
         axis.set_yticks(np.arange(len(cells)), cells)

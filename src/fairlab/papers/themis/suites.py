@@ -2,19 +2,28 @@
 
 A suite is a text file with one input per line: the codes of its characteristics, then the output. Suites are not
 uniform samples of the input space, so their scores say what was printed and not how much a system discriminates.
+
+The files may be used for academic work only and are no part of the project. What their scores follow from are a few
+counts of each, which ``data_scripts/themis_suites.csv`` has; ``data_scripts/count_themis_suites.py`` makes it from the
+files.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from fairlab.cases.schema import Schema
+from fairlab.data.files import find_fault, local_copy
+from fairlab.data.registry import File, project_registry
 from fairlab.papers.themis.instances import INPUT_SPACES, INSTANCES, SENSITIVE, Instance
+from fairlab.paths import DATA_SCRIPTS
 from fairlab.themis.score import MEASURES, expect_measure
 
+TABLE = DATA_SCRIPTS / "themis_suites.csv"
 FLOOR = 0.01  # percent; the scripts print no less
 
 
@@ -23,17 +32,17 @@ class SuiteError(ValueError):
 
 
 @dataclass(frozen=True)
-class SuiteScore:
-    """The score of a stored suite.
+class SuiteCounts:
+    """What the score of a stored suite follows from.
 
     Attributes
     ----------
     measure : {"group", "causal"}
     characteristics : tuple of str
-    score : float
-        Between 0 and 1.
-    samples : int
-        Group: lines. Causal: base inputs, each a block of lines with all values of the characteristics.
+    lines : int
+    n, hits : tuple of int
+        Group: lines with each value of the characteristics, and those with a positive output. Causal, one number each:
+        base inputs, each a block of lines with all values of the characteristics, and those whose output changes.
     dropped : int
         Lines after the last whole block.
     stretches : int or None
@@ -43,19 +52,32 @@ class SuiteScore:
 
     measure: str
     characteristics: tuple[str, ...]
-    score: float
-    samples: int
+    lines: int
+    n: tuple[int, ...]
+    hits: tuple[int, ...]
     dropped: int = 0
     stretches: int | None = None
+
+
+@dataclass(frozen=True)
+class SuiteScore:
+    """The score of a stored suite.
+
+    Attributes
+    ----------
+    score : float
+        Between 0 and 1.
+    samples : int
+        Group: lines. Causal: base inputs.
+    """
+
+    score: float
+    samples: int
 
     @property
     def percent(self) -> float:
         """The score as the scripts print it, in percent and not below `FLOOR`."""
         return max(100 * self.score, FLOOR)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row."""
-        return pd.DataFrame([vars(self) | {"percent": self.percent}])
 
 
 @dataclass(frozen=True)
@@ -80,17 +102,39 @@ class StoredSuite:
     characteristics: tuple[str, ...]
     measure: str
 
-    def score(self, file: Path | str) -> SuiteScore:
-        """Score a copy of the suite."""
-        return score_suite(file, INPUT_SPACES[self.data], self.characteristics, measure=self.measure)
+    @property
+    def file(self) -> File:
+        """What the registry knows of it."""
+        return project_registry().file(self.path)
+
+    def counts(self) -> SuiteCounts | None:
+        """Return its counts: of the table, or of a copy that was fetched; None if there is neither."""
+        if self.path in _table():
+            return _table()[self.path]
+        copy = local_copy(self.file)
+        return None if copy is None or find_fault(self.file, copy) else self.count(copy)
+
+    def count(self, file: Path | str) -> SuiteCounts:
+        """Count a copy of the suite."""
+        return count_suite(file, INPUT_SPACES[self.data], self.characteristics, measure=self.measure)
 
 
-def score_suite(file: Path | str, schema: Schema, characteristics: str | Iterable[str], *, measure: str) -> SuiteScore:
+def score_suite(counts: SuiteCounts) -> SuiteScore:
     """Score a stored suite as the paper's figures do.
 
     Group: the largest difference of the shares of positive outputs between values of the characteristics. Causal: the
-    share of blocks with both outputs, a block being as many lines as the characteristics have combinations of values,
-    counted from the top. What a block's lines have in common is not checked, since the scripts do not either.
+    share of blocks with both outputs.
+    """
+    shares = np.divide(counts.hits, counts.n)
+    score = np.ptp(shares) if counts.measure == "group" else shares[0]
+    return SuiteScore(float(score), sum(counts.n))
+
+
+def count_suite(file: Path | str, schema: Schema, characteristics: str | Iterable[str], *, measure: str) -> SuiteCounts:
+    """Count what the score of a stored suite follows from.
+
+    A block is as many lines as the characteristics have combinations of values, counted from the top. What a block's
+    lines have in common is not checked, since the scripts do not either.
 
     Parameters
     ----------
@@ -116,8 +160,8 @@ def score_suite(file: Path | str, schema: Schema, characteristics: str | Iterabl
     numbers = _read(Path(file), n_fields=len(schema.names) + 1)
     positive = numbers[:, -1] > 0
     if measure == "group":
-        shares = pd.Series(positive).groupby([numbers[:, position] for position in positions]).mean()
-        return SuiteScore(measure, names, float(shares.max() - shares.min()), len(numbers))
+        groups = pd.Series(positive).groupby([numbers[:, position] for position in positions])
+        return SuiteCounts(measure, names, len(numbers), tuple(groups.size()), tuple(groups.sum()))
     n_blocks, dropped = divmod(len(numbers), schema.n_assignments(positions))
     if n_blocks == 0:
         raise SuiteError(
@@ -126,29 +170,62 @@ def score_suite(file: Path | str, schema: Schema, characteristics: str | Iterabl
     blocks = positive[: len(numbers) - dropped].reshape(n_blocks, -1)
     changed = blocks.any(axis=1) & ~blocks.all(axis=1)
     stretches = int((np.diff(changed.astype(int), prepend=0) == 1).sum())
-    return SuiteScore(measure, names, float(changed.mean()), n_blocks, dropped, stretches)
+    return SuiteCounts(measure, names, len(numbers), (n_blocks,), (int(changed.sum()),), dropped, stretches)
+
+
+def as_table(suites: dict[str, SuiteCounts], hashes: dict[str, str]) -> pd.DataFrame:
+    """Return counts as the table has them, one row for each value (group) or suite (causal).
+
+    Parameters
+    ----------
+    suites : dict of str to SuiteCounts
+        By path.
+    hashes : dict of str to str
+        SHA-256 of the files that were counted, by path.
+    """
+    rows = [
+        (path, hashes[path], counts.lines, counts.measure, " ".join(counts.characteristics), *pair, *rest)
+        for path, counts in suites.items()
+        for rest in [(counts.dropped, counts.stretches)]
+        for pair in zip(counts.n, counts.hits, strict=True)
+    ]
+    names = ("path", "sha256", "lines", "measure", "characteristics", "n", "hits", "dropped", "stretches")
+    return pd.DataFrame(rows, columns=names).astype({"stretches": "Int64"})
+
+
+@cache
+def _table() -> dict[str, SuiteCounts]:
+    """Return the counts of the table by path."""
+    found = {}
+    for path, rows in pd.read_csv(TABLE).groupby("path", sort=False):
+        first = rows.iloc[0]
+        stretches = None if pd.isna(first["stretches"]) else int(first["stretches"])
+        counted = tuple(map(int, rows["n"])), tuple(map(int, rows["hits"]))
+        names = tuple(first["characteristics"].split())
+        dropped = int(first["dropped"])
+        found[path] = SuiteCounts(first["measure"], names, int(first["lines"]), *counted, dropped, stretches)
+    return found
 
 
 def stored_suites() -> list[StoredSuite]:
-    """Return all suites whose printed score is known, in the order of figures 1 and 2."""
+    """Return the suites of all printed scores, in the order of figures 1 and 2."""
     suites = [
         _figure_1(instance, tested, measure)
         for instance in INSTANCES
         for tested in instance.tested
         for measure in MEASURES
     ]
-    suites += [_figure_2(id, name) for id, name in _FIGURE_2.items()]
-    return [suite for suite in suites if suite.path not in _LOST]
+    return suites + [_figure_2(id, name) for id, name in _FIGURE_2.items()]
 
 
-# Not in the public copy.
-_LOST = {f"themis_suites/figure1/{name}" for name in ("B98causal", "B99causal", "D98causal", "D99causal", "F9causal")}
 _COLUMNS = {"race": "8", "gender": "9", "unaware": ""}  # as the scripts number them, from 1
 _FIGURE_2 = {
     "a.census.race.gender_race": "Acausal88",
     "b.census.gender.gender_marital_race": "Bcausalmrg.txt",
     "b.census.gender.gender_race": "Bcausalrg.txt",
+    "b.census.gender.gender": "B99causal",
     "b.census.gender.marital": "Bcausalmarital.txt",
+    "b.census.gender.race": "B98causal",
     "b.census.race.gender": "B89causal",
     "c.credit.gender.age": "Ccreditcausal99.txt",
     "c.census.race.age": "Ccausalage.txt",
@@ -160,6 +237,7 @@ _FIGURE_2 = {
     "d.census.race.marital": "Dcausalrmarital.txt",
     "d.census.race.marital_race": "Dcausalmr.txt",
     "e.census.unaware.marital": "Ecausalmarital",
+    "f.census.unaware.country_race": "Fcausalcr.txt",
     "f.census.unaware.race_relation": "Fcausalrr.txt",
     "g.census.unaware.relation": "Gcausalrelation.txt",
 }

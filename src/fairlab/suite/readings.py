@@ -1,0 +1,46 @@
+"""How the numbers of runs come out in both readings: as published, and as described."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pandas as pd
+
+from fairlab.suite.comparison import INFERRED, Row, compare
+from fairlab.suite.run import Run
+from fairlab.suite.verdicts import VERDICTS
+
+
+def rows_by_reading(runs: Iterable[Run]) -> dict[str, list[Row]]:
+    """Return the rows of all numbers of some runs by reading; one that was recorded once counts in both."""
+    by_reading = {"as published": [], "as described": []}
+    for run in runs:
+        by_reading["as published"] += _numbers(run)
+        # What a published reading was inferred from says nothing of the other.
+        by_reading["as described"] += [row.model_copy(update={"reading": None}) for row in _numbers(_described(run))]
+    return by_reading
+
+
+def count_by_reading(runs: Iterable[Run]) -> pd.DataFrame:
+    """Count the numbers of some runs by verdict, one column a reading, inferred ones apart; the last row has sums."""
+    counts = {
+        reading: pd.Series([row.column for row in rows], dtype=object).value_counts()
+        for reading, rows in rows_by_reading(runs).items()
+    }
+    table = pd.DataFrame(counts).reindex([*VERDICTS, INFERRED]).dropna(how="all").fillna(0).astype(int)
+    table.loc["all numbers"] = table.sum()
+    return table.rename_axis("verdict")
+
+
+def _numbers(run: Run) -> list[Row]:
+    return [row for row in compare(run).rows if row.kind == "number"]
+
+
+def _described(run: Run) -> Run:
+    """Return a run that has as published what it has as described, where it has that."""
+    described = {(r["artefact"], r["id"]) for r in run.records if r["reading"] == "as_described"}
+    kept = [
+        record | {"reading": "as_published"}
+        for record in run.records
+        if record["reading"] == "as_described" or (record["artefact"], record["id"]) not in described
+    ]
+    return replace(run, records=kept)

@@ -1,0 +1,38 @@
+import toy_project
+
+from fairlab.suite.experiment import Experiment
+from fairlab.suite.readings import count_by_reading, rows_by_reading
+
+
+def filled(experiment):
+    toy_project.fill(experiment)
+    experiment.run.claims[0]["holds"] = False  # or a number that differs had the same conclusion
+
+
+def test_numbers_are_judged_in_both_readings(toy):
+    experiment = Experiment("toy/mean")
+    filled(experiment)  # a mean of 0.55 for 0.50, and 4,425 rows
+    experiment.record("table-1", "mean", 0.9, reading="as_described")
+    table = count_by_reading([experiment.run])
+    published, described = table["as published"], table["as described"]
+    assert (published["agrees"], described["agrees"]) == (1, 0)
+    assert (published.get("differs", 0), described["differs"]) == (0, 1)
+    assert published["not run"] == described["not run"] > 0
+    assert (table.loc["all numbers"] == 3).all()
+    assert len(experiment.run.records) == 1 + sum(r["reading"] == "as_published" for r in experiment.run.records)
+    [row] = [row for row in rows_by_reading([experiment.run])["as described"] if row.id == "mean"]
+    assert (row.ours, row.verdict) == (0.9, "differs")
+
+
+def test_what_a_reading_was_inferred_from_says_nothing_of_the_other(toy):
+    experiment = Experiment("toy/mean")
+    value = experiment.specification.published.artefact("table-1").values["mean"]
+    value.__dict__["inferred"] = "the number itself"
+    try:
+        filled(experiment)
+        experiment.record("table-1", "mean", 0.9, reading="as_described")
+        table = count_by_reading([experiment.run])
+    finally:
+        value.__dict__["inferred"] = False
+    assert table.loc["inferred"].tolist() == [1, 0]
+    assert table.loc["differs"].tolist() == [0, 1]
