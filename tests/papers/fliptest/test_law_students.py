@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,10 +12,12 @@ from fairlab.papers.fliptest.law_students import (
     Cut,
     black_and_white,
     flipset_scores,
+    map_table,
     recovered_weights,
     setup_table,
     setups,
     to_white,
+    two_sexes,
     white_counterfactual,
 )
 
@@ -116,3 +120,21 @@ def test_mean_scores_of_a_flipset():
 class _Lsat:
     def predict(self, X):
         return X["LSAT"]
+
+
+def test_maps_by_hand():
+    columns = ["black", "white", "male", "LSAT", "GPA"]
+    source = pd.DataFrame([[1, 0, 0, 30, 3.0], [1, 0, 1, 40, 3.5], [1, 0, 1, 50, 2.0]], columns=columns, dtype=float)
+    target = source.assign(black=0.0, white=1.0, LSAT=source["LSAT"] + [10.0, 6, 2], GPA=[3.5, 3.0, 2.5], male=1.0)
+    above_45 = Cut(SimpleNamespace(predict=lambda X: X["LSAT"]), 45)
+    table = map_table(
+        above_45, two_sexes(source), two_sexes(target), {3: two_sexes(target), 5: two_sexes(target) * np.nan}
+    )
+    row = table.loc[3]
+    assert row[["F−", "mean LSAT in F−", "mean GPA in F−"]].tolist() == [1, 40, 3.5]  # 40 to 46
+    assert row["mean L1"] == pytest.approx(np.mean([2 + 2 + 10 + 0.5, 2 + 6 + 0.5, 2 + 2 + 0.5]))
+    assert row[["KS LSAT", "MSE difference LSAT", "change of male"]].tolist() == pytest.approx([0, 0, 0], abs=1e-9)
+    assert row["change of LSAT"] == pytest.approx(-6 / np.std([30, 40, 50, 40, 46, 52]))
+    assert not row["off target"]
+    assert table.loc[5, "off target"]
+    assert np.isnan(table.loc[5, "F−"])

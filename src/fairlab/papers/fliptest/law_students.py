@@ -8,6 +8,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from fairlab.data.dataset import Dataset
 from fairlab.fliptest.flipsets import flipset
+from fairlab.fliptest.validation import validate_map
 from fairlab.papers.fliptest.counterfactual import KnowledgeModel
 
 RACES = ("Black", "White")
@@ -188,6 +189,46 @@ def flipset_scores(flips: dict[tuple, object], applicants: pd.DataFrame) -> pd.D
             for (name, trial), flip in flips.items()
         ]
     )
+
+
+def two_sexes(X: pd.DataFrame) -> pd.DataFrame:
+    """Return a copy with sex as two indicators, as the causal model's authors have it, in place of one."""
+    return X.assign(female=1.0 - X["male"])
+
+
+def map_table(classifier, source: pd.DataFrame, target: pd.DataFrame, images: dict) -> pd.DataFrame:
+    """Return, map by map, what table 1 and figures 7 and 12 say of it.
+
+    Parameters
+    ----------
+    classifier : object with a ``predict`` method
+        Of the columns that `black_and_white` returns.
+    source, target : DataFrame
+    images : dict of int to DataFrame
+        Of the source, per map.
+
+    Returns
+    -------
+    DataFrame
+        One row per map: ``KS`` and ``MSE difference`` of LSAT and GPA, ``mean L1``, whether it is ``off target``, the
+        size ``F−``, the mean scores of its members, and how much lower or higher (``−`` or ``+``) they are in LSAT and
+        ``male`` than their images, in standard deviations of all.
+    """
+    names = [name for name in source if name != "female"]
+    unit, rows = pd.concat([source, target])[REPORTED].std(ddof=0), {}
+    for k, image in images.items():
+        fit = validate_map(target, image, X_source=source, columns=TESTED)
+        row = {f"KS {name}": fit.features.loc[name, "ks"] for name in TESTED}
+        row |= {f"MSE difference {name}": fit.features.loc[name, "mse_difference"] for name in TESTED}
+        row |= {"mean L1": fit.mean_l1, "off target": fit.off_target}
+        if not fit.diverged:
+            flip = flipset(classifier, source[names], image[names])
+            change = ((source - image)[REPORTED][flip.negative] / unit).mean()
+            row["F−"] = flip.n_negative
+            row |= {f"mean {name} in F−": source.loc[flip.negative, name].mean() for name in TESTED}
+            row |= {f"change of {name}": change[name] for name in ("LSAT", "male")}
+        rows[k] = row
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("trial")
 
 
 def _scores(features: pd.DataFrame) -> pd.DataFrame:
