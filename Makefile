@@ -10,6 +10,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PROFILE ?= quick
+# Modules that are compiled once are kept, also where the shell asks otherwise: without them every process compiles anew.
+export PYTHONDONTWRITEBYTECODE :=
 # uv where it is on the path; else pip, which leaves it to Python to compile the modules that are really used.
 INSTALL := $(shell command -v uv > /dev/null && echo "uv pip install --quiet --python $(BIN)/python" \
 	|| echo "$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile")

@@ -118,8 +118,11 @@ def _follow_votes(entering, weight, offset, gram_in, gram_out, signs, sizes, lef
         value[:] = entering[i]
         for k in range(len(sizes)):
             # Probabilities of the label and of the other one, over a factor that keeps them off zero.
-            top = min(np.max(sign * value), 0.0)
-            low = min(np.max(-sign * value), 0.0)
+            top, low = -np.inf, -np.inf
+            for j in range(n_votes):
+                top = max(top, sign * value[j])
+                low = max(low, -sign * value[j])
+            top, low = min(top, 0.0), min(low, 0.0)
             total, total_other = 0.0, 0.0
             for j in range(n_votes):
                 margin = sign * value[j]
