@@ -174,3 +174,11 @@ def test_stability(recorder):
     recording.stability(exp, intervals=pd.DataFrame({"value": 0.5, "low": 0.4, "high": 0.6}, index=index))
     assert exp.missing() == (set(), set())
     assert exp.claims["figure-2", "gan-variance-below-exact"] is False
+
+
+@pytest.mark.parametrize(("more", "holds"), [([0, 2], True), ([1, 2], False), ([0, 0], False)])
+def test_overview(recorder, more, holds):
+    exp = recorder("fliptest/overview")
+    recording.overview(exp, models=pd.DataFrame({"F+": [3, 5], "F−": [3, 4], "more positives": more}))
+    assert exp.missing() == (set(), set())
+    assert exp.claims["proposition-2", "balance-is-demographic-parity"] is holds

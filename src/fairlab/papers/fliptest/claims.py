@@ -232,6 +232,19 @@ def ssl_odds(*, black_negatives, flips, reports) -> list[Claim]:
     ]
 
 
+def overview(*, models) -> list[Claim]:
+    """Judge proposition 2; for the parameters see `fairlab.papers.fliptest.recording.overview`."""
+    balanced, parity = models["F+"] == models["F−"], models["more positives"] == 0
+    return [
+        Claim(
+            "proposition-2",
+            "balance-is-demographic-parity",
+            bool((balanced == parity).all()),
+            f"of {len(models)} models {parity.sum()} have equal rates and {balanced.sum()} balanced flipsets",
+        )
+    ]
+
+
 def stability(*, intervals) -> list[Claim]:
     """Judge figure 2: variances by their median over coordinates, at every dimension.
 

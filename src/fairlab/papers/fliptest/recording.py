@@ -197,6 +197,19 @@ def stability(exp, *, intervals) -> None:
     _claim(exp, claims.stability(intervals=intervals))
 
 
+def overview(exp, *, models) -> None:
+    """Record the claim of proposition 2.
+
+    Parameters
+    ----------
+    exp : fairlab.Experiment
+    models : DataFrame
+        One row per classifier: sizes ``F+`` and ``F−`` under an exact map, and how many ``more positives`` the source
+        has than the target.
+    """
+    _claim(exp, claims.overview(models=models))
+
+
 def _record_block(exp, name, block) -> None:
     """Record one block of table 1: the usable maps' fits, and the distances in both readings."""
     used = [block.fits[of_map] for of_map in block.usable]
