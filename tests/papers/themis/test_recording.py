@@ -111,6 +111,8 @@ def test_claims_of_figure_3(notes):
         "more-discrimination-more-pruning": True,
     }
     assert len(notes.records["figure-3", "group.a.census.factor", "as_published"]) == 2
+    assert notes.records["figure-3", "causal.e.census.without", "as_published"] == [235_625]
+    assert notes.records["figure-3", "causal.e.census.without", "as_described"] == [3 * 10 + 3 * 100 + 1000] * 2
 
 
 def test_claims_of_the_theorems(notes):

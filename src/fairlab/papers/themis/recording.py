@@ -10,7 +10,8 @@ from fairlab.data.dataset import Dataset
 from fairlab.data.errors import DataUnavailableError
 from fairlab.data.files import fetch_file
 from fairlab.data.registry import project_registry
-from fairlab.papers.themis.instances import INPUT_SPACES, instance_table
+from fairlab.papers.themis.instances import INPUT_SPACES, INSTANCES, instance_table
+from fairlab.papers.themis.rules import inferred_without
 from fairlab.papers.themis.searches import Searches, count_tests, printed_rows, rank_correlations
 from fairlab.suite.experiment import Experiment
 from fairlab.themis.score import MEASURES
@@ -104,6 +105,8 @@ def _absent(path: str) -> str:
 def pruning(exp: Experiment, repetitions: list[Searches], table: pd.DataFrame, by_threshold: pd.DataFrame):
     """Record the counts of figure 3 and what section 5.4 says of them.
 
+    As published are the counts without pruning by the inferred rules; all others are measured.
+
     Parameters
     ----------
     exp : Experiment
@@ -117,10 +120,14 @@ def pruning(exp: Experiment, repetitions: list[Searches], table: pd.DataFrame, b
     rows = printed_rows()
     counts = [count_tests(searches).set_index(["measure", "instance"]) for searches in repetitions]
     means = {}
+    instances = {instance.id: instance for instance in INSTANCES}
     for measure in MEASURES:
         for id, row in rows.items():
             for part in ("without", "with", "factor"):
-                exp.record("figure-3", f"{measure}.{row}.{part}", [c.loc[(measure, id), part] for c in counts])
+                reading = "as_described" if part == "without" else "as_published"
+                measured = [c.loc[(measure, id), part] for c in counts]
+                exp.record("figure-3", f"{measure}.{row}.{part}", measured, reading=reading)
+            exp.record("figure-3", f"{measure}.{row}.without", inferred_without(instances[id], measure), data=[])
         factors = [c.loc[measure].loc[list(rows), "factor"].to_numpy(dtype=float) for c in counts]
         means[measure] = np.mean([f.mean() for f in factors])
         exp.record("figure-3", f"{measure}.arithmetic_mean", [f.mean() for f in factors])

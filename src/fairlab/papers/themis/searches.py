@@ -12,7 +12,6 @@ from fairlab.papers.themis.trials import THRESHOLD, searched_characteristics
 from fairlab.themis.score import MEASURES
 from fairlab.themis.search import n_groups, pruned_sets
 
-MIN_SAMPLES = 10  # Themis takes more than these
 FEW_VALUES = 10  # characteristics with more are left out of searches until the bound is met
 THRESHOLDS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.9)
 
@@ -49,10 +48,7 @@ def count_searched(published: pd.DataFrame, *, max_values: int | dict[str, int])
         sizes = dict(zip(instance.schema.names, instance.schema.sizes, strict=True))
         names = searched_characteristics(instance)
         groups = n_groups({name: sizes[name] for name in names})
-        # A test has one value of every characteristic, so that at best one test serves all of them.
-        least = (MIN_SAMPLES + 1) * max(sizes[name] for name in names)
-        row, value, ids = _printed_row(instance), published["value"], published.index
-        with_pruning = ids.str.startswith("group.") & ids.str.endswith(".with") & ids.str.contains(instance.data)
+        row, value = _printed_row(instance), published["value"]
         group, causal = (value[f"{measure}.{row}.without"] for measure in MEASURES)
         columns.append(
             {
@@ -62,9 +58,6 @@ def count_searched(published: pd.DataFrame, *, max_values: int | dict[str, int])
                 "printed tests": group,
                 "printed tests for each group": group / groups,
                 "printed causal tests for each set": causal / (2 ** len(names) - 1),
-                "least tests of one score": MIN_SAMPLES + 1,
-                "least tests of a search": least,
-                "printed searches with fewer": int((value[with_pruning] < least).sum()),
                 "searched in this run": ", ".join(searched_characteristics(instance, max_values=max_values)),
             }
         )
