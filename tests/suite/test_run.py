@@ -1,8 +1,13 @@
+import itertools
 import json
+import os
+import signal
+import sys
 
 import numpy as np
 import pytest
 
+from fairlab.suite import run as runs
 from fairlab.suite.run import Run, failure_file, publish, run_folder, stage
 
 
@@ -56,3 +61,60 @@ def test_a_published_run_replaces_the_earlier_one_of_its_seed(results):
     assert (run_folder("toy/mean", "quick", 3) / "word").read_text() == "other"
     assert sorted(path.name for path in (results / "quick" / "toy").iterdir()) == ["mean", "mean.seed-3"]
     assert list((results / ".staging").iterdir()) == []
+
+
+def staged_run(word):
+    folder = stage("toy/mean")
+    Run("toy/mean", "quick", 0, {"word": word}).write(folder)
+    (folder / "tables").mkdir()
+    (folder / "tables" / "table-1.csv").write_text(word)
+    return folder
+
+
+def published_word():
+    folder = run_folder("toy/mean", "quick")
+    word = Run.read(folder).parameters["word"]
+    assert (folder / "tables" / "table-1.csv").read_text() == word
+    return word
+
+
+def publish_killed_at(staged, instant):
+    """Publish in a process that is killed before its step of this number; return whether it ended before."""
+    child = os.fork()
+    if not child:
+        steps = itertools.count(1)
+        sys.addaudithook(lambda *_: next(steps) == instant and os.kill(os.getpid(), signal.SIGKILL))
+        publish(staged, "toy/mean", "quick")
+        os._exit(0)
+    return os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forks")
+@pytest.mark.parametrize("exchanged", [True, False])
+def test_killed_at_any_step_of_publishing_a_complete_run_is_there(results, monkeypatch, exchanged):
+    if not exchanged:
+        monkeypatch.setattr(runs, "_exchange", lambda one, other: False)
+    publish(staged_run("0"), "toy/mean", "quick")
+    seen, instant, ended = set(), 0, False
+    while not ended:
+        before = published_word()
+        instant += 1
+        ended = publish_killed_at(staged_run(str(instant)), instant)
+        assert published_word() in (before, str(instant))
+        seen.add(published_word() == before)
+        stage("toy/mean").rmdir()  # the next command, which clears what dead processes left
+        assert published_word() in (before, str(instant))
+    assert seen == {True, False}
+    assert instant > 5
+    assert published_word() == str(instant)
+    assert [path.name for path in (results / "quick" / "toy").iterdir()] == ["mean"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="where it is known to be there")
+def test_two_folders_change_places_in_one_step(tmp_path):
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+    assert runs._exchange(tmp_path / "one", tmp_path / "other")
+    assert (tmp_path / "one" / "other").exists()
+    assert not runs._exchange(tmp_path / "one", tmp_path / "missing")

@@ -1,14 +1,16 @@
 """One run of an experiment on disk: what was recorded, from which data, seed, code and versions.
 
-A run is written into a staging folder and moved into ``results/<profile>/<paper>/<experiment>/`` when it is complete,
-so that a run that fails or is killed leaves the earlier one as it was.
+A run is written into a staging folder and changes places with ``results/<profile>/<paper>/<experiment>/`` when it is
+complete, so that at every instant a complete run is there, whenever the process is killed.
 """
 
+import ctypes
 import json
 import os
 import platform
 import re
 import shutil
+import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +26,7 @@ from fairlab.suite.verdicts import Ours
 
 CUSTOM = "custom"  # profile of a run whose parameters are those of no profile
 DEFAULT_SEED = 0
+WORKING_FOLDER, EXCHANGE = -100, 2  # of renameat2(2); the second of macOS' renamex_np(2), too
 
 
 class UnreadableRunError(ValueError):
@@ -167,19 +170,30 @@ def run_folder(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
 
     That of another seed than the default stands beside the canonical one, as ``<experiment>.seed-<seed>``.
     """
+    place = _place(name, profile, seed)
+    earlier = _earlier(place)
+    return earlier if earlier.exists() and not place.exists() else place
+
+
+def _place(name, profile, seed) -> Path:
     return results_folder() / profile / (name if seed == DEFAULT_SEED else f"{name}.seed-{seed}")
+
+
+def _earlier(place) -> Path:
+    """Return where a published run is while another takes its place, on file systems that cannot exchange them."""
+    return place.with_name(f".{place.name}.earlier")
 
 
 def failure_file(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
     """Return the file that says why the last run of an experiment failed."""
-    folder = run_folder(name, profile, seed)
-    return folder.with_name(f"{folder.name}.failed.txt")
+    place = _place(name, profile, seed)
+    return place.with_name(f"{place.name}.failed.txt")
 
 
 def log_file(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
     """Return the file that takes what the last run of an experiment printed past its notebook."""
-    folder = run_folder(name, profile, seed)
-    return folder.with_name(f"{folder.name}.log")
+    place = _place(name, profile, seed)
+    return place.with_name(f"{place.name}.log")
 
 
 def stage(name: str) -> Path:
@@ -208,17 +222,41 @@ def stage(name: str) -> Path:
 
 
 def publish(staged: Path, name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
-    """Move a complete staged run into place, replacing the earlier one, and return its folder."""
-    target = run_folder(name, profile, seed)
+    """Move a complete staged run into place, replacing the earlier one, and return its folder.
+
+    Where the file system can, both change places in one step. Elsewhere, as on NFS, the earlier one is moved aside
+    first, to where `run_folder` looks for it as long as there is no other.
+    """
+    target = _place(name, profile, seed)
+    earlier = _earlier(target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    earlier = staged.with_name(f"{staged.name}-earlier")
-    if target.exists():
-        target.replace(earlier)
-    staged.replace(target)
-    target.chmod(0o755)  # a temporary folder is its owner's alone
-    shutil.rmtree(earlier, ignore_errors=True)
+    staged.chmod(0o755)  # a temporary folder is its owner's alone
+    if not _exchange(staged, target):
+        if target.exists():
+            shutil.rmtree(earlier, ignore_errors=True)
+            target.replace(earlier)
+        try:
+            staged.replace(target)
+        except OSError:
+            if not target.exists():
+                raise
+            return publish(staged, name, profile, seed)  # another process was faster
+    for old in (staged, earlier):
+        shutil.rmtree(old, ignore_errors=True)
     failure_file(name, profile, seed).unlink(missing_ok=True)
     return target
+
+
+def _exchange(one, other) -> bool:
+    """Let two folders change places in one step; return whether they did."""
+    places = os.fsencode(one), os.fsencode(other)
+    try:
+        library = ctypes.CDLL(None)
+        if sys.platform == "darwin":
+            return library.renamex_np(*places, EXCHANGE) == 0
+        return library.renameat2(WORKING_FOLDER, places[0], WORKING_FOLDER, places[1], EXCHANGE) == 0
+    except (AttributeError, TypeError):  # no such call, as on Windows
+        return False
 
 
 def _write_json(path, content):
