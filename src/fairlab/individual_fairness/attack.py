@@ -10,6 +10,7 @@ import pandas as pd
 from fairlab.checks import align, check_count, check_features, check_same_columns, optional
 from fairlab.fair_metric import FairMetric, check_over_metric
 from fairlab.individual_fairness.ratio_tests import READINGS
+from fairlab.individual_fairness.unit_flow import can_follow, follow
 
 tf = optional("tensorflow")
 
@@ -200,15 +201,12 @@ def step_sizes(step_size: float, n_steps: int, *, schedule: str = "constant") ->
 def _flow(model, metric, points, labels, sizes, *, regularizer, trajectory, dtype):
     """Return images, losses before, after and on the way, squared distances, and where the flow diverged."""
     units = getattr(model, "units", None) if isinstance(metric, FairMetric) else None
-    if units is not None:
-        from fairlab.individual_fairness import unit_flow  # only to follow units: it loads what it compiles with
-        from fairlab.models.loops import IS_COMPILED
-    if units is None or not IS_COMPILED:
+    if units is None or not can_follow(units):
         arguments = [tf.convert_to_tensor(values) for values in (points, labels, sizes.astype(dtype))]
         parts = _compile(model, metric, regularizer, trajectory, arguments)(*arguments)
         X_attacked, loss, attacked_loss, losses = (part.numpy() for part in parts)
     else:
-        moved = unit_flow.follow(units, metric, points, labels, sizes, regularizer=regularizer, trajectory=trajectory)
+        moved = follow(units, metric, points, labels, sizes, regularizer=regularizer, trajectory=trajectory)
         with np.errstate(over="ignore"):  # what has left the finite numbers
             X_attacked, odds = (part.astype(dtype) for part in moved)
         loss, attacked_loss = model.loss(points, labels), model.loss(X_attacked, labels)

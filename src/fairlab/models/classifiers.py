@@ -27,9 +27,8 @@ class HiddenUnits:
 
     Attributes
     ----------
-    kernel : ndarray of shape (..., n_features, n_units)
-        Leading axes, of all but the offset, are those of several models.
-    bias, weight : ndarray of shape (..., n_units)
+    kernel : ndarray of shape (n_features, n_units)
+    bias, weight : ndarray of shape (n_units,)
     offset : float
     """
 
@@ -37,12 +36,6 @@ class HiddenUnits:
     bias: np.ndarray
     weight: np.ndarray
     offset: float = 0.0
-
-    def at(self, index: tuple[int, ...]):
-        """Return the units of one of several models, in double precision; its own where there is one for all."""
-        parts = (self.kernel, 2), (self.bias, 1), (self.weight, 1)
-        own = (part[index[: part.ndim - own_axes]].astype(float) for part, own_axes in parts)
-        return type(self)(*own, self.offset)
 
     def log_odds_gradient(self, X: np.ndarray) -> np.ndarray:
         """Return the gradient of the log odds by the features, in the shape and precision of `X`."""
@@ -54,7 +47,10 @@ class HiddenUnits:
 
 
 class Votes(HiddenUnits):
-    """Logistic models that are mixed: probabilities ``sum_j weight_j sigmoid(kernel_j . x + bias_j)``."""
+    """Logistic models that are mixed: probabilities ``sum_j weight_j sigmoid(kernel_j . x + bias_j)``.
+
+    Kernel and bias may have leading axes, those of several models.
+    """
 
     def _by_unit(self, entering):
         share = np.log(self.weight).astype(entering.dtype)

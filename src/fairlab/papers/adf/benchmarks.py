@@ -14,7 +14,7 @@ from fairlab.data.encoding import codes
 from fairlab.data.errors import DataUnavailableError, SurrogateWarning
 from fairlab.data.files import fetch_file
 from fairlab.data.registry import project_registry
-from fairlab.papers.adf.checkpoints import read_tensor
+from fairlab.data.checkpoints import read_tensor
 
 STAND_IN_STEPS = 2000  # of a network trained here, where the stored one is not at hand
 

@@ -15,29 +15,30 @@ from fairlab.papers.individual_fairness.tables import COMPAS_COLUMNS
 FAR, SLIGHTLY = 0.5, 0.25
 
 
-def adult(exp, rows: pd.DataFrame, own: pd.DataFrame, *, baseline, split: Split) -> None:
+def adult(exp, rows: pd.DataFrame, claimed: pd.DataFrame, *, notes: Mapping[str, str], baseline, split: Split) -> None:
     """Record tables 1, 2 and 3 and Appendix F.1.
-
-    A claim about a method is checked on that method's own models, with the printed numbers of steps.
 
     Parameters
     ----------
     exp : Experiment
     rows : DataFrame
-        Of both readings, indexed by reading, method and split; see `tables.adult_rows`.
-    own : DataFrame
-        Of each method's own models.
+        Of both readings, indexed by reading, method and split; see `tables.adult_rows` and `tables.published_rows`.
+    claimed : DataFrame
+        What the claims rest on, indexed by method and split.
+    notes : dict of str to str
+        What a reader of the scorecard must know of a row as published: by id, or by the beginning of ids.
     baseline : BalancedMLP
         Trained.
     split : Split
         Any one.
     """
-    claims = _adult_claims(own)
+    claims = _adult_claims(claimed)
     for artefact in ("table-1", "table-3"):
         for (reading, method), numbers in rows.groupby(level=["reading", "method"], sort=False):
-            note = "plain networks, as printed" if method == "project" and reading == "as_published" else ""
             for column, values in numbers.items():
-                exp.record(artefact, f"{method}.{column}", values.to_numpy(), reading=reading, note=note)
+                name = f"{method}.{column}"
+                said = [text for start, text in notes.items() if reading == "as_published" and name.startswith(start)]
+                exp.record(artefact, name, values.dropna().to_numpy(), reading=reading, note="; ".join(said))
         _claim(exp, artefact, claims)
     exp.record("table-2", "learning_rate", baseline.learning_rate)
     exp.record("table-2", "batch_size", baseline.batch_size)
@@ -84,7 +85,7 @@ def _adult_claims(own: pd.DataFrame) -> dict[str, tuple[bool, str]]:
     }
 
 
-def compas(exp, rows: pd.DataFrame) -> None:
+def compas(exp, rows: pd.DataFrame, *, note: str = "") -> None:
     """Record table 4.
 
     Parameters
@@ -92,10 +93,13 @@ def compas(exp, rows: pd.DataFrame) -> None:
     exp : Experiment
     rows : DataFrame
         Of both readings, indexed by reading, split and method; see `trials.audit_compas`.
+    note : str
+        What a reader of the scorecard must know of the rows as published.
     """
     for (reading, method), numbers in rows.groupby(level=["reading", "method"], sort=False):
         for column in COMPAS_COLUMNS:
-            exp.record("table-4", f"{method}.{column}", numbers[column].to_numpy(), reading=reading)
+            said = note if reading == "as_published" else ""
+            exp.record("table-4", f"{method}.{column}", numbers[column].to_numpy(), reading=reading, note=said)
     _claim(exp, "table-4", _compas_claims(rows.loc["as_published"]))
 
 

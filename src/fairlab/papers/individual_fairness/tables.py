@@ -9,6 +9,7 @@ from fairlab.papers.individual_fairness.methods import METHODS
 READINGS = ("as_published", "as_described")
 TESTS = {"entropy": "loss ratio", "zero_one": "error-rate ratio"}  # the tests' names in the tables
 GROUP_COLUMNS = ("bal_acc", "aod_gender", "aod_race")
+NOT_RELEASED = [*GROUP_COLUMNS, "entropy.t_n", "entropy.reject_prop"]  # the networks of these columns, of Baseline
 COMPAS_COLUMNS = (*GROUP_COLUMNS, "t_n", "reject_prop")
 
 
@@ -70,6 +71,61 @@ def adult_rows(
     return pd.concat({method: numbers(method) for method in METHODS}, names=["method"])
 
 
+def published_rows(stored: pd.DataFrame, mixed: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
+    """Return the numbers behind tables 1 and 3: of the authors' stored models, and of ours where these are not at hand.
+
+    Parameters
+    ----------
+    stored : DataFrame
+        Of the authors' models; see `adult_rows`, *as published*.
+    mixed : DataFrame
+        Tables of `trials.audit_mixed_reductions`, by split.
+    described : DataFrame
+        Of models trained here. Baseline's accuracy, odds differences and loss ratio are theirs, on fewer splits perhaps.
+    """
+    rows = _with_mixed_reductions(stored, mixed)
+    rows.loc[["baseline"], NOT_RELEASED] = described.loc[["baseline"], NOT_RELEASED].reindex(
+        rows.loc[["baseline"]].index
+    )
+    return rows
+
+
+def claimed_rows(stored: pd.DataFrame, mixed: pd.DataFrame, audits: pd.DataFrame, *, long_attack: int) -> pd.DataFrame:
+    """Return what the claims of tables 1 and 3 rest on, from the authors' stored models alone.
+
+    As `published_rows`, but what was not released of Baseline's row is of its stored networks, under the attack of the
+    row's other test.
+    """
+    rows = _with_mixed_reductions(stored, mixed)
+    chosen = audits[(audits["method"] == "baseline") & (audits["n_steps"] == long_attack)]
+    _set_entropy(rows, "baseline", chosen[chosen["test"] == TESTS["entropy"]])
+    return rows
+
+
+def _with_mixed_reductions(stored, mixed):
+    rows = stored.copy()
+    _set_entropy(rows, "reduction", mixed[mixed["test"] == TESTS["entropy"]])
+    return rows
+
+
+def _set_entropy(rows, method, found):
+    for column, name in (("entropy.t_n", "lower_bound"), ("entropy.reject_prop", "rejected")):
+        rows.loc[method, column] = found[name].astype(float).to_numpy()
+
+
+def equal_steps(audits: pd.DataFrame) -> pd.DataFrame:
+    """Return mean bounds and shares of rejected splits of each method's own models, by test and number of steps.
+
+    Parameters
+    ----------
+    audits : DataFrame
+        Tables of `trials.audit_adult`, by split.
+    """
+    shown = audits.rename(columns={"lower_bound": "T_n"}).astype({"rejected": float})
+    means = shown.groupby(["test", "n_steps", "method"], sort=False)[["T_n", "rejected"]].mean()
+    return means.unstack("method").swaplevel(axis=1).reindex(columns=METHODS, level=0)
+
+
 def over_splits(rows: pd.DataFrame) -> pd.DataFrame:
     """Return mean and standard deviation (n - 1) over the splits, in rows by reading, method and statistic."""
     levels = ["reading", "method"]
@@ -115,6 +171,19 @@ def baseline_by_steps(audits: pd.DataFrame, published: pd.DataFrame) -> pd.DataF
     table = chosen.groupby("n_steps")["lower_bound"].agg(["mean", "std", "min", "max"])
     table.loc["printed", ["mean", "std"]] = published.loc["baseline.entropy.t_n", ["value", "std"]].to_numpy(float)
     return table
+
+
+def with_plain_networks(points: pd.DataFrame) -> pd.DataFrame:
+    """Return the curves of figure 2 with the printed names: Project's is that of the plain networks.
+
+    Parameters
+    ----------
+    points : DataFrame
+        Tables of `trials.by_step_size`, by split: each method's own models.
+    """
+    plain = points[points["method"] == "baseline"].assign(method="project")
+    parts = {method: plain if method == "project" else points[points["method"] == method] for method in METHODS}
+    return pd.concat(parts.values(), ignore_index=True)
 
 
 def first_rejections(flow: pd.DataFrame, *, threshold: float) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from fairlab.papers.individual_fairness import calibration
 from fairlab.papers.individual_fairness.audits import (
     ADULT_AUDIT,
     COMPAS_AUDIT,
+    MIXED_AUDITS,
     attack_test_part,
     audit_on_test_part,
     group_fairness,
@@ -87,8 +88,9 @@ def audit_adult(trial: Trial, *, dataset: Dataset, models: Mapping, all_steps: S
         One row per model, number of steps and test; columns method, n_steps and those of `Audit.to_frame`.
     """
     split = adult_split(dataset, ADULT_SEEDS[trial.index][0])
+    metric = metric_of_test_part(split)
     rows = [
-        audit_on_test_part(model, split, ADULT_AUDIT, n_steps=n_steps)
+        audit_on_test_part(model, split, ADULT_AUDIT, n_steps=n_steps, metric=metric)
         .to_frame()
         .reset_index()
         .assign(method=method, n_steps=n_steps)
@@ -96,6 +98,29 @@ def audit_adult(trial: Trial, *, dataset: Dataset, models: Mapping, all_steps: S
         for n_steps in all_steps
     ]
     return pd.concat(rows, ignore_index=True)
+
+
+def audit_mixed_reductions(trial: Trial, *, dataset: Dataset, models: Mapping, n_steps: int) -> pd.DataFrame:
+    """Audit Reductions on one split of Adult by the setting that the authors had for this split.
+
+    Parameters
+    ----------
+    trial : Trial
+        Its index chooses the split.
+    dataset : Dataset
+    models : mapping
+        Of the same split; hand it over with `each`.
+    n_steps : int
+
+    Returns
+    -------
+    DataFrame
+        One row per test, as `Audit.to_frame` gives it.
+    """
+    split = adult_split(dataset, ADULT_SEEDS[trial.index][0])
+    model = classifiers({"reduction": models["reduction"]})["reduction"]
+    found = audit_on_test_part(model, split, MIXED_AUDITS[trial.index], n_steps=n_steps)
+    return found.to_frame().reset_index()
 
 
 def audit_training(
@@ -147,14 +172,16 @@ def audit_solvers(
     n_steps : int
     """
     split = adult_split(dataset, ADULT_SEEDS[trial.index][0])
-    options = {"split": split, "settings": ADULT_AUDIT, "n_steps": n_steps}
+    metrics = {solver: metric_of_test_part(split, solver=solver) for solver in solvers}
     return pd.DataFrame(
         {
             solver: {
-                method: audit_on_test_part(model, **options, solver=solver).loss_ratio.lower_bound
+                method: audit_on_test_part(
+                    model, split, ADULT_AUDIT, n_steps=n_steps, metric=metric
+                ).loss_ratio.lower_bound
                 for method, model in classifiers(models).items()
             }
-            for solver in solvers
+            for solver, metric in metrics.items()
         }
     )
 
@@ -181,10 +208,10 @@ def audit_compas(
         One row per method: group measures, bounds and decisions of the tests, dropped and diverged points.
     """
     split = compas_split(dataset, COMPAS_SEEDS[trial.index][0])
-    settings = replace(COMPAS_AUDIT, n_points=n_points)
+    settings, metric = replace(COMPAS_AUDIT, n_points=n_points), metric_of_test_part(split)
     rows = {}
     for method, model in classifiers(models).items():
-        found = audit_on_test_part(model, split, settings, n_steps=n_steps)
+        found = audit_on_test_part(model, split, settings, n_steps=n_steps, metric=metric)
         rows[method] = group_fairness(model, split).to_dict() | {
             "t_n": found.loss_ratio.lower_bound,
             "reject_prop": float(found.loss_ratio.rejected),

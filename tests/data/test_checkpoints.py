@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from fairlab.papers.adf.checkpoints import read_tensor
+from fairlab.data.checkpoints import read_tensor
 
 
 @pytest.fixture(scope="module")
