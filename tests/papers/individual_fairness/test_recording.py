@@ -55,7 +55,8 @@ def network(split):
 def record_adult(own, network, split):
     exp = Recorder()
     rows = pd.concat({"as_published": own, "as_described": own}, names=["reading"])
-    recording.adult(exp, rows, own, baseline=network, split=split)
+    notes = {"project.bal": "plain networks", "project": "swapped"}
+    recording.adult(exp, rows, own, notes=notes, baseline=network, split=split)
     return exp
 
 
@@ -65,7 +66,7 @@ def test_adult(network, split):
     exp.assert_complete("table-1", "table-2", "table-3", "appendix-f.1")
     values, note = exp.records["table-1", "project.bal_acc", "as_published"]
     assert values.tolist() == [0.825] * 10
-    assert note == "plain networks, as printed"
+    assert note == "plain networks; swapped"
     assert exp.records["table-1", "project.bal_acc", "as_described"][1] == ""
     assert exp.records["table-2", "num_steps", "as_published"][0] == 2
     assert exp.records["appendix-f.1", "rows", "as_published"][0] == 5278

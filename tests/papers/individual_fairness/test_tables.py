@@ -68,6 +68,40 @@ def test_what_stands_in_a_row(audits, groups, reading, method, of, loss_steps, e
         assert row.loc[split, "entropy.reject_prop"] == row.loc[split, "zero_one.reject_prop"] == split
 
 
+def test_rows_of_the_stored_models_are_filled_up_with_ours(audits, groups):
+    stored = tables.adult_rows(audits, groups, reading="as_published", **STEPS)
+    frames = [audits[(audits["method"] == "reduction") & (audits["n_steps"] == 50)].loc[k] for k in (0, 1)]
+    mixed = tables.by_split(frames).assign(lower_bound=[7.0, -1.0, 9.0, -1.0], rejected=[True, False, False, False])
+    ours = (stored + 0.25).drop(index=1, level="split")
+    rows = tables.published_rows(stored, mixed, ours)
+    assert rows.loc[("reduction", 0), ["entropy.t_n", "entropy.reject_prop"]].tolist() == [7, 1]
+    assert rows.loc[("reduction", 1), ["entropy.t_n", "entropy.reject_prop"]].tolist() == [9, 0]
+    assert (rows.loc[("baseline", 0), tables.NOT_RELEASED] == ours.loc[("baseline", 0), tables.NOT_RELEASED]).all()
+    assert rows.loc[("baseline", 1), tables.NOT_RELEASED].isna().all()
+    kept = [("project", COLUMNS), ("sensr", COLUMNS), ("baseline", ["zero_one.t_n"]), ("reduction", ["zero_one.t_n"])]
+    for method, columns in kept:
+        pd.testing.assert_frame_equal(rows.loc[method, columns], stored.loc[method, columns])
+
+    claimed = tables.claimed_rows(stored, mixed, audits, long_attack=50)
+    assert claimed.loc[("reduction", 1), "entropy.t_n"] == 9
+    assert claimed.loc[("baseline", 1), "entropy.t_n"] == code("baseline", "loss ratio", 50, 1)
+    assert claimed.loc["baseline", "bal_acc"].equals(stored.loc["baseline", "bal_acc"])
+
+
+def test_steps_are_equal_for_all(audits):
+    table = tables.equal_steps(audits)
+    assert table.columns.get_level_values(0).unique().tolist() == list(METHODS)
+    assert table.loc[("loss ratio", 50), ("sensr", "T_n")] == code("sensr", "loss ratio", 50, 0.5)
+    assert (table.xs("rejected", axis=1, level=1) == 0.5).all(axis=None)
+
+
+def test_the_curve_printed_as_project_is_of_plain_networks():
+    points = pd.DataFrame({"method": METHODS, "split": 0, "time": 2.0, "lower_bound": [1.0, 2.0, 3.0, 4.0]})
+    curves = tables.with_plain_networks(points)
+    assert curves["method"].tolist() == list(METHODS)
+    assert curves["lower_bound"].tolist() == [1, 1, 3, 4]
+
+
 def test_means_and_deviations_stand_beside_the_print(audits, groups):
     rows = pd.concat(
         {reading: tables.adult_rows(audits, groups, reading=reading, **STEPS) for reading in tables.READINGS},

@@ -76,6 +76,17 @@ def test_audit_of_adult(adult, few):
     assert solved.loc["sensr", "liblinear"] != found.loss_ratio.lower_bound
 
 
+def test_reductions_are_audited_by_the_setting_of_their_split(adult, adult_models):
+    tables = [
+        trials.audit_mixed_reductions(Trial("study", k), dataset=adult, models=adult_models, n_steps=2) for k in (4, 5)
+    ]
+    assert [(table["n"] + table["n_dropped"]).tolist() for table in tables] == [[9045] * 2, [2400] * 2]
+    split = adult_split(adult, ADULT_SEEDS[4][0])
+    model = classifiers({"reduction": adult_models["reduction"]})["reduction"]
+    found = audit_on_test_part(model, split, replace(ADULT_AUDIT, regularizer=35.0), n_steps=2)
+    assert tables[0]["lower_bound"].tolist() == [found.loss_ratio.lower_bound, found.error_rate_ratio.lower_bound]
+
+
 def test_stopping_times(adult, few):
     options = {"dataset": adult, "models": {"baseline": few[0]["baseline"]}}
     sizes = trials.by_step_size(FIRST, **options, step_sizes=(0.001, 0.01), n_steps={"baseline": 4})

@@ -81,7 +81,7 @@ def published_rows(stored: pd.DataFrame, mixed: pd.DataFrame, described: pd.Data
     mixed : DataFrame
         Tables of `trials.audit_mixed_reductions`, by split.
     described : DataFrame
-        Of models trained here. Baseline's accuracy, odds differences and loss ratio are theirs, on fewer splits perhaps.
+        Of models trained here, perhaps on fewer splits: Baseline's accuracy, odds differences and loss ratio.
     """
     rows = _with_mixed_reductions(stored, mixed)
     rows.loc[["baseline"], NOT_RELEASED] = described.loc[["baseline"], NOT_RELEASED].reindex(
