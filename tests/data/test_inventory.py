@@ -77,6 +77,7 @@ def test_fetch_keeps_going_when_asked():
         "ssl": "surrogate",
         "health": "surrogate",
         "staples": "surrogate",
+        "staples-population": "generated",
         "image-tagger": "surrogate",
         "movie-recommender": "surrogate",
         "census-themis": "surrogate",

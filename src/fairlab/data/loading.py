@@ -4,7 +4,15 @@ from types import ModuleType
 
 from fairlab.data.registry import project_registry
 from fairlab.data.sources import load_variant
-from fairlab.data.variants import arrests, health, image_tagger, individual_simulation, lipton, staples
+from fairlab.data.variants import (
+    arrests,
+    health,
+    image_tagger,
+    individual_simulation,
+    lipton,
+    staples,
+    staples_population,
+)
 
 
 def load(name: str, **options):
@@ -51,4 +59,5 @@ def recipes() -> dict[str, ModuleType]:
         "individual-simulation": individual_simulation,
         "lipton": lipton,
         "staples": staples,
+        "staples-population": staples_population,
     }

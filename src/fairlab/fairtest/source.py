@@ -12,6 +12,8 @@ from fairlab.fairtest.arguments import check_whole, column_names
 from fairlab.fairtest.metric import SOUND, check_reading
 from fairlab.fairtest.sample import MOST_CODES, Column, encode
 
+CONFIDENCE = 0.95  # over all test sets
+
 
 class BudgetError(RuntimeError):
     """Raised when every test set of a `DataSource` has been used."""
@@ -66,7 +68,7 @@ class DataSource:
         data: pd.DataFrame,
         *,
         budget=1,
-        conf=0.95,
+        conf=CONFIDENCE,
         train_size=0.5,
         random_state=0,
         numbers=(),

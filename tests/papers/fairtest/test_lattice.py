@@ -63,11 +63,13 @@ def test_contexts_tests_and_report_are_those_of_the_library(shop):
         expected = [finding.association().p_value for finding in section.findings]
         assert list(p_values.values()) == pytest.approx(expected, rel=0.5, abs=0.05)  # those of few people are drawn
         p_values = dict(zip(p_values, expected, strict=True))
-        reported = lattice.report_contexts(test[protected], contexts[protected], p_values, conf=conf)
+        reported = lattice.report_contexts(
+            test[protected], contexts[protected], p_values, conf=conf, rng=np.random.default_rng(0)
+        )
         expected = [set(map(str, finding.node.conditions)) for finding in section.reported]
         assert [conditions(cell) for cell in reported] == expected
         bounds = [(finding.association().low, finding.association().high) for finding in section.reported]
-        assert [(interval.low, interval.high) for interval in reported.values()] == bounds
+        np.testing.assert_allclose(list(reported.values()), bounds, rtol=0.2, atol=0.002)  # one of the lowest draws
     assert len(section.reported) > 1
     assert len(contexts["income"]) > 5
 
@@ -82,7 +84,7 @@ def test_any_sums_up_the_lines_of_each_attribute():
 
 def test_a_part_is_a_random_draw_without_replacement():
     counts, rng = np.array([[10, 0], [30, 61]]), np.random.default_rng(0)
-    parts = np.stack([lattice.draw_part(counts, rng, share=1 / 3) for _ in range(2_000)])
+    parts = np.stack([lattice.draw_part(counts, 33, rng) for _ in range(2_000)])
     assert (parts.sum(axis=(1, 2)) == 33).all()
     assert (parts <= counts).all()
     np.testing.assert_allclose(parts.mean(axis=0), counts * 33 / 101, atol=0.2)

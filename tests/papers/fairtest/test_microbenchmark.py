@@ -1,3 +1,4 @@
+import numpy as np
 import pandas as pd
 import pytest
 from statsmodels.stats.proportion import proportion_confint
@@ -5,7 +6,7 @@ from statsmodels.stats.proportion import proportion_confint
 from fairlab.data.variants.planted import plant_effects
 from fairlab.fairtest.finding import Finding
 from fairlab.fairtest.tree import Condition, Node
-from fairlab.papers.fairtest.microbenchmark import alarm_shares, pairs_named, price_of_budget, price_section
+from fairlab.papers.fairtest.microbenchmark import alarm_shares, noise, pairs_named, point, price_section
 
 
 def finding(**conditions):
@@ -38,10 +39,17 @@ def test_alarms_have_wilson_intervals():
         assert row[["low", "high"]].tolist() == pytest.approx(expected), name
 
 
-def test_a_budget_shares_the_users_out(users):
-    pair = pd.DataFrame({"state": ["no. 2"], "race": ["no. 1"]})
-    dataset = plant_effects(users, pair, delta=40, seed=0)
-    table = price_of_budget(dataset, [1, 3])
-    assert table["users tested"].tolist() == [len(users.target) // 2, len(users.target) // 4]
-    assert (table["reported"] <= table["significant"] + 2).all()
-    assert table.loc[1, "strongest for income"].startswith("state: no. 2, race: no. 1")
+def test_noise_is_in_deviations_of_means_of_ten():
+    rng = np.random.default_rng(0)
+    found = {(5, 100): rng.poisson(2, 4_000), (5, 500): np.full(4_000, 10)}
+    planted = pd.concat([pd.DataFrame({"delta": d, "size": s, "found": f}) for (d, s), f in found.items()])
+    printed = pd.Series({"delta_5.size_100": 2 + (2 / 10) ** 0.5, "delta_5.size_500": 10})
+    table = noise(planted, printed)
+    assert table.index.tolist() == ["delta_5.size_100"]
+    assert table["deviation"].item() == pytest.approx(1, abs=0.1)
+
+
+def test_points_have_the_ids_of_the_paper():
+    assert [point(delta, 500) for delta in (2.5, 5, 15)] == [
+        "delta_2_5.size_500", "delta_5.size_500", "delta_15.size_500"
+    ]  # fmt: skip

@@ -55,7 +55,7 @@ def test_ids_of_the_shoppers_contexts_are_those_of_the_paper(artefact, sample, a
     groups = contexts.STAPLES_GROUPS[artefact]
     people = sample({group: {"high": 1, "low": 2} for group in groups.values()})
     published = specification("fairtest/staples").published.artefact(artefact).values
-    for name in contexts.STAPLES[artefact]:
+    for name in set(contexts.STAPLES[artefact]) - {"men"}:  # whom the paper does not print
         options = {"outputs": printed.STAPLES_OUTPUTS, "groups": groups}
         values = context_values(association(0.1, 0.2, of=people), name, "nmi", **options)
         assert set(values) == {id for id in published if id.startswith(f"{name}.")}

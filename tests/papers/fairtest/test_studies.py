@@ -7,7 +7,7 @@ from fairlab.fairtest import Discovery, ErrorProfiling, Testing, find_contexts, 
 from fairlab.papers.fairtest.studies import STUDIES, TITLES, attributes, load_studies, table_2_row
 
 SOME = {
-    "staples": ("staples", {"n_users": 2_000, "surrogate": True}),
+    "staples": ("staples-population", {"n_users": 2_000}),
     "healthcare": ("health", {"surrogate": True}),
     "image_tagger": ("image-tagger", {"labels": "overfeat", "surrogate": True}),
     "movielens": ("movie-recommender", {"surrogate": True}),
@@ -70,7 +70,7 @@ def test_berkeley_has_nothing_but_everyone():
 def test_every_study_has_a_title_and_is_loaded_as_the_table_needs_it():
     asked = load_studies(lambda variant, **options: (variant, options), n_users=7)
     assert list(asked) == list(STUDIES) == list(TITLES)
-    assert asked["staples"] == ("staples", {"reading": "as_published", "n_users": 7})
+    assert asked["staples"] == ("staples-population", {"n_users": 7})
     assert asked["image_tagger"] == ("image-tagger", {"labels": "overfeat"})
 
 

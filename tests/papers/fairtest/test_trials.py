@@ -11,46 +11,52 @@ from fairlab.seeds import Trial
 TRIAL = Trial("test", 0, 0)
 
 
-def test_counts_of_one_trial(monkeypatch, users):
+@pytest.fixture
+def toy_users(monkeypatch, users):
+    """Users of four states and three races instead of a draw."""
+    monkeypatch.setattr(trials, "_users_of_a_run", lambda trial, n_users: count_users(users))
+
+
+@pytest.mark.usefixtures("toy_users")
+def test_counts_of_one_trial(monkeypatch):
     pairs = pd.DataFrame({"state": ["no. 0", "no. 1", "no. 3"], "race": ["no. 2", "no. 1", "no. 0"]})
     monkeypatch.setattr(trials, "choose_pairs", lambda users, size, n_pairs, seed: pairs)
-    counts = trials.planted_effects(TRIAL, users=count_users(users), size=1_000, deltas=[0.5, 30], n_pairs=3)
+    counts = trials.planted_effects(TRIAL, n_users=0, size=1_000, deltas=[0.5, 30], n_pairs=3)
     assert counts["delta"].tolist() == [0.5, 30]
     assert counts.loc[1, ["found", "validated", "false"]].tolist() == [3, 3, 0]
     assert (counts["validated"] <= counts["found"]).all()
 
 
-def test_what_cannot_hold_a_user_of_a_pair_is_false(monkeypatch, users):
+@pytest.mark.usefixtures("toy_users")
+def test_what_cannot_hold_a_user_of_a_pair_is_false(monkeypatch):
     pairs = pd.DataFrame({"state": ["no. 1"], "race": ["no. 2"]})
     monkeypatch.setattr(trials, "choose_pairs", lambda users, size, n_pairs, seed: pairs)
     cells = {(-1, -1, -1): 0.01, (1, -1, -1): 0.01, (2, 0, -1): 0.01, (1, 1, 0): 0.01, (1, 0, 2): 0.9}
     monkeypatch.setattr(trials, "test_contexts", lambda populations, rng: [cells])
-    [row] = trials.planted_effects(TRIAL, users=count_users(users), size=1_000, deltas=[5], n_pairs=1).to_dict(
-        "records"
-    )
+    [row] = trials.planted_effects(TRIAL, n_users=0, size=1_000, deltas=[5], n_pairs=1).to_dict("records")
     assert row == {"delta": 5, "found": 1, "validated": 0, "false": 2}
 
 
-def test_false_alarms_count_contexts_and_the_whole_population(users):
-    counts = trials.false_alarms(TRIAL, users=count_users(users))
+@pytest.mark.usefixtures("toy_users")
+def test_false_alarms_count_contexts_and_the_whole_population():
+    counts = trials.false_alarms(TRIAL, n_users=0)
     assert set(counts) == {"contexts", "significant", "reported"}
     assert counts["significant"] <= counts["contexts"]
     assert 1 <= counts["reported"] <= counts["contexts"]
 
 
-def test_unknown_sizes_are_refused(users):
+@pytest.mark.usefixtures("toy_users")
+def test_unknown_sizes_are_refused():
     with pytest.raises(ValueError, match="size: expected one of 100"):
-        trials.planted_effects(TRIAL, users=count_users(users), size=7, deltas=[5])
+        trials.planted_effects(TRIAL, n_users=0, size=7, deltas=[5])
 
 
-def test_copies_of_shoppers_make_something_of_nothing(users):
-    rng = np.random.default_rng(0)
-    some = rng.permutation(len(users.features))[:1_500]
-    features = users.features.iloc[some].reset_index(drop=True)
-    prices = pd.Series(rng.choice(["high", "low"], len(features)))
-    counts = trials.dealt_prices(TRIAL, features=features, prices=prices, n_users=30_000)
-    assert counts["as they are"] == 0
-    assert counts["drawn"] > 5
+def test_ten_trials_are_a_run_with_users_of_its_own():
+    first, last, next_run = (trials._users_of_a_run(Trial("test", index), 5_000) for index in (0, 9, 10))
+    assert first.equals(last)
+    assert not first.equals(next_run)
+    assert first.sum() == 5_000
+    assert first.index.names == ["state", "gender", "race", "income"]
 
 
 @pytest.fixture(scope="module")

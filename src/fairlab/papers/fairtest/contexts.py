@@ -38,7 +38,12 @@ STAPLES: Mapping[str, Mapping[str, Conditions]] = {
         "sub1": ("state: CA", f"race: {WHITE}"),
         "sub2": ("state: NY", f"race: {BLACK}", "gender: M"),
     },
-    "figure-11": {"global": (), "sub1": (*LOW_INCOME_NEW_YORK, "gender: F")},
+    # The men are not printed; the text compares the women with them.
+    "figure-11": {
+        "global": (),
+        "sub1": (*LOW_INCOME_NEW_YORK, "gender: F"),
+        "men": (*LOW_INCOME_NEW_YORK, "gender: M"),
+    },
 }
 STAPLES_GROUPS = {
     "figure-2": {"low_income": "<50K", "high_income": ">=50K"},

@@ -12,12 +12,19 @@ import numpy as np
 from fairlab.fairtest.correction import holm
 from fairlab.fairtest.finding import SIGNIFICANCE
 from fairlab.fairtest.intervals import g_test
-from fairlab.fairtest.metric import AS_PUBLISHED, Interval
-from fairlab.fairtest.resampling import EXACT_LIMIT, table_p_value, two_by_two_p_value
+from fairlab.fairtest.metric import AS_PUBLISHED
+from fairlab.fairtest.resampling import (
+    EXACT_LIMIT,
+    bootstrap_tables,
+    percentile_interval,
+    table_p_value,
+    two_by_two_p_value,
+)
 from fairlab.fairtest.tables import NMI
 
 ANY = -1  # in place of a category's number
 METRIC = NMI(reading=AS_PUBLISHED)
+FEW_TABLES, SURELY_LARGE = 1_000, 0.2  # a p-value that so many tables find so large is not significant with more
 
 Cell = tuple[int, ...]
 
@@ -35,9 +42,8 @@ def with_any(counts: np.ndarray, n_attributes: int) -> np.ndarray:
     return counts
 
 
-def draw_part(counts: np.ndarray, rng: np.random.Generator, *, share: float = 0.5) -> np.ndarray:
-    """Return the counts of a random part of the people: `share` of them, rounded down."""
-    n = int(share * counts.sum())
+def draw_part(counts: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the counts of `n` of the people, drawn without replacement."""
     return rng.multivariate_hypergeometric(counts.ravel(), n, method="marginals").reshape(counts.shape)
 
 
@@ -106,12 +112,19 @@ def test_contexts(
     p_values = []
     for counts, contexts in populations:
         tables = _tables(counts, contexts)
-        p_value = two_by_two_p_value if tables.shape[1:] == (2, 2) else table_p_value
         p_values.append(g_test(tables)[2])
         for i in np.flatnonzero(tables.sum(axis=(-2, -1)) <= EXACT_LIMIT) if rng else ():
-            p_values[-1][i] = p_value(tables[i], rng)
+            p_values[-1][i] = _random_p_value(tables[i], rng)
     corrected = iter(holm(np.concatenate(p_values)).tolist())
     return [{cell: next(corrected) for cell in contexts} for _, contexts in populations]
+
+
+def _random_p_value(table, rng) -> float:
+    """Return the Monte Carlo p-value of a table; from few random ones if these leave no doubt that it is large."""
+    if table.shape == (2, 2):
+        return two_by_two_p_value(table, rng)
+    few = table_p_value(table, rng, n_tables=FEW_TABLES)
+    return few if few > SURELY_LARGE else table_p_value(table, rng)
 
 
 def report_contexts(
@@ -120,8 +133,8 @@ def report_contexts(
     p_values: Mapping[Cell, float],
     *,
     conf: float,
-    random_state: int = 0,
-) -> dict[Cell, Interval]:
+    rng: np.random.Generator,
+) -> dict[Cell, tuple[float, float]]:
     """Return what is reported of the contexts for one protected attribute: the root, then the others, strongest first.
 
     The rules are those of `fairlab.fairtest.Section`. Intervals are bootstrapped only where the report needs them.
@@ -136,18 +149,19 @@ def report_contexts(
         As `test_contexts` returns them.
     conf : float
         Of each interval, corrected.
-    random_state : int
+    rng : numpy.random.Generator
+        Of the bootstraps.
     """
     root, *others = [cell for cell in contexts if not contexts[cell] or p_values[cell] <= SIGNIFICANCE]
     around = {cell: [one for one in contexts[cell] if one in contexts] for cell in others}
     needed = list(dict.fromkeys([root, *others, *(one for several in around.values() for one in several)]))
-    intervals = {
-        cell: METRIC.exact_of(table, conf=conf, rng=np.random.default_rng(random_state))
+    bounds = {
+        cell: percentile_interval(bootstrap_tables(table, rng, METRIC.estimate), conf)
         for cell, table in zip(needed, _tables(counts, needed), strict=True)
     }
-    strong = [cell for cell in others if intervals[cell].low >= max(intervals[one].low for one in around[cell])]
-    strong = sorted((cell for cell in strong if intervals[cell].low > 0), key=lambda cell: -intervals[cell].low)
-    return {cell: intervals[cell] for cell in (root, *strong)}
+    low = {cell: bound for cell, (bound, _) in bounds.items()}
+    strong = [cell for cell in others if 0 < low[cell] >= max(low[one] for one in around[cell])]
+    return {cell: bounds[cell] for cell in (root, *sorted(strong, key=lambda cell: -low[cell]))}
 
 
 def _tables(counts, contexts) -> np.ndarray:

@@ -37,8 +37,18 @@ def context_values(
     dict of str to number or tuple
         Counts, and percentages of the column in the body of the table and of all people in its totals.
     """
-    values = {"size": association.size, "p": association.p_value, interval: (association.low, association.high)}
+    tests = {"p": association.p_value, interval: (association.low, association.high)}
     table = contingency_table(association.hypothesis.sample)
+    return {f"{prefix}.{id}": value for id, value in tests.items()} | table_values(
+        table, prefix, outputs=outputs, groups=groups
+    )
+
+
+def table_values(
+    table: pd.DataFrame, prefix: str, *, outputs: Mapping[str, str], groups: Mapping[str, str]
+) -> dict[str, float]:
+    """Return size, counts and percentages of a contingency table with totals, by ids as in `context_values`."""
+    values = {"size": table.loc["Total", "Total"]}
     for row, output in {**outputs, "total": "Total"}.items():
         for column, group in {**groups, "total": "Total"}.items():
             count, share_of = table.loc[output, group], "Total" if "total" in (row, column) else group
@@ -69,16 +79,6 @@ def berkeley_values(finding: Finding) -> Values:
         values |= context_values(
             finding.association(part), prefix, interval, outputs=BERKELEY_OUTPUTS, groups=BERKELEY_GROUPS
         )
-    return values
-
-
-def staples_values(report: Report, artefact: str) -> Values:
-    """Return the numbers of figure 2 or 11, of those contexts that the tree has."""
-    found = contexts.find_shown(report.section(contexts.STAPLES_PROTECTED[artefact]), contexts.STAPLES[artefact])
-    values = {}
-    for name, finding in found.items():
-        groups = contexts.STAPLES_GROUPS[artefact]
-        values |= context_values(finding.association(), name, "nmi", outputs=STAPLES_OUTPUTS, groups=groups)
     return values
 
 

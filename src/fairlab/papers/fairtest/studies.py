@@ -33,9 +33,9 @@ TITLES = {
 
 
 def load_studies(load: Callable[..., Dataset], n_users: int) -> dict[str, Dataset]:
-    """Return the data of all studies by name, loaded by `load`, with `n_users` shoppers of Staples."""
+    """Return the data of all studies by name, loaded by `load`, with `n_users` shoppers drawn anew for Staples."""
     return {
-        "staples": load("staples", reading="as_published", n_users=n_users),
+        "staples": load("staples-population", n_users=n_users),
         "healthcare": load("health"),
         "image_tagger": load("image-tagger", labels="overfeat"),
         "movielens": load("movie-recommender"),

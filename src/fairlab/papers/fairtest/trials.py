@@ -1,12 +1,14 @@
 """One trial of each experiment that repeats something: planted effects, nothing to find, and other splits."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from fairlab.data.variants.planted import choose_pairs, plant_counts
+from fairlab.data.variants.staples_population import draw_counts
 from fairlab.fairtest.correction import bonferroni_confidence
 from fairlab.fairtest.discovery import Discovery
 from fairlab.fairtest.error_profiling import ErrorProfiling
@@ -14,26 +16,26 @@ from fairlab.fairtest.finding import SIGNIFICANCE
 from fairlab.fairtest.metric import AS_PUBLISHED
 from fairlab.fairtest.procedure import investigate, validate_contexts
 from fairlab.fairtest.reporting import report
-from fairlab.fairtest.source import DataSource
+from fairlab.fairtest.source import CONFIDENCE, DataSource
 from fairlab.fairtest.tables import Difference
 from fairlab.fairtest.testing import Testing
 from fairlab.papers.fairtest.lattice import ANY, draw_part, find_contexts, report_contexts, test_contexts
-from fairlab.papers.fairtest.microbenchmark import PAIR
+from fairlab.papers.fairtest.microbenchmark import PAIR, TRIALS_OF_A_RUN
+from fairlab.seeds import Trial
 
-CONFIDENCE = 0.95
 SMALL = 1_000  # pairs of fewer users are tested by resampling, as in the authors' code
 
 
 def planted_effects(
-    trial, *, users: pd.Series, size: int, deltas, n_pairs: int = 10, min_leaf_size: int = 50
+    trial, *, n_users: int, size: int, deltas, n_pairs: int = 10, min_leaf_size: int = 50
 ) -> pd.DataFrame:
     """Plant effects of several strengths into the same pairs of a state and a race, and look for them (figure 5).
 
     Parameters
     ----------
     trial : fairlab.seeds.Trial
-    users : Series
-        Their numbers, as `fairlab.data.variants.planted.count_users` returns them.
+    n_users : int
+        Drawn anew for every ten trials, which is what the figure's means are over; the paper had one population.
     size : int
         Class of pairs; see `fairlab.data.variants.planted.SIZE_CLASSES`.
     deltas : sequence of float
@@ -47,9 +49,8 @@ def planted_effects(
         which is what the published curve counts; ``validated``, those that some significant context names; and
         ``false``, the significant contexts without any user of a planted pair.
     """
-    pairs = choose_pairs(
-        users.groupby(list(PAIR), observed=False).sum(), size=size, n_pairs=n_pairs, seed=trial.seed("pairs")
-    )
+    users = _users_of_a_run(trial, n_users)
+    pairs = choose_pairs(users, size=size, n_pairs=n_pairs, seed=trial.seed("pairs"))
     states, _, races, _ = users.index.levels
     planted = set(zip(states.get_indexer(pairs["state"]), races.get_indexer(pairs["race"]), strict=True))
     rng = trial.rng("prices and halves")
@@ -63,9 +64,9 @@ def planted_effects(
     return pd.DataFrame(rows)
 
 
-def false_alarms(trial, *, users: pd.Series, min_leaf_size: int = 100) -> dict[str, int]:
+def false_alarms(trial, *, n_users: int, min_leaf_size: int = 100) -> dict[str, int]:
     """Give everybody a price by the toss of a coin; return how many contexts are significant, and how many reported."""
-    rng = trial.rng("prices and halves")
+    rng, users = trial.rng("prices and halves"), _users_of_a_run(trial, n_users)
     none = pd.DataFrame(columns=list(PAIR))
     prices = plant_counts(users, none, delta=0, rng=rng)[None]
     [found] = _tested(prices, rng, min_leaf_size=min_leaf_size, exact=True)
@@ -73,8 +74,21 @@ def false_alarms(trial, *, users: pd.Series, min_leaf_size: int = 100) -> dict[s
     return {
         "contexts": len(found.contexts),
         "significant": sum(p_value <= SIGNIFICANCE for p_value in found.p_values.values()),
-        "reported": len(report_contexts(found.test, found.contexts, found.p_values, conf=conf)),
+        "reported": len(report_contexts(found.test, found.contexts, found.p_values, conf=conf, rng=rng)),
     }
+
+
+def _users_of_a_run(trial, n_users) -> pd.Series:
+    """Return the users of the run that a trial belongs to."""
+    return _count_users(n_users, Trial(trial.name, trial.index // TRIALS_OF_A_RUN, trial.root).seed("users"))
+
+
+@lru_cache(maxsize=8)
+def _count_users(n_users, seed) -> pd.Series:
+    """Draw users anew; return how many of each kind there are, whatever the price."""
+    counts = draw_counts(n_users, seed=seed)
+    kinds = pd.MultiIndex.from_product(counts.index.levels[:-1], names=counts.index.names[:-1])
+    return pd.Series(counts.to_numpy().reshape(len(kinds), -1).sum(axis=1), kinds)
 
 
 class _Found(NamedTuple):
@@ -85,7 +99,7 @@ class _Found(NamedTuple):
 
 def _tested(prices, rng, *, min_leaf_size, exact):
     """Split populations of users in half; yield the contexts of each, the counts of its other half, and p-values."""
-    training = np.stack([draw_part(counts, rng) for counts in prices])
+    training = np.stack([draw_part(counts, int(counts.sum()) // 2, rng) for counts in prices])
     for contexts, test in zip(find_contexts(training, min_leaf_size=min_leaf_size), prices - training, strict=True):
         [p_values] = test_contexts([(test, contexts)], rng if exact else None)
         yield _Found(contexts, test, p_values)
@@ -94,20 +108,6 @@ def _tested(prices, rng, *, min_leaf_size, exact):
 def _may_hold(cell, pairs) -> bool:
     """Whether a context of state, gender and race may hold users of some pairs of a state and a race."""
     return any(cell[0] in (ANY, state) and cell[2] in (ANY, race) for state, race in pairs)
-
-
-def dealt_prices(trial, *, features: pd.DataFrame, prices: pd.Series, n_users: int) -> dict[str, int]:
-    """Deal prices out anew; return how many contexts are significant for shoppers as they are, and drawn `n_users`."""
-    rng = trial.rng("prices and draw")
-    data = features.assign(price=prices.iloc[rng.permutation(len(prices))].to_numpy())
-    copies = data.iloc[rng.integers(0, len(data), n_users)].reset_index(drop=True)
-    significant = {}
-    for name, population in (("as they are", data), ("drawn", copies)):
-        counts = investigate(
-            Testing(DataSource(population, reading=AS_PUBLISHED), ["income", "race"], "price")
-        ).counts()
-        significant[name] = int(counts["significant"].sum())
-    return significant
 
 
 def adult_split(trial, *, people: pd.DataFrame, protected: list[str], output: str) -> pd.DataFrame:

@@ -21,7 +21,8 @@ def table_2():
 def record_overview(notes, table, holds=True):
     exp = notes("fairtest/overview")
     answers = {id: Answer(holds, "numbers") for id in STUDY_OF}
-    recording.overview(exp, table, answers, data=DATA, n_trees=dict.fromkeys(STUDIES, 1))
+    shoppers = pd.DataFrame({name: [6, 8] for name in ("discovered", "validated", "reported", "smallest_reported")})
+    recording.overview(exp, table, answers, data=DATA, n_trees=dict.fromkeys(STUDIES, 1), shoppers=shoppers)
     return exp
 
 
@@ -30,6 +31,7 @@ def test_overview(notes, table_2):
     assert exp.silent() == []
     assert all(exp.claims.values())
     assert exp.records["table-2", "adult.validated", "as_published"] == 3
+    assert exp.records["table-2", "staples.validated", "as_published"].tolist() == [6, 8]
     assert exp.records["table-2", "microbenchmark.users", "as_published"] == 9
 
 

@@ -2,7 +2,8 @@
 
 from fairlab.papers.fairtest.recording.detection import effectiveness, health
 from fairlab.papers.fairtest.recording.labels import image_tagger, recommender
-from fairlab.papers.fairtest.recording.printed_contexts import adult, berkeley, staples
+from fairlab.papers.fairtest.recording.printed_contexts import adult, berkeley
+from fairlab.papers.fairtest.recording.shopper_draws import staples
 from fairlab.papers.fairtest.recording.side_by_side import overview, performance
 
 __all__ = [

@@ -1,0 +1,204 @@
+"""The Staples study on shoppers that are drawn anew, again and again: one draw, and what several agree on."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from fairlab.data import Dataset
+from fairlab.data.variants.staples_population import N_USERS, draw_counts
+from fairlab.fairtest.correction import bonferroni_confidence
+from fairlab.fairtest.finding import SIGNIFICANCE
+from fairlab.fairtest.intervals import g_test
+from fairlab.fairtest.resampling import bootstrap_tables, percentile_interval
+from fairlab.fairtest.source import CONFIDENCE
+from fairlab.papers.fairtest import contexts
+from fairlab.papers.fairtest.lattice import (
+    ANY,
+    METRIC,
+    draw_part,
+    find_contexts,
+    report_contexts,
+    test_contexts,
+    with_any,
+)
+from fairlab.papers.fairtest.printed import STAPLES_OUTPUTS, table_values
+
+# The attributes that define contexts, by protected one, which with the price is the last of the counts' axes.
+CONTEXT = {"income": ["state", "gender", "race"], "race": ["state", "gender", "income"]}
+MIN_LEAF_SIZE = 100
+Halves = Mapping[str, tuple[np.ndarray, np.ndarray]]
+
+
+def drawn_shoppers(trial, *, budget: int = 1, reading: str = "as_published", n_users: int = N_USERS) -> dict:
+    """Draw shoppers anew and report on price by income and by race.
+
+    Parameters
+    ----------
+    trial : fairlab.seeds.Trial
+        The shoppers of a trial are the same with every budget and reading.
+    budget : int
+        Of test sets; training and each of them get a share 1 / (budget + 1) of the shoppers.
+    reading : {"as_published", "as_described"}
+        Of the price.
+    n_users : int
+
+    Returns
+    -------
+    dict
+        ``counts``: what table 2 and section 6.1 print; ``strongest``: the strongest subpopulation reported, for
+        ``income``, for ``race`` and of ``all``; ``reported_effects``: lower bounds of what is
+        reported, in its order; ``values``: the numbers of figures 2 and 11 by their ids, of contexts
+        that the tree lacks as well; ``in_tree``: which of these contexts it has; ``high_prices``: percentages of
+        shoppers with the high price, by race.
+    """
+    population = draw_counts(n_users, seed=trial.seed("shoppers"), reading=reading)
+    halves = parted(population, budget, trial.rng(f"halves for a budget of {budget}"))
+    conf = CONFIDENCE ** (1 / budget)
+    trees = {
+        name: find_contexts(train[None], min_leaf_size=MIN_LEAF_SIZE, conf=conf)[0]
+        for name, (train, _) in halves.items()
+    }
+    n_tests = sum(map(len, trees.values()))
+    rng, level = trial.rng(f"tests for a budget of {budget}"), bonferroni_confidence(conf, n_tests)
+    p_values = dict(zip(trees, test_contexts([(halves[name][1], trees[name]) for name in trees], rng), strict=True))
+    reports = {
+        name: report_contexts(halves[name][1], tree, p_values[name], conf=level, rng=rng)
+        for name, tree in trees.items()
+    }
+    names = {name: _names(population, protected=name) for name in trees}
+    sizes = {name: with_any(test, 3).sum(axis=(-2, -1)) for name, (_, test) in halves.items()}
+    small = [sizes[name][cell] for name in trees for cell, p in p_values[name].items() if p <= SIGNIFICANCE]
+    strongest = {name: list(report)[1] for name, report in reports.items() if len(report) > 1}
+    by_strength = sorted(strongest, key=lambda name: -reports[name][strongest[name]][0])
+    words = {name: names[name](cell) for name, cell in strongest.items()}
+    high, low = halves["race"][1].sum(axis=(0, 1, 2)).T
+    values, in_tree = _printed_contexts(population, halves, p_values, level, n_tests, rng)
+    return {
+        "counts": {
+            "discovered": n_tests,
+            "validated": len(small),
+            "reported": sum(map(len, reports.values())),
+            "smallest_reported": int(min(small, default=0)),
+        },
+        "strongest": words | {"all": next((f"{name} in {words[name]}" for name in by_strength), "none")},
+        "reported_effects": {name: [low for low, _ in report.values()] for name, report in reports.items()},
+        "values": values,
+        "in_tree": in_tree,
+        "high_prices": dict(zip(population.index.unique("race"), (100 * high / (high + low)).tolist(), strict=True)),
+    }
+
+
+def parted(population: pd.Series, budget: int, rng: np.random.Generator) -> Halves:
+    """Return counts of a training and of a test set by protected attribute, see `CONTEXT` for their axes.
+
+    Parameters
+    ----------
+    population : Series
+        As `fairlab.data.variants.staples_population.draw_counts` returns it.
+    budget : int
+    rng : numpy.random.Generator
+    """
+    counts = population.to_numpy().reshape([len(level) for level in population.index.levels])
+    train = draw_part(counts, int(counts.sum() * (1 / (budget + 1))), rng)
+    rest = counts - train
+    test = draw_part(rest, int(rest.sum()) // budget, rng)
+    return {name: tuple(_by_protected(population, part, name) for part in (train, test)) for name in CONTEXT}
+
+
+def _by_protected(population, counts, protected):
+    order = [population.index.names.index(name) for name in (*CONTEXT[protected], protected, "price")]
+    return counts.transpose(order)
+
+
+def _names(population, *, protected) -> Callable:
+    """Return a function that says a cell in words."""
+    levels = {name: population.index.levels[population.index.names.index(name)] for name in CONTEXT[protected]}
+    return lambda cell: contexts.short(
+        ", ".join(f"{name}: {levels[name][code]}" for name, code in zip(levels, cell, strict=True) if code != ANY)
+    )
+
+
+def _printed_contexts(population, halves, p_values, level, n_tests, rng):
+    """Return the numbers of figures 2 and 11, and which of their contexts the tree has.
+
+    A context that it lacks is asked for directly, with Bonferroni's correction for as many tests.
+    """
+    values, in_tree = {}, {}
+    for artefact, shown in contexts.STAPLES.items():
+        protected = contexts.STAPLES_PROTECTED[artefact]
+        levels = {name: population.index.levels[population.index.names.index(name)] for name in population.index.names}
+        every, numbers = with_any(halves[protected][1], 3), {}
+        for name, conditions in shown.items():
+            asked = dict(condition.split(": ") for condition in conditions)
+            cell = tuple(levels[n].get_loc(asked[n]) if n in asked else ANY for n in CONTEXT[protected])
+            counts, own = every[cell], p_values[protected].get(cell)
+            p_value = own if own is not None else min(1.0, n_tests * float(g_test(counts)[2]))
+            interval = percentile_interval(bootstrap_tables(counts, rng, METRIC.estimate), level)
+            table = pd.DataFrame(counts.T, index=levels["price"], columns=levels[protected])
+            table["Total"] = table.sum(axis=1)
+            table.loc["Total"] = table.sum()
+            groups = contexts.STAPLES_GROUPS[artefact]
+            numbers |= {f"{name}.p": p_value, f"{name}.nmi": interval}
+            numbers |= table_values(table, name, outputs=STAPLES_OUTPUTS, groups=groups)
+            in_tree[f"{artefact} {name}"] = own is not None
+        values[artefact] = numbers
+    return values, in_tree
+
+
+def count_table(draws: Mapping[int, Sequence[dict]]) -> pd.DataFrame:
+    """Return the counts of each draw with each budget.
+
+    Parameters
+    ----------
+    draws : dict of int to sequence of dict
+        By budget, what `drawn_shoppers` returned.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``budget``, ``draw``, ``discovered``, ``validated``, ``reported``, ``smallest_reported``, and the
+        ``strongest`` subpopulation for ``income``, for ``race`` and of ``all``.
+    """
+    return pd.DataFrame(
+        [
+            {"budget": budget, "draw": k}
+            | draw["counts"]
+            | {f"strongest of {name}": words for name, words in draw["strongest"].items()}
+            for budget, several in draws.items()
+            for k, draw in enumerate(several)
+        ]
+    )
+
+
+def values_over_draws(draws: Sequence[dict], artefact: str) -> dict[str, np.ndarray]:
+    """Return the numbers of figure 2 or 11, by id one value for each draw."""
+    return {id: np.array([draw["values"][artefact][id] for draw in draws]) for id in draws[0]["values"][artefact]}
+
+
+def margins(public: Dataset, drawn: Dataset) -> pd.DataFrame:
+    """Return percentages of shoppers with some attributes, of the public ones and of those drawn anew.
+
+    Parameters
+    ----------
+    public, drawn : Dataset
+        `staples` and `staples-population`.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``public``, ``drawn``, and ``errors``: their difference in standard errors of the public percentage.
+        Rows by race, by high price, by low income, and by high price or low income and race.
+    """
+    columns = {}
+    for name, dataset in (("public", public), ("drawn", drawn)):
+        race, high = dataset.features["race"].astype(str), dataset.target == "high"
+        low = dataset.features["income"] == "<50K"
+        masks = {"high price": high, "income below 50K": low}
+        whole = race.value_counts(normalize=True).add_prefix("race: ")
+        shares = {words: mask.mean() for words, mask in masks.items()}
+        parts = [(race + ", " + words)[mask].value_counts() / len(race) for words, mask in masks.items()]
+        columns[name] = 100 * pd.concat([whole, pd.Series(shares), *parts])
+    table = pd.DataFrame(columns).fillna(0.0).rename(index=contexts.short).rename_axis("shoppers")
+    error = np.sqrt(table["public"] * (100 - table["public"]) / len(public.target))
+    return table.assign(errors=(table["drawn"] - table["public"]) / error)
