@@ -96,7 +96,7 @@ def test_counts_are_those_of_listed_users_and_as_scattered():
             .groupby(users.index.names, observed=False)["low"]
             .sum()
             .to_numpy()
-            for seed in range(60)
+            for seed in range(30)
         ]
     )
     ours = drawn[..., 1].reshape(300, -1)
@@ -104,8 +104,8 @@ def test_counts_are_those_of_listed_users_and_as_scattered():
     for counts in (ours, low):
         assert len(np.unique(counts[:, in_pair].sum(axis=1))) == 1
     large = users.to_numpy() > 30
-    np.testing.assert_allclose(ours.mean(axis=0)[large], low.mean(axis=0)[large], rtol=0.15)
-    assert ours.var(axis=0)[large].mean() == pytest.approx(low.var(axis=0)[large].mean(), rel=0.15)
+    np.testing.assert_allclose(ours.mean(axis=0)[large], low.mean(axis=0)[large], rtol=0.2)
+    assert ours.var(axis=0)[large].mean() == pytest.approx(low.var(axis=0)[large].mean(), rel=0.2)
 
 
 def test_bad_pairs_and_effects():

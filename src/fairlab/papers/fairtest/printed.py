@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 
 from fairlab.fairtest.finding import Association, Finding
@@ -47,14 +48,14 @@ def context_values(
 def table_values(
     table: pd.DataFrame, prefix: str, *, outputs: Mapping[str, str], groups: Mapping[str, str]
 ) -> dict[str, float]:
-    """Return size, counts and percentages of a contingency table with totals, by ids as in `context_values`."""
+    """Return size, counts and percentages of a table with totals, by ids as in `context_values`; of nobody nan."""
     values = {"size": table.loc["Total", "Total"]}
     for row, output in {**outputs, "total": "Total"}.items():
         for column, group in {**groups, "total": "Total"}.items():
             count, share_of = table.loc[output, group], "Total" if "total" in (row, column) else group
             values[f"{row}.{column}"] = count
             if (row, column) != ("total", "total"):
-                values[f"{row}.{column}.pct"] = 100 * count / table.loc["Total", share_of]
+                values[f"{row}.{column}.pct"] = 100 * count / (table.loc["Total", share_of] or np.nan)
     return {f"{prefix}.{id}": value for id, value in values.items()}
 
 
