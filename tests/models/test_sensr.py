@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from fairlab.fair_metric import sensitive_directions
-from fairlab.models import sensr_dense, sensr_training
+from fairlab.models import loops, sensr_dense, sensr_training
 from fairlab.models.mlp import BalancedMLP
 from fairlab.models.sensr import SenSR
 
@@ -28,7 +28,7 @@ def test_learns_to_withstand_moves_in_the_subspace():
 @pytest.mark.parametrize("is_compiled", [True, False])
 def test_trains_with_what_is_installed(monkeypatch, is_compiled):
     used = []
-    monkeypatch.setattr(sensr_training, "IS_COMPILED", is_compiled)
+    monkeypatch.setattr(loops, "IS_COMPILED", is_compiled)
     for module in (sensr_training, sensr_dense):
         monkeypatch.setattr(module, "train", lambda *data, m=module: used.append(m) or (data[3], 1.0, 0))
     SenSR(n_steps=3, batch_size=10).fit(X, Y, sensitive_features=SENSITIVE)
