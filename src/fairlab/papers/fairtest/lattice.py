@@ -15,6 +15,7 @@ from fairlab.fairtest.intervals import g_test
 from fairlab.fairtest.metric import AS_PUBLISHED
 from fairlab.fairtest.resampling import (
     EXACT_LIMIT,
+    TABLES,
     bootstrap_tables,
     percentile_interval,
     table_p_value,
@@ -24,7 +25,7 @@ from fairlab.fairtest.tables import NMI
 
 ANY = -1  # in place of a category's number
 METRIC = NMI(reading=AS_PUBLISHED)
-FEW_TABLES, SURELY_LARGE = 1_000, 0.2  # a p-value that so many tables find so large is not significant with more
+FEW_TABLES, NOT_SURE = 2_000, 0.5  # a corrected p-value that few random tables find larger is not one for a report
 
 Cell = tuple[int, ...]
 
@@ -107,24 +108,25 @@ def test_contexts(
         For each protected attribute the counts of the test set, of shape (*n_categories, n_protected, n_output), and
         the contexts.
     rng : numpy.random.Generator or None
-        Of the Monte Carlo tests of contexts of at most 1,000 people; None: these are tested as the others are.
+        Of the Monte Carlo tests of contexts of at most 1,000 people, each with few random tables at first and with all
+        if it may be significant; None: these are tested as the others are.
     """
-    p_values = []
-    for counts, contexts in populations:
-        tables = _tables(counts, contexts)
-        p_values.append(g_test(tables)[2])
-        for i in np.flatnonzero(tables.sum(axis=(-2, -1)) <= EXACT_LIMIT) if rng else ():
-            p_values[-1][i] = _random_p_value(tables[i], rng)
-    corrected = iter(holm(np.concatenate(p_values)).tolist())
+    tables = [table for counts, contexts in populations for table in _tables(counts, contexts)]
+    p_values = np.concatenate([g_test(_tables(counts, contexts))[2] for counts, contexts in populations])
+    small = [i for i, table in enumerate(tables) if rng and table.sum() <= EXACT_LIMIT]
+    for n_tables in (FEW_TABLES, TABLES):
+        for i in small:
+            p_values[i] = _random_p_value(tables[i], rng, n_tables)
+        corrected = holm(p_values)
+        small = [i for i in small if corrected[i] <= NOT_SURE]
+    corrected = iter(corrected.tolist())
     return [{cell: next(corrected) for cell in contexts} for _, contexts in populations]
 
 
-def _random_p_value(table, rng) -> float:
-    """Return the Monte Carlo p-value of a table; from few random ones if these leave no doubt that it is large."""
-    if table.shape == (2, 2):
-        return two_by_two_p_value(table, rng)
-    few = table_p_value(table, rng, n_tables=FEW_TABLES)
-    return few if few > SURELY_LARGE else table_p_value(table, rng)
+def _random_p_value(table, rng, n_tables) -> float:
+    """Return the Monte Carlo p-value of a table."""
+    p_value = two_by_two_p_value if table.shape == (2, 2) else table_p_value
+    return p_value(table, rng, n_tables=n_tables)
 
 
 def report_contexts(
