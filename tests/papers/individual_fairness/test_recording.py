@@ -56,14 +56,14 @@ def record_adult(own, network, split):
     exp = Recorder()
     rows = pd.concat({"as_published": own, "as_described": own}, names=["reading"])
     notes = {"project.bal": "plain networks", "project": "swapped"}
-    recording.adult(exp, rows, own, notes=notes, baseline=network, split=split)
+    recording.adult(exp, rows, own, notes=notes, baseline=network)
     return exp
 
 
 def test_adult(network, split):
     own = printed_rows("table-3")
     exp = record_adult(own, network, split)
-    exp.assert_complete("table-1", "table-2", "table-3", "appendix-f.1")
+    exp.assert_complete("table-1", "table-2", "table-3")
     values, note = exp.records["table-1", "project.bal_acc", "as_published"]
     assert values.tolist() == [0.825] * 10
     assert note == "plain networks; swapped"
