@@ -69,6 +69,12 @@ def test_adult(network, split):
     assert note == "plain networks; swapped"
     assert exp.records["table-1", "project.bal_acc", "as_described"][1] == ""
     assert exp.records["table-2", "num_steps", "as_published"][0] == 2
+
+
+def test_overview(split):
+    exp = Recorder()
+    recording.overview(exp, split)
+    exp.assert_complete("appendix-f.1")
     assert exp.records["appendix-f.1", "rows", "as_published"][0] == 5278
     assert exp.records["appendix-f.1", "train_share", "as_published"][0] == pytest.approx(0.8, abs=1e-3)
     assert exp.records["appendix-f.1", "hidden_units", "as_published"][0] == 50

@@ -44,7 +44,7 @@ def adult(exp, rows: pd.DataFrame, claimed: pd.DataFrame, *, notes: Mapping[str,
     exp.record("table-2", "num_steps", baseline.n_steps)
 
 
-def cleaned_adult(exp, split: Split) -> None:
+def overview(exp, split: Split) -> None:
     """Record Appendix F.1, from any division of Adult."""
     n_train, n_rows = len(split.X_train), len(split.X_train) + len(split.X_test)
     exp.record("appendix-f.1", "rows", n_rows)
