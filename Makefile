@@ -45,8 +45,9 @@ test: $(READY) ## run all tests but the slow ones
 slow: $(READY) ## run the slow tests too
 	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
-lab: $(READY) ## open the notebooks in JupyterLab
-	@$(BIN)/jupyter lab notebooks/start_here.ipynb
+lab: $(READY) ## open the notebooks in JupyterLab (LAB=1: the first lab, as students get it)
+	@test -z "$(LAB)" -o -d results/labs || $(BIN)/fairlab labs build --out results/labs
+	@$(BIN)/jupyter lab $(if $(LAB),results/labs/students/lab$(LAB)-*/*.ipynb,notebooks/start_here.ipynb)
 
 lint: $(READY) ## check code and notebooks
 	@$(BIN)/ruff check .
@@ -62,5 +63,5 @@ benchmark: $(READY) ## measure speed and memory (QUICK=1: small sizes), write re
 	@$(BIN)/python -m fairlab.benchmarks $(if $(QUICK),--quick)
 
 lock: ## resolve requirements.lock anew from pyproject.toml (needs uv)
-	uv pip compile pyproject.toml --extra networks --extra symbolic --extra suite --extra peers --extra dev --universal \
+	uv pip compile pyproject.toml --extra networks --extra symbolic --extra suite --extra labs --extra peers --extra dev --universal \
 		--python-version 3.11 --fork-strategy fewest --no-header --no-annotate --upgrade --quiet -o requirements.lock

@@ -25,6 +25,7 @@ EXTRAS = {
     "IPython": "suite",
     "nbclient": "suite",
     "nbformat": "suite",
+    "nbgrader": "labs",
     "papermill": "suite",
     "seaborn": "suite",
     "snakemake": "suite",

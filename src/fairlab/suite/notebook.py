@@ -337,10 +337,10 @@ def check_committed(notebook: Path) -> list[str]:
 
 
 def clear(notebook: Path) -> None:
-    """Make a notebook fit to be committed: no outputs, no counts, the plain kernel."""
+    """Make a notebook fit to be committed: no outputs, no counts, the plain kernel. Marks of nbgrader stay."""
     content = nbformat.read(notebook, as_version=4)
     for cell in content.cells:
-        cell.metadata = {key: value for key, value in cell.metadata.items() if key == "tags"}
+        cell.metadata = {key: value for key, value in cell.metadata.items() if key in ("tags", "nbgrader")}
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     content.metadata = {

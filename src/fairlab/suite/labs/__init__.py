@@ -1,0 +1,13 @@
+"""Labs of a course: what their notebooks use, and how they are handed out, checked and graded."""
+
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__,
+    submod_attrs={
+        "expectation": ["LabError", "expect"],
+        "programs": ["QUESTIONS", "agency"],
+        "sabotage": ["sabotage"],
+        "tables": ["admissions", "borrowers", "hiring", "shops"],
+    },
+)

@@ -1,0 +1,98 @@
+"""What the tests that students have say about a notebook."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlab.checks import optional
+from fairlab.suite.labs.masters import exercises, read
+
+nbclient = optional("nbclient")
+MOST_SECONDS = 300  # for one cell
+
+
+@dataclass(frozen=True)
+class Line:
+    """What was found out about one cell.
+
+    Attributes
+    ----------
+    name : str
+        The test's, or the number of a cell that is none.
+    state : {"ok", "not yet", "by hand", "error"}
+    points : float
+    message : str
+    """
+
+    name: str
+    state: str
+    points: float
+    message: str = ""
+
+
+def check(notebook: Path | str) -> list[Line]:
+    """Run a notebook in a copy, from the first cell to the last, and return what its tests say.
+
+    Parameters
+    ----------
+    notebook : Path or str
+        Of a student, or any other with cells that nbgrader grades. It is left as it is.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is no notebook, or none of its cells is graded.
+    RuntimeError
+        If the kernel died or a cell took longer than five minutes.
+    """
+    notebook = Path(notebook)
+    if not notebook.is_file():
+        raise FileNotFoundError(f"{notebook}: no such file")
+    content = read(notebook)
+    graded = {exercise.name: exercise for exercise in exercises(content)}
+    if not graded:
+        raise ValueError(f"{notebook}: no cell is graded; is it the notebook of a lab?")
+    resources = {"metadata": {"path": str(notebook.resolve().parent)}}
+    client = nbclient.NotebookClient(
+        content, timeout=MOST_SECONDS, kernel_name="python3", allow_errors=True, resources=resources
+    )
+    try:
+        client.execute()
+    except (nbclient.exceptions.CellTimeoutError, nbclient.exceptions.DeadKernelError) as error:
+        raise RuntimeError(f"{notebook}: {str(error).splitlines()[0]}") from error
+    lines = []
+    for number, cell in enumerate(content.cells, start=1):
+        exercise = graded.get(cell.metadata.get("nbgrader", {}).get("grade_id"))
+        errors = [out for out in cell.get("outputs", ()) if out.output_type == "error"]
+        if exercise and exercise.by_hand:
+            lines.append(Line(exercise.name, "by hand", exercise.points))
+        elif exercise:
+            lines.append(
+                Line(exercise.name, "not yet" if errors else "ok", exercise.points, *map(_message, errors[:1]))
+            )
+        elif errors:
+            lines.append(Line(f"cell {number}", "error", 0, _message(errors[0])))
+    return lines
+
+
+def as_text(lines: list[Line]) -> str:
+    """Return what was found as a few lines for a student."""
+    width = max(len(line.name) for line in lines)
+    rows = [f"{line.name:<{width}}  {line.state:<7}  {_points(line):>2}  {line.message}".rstrip() for line in lines]
+    got, by_hand = (sum(line.points for line in lines if line.state == state) for state in ("ok", "by hand"))
+    total = sum(line.points for line in lines if line.state in ("ok", "not yet"))
+    closing = f"{got:g} of {total:g} points by the tests that you have; more tests are run when the lab is graded."
+    if by_hand:
+        closing += f" {by_hand:g} points are given by hand."
+    return "\n".join([*rows, closing])
+
+
+def _points(line) -> str:
+    return f"{line.points:g}" if line.points else ""
+
+
+def _message(error) -> str:
+    text = re.sub(r"\s+", " ", error.evalue).strip()
+    return text if error.ename == "LabError" else f"{error.ename}: {text}".removesuffix(": ")

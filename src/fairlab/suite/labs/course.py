@@ -1,0 +1,215 @@
+"""A course from the masters: what students get, what is graded with nbgrader, and the solutions."""
+
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, requires
+from pathlib import Path
+
+from fairlab.checks import optional, required
+from fairlab.paths import ROOT, write_text
+from fairlab.suite.forks import variables
+from fairlab.suite.labs import tables
+from fairlab.suite.labs.card import Card, cards
+from fairlab.suite.labs.guide import guide, reading
+from fairlab.suite.labs.masters import STUB, TEXT_STUB, for_course, read, solved
+
+nbformat = optional("nbformat")
+
+STUDENT_PACKAGES = ("fairlab", "jupyterlab", "ipykernel")
+REQUIREMENTS = "requirements-labs.txt"
+# By the key of a lab: its tables, to be looked at outside of Python.
+TABLES = {"berkeley": ("admissions",), "looking": ("shops",), "counterparts": ("hiring",), "metric": ("borrowers",)}
+
+CONFIGURATION = f'''"""How nbgrader hands out and grades the labs; run it in this folder."""
+
+c = get_config()
+c.CourseDirectory.course_id = "fairlab"
+c.ClearSolutions.code_stub = {{"python": {STUB!r}}}
+c.ClearSolutions.text_stub = {TEXT_STUB!r}
+c.ExecutePreprocessor.timeout = 120  # seconds for one cell
+c.ExecutePreprocessor.kernel_name = "python3"  # whatever kernel a student used
+'''
+
+
+def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = None) -> Path:
+    """Write a course.
+
+    Parameters
+    ----------
+    folder : Path or str
+        A new or empty one. ``students`` is what students get, ``course`` is for nbgrader, ``solved`` has the
+        solutions.
+    course : int
+        Its number: data and numbers of the labs are drawn from it. 0 is for those of the masters.
+    labs : iterable of Card, optional
+        Default: all.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    FileExistsError
+        If there is something in the folder: a student's or a teacher's work is never written over.
+    MissingExtraError
+        If nbgrader is not installed.
+    RuntimeError
+        If nbgrader or the making of the wheel failed; the message has what they said.
+    """
+    required("nbgrader")
+    folder, labs = Path(folder).resolve(), list(cards() if labs is None else labs)
+    if folder.exists() and any(folder.iterdir()):
+        raise FileExistsError(f"{folder}: not empty; name a new folder")
+    write_grading(labs, folder / "course", course=course)
+    students = folder / "students"
+    for card in labs:
+        master = for_course(read(card.notebook), course)
+        _write(solved(master), folder / "solved" / card.assignment / card.notebook.name)
+        shutil.copytree(folder / "course" / "release" / card.assignment, students / card.assignment)
+        for name, table in _tables(card, course).items():
+            write_text(students / card.assignment / "data" / f"{name}.csv", table.to_csv(index=False))
+    make_wheel(students)
+    write_text(students / REQUIREMENTS, student_requirements(next(students.glob("*.whl")).name))
+    write_text(students / "README.md", reading(labs))
+    return folder
+
+
+def _tables(card: Card, course: int) -> dict:
+    found = {name: getattr(tables, name)(course) for name in TABLES.get(card.key, ())}
+    several = {name: table for name, table in found.items() if isinstance(table, dict)}
+    split = {f"{name}-{part}": each for name, parts in several.items() for part, each in parts.items()}
+    return {name: table for name, table in found.items() if name not in several} | split
+
+
+def write_grading(labs: Iterable[Card], folder: Path, *, course: int = 0) -> None:
+    """Write what nbgrader works on: its configuration, the sources, its releases of them, and a guide to each lab.
+
+    Raises
+    ------
+    RuntimeError
+        If nbgrader made no release of a lab.
+    """
+    labs = list(labs)
+    for card in labs:
+        master = for_course(read(card.notebook), course)
+        _write(master, folder / "source" / card.assignment / card.notebook.name)
+        write_text(folder / "guides" / f"{card.assignment}.md", guide(card, master))
+    write_text(folder / "nbgrader_config.py", CONFIGURATION)
+    with grader(folder) as api:
+        for card in labs:
+            answer = api.generate_assignment(card.assignment, force=True)
+            if not answer["success"]:
+                raise RuntimeError(f"{card.assignment}: nbgrader made no release\n{answer.get('log') or answer}")
+
+
+@contextmanager
+def grader(folder: Path) -> Iterator:
+    """Open nbgrader for a folder of `write_grading`: its API, with the folder's configuration."""
+    required("nbgrader")
+    from nbgrader.apps import NbGraderAPI
+    from traitlets.config import PyFileConfigLoader
+
+    configuration = PyFileConfigLoader("nbgrader_config.py", path=str(folder)).load_config()
+    configuration.CourseDirectory.root = str(folder)
+    logging.getLogger("traitlets").setLevel(logging.ERROR)
+    # nbgrader calls `alembic`, a script of this environment, which need not be activated.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    with variables({"PATH": path}):
+        yield NbGraderAPI(config=configuration)
+
+
+def make_wheel(folder: Path) -> Path:
+    """Make the package's wheel in a folder and return its path.
+
+    Raises
+    ------
+    RuntimeError
+        If that failed.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if answer.returncode:
+        raise RuntimeError(f"the wheel could not be made: {answer.stderr.strip() or answer.stdout.strip()}")
+    return next(folder.glob("*.whl"))
+
+
+def student_requirements(wheel: str) -> str:
+    """Return the lines of a requirements file: the wheel, and the versions of the lock of what it and Jupyter need."""
+    needed = _needed(STUDENT_PACKAGES)
+    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    pinned = [line for line in lines if _normal(re.split(r"[=<>;\s\[]", line, maxsplit=1)[0]) in needed]
+    head = "# In the folder of this file: python -m pip install -r requirements-labs.txt (Python 3.11, 3.12 or 3.13)"
+    return "\n".join([head, f"./{wheel}", *pinned]) + "\n"
+
+
+def _needed(names) -> set[str]:
+    """Return the names of packages and of all that they need, on any system."""
+    found, waiting = set(), [_normal(name) for name in names]
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        try:
+            lines = requires(name) or []
+        except PackageNotFoundError:  # of another system
+            continue
+        waiting += [_normal(re.split(r"[^\w.-]", line, maxsplit=1)[0]) for line in lines if "extra ==" not in line]
+    return found - {"fairlab"}
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def pack(students: Path | str, folder: Path | str) -> list[Path]:
+    """Write one zip file per lab for a learning platform: its notebook and all that is needed to run it.
+
+    Parameters
+    ----------
+    students : Path or str
+        The folder ``students`` of a course.
+    folder : Path or str
+        Where the files go.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the first is not that folder.
+    """
+    students, folder = Path(students), Path(folder)
+    labs = sorted(path for path in students.glob("lab*-*") if path.is_dir())
+    if not labs or not (students / REQUIREMENTS).is_file():
+        raise FileNotFoundError(f"{students}: expected the folder `students` that `fairlab labs build` writes")
+    folder.mkdir(parents=True, exist_ok=True)
+    shared = [path for path in sorted(students.iterdir()) if path.is_file()]
+    written = []
+    for lab in labs:
+        written.append(folder / f"{lab.name}.zip")
+        with zipfile.ZipFile(written[-1], "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in shared:
+                archive.write(path, f"{lab.name}/{path.name}")
+            for path in sorted(path for path in lab.rglob("*") if path.is_file()):
+                archive.write(path, f"{lab.name}/{path.relative_to(lab)}")
+    return written
+
+
+def zip_course(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = None) -> list[Path]:
+    """Build a course in a folder that is thrown away, and write one zip file per lab."""
+    with tempfile.TemporaryDirectory(prefix="fairlab-labs-") as place:
+        return pack(build(Path(place, "course"), course=course, labs=labs) / "students", folder)
+
+
+def _write(notebook, path: Path) -> None:
+    write_text(path, nbformat.writes(notebook) + "\n")

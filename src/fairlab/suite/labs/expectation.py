@@ -1,0 +1,92 @@
+"""Tests that students read: what was expected, what was found, and which common mistake gives it."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+
+class LabError(AssertionError):
+    """An answer is not what an exercise asks for; shown in a notebook as its message alone."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"Not yet. {self}"]
+
+
+def expect(what: str, found, expected, *, within: float = 1e-6, mistakes: Mapping | None = None) -> None:
+    """Compare an answer with the right one.
+
+    Parameters
+    ----------
+    what : str
+        What was answered, as the exercise calls it.
+    found : object
+        The answer: a number, a text, a truth value, a set, or several numbers (list, array, Series by label).
+    expected : object
+        The right one, of the same kind.
+    within : float
+        How far numbers may be from the right ones.
+    mistakes : mapping of str to object, optional
+        The answer that a common mistake gives, by what was done. Named if it is the one found.
+
+    Raises
+    ------
+    LabError
+        If the answer is another one, or there is none yet.
+
+    Examples
+    --------
+    >>> expect("share", 0.5, 0.25, mistakes={"that is the men's": 0.5})
+    Traceback (most recent call last):
+    fairlab.suite.labs.expectation.LabError: share: expected 0.25, found 0.5. A common mistake: that is the men's.
+    """
+    if found is None or found is ...:
+        raise LabError(f"{what}: expected {_shown(expected)}, found no answer. Is there a `return`, or a value?")
+    if _same(found, expected, within):
+        return
+    message = f"{what}: expected {_shown(expected)}, found {_shown(found)}."
+    named = [mistake for mistake, value in (mistakes or {}).items() if _same(found, value, within)]
+    raise LabError(message + "".join(f" A common mistake: {mistake.strip()}." for mistake in named[:1]))
+
+
+def _same(found, expected, within) -> bool:
+    if isinstance(expected, str | bool | np.bool_ | set | frozenset | pd.Index):
+        return _same_words(found, expected)
+    if isinstance(found, str | bool | np.bool_):
+        return False
+    found, expected = (pd.Series(each) if isinstance(each, Mapping) else each for each in (found, expected))
+    if isinstance(expected, pd.Series) and isinstance(found, pd.Series):
+        if set(found.index) != set(expected.index):
+            return False
+        found = found.reindex(expected.index)
+    try:
+        found, expected = np.asarray(found, dtype=float), np.asarray(expected, dtype=float)
+    except (TypeError, ValueError):
+        return False
+    return found.shape == expected.shape and np.allclose(found, expected, rtol=0, atol=within, equal_nan=True)
+
+
+def _same_words(found, expected) -> bool:
+    if isinstance(expected, str):
+        return isinstance(found, str) and found.strip().casefold() == expected.casefold()
+    if isinstance(expected, bool | np.bool_):
+        return isinstance(found, bool | np.bool_) and bool(found) == bool(expected)
+    try:
+        return not isinstance(found, str) and set(found) == set(expected)
+    except TypeError:
+        return False
+
+
+def _shown(value) -> str:
+    if isinstance(value, pd.Series):
+        value = value.to_dict()
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_shown(each)}" for key, each in list(value.items())[:8]) + "}"
+    if isinstance(value, set | frozenset):
+        return "{" + ", ".join(sorted(map(_shown, value))) + "}"
+    if isinstance(value, list | tuple | np.ndarray | pd.Index):
+        values = np.asarray(value, dtype=object).ravel()
+        return "[" + ", ".join(map(_shown, values[:8])) + (", ..." if len(values) > 8 else "") + "]"
+    if isinstance(value, float | np.floating):
+        return f"{value:.4g}"
+    return str(value) if isinstance(value, bool | np.bool_ | int | np.integer) else repr(value)

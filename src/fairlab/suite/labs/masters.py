@@ -1,0 +1,95 @@
+"""The notebook of a lab in its versions: the master that a teacher edits, with a course's number, and solved."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlab.checks import optional
+
+nbformat = optional("nbformat")
+
+SOLUTION, HIDDEN = "SOLUTION", "HIDDEN TESTS"
+STUB = "# YOUR CODE HERE"
+TEXT_STUB = "*Your answer here.*"
+PARAMETERS = "parameters"
+_MARKER = re.compile(rf"^[ \t]*### (?:BEGIN|END) (?:{SOLUTION}|{HIDDEN})[ \t]*\n?", re.MULTILINE)
+_COURSE = re.compile(r"^course = \d+$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A cell that is graded.
+
+    Attributes
+    ----------
+    name : str
+        The cell's ``grade_id``.
+    points : float
+    by_hand : bool
+        Whether a teacher grades it.
+    """
+
+    name: str
+    points: float
+    by_hand: bool
+
+
+def exercises(notebook) -> list[Exercise]:
+    """Return the graded cells of a notebook, in its order."""
+    graded = [marks for cell in notebook.cells if (marks := cell.metadata.get("nbgrader", {})).get("grade")]
+    return [Exercise(marks["grade_id"], marks["points"], marks["solution"]) for marks in graded]
+
+
+def read(path: Path | str):
+    """Read a notebook.
+
+    Raises
+    ------
+    ValueError
+        If the file is no notebook.
+    """
+    try:
+        return nbformat.read(path, as_version=4)
+    except (UnicodeDecodeError, nbformat.reader.NotJSONError) as error:
+        raise ValueError(f"{path}: not a notebook ({error})") from error
+
+
+def for_course(notebook, course: int):
+    """Return a copy of a master with the number of a course, from which its data and numbers are drawn.
+
+    Raises
+    ------
+    ValueError
+        If no cell tagged ``parameters`` has a line ``course = 0``.
+    """
+    changed = nbformat.from_dict(notebook)
+    for cell in changed.cells:
+        if PARAMETERS in cell.metadata.get("tags", ()) and _COURSE.search(cell.source):
+            cell.source = _COURSE.sub(f"course = {course}", cell.source)
+            return changed
+    raise ValueError("expected a cell tagged `parameters` with a line `course = 0`")
+
+
+def solved(notebook):
+    """Return a copy of a master with its solutions and all tests in, and without the marks around them."""
+    changed = nbformat.from_dict(notebook)
+    for cell in changed.cells:
+        cell.source = _MARKER.sub("", cell.source + "\n").rstrip("\n")
+    return changed
+
+
+def secrets(notebook) -> list[str]:
+    """Return the lines of a master that students must not get: those of solutions and hidden tests.
+
+    Lines that stand elsewhere in the notebook as well, or have less than twelve letters, are left out.
+    """
+    hidden, public = [], []
+    for cell in notebook.cells:
+        inside = False
+        for line in cell.source.splitlines():
+            if _MARKER.match(line):
+                inside = "BEGIN" in line
+            else:
+                (hidden if inside else public).append(line.strip())
+    open_lines = "\n".join(public)
+    return [line for line in dict.fromkeys(hidden) if len(line) >= 12 and line not in open_lines]

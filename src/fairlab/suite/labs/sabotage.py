@@ -1,0 +1,29 @@
+"""A method that does not keep its promise, hidden among others that do."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from fairlab.seeds import derive_seed
+
+
+def sabotage(methods: Mapping[str, Callable], course: int = 0) -> dict[str, Callable]:
+    """Return methods by name, one of which was broken: its intervals are too narrow.
+
+    Parameters
+    ----------
+    methods : mapping of str to callable
+        Each returns the lower and the upper ends of intervals.
+    course : int
+        Which method, and by how much, is drawn from it.
+    """
+    rng = np.random.default_rng(derive_seed("labs", "sabotage", course, bits=128))
+    names = list(methods)
+    broken, factor = names[rng.integers(len(names))], rng.uniform(0.6, 0.7)
+
+    def narrow(tables):
+        low, high = map(np.asarray, methods[broken](tables))
+        middle, half = (low + high) / 2, factor * (high - low) / 2
+        return middle - half, middle + half
+
+    return {**methods, broken: narrow}

@@ -1,0 +1,70 @@
+import re
+
+import pytest
+
+from fairlab.suite.labs.card import card, cards, masters_folder
+from fairlab.suite.labs.masters import exercises, read
+
+EVERY = pytest.mark.parametrize("lab", cards(), ids=lambda lab: lab.key)
+CLOSING = ["What the method cannot see", "If you have time left"]
+LEVELS = ("**Rubric.**", "**Strong (", "**Middling (", "**Weak (")
+MOST_LINES = 25
+
+
+def test_labs_are_numbered_and_found_by_number_and_name():
+    assert [lab.number for lab in cards()] == sorted(lab.number for lab in cards())
+    assert card("1") is card("berkeley") is card("lab1-berkeley")
+    with pytest.raises(KeyError, match="did you mean 'berkeley'"):
+        card("berkley")
+
+
+def test_every_master_has_a_card():
+    assert {path.stem for path in masters_folder().glob("*.ipynb")} == {lab.key for lab in cards()}
+
+
+@EVERY
+def test_a_lab_opens_with_its_title_and_closes_with_what_it_cannot_see(lab):
+    texts = [cell.source for cell in read(lab.notebook).cells if cell.cell_type == "markdown"]
+    assert texts[0].startswith(f"# Lab {lab.number}: ")
+    assert f"| Time | {lab.minutes} minutes |" in texts[0]
+    assert re.findall(r"^## (.+)$", "\n".join(texts), flags=re.MULTILINE)[-2:] == CLOSING
+
+
+@EVERY
+def test_exercises_are_numbered_have_hints_or_a_rubric_and_25_points(lab):
+    notebook = read(lab.notebook)
+    texts = [cell.source for cell in notebook.cells]
+    numbers = re.findall(r"^\*\*Exercise (\d+)\.\*\*", "\n".join(texts), flags=re.MULTILINE)
+    graded = exercises(notebook)
+    assert list(map(int, numbers)) == list(range(1, len(graded) + 1))
+    assert sum(exercise.points for exercise in graded) == 25
+    by_hand = {exercise.name for exercise in graded if exercise.by_hand}
+    assert by_hand
+    for cell in notebook.cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") in by_hand:
+            assert all(level in cell.source for level in LEVELS), cell.source[:80]
+    asked = [text for text in texts if "**Exercise" in text and "Hint 1" in text]
+    assert len(asked) == len(graded) - len(by_hand)
+    assert all(text.count("<details>") == text.count("</details>") >= 2 for text in asked)
+
+
+@EVERY
+def test_marks_of_nbgrader_are_complete(lab):
+    for cell in read(lab.notebook).cells:
+        marks = cell.metadata.get("nbgrader")
+        if cell.cell_type == "code":
+            assert len(cell.source.splitlines()) <= MOST_LINES, cell.source[:80]
+        if "BEGIN SOLUTION" in cell.source:
+            assert marks["solution"]
+        if "BEGIN HIDDEN" in cell.source:
+            assert marks["grade"]
+        if marks:
+            assert set(marks) >= {"grade", "grade_id", "locked", "schema_version", "solution", "task"}
+            assert marks["locked"] == (not marks["solution"])
+
+
+@EVERY
+def test_the_mistakes_of_a_card_are_named_by_its_tests(lab):
+    sources = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source for cell in read(lab.notebook).cells}
+    for mistake in lab.mistakes:
+        assert mistake.message in sources[mistake.test]

@@ -1,0 +1,73 @@
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from fairlab.suite.labs.card import card
+from fairlab.suite.labs.course import build, pack, student_requirements
+from fairlab.suite.labs.masters import read
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("labs") / "course", course=3, labs=[card("berkeley")])
+
+
+def test_a_course_has_three_parts(course):
+    found = {str(path.relative_to(course)) for path in course.rglob("*") if path.is_file()}
+    wheel = next((course / "students").glob("*.whl")).name
+    lab = "lab1-berkeley"
+    assert found == {
+        f"students/{wheel}",
+        "students/requirements-labs.txt",
+        "students/README.md",
+        f"students/{lab}/berkeley.ipynb",
+        f"students/{lab}/data/admissions.csv",
+        f"course/source/{lab}/berkeley.ipynb",
+        f"course/release/{lab}/berkeley.ipynb",
+        f"course/guides/{lab}.md",
+        "course/nbgrader_config.py",
+        "course/gradebook.db",
+        f"solved/{lab}/berkeley.ipynb",
+    }
+
+
+def test_every_version_has_the_number_of_the_course(course):
+    for part in ("students", "course/source", "course/release", "solved"):
+        notebook = read(course / part / "lab1-berkeley" / "berkeley.ipynb")
+        assert "course = 3" in [cell.source for cell in notebook.cells]
+
+
+def test_nbgrader_takes_the_configuration(course):
+    command = [sys.executable, "-m", "nbgrader", "db", "assignment", "list"]
+    answer = subprocess.run(command, cwd=course / "course", capture_output=True, text=True, check=False)
+    assert "lab1-berkeley" in answer.stdout + answer.stderr
+
+
+def test_a_zip_has_all_that_a_student_needs(course, tmp_path):
+    (written,) = pack(course / "students", tmp_path / "zips")
+    with zipfile.ZipFile(written) as archive:
+        names = {name.removeprefix("lab1-berkeley/") for name in archive.namelist()}
+    wheel = next((course / "students").glob("*.whl")).name
+    needed = {"berkeley.ipynb", "data/admissions.csv", wheel, "requirements-labs.txt", "README.md"}
+    assert names == needed
+
+
+def test_work_is_never_written_over(course):
+    with pytest.raises(FileExistsError, match="not empty"):
+        build(course)
+
+
+def test_only_what_students_get_is_packed(course, tmp_path):
+    with pytest.raises(FileNotFoundError, match="expected the folder `students`"):
+        pack(course / "course", tmp_path)
+
+
+def test_students_install_the_wheel_the_core_and_jupyter_in_locked_versions():
+    lines = student_requirements("fairlab-0.1.0-py3-none-any.whl").splitlines()
+    assert lines[1] == "./fairlab-0.1.0-py3-none-any.whl"
+    names = {line.partition("==")[0] for line in lines[2:]}
+    assert {"numpy", "pandas", "scikit-learn", "jupyterlab", "ipykernel", "nbclient"} <= names
+    assert not {"tensorflow-cpu", "nbgrader", "snakemake", "z3-solver"} & names
+    assert all("==" in line for line in lines[2:])

@@ -1,0 +1,22 @@
+from fairlab.suite.labs.card import card, cards
+from fairlab.suite.labs.guide import description, guide, reading
+from fairlab.suite.labs.masters import read
+
+
+def test_a_guide_has_card_points_mistakes_and_rubrics():
+    lab = card("berkeley")
+    text = guide(lab, read(lab.notebook))
+    assert text.startswith("# Lab 1: Berkeley")
+    assert "| test-gaps | 3 | by tests |" in text
+    assert "| letter | 4 | by hand |" in text
+    assert all(mistake.message in text for mistake in lab.mistakes)
+    assert "**Strong (4).**" in text
+    assert "BEGIN SOLUTION" not in text
+
+
+def test_students_read_neither_mistakes_nor_rubrics():
+    lab = card("berkeley")
+    text = description(lab) + reading(cards())
+    assert "`lab1-berkeley/berkeley.ipynb`" in text
+    assert "Rubric" not in text
+    assert not any(mistake.message in text for mistake in lab.mistakes)
