@@ -49,16 +49,16 @@ def choose_pairs(users: pd.Series, *, size: int, n_pairs: int = 10, seed: int = 
     """Choose pairs as `draw_pairs` does, from numbers of users whose index has the levels ``state`` and ``race``."""
     if size not in SIZE_CLASSES:
         raise ValueError(f"size: expected one of {', '.join(map(str, SIZE_CLASSES))}, found {size!r}")
-    n_users = int(users.sum())
-    pairs = users.groupby(["state", "race"], observed=True).sum().rename("users").reset_index()
-    second = pairs[pairs.groupby("state", observed=True)["users"].rank(method="first", ascending=False) == 2]
-    mixed = second.loc[second["users"] >= SMALLEST_SECOND_RACE, "state"]
-    pairs = pairs[pairs["state"].isin(mixed)].astype({"state": str, "race": str})
-    slack = SIZE_CLASSES[size] * size
-    pairs = pairs[pairs["users"].between(size - slack, size + slack)].drop_duplicates("users", keep="last")
+    table = users.groupby(["state", "race"], observed=True).sum().unstack(fill_value=0)
+    sizes, slack = table.to_numpy(), SIZE_CLASSES[size] * size
+    mixed = np.sort(sizes, axis=1)[:, -2] >= SMALLEST_SECOND_RACE
+    state, race = np.nonzero(mixed[:, None] & (np.abs(sizes - size) <= slack))
+    pairs = pd.DataFrame(
+        {"state": table.index[state].astype(str), "race": table.columns[race].astype(str), "users": sizes[state, race]}
+    ).drop_duplicates("users", keep="last")
     if len(pairs) < n_pairs:
         raise ValueError(
-            f"{n_users:,} users have {len(pairs)} pairs of a state and a race with about {size:,} users, "
+            f"{sizes.sum():,} users have {len(pairs)} pairs of a state and a race with about {size:,} users, "
             f"expected at least {n_pairs}; take more users"
         )
     chosen = np.random.default_rng(seed).choice(len(pairs), n_pairs, replace=False)
