@@ -60,12 +60,14 @@ def train(X, y, batches, network, directions, recipe: Recipe) -> tuple[list[np.n
     metric = FairMetric.from_directions(directions)
     free = np.linalg.svd(np.eye(metric.n_features) - metric.projection)[2][: metric.n_sensitive]
     network = [np.array(part, np.float32) for part in network]
+    two_or_more = np.zeros((max(2, len(directions)), X.shape[1]), np.float32)
+    two_or_more[: len(directions)] = directions
     penalty, skipped = _train(
         np.ascontiguousarray(X),
         np.where(y == 1, ONE, -ONE),
         batches,
         *network,
-        directions.astype(np.float32),
+        two_or_more,
         tuple(free.astype(np.float32)),  # so that their number is known when the loops are compiled
         adam_rates(recipe.subspace_rate, recipe.subspace_steps),
         adam_rates(1.0, recipe.full_steps),
@@ -162,16 +164,16 @@ def _attack_inside(entering, signs, weight, bias, directions, hidden, rates, eps
         odds[:] = bias
         gradient[:] = ZERO
         for j in range(n_hidden):
-            for i in range(n_points):
-                value[i] = entering[j, i]
-            for m in range(n_directions):
-                part = along[m, j]
-                for i in range(n_points):
-                    value[i] += moves[m, i] * part
-            part = weight[j]
-            for i in range(n_points):
-                odds[i] += part * max(value[i], ZERO)
-            for m in range(n_directions):
+            start = entering[j]
+            if n_directions > 2:
+                value[:] = start
+                start = value
+                for m in range(2, n_directions):
+                    part = along[m, j]
+                    for i in range(n_points):
+                        value[i] += moves[m, i] * part
+            _look(start, moves, along[0, j], along[1, j], weight[j], value, odds, gradient)
+            for m in range(2, n_directions):
                 uphill = weight[j] * along[m, j]
                 for i in range(n_points):
                     gradient[m, i] += uphill if value[i] > ZERO else ZERO
@@ -198,6 +200,19 @@ def _attack_inside(entering, signs, weight, bias, directions, hidden, rates, eps
             part = directions[m, f]
             for i in range(n_points):
                 points[f, i] += moves[m, i] * part
+
+
+@compiled
+def _look(start, moves, along, along_second, weight, value, odds, gradient):
+    """Add a hidden unit to the log odds and to the gradient along the first two directions, in one go."""
+    first, second, uphill, uphill_second = moves[0], moves[1], gradient[0], gradient[1]
+    part, part_second = weight * along, weight * along_second
+    for i in range(len(odds)):
+        entering = start[i] + first[i] * along + second[i] * along_second
+        value[i] = entering
+        odds[i] += weight * max(entering, ZERO)
+        uphill[i] += part if entering > ZERO else ZERO
+        uphill_second[i] += part_second if entering > ZERO else ZERO
 
 
 @compiled
