@@ -13,7 +13,7 @@ def test_fairtest_quick():
         for row in benchmarks.discover()[name](quick=True)
     }
     assert {"fairtest_adult_seconds", "fairtest_million_seconds", "fairtest_train_depth_5_seconds"} <= set(rows)
-    assert all(row.value > 0 for row in rows.values())
+    assert all(row.value > 0 for row in rows.values() if "is not installed" not in row.note)
     assert rows["fairtest_million_peak_gb"].value < 4
 
 
