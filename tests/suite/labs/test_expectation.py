@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.suite.labs import LabError, expect
+from fairlab.suite.labs import LabError, expect, require
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,9 @@ def test_the_mistake_that_gives_the_answer_is_named_and_no_other():
 
 def test_a_notebook_shows_the_message_alone():
     assert LabError("it: expected 1")._render_traceback_() == ["Not yet. it: expected 1"]
+
+
+def test_what_is_required_holds_or_is_said():
+    require(1 < 2, "never said")
+    with pytest.raises(LabError, match="men and women have to apply"):
+        require(False, "men and women have to apply")

@@ -5,7 +5,7 @@ import lazy_loader as lazy
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
-        "expectation": ["LabError", "expect"],
+        "expectation": ["LabError", "expect", "require"],
         "programs": ["QUESTIONS", "agency"],
         "sabotage": ["sabotage"],
         "tables": ["admissions", "borrowers", "hiring", "shops"],

@@ -49,6 +49,12 @@ def expect(what: str, found, expected, *, within: float = 1e-6, mistakes: Mappin
     raise LabError(message + "".join(f" A common mistake: {mistake.strip()}." for mistake in named[:1]))
 
 
+def require(holds, message: str) -> None:
+    """Raise a LabError with a message unless something holds; for answers of which many are right."""
+    if not holds:
+        raise LabError(message)
+
+
 def _same(found, expected, within) -> bool:
     if isinstance(expected, str | bool | np.bool_ | set | frozenset | pd.Index):
         return _same_words(found, expected)
