@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import logging
 import sys
 from pathlib import Path
 
@@ -22,7 +23,8 @@ def main(arguments: list[str] | None = None) -> int:
             find_root()  # raises where the library is installed without its project
         return options.command(options) or 0
     except KeyboardInterrupt as stop:
-        print(f"fairlab: {stop or 'interrupted; trials that were done are kept'}", file=sys.stderr)
+        logging.getLogger("asyncio").disabled = True  # it would tell of each task that did not end
+        print(f"fairlab: {str(stop) or 'interrupted; trials that were done are kept'}", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of a pipe has seen enough
         sys.stdout = None
@@ -233,6 +235,7 @@ def _run(options):
     from fairlab.paths import FIGURES, results_folder
     from fairlab.suite.batch import run_batch
     from fairlab.suite.catalogue import experiment_names, specification
+    from fairlab.suite.lifeline import terminated_as_interrupted
     from fairlab.suite.machine import n_cores
     from fairlab.suite.notebook import run_experiment
 
@@ -240,14 +243,15 @@ def _run(options):
         raise TypeError(f"name experiments or give --all; there are {', '.join(experiment_names())}")
     if len(options.names) == 1 and not options.dry_run and options.scheduler == "local":
         overrides = {name: _literal(value) for name, value in options.parameter}
-        folder = run_experiment(
-            specification(options.names[0]),
-            options.profile,
-            seed=options.seed,
-            n_jobs=options.jobs or n_cores(),
-            overrides=overrides,
-            time_limit=options.time_limit,
-        )
+        with terminated_as_interrupted():
+            folder = run_experiment(
+                specification(options.names[0]),
+                options.profile,
+                seed=options.seed,
+                n_jobs=options.jobs or n_cores(),
+                overrides=overrides,
+                time_limit=options.time_limit,
+            )
         print(f"{options.names[0]}: done, see {_short(folder)}")
         _print_surrogates(folder)
         return 0

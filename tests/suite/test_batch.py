@@ -98,9 +98,9 @@ def three(toy):
     return toy
 
 
-def start_batch():
-    """Start a batch as a terminal does, and return it when trials are being computed."""
-    command = [sys.executable, "-m", "fairlab", "run", "--all", "--profile", "smoke", "--jobs", "2"]
+def start_batch(names):
+    """Start a run as a terminal does, and return it when trials are being computed."""
+    command = [sys.executable, "-m", "fairlab", "run", *names, "--profile", "smoke", "--jobs", "2"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -109,7 +109,7 @@ def start_batch():
     while len(list(trials.rglob("[0-9a-f]*.trial"))) < 3 and time.monotonic() < deadline:
         time.sleep(0.05)
     tree = psutil.Process(process.pid).children(recursive=True)
-    assert len(tree) > 5
+    assert len(tree) > 2
     return process, tree, trials
 
 
@@ -125,26 +125,60 @@ def mean(trial, n):
     return trial.rng("draw").normal(0.5, 0.1, n).mean()
 
 
+ALL, ONE = ["--all"], ["toy/mean"]
+OF_ALL = "of 3 experiments are done and kept, and so is every trial that had ended"
+OF_ONE = "interrupted; trials that were done are kept"
+
+
+def stop(names, number, said):
+    """Stop a run by a signal and see that nothing stays of it but trials."""
+    process, tree, trials = start_batch(names)
+    started = time.monotonic()
+    to_group = os.killpg if number == signal.SIGINT else os.kill  # Ctrl-C goes to all that a terminal runs
+    to_group(process.pid, number)
+    _, errors = process.communicate(timeout=20)
+    while (left := [part for part in tree if runs(part)]) and time.monotonic() < started + 10:
+        time.sleep(0.02)
+    assert not left
+    assert process.returncode == (-9 if number == signal.SIGKILL else 130)
+    assert said in errors
+    assert len(errors.splitlines()) <= 1
+    if number != signal.SIGKILL:
+        assert not list((trials.parent / ".staging").iterdir())
+        assert not failure_file("toy/mean", "smoke").exists(), "nothing failed"
+    kept = {file: file.stat().st_mtime_ns for file in trials.rglob("[0-9a-f]*.trial")}
+    assert kept
+    for file in list(kept)[1:]:  # so that the next has something to do
+        file.unlink()
+
+
 def test_interrupted_or_killed_a_batch_leaves_no_process_and_ends_as_any_other(three):
-    for number, seconds, status in ((signal.SIGINT, 5, 130), (signal.SIGKILL, 2, -9)):
-        process, tree, trials = start_batch()
-        started = time.monotonic()
-        to_group = os.killpg if number == signal.SIGINT else os.kill  # Ctrl-C goes to all that a terminal runs
-        to_group(process.pid, number)
-        _, errors = process.communicate(timeout=20)
-        while (left := [part for part in tree if runs(part)]) and time.monotonic() < started + seconds:
-            time.sleep(0.02)
-        assert not left
-        assert process.returncode == status
-        if number != signal.SIGKILL:
-            assert "of 3 experiments are done and kept, and so is every trial that had ended" in errors
-            assert not list((trials.parent / ".staging").iterdir())
-        kept = {file: file.stat().st_mtime_ns for file in trials.rglob("[0-9a-f]*.trial")}
-        assert kept
-        for file in list(kept)[1:]:  # so that the next has something to do
-            file.unlink()
+    stop(ALL, signal.SIGINT, OF_ALL)
+    stop(ALL, signal.SIGKILL, "")
     resumed = fairlab("run", "--all", "--profile", "smoke")
     assert resumed.returncode == 0, resumed.stderr
     for name, n in (("mean", 10), ("second", 10), ("third", 11)):
         content = json.loads((run_folder(f"toy/{name}", "smoke") / "records.json").read_text())
         assert content[0]["values"] == [mean(Trial("toy", index), n) for index in range(12)]
+    assert not list((run_folder("x", "y").parents[1] / ".staging").iterdir())
+
+
+def test_a_terminated_experiment_leaves_no_process_and_no_failure(three):
+    stop(ONE, signal.SIGTERM, OF_ONE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("names", "number", "said"),
+    [
+        (ALL, signal.SIGTERM, OF_ALL),
+        (ALL, signal.SIGHUP, OF_ALL),
+        (ONE, signal.SIGINT, OF_ONE),
+        (ONE, signal.SIGHUP, OF_ONE),
+        (ONE, signal.SIGKILL, ""),
+    ],
+)
+def test_whichever_signal_stops_a_run_nothing_stays_of_it(three, names, number, said):
+    stop(names, number, said)
+    assert fairlab("run", "toy/mean", "--profile", "smoke").returncode == 0
+    assert not list((run_folder("x", "y").parents[1] / ".staging").iterdir())

@@ -5,18 +5,17 @@ batch, which decides when its turn is and runs it in a warm process. On a cluste
 """
 
 import os
-import signal
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
 from fairlab.checks import required, suggestion
 from fairlab.paths import DATA_SCRIPTS, EXPERIMENTS, results_folder, write_text
-from fairlab.suite import forks, runner
+from fairlab.suite import forks, lifeline, runner
 from fairlab.suite.catalogue import specification
 from fairlab.suite.machine import n_cores
 from fairlab.suite.pool import Pool
@@ -152,7 +151,7 @@ class _Batch:
         """Run all and return the reasons of those that failed."""
         options = {"environment": self._pool.environment}
         try:
-            with _terminated_as_interrupted(), self._progress, self._pool:
+            with lifeline.terminated_as_interrupted(), self._progress, self._pool:
                 try:
                     _snakemake(self.outdated, self.profile, "local", len(self.outdated), **options)
                 except BaseException:
@@ -279,25 +278,6 @@ def _kill_trees(pids):
         with suppress(psutil.NoSuchProcess):
             process.kill()
     psutil.wait_procs(processes, timeout=KILL_SECONDS)
-
-
-@contextmanager
-def _terminated_as_interrupted():
-    """Let SIGTERM end the block as Ctrl-C does, where signals can be handled."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(*_):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # one is enough
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _states(names):

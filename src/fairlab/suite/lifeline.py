@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import contextmanager
 
 SET_PARENT_DEATH_SIGNAL = 1  # of prctl(2)
 LOOK_SECONDS = 0.5
@@ -39,3 +40,26 @@ def redirect(log: str) -> None:
     os.dup2(handle, 1)
     os.dup2(handle, 2)
     os.close(handle)
+
+
+@contextmanager
+def terminated_as_interrupted():
+    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, where signals can be handled; what is ignored stays so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_):
+        for number in before:  # one is enough
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    numbers = {getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)}
+    before = {number: signal.getsignal(number) for number in numbers if signal.getsignal(number) != signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -118,8 +118,9 @@ def run_experiment(
             write_text(failure, f"{error}\n")
             if executed.exists():
                 shutil.copyfile(executed, failure.with_suffix(".ipynb"))
-        shutil.rmtree(staged, ignore_errors=True)
         raise
+    finally:  # also of what was interrupted
+        shutil.rmtree(staged, ignore_errors=True)
     keep_figures(folder)
     return folder
 
