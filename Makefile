@@ -1,6 +1,6 @@
 # Two commands on a fresh machine: `make reproduce` and `make test`. `make help` lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help env gpu reproduce test slow lab lint format benchmark lock
+.PHONY: help env gpu reproduce test slow lab site lint format benchmark lock
 
 # The first interpreter on the path that fairlab supports; override with PYTHON=...
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
@@ -49,6 +49,9 @@ lab: $(READY) ## open the notebooks in JupyterLab (LAB=1: the first lab, as stud
 	@test -z "$(LAB)" -o -d results/labs || $(BIN)/fairlab labs build --out results/labs
 	@$(BIN)/jupyter lab $(if $(LAB),results/labs/students/lab$(LAB)-*/*.ipynb,notebooks/start_here.ipynb)
 
+site: $(READY) ## build the site into site/, from results/ where they are
+	@$(BIN)/fairlab site --out site --jobs 2
+
 lint: $(READY) ## check code and notebooks
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -63,5 +66,5 @@ benchmark: $(READY) ## measure speed and memory (QUICK=1: small sizes), write re
 	@$(BIN)/python -m fairlab.benchmarks $(if $(QUICK),--quick)
 
 lock: ## resolve requirements.lock anew from pyproject.toml (needs uv)
-	uv pip compile pyproject.toml --extra networks --extra symbolic --extra suite --extra labs --extra peers --extra dev --universal \
+	uv pip compile pyproject.toml --extra networks --extra symbolic --extra suite --extra labs --extra peers --extra site --extra dev --universal \
 		--python-version 3.11 --fork-strategy fewest --no-header --no-annotate --upgrade --quiet -o requirements.lock

@@ -1,4 +1,4 @@
-"""The command line: ``fairlab audit | list | run | data | scorecard | cache | notebooks | labs``."""
+"""The command line: ``fairlab audit | list | run | data | scorecard | cache | notebooks | labs | site``."""
 
 import argparse
 import json
@@ -11,6 +11,7 @@ from fairlab.data.errors import DataError
 from fairlab.paths import find_root
 from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES
 from fairlab.suite.labs.command import add_verbs
+from fairlab.suite.site.command import add_site
 
 WRONG_CALL, SIGNIFICANT = 2, 3  # exit statuses
 
@@ -95,6 +96,8 @@ def _parser():
 
     sub = command("notebooks", _notebooks, "check that notebooks are fit to be committed")
     sub.add_argument("--clear", action="store_true", help="remove outputs and counts")
+
+    add_site(command)
 
     labs = commands.add_parser("labs", help="list, build, zip or check the labs of a course")
     add_verbs(labs.add_subparsers(required=True, metavar="VERB"))

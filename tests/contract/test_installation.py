@@ -19,7 +19,7 @@ from fairlab.paths import ROOT
 
 PACKAGE = Path(fairlab.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-LOCKED_EXTRAS = ("networks", "symbolic", "suite", "labs", "peers", "dev")
+LOCKED_EXTRAS = ("networks", "symbolic", "suite", "labs", "peers", "site", "dev")
 SETTLED = {"jupyterlab", "papermill", "numpy", "pandas", "scikit-learn", "tensorflow"}
 SETTLED |= {"pot", "pulp", "matplotlib", "seaborn"}
 NOT_LIBRARY = ("papers", "bakeoff", "suite", "benchmarks", "cli.py", "__main__.py")
@@ -145,7 +145,7 @@ def test_everything_but_pytorch_is_locked():
     assert names("torch") == {"torch"}
     assert "torch" not in locked()
     (everything,) = requirements("all")
-    assert everything.extras == {"networks", "torch", "symbolic", "suite", "labs", "peers"}
+    assert everything.extras == {"networks", "torch", "symbolic", "suite", "labs", "peers", "site"}
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert set(re.findall(r"--extra (\w+)", makefile)) == set(LOCKED_EXTRAS)
 

@@ -192,7 +192,7 @@ class LearnedClassifier(WhiteBoxClassifier, BinaryClassifier):
 
 
 class LinearClassifier(WhiteBoxClassifier):
-    """Logistic model, or several at once: log odds ``coef . x + intercept``.
+    """Logistic model, or several at once: log odds ``coef @ x + intercept``.
 
     Parameters
     ----------

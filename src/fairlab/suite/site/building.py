@@ -1,0 +1,90 @@
+"""Building the site with Sphinx: sources into a working folder, pages into place in one step."""
+
+import io
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlab.paths import FIGURES, ROOT
+from fairlab.suite.site.pages import write_sources
+
+MARK = ".buildinfo"  # what Sphinx writes into a folder that it made
+FIGURE_SUFFIXES = (".png", ".svg", ".csv")
+
+
+@dataclass(frozen=True)
+class Site:
+    """A site that was built.
+
+    Attributes
+    ----------
+    folder : Path
+    n_pages : int
+    megabytes, seconds : float
+    """
+
+    folder: Path
+    n_pages: int
+    megabytes: float
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.n_pages} pages, {self.megabytes:.0f} MB, {self.seconds:.0f} s: open {self.folder / 'index.html'}"
+
+
+class SiteError(RuntimeError):
+    """Sphinx refused or warned of something; the message has what it said."""
+
+
+def build(folder: Path | str, *, n_jobs: int = 1) -> Site:
+    """Build the site into `folder`, which works from a file path and from any path of a server.
+
+    Parameters
+    ----------
+    folder : Path or str
+        A new or empty one, or an earlier site, which is replaced when the new one is complete.
+    n_jobs : int
+        Processes.
+
+    Raises
+    ------
+    FileExistsError
+        If there is something in the folder that is no site.
+    SiteError
+        If Sphinx warns of anything, such as a link to nowhere.
+    """
+    folder, started = Path(folder).resolve(), time.perf_counter()
+    if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
+        raise FileExistsError(f"{folder}: not empty, and no earlier site; name a new folder")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as working:
+        sources, made = Path(working, "sources"), Path(working, "site")
+        write_sources(sources)
+        _run_sphinx(sources, made, Path(working, "doctrees"), n_jobs)
+        _copy_figures(made / "figures")
+        shutil.rmtree(made / "_sources", ignore_errors=True)
+        if folder.exists():
+            folder.rename(Path(working, "earlier"))
+        made.rename(folder)
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    size = sum(file.stat().st_size for file in files) / 1e6
+    return Site(folder, sum(file.suffix == ".html" for file in files), size, time.perf_counter() - started)
+
+
+def _run_sphinx(sources, made, doctrees, n_jobs) -> None:
+    from sphinx.application import Sphinx
+
+    warnings = io.StringIO()
+    app = Sphinx(sources, ROOT / "docs", made, doctrees, "html", status=None, warning=warnings, parallel=n_jobs)
+    app.build()
+    if said := warnings.getvalue().strip():
+        raise SiteError(said.replace(f"{sources}/", ""))
+
+
+def _copy_figures(target) -> None:
+    for file in FIGURES.glob("*/*"):
+        if file.suffix in FIGURE_SUFFIXES:
+            (target / file.parent.name).mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target / file.parent.name / file.name)

@@ -1,0 +1,148 @@
+"""How papers, artefacts and rows are called on the site, and where they stand."""
+
+import re
+from dataclasses import dataclass
+from html import escape
+
+from fairlab import __version__
+from fairlab.suite.comparison import INFERRED, Row
+from fairlab.suite.published import load_paper
+
+UNITS = {"percent": "%", "seconds": "s"}
+UPPER = re.compile(r"^[a-z](?=\.|$)")
+
+# What a verdict says, for a legend; the rules themselves stand in `fairlab.suite.verdicts`.
+MEANINGS = {
+    "exact": "equal at the printed precision",
+    "agrees": "within the published spread, or 10%",
+    "near": "within 25%",
+    "compatible": "a single printed run, among twenty of ours",
+    "same conclusion": "another number, every claim of its table or figure holds",
+    "differs": "otherwise; the paper's page says why",
+    "holds": "a claim that our numbers bear out",
+    "fails": "a claim that they do not",
+    "setting": "a parameter that the run was given",
+    "impossible": "a printed number that contradicts the paper's own method",
+    "not comparable": "seconds, or a smaller run than the paper's",
+    "surrogate": "from generated stand-in data, never counted",
+    "not run": "with the reason",
+}
+
+
+def artefact_name(artefact: str) -> str:
+    """Return an artefact's id as a paper calls it: ``table-4`` is Table 4, ``appendix-a.2`` Appendix A.2."""
+    kind, _, rest = artefact.partition("-")
+    number, _, part = rest.partition("-")
+    number = UPPER.sub(lambda letter: letter[0].upper(), number)
+    return f"{kind.capitalize()} {number}" + (f", {part}" if part else "")
+
+
+def paper_anchor(row: Row) -> str:
+    """Return where the row's artefact stands on its paper's page, seen from the site's root."""
+    return f"papers/{row.paper}.html#{row.artefact}"
+
+
+def slug(words: str) -> str:
+    """Return words as the name of a class or of a shape."""
+    return words.replace(" ", "-")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One row of the scorecard as text.
+
+    Attributes
+    ----------
+    row : Row
+    """
+
+    row: Row
+
+    @property
+    def anchor(self) -> str:
+        """Name of the row, by which a page links to it: ``adf:table-4:census.age.adf.id``."""
+        return f"{self.row.paper}:{self.row.artefact}:{self.row.id}"
+
+    @property
+    def link(self) -> str:
+        """Address of the row, seen from the site's root."""
+        return f"scorecard.html#{self.anchor}"
+
+    @property
+    def is_inferred(self) -> bool:
+        """Whether the reading was inferred from the print alone, so that the row is counted apart."""
+        return self.row.column == INFERRED
+
+    @property
+    def published(self) -> str:
+        """The published number with its unit, as it was printed, or the claim."""
+        row = self.row
+        if row.kind == "claim":
+            return str(row.published)
+        value = load_paper(row.paper).artefact(row.artefact).values.get(row.id)
+        unit = UNITS.get(value.kind, "") if value else ""
+        numbers = row.published if isinstance(row.published, tuple) else (row.published,)
+        as_printed = value and numbers == ((value.low, value.high) if value.kind == "interval" else (value.value,))
+        text = value.printed if as_printed else plain(row.published)
+        return f"{text} {unit}".strip()
+
+    @property
+    def source(self) -> str:
+        """Where the number is printed, and from where it was read if not from the text."""
+        values = load_paper(self.row.paper).artefact(self.row.artefact).values
+        value = values.get(self.row.id)
+        extra = f" ({value.source.replace('_', ' ')})" if value and value.source else ""
+        return artefact_name(self.row.artefact) + extra
+
+    @property
+    def ours(self) -> str:
+        """Our number with its interval, or how the claim came out."""
+        return self.row.shown or "none"
+
+    @property
+    def trials(self) -> str:
+        """Over how many trials."""
+        n = self.row.n_trials
+        return "" if n is None else f"{n} trial{'s' * (n != 1)}"
+
+    @property
+    def run(self) -> str:
+        """Data, profile, seed and commit."""
+        row = self.row
+        if row.profile is None:
+            return ""
+        return f"{row.data} data, {row.profile}, seed {row.seed}, commit {(row.commit or 'unknown')[:7]}"
+
+    @property
+    def summary(self) -> str:
+        """The row in one line, for a mark that stands for it."""
+        row = self.row
+        verdict = row.verdict + (" (inferred)" if self.is_inferred else "")
+        if row.kind == "claim":
+            return f"{row.id}: {verdict}. {row.published}"
+        difference = f", {row.difference}" if row.difference else ""
+        return f"{row.id}: {verdict}. Published {self.published}, ours {self.ours}{difference}"
+
+    @property
+    def citation(self) -> str:
+        """A line to cite the row by."""
+        row, about = self.row, load_paper(self.row.paper).about
+        ours = f"{self.ours}{f' ({self.trials})' if self.trials else ''}: {row.verdict}"
+        run = f" [{self.run}]" if self.run else ""
+        return (
+            f"fairlab {__version__}, {self.anchor}. Published {self.published} ({about.authors.split(',')[0]} et al., "
+            f"{about.venue}, {artefact_name(row.artefact)}); reproduced {ours}{run}."
+        )
+
+
+def plain(number) -> str:
+    """Return a number, a pair of them or text as text: whole numbers without a point."""
+    if isinstance(number, tuple):
+        return f"[{', '.join(map(plain, number))}]"
+    return f"{int(number)}" if isinstance(number, float) and number.is_integer() else str(number)
+
+
+def tag(name: str, content: str = "", **attributes) -> str:
+    """Return an HTML element with escaped attributes; `content` is HTML, ``class_`` stands for ``class``."""
+    texts = (f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"' for key, value in attributes.items())
+    return f"<{name}{''.join(texts)}>{content}</{name}>"

@@ -1,0 +1,17 @@
+from fairlab.suite.site.drawings import pictures
+from fairlab.suite.site.gallery import entry, gallery_page
+
+
+def test_every_figure_of_a_paper_has_its_place_numbers_and_lines():
+    page = gallery_page("adf", "ADF")
+    for picture in pictures("adf"):
+        assert f"## {picture.title}\n" in page
+        assert picture.code in page
+    assert page.count("```python") == len(pictures("adf"))
+
+
+def test_an_entry_links_files_and_notebook():
+    (first, *_) = pictures("themis")
+    text = entry(first)
+    assert f'href="../figures/themis/{first.stem}.csv"' in text
+    assert f'href="../notebooks/{first.about["experiment"]}.html"' in text

@@ -1,0 +1,57 @@
+import nbformat
+import pytest
+from toy_project import fill
+
+from fairlab.suite.experiment import Experiment
+from fairlab.suite.run import run_folder
+from fairlab.suite.site import notebooks
+
+
+@pytest.fixture
+def own(toy, monkeypatch):
+    """The toy project as the site sees it; the two notebooks of all projects are its own."""
+    monkeypatch.setattr(notebooks, "ROOT", toy)
+    monkeypatch.setattr(notebooks, "pictures", lambda paper: [])
+    for name in ("start_here", "your_model"):
+        cells = [nbformat.v4.new_markdown_cell("# Title\n\nText.")]
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), toy / "notebooks" / f"{name}.ipynb")
+    path = toy / "notebooks" / "toy" / "mean.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells.insert(0, nbformat.v4.new_markdown_cell("# A toy\n\nText."))
+    nbformat.write(notebook, path)
+    return toy
+
+
+def text_of(folder):
+    return nbformat.read(folder / "toy" / "mean.ipynb", as_version=4).cells[0].source
+
+
+def test_without_results_a_line_says_so(own, tmp_path):
+    assert notebooks.write_notebooks(tmp_path / "pages") == []
+    assert "Shown without outputs" in text_of(tmp_path / "pages")
+    assert text_of(tmp_path / "pages").startswith("# A toy\n\n:::{note}")
+
+
+def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_path):
+    experiment = Experiment("toy/mean", profile="quick")
+    fill(experiment)
+    experiment.compare()
+    page = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# As it was run")])
+    nbformat.write(page, run_folder("toy/mean", "quick") / "notebook.ipynb")
+    assert notebooks.write_notebooks(tmp_path / "pages") == ["toy/mean"]
+    text = text_of(tmp_path / "pages")
+    assert text.startswith("# As it was run")
+    assert "`quick` with seed 0 on " in text
+    assert "commit `" in text
+
+
+def test_committed_figures_stand_below_the_cells_that_draw_them():
+    from fairlab.suite.site.drawings import Picture
+
+    about = {"experiment": "toy/mean", "profile": "quick", "seed": 0, "data": "real", "commit": "0123456789"}
+    cells = [nbformat.v4.new_code_cell(code) for code in ("x = 1", 'exp.figure("figure-1", f)', "y = 2")]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    picture = Picture("toy", "figure-1", about, "Caption.", 'exp.figure("figure-1", f)')
+    notebooks._insert_figures(notebook, [picture])
+    assert [cell.cell_type for cell in notebook.cells] == ["code", "code", "markdown", "code"]
+    assert "../../figures/toy/figure-1.png" in notebook.cells[2].source

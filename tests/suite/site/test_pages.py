@@ -1,0 +1,37 @@
+import json
+
+import pytest
+
+from fairlab.paths import ROOT
+from fairlab.suite.labs.card import cards
+from fairlab.suite.labs.masters import read, secrets
+from fairlab.suite.site import pages
+
+
+def test_links_within_the_project_lead_to_pages_or_are_plain():
+    text = "[a](docs/labs.md#three-weeks) [b](src/fairlab/cli.py) [c](https://x.org) ![d](figures/x.png) [e](#f)"
+    assert pages.within_site(text, "README.md", "deep/page") == (
+        "[a](../labs/index.md#three-weeks) b [c](https://x.org) ![d](figures/x.png) [e](#f)"
+    )
+
+
+def test_own_results_come_before_the_committed_ones(results):
+    assert pages.card_file() == ROOT / "REPRODUCTION.json"
+    results.mkdir()
+    (results / "REPRODUCTION.json").write_text("[]")
+    assert pages.card_file() == results / "REPRODUCTION.json"
+
+
+def test_a_damaged_scorecard_is_refused_with_its_row(results, tmp_path):
+    results.mkdir()
+    (results / "REPRODUCTION.json").write_text(json.dumps([{"paper": "adf"}]))
+    with pytest.raises(ValueError, match="row 1 > artefact"):
+        pages.write_sources(tmp_path / "sources")
+
+
+def test_labs_have_no_solutions(tmp_path):
+    pages.write_labs(tmp_path)
+    for card in cards():
+        text = "\n".join(cell.source for cell in read(tmp_path / card.notebook.name).cells)
+        assert "YOUR CODE HERE" in text or "raise NotImplementedError" in text
+        assert not [line for line in secrets(read(card.notebook)) if line in text]

@@ -1,0 +1,49 @@
+import pytest
+
+from fairlab.suite.published import load_paper, paper_keys
+from fairlab.suite.site import papers
+from fairlab.suite.site.wording import Shown, artefact_name
+
+
+@pytest.mark.parametrize("key", paper_keys())
+def test_a_page_has_every_part_and_every_row(card, key):
+    page = papers.paper_page(key, card.rows)
+    for artefact in load_paper(key).artefacts.values():
+        assert f'<div id="{artefact.id}"' in page
+        assert f"### {artefact_name(artefact.id)}: {artefact.title}" in page
+    assert all(f"../{Shown(row).link}" in page for row in card.of(key).rows)
+    for part in ("The question", "The idea", "Claims that hold", "What we learned", "What it takes to run", "Citation"):
+        assert f"## {part}" in page
+    assert "{{" not in page
+    assert load_paper(key).about.doi in page
+
+
+def test_a_changed_row_changes_the_page(card, row, changed):
+    rows = [changed if own is row else own for own in card.rows]
+    page = papers.paper_page(row.paper, rows)
+    assert "98765.4" in page
+    assert "98765.4" not in papers.paper_page(row.paper, card.rows)
+
+
+def test_deviations_stand_at_their_artefact(card):
+    page = papers.paper_page("adf", card.rows)
+    section = page.split("### Table 4")[1].split("\n### ")[0]
+    assert papers.deviations("adf")["table-4"].splitlines()[0] in section
+
+
+def test_claims_are_parted_by_how_they_came_out(card):
+    text = papers.claims(card.of("fairtest").rows)
+    counts = card.of("fairtest").counts()
+    assert f"Hold: {counts['holds']}" in text
+    assert f"Fail: {counts['fails']}" in text
+    assert papers.claims([]) == "<p>None was checked.</p>"
+
+
+def test_a_paper_without_a_text_of_its_own_has_a_page(toy):
+    from fairlab.suite.scorecard import scorecard
+
+    card = scorecard()
+    page = papers.paper_page("toy", card.rows)
+    assert page.startswith("# toy\n\nA toy\n")
+    assert "### Table 1: Means" in page
+    assert "[A toy experiment](../notebooks/toy/mean)" in page

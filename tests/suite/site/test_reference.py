@@ -1,0 +1,21 @@
+import fairlab
+from fairlab.suite.site.reference import ROOMS, described, has_docstring, public_names, room_page
+
+
+def test_every_public_name_is_in_the_reference_once():
+    places = [(id(described(room, name)), f"{room}.{name}") for room in ROOMS for name in public_names(room)]
+    assert len({place for place, _ in places}) == len(places)
+    assert "fairlab.audit" in {name for _, name in places}
+    assert "fairlab.auditing.audit" not in {name for _, name in places}
+
+
+def test_a_page_has_a_section_for_each_name():
+    page = room_page("fairlab.fliptest")
+    assert ".. autofunction:: fairlab.fliptest.match\n" in page
+    assert ".. autodata:: fairlab.fliptest.COSTS\n" in page
+    assert ".. autoclass:: fairlab.fliptest.Flipset\n   :members:" in page
+
+
+def test_data_is_not_asked_for_a_docstring():
+    assert has_docstring(fairlab.audit)
+    assert not has_docstring(described("fairlab.fliptest", "COSTS"))
