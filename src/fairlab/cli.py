@@ -1,7 +1,6 @@
 """The command line: ``fairlab audit | list | run | data | scorecard | cache | notebooks | labs | site``."""
 
 import argparse
-import json
 import logging
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from fairlab.data.errors import DataError
 from fairlab.paths import find_root
 from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES
 from fairlab.suite.labs.command import add_verbs
+from fairlab.suite.listing import add_list
 from fairlab.suite.site.command import add_site
 
 WRONG_CALL, SIGNIFICANT = 2, 3  # exit statuses
@@ -47,8 +47,7 @@ def _parser():
         sub.set_defaults(command=function)
         return sub
 
-    sub = command("list", _list, "show the experiments, what they write, their data and minutes")
-    sub.add_argument("--json", action="store_true", help="as JSON")
+    add_list(command)
 
     sub = command("run", _run, "run experiments: one directly, several in parallel")
     sub.add_argument("names", nargs="*", metavar="NAME", help="<paper>/<experiment>, as `fairlab list` shows")
@@ -200,38 +199,6 @@ def _is_favourable(truth, positive):
 
 def _names(text) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _list(options):
-    from fairlab.data import state_of
-    from fairlab.suite.catalogue import experiment_names, specification
-
-    specs = [specification(name) for name in experiment_names()]
-    rows = [
-        {
-            "experiment": spec.name,
-            "paper": spec.paper,
-            "artefacts": list(spec.artefacts),
-            "data": {variant: state_of(variant) for variant in spec.data},
-            "minutes": spec.minutes.model_dump() if spec.minutes else {},
-        }
-        for spec in specs
-    ]
-    if options.json:
-        print(json.dumps(rows, indent=1))
-        return
-    header = ("experiment", "paper", "artefacts", "data", f"minutes ({'/'.join(PROFILES)})")
-    table = [
-        (
-            row["experiment"],
-            row["paper"],
-            ", ".join(row["artefacts"]),
-            ", ".join(f"{name} ({state})" for name, state in row["data"].items()),
-            " / ".join(f"{row['minutes'][p]:g}" if p in row["minutes"] else "?" for p in PROFILES),
-        )
-        for row in rows
-    ]
-    _print_table(header, table)
 
 
 def _run(options):
@@ -393,9 +360,3 @@ def _short(path) -> str:
 
     path = Path(path)
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
-
-
-def _print_table(header, rows):
-    widths = [max(len(str(row[j])) for row in [header, *rows]) for j in range(len(header))]
-    for row in [header, *rows]:
-        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -1,0 +1,49 @@
+"""The verb ``fairlab list``: the experiments, what they write, their data and minutes."""
+
+import json
+
+from fairlab.suite.catalogue import PROFILES, experiment_names, specification
+
+
+def add_list(command) -> None:
+    """Add the verb; `command` makes one from its name, function and help."""
+    sub = command("list", run, "show the experiments, what they write, their data and minutes")
+    sub.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(options) -> None:
+    """Print the experiments."""
+    from fairlab.data import state_of
+
+    specs = [specification(name) for name in experiment_names()]
+    rows = [
+        {
+            "experiment": spec.name,
+            "paper": spec.paper,
+            "artefacts": list(spec.artefacts),
+            "data": {variant: state_of(variant) for variant in spec.data},
+            "minutes": spec.minutes.model_dump() if spec.minutes else {},
+        }
+        for spec in specs
+    ]
+    if options.json:
+        print(json.dumps(rows, indent=1))
+        return
+    header = ("experiment", "paper", "artefacts", "data", f"minutes ({'/'.join(PROFILES)})")
+    table = [
+        (
+            row["experiment"],
+            row["paper"],
+            ", ".join(row["artefacts"]),
+            ", ".join(f"{name} ({state})" for name, state in row["data"].items()),
+            " / ".join(f"{row['minutes'][p]:g}" if p in row["minutes"] else "?" for p in PROFILES),
+        )
+        for row in rows
+    ]
+    _print_table(header, table)
+
+
+def _print_table(header, rows):
+    widths = [max(len(str(row[j])) for row in [header, *rows]) for j in range(len(header))]
+    for row in [header, *rows]:
+        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
