@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import fairlab
-from fairlab.suite.labs.tables import ADMISSIONS, admissions, borrowers, hiring, shops
+from fairlab.suite.labs.tables import ADMISSIONS, FAMILIES, admissions, borrowers, families, hiring, shops, trainees
 
 
 def counts(table, names):
@@ -55,3 +55,26 @@ def test_who_pays_back_has_to_do_with_merit_and_not_with_the_quarter():
     assert np.corrcoef(people["merit"], people["repaid"])[0, 1] > 0.5
     assert abs(np.corrcoef(people["quarter"], people["repaid"])[0, 1]) < 0.06
     assert people[["merit", "quarter"]].mean().abs().max() < 1e-9
+
+
+def test_clerks_look_sooner_into_families_from_abroad():
+    people = families(1, n_people=20_000)
+    low, high = np.array(list(FAMILIES.values())).T
+    assert list(people) == [*FAMILIES, "picked"]
+    values = people[list(FAMILIES)].to_numpy()
+    assert ((low <= values) & (values <= high)).all()
+    picked = people.groupby("origin")["picked"].mean()
+    assert 0.03 < picked[1] - picked[0] < 0.2
+    others = people.groupby("origin")[["income", "hours", "late"]].mean()
+    assert np.allclose(others.loc[0], others.loc[1], rtol=0.05)
+
+
+@pytest.mark.parametrize("course", range(2))
+def test_a_district_tells_the_origin_of_trainees_and_firms_look_at_it(course):
+    people = trainees(course, n_people=8000)
+    invited = people["invited"] == "yes"
+    by_origin, by_gender = (invited.groupby(people[name]).mean() for name in ("origin", "gender"))
+    assert 0.1 < by_origin["local"] - by_origin["foreign"] < 0.3
+    assert abs(by_gender["man"] - by_gender["woman"]) < 0.04
+    assert (people["origin"] == "foreign")[people["district"] == "harbour"].mean() > 0.6
+    assert 0.05 < people["absent"].isna().mean() < 0.1

@@ -8,6 +8,6 @@ __getattr__, __dir__, __all__ = lazy.attach(
         "expectation": ["LabError", "expect", "require"],
         "programs": ["QUESTIONS", "agency"],
         "sabotage": ["sabotage"],
-        "tables": ["admissions", "borrowers", "hiring", "shops"],
+        "tables": ["FAMILIES", "admissions", "borrowers", "families", "hiring", "shops", "trainees"],
     },
 )

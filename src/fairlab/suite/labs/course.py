@@ -26,7 +26,14 @@ nbformat = optional("nbformat")
 STUDENT_PACKAGES = ("fairlab", "jupyterlab", "ipykernel")
 REQUIREMENTS = "requirements-labs.txt"
 # By the key of a lab: its tables, to be looked at outside of Python.
-TABLES = {"berkeley": ("admissions",), "looking": ("shops",), "counterparts": ("hiring",), "metric": ("borrowers",)}
+TABLES = {
+    "berkeley": ("admissions",),
+    "looking": ("shops",),
+    "counterparts": ("hiring",),
+    "metric": ("borrowers",),
+    "gradient": ("families",),
+    "audit": ("trainees",),
+}
 
 CONFIGURATION = f'''"""How nbgrader hands out and grades the labs; run it in this folder."""
 

@@ -23,6 +23,16 @@ ADMISSIONS = {
 }
 REGIONS = ["north", "east", "south", "west", "centre"]
 AGES = ["under 30", "30 to 44", "45 to 59", "60 and over"]
+# column: lowest and highest value
+FAMILIES = {
+    "income": (1, 20),
+    "rent": (1, 10),
+    "children": (1, 5),
+    "hours": (0, 50),
+    "years": (0, 20),
+    "late": (0, 9),
+    "origin": (0, 1),
+}
 
 
 def admissions(course: int = 0) -> pd.DataFrame:
@@ -116,6 +126,82 @@ def borrowers(course: int = 0, *, n_people: int = 300) -> pd.DataFrame:
     features = (features - features.mean(axis=0)) / features.std(axis=0)
     repaid = rng.random(n_people) < 1 / (1 + np.exp(-2 * features[:, 0]))
     return pd.DataFrame(features, columns=["merit", "quarter"]).assign(repaid=repaid.astype(int))
+
+
+def families(course: int = 0, *, n_people: int = 3000) -> pd.DataFrame:
+    """Return generated families who get a supplement for the care of their children, and whom an office looked into.
+
+    The clerks looked sooner into families that were born abroad.
+
+    Parameters
+    ----------
+    course : int
+        By how much sooner is drawn from it, too.
+    n_people : int
+        Families.
+
+    Returns
+    -------
+    DataFrame
+        Whole numbers within the bounds of `FAMILIES`: income and rent (in levels), children, hours of care a week,
+        years at the address, late letters, origin (1: born abroad); and picked (0, 1).
+    """
+    rng = _rng("families", course)
+    drawn = {
+        "income": rng.gamma(4, 2.2, n_people),
+        "children": 1 + rng.poisson(0.9, n_people),
+        "years": rng.gamma(1.5, 5, n_people),
+        "late": rng.poisson(1.5, n_people),
+        "origin": rng.integers(0, 2, n_people),
+    }
+    drawn["rent"] = drawn["income"] / 3 + rng.normal(1.5, 1.2, n_people)
+    drawn["hours"] = 18 + 4 * drawn["children"] + rng.normal(0, 10, n_people)
+    low, high = np.array(list(FAMILIES.values())).T
+    table = pd.DataFrame(drawn)[list(FAMILIES)].clip(low, high, axis=1).astype(int)
+    counts = {"income": -0.3, "hours": 0.12, "years": -0.075, "late": 0.75}
+    counts["origin"] = rng.uniform(0.68, 0.9) if course else 0.75
+    odds = table[list(counts)] @ pd.Series(counts) - 2.55
+    return table.assign(picked=(rng.random(n_people) < 1 / (1 + np.exp(-odds))).astype(int))
+
+
+def trainees(course: int = 0, *, n_people: int = 2000) -> pd.DataFrame:
+    """Return generated people who applied for a traineeship, and whom the firms invited.
+
+    Firms invite people from abroad less often, and men as often as women.
+
+    Parameters
+    ----------
+    course : int
+        How much less often is drawn from it, too.
+    n_people : int
+
+    Returns
+    -------
+    DataFrame
+        Columns gender (man, woman), origin (foreign, local), age, district (harbour, centre, hills; tells much about
+        the origin), grade (1 to 5, 5 is best), absent (days; some are missing), internship and invited (no, yes).
+    """
+    rng = _rng("trainees", course)
+    origin = rng.choice(["local", "foreign"], n_people, p=[0.7, 0.3])
+    home = np.where(origin == "foreign", "harbour", "centre")
+    table = pd.DataFrame(
+        {
+            "gender": rng.choice(["woman", "man"], n_people),
+            "origin": origin,
+            "age": rng.integers(16, 23, n_people),
+            "district": np.where(
+                rng.random(n_people) < 0.7, home, rng.choice(["harbour", "centre", "hills"], n_people)
+            ),
+            "grade": rng.normal(3, 0.8, n_people).clip(1, 5).round(1),
+            "absent": rng.poisson(4, n_people).astype(float),
+            "internship": rng.choice(["no", "yes"], n_people, p=[0.6, 0.4]),
+        }
+    )
+    less = rng.uniform(1.0, 1.5) if course else 1.2
+    odds = 1.4 * (table["grade"] - 3) - 0.12 * (table["absent"] - 4) + 0.1 * (table["age"] - 18)
+    odds += 0.9 * (table["internship"] == "yes") - less * (origin == "foreign") - 0.6
+    table.loc[rng.random(n_people) < 0.08, "absent"] = np.nan
+    return table.assign(invited=np.where(rng.random(n_people) < 1 / (1 + np.exp(-odds)), "yes", "no"))
 
 
 def _customers(rng: np.random.Generator, n: int) -> pd.DataFrame:
