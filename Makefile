@@ -1,6 +1,6 @@
 # Two commands on a fresh machine: `make reproduce` and `make test`. `make help` lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help env gpu reproduce test slow lab site lint format benchmark lock
+.PHONY: help env gpu reproduce test slow lab site site-test lint format benchmark lock
 
 # The first interpreter on the path that fairlab supports; override with PYTHON=...
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
@@ -17,7 +17,7 @@ INSTALL := $(shell command -v uv > /dev/null && echo "uv pip install --quiet --p
 	|| echo "$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile")
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 env: $(READY) ## build the environment in .venv (done by every other target)
 
@@ -40,10 +40,10 @@ reproduce: $(READY) ## fetch data, run every experiment (PROFILE=quick), write t
 	@$(BIN)/fairlab run --all --profile $(PROFILE)
 
 test: $(READY) ## run all tests but the slow ones
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not browser"
 
 slow: $(READY) ## run the slow tests too
-	@$(BIN)/python -m pytest -n 2 --dist worksteal
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not browser"
 
 lab: $(READY) ## open the notebooks in JupyterLab (LAB=1: the first lab, as students get it)
 	@test -z "$(LAB)" -o -d results/labs || $(BIN)/fairlab labs build --out results/labs
@@ -51,6 +51,9 @@ lab: $(READY) ## open the notebooks in JupyterLab (LAB=1: the first lab, as stud
 
 site: $(READY) ## build the site into site/, from results/ where they are
 	@$(BIN)/fairlab site --out site --jobs 2
+
+site-test: $(READY) ## look at the site in a browser (Chromium, if it is there)
+	@$(BIN)/python -m pytest -n 0 -m browser tests/browser
 
 lint: $(READY) ## check code and notebooks
 	@$(BIN)/ruff check .

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairlab.paths import FIGURES, ROOT
+from fairlab.suite.site.links import dead_links
 from fairlab.suite.site.pages import write_sources
 
 MARK = ".buildinfo"  # what Sphinx writes into a folder that it made
@@ -64,7 +65,9 @@ def build(folder: Path | str, *, n_jobs: int = 1) -> Site:
         write_sources(sources)
         _run_sphinx(sources, made, Path(working, "doctrees"), n_jobs)
         _copy_figures(made / "figures")
-        shutil.rmtree(made / "_sources", ignore_errors=True)
+        (made / "_static" / "webpack-macros.html").unlink(missing_ok=True)  # a template of the theme, no page
+        if dead := dead_links(made):
+            raise SiteError("\n".join(dead))
         if folder.exists():
             folder.rename(Path(working, "earlier"))
         made.rename(folder)

@@ -22,16 +22,17 @@ ROOMS = {
 
 
 def public_names(room: str) -> list[str]:
-    """Return the public names of a room that are documented there and not in an earlier one."""
-    module = importlib.import_module(room)
-    earlier = set()
-    for other in ROOMS:
-        if other == room:
-            break
-        earlier |= {
-            id(getattr(importlib.import_module(other), name)) for name in importlib.import_module(other).__all__
-        }
-    return [name for name in module.__all__ if id(getattr(module, name)) not in earlier]
+    """Return the public names of a room that are documented there: each in one room, at the door if in no other."""
+    return [name for name in importlib.import_module(room).__all__ if _home(described(room, name))[0] == room]
+
+
+def _home(thing) -> tuple[str, str]:
+    """Return the room in which something is documented, and its name there."""
+    for room in [*ROOMS][1:] + [*ROOMS][:1]:
+        for name in importlib.import_module(room).__all__:
+            if described(room, name) is thing:
+                return room, name
+    raise LookupError(f"{thing!r} has no public name")
 
 
 def described(room: str, name: str):
@@ -49,6 +50,10 @@ def room_page(room: str) -> str:
     title = f"``{room}``"
     parts = [title, "=" * len(title), "", f"{ROOMS[room]}.", "", f".. automodule:: {room}", "   :no-members:", ""]
     names = public_names(room)
+    elsewhere = [name for name in importlib.import_module(room).__all__ if name not in names]
+    for name in elsewhere:
+        parts += [f"* ``{room}.{name}`` is :obj:`{'.'.join(_home(described(room, name)))}`"]
+    parts += [""]
     parts += [".. currentmodule:: " + room, "", ".. autosummary::", "   :nosignatures:", ""]
     parts += [f"   {name}" for name in names]
     for name in names:

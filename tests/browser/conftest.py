@@ -1,0 +1,55 @@
+"""A site that was built, and a browser to look at it; tests are skipped where there is no browser."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from fairlab.paths import ROOT
+from fairlab.suite.comparison import Comparison
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The folder of the site: that of FAIRLAB_SITE, or one built here from what is committed."""
+    if "FAIRLAB_SITE" in os.environ:
+        return Path(os.environ["FAIRLAB_SITE"]).resolve()
+    pytest.importorskip("sphinx", reason="Sphinx is not installed; it comes with fairlab[site]")
+    from fairlab.suite.site.building import build
+
+    folder = tmp_path_factory.mktemp("built")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRLAB_RESULTS", str(folder / "none"))
+        return build(folder / "site").folder
+
+
+@pytest.fixture(scope="session")
+def rows():
+    """The rows that the site shows."""
+    return Comparison.read(ROOT / "REPRODUCTION.json").rows
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium without a window."""
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed; it comes with fairlab[site]"
+    )
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        pytest.skip(f"no browser on the path: expected one of {', '.join(BROWSERS)}")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser):
+    """A window of its own."""
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    yield context.new_page()
+    context.close()

@@ -1,0 +1,38 @@
+import pytest
+
+from fairlab.suite.site.links import dead_links
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "index.html").write_text('<h1 id="top"></h1><a href="deep/page.html#a:b">x</a><a href="#top">y</a>')
+    (tmp_path / "deep" / "page.html").write_text('<p id="a:b"></p><a href="../?v=1#top">x</a><img src="data:,x">')
+    return tmp_path
+
+
+def test_links_that_lead_somewhere_are_fine(folder):
+    assert dead_links(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("link", "fault"),
+    [
+        ('<a href="gone.html">', "index.html: gone.html is not there"),
+        ('<img src="gone.png">', "index.html: gone.png is not there"),
+        ('<a href="deep/page.html#c">', "index.html: deep/page.html#c has no such place"),
+        ('<a href="#bottom">', "index.html: #bottom has no such place"),
+        ('<script src="https://x.org/y.js">', "index.html: https://x.org/y.js is fetched from another host"),
+        ('<link href="//x.org/y.css">', "index.html: //x.org/y.css is fetched from another host"),
+    ],
+)
+def test_others_are_named(folder, link, fault):
+    with (folder / "index.html").open("a") as page:
+        page.write(link)
+    assert dead_links(folder) == [fault]
+
+
+def test_a_link_to_another_host_is_the_readers_own_choice(folder):
+    with (folder / "index.html").open("a") as page:
+        page.write('<a href="https://x.org">')
+    assert dead_links(folder) == []
