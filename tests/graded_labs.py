@@ -1,15 +1,29 @@
-"""A course graded by nbgrader itself: what tests of the labs share."""
+"""A course graded by nbgrader itself: what tests of the labs share.
 
+nbgrader starts a kernel for each notebook, and a kernel loads libraries for longer than most labs compute. So one
+process loads them, and for each notebook forks a process in which nbgrader grades, and that forks its kernel.
+"""
+
+import ast
+import json
 import logging
+import multiprocessing
+import os
 import warnings
+from importlib import import_module
 
 import nbformat
 
-from fairlab.suite.labs.card import cards
+from fairlab.paths import write_text
+from fairlab.suite import kernel, lifeline
+from fairlab.suite.forks import ENVIRONMENT, variables
+from fairlab.suite.labs.card import card, cards
 from fairlab.suite.labs.course import grader, write_grading
 from fairlab.suite.labs.masters import for_course, read, solved
+from fairlab.suite.notebook import code_of
 
 COURSE = 5  # a course with data and numbers of its own
+FORKED = "forked"  # name of the kernel
 
 
 class Grading:
@@ -17,28 +31,101 @@ class Grading:
 
     def __init__(self, folder):
         self.folder = folder
-        write_grading(cards(), folder, course=COURSE)
-        logging.getLogger("traitlets").setLevel(logging.CRITICAL)
+        context = multiprocessing.get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        with variables(ENVIRONMENT):
+            self._process = context.Process(target=_serve, args=(folder, theirs))
+            self._process.start()
+        theirs.close()
+
+    def end(self):
+        self._connection.close()
+        self._process.join()
 
     def release(self, card):
-        return read(self.folder / "release" / card.assignment / card.notebook.name)
+        """Return what students of a lab get, and let nbgrader make it if it has not."""
+        written = self.folder / "release" / card.assignment / card.notebook.name
+        if not written.exists():
+            self._ask(_release, card.key)
+        return read(written)
 
     def solved(self, card):
         return solved(for_course(read(card.notebook), COURSE))
 
     def grade(self, card, student, notebook):
         """Return points by name of graded cells, and the notebook as it was run."""
+        self.release(card)
         place = self.folder / "submitted" / student / card.assignment / card.notebook.name
         place.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, place)
-        with grader(self.folder) as api, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            answer = api.autograde(card.assignment, student, force=True)
-            assert answer["success"], answer.get("log")
-            with api.gradebook as gradebook:
-                found = gradebook.find_submission_notebook(card.key, card.assignment, student)
-                points = {grade.name: grade.auto_score for grade in found.grades}
+        points = self._ask(_grade, card.key, student)
         return points, read(self.folder / "autograded" / student / card.assignment / card.notebook.name)
+
+    def _ask(self, function, *arguments):
+        self._connection.send((function, arguments))
+        good, answer = self._connection.recv()
+        assert good, answer
+        return answer
+
+
+def _serve(folder, connection):
+    lifeline.tie()
+    logging.getLogger("traitlets").setLevel(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    _offer_forks(folder / "jupyter")
+    _load()
+    while True:
+        try:
+            function, arguments = connection.recv()
+        except EOFError:
+            return
+        fork = multiprocessing.get_context("fork").Process(
+            target=_answer, args=(connection, function, folder, *arguments)
+        )
+        fork.start()
+        fork.join()
+        if fork.exitcode:
+            connection.send((False, f"{function.__name__} ended with {fork.exitcode}"))
+
+
+def _offer_forks(folder):
+    spec = {"argv": kernel.COMMAND, "display_name": FORKED, "language": "python"}
+    spec["metadata"] = {"kernel_provisioner": {"provisioner_name": kernel.PROVISIONER}}
+    write_text(folder / "kernels" / FORKED / "kernel.json", json.dumps(spec))
+    os.environ["JUPYTER_PATH"] = str(folder)
+
+
+def _load():
+    for name in ("ipykernel.kernelapp", "matplotlib.pyplot", "nbgrader.apps"):
+        import_module(name)
+    for lab in cards():
+        imports = [
+            node for node in ast.parse(code_of(lab.notebook)).body if isinstance(node, ast.Import | ast.ImportFrom)
+        ]
+        exec(compile(ast.Module(imports, []), lab.key, "exec"), {})
+
+
+def _answer(connection, function, *arguments):
+    try:
+        connection.send((True, function(*arguments)))
+    except Exception as error:  # it is for whoever asked
+        connection.send((False, repr(error)))
+
+
+def _release(folder, key):
+    write_grading([card(key)], folder, course=COURSE)
+
+
+def _grade(folder, key, student):
+    kernel.fork()
+    assignment = card(key).assignment
+    with grader(folder) as api:
+        api.config.ExecutePreprocessor.kernel_name = FORKED
+        answer = api.autograde(assignment, student, force=True)
+        assert answer["success"], answer.get("log")
+        with api.gradebook as gradebook:
+            found = gradebook.find_submission_notebook(key, assignment, student)
+            return {grade.name: grade.auto_score for grade in found.grades}
 
 
 def errors(notebook):
