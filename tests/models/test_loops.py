@@ -1,4 +1,17 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
 from fairlab.models import loops
+
+TRAIN = """
+from fairlab.benchmarks.individual_fairness import sensr_like_adult
+from fairlab.models import sensr_training
+[work] = sensr_like_adult(1, 600)
+print(*(part.tobytes().hex() for part in sensr_training.train(*work)[0]))
+"""
 
 
 @loops.compiled
@@ -13,3 +26,12 @@ def count(n):
 def test_a_compiled_function_answers_as_in_plain_python():
     assert count(5) == 5
     assert hasattr(count, "py_func") == loops.IS_COMPILED
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not loops.IS_COMPILED, reason="numba is not installed")
+def test_what_was_compiled_now_and_what_was_kept_train_alike(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", TRAIN]
+    first, second = (subprocess.run(command, env=environment, capture_output=True, check=True) for _ in range(2))
+    assert first.stdout == second.stdout != b""

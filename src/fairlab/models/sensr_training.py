@@ -14,7 +14,7 @@ from fairlab.models.mlp_training import B1, B2, C1, C2, ONE, ZERO, activate, ada
 from fairlab.models.sensr_recipe import EPSILON, PENALTY_RANGE, RATE_DECAY, Recipe
 from fairlab.networks import BETA_1, BETA_2
 
-WIDTH = 128  # points that are moved side by side
+WIDTH = 64  # points that are moved side by side
 SAFETY = 1.01  # units this much farther off than any move can bring them are not followed
 
 FAINT = np.float32(1e-13)  # slopes below it move no point by a rounding; their squares would be denormal, and slow
@@ -159,6 +159,7 @@ def _attack_inside(entering, signs, weight, bias, directions, hidden, rates, eps
     moves, gradient = np.zeros((n_directions, n_points), np.float32), np.empty((n_directions, n_points), np.float32)
     means, squares = np.zeros((n_directions, n_points), np.float32), np.zeros((n_directions, n_points), np.float32)
     odds, value, bits = np.empty(n_points, np.float32), np.empty(n_points, np.float32), np.empty(n_points, np.int32)
+    shifted = np.empty(n_points, np.float32)
     scale, before = ONE / np.float32(n_points), 0.0
     for k in range(len(rates) + 1):
         odds[:] = bias
@@ -166,17 +167,14 @@ def _attack_inside(entering, signs, weight, bias, directions, hidden, rates, eps
         for j in range(n_hidden):
             start = entering[j]
             if n_directions > 2:
-                value[:] = start
-                start = value
+                for i in range(n_points):
+                    shifted[i] = entering[j, i]
                 for m in range(2, n_directions):
-                    part = along[m, j]
-                    for i in range(n_points):
-                        value[i] += moves[m, i] * part
+                    _move(shifted, moves[m], along[m, j])
+                start = shifted  # not `value`: loops that read what they write elsewhere are not compiled as quick ones
             _look(start, moves, along[0, j], along[1, j], weight[j], value, odds, gradient)
             for m in range(2, n_directions):
-                uphill = weight[j] * along[m, j]
-                for i in range(n_points):
-                    gradient[m, i] += uphill if value[i] > ZERO else ZERO
+                _climb(gradient[m], value, weight[j] * along[m, j])
         if k == 0:
             before = _mean_loss(odds, signs)
         if k == len(rates):
@@ -193,13 +191,23 @@ def _attack_inside(entering, signs, weight, bias, directions, hidden, rates, eps
         return
     for m in range(n_directions):
         for j in range(n_hidden):
-            part = along[m, j]
-            for i in range(n_points):
-                entering[j, i] += moves[m, i] * part
+            _move(entering[j], moves[m], along[m, j])
         for f in range(len(points)):
-            part = directions[m, f]
-            for i in range(n_points):
-                points[f, i] += moves[m, i] * part
+            _move(points[f], moves[m], directions[m, f])
+
+
+@compiled
+def _move(values, moves, along):
+    """Add moves along one direction to what changes by so much."""
+    for i in range(len(values)):
+        values[i] += moves[i] * along
+
+
+@compiled
+def _climb(gradient, value, uphill):
+    """Add a hidden unit to the gradient along one direction, where it is active."""
+    for i in range(len(gradient)):
+        gradient[i] += uphill if value[i] > ZERO else ZERO
 
 
 @compiled

@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.svm import SVC
 
 from fairlab.fliptest.validation import DISTANCES, MEASURES
 from fairlab.papers.fliptest.noise import (
@@ -37,6 +38,15 @@ def test_a_jagged_model_reproduces_its_labels_from_the_seen_columns():
     np.testing.assert_array_equal(model.predict(X), labels)
     moved = X + np.array([0, 0, 5])
     np.testing.assert_array_equal(model.predict(moved), labels)
+
+
+def test_a_model_decides_as_scikit_learn_does():
+    X = np.random.default_rng(4).normal(size=(500, 2))
+    model = random_label_svm(X, np.random.default_rng(5), n_seen=2)[-1]
+    others = np.random.default_rng(6).normal(size=(450, 2))
+    decided = model.predict(others)
+    np.testing.assert_array_equal(decided, SVC.predict(model, others))
+    assert 50 < decided.sum() < 400
 
 
 def floor(ks=0.1, **sizes):

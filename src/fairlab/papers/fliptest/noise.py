@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 from sklearn.compose import ColumnTransformer
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC
 
@@ -18,6 +19,7 @@ from fairlab.fliptest.validation import MapValidation
 
 # Difference of the groups' means in each feature that tells them apart, in standard deviations.
 SHIFT = 1.0
+BLOCK = 200  # rows whose kernels are taken at once
 # The published sizes by their ids, and what they are here.
 PRINTED = {"f_plus": "F+", "f_minus": "F−"}
 
@@ -73,7 +75,21 @@ def random_label_svm(X, rng, *, n_seen: int, C: float = 1.0, gamma="scale") -> P
         Its ``predict`` takes tables such as `X`.
     """
     seen = ColumnTransformer([("seen", "passthrough", slice(n_seen))])
-    return make_pipeline(seen, SVC(C=C, gamma=gamma, cache_size=1000)).fit(X, rng.integers(2, size=len(X)))
+    return make_pipeline(seen, GaussianSVC(C=C, gamma=gamma)).fit(X, rng.integers(2, size=len(X)))
+
+
+class GaussianSVC(SVC):
+    """SVC of two classes with a Gaussian kernel that decides by matrix products, several times faster than one by one.
+
+    Coin tosses make nearly every row a support vector.
+    """
+
+    def predict(self, X) -> np.ndarray:
+        """Return the class of each row."""
+        blocks = np.array_split(X, max(len(X) // BLOCK, 1))
+        kernels = (rbf_kernel(rows, self.support_vectors_, gamma=self._gamma) for rows in blocks)
+        decision = np.concatenate([kernel @ self.dual_coef_[0] for kernel in kernels]) + self.intercept_[0]
+        return self.classes_[(decision > 0).astype(int)]
 
 
 def floor_flipsets(floor: dict) -> dict[str, Flipset]:
