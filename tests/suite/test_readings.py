@@ -4,14 +4,9 @@ from fairlab.suite.experiment import Experiment
 from fairlab.suite.readings import count_by_reading, rows_by_reading
 
 
-def filled(experiment):
-    toy_project.fill(experiment)
-    experiment.run.claims[0]["holds"] = False  # or a number that differs had the same conclusion
-
-
 def test_numbers_are_judged_in_both_readings(toy):
     experiment = Experiment("toy/mean")
-    filled(experiment)  # a mean of 0.55 for 0.50, and 4,425 rows
+    toy_project.fill(experiment)  # a mean of 0.55 for 0.50, and 4,425 rows; every claim holds, as published
     experiment.record("table-1", "mean", 0.9, reading="as_described")
     table = count_by_reading([experiment.run])
     published, described = table["as published"], table["as described"]
@@ -29,7 +24,7 @@ def test_what_a_reading_was_inferred_from_says_nothing_of_the_other(toy):
     value = experiment.specification.published.artefact("table-1").values["mean"]
     value.__dict__["inferred"] = "the number itself"
     try:
-        filled(experiment)
+        toy_project.fill(experiment)
         experiment.record("table-1", "mean", 0.9, reading="as_described")
         table = count_by_reading([experiment.run])
     finally:

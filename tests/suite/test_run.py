@@ -42,6 +42,7 @@ def test_one_surrogate_among_the_loads_makes_a_variant_one(run):
     run.note_load({"variant": "berkeley", "source": "real"}, {})
     assert run.sources() == {"adult-uci": "surrogate", "berkeley": "real"}
     assert (run.source(), run.source(["berkeley"])) == ("surrogate", "real")
+    assert (run.missing(), run.missing(["berkeley"])) == (["adult-uci"], [])
 
 
 def test_options_that_json_cannot_hold_are_told_in_words(run):

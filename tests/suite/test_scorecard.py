@@ -105,6 +105,8 @@ def test_surrogates_never_count(toy):
     publish(source="surrogate")
     assert {rows()[id].verdict for id in ("mean", "rows", "positive")} == {"surrogate"}
     assert rows()["mean"].data == "surrogate"
+    for id in ("mean", "positive"):
+        assert rows()[id].reason.startswith("surrogate data: fairlab data fetch berkeley gets the real, or says how")
 
 
 def test_the_best_run_is_shown(toy):

@@ -285,6 +285,7 @@ def _value_row(artefact, value, run, claims_hold):
             claims_hold=claims_hold,
         )
     )
+    reasons = [_surrogate_data(run, record["data"])] if verdict == "surrogate" else reasons
     reasons += [record["note"]]
     reasons += [f"as described {row['as_described']}"] if described else []
     reasons += ["a faithful rerun gives the printed digits"] if value.exact and verdict in JUDGED[1:] else []
@@ -302,10 +303,15 @@ def _claim_row(artefact, claim, run, entry):
     size = run.specification.other_size(run.parameters, artefact.id, claim.id)
     verdict, reason = row["ours"], ""
     if row["data"] == "surrogate":
-        verdict, reason = "surrogate", "surrogate data"
+        verdict, reason = "surrogate", _surrogate_data(run, entry["data"])
     elif size:
         verdict, reason = "not comparable", f"not the size of the published protocol: {size}"
     return Row(**row, verdict=verdict, reason="; ".join(filter(None, [reason, entry["detail"]])) or None)
+
+
+def _surrogate_data(run, variants):
+    """Return what is missing of the real data, and how to get it."""
+    return f"surrogate data: fairlab data fetch {' '.join(run.missing(variants))} gets the real, or says how"
 
 
 def _reason_left_out(run, artefact, item):

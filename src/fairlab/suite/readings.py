@@ -15,8 +15,7 @@ def rows_by_reading(runs: Iterable[Run]) -> dict[str, list[Row]]:
     by_reading = {"as published": [], "as described": []}
     for run in runs:
         by_reading["as published"] += _numbers(run)
-        # What a published reading was inferred from says nothing of the other.
-        by_reading["as described"] += [row.model_copy(update={"reading": None}) for row in _numbers(_described(run))]
+        by_reading["as described"] += [_apart(row, run) for row in _numbers(_described(run))]
     return by_reading
 
 
@@ -33,6 +32,13 @@ def count_by_reading(runs: Iterable[Run]) -> pd.DataFrame:
 
 def _numbers(run: Run) -> list[Row]:
     return [row for row in compare(run).rows if row.kind == "number"]
+
+
+def _apart(row: Row, run: Run) -> Row:
+    """Return a row as described without what holds of the other reading: what that was inferred from, its claims."""
+    has_own = run.ours(row.artefact, row.id, "as_described") is not None
+    verdict = "differs" if has_own and row.verdict == "same conclusion" else row.verdict
+    return row.model_copy(update={"reading": None, "verdict": verdict})
 
 
 def _described(run: Run) -> Run:

@@ -130,6 +130,11 @@ class Run:
         """Return the source of every variant that was loaded: a surrogate if any of its loads was one."""
         return {load["variant"]: self.source([load["variant"]]) for load in self.data}
 
+    def missing(self, variants=None) -> list[str]:
+        """Return those of `variants` (default: all that were loaded) for which a surrogate stood in."""
+        used = self.sources()
+        return [name for name in used if used[name] == "surrogate" and (variants is None or name in variants)]
+
     def write(self, folder: Path) -> None:
         """Write ``run.json``, ``records.json`` and ``claims.json`` to `folder`."""
         content = {key: getattr(self, key) for key in ("name", "profile", "seed", "parameters", "data", "skipped")}

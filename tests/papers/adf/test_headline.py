@@ -43,15 +43,6 @@ def test_averages_are_of_what_was_recorded_as_published(run):
     assert "table-6:census.race.sg" not in averages
 
 
-def test_rows_are_counted_by_verdict_and_reading(run):
-    counted = headline.by_verdict([run])
-    numbers = load_paper("adf").artefact("table-6").values
-    assert counted.loc["exact", "as_published"] == len(numbers) - 1
-    assert counted.loc["holds", "as_published"] == 1
-    assert counted["as_described"].to_dict() == dict.fromkeys(counted.index, 0) | {"differs": 1}
-    assert counted.index[0] == "exact"
-
-
 def test_runs_are_those_of_the_same_profile_and_seed(run, tmp_path, monkeypatch):
     monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path))
     folder = tmp_path / "quick" / "adf" / "phases"

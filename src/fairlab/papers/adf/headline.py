@@ -1,15 +1,12 @@
-"""The ratios of abstract and introduction, from the averages of the tables; and what of the paper came out."""
+"""The ratios of abstract and introduction, from the averages of the tables."""
 
 from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
 from fairlab.papers.adf.benchmarks import BENCHMARKS
-from fairlab.suite.comparison import compare_artefact
-from fairlab.suite.experiment import READINGS
 from fairlab.suite.published import load_paper
 from fairlab.suite.run import Run, run_folder
-from fairlab.suite.verdicts import CLAIM_VERDICTS, JUDGED, Pair, judge
 
 # What each ratio of section 1 restates, and how: times, times more, or percent of the time as times as fast.
 RATIOS = {
@@ -73,29 +70,3 @@ def recorded_averages(runs: Iterable[Run]) -> dict[str, float]:
         for record in run.records
         if record["reading"] == "as_published"
     }
-
-
-def by_verdict(runs: Iterable[Run]) -> pd.DataFrame:
-    """Return how many rows of the paper have each verdict, one column for each reading.
-
-    As described, only numbers that were recorded under that reading are judged; those of the inferred readings are
-    among those as published.
-    """
-    verdicts = []
-    for run in runs:
-        for artefact in map(run.specification.published.artefact, run.specification.artefacts):
-            verdicts += [("as_published", row.verdict) for row in compare_artefact(artefact, run)]
-            for id, value in artefact.values.items():
-                ours = run.ours(artefact.id, id, "as_described")
-                if ours is not None:
-                    size = run.specification.other_size(run.parameters, artefact.id, id)
-                    surrogate = run.source() == "surrogate"
-                    verdict, _ = judge(Pair(value, ours, surrogate=surrogate, size=size))
-                    verdicts.append(("as_described", verdict))
-    counted = pd.DataFrame(verdicts, columns=["reading", "verdict"]).value_counts().unstack("reading", fill_value=0)
-    order = [*JUDGED, *CLAIM_VERDICTS, *counted.index.difference([*JUDGED, *CLAIM_VERDICTS])]
-    return (
-        counted.reindex(index=[verdict for verdict in order if verdict in counted.index], columns=READINGS)
-        .fillna(0)
-        .astype(int)
-    )
