@@ -11,7 +11,7 @@ def graded(name, points, solution=False):
     return {"nbgrader": {"grade": True, "grade_id": name, "points": points, "solution": solution}}
 
 
-def test_a_notebook_is_run_in_a_copy_and_every_test_gets_a_line(tmp_path):
+def test_a_notebook_is_run_in_a_copy_and_every_test_gets_a_line(tmp_path, capfd):
     cells = [
         new_code_cell("share = 2\nmissing"),
         new_code_cell("assert share == 2", metadata=graded("test-one", 2)),
@@ -28,6 +28,7 @@ def test_a_notebook_is_run_in_a_copy_and_every_test_gets_a_line(tmp_path):
         Line("why", "by hand", 4),
     ]
     assert (tmp_path / "mine.ipynb").read_bytes() == before
+    assert capfd.readouterr().err == "", "the kernel warns of nothing that is not a student's matter"
     text = as_text(lines)
     assert "2 of 5 points by the tests that you have" in text
     assert "4 points are given by hand" in text

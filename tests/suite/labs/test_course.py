@@ -49,9 +49,11 @@ def test_a_zip_has_all_that_a_student_needs(course, tmp_path):
     (written,) = pack(course / "students", tmp_path / "zips")
     with zipfile.ZipFile(written) as archive:
         names = {name.removeprefix("lab1-berkeley/") for name in archive.namelist()}
+        first_steps = archive.read("lab1-berkeley/README.md").decode()
     wheel = next((course / "students").glob("*.whl")).name
     needed = {"berkeley.ipynb", "data/admissions.csv", wheel, "requirements-labs.txt", "README.md"}
     assert names == needed
+    assert "`berkeley.ipynb`" in first_steps
 
 
 def test_work_is_never_written_over(course):

@@ -56,7 +56,12 @@ def check(notebook: Path | str) -> list[Line]:
         raise ValueError(f"{notebook}: no cell is graded; is it the notebook of a lab?")
     resources = {"metadata": {"path": str(notebook.resolve().parent)}}
     client = nbclient.NotebookClient(
-        content, timeout=MOST_SECONDS, kernel_name="python3", allow_errors=True, resources=resources
+        content,
+        timeout=MOST_SECONDS,
+        kernel_name="python3",
+        allow_errors=True,
+        resources=resources,
+        extra_arguments=["--log-level=ERROR"],  # or the kernel warns of matters that are not a student's
     )
     try:
         client.execute()

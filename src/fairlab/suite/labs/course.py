@@ -18,13 +18,14 @@ from fairlab.paths import ROOT, write_text
 from fairlab.suite.forks import variables
 from fairlab.suite.labs import tables
 from fairlab.suite.labs.card import Card, cards
+from fairlab.suite.labs.card import card as find
 from fairlab.suite.labs.guide import guide, reading
 from fairlab.suite.labs.masters import STUB, TEXT_STUB, for_course, read, solved
 
 nbformat = optional("nbformat")
 
 STUDENT_PACKAGES = ("fairlab", "jupyterlab", "ipykernel")
-REQUIREMENTS = "requirements-labs.txt"
+REQUIREMENTS, README = "requirements-labs.txt", "README.md"
 # By the key of a lab: its tables, to be looked at outside of Python.
 TABLES = {
     "berkeley": ("admissions",),
@@ -87,7 +88,7 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
             write_text(students / card.assignment / "data" / f"{name}.csv", table.to_csv(index=False))
     make_wheel(students)
     write_text(students / REQUIREMENTS, student_requirements(next(students.glob("*.whl")).name))
-    write_text(students / "README.md", reading(labs))
+    write_text(students / README, reading(labs))
     return folder
 
 
@@ -200,13 +201,14 @@ def pack(students: Path | str, folder: Path | str) -> list[Path]:
     if not labs or not (students / REQUIREMENTS).is_file():
         raise FileNotFoundError(f"{students}: expected the folder `students` that `fairlab labs build` writes")
     folder.mkdir(parents=True, exist_ok=True)
-    shared = [path for path in sorted(students.iterdir()) if path.is_file()]
+    shared = [path for path in sorted(students.iterdir()) if path.is_file() and path.name != README]
     written = []
     for lab in labs:
         written.append(folder / f"{lab.name}.zip")
         with zipfile.ZipFile(written[-1], "w", zipfile.ZIP_DEFLATED) as archive:
             for path in shared:
                 archive.write(path, f"{lab.name}/{path.name}")
+            archive.writestr(f"{lab.name}/{README}", reading([find(lab.name)], alone=True))
             for path in sorted(path for path in lab.rglob("*") if path.is_file()):
                 archive.write(path, f"{lab.name}/{path.relative_to(lab)}")
     return written

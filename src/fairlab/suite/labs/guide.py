@@ -1,6 +1,6 @@
 """Pages made from cards and masters: a teacher's guide to each lab, and what students read first."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from fairlab.suite.labs.card import Card
 from fairlab.suite.labs.masters import exercises, solved
@@ -42,9 +42,19 @@ def description(card: Card) -> str:
     )
 
 
-def reading(labs: Iterable[Card]) -> str:
-    """Return the README of the folder that students get."""
-    rows = [f"| {lab.number} | {lab.title} | {lab.minutes} | `{lab.assignment}/{lab.notebook.name}` |" for lab in labs]
+def reading(labs: Sequence[Card], *, alone: bool = False) -> str:
+    """Return the README of the folder that students get.
+
+    Parameters
+    ----------
+    labs : sequence of Card
+    alone : bool
+        Whether the notebook of the lab, which then is one, stands beside it, and not in a folder of the lab's name.
+    """
+    places = {lab.number: "" if alone else f"{lab.assignment}/" for lab in labs}
+    rows = [
+        f"| {lab.number} | {lab.title} | {lab.minutes} | `{places[lab.number]}{lab.notebook.name}` |" for lab in labs
+    ]
     return "\n".join(
         [
             "# Labs on testing models for fairness",
