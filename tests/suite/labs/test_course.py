@@ -54,6 +54,8 @@ def test_a_zip_has_all_that_a_student_needs(course, tmp_path):
     needed = {"berkeley.ipynb", "data/admissions.csv", wheel, "requirements-labs.txt", "README.md"}
     assert names == needed
     assert "`berkeley.ipynb`" in first_steps
+    with zipfile.ZipFile(course / "students" / wheel) as archive:
+        assert not [name for name in archive.namelist() if name.endswith(".ipynb")], "no master goes with the package"
 
 
 def test_work_is_never_written_over(course):

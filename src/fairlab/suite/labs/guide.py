@@ -51,9 +51,9 @@ def reading(labs: Sequence[Card], *, alone: bool = False) -> str:
     alone : bool
         Whether the notebook of the lab, which then is one, stands beside it, and not in a folder of the lab's name.
     """
-    places = {lab.number: "" if alone else f"{lab.assignment}/" for lab in labs}
+    places = [lab.notebook.name if alone else f"{lab.assignment}/{lab.notebook.name}" for lab in labs]
     rows = [
-        f"| {lab.number} | {lab.title} | {lab.minutes} | `{places[lab.number]}{lab.notebook.name}` |" for lab in labs
+        f"| {lab.number} | {lab.title} | {lab.minutes} | `{place}` |" for lab, place in zip(labs, places, strict=True)
     ]
     return "\n".join(
         [
