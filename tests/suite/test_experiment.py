@@ -72,6 +72,14 @@ def test_surrogates_are_marked_in_figures_and_tables(experiment, tmp_path):
         assert "surrogate data" in (experiment.folder / file).read_text()
 
 
+def test_what_rests_on_a_stand_in_counts_as_surrogate(experiment):
+    fill(experiment)
+    experiment.stand_in("berkeley", ["a/file"])
+    row = next(row for row in experiment.compare().rows if row.id == "mean")
+    assert (row.verdict, row.data) == ("surrogate", "surrogate")
+    assert "fairlab data fetch a/file gets the real" in row.reason
+
+
 def test_trial_functions_are_functions_of_a_module(experiment):
     with pytest.raises(TypeError, match="expected a function of a module, found partial"):
         experiment.trials(functools.partial(print), 1)

@@ -43,6 +43,8 @@ def test_one_surrogate_among_the_loads_makes_a_variant_one(run):
     assert run.sources() == {"adult-uci": "surrogate", "berkeley": "real"}
     assert (run.source(), run.source(["berkeley"])) == ("surrogate", "real")
     assert (run.missing(), run.missing(["berkeley"])) == (["adult-uci"], [])
+    run.note_load({"variant": "berkeley", "source": "surrogate", "missing": ["a/file"]}, {})
+    assert run.missing() == ["adult-uci", "a/file"]
 
 
 def test_options_that_json_cannot_hold_are_told_in_words(run):

@@ -122,6 +122,18 @@ class Experiment:
         self.run.note_load(dataset.provenance.to_dict(), options)
         return dataset
 
+    def stand_in(self, variant, missing) -> None:
+        """Note that something made here stands in for stored files: what rests on the variant counts as surrogate.
+
+        Parameters
+        ----------
+        variant : str
+            A data variant that the experiment declares.
+        missing : list of str
+            The files, as ``fairlab data fetch`` takes them.
+        """
+        self.run.note_load({"variant": variant, "source": "surrogate", "missing": list(missing)}, {})
+
     def trials(self, function, n_trials, *, batch=None, each=None, **parameters) -> list:
         """Run `n_trials` independent trials and return their results in order.
 

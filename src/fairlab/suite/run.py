@@ -131,9 +131,12 @@ class Run:
         return {load["variant"]: self.source([load["variant"]]) for load in self.data}
 
     def missing(self, variants=None) -> list[str]:
-        """Return those of `variants` (default: all that were loaded) for which a surrogate stood in."""
-        used = self.sources()
-        return [name for name in used if used[name] == "surrogate" and (variants is None or name in variants)]
+        """Return for what a surrogate stood in: those of `variants` (default: all that were loaded), or their files."""
+        used = [load for load in self.data if load["source"] == "surrogate"]
+        lost = [
+            load.get("missing") or [load["variant"]] for load in used if variants is None or load["variant"] in variants
+        ]
+        return list(dict.fromkeys(name for names in lost for name in names))
 
     def write(self, folder: Path) -> None:
         """Write ``run.json``, ``records.json`` and ``claims.json`` to `folder`."""

@@ -33,7 +33,8 @@ def data(stored):
 def table():
     """Twenty rows of the credit domain, the first ten of one class and the rest of the other."""
     X = pd.DataFrame(SCHEMAS["credit"].sample(20, random_state=0), columns=SCHEMAS["credit"].names)
-    return SimpleNamespace(features=X, target=pd.Series(np.repeat([0, 1], 10)))
+    provenance = SimpleNamespace(variant="credit-adf")
+    return SimpleNamespace(features=X, target=pd.Series(np.repeat([0, 1], 10)), provenance=provenance)
 
 
 def test_benchmarks_name_an_attribute_of_their_schema():
@@ -65,8 +66,10 @@ def test_without_the_stored_network_one_trained_here_stands_in(table, monkeypatc
 
     monkeypatch.setattr(benchmarks, "stored_weights", unavailable)
     monkeypatch.setattr(benchmarks, "STAND_IN_STEPS", 1)
+    told = []
     with pytest.warns(SurrogateWarning, match="credit: the stored network is not at hand"):
-        subject = subject_under_test("credit", table)
+        subject = subject_under_test("credit", table, lambda *what: told.append(what))
+    assert told == [("credit-adf", ["adf_networks/credit.index", "adf_networks/credit.data-00000-of-00001"])]
     assert [len(bias) for bias in subject.weights[1::2]] == [64, 32, 16, 8, 4, 2]
     assert not subject.stored
 

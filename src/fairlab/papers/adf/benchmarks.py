@@ -1,6 +1,7 @@
 """The published benchmarks: three data sets with their input domains and stored networks, six protected attributes."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -153,7 +154,7 @@ class Subject:
         return float((self.network.predict(self.X) == self.y).mean())
 
 
-def subject_under_test(name: str, table: Dataset) -> Subject:
+def subject_under_test(name: str, table: Dataset, stand_in: Callable | None = None) -> Subject:
     """Return a data set with the authors' stored network; with one trained here, and a warning, if it cannot be had.
 
     Parameters
@@ -162,6 +163,8 @@ def subject_under_test(name: str, table: Dataset) -> Subject:
         census, credit or bank.
     table : Dataset
         Its rows.
+    stand_in : callable, optional
+        Is told the data variant of a network that stands in and which files are missing: `Experiment.stand_in`.
     """
     X, y = codes(table.features).to_numpy(), table.target.to_numpy()
     try:
@@ -170,6 +173,8 @@ def subject_under_test(name: str, table: Dataset) -> Subject:
         warnings.warn(
             f"{name}: the stored network is not at hand, one trained here stands in", SurrogateWarning, stacklevel=2
         )
+        if stand_in is not None:
+            stand_in(table.provenance.variant, _files(name))
         return Subject(X, y, train_networks(X, y, [0], n_steps=STAND_IN_STEPS)[0])
 
 
@@ -187,7 +192,11 @@ def stored_weights(subject: str) -> list[np.ndarray]:
     """
     if subject not in SCHEMAS:
         raise ValueError(f"subject: expected one of {', '.join(SCHEMAS)}, found {subject!r}")
-    parts = [f"adf_networks/{subject}.{part}" for part in ("index", "data-00000-of-00001")]
-    index, _ = (fetch_file(project_registry().file(path)) for path in parts)
+    index, _ = (fetch_file(project_registry().file(path)) for path in _files(subject))
     layers = ["linear", *(f"linear_{k}" for k in range(1, 6))]
     return [read_tensor(index, f"{layer}/{part}") for layer in layers for part in ("kernel", "bias")]
+
+
+def _files(subject: str) -> list[str]:
+    """Return the paths of a stored network in the registry."""
+    return [f"adf_networks/{subject}.{part}" for part in ("index", "data-00000-of-00001")]

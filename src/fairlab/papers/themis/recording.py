@@ -93,7 +93,8 @@ def _record_cells(exp, artefact, suites, described, answers):
             exp.record(artefact, id, suites.loc[id, "score"], data=[])
     for id, answer in answers.items():
         if answer.holds is None:
-            exp.skip(artefact, id, f"rests on stored suites that are not at hand: {answer.detail}")
+            how = "the numbers of this figure that are not run say how to get each"
+            exp.skip(artefact, id, f"rests on stored suites that are not at hand: {answer.detail}; {how}")
         else:
             exp.claim(artefact, id, answer.holds, detail=f"on the stored suites: {answer.detail}", data=[])
 

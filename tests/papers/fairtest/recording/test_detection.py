@@ -38,6 +38,7 @@ def test_effectiveness(notes):
     assert exp.silent() == []
     assert all(holds for (_, id), holds in exp.claims.items() if id != "weak-effects-large-contexts")
     assert list(exp.skipped) == [("section-6.1", "healthcare-no-loss")]
+    assert "fairlab data fetch health" in exp.skipped["section-6.1", "healthcare-no-loss"]
     assert exp.records["figure-5", "delta_2_5.size_10000", "as_published"].tolist() == [10]
     assert exp.records["section-6.1", "budget_3.reported", "as_published"].tolist() == [3, 3, 3]
 
