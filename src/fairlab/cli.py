@@ -81,7 +81,7 @@ def _parser():
     sub.add_argument("rows", nargs="*", metavar="PAPER[:ARTEFACT]", help="show these rows instead of the summary")
     sub.add_argument("--json", action="store_true", help="one object per published value or claim")
     sub.add_argument("--profile", choices=PROFILES, help="only runs of this profile (default: the best there is)")
-    sub.add_argument("--write", action="store_true", help="also those of the project, and the table in its README")
+    sub.add_argument("--write", action="store_true", help="also those of the project, and the picture in its README")
 
     sub = command("cache", _cache, "the kept trials: show them, check every one, or remove those nobody asks for")
     sub.add_argument(

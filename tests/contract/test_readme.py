@@ -1,4 +1,4 @@
-"""What the README shows is what happens."""
+"""What the README and its page on models show is what happens."""
 
 import json
 import re
@@ -9,13 +9,14 @@ from fairlab.cli import main
 from fairlab.paths import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"^```python\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
+PAGE = (ROOT / "docs" / "your_model.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
 
 
 def test_the_first_example_is_an_audit_and_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     scope = {}
-    exec(compile(EXAMPLES[0], "README.md", "exec"), scope)
+    exec(compile(EXAMPLES[0], "your_model.md", "exec"), scope)
     report = scope["report"]
     assert report.to_frame()["significant"].any(), "Adult's labels go with sex, and so does a model of them"
     assert capsys.readouterr().out.strip() == report.opening
@@ -24,8 +25,17 @@ def test_the_first_example_is_an_audit_and_runs(tmp_path, monkeypatch, capsys):
 
 
 def test_the_command_that_it_shows_has_these_options(capsys):
-    [command] = re.findall(r"^fairlab audit (.*)$", README, flags=re.MULTILINE)
+    [command] = re.findall(r"^fairlab audit (.*)$", PAGE, flags=re.MULTILINE)
     with pytest.raises(SystemExit):
         main(["audit", "--help"])
     said = capsys.readouterr().out
     assert all(option in said for option in re.findall(r"--[a-z-]+", command))
+
+
+def test_it_fits_one_screen_and_a_half():
+    assert len(README.splitlines()) <= 75
+
+
+def test_its_links_lead_somewhere():
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", README):
+        assert (ROOT / target).exists(), target

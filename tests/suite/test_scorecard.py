@@ -135,16 +135,11 @@ def test_json_has_a_row_for_everything_published(toy, capsys):
 
 def test_what_is_written_and_published(toy, results):
     publish()
-    readme = toy / "README.md"
-    readme.write_text("before\n<!-- scorecard -->\nstale\n<!-- end of scorecard -->\nafter\n")
     own = [results / "REPRODUCTION.json", results / "REPRODUCTION.md"]
     assert write(scorecard()) == own
-    assert "stale" in readme.read_text()
     committed = [toy / "REPRODUCTION.json", toy / "REPRODUCTION.md"]
-    assert write(scorecard(), publish=True) == [*own, *committed, readme]
-    assert head(scorecard()) in readme.read_text()
-    assert readme.read_text().startswith("before\n")
-    assert readme.read_text().endswith("after\n")
+    assert write(scorecard(), publish=True) == [*own, *committed, toy / "figures" / "verdicts.svg"]
+    assert head(scorecard()) in committed[1].read_text()
     assert committed[1].read_text() == to_markdown(scorecard(), published_runs())
     # All but how it was run can be had from the committed rows alone.
     read = Comparison.read(committed[0])

@@ -1,0 +1,25 @@
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+
+from fairlab.suite.site.papers import names
+from fairlab.suite.site.picture import SHAPES
+from fairlab.suite.site.poster import COLOUR_OF, poster
+from fairlab.suite.site.wording import slug
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_every_row_is_a_mark_beside_those_of_the_legend(card):
+    drawn = ElementTree.fromstring(poster(card.rows, names()))
+    marks = Counter(use.get("href") for use in drawn.iter(f"{SVG}use"))
+    verdicts = Counter(row.verdict for row in card.rows)
+    assert marks == {f"#{slug(verdict)}": n + 1 for verdict, n in verdicts.items()}
+    assert set(COLOUR_OF) == set(SHAPES)
+    width = float(drawn.get("width"))
+    assert all(float(use.get("x")) + 10 <= width for use in drawn.iter(f"{SVG}use"))
+
+
+def test_a_changed_row_changes_the_picture(card, row, changed):
+    rows = [changed if own is row else own for own in card.rows]
+    assert poster(rows, names()) != poster(card.rows, names())
+    assert poster(card.rows, names()) == poster(card.rows, names())
