@@ -1,8 +1,14 @@
 """Fully connected networks, one or many side by side: initial weights, answers, gradients, optimisers, Keras models.
 
-A network is a sequence of kernels and biases in turn, ReLU between layers: a kernel has shape (..., n_in, n_out), its
-bias (..., n_out). Leading axes are those of members: independent networks that are computed at once as batched matrices
-and share nothing else. Parts are NumPy arrays or TensorFlow tensors; TensorFlow is imported by what works on tensors.
+A network is a sequence of kernels (..., n_in, n_out) and biases (..., n_out) in turn, ReLU between layers. Leading axes
+are independent members. Parts are NumPy arrays or TensorFlow tensors, for which TensorFlow is imported.
+
+Examples
+--------
+>>> from fairlab.networks import Network, dense_classifier, dense_network
+>>> weights = [np.eye(2), np.zeros(2)]
+>>> dense_classifier(weights)([[3, 1]]), Network(dense_network(weights)).predict([[3, 1]])
+(array([0]), array([0]))
 """
 
 from collections.abc import Sequence

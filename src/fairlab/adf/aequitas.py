@@ -55,6 +55,15 @@ class Aequitas:
     ------
     ValueError
         If a protected attribute is not in the schema, or a parameter is out of range.
+
+    Examples
+    --------
+    >>> from fairlab.adf import Aequitas
+    >>> from fairlab.cases import Schema
+    >>> schema = Schema.from_bounds({"income": (0, 9), "sex": (0, 1)})
+    >>> model = lambda X: (X[:, 0] + 2 * X[:, 1] >= 5).astype(int)
+    >>> Aequitas(model, schema, "sex", n_local=20).generate(n_samples=20).n_discriminatory
+    2
     """
 
     def __init__(

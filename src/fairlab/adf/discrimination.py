@@ -26,6 +26,13 @@ class Fairness:
     n : int
         Inputs drawn.
     n_discriminatory : int
+
+    Examples
+    --------
+    >>> from fairlab.adf import Fairness
+    >>> fairness = Fairness(n=1_000, n_discriminatory=200)
+    >>> fairness.share, round(fairness.standard_error, 3)
+    (0.2, 0.013)
     """
 
     n: int
@@ -167,6 +174,15 @@ def discriminatory(model, X, sensitive, *, schema: Schema, threshold: float | No
     ValueError
         If a protected attribute is not in the schema, `X` or the model has other columns, or what the model returns is
         no class, as probabilities are not.
+
+    Examples
+    --------
+    >>> from fairlab.adf import discriminatory
+    >>> from fairlab.cases import Schema
+    >>> schema = Schema.from_bounds({"income": (0, 9), "sex": (0, 1)})
+    >>> model = lambda X: (X[:, 0] + 2 * X[:, 1] >= 5).astype(int)
+    >>> discriminatory(model, np.array([[4, 0], [4, 1], [9, 0]]), "sex", schema=schema).tolist()
+    [True, True, False]
     """
     X, classify = check_schema(schema).check(X), as_classes(model, threshold=threshold)
     _positions(schema, sensitive)
@@ -193,6 +209,18 @@ def estimate_unfairness(
     Returns
     -------
     Fairness
+
+    Examples
+    --------
+    >>> from fairlab.adf import estimate_unfairness
+    >>> from fairlab.cases import Schema
+    >>> schema = Schema.from_bounds({"income": (0, 9), "sex": (0, 1)})
+    >>> fairness = estimate_unfairness(
+    ...     lambda X: (X[:, 0] + 2 * X[:, 1] >= 5).astype(int), schema=schema, sensitive="sex", n=1_000
+    ... )
+    >>> low, high = fairness.interval()
+    >>> low < 0.2 < high
+    True
     """
     X = check_schema(schema).sample(check_count(n, "n"), random_state=check_seed(random_state))
     found = discriminatory(model, X, sensitive, schema=schema, threshold=threshold)

@@ -35,6 +35,15 @@ class FiniteDifferences:
     ------
     TypeError, ValueError
         If the model cannot be called, or the threshold is no number.
+
+    Examples
+    --------
+    >>> from fairlab.adf import FiniteDifferences
+    >>> from fairlab.cases import Schema
+    >>> schema = Schema.from_bounds({"income": (0, 9), "sex": (0, 1)})
+    >>> model = FiniteDifferences(lambda X: X[:, 0] + 2.0 * X[:, 1], schema, "sex", threshold=5)
+    >>> model.predict(np.array([[4, 0], [4, 1]])).tolist()
+    [0, 1]
     """
 
     def __init__(self, score, schema: Schema, sensitive, *, threshold: float, decide=None):

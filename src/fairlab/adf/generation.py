@@ -53,6 +53,16 @@ class ADF:
     TypeError, ValueError
         If the model has no gradients, another number of inputs than the schema has attributes, or a parameter is out of
         range.
+
+    Examples
+    --------
+    >>> from fairlab.adf import ADF
+    >>> from fairlab.cases import Schema
+    >>> schema = Schema.from_bounds({"income": (0, 9), "sex": (0, 1)})
+    >>> score = lambda X: X[:, 0] + 2.0 * X[:, 1]
+    >>> search = ADF(score, schema, "sex", threshold=5, n_local=20)
+    >>> search.generate(schema.sample(20, random_state=0)).n_discriminatory
+    2
     """
 
     def __init__(

@@ -33,6 +33,13 @@ class GlobalPhase:
         Number of the seed.
     iterations : ndarray of int of shape (n_seeds,)
         Steps taken; `max_iter` for seeds that failed.
+
+    Examples
+    --------
+    >>> from fairlab.adf import GlobalPhase
+    >>> phase = GlobalPhase(np.array([[3, 0], [9, 1]]), np.array([1, -1]), np.array([0, 1]), np.array([2, 10]))
+    >>> phase.successful.tolist()
+    [True, True]
     """
 
     inputs: np.ndarray

@@ -91,6 +91,16 @@ class SearchResult:
         Whether the global phase made something discriminatory of the seed.
     seconds : float
         Wall time of the whole search.
+
+    Examples
+    --------
+    >>> from fairlab.adf import Aequitas
+    >>> from fairlab.cases import Schema
+    >>> schema = Schema.from_bounds({"income": (0, 9), "sex": (0, 1)})
+    >>> model = lambda X: (X[:, 0] + 2 * X[:, 1] >= 5).astype(int)
+    >>> found = Aequitas(model, schema, "sex", n_local=20).generate(n_samples=20)
+    >>> found.n_inputs, found.n_discriminatory, round(found.success_rate, 2)
+    (10, 2, 0.2)
     """
 
     schema: Schema

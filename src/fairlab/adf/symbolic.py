@@ -52,6 +52,17 @@ class SymbolicGeneration:
     ------
     ValueError
         If a protected attribute is not in the schema, or a parameter is out of range.
+
+    Examples
+    --------
+    >>> from fairlab.adf import SymbolicGeneration
+    >>> from fairlab.cases import Schema
+    >>> schema = Schema.from_bounds({"income": (0, 9), "sex": (0, 1)})
+    >>> model = lambda X: (X[:, 0] + 2 * X[:, 1] >= 5).astype(int)
+    >>> search = SymbolicGeneration(model, schema, "sex", n_neighbours=200, n_pool=1_000)
+    >>> X = schema.sample(100, random_state=0)
+    >>> search.generate(X, X[:5], n_inputs=10).n_inputs <= 10
+    True
     """
 
     def __init__(

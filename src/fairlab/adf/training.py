@@ -45,6 +45,14 @@ def train_networks(X, y, random_states: Sequence[int], *, n_steps: int) -> list[
     ------
     ValueError
         If the rows are no numbers, `y` is not one class per row, counted from 0, or `n_steps` is no count.
+
+    Examples
+    --------
+    >>> from fairlab.adf import train_networks
+    >>> X, y = np.arange(20).reshape(10, 2), np.repeat([0, 1], 5)
+    >>> (weights,) = train_networks(X, y, [0], n_steps=1)
+    >>> [part.shape for part in weights][:2]
+    [(2, 64), (64,)]
     """
     n_steps, y = check_count(n_steps, "n_steps"), _check_classes(y, len(X))
     X = check_features(X)[0].astype(np.float32)
@@ -67,6 +75,17 @@ def majority_vote(voters, X) -> np.ndarray:
     ------
     ValueError
         If there is no voter, or one gives other answers.
+
+    Examples
+    --------
+    >>> from fairlab.adf import majority_vote
+    >>> voters = [
+    ...     lambda X: np.zeros(len(X), dtype=int),
+    ...     lambda X: np.ones(len(X), dtype=int),
+    ...     lambda X: X[:, 0] > 1,
+    ... ]
+    >>> majority_vote(voters, np.array([[0], [2]])).tolist()
+    [0, 1]
     """
     _check_voters(voters)
     if np.ndim(X) != 2:
@@ -103,6 +122,15 @@ def retrain(weights, X, y, additions: Sequence[np.ndarray], voters, *, n_epochs:
     ValueError
         If there are no voters, additions and random states differ in number, `y` is not one class per row, counted from
         0, or `n_epochs` is no count.
+
+    Examples
+    --------
+    >>> from fairlab.adf import retrain, train_networks
+    >>> X, y = np.arange(20).reshape(10, 2), np.repeat([0, 1], 5)
+    >>> (weights,) = train_networks(X, y, [0], n_steps=1)
+    >>> voters = [lambda X: np.ones(len(X), dtype=int)]
+    >>> len(retrain(weights, X, y, [X[:2]], voters, n_epochs=1, random_states=[0]))
+    1
     """
     _check_voters(voters)
     n_epochs, y, rngs = check_count(n_epochs, "n_epochs"), _check_classes(y, len(X)), _generators(random_states)

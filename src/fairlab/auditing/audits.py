@@ -93,8 +93,12 @@ def audit(
 
     Examples
     --------
-    >>> case = fairlab.Case(model, table, sensitive=["sex", "race"], y_true="repaid", positive="yes")  # doctest: +SKIP
-    >>> report = fairlab.audit(case)  # doctest: +SKIP
+    >>> import fairlab
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
+    >>> case = fairlab.Case(lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive="sex")
+    >>> report = fairlab.audit(case, methods=["themis"], budget=2_000)
+    >>> len(report.significant) > 0
+    True
     >>> report.to_html("audit.html")  # doctest: +SKIP
     """
     if not isinstance(case, Case):

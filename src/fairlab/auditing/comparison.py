@@ -42,6 +42,18 @@ class Comparison(Result):
     not_compared : tuple of str
         What could not be compared, and why.
     confidence : float
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
+    >>> before = fairlab.Case(
+    ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive="sex"
+    ... )
+    >>> after = fairlab.Case(lambda rows: rows["points"] > 20, people, sensitive="sex")
+    >>> comparison = fairlab.compare(before, after)
+    >>> comparison.is_paired, comparison.confidence
+    (True, 0.95)
     """
 
     before: Case
@@ -125,6 +137,17 @@ def compare(case_a: Case, case_b: Case, *, confidence: float = 0.95) -> Comparis
         If one is not a case.
     ValueError
         If they have no sensitive column in common, or decide on numbers without a threshold.
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
+    >>> before = fairlab.Case(
+    ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive="sex"
+    ... )
+    >>> after = fairlab.Case(lambda rows: rows["points"] > 20, people, sensitive="sex")
+    >>> fairlab.compare(before, after).is_paired
+    True
     """
     for name, case in (("case_a", case_a), ("case_b", case_b)):
         if not isinstance(case, Case):

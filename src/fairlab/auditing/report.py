@@ -41,6 +41,19 @@ class Report(Result):
     seconds : float
     n_twice : int
         Rows among these that were asked a second time, to see whether the model answers alike.
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
+    >>> case = fairlab.Case(
+    ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive="sex"
+    ... )
+    >>> report = fairlab.audit(case, methods=["themis"], budget=2_000)
+    >>> len(report.significant) > 0, report.n_queries <= 2_000
+    (True, True)
+    >>> sorted(report.to_frame()["method"].unique())
+    ['Themis']
     """
 
     case: Case

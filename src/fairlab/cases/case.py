@@ -75,6 +75,7 @@ class Case:
 
     Examples
     --------
+    >>> from fairlab.cases import Case
     >>> table = pd.DataFrame({"sex": ["f", "m", "m"], "income": [3, 1, 2], "repaid": ["yes", "no", "yes"]})
     >>> model = lambda rows: rows["income"] > 1
     >>> case = Case(model, table, sensitive="sex", y_true="repaid", positive="yes")
@@ -83,7 +84,7 @@ class Case:
     fairlab.cases.table.CaseError: y_true: has the labels 'no', 'yes', the model answers False, True; make them alike
     >>> case = Case(model, table, sensitive="sex")
     >>> case
-    Case: function, 3 rows, 2 features, sensitive sex; task classes, 67% favourable
+    Case: <lambda>, 3 rows, 3 features, sensitive sex; task classes, 67% favourable
     """
 
     def __init__(

@@ -27,6 +27,16 @@ class Encoding:
         Whether a column is a standardised number.
     center, scale : ndarray of shape (n_columns,)
         Mean and standard deviation that numbers are standardised with, 0 and 1 elsewhere; 1 for a constant.
+
+    Examples
+    --------
+    >>> from fairlab.cases import Encoding
+    >>> table = pd.DataFrame({"age": [20, 40, 60], "job": ["cook", "clerk", "cook"]})
+    >>> encoding = Encoding(table)
+    >>> encoding.names
+    ('age', 'job = clerk', 'job = cook')
+    >>> encoding.transform(table).round(2).tolist()
+    [[-1.22, 0.0, 1.0], [0.0, 1.0, 0.0], [1.22, 0.0, 1.0]]
     """
 
     def __init__(self, table: pd.DataFrame):

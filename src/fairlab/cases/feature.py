@@ -12,7 +12,16 @@ LARGEST = 2**62  # so that sums of two values fit into 64 bits
 
 
 class SchemaError(ValueError):
-    """A schema that describes no inputs, or inputs that do not fit theirs."""
+    """A schema that describes no inputs, or inputs that do not fit theirs.
+
+    Examples
+    --------
+    >>> from fairlab.cases import Feature
+    >>> Feature("age", [18, 18])
+    Traceback (most recent call last):
+    ...
+    fairlab.cases.feature.SchemaError: feature 'age': a value is listed twice
+    """
 
 
 @dataclass(frozen=True)
@@ -33,6 +42,14 @@ class Feature:
     SchemaError
         If there is no value, one is listed twice, or an integer is too large for 64 bits; if edges do not part the
         values.
+
+    Examples
+    --------
+    >>> from fairlab.cases import Feature
+    >>> Feature("age", [18, 19, 20])
+    Feature(name='age', values=range(18, 21), edges=None)
+    >>> Feature("job", ["cook", "clerk"]).values
+    ('cook', 'clerk')
     """
 
     name: str

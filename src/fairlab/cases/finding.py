@@ -14,7 +14,14 @@ ROWS_SHOWN = 10
 
 
 class Result(ABC):
-    """Anything that a method returns: shown as one line, in a notebook with the first rows of its table."""
+    """Anything that a method returns: shown as one line, in a notebook with the first rows of its table.
+
+    Examples
+    --------
+    >>> from fairlab.cases import Finding, Result
+    >>> issubclass(Finding, Result)
+    True
+    """
 
     @property
     @abstractmethod
@@ -69,6 +76,15 @@ class Finding(Result):
     ------
     ValueError
         If `low` is above `high`, or `p_value` is not within 0 and 1.
+
+    Examples
+    --------
+    >>> from fairlab.cases import Finding
+    >>> finding = Finding(
+    ...     "themis", "sex", "everyone", "causal score", 0.12, 0.10, 0.14, 0.001, pd.DataFrame(), 500
+    ... )
+    >>> finding.estimate, finding.n
+    (0.12, 500)
     """
 
     method: str
@@ -121,6 +137,12 @@ class Examination(Result):
     n_queries : int
         Rows that the model was asked for it.
     seconds : float
+
+    Examples
+    --------
+    >>> from fairlab.cases import Examination
+    >>> Examination("themis", (), ("sex: the model does not get it",), 120, 0.5).n_queries
+    120
     """
 
     method: str

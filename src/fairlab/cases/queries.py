@@ -14,7 +14,18 @@ _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 class BudgetSpentError(RuntimeError):
-    """More rows would be asked than a limit allows; none of them was."""
+    """More rows would be asked than a limit allows; none of them was.
+
+    Examples
+    --------
+    >>> from fairlab.cases import Queries
+    >>> queries = Queries()
+    >>> with queries.limit(1):
+    ...     queries.ask("double", lambda rows: 2 * rows["x"], pd.DataFrame({"x": [1, 2]}))
+    Traceback (most recent call last):
+    ...
+    fairlab.cases.queries.BudgetSpentError: 2 rows would be asked, the limit has 1 left
+    """
 
 
 class Queries:
@@ -37,6 +48,7 @@ class Queries:
 
     Examples
     --------
+    >>> from fairlab.cases import Queries
     >>> queries = Queries()
     >>> rows = pd.DataFrame({"x": [1, 2, 1]})
     >>> queries.ask("double", lambda rows: 2 * rows["x"], rows).tolist()

@@ -38,6 +38,7 @@ class Schema:
 
     Examples
     --------
+    >>> from fairlab.cases import Schema
     >>> schema = Schema.from_dict({"sex": ["f", "m"], "age": {"low": 18, "high": 99}})
     >>> schema.n_inputs
     164

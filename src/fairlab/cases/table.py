@@ -14,7 +14,16 @@ GROUPS = 10  # numbers with more different values than this make four groups
 
 
 class CaseError(ValueError):
-    """A model and a table that cannot be examined as they are; says what was expected and what was found."""
+    """A model and a table that cannot be examined as they are; says what was expected and what was found.
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> fairlab.Case(lambda rows: rows["x"] > 1, pd.DataFrame({"x": [1, 2]}), sensitive="sex")
+    Traceback (most recent call last):
+    ...
+    fairlab.cases.table.CaseError: sensitive: the table has no column 'sex'; it has x
+    """
 
 
 def check_table(table, columns: Sequence[str] | None = None) -> pd.DataFrame:

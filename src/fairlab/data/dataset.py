@@ -27,6 +27,12 @@ class Provenance:
     citation, note : str
     caveat : str
         What surrogate rows do not get right.
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> fairlab.load("berkeley").provenance.source
+    'real'
     """
 
     variant: str
@@ -72,6 +78,13 @@ class Dataset:
     ------
     DataError
         If the parts differ in length or index, or a column occurs twice.
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> berkeley = fairlab.load("berkeley")
+    >>> len(berkeley.features), list(berkeley.sensitive_features)
+    (4425, ['gender'])
     """
 
     features: pd.DataFrame

@@ -2,11 +2,25 @@
 
 
 class DataError(Exception):
-    """Data is missing, is not what the registry says, or cannot be written."""
+    """Data is missing, is not what the registry says, or cannot be written.
+
+    Examples
+    --------
+    >>> from fairlab.data import DataError, DataUnavailableError
+    >>> issubclass(DataUnavailableError, DataError)
+    True
+    """
 
 
 class RegistryError(DataError):
-    """The registry says something that cannot be meant."""
+    """The registry says something that cannot be meant.
+
+    Examples
+    --------
+    >>> from fairlab.data import DataError, RegistryError
+    >>> issubclass(RegistryError, DataError)
+    True
+    """
 
 
 class DataUnavailableError(DataError):
@@ -16,6 +30,14 @@ class DataUnavailableError(DataError):
     ----------
     rejected : tuple of str
         One reason for every source that did have a file, but a wrong one.
+
+    Examples
+    --------
+    >>> from fairlab.data import DataUnavailableError
+    >>> raise DataUnavailableError("adult.data: no source had it", rejected=("mirror: wrong hash",))
+    Traceback (most recent call last):
+    ...
+    fairlab.data.errors.DataUnavailableError: adult.data: no source had it
     """
 
     def __init__(self, message: str, rejected: tuple[str, ...] = ()):
@@ -24,4 +46,11 @@ class DataUnavailableError(DataError):
 
 
 class SurrogateWarning(UserWarning):
-    """Generated stand-in data is used in place of real data."""
+    """Generated stand-in data is used in place of real data.
+
+    Examples
+    --------
+    >>> from fairlab.data import SurrogateWarning
+    >>> issubclass(SurrogateWarning, UserWarning)
+    True
+    """

@@ -20,12 +20,26 @@ _log = logging.getLogger(__name__)
 
 
 def available() -> list[str]:
-    """Return the names that `fairlab.data.load` knows."""
+    """Return the names that `fairlab.data.load` knows.
+
+    Examples
+    --------
+    >>> from fairlab.data import available
+    >>> "adult-uci" in available()
+    True
+    """
     return sorted(project_registry().variants)
 
 
 def state_of(variant: str) -> str:
-    """Return what `load` would give without the network: "real", "generated", "surrogate" or "missing"."""
+    """Return what `load` would give without the network: "real", "generated", "surrogate" or "missing".
+
+    Examples
+    --------
+    >>> from fairlab.data import state_of
+    >>> state_of("berkeley")
+    'real'
+    """
     registry = project_registry()
     entry = registry.variant(variant)
     if entry.source == "generated":
@@ -43,6 +57,12 @@ def describe(variant: str) -> str:
     ----------
     variant : str
         A name of `available()`.
+
+    Examples
+    --------
+    >>> from fairlab.data import describe
+    >>> describe("berkeley").splitlines()[0]
+    'berkeley: Graduate admissions at Berkeley in 1973, the 4,425 rows of FairTest, made from 24'
     """
     entry = project_registry().variant(variant)
     positive = "" if entry.positive_label is None else f" (positive: {entry.positive_label})"
@@ -70,6 +90,12 @@ def status() -> pd.DataFrame:
         Indexed by name: kind (variant or file), state, bytes, redistribution, terms, detail. A variant's state is
         that of `state_of`; a file's is cached, mirror (in the mirror folder only), corrupt (a wrong copy and no right
         one) or missing.
+
+    Examples
+    --------
+    >>> from fairlab.data import status
+    >>> "berkeley" in status().index
+    True
     """
     registry = project_registry()
     rows = [(v.name, "variant", state_of(v.name), None, "", "", v.description) for v in registry.variants.values()]
@@ -104,6 +130,12 @@ def fetch(
     ------
     DataError
         If a name is unknown; without `keep_going`, also if one cannot be had.
+
+    Examples
+    --------
+    >>> from fairlab.data import fetch
+    >>> fetch(["berkeley"]).loc["berkeley", "state"]
+    'real'
     """
     registry = project_registry()
     names = _known(registry, names)
@@ -136,6 +168,12 @@ def verify(names: Iterable[str] | None = None) -> pd.DataFrame:
     -------
     DataFrame
         Indexed by name: state (ok, corrupt; missing only for what was named), detail.
+
+    Examples
+    --------
+    >>> from fairlab.data import verify
+    >>> bool((verify(["berkeley"])["state"] == "corrupt").any())
+    False
     """
     registry = project_registry()
     chosen = _known(registry, names)

@@ -1,4 +1,15 @@
-"""FairTest (Tramer et al. 2017): subpopulations where an output is most associated with a protected attribute."""
+"""FairTest (Tramer et al. 2017): subpopulations where an output is most associated with a protected attribute.
+
+Examples
+--------
+>>> from fairlab.fairtest import Column, ConditionalDifference, ConditionalNMI, ConditionalRatio, Sample
+>>> sex = Column("sex", np.tile([0, 1], 50), ("f", "m"))
+>>> offer = Column("offer", np.tile([0, 0, 0, 1], 25), ("no", "yes"))
+>>> town = Column("town", np.repeat([0, 1], 50), ("a", "b"))
+>>> metrics = ConditionalDifference(), ConditionalNMI(), ConditionalRatio()
+>>> [bool(one.approximate(Sample(sex, offer, town), conf=0.95).p_value < 0.05) for one in metrics]
+[True, True, True]
+"""
 
 import lazy_loader as lazy
 

@@ -29,6 +29,15 @@ class Correlation(AdditiveMetric):
         Whose intervals and p-values. "sound": those of `fairlab.fairtest.intervals.correlation_bounds`, which need no
         normal distribution; Fisher's z is for comparing splits in training only. "as_published": Fisher's z above
         1,000 people; up to 1,000, tests shuffle the output and bootstrap pairs.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Column, Correlation, Sample
+    >>> age = Column("age", np.arange(40.0))
+    >>> price = Column("price", 2 * np.arange(40.0) + np.tile([-5.0, 5.0], 20))
+    >>> interval = Correlation().approximate(Sample(age, price), conf=0.95)
+    >>> bool(0.9 < interval.low < interval.high < 1)
+    True
     """
 
     name = "CORR"
@@ -112,6 +121,15 @@ class ConditionalCorrelation(ConditionalMetric):
     ----------
     reading : {"sound", "as_published"}
         As for `Correlation`.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Column, ConditionalCorrelation, Sample
+    >>> age = Column("age", np.arange(40.0))
+    >>> price = Column("price", 2 * np.arange(40.0) + np.tile([-5.0, 5.0], 20))
+    >>> town = Column("town", np.repeat([0, 1], 20), ("a", "b"))
+    >>> bool(ConditionalCorrelation().approximate(Sample(age, price, town), conf=0.95).p_value < 0.05)
+    True
     """
 
     def __init__(self, *, reading: str = SOUND):

@@ -36,6 +36,16 @@ class Discovery(Investigation):
     ------
     TypeError, ValueError
         As for `Testing`, or if a column has not two categories, or every label one value in the training set.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import DataSource, Discovery, investigate
+    >>> rng = np.random.default_rng(0)
+    >>> photos = pd.DataFrame({"race": ["a", "b"] * 300, "smile": rng.random(600) < 0.5})
+    >>> photos["ball"] = (photos["race"] == "a") & (rng.random(600) < 0.6)
+    >>> investigation = Discovery(DataSource(photos), "race", ["smile", "ball"], context=[])
+    >>> investigate(investigation).sections[0].protected
+    'race'
     """
 
     def __init__(self, source, protected, output, *, top_k=35, context=None, metric=None, random_state=0):

@@ -28,6 +28,16 @@ class ErrorProfiling(Investigation):
     TypeError, ValueError
         As for `Testing`, or if prediction and truth are not of one kind: one holds numbers and the other categories, or
         each holds two values at most and they are not the same two.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import DataSource, ErrorProfiling, investigate
+    >>> people = pd.DataFrame(
+    ...     {"sex": ["f", "m"] * 300, "offer": ["no", "yes"] * 300, "truth": ["no", "yes", "yes"] * 200}
+    ... )
+    >>> investigation = ErrorProfiling(DataSource(people), "sex", "offer", ground_truth="truth", context=[])
+    >>> investigate(investigation).sections[0].protected
+    'sex'
     """
 
     def __init__(

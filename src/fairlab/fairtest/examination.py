@@ -124,6 +124,17 @@ def examine(
         If `case` is none.
     ValueError
         If an option is out of its range.
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> from fairlab.fairtest import examine
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
+    >>> case = fairlab.Case(
+    ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive="sex"
+    ... )
+    >>> examine(case, budget=1_000).method
+    'FairTest'
     """
     budget, random_state = check_examination(case, budget=budget, confidence=confidence, random_state=random_state)
     check_count(max_contexts, "max_contexts", least=0)

@@ -24,6 +24,15 @@ class Association:
         Corrected.
     raw_p_value : float
         Before correction.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import DataSource, Testing, investigate
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 300, "offer": ["no", "yes"] * 300})
+    >>> (section,) = investigate(Testing(DataSource(people), "sex", "offer")).sections
+    >>> (association,) = section.findings[0].associations
+    >>> association.low > 0.5, association.p_value < 0.05
+    (True, True)
     """
 
     hypothesis: Hypothesis
@@ -57,6 +66,15 @@ class Finding:
         Its people in the test set.
     associations : tuple of Association
         The context's own, then those of its strata; for a `Discovery`, one for each label.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import DataSource, Testing, investigate
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 300, "offer": ["no", "yes"] * 300})
+    >>> (section,) = investigate(Testing(DataSource(people), "sex", "offer")).sections
+    >>> finding = section.findings[0]
+    >>> len(finding.sample), finding.associations[0].p_value < 0.05
+    (300, True)
     """
 
     node: Node

@@ -12,7 +12,14 @@ SOUND, AS_PUBLISHED = READINGS = ("sound", "as_published")
 
 @dataclass(frozen=True)
 class Interval:
-    """A confidence interval of an association, and the p-value of having none; numbers, or arrays of one shape."""
+    """A confidence interval of an association, and the p-value of having none; numbers, or arrays of one shape.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Interval
+    >>> Interval(low=0.1, high=0.3, p_value=0.001).low
+    0.1
+    """
 
     low: float | np.ndarray
     high: float | np.ndarray
@@ -60,6 +67,12 @@ class Metric(ABC):
 
     A metric of your own needs a `name` and `approximate`; `exact` if it has better methods for small samples, `effect`
     if no association is not 0, and `check` if it is not for every kind of column.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Correlation, Metric, NMI
+    >>> issubclass(NMI, Metric), issubclass(Correlation, Metric)
+    (True, True)
     """
 
     name: str

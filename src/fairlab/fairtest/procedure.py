@@ -42,6 +42,16 @@ def investigate(
     ValueError
         If a parameter is out of range, there is no investigation, they are of different sources, or the training set
         is smaller than `min_leaf_size`. No test set is used up by an error.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import DataSource, Testing, investigate
+    >>> people = pd.DataFrame(
+    ...     {"sex": ["f", "m"] * 300, "town": ["a", "a", "b", "b"] * 150, "offer": ["no", "yes"] * 300}
+    ... )
+    >>> found = investigate(Testing(DataSource(people), "sex", "offer"))
+    >>> len(found.sections), found.sections[0].protected
+    (1, 'sex')
     """
     investigations = as_list(investigations)
     _one_source(investigations).check_budget()
@@ -76,6 +86,17 @@ def find_contexts(
     ------
     ValueError
         If a parameter is out of range, there is no investigation, or the training set is smaller than `min_leaf_size`.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import DataSource, Testing, find_contexts, validate_contexts
+    >>> people = pd.DataFrame(
+    ...     {"sex": ["f", "m"] * 300, "town": ["a", "a", "b", "b"] * 150, "offer": ["no", "yes"] * 300}
+    ... )
+    >>> investigation = Testing(DataSource(people), "sex", "offer")
+    >>> find_contexts(investigation, min_leaf_size=50)
+    >>> len(validate_contexts(investigation).sections)
+    1
     """
     for argument, value, least in (
         ("max_depth", max_depth, 0),
@@ -119,6 +140,17 @@ def validate_contexts(investigations, *, exact: bool = True) -> Report:
         If the source has no test set left.
     ValueError
         If an investigation has no contexts yet, or they are of different sources. No test set is used up by an error.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import DataSource, Testing, find_contexts, validate_contexts
+    >>> people = pd.DataFrame(
+    ...     {"sex": ["f", "m"] * 300, "town": ["a", "a", "b", "b"] * 150, "offer": ["no", "yes"] * 300}
+    ... )
+    >>> investigation = Testing(DataSource(people), "sex", "offer")
+    >>> find_contexts(investigation, min_leaf_size=50)
+    >>> validate_contexts(investigation).sections[0].output
+    'offer'
     """
     investigations = as_list(investigations)
     source = _one_source(investigations)

@@ -27,6 +27,12 @@ class Regression(Metric):
     -----
     Penalised by C = 1 with liblinear, intercept included. The standard error of a coefficient is
     ``sqrt(MSE * diag(pinv(X'X)))`` with the share of misclassified people as MSE and no intercept in X.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Regression
+    >>> Regression(top_k=5).top_k
+    5
     """
 
     name = "REG"

@@ -23,6 +23,14 @@ class Section:
     metric : Metric
     findings : tuple of Finding
         The tests of all contexts, the root's first.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import DataSource, Testing, investigate
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 300, "offer": ["no", "yes"] * 300})
+    >>> (section,) = investigate(Testing(DataSource(people), "sex", "offer")).sections
+    >>> section.protected, section.output, len(section.findings)
+    ('sex', 'offer', 1)
     """
 
     output: str
@@ -125,6 +133,14 @@ class Report:
         One for each protected attribute of each investigation.
     notes : tuple of str
         What was decided about the data unasked.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import DataSource, Report, Testing, investigate
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 300, "offer": ["no", "yes"] * 300})
+    >>> found = investigate(Testing(DataSource(people), "sex", "offer"))
+    >>> isinstance(found, Report), len(found.sections)
+    (True, 1)
     """
 
     sections: tuple[Section, ...]
@@ -199,6 +215,15 @@ def report(investigations) -> Report:
     ------
     ValueError
         If there is no investigation, or one was not tested.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import DataSource, Testing, investigate, report
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 300, "offer": ["no", "yes"] * 300})
+    >>> investigation = Testing(DataSource(people), "sex", "offer")
+    >>> found = investigate(investigation)
+    >>> len(report(investigation).sections) == len(found.sections)
+    True
     """
     sections = []
     for investigation in as_list(investigations):

@@ -21,6 +21,13 @@ class Column:
         Codes from 0 if the attribute is categorical, else numbers.
     categories : tuple of str or None
         What the codes stand for, in order; None for a continuous attribute.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Column
+    >>> column = Column("sex", np.array([0, 1, 1]), ("f", "m"))
+    >>> column.is_categorical, column.is_binary, column.take([0]).values.tolist()
+    (True, True, [0])
     """
 
     name: str
@@ -63,6 +70,17 @@ class Sample:
     output : Column, or tuple of Column
         Several for a `Discovery`, one per label.
     explanatory : Column or None
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Column, Sample
+    >>> sex, offer = (
+    ...     Column("sex", np.array([0, 1, 1]), ("f", "m")),
+    ...     Column("offer", np.array([0, 1, 0]), ("no", "yes")),
+    ... )
+    >>> sample = Sample(sex, offer)
+    >>> len(sample), len(sample.take([True, False, True]))
+    (3, 2)
     """
 
     protected: Column

@@ -16,7 +16,19 @@ CONFIDENCE = 0.95  # over all test sets
 
 
 class BudgetError(RuntimeError):
-    """Raised when every test set of a `DataSource` has been used."""
+    """Raised when every test set of a `DataSource` has been used.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import DataSource, Testing, investigate
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 300, "offer": ["no", "yes", "yes"] * 200})
+    >>> source = DataSource(people, budget=1)
+    >>> found = investigate(Testing(source, "sex", "offer"))
+    >>> investigate(Testing(source, "sex", "offer"))
+    Traceback (most recent call last):
+    ...
+    fairlab.fairtest.source.BudgetError: the budget of 1 test set is spent; ...
+    """
 
 
 class DataSource:
@@ -61,6 +73,14 @@ class DataSource:
         If `data` is no DataFrame, or columns are not given by name.
     ValueError
         If a parameter is out of range, a column occurs twice or cannot be coded, or there are too few rows.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import DataSource
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 300, "offer": ["no", "yes", "yes"] * 200})
+    >>> source = DataSource(people, budget=2)
+    >>> source.n_train, source.budget
+    (300, 2)
     """
 
     def __init__(

@@ -16,6 +16,16 @@ def contingency_table(sample: Sample) -> pd.DataFrame:
     ------
     ValueError
         If one of them is continuous.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Column, Sample, contingency_table
+    >>> sex, offer = (
+    ...     Column("sex", np.array([0, 1, 1]), ("f", "m")),
+    ...     Column("offer", np.array([0, 1, 0]), ("no", "yes")),
+    ... )
+    >>> contingency_table(Sample(sex, offer)).loc["no"].to_dict()
+    {'f': 1, 'm': 1, 'Total': 2}
     """
     _check_type("sample", sample, Sample)
     output, protected = sample.output, sample.protected
@@ -41,6 +51,16 @@ def label_table(finding: Finding) -> pd.DataFrame:
     -------
     DataFrame of shape (n_labels, 5)
         Indexed by label; shares lie between 0 and 1.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import DataSource, Discovery, investigate, label_table
+    >>> rng = np.random.default_rng(0)
+    >>> photos = pd.DataFrame({"race": ["a", "b"] * 300, "smile": rng.random(600) < 0.5})
+    >>> photos["ball"] = (photos["race"] == "a") & (rng.random(600) < 0.6)
+    >>> found = investigate(Discovery(DataSource(photos), "race", ["smile", "ball"], context=[]))
+    >>> label_table(found.sections[0].findings[0]).index.tolist()
+    ['ball', 'smile']
     """
     _check_type("finding", finding, Finding)
     rows = []
@@ -61,6 +81,16 @@ def share_table(sample: Sample) -> pd.DataFrame:
     ------
     ValueError
         If output or protected attribute is continuous.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Column, Sample, share_table
+    >>> sex, offer = (
+    ...     Column("sex", np.array([0, 1, 1]), ("f", "m")),
+    ...     Column("offer", np.array([0, 1, 0]), ("no", "yes")),
+    ... )
+    >>> share_table(Sample(sex, offer)).loc["yes"].round(2).to_dict()
+    {'f': 0.0, 'm': 0.5, 'Total': 0.33}
     """
     table = contingency_table(sample)
     return (table / table.loc["Total"]).drop(index="Total")
@@ -73,6 +103,13 @@ def quartile_table(sample: Sample) -> pd.DataFrame:
     -------
     DataFrame
         One row for each group, or for each value of a continuous protected attribute, named in column ``group``.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Column, Sample, quartile_table
+    >>> sex, price = Column("sex", np.array([0, 1, 1]), ("f", "m")), Column("price", np.array([3.0, 4.0, 6.0]))
+    >>> quartile_table(Sample(sex, price))[["group", "mean"]].to_dict("list")
+    {'group': ['f', 'm'], 'mean': [3.0, 5.0]}
     """
     _check_type("sample", sample, Sample)
     protected, output = sample.protected, sample.output
@@ -94,6 +131,14 @@ def association_table(associations: Mapping[str, Association]) -> pd.DataFrame:
     -------
     DataFrame
         Columns ``of``, ``size``, and the corrected ``low``, ``high`` and ``p_value``.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import DataSource, Testing, association_table, investigate
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 300, "offer": ["no", "yes"] * 300})
+    >>> (section,) = investigate(Testing(DataSource(people), "sex", "offer")).sections
+    >>> association_table({"everyone": section.findings[0].associations[0]})["of"].tolist()
+    ['everyone']
     """
     _check_type("associations", associations, Mapping)
     for association in associations.values():

@@ -73,6 +73,14 @@ class NMI(TableMetric):
     Notes
     -----
     P-values are from Monte Carlo tables up to 1,000 people, from the G test above.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Column, NMI, Sample
+    >>> sex = Column("sex", np.tile([0, 1], 50), ("f", "m"))
+    >>> offer = Column("offer", np.tile([0, 1], 50), ("no", "yes"))
+    >>> bool(NMI().approximate(Sample(sex, offer), conf=0.95).p_value < 0.05)
+    True
     """
 
     name = "NMI"
@@ -203,6 +211,14 @@ class Difference(RateMetric):
     -----
     As published, the interval is normal with unpooled standard error, and a table with an empty row or column has the
     interval [0, 1] and p-value 1.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Column, Difference, Sample
+    >>> sex = Column("sex", np.tile([0, 1], 50), ("f", "m"))
+    >>> offer = Column("offer", np.tile([0, 1], 50), ("no", "yes"))
+    >>> bool(Difference().approximate(Sample(sex, offer), conf=0.95).p_value < 0.05)
+    True
     """
 
     name = "DIFF"
@@ -259,6 +275,14 @@ class Ratio(RateMetric):
     -----
     The strength of an association is measured on the log scale. As published, the interval is normal there, and a
     table with an empty row or column has the interval [1, 1] and p-value 1.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Column, Ratio, Sample
+    >>> sex = Column("sex", np.tile([0, 1], 50), ("f", "m"))
+    >>> offer = Column("offer", np.tile([0, 0, 0, 1], 25), ("no", "yes"))
+    >>> bool(Ratio().approximate(Sample(sex, offer), conf=0.95).p_value < 0.05)
+    True
     """
 
     name = "RATIO"

@@ -36,6 +36,16 @@ class Testing(Investigation):
         If a column does not exist, has two roles that exclude each other, has one value in the training set, more
         than 100 categories, or a type that the metric is not for; if the explanatory attribute is continuous; or if a
         context attribute says the same as the output.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import DataSource, Testing, investigate
+    >>> people = pd.DataFrame(
+    ...     {"sex": ["f", "m"] * 300, "town": ["a", "a", "b", "b"] * 150, "offer": ["no", "yes"] * 300}
+    ... )
+    >>> found = investigate(Testing(DataSource(people), "sex", "offer"))
+    >>> found.sections[0].findings[0].associations[0].p_value < 0.05
+    True
     """
 
     __test__ = False  # pytest would take the class for a test

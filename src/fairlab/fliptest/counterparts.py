@@ -43,6 +43,15 @@ class CounterpartTest:
         Confidence interval of it, for tables of as many people.
     p_value : float
         Of: in a triple that is not decided alike the person is the odd one out in at most a third of the cases.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import counterpart_test
+    >>> rng = np.random.default_rng(0)
+    >>> women, men = (pd.DataFrame({"skill": rng.normal(size=90)}) for _ in range(2))
+    >>> test = counterpart_test((women, men), (women["skill"] > 0.8, men["skill"] > -0.8))
+    >>> len(test.triples), test.estimate > 0, test.p_value < 0.05
+    (60, True, True)
     """
 
     triples: pd.DataFrame
@@ -91,6 +100,15 @@ def counterpart_test(
     ValueError
         If a group has fewer than `FEWEST` people, decisions are not one truth value each, or an option is out of its
         range.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import counterpart_test
+    >>> rng = np.random.default_rng(0)
+    >>> women, men = (pd.DataFrame({"skill": rng.normal(size=90)}) for _ in range(2))
+    >>> test = counterpart_test((women, men), (women["skill"] > 0, men["skill"] > 0))
+    >>> test.low <= 0 <= test.high
+    True
     """
     if len(tables) != 2 or len(decisions) != 2:
         found = f"{len(tables)} tables and {len(decisions)} decisions"

@@ -30,6 +30,13 @@ def usable_maps(validations: Mapping[str, MapValidation]) -> tuple[list[str], st
         Maps that are not off target; if every one is, all that did not diverge.
     note : str
         How many were left out; empty if none was.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import usable_maps, validate_map
+    >>> men = pd.DataFrame({"skill": [1.0, 2.0, 3.0, 4.0], "hair": [0.0, 1.0, 1.0, 2.0]})
+    >>> usable_maps({"onto itself": validate_map(men, men), "past it": validate_map(men, men + 9)})[0]
+    ['onto itself']
     """
     _expect(validations, "validations", MapValidation)
     n = len(validations)
@@ -59,6 +66,15 @@ def fit_table(validations: Mapping[str, MapValidation], *, labels: Mapping[str, 
     DataFrame
         Indexed by map: the KS distance of every feature, ``largest KS``, ``mean L1``, ``mean squared L1`` and
         ``off target``.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import fit_table, validate_map
+    >>> men = pd.DataFrame({"skill": [1.0, 2.0, 3.0, 4.0], "hair": [0.0, 1.0, 1.0, 2.0]})
+    >>> fit_table({"onto itself": validate_map(men, men), "past it": validate_map(men, men + 9)})[
+    ...     "off target"
+    ... ].to_dict()
+    {'onto itself': False, 'past it': True}
     """
     _expect(validations, "validations", MapValidation)
     known = {feature for validation in validations.values() for feature in validation.features.index}
@@ -85,13 +101,31 @@ def flipsets_by_map(predict, X, images: Mapping[str, pd.DataFrame]) -> dict[str,
     X : DataFrame of shape (n_rows, n_features)
     images : dict of str to DataFrame of shape (n_rows, n_features)
         One per map; a map that diverged, whose images are missing, is left out.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import flipsets_by_map
+    >>> women = pd.DataFrame({"skill": [1.0, 2.0, 3.0]})
+    >>> flips = flipsets_by_map(
+    ...     lambda X: (X["skill"] > 2.5).astype(int), women, {"up": women + 1, "down": women - 1}
+    ... )
+    >>> flips["up"].n_negative, flips["down"].n_positive
+    (1, 1)
     """
     _expect(images, "images", pd.DataFrame | np.ndarray)
     return {name: flipset(predict, X, image) for name, image in images.items() if not np.all(pd.isna(image))}
 
 
 def size_table(flips: Mapping[str, Flipset]) -> pd.DataFrame:
-    """Return the sizes ``F+`` and ``F−`` of the flipsets, indexed by map."""
+    """Return the sizes ``F+`` and ``F−`` of the flipsets, indexed by map.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import Flipset, size_table
+    >>> flip = Flipset(np.array([1, 0, 0]), np.array([0, 1, 1]), pd.RangeIndex(3))
+    >>> size_table({"one": flip}).loc["one"].to_dict()
+    {'F+': 1, 'F−': 2}
+    """
     _expect(flips, "flips", Flipset)
     return _table({name: {"F+": flip.n_positive, "F−": flip.n_negative} for name, flip in flips.items()})
 
@@ -114,6 +148,15 @@ def agreement_table(flips: Mapping[str, Flipset]) -> pd.DataFrame:
     ------
     ValueError
         If there is no flipset, or they are not of the same people and the same classifier.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import Flipset, agreement_table
+    >>> people = pd.Index(["Ada", "Bea", "Cleo"])
+    >>> first = Flipset(np.array([1, 0, 0]), np.array([0, 1, 0]), people)
+    >>> second = Flipset(np.array([1, 0, 0]), np.array([0, 0, 1]), people)
+    >>> agreement_table({"one": first, "another": second}).loc["another"].to_dict()
+    {'F+': 1.0, 'F−': 1.0, 'Jaccard F+': 1.0, 'Jaccard F−': 0.0}
     """
     _expect(flips, "flips", Flipset)
     first = next(iter(flips.values()))
@@ -137,6 +180,14 @@ def size_spread(intervals: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         Indexed by flipset: ``mean size``; ``half-width over people``, the mean over maps; ``standard deviation over
         maps``; ``smallest``, ``largest``; ``maps``, their number.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import Flipset, by_map, flipset_intervals, size_spread
+    >>> flip = Flipset(np.repeat([1, 0], [20, 80]), np.zeros(100, dtype=int), pd.RangeIndex(100))
+    >>> intervals = by_map({"one": flipset_intervals(flip), "another": flipset_intervals(flip)})
+    >>> float(size_spread(intervals).loc["positive", "mean size"])
+    20.0
     """
     names = {*intervals.columns, *intervals.index.names} if isinstance(intervals, pd.DataFrame) else set()
     if lacking := sorted({"flipset", "size", "low", "high"} - names):
@@ -164,6 +215,12 @@ def by_map(parts: Mapping[str, object], name: str = "map") -> pd.DataFrame:
         One per map.
     name : str
         Of the first column.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import by_map
+    >>> by_map({"one": pd.DataFrame({"F+": [3]}), "another": pd.DataFrame({"F+": [4]})}).to_dict("list")
+    {'map': ['one', 'another'], 'F+': [3, 4]}
     """
     _expect(parts, "parts")
     frames = {key: part if isinstance(part, pd.DataFrame) else part.to_frame() for key, part in parts.items()}

@@ -76,6 +76,18 @@ def examine(
         If an option is out of its range.
     BudgetSpentError
         If people of the table are not yet answered for, and are more than `budget`.
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> from fairlab.fliptest import examine
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
+    >>> case = fairlab.Case(
+    ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive="sex"
+    ... )
+    >>> examination = examine(case, budget=1_000)
+    >>> examination.method, len(examination.findings) > 0
+    ('FlipTest', True)
     """
     budget, random_state = check_examination(case, budget=budget, confidence=confidence, random_state=random_state)
     n_people = check_count(n_people, "n_people", least=FEWEST)

@@ -21,6 +21,15 @@ class Flipset:
         h(G(x)).
     index : Index of length n_rows
         Labels of the people.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import Flipset
+    >>> flip = Flipset(np.array([1, 0, 0]), np.array([0, 1, 0]), pd.Index(["Ada", "Bea", "Cleo"]))
+    >>> flip.n_positive, flip.n_negative, flip.net
+    (1, 1, 0)
+    >>> flip.to_frame()["flip"].to_dict()
+    {'Ada': 'positive', 'Bea': 'negative', 'Cleo': 'none'}
     """
 
     prediction: np.ndarray
@@ -80,6 +89,16 @@ def flipset(predict, X, X_image) -> Flipset:
     ValueError
         If a table is empty or has missing values among numbers only, the tables differ in rows, row labels or columns,
         or `predict` returns anything but one label 0 or 1 per row.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import flipset
+    >>> women = pd.DataFrame({"skill": [1.0, 2.0, 3.0]}, index=["Ada", "Bea", "Cleo"])
+    >>> flip = flipset(lambda X: (X["skill"] > 2.5).astype(int), women, women + 1)
+    >>> flip.n_positive, flip.n_negative
+    (0, 1)
+    >>> flip.to_frame()["flip"].to_dict()
+    {'Ada': 'none', 'Bea': 'negative', 'Cleo': 'none'}
     """
     X_image = checked_images(X, X_image)
     index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(X))

@@ -49,6 +49,13 @@ def flipset_intervals(
     ------
     ValueError
         If `method` is unknown, `confidence` is not between 0 and 1, or `n_resamples` is no whole number above 0.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import Flipset, flipset_intervals
+    >>> flip = Flipset(np.repeat([1, 0], [20, 80]), np.zeros(100, dtype=int), pd.RangeIndex(100))
+    >>> flipset_intervals(flip).loc["positive"].round(1).to_dict()
+    {'size': 20.0, 'low': 12.7, 'high': 29.2}
     """
     if not isinstance(flip, Flipset):
         raise TypeError(f"flip: expected a Flipset, found {type(flip).__name__}")
@@ -110,6 +117,13 @@ def difference_of_shares(
     ------
     ValueError
         If a count is above its size, or a number is out of its range.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import difference_of_shares
+    >>> share, low, high = difference_of_shares([30, 20], [100, 100])
+    >>> round(share, 2), low < 0.1 < high
+    (0.1, True)
     """
     check_confidence(confidence)
     check_number(factor, "factor", above=0)

@@ -50,6 +50,7 @@ def match(
 
     Examples
     --------
+    >>> from fairlab.fliptest import match
     >>> women = pd.DataFrame({"age": [30, 50], "job": ["cook", "clerk"]}, index=["Ada", "Bea"])
     >>> men = pd.DataFrame({"age": [52, 31], "job": ["clerk", "cook"]}, index=["Cem", "Dan"])
     >>> match(women, men)[["source", "target"]].to_numpy().tolist()

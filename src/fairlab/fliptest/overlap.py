@@ -16,6 +16,12 @@ class Overlap:
     ----------
     both, only_first, only_second : int
         Numbers of people.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import Overlap
+    >>> Overlap(both=2, only_first=1, only_second=1).jaccard
+    0.5
     """
 
     both: int
@@ -31,7 +37,18 @@ class Overlap:
 
 @dataclass(frozen=True)
 class FlipsetOverlap:
-    """Overlap of the flipsets of two maps, sign by sign."""
+    """Overlap of the flipsets of two maps, sign by sign.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import Flipset, flipset_overlap
+    >>> people = pd.Index(["Ada", "Bea", "Cleo"])
+    >>> first = Flipset(np.array([1, 0, 0]), np.array([0, 1, 0]), people)
+    >>> second = Flipset(np.array([1, 0, 0]), np.array([0, 0, 1]), people)
+    >>> overlap = flipset_overlap(first, second)
+    >>> overlap.positive.jaccard, overlap.negative.jaccard
+    (1.0, 0.0)
+    """
 
     positive: Overlap
     negative: Overlap
@@ -49,6 +66,15 @@ def flipset_overlap(first: Flipset, second: Flipset) -> FlipsetOverlap:
     ------
     ValueError
         If they are not the same people, or the classifier decided differently about them: then it is not the same one.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import Flipset, flipset_overlap
+    >>> people = pd.Index(["Ada", "Bea", "Cleo"])
+    >>> first = Flipset(np.array([1, 0, 0]), np.array([0, 1, 0]), people)
+    >>> second = Flipset(np.array([1, 0, 0]), np.array([0, 0, 1]), people)
+    >>> flipset_overlap(first, second).negative
+    Overlap(both=0, only_first=1, only_second=1)
     """
     for name, flips in (("first", first), ("second", second)):
         if not isinstance(flips, Flipset):

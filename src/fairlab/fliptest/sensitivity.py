@@ -43,6 +43,14 @@ def flipsets_by_cost(predict, X_source, X_target, *, costs=COSTS, random_state: 
     ------
     ValueError
         If there is no cost, or the tables are not what is expected.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import flipsets_by_cost
+    >>> women = pd.DataFrame({"skill": [0.0, 1.0, 2.0], "hair": [1.0, 2.0, 2.0]})
+    >>> men = pd.DataFrame({"skill": [1.0, 2.0, 3.0], "hair": [0.0, 1.0, 1.0]})
+    >>> flipsets_by_cost(lambda X: (X["skill"] > 1.5).astype(int), women, men)["F−"].to_dict()
+    {'squared L1': 1, 'L1': 1, 'squared Euclidean': 1, 'Euclidean': 1}
     """
     if not costs:
         raise ValueError("costs: is empty, expected at least one cost by its name")

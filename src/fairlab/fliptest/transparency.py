@@ -23,6 +23,15 @@ class TransparencyReport:
         missing for an empty flipset.
     n_positive, n_negative : int
         Sizes of the flipsets.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import flipset, transparency_report
+    >>> women = pd.DataFrame({"skill": [1.0, 2.0, 3.0], "hair": [5.0, 5.0, 5.0]})
+    >>> flip = flipset(lambda X: (X["skill"] > 2.5).astype(int), women, women + [1, 0])
+    >>> report = transparency_report(flip, women, women + [1, 0])
+    >>> report.n_positive, report.n_negative
+    (0, 1)
     """
 
     positive: pd.DataFrame
@@ -66,6 +75,14 @@ def transparency_report(flipset: Flipset, X, X_image, *, scale=None) -> Transpar
     ------
     ValueError
         If `flipset`, `X` and `X_image` do not belong together, or a scale is missing or not positive.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import flipset, transparency_report
+    >>> women = pd.DataFrame({"skill": [1.0, 2.0, 3.0], "hair": [5.0, 5.0, 5.0]})
+    >>> flip = flipset(lambda X: (X["skill"] > 2.5).astype(int), women, women + [1, 0])
+    >>> transparency_report(flip, women, women + [1, 0]).negative["mean_difference"].to_dict()
+    {'skill': -1.0, 'hair': 0.0}
     """
     if not isinstance(flipset, Flipset):
         raise ValueError(f"flipset: expected a Flipset, found {type(flipset).__name__}")
@@ -97,6 +114,7 @@ def differences_in_words(X, X_image, *, scale_of: pd.DataFrame | None = None, n_
 
     Examples
     --------
+    >>> from fairlab.fliptest import differences_in_words
     >>> people = pd.DataFrame({"age": [30, 40], "job": ["cook", "clerk"]})
     >>> images = pd.DataFrame({"age": [33, 42], "job": ["cook", "cook"]})
     >>> differences_in_words(people, images)

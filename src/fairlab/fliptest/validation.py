@@ -30,6 +30,16 @@ class MapValidation:
         ``mse_difference``, image minus target. All not a number for a map that diverged.
     mean_l1, mean_squared_l1 : float
         Mean of the L1 distance of x to G(x), and of its square; not a number without the source.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import validate_map
+    >>> men = pd.DataFrame({"skill": [1.0, 2.0, 3.0, 4.0], "hair": [0.0, 1.0, 1.0, 2.0]})
+    >>> validation = validate_map(men, men + 5)
+    >>> validation.features["ks"].to_dict()
+    {'skill': 1.0, 'hair': 1.0}
+    >>> validation.off_target, validation.diverged
+    (True, False)
     """
 
     features: pd.DataFrame
@@ -84,6 +94,15 @@ def validate_map(X_target, X_image, *, X_source=None, columns=None, regression_o
     ValueError
         For missing values, fewer than two target rows, constant target columns, tables that do not match, or an unknown
         feature in `regression_of`.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import validate_map
+    >>> women = pd.DataFrame({"skill": [0.0, 1.0, 2.0, 3.0], "hair": [1.0, 2.0, 2.0, 3.0]})
+    >>> men = pd.DataFrame({"skill": [1.0, 2.0, 3.0, 4.0], "hair": [0.0, 1.0, 1.0, 2.0]})
+    >>> validation = validate_map(men, women + [1, -1], X_source=women)
+    >>> validation.mean_l1, validation.off_target
+    (2.0, False)
     """
     if columns is not None:
         for name, X in (("X_target", X_target), ("X_image", X_image)):

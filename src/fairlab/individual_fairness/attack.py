@@ -25,7 +25,14 @@ _HALVINGS = 4  # of the steps of a point, before it is given up
 
 
 class DivergenceWarning(UserWarning):
-    """At some points the objective of the attack fell, or is not finite, however small the steps."""
+    """At some points the objective of the attack fell, or is not finite, however small the steps.
+
+    Examples
+    --------
+    >>> from fairlab.individual_fairness import DivergenceWarning
+    >>> issubclass(DivergenceWarning, UserWarning)
+    True
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +56,17 @@ class Attack:
         T, the sum of all step sizes.
     loss_trajectory : ndarray of shape (n_steps + 1, ..., n_points) or None
         Loss at the start and after every step.
+
+    Examples
+    --------
+    >>> from fairlab.individual_fairness import gradient_flow_attack
+    >>> from fairlab.fair_metric import FairMetric
+    >>> from fairlab.models import LinearClassifier
+    >>> metric, model = FairMetric.from_directions([[1.0, 0.0]]), LinearClassifier([1.0, 1.0], 0.0)
+    >>> X, y = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([1, 0])
+    >>> attack = gradient_flow_attack(model, metric, X, y, regularizer=50, step_size=0.01, n_steps=20)
+    >>> bool((attack.attacked_loss >= attack.loss).all()), attack.X.shape
+    (True, (2, 2))
     """
 
     X: np.ndarray
@@ -132,6 +150,17 @@ def gradient_flow_attack(
     -----
     DivergenceWarning
         If at some points the steps were too large.
+
+    Examples
+    --------
+    >>> from fairlab.individual_fairness import gradient_flow_attack
+    >>> from fairlab.fair_metric import FairMetric
+    >>> from fairlab.models import LinearClassifier
+    >>> metric, model = FairMetric.from_directions([[1.0, 0.0]]), LinearClassifier([1.0, 0.0], 0.0)
+    >>> X, y = np.array([[0.5, 1.0]]), np.array([1])
+    >>> attack = gradient_flow_attack(model, metric, X, y, regularizer=50, step_size=0.1, n_steps=20)
+    >>> bool(attack.X[0, 0] < -0.4), float(attack.X[0, 1])
+    (True, 1.0)
     """
     points, labels = _check_points(X, y, dtype)
     for name, given, methods in (("model", model, _MODEL), ("metric", metric, _METRIC)):

@@ -17,6 +17,18 @@ class Audit:
     ----------
     attack : Attack
     loss_ratio, error_rate_ratio : RatioTest
+
+    Examples
+    --------
+    >>> from fairlab.individual_fairness import audit
+    >>> from fairlab.fair_metric import FairMetric
+    >>> from fairlab.models import LinearClassifier
+    >>> metric, model = FairMetric.from_directions([[1.0, 0.0]]), LinearClassifier([1.0, 1.0], 0.0)
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2))
+    >>> found = audit(model, metric, X, (X[:, 1] > 0).astype(int), regularizer=50, step_size=0.1, n_steps=20)
+    >>> bool(found.loss_ratio.statistic > 1)
+    True
     """
 
     attack: Attack
@@ -67,6 +79,17 @@ def audit(
     ValueError
         As the attack and the tests, and (as described) if the attack diverged at a point: it would count as one that
         cannot be moved.
+
+    Examples
+    --------
+    >>> from fairlab.individual_fairness import audit
+    >>> from fairlab.fair_metric import FairMetric
+    >>> from fairlab.models import LinearClassifier
+    >>> metric, model = FairMetric.from_directions([[1.0, 0.0]]), LinearClassifier([0.0, 1.0], 0.0)
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> found = audit(model, metric, X, (X[:, 1] > 0).astype(int), regularizer=50, step_size=0.1, n_steps=20)
+    >>> bool(found.loss_ratio.p_value > 0.05)
+    True
     """
     with warnings.catch_warnings():
         if reading != "as_published":

@@ -71,6 +71,20 @@ def examine(
         If `case` is none.
     ValueError
         If an option is out of its range.
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> from fairlab.individual_fairness import examine
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": rng.normal(size=400)})
+    >>> people["repaid"] = people["points"] > 0
+    >>> model = lambda rows: 1 / (1 + np.exp(-rows["points"] - (rows["sex"] == "m")))
+    >>> case = fairlab.Case(
+    ...     model, people, sensitive="sex", features=["sex", "points"], y_true="repaid", threshold=0.5
+    ... )
+    >>> examine(case, budget=5_000).method
+    'individual fairness'
     """
     budget, random_state = check_examination(case, budget=budget, confidence=confidence, random_state=random_state)
     if not isinstance(threshold, Real) or not 1 <= threshold < np.inf:

@@ -35,6 +35,13 @@ class RatioTest:
     errors : PairedErrors or None
         Of error rates as described: what limits and p-value come from. Those of all other tests are of the normal
         distribution.
+
+    Examples
+    --------
+    >>> from fairlab.individual_fairness import RatioTest
+    >>> test = RatioTest(statistic=1.5, standard_error=0.1, n=100, n_dropped=0, threshold=1.25, level=0.05)
+    >>> round(float(test.lower_bound), 2), bool(test.p_value < 0.05)
+    (1.34, True)
     """
 
     statistic: float | np.ndarray
@@ -114,6 +121,14 @@ def loss_ratio_test(
     ValueError
         For negative losses or such that are not numbers, ratios that are not finite, unequal shapes, options out of
         range, or fewer than two finite ratios in a test.
+
+    Examples
+    --------
+    >>> from fairlab.individual_fairness import loss_ratio_test
+    >>> loss = np.linspace(0.5, 1.5, 100)
+    >>> test = loss_ratio_test(loss, 1.1 * loss)
+    >>> round(float(test.statistic), 2), bool(test.p_value < 0.05)
+    (1.1, False)
     """
     _check_reading(reading)
     before, after = _check_pairs(loss, attacked_loss, ("loss", "attacked_loss"), threshold, level)
@@ -169,6 +184,14 @@ def error_rate_ratio_test(
     ------
     ValueError
         For values other than 0 and 1, unequal shapes, or options out of range.
+
+    Examples
+    --------
+    >>> from fairlab.individual_fairness import error_rate_ratio_test
+    >>> wrong = np.arange(200) < 20
+    >>> test = error_rate_ratio_test(wrong, np.arange(200) < 60)
+    >>> round(float(test.statistic), 2), bool(test.p_value < 0.05)
+    (3.0, True)
     """
     _check_reading(reading)
     before, after = _check_pairs(wrong, attacked_wrong, ("wrong", "attacked_wrong"), threshold, level)

@@ -39,6 +39,16 @@ class BoundedCovarianceLogistic(BinaryClassifier):
     References
     ----------
     Zafar, Valera, Gomez Rodriguez, Gummadi. Fairness Constraints: Mechanisms for Fair Classification. AISTATS 2017.
+
+    Examples
+    --------
+    >>> from fairlab.models import BoundedCovarianceLogistic
+    >>> rng = np.random.default_rng(0)
+    >>> X, sex = rng.normal(size=(200, 2)), np.tile([0, 1], 100)
+    >>> X[:, 0] += sex
+    >>> model = BoundedCovarianceLogistic(0.0).fit(X, X.sum(axis=1) > 0.5, sensitive_features=sex)
+    >>> model.predict(X).shape
+    (200,)
     """
 
     def __init__(self, covariance_bound=0.0, *, fit_intercept=True, max_iter=1000):

@@ -69,6 +69,12 @@ class WhiteBoxClassifier:
         where it rounds to 0. Ratios of such losses are not finite, and the tests drop them.
     units : HiddenUnits, Votes or None
         What the log odds are made of, where they are of this kind.
+
+    Examples
+    --------
+    >>> from fairlab.models import LinearClassifier, WhiteBoxClassifier
+    >>> issubclass(LinearClassifier, WhiteBoxClassifier)
+    True
     """
 
     from_logits = True
@@ -202,6 +208,16 @@ class LinearClassifier(WhiteBoxClassifier):
     intercept : array-like of shape (...)
     from_logits : bool
         See `WhiteBoxClassifier`.
+
+    Examples
+    --------
+    >>> from fairlab.models import LinearClassifier
+    >>> model = LinearClassifier([2.0, -1.0], 0.5)
+    >>> (
+    ...     model.log_odds(np.array([[1.0, 1.0], [0.0, 1.0]])).tolist(),
+    ...     model.predict(np.array([[1.0, 1.0], [0.0, 1.0]])).tolist(),
+    ... )
+    ([1.5, -0.5], [1, 0])
     """
 
     def __init__(self, coef, intercept, *, from_logits=True):
@@ -233,6 +249,13 @@ class SoftVote(WhiteBoxClassifier):
         Zero or more; sums to 1.
     from_logits : bool
         See `WhiteBoxClassifier`.
+
+    Examples
+    --------
+    >>> from fairlab.models import SoftVote
+    >>> vote = SoftVote([[1.0], [0.0]], [0.0, 0.0], [0.5, 0.5])
+    >>> vote.predict_proba(np.array([[0.0]])).tolist()
+    [[0.5, 0.5]]
     """
 
     def __init__(self, coef, intercept, weight, *, from_logits=True):
@@ -279,6 +302,14 @@ class KerasClassifier(WhiteBoxClassifier):
     ------
     ValueError
         If the model has other outputs, or gives probabilities whose logits cannot be had.
+
+    Examples
+    --------
+    >>> from fairlab.models import KerasClassifier
+    >>> import keras
+    >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, kernel_initializer="ones")])
+    >>> KerasClassifier(model, from_logits=True).log_odds(np.array([[1.0, 2.0]], dtype="float32")).tolist()
+    [3.0]
     """
 
     def __init__(self, model, *, from_logits=False):

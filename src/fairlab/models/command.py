@@ -15,7 +15,17 @@ from fairlab.checks import check_count
 
 
 class SoftwareError(RuntimeError):
-    """The program under test failed; says on which input."""
+    """The program under test failed; says on which input.
+
+    Examples
+    --------
+    >>> from fairlab.themis import CommandSoftware
+    >>> import sys
+    >>> CommandSoftware([sys.executable, "-c", "print('maybe')"], n_jobs=1)(pd.DataFrame({"age": [30]}))
+    Traceback (most recent call last):
+    ...
+    fairlab.models.command.SoftwareError: ... failed on input 30: printed 'maybe', expected '1' or '0'
+    """
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,14 @@ class CommandSoftware:
     ------
     ValueError
         If the command is no list of texts, or another argument is out of range.
+
+    Examples
+    --------
+    >>> from fairlab.themis import CommandSoftware
+    >>> import sys
+    >>> program = [sys.executable, "-c", "import sys; print(int(sys.argv[2] == 'm'))"]
+    >>> CommandSoftware(program, n_jobs=1)(pd.DataFrame({"age": [30, 40], "sex": ["f", "m"]})).tolist()
+    [False, True]
     """
 
     command: Sequence[str]

@@ -21,6 +21,14 @@ class LeastSquaresClassifier(BinaryClassifier):
     regression_ : LinearRegression
     classes_ : ndarray of shape (2,)
         The labels that count as 0 and 1.
+
+    Examples
+    --------
+    >>> from fairlab.models import LeastSquaresClassifier
+    >>> LeastSquaresClassifier().fit(np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]).predict(
+    ...     [[0.2], [2.8]]
+    ... ).tolist()
+    [0, 1]
     """
 
     def __init__(self, threshold=0.5):

@@ -26,6 +26,18 @@ def massage(y, disadvantaged, scores, *, n_promoted: int | None = None, n_demote
     ------
     ValueError
         If lengths differ, labels are others, a group is empty, or more labels are to change than there are.
+
+    Examples
+    --------
+    >>> from fairlab.models import massage
+    >>> massage(
+    ...     np.array([1, 1, 0, 0]),
+    ...     np.array([False, False, True, True]),
+    ...     np.array([0.9, 0.6, 0.4, 0.1]),
+    ...     n_promoted=1,
+    ...     n_demoted=1,
+    ... ).tolist()
+    [1, 0, 1, 0]
     """
     y, disadvantaged, scores = np.asarray(y).copy(), np.asarray(disadvantaged, dtype=bool), np.asarray(scores)
     if y.ndim != 1 or not y.shape == disadvantaged.shape == scores.shape:
@@ -62,7 +74,14 @@ def changes_for_equal_shares(y, disadvantaged) -> int:
 
 
 def balancing_weights(y, sensitive_features) -> np.ndarray:
-    """Return a weight for each row that makes label and group independent (Calders et al. 2009, reweighing)."""
+    """Return a weight for each row that makes label and group independent (Calders et al. 2009, reweighing).
+
+    Examples
+    --------
+    >>> from fairlab.models import balancing_weights
+    >>> balancing_weights(np.array([1, 1, 1, 0]), np.array(["m", "m", "f", "f"])).round(2).tolist()
+    [0.75, 0.75, 1.5, 0.5]
+    """
     y, group = np.asarray(y), np.asarray(sensitive_features)
     if y.ndim != 1 or y.shape != group.shape or y.size == 0:
         raise ValueError(f"y and sensitive_features: expected one length, found shapes {y.shape} and {group.shape}")

@@ -35,6 +35,15 @@ class BalancedMLP(NetworkClassifier):
     network_ : tuple of ndarray
         Weights and biases; see `fairlab.models.network.NetworkClassifier`.
     classes_ : ndarray of shape (2,)
+
+    Examples
+    --------
+    >>> from fairlab.models import BalancedMLP
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> model = BalancedMLP(n_hidden=4, n_steps=20, batch_size=10).fit(X, X[:, 0] > 0)
+    >>> model.predict(X).shape
+    (60,)
     """
 
     def __init__(

@@ -37,6 +37,13 @@ class MultiwayTree(BinaryClassifier):
     References
     ----------
     Kamiran, Calders, Pechenizkiy. Discrimination Aware Decision Tree Learning. ICDM 2010.
+
+    Examples
+    --------
+    >>> from fairlab.models import MultiwayTree
+    >>> rows = pd.DataFrame({"job": [0, 1, 0, 2], "town": [0, 0, 1, 1]})
+    >>> MultiwayTree().fit(rows, [0, 1, 0, 1]).predict(rows).tolist()
+    [0, 1, 0, 1]
     """
 
     def __init__(self, *, purity=(CLASS,), discount=None):

@@ -31,6 +31,13 @@ class NearbySVC(BinaryClassifier):
     radius_ : float
         Distance beyond which support vectors are left out.
     classes_ : ndarray of shape (2,)
+
+    Examples
+    --------
+    >>> from fairlab.models import NearbySVC
+    >>> X = np.array([[0.0], [1.0], [4.0], [5.0]])
+    >>> NearbySVC().fit(X, [0, 0, 1, 1]).predict(X).tolist()
+    [0, 0, 1, 1]
     """
 
     def __init__(self, C=1.0, *, gamma="auto"):

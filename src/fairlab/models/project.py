@@ -28,6 +28,15 @@ class ProjectedMLP(BalancedMLP):
         That metric.
     network_ : tuple of ndarray
         With the projection multiplied into the hidden weights.
+
+    Examples
+    --------
+    >>> from fairlab.models import ProjectedMLP
+    >>> rng = np.random.default_rng(0)
+    >>> X, sex = rng.normal(size=(60, 2)), np.tile([[0], [1]], (30, 1))
+    >>> model = ProjectedMLP(n_hidden=4, n_steps=20, batch_size=10).fit(X, X[:, 0] > 0, sensitive_features=sex)
+    >>> model.predict(X).shape
+    (60,)
     """
 
     def __init__(

@@ -88,6 +88,12 @@ def as_classifier(model):
         If `model` cannot be called.
     ValueError
         If a call of the function returned has another answer than one class per row.
+
+    Examples
+    --------
+    >>> from fairlab.models import as_classifier
+    >>> as_classifier(lambda rows: rows[:, 0] > 1)(np.array([[0], [2]])).tolist()
+    [False, True]
     """
     if is_keras(model):
         return Network(model).predict
@@ -111,6 +117,14 @@ def as_network(model) -> Network:
     ------
     TypeError
         If `model` is neither.
+
+    Examples
+    --------
+    >>> from fairlab.models import as_network
+    >>> as_network("a model")
+    Traceback (most recent call last):
+    ...
+    TypeError: model: expected a Keras model, whose gradients can be had, found str
     """
     if isinstance(model, Network):
         return model
@@ -120,7 +134,14 @@ def as_network(model) -> Network:
 
 
 def is_keras(model) -> bool:
-    """Return whether `model` is a Keras model, without importing Keras."""
+    """Return whether `model` is a Keras model, without importing Keras.
+
+    Examples
+    --------
+    >>> from fairlab.models import LinearClassifier, is_keras
+    >>> is_keras(LinearClassifier([1.0], 0.0))
+    False
+    """
     keras = sys.modules.get("keras")
     return keras is not None and isinstance(model, keras.Model)
 

@@ -44,6 +44,15 @@ class EqualizedOddsMixture(LearnedClassifier):
     References
     ----------
     Agarwal, Beygelzimer, Dudik, Langford, Wallach. A Reductions Approach to Fair Classification. ICML 2018.
+
+    Examples
+    --------
+    >>> from fairlab.models import EqualizedOddsMixture
+    >>> rng = np.random.default_rng(0)
+    >>> X, sex = rng.normal(size=(80, 2)), np.tile([0, 1], 40)
+    >>> model = EqualizedOddsMixture(max_iter=3).fit(X, X[:, 0] > 0, sensitive_features=sex)
+    >>> model.predict(X).shape
+    (80,)
     """
 
     def __init__(self, *, eps=0.03, difference_bound=None, max_iter=50, class_weight="balanced", from_logits=True):

@@ -56,6 +56,12 @@ class SenSR(NetworkClassifier):
     References
     ----------
     Yurochkin, Bower, Sun. Training individually fair ML models with sensitive subspace robustness. ICLR 2020.
+
+    Examples
+    --------
+    >>> from fairlab.models import SenSR
+    >>> SenSR(n_hidden=50, n_steps=2_000).get_params()["n_hidden"]
+    50
     """
 
     def __init__(

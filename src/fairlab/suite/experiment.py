@@ -53,6 +53,17 @@ class Experiment:
         If the experiment has no such parameter.
     PermissionError
         If the results folder cannot be written.
+
+    Examples
+    --------
+    >>> from fairlab import Experiment
+    >>> exp = Experiment("fliptest/lipton", profile="smoke")
+    >>> exp.name, exp.run.profile, exp.run.seed
+    ('fliptest/lipton', 'smoke', 0)
+    >>> exp.published("section-5.3").loc["women_to_men.f_plus", "kind"]
+    'count'
+    >>> exp.trial(3).rng("draw").integers(10, size=3).shape
+    (3,)
     """
 
     def __init__(self, name, *, profile=DEFAULT_PROFILE, seed=runs.DEFAULT_SEED, n_jobs=None, **parameters):

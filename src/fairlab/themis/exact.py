@@ -14,7 +14,17 @@ LARGEST = 10_000_000  # inputs
 
 
 class DomainTooLargeError(ValueError):
-    """More inputs, or groups of them, than may be enumerated."""
+    """More inputs, or groups of them, than may be enumerated.
+
+    Examples
+    --------
+    >>> from fairlab.themis import output_table
+    >>> from fairlab.cases import Schema
+    >>> output_table(lambda rows: rows["a"] > 0, Schema.from_dict({"a": {"low": 0, "high": 99}}), largest=10)
+    Traceback (most recent call last):
+    ...
+    fairlab.themis.exact.DomainTooLargeError: the schema has 100 inputs, more than 10: estimate scores with Themis
+    """
 
 
 def output_table(software, schema: Schema, *, largest: int = LARGEST) -> np.ndarray:
@@ -37,6 +47,14 @@ def output_table(software, schema: Schema, *, largest: int = LARGEST) -> np.ndar
     ------
     DomainTooLargeError
         If there are more inputs.
+
+    Examples
+    --------
+    >>> from fairlab.themis import output_table
+    >>> from fairlab.cases import Schema
+    >>> schema = Schema.from_dict({"sex": ["f", "m"], "race": ["red", "green"]})
+    >>> output_table(lambda rows: (rows["sex"] == "m") & (rows["race"] == "red"), schema).tolist()
+    [[False, False], [True, False]]
     """
     if not callable(software):
         raise TypeError(f"software: expected a function, found {type(software).__name__}")
@@ -58,6 +76,13 @@ def as_program(table: np.ndarray) -> tuple[Schema, Callable[[pd.DataFrame], np.n
     ------
     ValueError
         If the table has no axis or no output.
+
+    Examples
+    --------
+    >>> from fairlab.themis import as_program, output_table
+    >>> schema, program = as_program(np.array([[True, False], [False, False]]))
+    >>> schema.n_inputs, output_table(program, schema).tolist()
+    (4, [[True, False], [False, False]])
     """
     table = np.asarray(table)
     if table.ndim == 0 or table.size == 0:
@@ -80,6 +105,12 @@ def group_score(table: np.ndarray, positions: int | Iterable[int]) -> float:
     ------
     ValueError
         If the table holds anything but false and true, or positions are not different axes of it.
+
+    Examples
+    --------
+    >>> from fairlab.themis import group_score
+    >>> group_score(np.array([[True, False], [False, False]]), 0)
+    0.5
     """
     table, positions = _checked(table, positions)
     shares = table.mean(axis=tuple(axis for axis in range(table.ndim) if axis not in positions))
@@ -90,6 +121,12 @@ def causal_score(table: np.ndarray, positions: int | Iterable[int]) -> float:
     """Return the share of inputs whose output some other values of these characteristics change (definition 3.7).
 
     Parameters and errors are those of `group_score`.
+
+    Examples
+    --------
+    >>> from fairlab.themis import causal_score
+    >>> causal_score(np.array([[True, False], [False, False]]), 0)
+    0.5
     """
     table, positions = _checked(table, positions)
     return float((table.any(axis=positions) != table.all(axis=positions)).mean())

@@ -82,6 +82,17 @@ def examine(
     ValueError
         If the budget, the confidence or the threshold is out of range, or `proxies` names what is not sensitive or no
         feature.
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> from fairlab.themis import examine
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
+    >>> case = fairlab.Case(
+    ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive="sex"
+    ... )
+    >>> [finding.p_value < 0.05 for finding in examine(case, budget=1_000).findings][0]
+    True
     """
     budget, random_state = check_examination(case, budget=budget, confidence=confidence, random_state=random_state)
     check_number(threshold, "threshold", above=0, below=1)

@@ -22,6 +22,19 @@ def strengths_of_proxies(case: Case, name: str, *, random_state: int = 0) -> pd.
         Sensitive column.
     random_state : int
         Of the people looked at, if there are more than `PEOPLE`.
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> from fairlab.themis import strengths_of_proxies
+    >>> people = pd.DataFrame(
+    ...     {"sex": ["f", "m"] * 200, "hair": ["long", "short"] * 200, "points": np.arange(400) // 40}
+    ... )
+    >>> case = fairlab.Case(
+    ...     lambda rows: rows["points"] > 4, people, sensitive="sex", features=["hair", "points"]
+    ... )
+    >>> strengths_of_proxies(case, "sex").abs().round(2).to_dict()
+    {'hair': 1.0, 'points': 0.01}
     """
     if not isinstance(case, Case):
         raise TypeError(f"case: expected a Case, found {type(case).__name__}")
@@ -35,6 +48,20 @@ def strengths_of_proxies(case: Case, name: str, *, random_state: int = 0) -> pd.
 
 
 def proxies_of(case: Case, name: str, *, random_state: int = 0) -> tuple[str, ...]:
-    """Return the features that tell most about a sensitive column, at most `MOST`; none if all tell next to nothing."""
+    """Return the features that tell most about a sensitive column, at most `MOST`; none if all tell next to nothing.
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> from fairlab.themis import proxies_of
+    >>> people = pd.DataFrame(
+    ...     {"sex": ["f", "m"] * 200, "hair": ["long", "short"] * 200, "points": np.arange(400) // 40}
+    ... )
+    >>> case = fairlab.Case(
+    ...     lambda rows: rows["points"] > 4, people, sensitive="sex", features=["hair", "points"]
+    ... )
+    >>> proxies_of(case, "sex")
+    ('hair',)
+    """
     strengths = strengths_of_proxies(case, name, random_state=random_state)
     return tuple(strengths.index[strengths >= LEAST][:MOST])

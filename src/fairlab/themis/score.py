@@ -36,6 +36,15 @@ class Score(Result):
         Inputs in memory afterwards, over all scores.
     make_evidence : callable
         Returns `evidence`, which most scores of a search are never asked for.
+
+    Examples
+    --------
+    >>> from fairlab.themis import Themis
+    >>> from fairlab.cases import Schema
+    >>> schema = Schema.from_dict({"sex": ["f", "m"], "age": {"low": 18, "high": 20}})
+    >>> score = Themis(lambda rows: rows["sex"] == "m", schema).causal_score(["sex"])
+    >>> score.score, score.measure, score.who
+    (1.0, 'causal', 'sex')
     """
 
     measure: str

@@ -29,6 +29,15 @@ class Search(Result):
         By measure, how many sets needed no test.
     decided_by : {"score", "low"}
         Which number of a `Score` has to reach the threshold: the estimate, or the lower end of its interval.
+
+    Examples
+    --------
+    >>> from fairlab.themis import Themis
+    >>> from fairlab.cases import Schema
+    >>> schema = Schema.from_dict({"sex": ["f", "m"], "age": {"low": 18, "high": 20}})
+    >>> search = Themis(lambda rows: rows["sex"] == "m", schema).search(threshold=0.2)
+    >>> search.found
+    {'causal': (('sex',),)}
     """
 
     threshold: float
@@ -209,6 +218,12 @@ def n_groups(sizes: Mapping[str, int], found: Iterable[Iterable[str]] = ()) -> f
     ValueError
         If there are more than `MOST_CHARACTERISTICS` characteristics, whose sets are too many to go through; if a size
         is no positive number, or a found set has a member that is not among them.
+
+    Examples
+    --------
+    >>> from fairlab.themis import n_groups
+    >>> n_groups({"sex": 2, "race": 3}), n_groups({"sex": 2, "race": 3}, found=[["sex"]])
+    (11.0, 5.0)
     """
     if not sizes:
         raise ValueError("sizes: expected at least one characteristic, found none")

@@ -16,6 +16,19 @@ def read_settings(path: str | Path) -> Schema:
     ------
     SchemaError
         If the file is not XML, an input lacks something, or its type is another.
+
+    Examples
+    --------
+    >>> from fairlab.themis import read_settings
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> values = "<values><value>f</value><value>m</value></values>"
+    >>> sex = f"<input><name>sex</name><type>categorical</type>{values}</input>"
+    >>> text = f"<settings><inputs>{sex}</inputs></settings>"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "settings.xml").write_text(text)
+    ...     read_settings(Path(folder, "settings.xml")).names
+    ['sex']
     """
     if not isinstance(path, str | Path):
         raise TypeError(f"path: expected the path of a settings file, found {path!r}")

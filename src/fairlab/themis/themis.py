@@ -57,6 +57,15 @@ class Themis:
     ------
     ValueError
         If a number is out of range.
+
+    Examples
+    --------
+    >>> from fairlab.themis import Themis
+    >>> from fairlab.cases import Schema
+    >>> schema = Schema.from_dict({"sex": ["f", "m"], "race": ["red", "green", "blue"]})
+    >>> themis = Themis(lambda rows: (rows["sex"] == "m") & (rows["race"] == "red"), schema)
+    >>> themis.group_score(["sex", "race"]).score
+    1.0
     """
 
     def __init__(

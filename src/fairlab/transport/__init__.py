@@ -1,4 +1,13 @@
-"""Optimal transport between two groups: exact couplings of samples, and maps learnt by networks."""
+"""Optimal transport between two groups: exact couplings of samples, and maps learnt by networks.
+
+Examples
+--------
+>>> from fairlab.transport import SeguyEnsemble, SeguyTransport
+>>> sorted(SeguyTransport().get_params())[:2]
+['batch_size', 'cost']
+>>> SeguyEnsemble(random_states=[0, 1]).get_params()["random_states"]
+[0, 1]
+"""
 
 import lazy_loader as lazy
 

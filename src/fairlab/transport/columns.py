@@ -38,6 +38,7 @@ class ColumnCosts:
 
     Examples
     --------
+    >>> from fairlab.transport import ColumnCosts
     >>> people = pd.DataFrame({"age": [20, 30, 40], "job": ["clerk", "clerk", "cook"]})
     >>> ColumnCosts(squared=False)(people[:2], people[2:]).round(2)
     array([[3.45],

@@ -29,6 +29,12 @@ def squared_l1(X_source: np.ndarray, X_target: np.ndarray) -> np.ndarray:
     ------
     ValueError
         If a sample is not of shape (n_rows, n_features), or they have different numbers of features.
+
+    Examples
+    --------
+    >>> from fairlab.transport import squared_l1
+    >>> squared_l1(np.array([[0.0, 0.0]]), np.array([[1.0, 2.0], [0.0, 1.0]])).tolist()
+    [[9.0, 1.0]]
     """
     check_shapes(X_source, X_target)
     distance = cdist(X_source, X_target, metric="cityblock")

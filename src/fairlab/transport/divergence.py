@@ -4,11 +4,25 @@ import numpy as np
 
 
 class DivergenceError(RuntimeError):
-    """Training ended in weights that are not finite."""
+    """Training ended in weights that are not finite.
+
+    Examples
+    --------
+    >>> from fairlab.transport import DivergenceError
+    >>> issubclass(DivergenceError, RuntimeError)
+    True
+    """
 
 
 class DivergenceWarning(UserWarning):
-    """Some members of an ensemble diverged; their images are NaN."""
+    """Some members of an ensemble diverged; their images are NaN.
+
+    Examples
+    --------
+    >>> from fairlab.transport import DivergenceWarning
+    >>> issubclass(DivergenceWarning, UserWarning)
+    True
+    """
 
 
 def finite_members(network) -> np.ndarray:

@@ -64,6 +64,7 @@ class ExactTransport(TransportMap):
 
     Examples
     --------
+    >>> from fairlab.transport import ExactTransport
     >>> ExactTransport().fit([[0.0], [5.0]], [[6.0], [1.0]]).transform([[0.0], [5.0]])
     array([[1.],
            [6.]])

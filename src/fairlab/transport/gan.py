@@ -59,6 +59,12 @@ class GANTransport(TransportMap):
     n_features_in_ : int
     feature_names_in_ : array of str
         Where the source was a DataFrame.
+
+    Examples
+    --------
+    >>> from fairlab.transport import GANTransport
+    >>> GANTransport(n_steps=500).get_params()["n_steps"]
+    500
     """
 
     def __init__(

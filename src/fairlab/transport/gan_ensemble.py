@@ -52,6 +52,12 @@ class GANEnsemble(BaseEstimator):
     n_features_in_ : int
     feature_names_in_ : array of str
         Where the source was a DataFrame.
+
+    Examples
+    --------
+    >>> from fairlab.transport import GANEnsemble
+    >>> GANEnsemble(n_steps=500, random_states=[0, 1]).get_params()["random_states"]
+    [0, 1]
     """
 
     def __init__(

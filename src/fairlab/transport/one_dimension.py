@@ -24,6 +24,12 @@ def monotone_rearrangement(source, target) -> np.ndarray:
     ------
     ValueError
         If a sample is empty, not one-dimensional, has missing or infinite values, or the sizes differ.
+
+    Examples
+    --------
+    >>> from fairlab.transport import monotone_rearrangement
+    >>> monotone_rearrangement(np.array([3.0, 1.0]), np.array([10.0, 20.0])).tolist()
+    [20.0, 10.0]
     """
     source, target = (
         check_features(np.reshape(values, (-1, 1)) if np.ndim(values) == 1 else values, name)[0]

@@ -10,7 +10,14 @@ MARGINAL_TOLERANCE = 1e-7
 
 
 class SolverError(RuntimeError):
-    """A solver did not reach an optimal plan."""
+    """A solver did not reach an optimal plan.
+
+    Examples
+    --------
+    >>> from fairlab.transport import SolverError
+    >>> issubclass(SolverError, RuntimeError)
+    True
+    """
 
 
 @dataclass(frozen=True)

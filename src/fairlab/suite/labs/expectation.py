@@ -7,7 +7,16 @@ import pandas as pd
 
 
 class LabError(AssertionError):
-    """An answer is not what an exercise asks for; shown in a notebook as its message alone."""
+    """An answer is not what an exercise asks for; shown in a notebook as its message alone.
+
+    Examples
+    --------
+    >>> from fairlab.suite.labs import expect
+    >>> expect("the share of women", 0.4, 0.5)
+    Traceback (most recent call last):
+    ...
+    fairlab.suite.labs.expectation.LabError: the share of women: expected 0.5, found 0.4.
+    """
 
     def _render_traceback_(self) -> list[str]:
         return [f"Not yet. {self}"]
@@ -36,6 +45,7 @@ def expect(what: str, found, expected, *, within: float = 1e-6, mistakes: Mappin
 
     Examples
     --------
+    >>> from fairlab.suite.labs import expect
     >>> expect("share", 0.5, 0.25, mistakes={"that is the men's": 0.5})
     Traceback (most recent call last):
     fairlab.suite.labs.expectation.LabError: share: expected 0.25, found 0.5. A common mistake: that is the men's.
@@ -50,7 +60,17 @@ def expect(what: str, found, expected, *, within: float = 1e-6, mistakes: Mappin
 
 
 def require(holds, message: str) -> None:
-    """Raise a LabError with a message unless something holds; for answers of which many are right."""
+    """Raise a LabError with a message unless something holds; for answers of which many are right.
+
+    Examples
+    --------
+    >>> from fairlab.suite.labs import require
+    >>> require(1 < 2, "one is less than two")
+    >>> require(2 < 1, "your list is empty; choose at least one")
+    Traceback (most recent call last):
+    ...
+    fairlab.suite.labs.expectation.LabError: your list is empty; choose at least one
+    """
     if not holds:
         raise LabError(message)
 

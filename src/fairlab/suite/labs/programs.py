@@ -30,6 +30,12 @@ def agency(course: int = 0) -> Callable[[pd.DataFrame], np.ndarray]:
     -------
     callable
         Takes a DataFrame of people, one a row, with the columns of `QUESTIONS`; returns True for those invited.
+
+    Examples
+    --------
+    >>> from fairlab.suite.labs import agency
+    >>> agency().__name__
+    'invited'
     """
     rng = np.random.default_rng(derive_seed("labs", "agency", course, bits=128))
     # Of income: what is enough, what women get or lose, what is asked of people from abroad at a certain age.

@@ -16,6 +16,14 @@ def sabotage(methods: Mapping[str, Callable], course: int = 0) -> dict[str, Call
         Each returns the lower and the upper ends of intervals.
     course : int
         Which method, and by how much, is drawn from it.
+
+    Examples
+    --------
+    >>> from fairlab.suite.labs import sabotage
+    >>> methods = {"a": lambda tables: ([0.0], [1.0]), "b": lambda tables: ([0.0], [1.0])}
+    >>> broken = sabotage(methods)
+    >>> sum(broken[name] is not methods[name] for name in methods)
+    1
     """
     rng = np.random.default_rng(derive_seed("labs", "sabotage", course, bits=128))
     names = list(methods)

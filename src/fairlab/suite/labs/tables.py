@@ -48,6 +48,12 @@ def admissions(course: int = 0) -> pd.DataFrame:
     -------
     DataFrame
         Columns gender (man, woman), department (A to F) and admitted (yes, no).
+
+    Examples
+    --------
+    >>> from fairlab.suite.labs import admissions
+    >>> len(admissions()), list(admissions())
+    (4425, ['gender', 'department', 'admitted'])
     """
     rng = _rng("admissions", course)
     blocks = []
@@ -72,6 +78,12 @@ def hiring(course: int = 0, *, n_people: int = 1000) -> pd.DataFrame:
     DataFrame
         Columns gender, work_experience (years), hair_length (centimetres) and hired (0, 1): see
         `fairlab.data.variants.lipton`.
+
+    Examples
+    --------
+    >>> from fairlab.suite.labs import hiring
+    >>> hiring(n_people=6).shape[0]
+    12
     """
     seed = derive_seed("hiring", course) % 10**6 if course else 0
     return draw(n_people, seed=seed)
@@ -93,6 +105,12 @@ def shops(course: int = 0, *, n_people: int = 4000) -> dict[str, pd.DataFrame]:
     -------
     dict of str to DataFrame
         By name, A and B. Columns gender, region, age and discount (yes, no).
+
+    Examples
+    --------
+    >>> from fairlab.suite.labs import shops
+    >>> sorted(shops(n_people=400))[:2]
+    ['A', 'B']
     """
     rng = _rng("shops", course)
     unfair = _customers(rng, n_people)
@@ -119,6 +137,12 @@ def borrowers(course: int = 0, *, n_people: int = 300) -> pd.DataFrame:
     DataFrame
         Columns merit and quarter, both with mean 0 and standard deviation 1 (the second has to do with a group that is
         not in the table), and repaid (0, 1), which depends on merit alone.
+
+    Examples
+    --------
+    >>> from fairlab.suite.labs import borrowers
+    >>> borrowers(n_people=5).shape[0]
+    5
     """
     rng = _rng("borrowers", course)
     group = rng.integers(0, 2, n_people)
@@ -145,6 +169,12 @@ def families(course: int = 0, *, n_people: int = 3000) -> pd.DataFrame:
     DataFrame
         Whole numbers within the bounds of `FAMILIES`: income and rent (in levels), children, hours of care a week,
         years at the address, late letters, origin (1: born abroad); and picked (0, 1).
+
+    Examples
+    --------
+    >>> from fairlab.suite.labs import families
+    >>> families(n_people=5).shape[0]
+    5
     """
     rng = _rng("families", course)
     drawn = {
@@ -180,6 +210,12 @@ def trainees(course: int = 0, *, n_people: int = 2000) -> pd.DataFrame:
     DataFrame
         Columns gender (man, woman), origin (foreign, local), age, district (harbour, centre, hills; tells much about
         the origin), grade (1 to 5, 5 is best), absent (days; some are missing), internship and invited (no, yes).
+
+    Examples
+    --------
+    >>> from fairlab.suite.labs import trainees
+    >>> trainees(n_people=5).shape[0]
+    5
     """
     rng = _rng("trainees", course)
     origin = rng.choice(["local", "foreign"], n_people, p=[0.7, 0.3])
