@@ -1,7 +1,6 @@
 """Fully connected networks, one or many side by side: initial weights, answers, gradients, optimisers, Keras models.
 
-A network is a sequence of kernels (..., n_in, n_out) and biases (..., n_out) in turn, ReLU between layers. Leading axes
-are independent members. Parts are NumPy arrays or TensorFlow tensors, for which TensorFlow is imported.
+A network: kernels (..., n_in, n_out) and biases (..., n_out) in turn, arrays or tensors; leading axes are members.
 
 Examples
 --------
