@@ -307,6 +307,10 @@ def _scorecard(options):
         print("\n".join(row.to_text() for row in card.rows))
     else:
         written = scorecard.write(card, options.profile, publish=options.write)
+        if options.write:
+            from fairlab.suite.site.poster import write_poster
+
+            written.append(write_poster(card.rows))
         print(scorecard.ending(card))
         print("scorecard: " + ", ".join(map(_short, written)))
     return int(bool(unreadable))

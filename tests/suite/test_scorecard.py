@@ -138,7 +138,7 @@ def test_what_is_written_and_published(toy, results):
     own = [results / "REPRODUCTION.json", results / "REPRODUCTION.md"]
     assert write(scorecard()) == own
     committed = [toy / "REPRODUCTION.json", toy / "REPRODUCTION.md"]
-    assert write(scorecard(), publish=True) == [*own, *committed, toy / "figures" / "verdicts.svg"]
+    assert write(scorecard(), publish=True) == [*own, *committed]
     assert head(scorecard()) in committed[1].read_text()
     assert committed[1].read_text() == to_markdown(scorecard(), published_runs())
     # All but how it was run can be had from the committed rows alone.

@@ -16,7 +16,6 @@ from fairlab.suite.run import Run, UnreadableRunError, failure_file, run_folder
 from fairlab.suite.verdicts import excess
 
 RANKED_PROFILES = ("paper", "quick", "smoke")  # the best first
-PICTURE = "figures/verdicts.svg"
 NAME = "REPRODUCTION"
 LONGEST_LINE = 240
 MEDIAN = "median difference"
@@ -255,7 +254,7 @@ def write(card: Comparison, profile: str | None = None, *, publish: bool = False
         As `scorecard` returns it for `profile`.
     profile : str or None
     publish : bool
-        Whether to write the project's own two files too, and the picture that its README shows, for a commit.
+        Whether to write the project's own two files too, for a commit.
     """
     texts = {f"{NAME}.json": card.to_json(), f"{NAME}.md": to_markdown(card, published_runs(profile))}
     written = []
@@ -263,10 +262,4 @@ def write(card: Comparison, profile: str | None = None, *, publish: bool = False
         for name, text in texts.items():
             write_text(folder / name, text)
             written.append(folder / name)
-    if publish:
-        from fairlab.suite.site.papers import names
-        from fairlab.suite.site.poster import poster
-
-        write_text(ROOT / PICTURE, poster(card.rows, names()))
-        written.append(ROOT / PICTURE)
     return written

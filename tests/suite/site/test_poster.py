@@ -1,9 +1,10 @@
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 
+from fairlab.suite.site import poster as posters
 from fairlab.suite.site.papers import names
 from fairlab.suite.site.picture import SHAPES
-from fairlab.suite.site.poster import COLOUR_OF, poster
+from fairlab.suite.site.poster import COLOUR_OF, poster, write_poster
 from fairlab.suite.site.wording import slug
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -23,3 +24,8 @@ def test_a_changed_row_changes_the_picture(card, row, changed):
     rows = [changed if own is row else own for own in card.rows]
     assert poster(rows, names()) != poster(card.rows, names())
     assert poster(card.rows, names()) == poster(card.rows, names())
+
+
+def test_it_is_written_where_the_readme_has_it(card, tmp_path, monkeypatch):
+    monkeypatch.setattr(posters, "FIGURES", tmp_path)
+    assert write_poster(card.rows).read_text() == poster(card.rows, names())

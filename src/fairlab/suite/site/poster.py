@@ -3,8 +3,11 @@
 from collections import Counter
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 
+from fairlab.paths import FIGURES, write_text
 from fairlab.suite.comparison import Row
+from fairlab.suite.site.papers import names as paper_names
 from fairlab.suite.site.picture import SHAPES
 from fairlab.suite.site.wording import MEANINGS, Shown, slug
 
@@ -19,6 +22,12 @@ COLOURS = {
     "#6f6f6f": ("setting", "not comparable", "not run"),
 }
 COLOUR_OF = {verdict: colour for colour, verdicts in COLOURS.items() for verdict in verdicts}
+
+
+def write_poster(rows: Sequence[Row]) -> Path:
+    """Write the picture of all verdicts to ``figures/verdicts.svg`` and return the file."""
+    write_text(FIGURES / "verdicts.svg", poster(rows, paper_names()))
+    return FIGURES / "verdicts.svg"
 
 
 def poster(rows: Sequence[Row], names: dict[str, str]) -> str:
