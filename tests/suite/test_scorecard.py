@@ -107,6 +107,7 @@ def test_surrogates_never_count(toy):
     assert rows()["mean"].data == "surrogate"
     for id in ("mean", "positive"):
         assert rows()[id].reason.startswith("surrogate data: fairlab data fetch berkeley gets the real, or says how")
+    assert rows()["lost"].reason.startswith("toy/mean does not record it; surrogate data: fairlab data fetch berkeley")
 
 
 def test_the_best_run_is_shown(toy):

@@ -316,7 +316,8 @@ def _surrogate_data(run, variants):
 
 def _reason_left_out(run, artefact, item):
     reasons = [s["reason"] for s in run.skipped if (s["artefact"], s["id"]) == (artefact.id, item.id)]
-    return reasons[0] if reasons else f"{run.name} does not record it"
+    reason = reasons[0] if reasons else f"{run.name} does not record it"
+    return f"{reason}; {_surrogate_data(run, None)}" if run.missing() else reason
 
 
 def _numbers(ours) -> dict:
