@@ -50,6 +50,15 @@ def test_gap_of_a_plan_by_hand():
     assert (priced.source_price[:, None] + priced.target_price <= cost).all()
 
 
+def test_a_large_assignment_is_proven_by_prices_of_the_network_simplex():
+    X = np.random.default_rng(0).normal(size=(700, 2))
+    Y = np.random.default_rng(1).gamma(2, size=(700, 2))
+    cost = np.abs(X[:, None] - Y).sum(axis=2) ** 2
+    solution, certificate = solve_to_optimality(hungarian, cost, uniform(700), uniform(700))
+    assert certificate.closed
+    assert not certify(cost, solution, uniform(700), uniform(700)).closed  # prices of its own take too many rounds
+
+
 def test_people_without_weight_prove_nothing():
     cost = np.array([[0.0, 5.0, 0.0], [5.0, 0.0, 0.0]])
     plan = sparse.csr_array([[0.5, 0, 0], [0, 0.5, 0]])
