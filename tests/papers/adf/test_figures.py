@@ -4,11 +4,19 @@ import pytest
 from fairlab.papers.adf.figures import beside_published, ratios_by_network, shares_by_method
 
 
-def test_counts_stand_against_the_published_ones():
-    counts = pd.DataFrame({"method": ["ADF", "SG"], "benchmark": "x", "published": [10, 20], "ours": [12, 18]})
+def test_counts_stand_beside_the_published_ones_by_benchmark():
+    counts = pd.DataFrame({"method": ["ADF", "SG"], "benchmark": ["x", "y"], "published": [10, 20], "ours": [12, 18]})
     [axis] = beside_published(counts, label="inputs").axes
-    assert [points.get_offsets().tolist() for points in axis.collections] == [[[10, 12]], [[20, 18]]]
-    assert axis.get_xscale() == "log"
+    drawn = {points.get_label(): points.get_offsets()[:, 0].tolist() for points in axis.collections}
+    assert {label: drawn[label] for label in drawn if "," in label} == {
+        "ADF, published": [10],
+        "ADF, ours": [12],
+        "SG, published": [20],
+        "SG, ours": [18],
+    }
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["x", "y"]
+    assert axis.get_xscale() == "symlog"
+    assert beside_published(counts, label="inputs", log=False).axes[0].get_xscale() == "linear"
 
 
 def test_shares_have_a_panel_per_benchmark_and_a_line_for_before():

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import LogLocator, StrMethodFormatter
 
 from fairlab.plotting import BLACK, LINES, legend_beside, panels
 
@@ -17,7 +17,7 @@ REFERENCE = {"color": BLACK, "linewidth": 0.8, "linestyle": ":"}
 
 
 def beside_published(counts: pd.DataFrame, *, label: str, log: bool = True) -> Figure:
-    """Draw our counts against the published ones, one point per benchmark and method, with the line of equality.
+    """Draw our counts beside the published ones, a row for each benchmark: open markers are published, filled are ours.
 
     Parameters
     ----------
@@ -26,22 +26,27 @@ def beside_published(counts: pd.DataFrame, *, label: str, log: bool = True) -> F
     label : str
         What is counted, with its unit.
     log : bool
-        Whether both axes are logarithmic.
+        Whether the axis is logarithmic.
     """
-    figure, [axis] = panels(1, 1, width=5.2, height=4.6)
-    for method, points in counts.groupby("method", sort=False):
-        axis.scatter(points["published"], points["ours"], s=36, label=method, alpha=0.85, **MARKS[method])
+    benchmarks = pd.Index(counts["benchmark"].unique())
+    methods = counts["method"].unique()
+    figure, [axis] = panels(1, 1, width=6.4, height=1.2 + 0.2 * len(benchmarks) * len(methods))
+    for number, method in enumerate(methods):
+        points, look = counts[counts["method"] == method], MARKS[method]
+        place = benchmarks.get_indexer(points["benchmark"]) + 0.25 * (number - (len(methods) - 1) / 2)
+        axis.hlines(place, points["published"], points["ours"], color=look["color"], linewidth=0.8)
+        edge = {"marker": look["marker"], "facecolors": "white", "edgecolors": look["color"]}
+        axis.scatter(points["published"], place, s=44, label=f"{method}, published", **edge)
+        axis.scatter(points["ours"], place, s=20, label=f"{method}, ours", **look)
     if log:
-        axis.set_xscale("log")
-        axis.set_yscale("symlog", linthresh=1)  # a count may be 0
-        for side in (axis.xaxis, axis.yaxis):
-            side.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            side.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-            side.set_minor_formatter(NullFormatter())
-    ends = counts["published"].agg(["min", "max"])
-    axis.plot(ends, ends, label="equal", **REFERENCE)
-    axis.set(xlabel=f"{label}, published", ylabel=f"{label}, ours")
-    axis.legend(fontsize="small", loc="upper left")
+        axis.set_xscale("symlog", linthresh=1)  # a count may be 0
+        axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axis.tick_params(axis="x", rotation=30)
+    axis.set_yticks(range(len(benchmarks)), benchmarks)
+    axis.invert_yaxis()
+    axis.set(xlabel=label)
+    legend_beside(axis, fontsize="small")
     return figure
 
 

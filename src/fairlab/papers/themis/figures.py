@@ -82,7 +82,7 @@ def pruning_counts(table: pd.DataFrame) -> Figure:
             low, high = panel[f"{prefix}with"], panel[f"{prefix}without"]
             axis.hlines(place + shift, low, high, color=color, linestyle=line, linewidth=1)
             axis.plot(low, place + shift, "o", color=color, markersize=4, label=f"{label}, with pruning")
-            axis.plot(high, place + shift, "s", color=color, markersize=4, mfc="white", label=f"{label}, without")
+            axis.plot(high, place + shift, "s", color=color, markersize=7, mfc="none", label=f"{label}, without")
         axis.set(xscale="log", xlabel="tests", title=measure)
         axis.set_yticks(np.arange(len(rows)), rows)
     axes[0].set_ylim(len(rows) - 0.4, -0.6)
