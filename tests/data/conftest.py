@@ -4,7 +4,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from fairlab.data import files, sources
+from fairlab.data import downloads, sources
+from fairlab.data.files import mirror_folder
 from fairlab.data.registry import Address, File, project_registry
 
 CONTENT = b"a,b\n1,2\n3,4\n"
@@ -18,7 +19,7 @@ def elsewhere(request, monkeypatch, tmp_path):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     if "mirror" not in request.fixturenames:
         monkeypatch.delenv("FAIRLAB_DATA_MIRROR", raising=False)
-    monkeypatch.setattr(files, "_unreachable", set())
+    monkeypatch.setattr(downloads, "_unreachable", set())
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +31,7 @@ def shared_cache(tmp_path_factory):
 @pytest.fixture
 def mirror(elsewhere, shared_cache, monkeypatch):
     """The mirror of the real files; without it, the test is skipped."""
-    folder = files.mirror_folder()
+    folder = mirror_folder()
     if folder is None:
         pytest.skip("needs the real data: FAIRLAB_DATA_MIRROR is not set")
     monkeypatch.setenv("FAIRLAB_DATA_CACHE", str(shared_cache))
@@ -80,7 +81,11 @@ def make_file():
 class _Answers(BaseHTTPRequestHandler):
     def do_GET(self):
         self.server.asked.append(self.path)
-        status, body, missing = self.server.pages.get(self.path, (404, b"<html>not found</html>", 0))
+        answer = self.server.pages.get(self.path, (404, b"<html>not found</html>", 0))
+        if callable(answer):
+            answer(self)
+            return
+        status, body, missing = answer
         self.send_response(status)
         self.send_header("Content-Length", str(len(body) + missing))
         self.end_headers()
@@ -92,7 +97,10 @@ class _Answers(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server(monkeypatch):
-    """A server on this machine. `pages` maps a path to (status, body, bytes that are announced and never sent)."""
+    """A server on this machine. `pages` maps a path to (status, body, bytes that are announced and never sent),
+
+    or to a function of the handler that answers itself.
+    """
     monkeypatch.setenv("FAIRLAB_OFFLINE", "0")
     with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as running:
         running.pages, running.asked = {}, []

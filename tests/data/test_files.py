@@ -201,3 +201,21 @@ def test_an_unwritable_cache_says_what_to_do(make_file, mirror_copy, monkeypatch
 def test_a_file_without_public_address_says_so(make_file):
     with pytest.raises(DataUnavailableError, match="no public address; made from a notebook"):
         files.fetch_file(make_file(made_from=("a notebook",)))
+
+
+def test_a_damaged_mirror_is_named_although_the_next_source_is_good(make_file, mirror_copy, server, caplog):
+    put(mirror_copy, ALTERED)
+    server.pages["/table.csv"] = (200, CONTENT, 0)
+    files.fetch_file(make_file(f"{server.url}/table.csv"))
+    assert f"toy/table.csv: taken from {server.url}/table.csv; rejected: mirror has SHA-256" in caplog.text
+
+
+def test_a_mirror_on_a_server_stands_between_the_folder_and_the_addresses(make_file, mirror_copy, server, monkeypatch):
+    monkeypatch.setenv("FAIRLAB_DATA_MIRROR_URL", f"{server.url}/mirror/")
+    server.pages |= {"/mirror/toy/table.csv": (200, ALTERED, 0), "/table.csv": (200, CONTENT, 0)}
+    files.fetch_file(make_file(f"{server.url}/table.csv"))
+    assert server.asked == ["/mirror/toy/table.csv", "/table.csv"]
+    server.pages["/mirror/toy/table.csv"] = (200, CONTENT, 0)
+    (files.cache_folder() / "toy" / "table.csv").unlink()
+    files.fetch_file(make_file(f"{server.url}/table.csv"))
+    assert server.asked[2:] == ["/mirror/toy/table.csv"]

@@ -1,21 +1,21 @@
 """Raw files: where they are kept, how a copy is checked, and how a missing one is fetched."""
 
 import hashlib
+import logging
 import os
 import shutil
-import zipfile
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote
 
 import pooch
 
+from fairlab.data.downloads import AbsentError, RejectedError, download, extract
 from fairlab.data.errors import DataError, DataUnavailableError
 from fairlab.data.registry import Address, File
 from fairlab.paths import atomic_path
 
-TIMEOUT = (4, 30)  # seconds to connect, and between two pieces of an answer
-_unreachable: set[str] = set()  # hosts that this process could not connect to
+_log = logging.getLogger(__name__)
 
 
 def cache_folder() -> Path:
@@ -58,8 +58,9 @@ def find_fault(file: File, path: Path) -> str | None:
 def fetch_file(file: File) -> Path:
     """Return the path of a checked copy of `file` in the cache, fetching it if it is missing or altered.
 
-    Tried in order: the cache, the mirror folder, the addresses as the registry lists them. A copy is checked under a
-    temporary name and then moved into place, so the cache never holds half a file or a wrong one.
+    Tried in order: the cache, the mirror folder, the mirror ``FAIRLAB_DATA_MIRROR_URL``, the addresses as the registry
+    lists them. What a source has and is not the right file is told, and the next one is tried. A copy is checked under
+    a temporary name and then moved into place, so the cache never holds half a file or a wrong one.
 
     Raises
     ------
@@ -73,12 +74,15 @@ def fetch_file(file: File) -> Path:
     for name, place in _sources(file, path):
         try:
             place()
-            return path
-        except _RejectedError as error:
+        except RejectedError as error:
             rejected.append(f"{name} {error}")
             refused.append(f"{name}: {error}")
-        except _AbsentError as error:
+        except AbsentError as error:
             refused.append(f"{name}: {error}")
+        else:
+            if rejected:
+                _log.warning("%s: taken from %s; rejected: %s", file.path, name, "; ".join(rejected))
+            return path
     raise DataUnavailableError(_explain(file, path, refused), tuple(rejected))
 
 
@@ -101,35 +105,30 @@ def new_file(path: Path):
         ) from error
 
 
-class _AbsentError(Exception):
-    """A source does not have the file."""
-
-
-class _RejectedError(Exception):
-    """A source has a file that is not the right one."""
-
-
 def _sources(file: File, path: Path):
     """Yield the name of every source and a function that puts its copy, checked, to `path`."""
     yield "cache", lambda: _from_cache(file, path)
     yield "mirror", lambda: _from_mirror(file, path)
+    if url := os.environ.get("FAIRLAB_DATA_MIRROR_URL"):
+        mirrored = Address(url=f"{url.rstrip('/')}/{quote(file.path)}", kind="pinned")
+        yield mirrored.url, lambda: _from_network(file, path, mirrored)
     for address in file.urls:
         yield address.url, lambda address=address: _from_network(file, path, address)
 
 
 def _from_cache(file: File, path: Path) -> None:
     if not path.is_file():
-        raise _AbsentError(f"{path} does not exist")
+        raise AbsentError(f"{path} does not exist")
     _check(file, path)
 
 
 def _from_mirror(file: File, path: Path) -> None:
     folder = mirror_folder()
     if folder is None:
-        raise _AbsentError("FAIRLAB_DATA_MIRROR is not set")
+        raise AbsentError("FAIRLAB_DATA_MIRROR is not set")
     origin = folder / file.path
     if not origin.is_file():
-        raise _AbsentError(f"{origin} does not exist")
+        raise AbsentError(f"{origin} does not exist")
     _check(file, origin)  # before the copy, so that a wrong or unreadable file costs no write
     with new_file(path) as temporary:
         shutil.copyfile(origin, temporary)
@@ -138,54 +137,28 @@ def _from_mirror(file: File, path: Path) -> None:
 
 def _from_network(file: File, path: Path, address: Address) -> None:
     if address.kind == "page":
-        raise _AbsentError("a page to visit by hand")
+        raise AbsentError("a page to visit by hand")
     if is_offline():
-        raise _AbsentError("not tried, FAIRLAB_OFFLINE is set")
+        raise AbsentError("not tried, FAIRLAB_OFFLINE is set")
     with new_file(path) as temporary:
-        _download(address.url, temporary)
-        if address.member:
-            _extract(file, address.member, temporary)
+        if address.member is None:
+            download(address.url, temporary, size=file.bytes)
+        else:
+            archive = temporary.with_name(temporary.name + ".zip")
+            try:
+                download(address.url, archive)
+                extract(archive, address.member, temporary, size=file.bytes)
+            except RejectedError as error:
+                raise RejectedError(f"{_page(archive)}{error}") from error
+            finally:
+                archive.unlink(missing_ok=True)
         _check(file, temporary)
-
-
-def _download(url: str, path: Path) -> None:
-    import requests  # slow to import, and seldom needed
-
-    host = urlsplit(url).netloc
-    if host in _unreachable:
-        raise _AbsentError(f"not tried again, {host} could not be reached before")
-    try:
-        pooch.HTTPDownloader(timeout=TIMEOUT, chunk_size=1 << 16)(url, str(path), None)
-    except requests.HTTPError as error:
-        raise _AbsentError(f"the server answered {error.response.status_code} {error.response.reason}") from error
-    except (requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError) as error:
-        raise _RejectedError("was cut off before its end") from error
-    except requests.ConnectionError as error:
-        _unreachable.add(host)
-        raise _AbsentError(f"no connection to {host}") from error
-    except requests.RequestException as error:
-        raise _AbsentError(f"{type(error).__name__}: {error}") from error
-
-
-def _extract(file: File, member: str, path: Path) -> None:
-    """Replace the zip at `path` by one of its members."""
-    archive = path.with_name(path.name + ".zip")
-    path.replace(archive)
-    try:
-        with zipfile.ZipFile(archive) as bundle, bundle.open(member) as content, path.open("wb") as stream:
-            shutil.copyfileobj(content, stream)
-    except zipfile.BadZipFile as error:
-        raise _RejectedError(f"{_page(archive)}is not an intact zip") from error
-    except KeyError as error:
-        raise _RejectedError(f"the zip has no member {member}") from error
-    finally:
-        archive.unlink()
 
 
 def _check(file: File, path: Path) -> None:
     fault = find_fault(file, path)
     if fault:
-        raise _RejectedError(fault)
+        raise RejectedError(fault)
 
 
 def _compare(file: File, path: Path) -> str | None:

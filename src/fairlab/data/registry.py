@@ -54,7 +54,7 @@ class Address(Entry):
 
     url: Annotated[str, AfterValidator(_url)]
     kind: Literal["official", "pinned", "page"]
-    member: str | None = None
+    member: Annotated[str, AfterValidator(_inside_cache)] | None = None
 
 
 class File(Entry):

@@ -1,0 +1,124 @@
+"""Files from the network: never more bytes or seconds than a file can need, and never from where nobody sent us."""
+
+import shutil
+import time
+import zipfile
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+TIMEOUT = (4, 30)  # seconds to connect, and between two pieces of an answer
+MOST_BYTES = 2_000_000_000  # of a file or an archive whose size is not known
+SPARE_BYTES = 1_000_000  # beyond a known size: a web page in place of the file is read, and told as such
+LEAST_SECONDS, LEAST_BYTES_PER_SECOND = 60, 50_000
+MOST_REDIRECTS = 10
+BLOCK = 1 << 16
+_unreachable: set[str] = set()  # hosts that this process could not connect to
+
+
+class AbsentError(Exception):
+    """A source does not have the file."""
+
+
+class RejectedError(Exception):
+    """A source has a file that is not the right one."""
+
+
+def download(url: str, path: Path, *, size: int | None = None) -> None:
+    """Write what an address serves to `path`.
+
+    Certificates are checked. A redirect leads to the same scheme or to https. A compressed body is unpacked, and its
+    unpacked bytes are what is counted.
+
+    Parameters
+    ----------
+    url : str
+    path : Path
+    size : int or None
+        Bytes of the file, if they are known.
+
+    Raises
+    ------
+    AbsentError
+        If nothing came.
+    RejectedError
+        If it broke off, went on beyond what the file can be, or came too slowly.
+    """
+    import requests  # slow to import, and seldom needed
+
+    host = urlsplit(url).netloc
+    if host in _unreachable:
+        raise AbsentError(f"not tried again, {host} could not be reached before")
+    most = MOST_BYTES if size is None else size + SPARE_BYTES
+    deadline = time.monotonic() + LEAST_SECONDS + most / LEAST_BYTES_PER_SECOND
+    try:
+        with requests.Session() as session, _answer(session, url) as response, path.open("wb") as stream:
+            response.raise_for_status()
+            _copy(response.raw, stream, most, deadline)
+    except requests.HTTPError as error:
+        raise AbsentError(f"the server answered {error.response.status_code} {error.response.reason}") from error
+    except requests.exceptions.SSLError as error:
+        raise AbsentError(f"the certificate of {host} is not to be trusted") from error
+    except requests.ConnectionError as error:
+        _unreachable.add(host)
+        raise AbsentError(f"no connection to {host}") from error
+    except requests.RequestException as error:
+        raise AbsentError(f"{type(error).__name__}: {error}") from error
+
+
+def extract(archive: Path, member: str, path: Path, *, size: int | None = None) -> None:
+    """Write one member of a zip to `path`, whatever its name in the zip; never more bytes than it is to have.
+
+    Raises
+    ------
+    RejectedError
+        If it is no intact zip, has no such member, or the member is of another size.
+    """
+    most = MOST_BYTES if size is None else size
+    try:
+        with zipfile.ZipFile(archive) as bundle, bundle.open(member) as content, path.open("wb") as stream:
+            told = bundle.getinfo(member).file_size
+            if told > most or (size is not None and told != size):
+                raise RejectedError(f"the zip's member {member} has {told:,} bytes, expected {most:,}")
+            shutil.copyfileobj(content, stream)  # which ends at the size that the zip tells
+    except KeyError as error:
+        raise RejectedError(f"the zip has no member {member}") from error
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        raise RejectedError("is not an intact zip") from error
+
+
+def _answer(session, url):
+    """Return the answer to a request, past its redirects."""
+    for _ in range(MOST_REDIRECTS):
+        # Nothing is asked for in packed form: a file that is packed itself must come as it is.
+        response = session.get(
+            url, stream=True, timeout=TIMEOUT, allow_redirects=False, headers={"Accept-Encoding": "identity"}
+        )
+        if not response.is_redirect:
+            return response
+        target = urljoin(url, response.headers["location"])
+        response.close()
+        if urlsplit(target).scheme not in ("https", urlsplit(url).scheme):
+            raise AbsentError(f"is sent on to {target}, which is not of https")
+        url = target
+    raise AbsentError(f"is sent on more than {MOST_REDIRECTS} times")
+
+
+def _copy(raw, stream, most, deadline):
+    """Copy piece by piece, as they come, so that slow ones are noticed."""
+    import urllib3
+
+    total = 0
+    try:
+        while piece := raw.read1(BLOCK, decode_content=True):
+            total += len(piece)
+            if total > most:
+                raise RejectedError(f"sends more than {most:,} bytes")
+            if time.monotonic() > deadline:
+                raise RejectedError(f"is too slow: {total:,} bytes until the time was over")
+            stream.write(piece)
+    except (urllib3.exceptions.HTTPError, OSError) as error:
+        if isinstance(error, OSError) and not isinstance(error, ConnectionError | TimeoutError):  # of the disk
+            raise
+        raise RejectedError("was cut off before its end") from error
+    if raw.length_remaining and not raw.headers.get("content-encoding"):
+        raise RejectedError("was cut off before its end")

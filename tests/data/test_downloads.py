@@ -1,0 +1,155 @@
+import gzip
+import io
+import shutil
+import ssl
+import subprocess
+import threading
+import time
+import zipfile
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from fairlab.data import downloads
+from fairlab.data.downloads import AbsentError, RejectedError, download, extract
+
+CONTENT = b"a,b\n1,2\n3,4\n"
+
+
+@pytest.fixture
+def target(tmp_path):
+    return tmp_path / "file"
+
+
+def answering(headers, *pieces, status=200, pause=0.0):
+    """Return an answer that is sent in pieces, without its length."""
+
+    def answer(handler):
+        handler.send_response(status)
+        for name, value in headers.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        for piece in pieces:
+            try:
+                handler.wfile.write(piece)
+                handler.wfile.flush()
+            except OSError:  # the other side has had enough
+                return
+            time.sleep(pause)
+
+    return answer
+
+
+def test_a_file_comes_as_it_is(server, target):
+    server.pages["/a"] = (200, CONTENT, 0)
+    download(f"{server.url}/a", target, size=len(CONTENT))
+    assert target.read_bytes() == CONTENT
+
+
+def test_a_body_that_is_packed_for_the_way_is_unpacked(server, target):
+    server.pages["/a"] = answering({"Content-Encoding": "gzip"}, gzip.compress(CONTENT))
+    download(f"{server.url}/a", target)
+    assert target.read_bytes() == CONTENT
+
+
+def test_a_body_without_end_is_cut(server, target, monkeypatch):
+    monkeypatch.setattr(downloads, "SPARE_BYTES", 100_000)
+    server.pages["/a"] = answering({}, *[b"x" * 50_000] * 100)
+    with pytest.raises(RejectedError, match="sends more than 100,012 bytes"):
+        download(f"{server.url}/a", target, size=12)
+    assert target.stat().st_size <= 100_012
+
+
+def test_a_packed_body_is_counted_by_what_comes_out_of_it(server, target, monkeypatch):
+    monkeypatch.setattr(downloads, "SPARE_BYTES", 100_000)
+    server.pages["/a"] = answering({"Content-Encoding": "gzip"}, gzip.compress(bytes(50_000_000), 1))
+    with pytest.raises(RejectedError, match="sends more than"):
+        download(f"{server.url}/a", target, size=12)
+    assert target.stat().st_size <= 100_012
+
+
+def test_a_body_that_drips_is_given_up(server, target, monkeypatch):
+    monkeypatch.setattr(downloads, "LEAST_SECONDS", 0.2)
+    monkeypatch.setattr(downloads, "LEAST_BYTES_PER_SECOND", 1e9)
+    server.pages["/a"] = answering({}, *[b"x"] * 100, pause=0.05)
+    started = time.monotonic()
+    with pytest.raises(RejectedError, match=r"is too slow: \d+ bytes until the time was over"):
+        download(f"{server.url}/a", target, size=100)
+    assert time.monotonic() - started < 4
+
+
+def test_a_redirect_is_followed_within_http_and_not_to_a_file(server, target, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_bytes(CONTENT)
+    server.pages |= {
+        "/a": answering({"Location": "/b", "Content-Length": "0"}, status=302),
+        "/b": (200, CONTENT, 0),
+        "/c": answering({"Location": f"file://{secret}", "Content-Length": "0"}, status=302),
+        "/d": answering({"Location": "/d", "Content-Length": "0"}, status=302),
+    }
+    download(f"{server.url}/a", target)
+    assert target.read_bytes() == CONTENT
+    with pytest.raises(AbsentError, match=r"is sent on to file:///.*, which is not of https"):
+        download(f"{server.url}/c", target)
+    with pytest.raises(AbsentError, match="is sent on more than 10 times"):
+        download(f"{server.url}/d", target)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_a_certificate_that_nobody_vouches_for_is_refused(target, tmp_path, monkeypatch):
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    command += ["-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=127.0.0.1"]
+    subprocess.run([*command, "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as running:
+        running.socket = context.wrap_socket(running.socket, server_side=True)
+        running.handle_error = lambda *_: None
+        threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        with pytest.raises(AbsentError, match=r"the certificate of 127.0.0.1:.* is not to be trusted"):
+            download(f"https://127.0.0.1:{running.server_port}/a", target)
+        running.shutdown()
+
+
+def archive(folder, **members):
+    path = folder / "all.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for name, content in members.items():
+            bundle.writestr(name, content)
+    return path
+
+
+def test_a_member_is_written_where_it_was_asked_for_and_nowhere_else(tmp_path, target):
+    bundle = archive(tmp_path, **{"../../outside.csv": CONTENT, "/tmp/absolute.csv": b"", "in/a.csv": CONTENT})
+    before = set(tmp_path.parent.rglob("*"))
+    extract(bundle, "in/a.csv", target, size=12)
+    extract(bundle, "../../outside.csv", target, size=12)
+    assert set(tmp_path.parent.rglob("*")) - before == {target}
+
+
+def test_a_member_of_another_size_is_refused_before_it_is_unpacked(tmp_path, target):
+    bundle = archive(tmp_path, a=bytes(20_000_000))
+    assert bundle.stat().st_size < 100_000
+    with pytest.raises(RejectedError, match="the zip's member a has 20,000,000 bytes, expected 12"):
+        extract(bundle, "a", target, size=12)
+    assert not target.exists() or target.stat().st_size == 0
+
+
+def test_a_zip_that_lies_about_a_size_is_not_intact(tmp_path, target):
+    bundle = archive(tmp_path, a=bytes(1_000_000))
+    content = bytearray(bundle.read_bytes())
+    true, told = (1_000_000).to_bytes(4, "little"), (12).to_bytes(4, "little")
+    bundle.write_bytes(content.replace(true, told))
+    with pytest.raises(RejectedError, match="is not an intact zip"):
+        extract(bundle, "a", target, size=12)
+    assert target.stat().st_size <= 12
+
+
+def test_what_is_no_zip_or_misses_the_member_is_refused(tmp_path, target):
+    (tmp_path / "no").write_bytes(CONTENT)
+    with pytest.raises(RejectedError, match="is not an intact zip"):
+        extract(tmp_path / "no", "a", target)
+    with pytest.raises(RejectedError, match="the zip has no member b"):
+        extract(archive(tmp_path, a=CONTENT), "b", target)
+    assert zipfile.is_zipfile(io.BytesIO((tmp_path / "all.zip").read_bytes()))
