@@ -1,6 +1,6 @@
 # Two commands on a fresh machine: `make reproduce` and `make test`. `make help` lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help env gpu reproduce test slow lab site site-test lint format benchmark lock
+.PHONY: help env gpu reproduce test slow cluster-test wheelhouse lab site site-test lint format benchmark lock
 
 # The first interpreter on the path that fairlab supports; override with PYTHON=...
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
@@ -25,9 +25,10 @@ $(READY): requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "fairlab needs Python 3.11, 3.12 or 3.13 on the path, or PYTHON=/path/to/python"; exit 1; }
 	@echo "Building the environment in $(VENV) with $$($(PYTHON) --version); a few minutes, once."
 	@$(PYTHON) -m venv $(VENV)
-	@test -x $(UV) || $(PIP) install -c requirements.lock uv 2> /dev/null || true
-	@$(UV) pip install --quiet --python $(BIN)/python -r requirements.lock 2> /dev/null \
-		|| $(PIP) install --no-compile -r requirements.lock
+	@test -x $(UV) || { awk '/^[^ ]/ {own = /^uv==/} own' requirements.lock > $(VENV)/uv.lock && \
+		$(PIP) install --require-hashes -r $(VENV)/uv.lock 2> /dev/null; } || true
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock 2> /dev/null \
+		|| $(PIP) install --no-compile --require-hashes -r requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@$(BIN)/python -m ipykernel install --sys-prefix --name fairlab --display-name fairlab > /dev/null
 	@touch $(READY)
@@ -46,6 +47,13 @@ test: $(READY) ## run all tests but the slow ones
 
 slow: $(READY) ## run the slow tests too
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not browser"
+
+cluster-test: $(READY) ## run a batch on SLURM's own daemons, and lose a job, a node and the controller
+	@$(BIN)/python -m pytest -q -n 0 -rs -m slow tests/cluster
+
+wheelhouse: $(READY) ## all packages of the lock as files in results/wheelhouse, for machines without network
+	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --require-hashes -r requirements.lock -d results/wheelhouse
+	@echo "There: python -m pip install --no-index --find-links results/wheelhouse --require-hashes -r requirements.lock"
 
 lab: $(READY) ## open the notebooks in JupyterLab (LAB=1: the first lab, as students get it)
 	@test -z "$(LAB)" -o -d results/labs || $(BIN)/fairlab labs build --out results/labs
@@ -71,5 +79,5 @@ benchmark: $(READY) ## measure speed and memory (QUICK=1: small sizes), write re
 	@$(BIN)/python -m fairlab.benchmarks $(if $(QUICK),--quick)
 
 lock: $(READY) ## resolve requirements.lock anew from pyproject.toml
-	$(UV) pip compile pyproject.toml --extra networks --extra symbolic --extra suite --extra labs --extra peers --extra site --extra dev --universal \
-		--python-version 3.11 --fork-strategy fewest --no-header --no-annotate --upgrade --quiet -o requirements.lock
+	$(UV) pip compile pyproject.toml --extra networks --extra symbolic --extra suite --extra cluster --extra labs --extra peers --extra site --extra dev --universal \
+		--python-version 3.11 --fork-strategy fewest --no-header --no-annotate --generate-hashes --upgrade --quiet -o requirements.lock

@@ -29,6 +29,7 @@ EXTRAS = {
     "papermill": "suite",
     "seaborn": "suite",
     "snakemake": "suite",
+    "snakemake_executor_plugin_slurm": "cluster",
 }
 
 

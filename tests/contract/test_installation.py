@@ -19,7 +19,7 @@ from fairlab.paths import ROOT
 
 PACKAGE = Path(fairlab.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-LOCKED_EXTRAS = ("networks", "symbolic", "suite", "labs", "peers", "site", "dev")
+LOCKED_EXTRAS = ("networks", "symbolic", "suite", "cluster", "labs", "peers", "site", "dev")
 SETTLED = {"jupyterlab", "papermill", "numpy", "pandas", "scikit-learn", "tensorflow"}
 SETTLED |= {"pot", "pulp", "matplotlib", "seaborn"}
 NOT_LIBRARY = ("papers", "bakeoff", "suite", "benchmarks", "cli.py", "__main__.py")
@@ -50,7 +50,7 @@ def names(*extras):
 
 def locked():
     lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
-    pairs = (line.partition(";")[0].strip().split("==") for line in lines if line and line[0] not in "# -")
+    pairs = (line.partition(";")[0].rstrip(" \\").split("==") for line in lines if line and line[0] not in "# -")
     return {canonicalize_name(name): version for name, version in pairs}
 
 
@@ -68,7 +68,7 @@ def imports_of(path):
 
 
 def test_the_library_imports_packages_of_the_core_only():
-    core = names() | {"pydantic-core", "requests"}  # parts of pydantic and pooch
+    core = names() | {"pydantic-core", "requests", "urllib3"}  # parts of pydantic and pooch
     homes = {package: set(map(canonicalize_name, found)) for package, found in packages_distributions().items()}
     others = [
         f"{path.relative_to(PACKAGE)}:{line} imports {package}, which is not of the core; take it by `optional`"
@@ -139,13 +139,24 @@ def test_the_lock_holds_what_the_core_and_the_extras_ask_for():
         assert requirement.specifier.contains(versions[name]), f"{requirement}: requirements.lock has {versions[name]}"
 
 
+def test_what_is_installed_is_what_was_locked_by_its_hash():
+    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    entries = re.split(r"\n(?=\S)", text.strip())
+    assert not [entry.split()[0] for entry in entries if not re.search(r"--hash=sha256:[0-9a-f]{64}", entry)]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    installed = re.findall(r"install .*-r requirements\.lock", makefile)
+    assert installed
+    assert all("--require-hashes" in line for line in installed)
+    assert "--generate-hashes" in makefile
+
+
 def test_everything_but_pytorch_is_locked():
     others = {"all", "gpu", "torch"}  # `all` is the sum; the other two are for machines of their own
     assert set(PROJECT["optional-dependencies"]) == {*LOCKED_EXTRAS, *others}
     assert names("torch") == {"torch"}
     assert "torch" not in locked()
     (everything,) = requirements("all")
-    assert everything.extras == {"networks", "torch", "symbolic", "suite", "labs", "peers", "site"}
+    assert everything.extras == {"networks", "torch", "symbolic", "suite", "cluster", "labs", "peers", "site"}
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert set(re.findall(r"--extra (\w+)", makefile)) == set(LOCKED_EXTRAS)
 
