@@ -3,14 +3,14 @@
 import argparse
 import logging
 import sys
-from pathlib import Path
 
 from fairlab.checks import MissingExtraError, suggestion
 from fairlab.data.errors import DataError
 from fairlab.paths import find_root
-from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES
+from fairlab.suite.catalogue import PROFILES
 from fairlab.suite.labs.command import add_verbs
 from fairlab.suite.listing import add_list
+from fairlab.suite.running import add_run, joined, short
 from fairlab.suite.site.command import add_site
 
 WRONG_CALL, SIGNIFICANT = 2, 3  # exit statuses
@@ -18,7 +18,7 @@ WRONG_CALL, SIGNIFICANT = 2, 3  # exit statuses
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status: 0 for success, 1 for a failure, 2 for a wrong call."""
-    options = _parser().parse_args(arguments)
+    options = _parser().parse_args(joined(sys.argv[1:] if arguments is None else arguments))
     try:
         if options.of_project:
             find_root()  # raises where the library is installed without its project
@@ -49,17 +49,7 @@ def _parser():
 
     add_list(command)
 
-    sub = command("run", _run, "run experiments: one directly, several in parallel")
-    sub.add_argument("names", nargs="*", metavar="NAME", help="<paper>/<experiment>, as `fairlab list` shows")
-    sub.add_argument("--all", action="store_true", help="every experiment")
-    sub.add_argument("--profile", default=DEFAULT_PROFILE, help=f"{', '.join(PROFILES)} (default: %(default)s)")
-    sub.add_argument("--seed", type=int, default=0, help="root of all seeds (default: 0; one experiment only)")
-    jobs = "worker processes for trials, and notebooks of a batch at a time (default: all cores)"
-    sub.add_argument("--jobs", type=int, metavar="N", help=jobs)
-    sub.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
-    sub.add_argument("--time-limit", type=float, metavar="MINUTES", help="for the whole notebook")
-    sub.add_argument("--dry-run", action="store_true", help="say what would be run")
-    sub.add_argument("--scheduler", default="local", help="a folder of experiments/profiles (default: local)")
+    add_run(command)
 
     data = commands.add_parser("data", help="status, fetch, verify or describe the data sets")
     verbs = data.add_subparsers(required=True, metavar="VERB")
@@ -201,80 +191,6 @@ def _names(text) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _run(options):
-    from fairlab.paths import FIGURES, results_folder
-    from fairlab.suite.batch import run_batch
-    from fairlab.suite.catalogue import experiment_names, specification
-    from fairlab.suite.lifeline import terminated_as_interrupted
-    from fairlab.suite.machine import n_cores
-    from fairlab.suite.notebook import run_experiment
-
-    if bool(options.names) == options.all:
-        raise TypeError(f"name experiments or give --all; there are {', '.join(experiment_names())}")
-    if len(options.names) == 1 and not options.dry_run and options.scheduler == "local":
-        overrides = {name: _literal(value) for name, value in options.parameter}
-        with terminated_as_interrupted():
-            folder = run_experiment(
-                specification(options.names[0]),
-                options.profile,
-                seed=options.seed,
-                n_jobs=options.jobs or n_cores(),
-                overrides=overrides,
-                time_limit=options.time_limit,
-            )
-        print(f"{options.names[0]}: done, see {_short(folder)}")
-        _print_surrogates(folder)
-        return 0
-    if options.parameter or options.seed or options.time_limit:
-        raise TypeError("--parameter, --seed and --time-limit are for one experiment at a time")
-    names = options.names or experiment_names()
-    failed = run_batch(names, options.profile, scheduler=options.scheduler, cores=options.jobs, dry_run=options.dry_run)
-    if options.dry_run:
-        return 0
-    status = _report_batch(names, failed, options.profile, results_folder(), FIGURES)
-    if options.all:
-        from fairlab.suite.batch import batch_log
-        from fairlab.suite.forks import answer
-
-        print(f"\n{answer(_closing, log=str(batch_log(options.profile)))}")
-    return status
-
-
-def _closing() -> str:
-    """Write the scorecard and return what a batch of all experiments ends with."""
-    from fairlab.suite import scorecard
-
-    card = scorecard.scorecard()
-    scorecard.write(card)
-    return "\n\n".join([*scorecard.unreadable(), scorecard.ending(card)])
-
-
-def _report_batch(names, failed, profile, results, figures):
-    from fairlab.suite.run import Run, log_file, run_folder
-
-    done = [name for name in names if name not in failed]
-    sources = [Run.read(run_folder(name, profile)).sources().items() for name in done]
-    stand_ins = {variant for used in sources for variant, source in used if source == "surrogate"}
-    if stand_ins:
-        print(f"\nsurrogate data stood in for {', '.join(sorted(stand_ins))}; what rests on it is not counted")
-    print(
-        f"\n{len(done)} of {len(names)} experiments done at {profile}: {_short(results / profile)}, {_short(figures)}"
-    )
-    for name, reason in failed.items():
-        first = (reason.splitlines() or [""])[0]
-        print(f"failed: {name}: {first} ({_short(log_file(name, profile))})", file=sys.stderr)
-    return int(bool(failed))
-
-
-def _print_surrogates(folder):
-    from fairlab.suite.run import Run
-
-    run = Run.read(folder)
-    used = [variant for variant, source in run.sources().items() if source == "surrogate"]
-    if used:
-        print(f"surrogate data: {run.name} used a stand-in for {', '.join(used)}; not counted as a reproduction")
-
-
 def _data(options):
     from fairlab import data
 
@@ -312,7 +228,7 @@ def _scorecard(options):
 
             written.append(write_poster(card.rows))
         print(scorecard.ending(card))
-        print("scorecard: " + ", ".join(map(_short, written)))
+        print("scorecard: " + ", ".join(map(short, written)))
     return int(bool(unreadable))
 
 
@@ -325,7 +241,7 @@ def _cache(options):
         return 0
     frame = cache.prune() if options.verb == "prune" else cache.damaged()
     for row in frame.itertuples():
-        print(f"{'removed, ' * (options.verb == 'prune')}{row.state}: {_short(row.file)}")
+        print(f"{'removed, ' * (options.verb == 'prune')}{row.state}: {short(row.file)}")
     if options.verb == "prune":
         print(f"{len(frame)} files removed, {frame['mb'].sum():.1f} MB")
         return 0
@@ -345,22 +261,5 @@ def _notebooks(options):
             clear(notebook)
         for problem in check_committed(notebook):
             bad += 1
-            print(f"{_short(notebook)}: {problem}; mend with `make format`", file=sys.stderr)
+            print(f"{short(notebook)}: {problem}; mend with `make format`", file=sys.stderr)
     return int(bool(bad))
-
-
-def _literal(text):
-    import ast
-
-    try:
-        return ast.literal_eval(text)
-    except (SyntaxError, ValueError):
-        return text
-
-
-def _short(path) -> str:
-    """Return a path as seen from the project's root, where it is below it."""
-    from fairlab.paths import ROOT
-
-    path = Path(path)
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)

@@ -103,3 +103,10 @@ def test_prepared_tables_hold_no_identifying_column():
         names = {column.lower() for column in (*dataset.features, *dataset.sensitive_features)}
         assert names.isdisjoint(tables_module.FORBIDDEN_COLUMNS)
         assert dataclasses.asdict(dataset.provenance)["variant"] == variant.name
+
+
+def test_what_was_real_when_a_job_was_submitted_is_never_replaced(monkeypatch):
+    monkeypatch.setenv("FAIRLAB_REAL_DATA", "adult-uci,law-school")
+    with pytest.raises(DataUnavailableError, match="real data was there when this job was submitted, but not on"):
+        load("law-school")
+    assert load("law-school", surrogate=True).provenance.source == "surrogate"  # asked for

@@ -86,7 +86,18 @@ def test_the_batch_goes_on_past_failures_and_lists_them(four):
 
 
 @pytest.fixture
-def three(toy):
+def heard():
+    """Signals are heard by what a test starts, although the tests themselves may run where they are ignored."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGHUP)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def three(toy, heard):
     """The toy project with three experiments of slow trials, `third` of which waits for `second`."""
     spec = SPECIFICATION.replace("n: 10, n_trials: 2", "n: 10, n_trials: 12")
     (toy / "notebooks" / "toy" / "toy_trials.py").write_text(SLOW_TRIALS)

@@ -87,19 +87,6 @@ def test_trial_functions_are_functions_of_a_module(experiment):
         experiment.trials(lambda trial: 1, 1)
 
 
-def test_staging_folders_of_dead_processes_are_removed_and_no_others(toy, results):
-    import platform
-
-    staging = results / ".staging"
-    dead, elsewhere = staging / f"{platform.node()}-99999999-toy-x", staging / "another-host-99999999-toy-x"
-    for folder in (dead, elsewhere):
-        folder.mkdir(parents=True)
-    (staging / ".DS_Store").touch()
-    Experiment("toy/mean")
-    assert not dead.exists()
-    assert elsewhere.exists()
-
-
 def test_unknown_things_are_refused_with_what_exists(experiment):
     with pytest.raises(KeyError, match="did you mean 'toy/mean'"):
         Experiment("toy/maen")

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from fairlab.suite import run as runs
-from fairlab.suite.run import Run, failure_file, publish, run_folder, stage
+from fairlab.suite.run import Run, failure_file, publish, run_folder
+from fairlab.suite.staging import discard, stage
 
 
 @pytest.fixture
@@ -105,7 +106,7 @@ def test_killed_at_any_step_of_publishing_a_complete_run_is_there(results, monke
         ended = publish_killed_at(staged_run(str(instant)), instant)
         assert published_word() in (before, str(instant))
         seen.add(published_word() == before)
-        stage("toy/mean").rmdir()  # the next command, which clears what dead processes left
+        discard(stage("toy/mean"))  # the next command, which clears what dead processes left
         assert published_word() in (before, str(instant))
     assert seen == {True, False}
     assert instant > 5
@@ -121,3 +122,17 @@ def test_two_folders_change_places_in_one_step(tmp_path):
     assert runs._exchange(tmp_path / "one", tmp_path / "other")
     assert (tmp_path / "one" / "other").exists()
     assert not runs._exchange(tmp_path / "one", tmp_path / "missing")
+
+
+def test_a_published_run_that_was_changed_is_not_read(results):
+    publish(staged_run("0"), "toy/mean", "quick")
+    folder = run_folder("toy/mean", "quick")
+    for name in ("records.json", "tables/table-1.csv", "sums.json"):
+        whole = (folder / name).read_bytes()
+        (folder / name).write_bytes(whole.replace(b"0", b"1", 1) if b"0" in whole else whole + b" ")
+        with pytest.raises(runs.UnreadableRunError, match=r"damaged or changed|no run that this version"):
+            Run.read(folder)
+        (folder / name).write_bytes(whole)
+    (folder / "records.json").unlink()
+    with pytest.raises(runs.UnreadableRunError, match="damaged or changed"):
+        Run.read(folder)

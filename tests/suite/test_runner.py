@@ -6,6 +6,7 @@ from multiprocessing.connection import Listener
 import pytest
 
 from fairlab.suite import pool, runner
+from fairlab.suite.run import failure_file
 
 
 @pytest.mark.parametrize(("answer", "good"), [(True, True), (False, False), (None, False)])
@@ -40,3 +41,16 @@ def test_a_job_that_waits_is_small():
     code = "import sys, fairlab.suite.runner; print([m for m in ('numpy', 'pandas', 'pydantic') if m in sys.modules])"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout == "[]\n"
+
+
+def test_on_a_cluster_what_failed_by_itself_is_not_tried_again(toy, monkeypatch, capsys):
+    monkeypatch.delenv(pool.ADDRESS_VARIABLE, raising=False)
+    monkeypatch.setenv("FAIRLAB_CLUSTER_JOB", "1")
+    monkeypatch.setattr(runner.os, "execv", lambda *command: 1 / 0)
+    failure_file("toy/mean", "smoke").parent.mkdir(parents=True)
+    failure_file("toy/mean", "smoke").write_text("cell 3 failed")
+    assert runner.main(["toy/mean", "--profile", "smoke"]) == 1
+    assert "not tried again: cell 3 failed" in capsys.readouterr().err
+    failure_file("toy/mean", "smoke").unlink()
+    with pytest.raises(ZeroDivisionError):
+        runner.main(["toy/mean", "--profile", "smoke"])

@@ -11,6 +11,7 @@ import pytest
 
 from fairlab.seeds import Trial
 from fairlab.suite import cache as kept
+from fairlab.suite import trials as trials_module
 from fairlab.suite.trials import WORKER_ENVIRONMENT, run_trials, trial_keys
 
 
@@ -201,3 +202,31 @@ def test_killed_at_any_moment_a_run_loses_only_the_trials_in_flight(tmp_path):
     pieced, _ = start(cache).communicate()
     assert pieced == whole
     assert all(file.stat().st_mtime_ns == time_written for file, time_written in written.items())
+
+
+def told(file):
+    return file.read_text().split()
+
+
+def test_a_share_computes_its_own_and_then_what_the_others_leave(tmp_path, monkeypatch):
+    monkeypatch.setattr(trials_module, "PATIENCE", 0)
+    monkeypatch.setattr(trials_module, "_IS_WORKER", True)  # so that all is computed here
+    monkeypatch.setenv("FAIRLAB_SHARE", "1/3")
+    log = tmp_path / "told"
+    assert run(draw_and_tell, TRIALS, {"told": log}, cache=tmp_path / "cache") == [0, 1, 2, 3, 4]
+    assert told(log) == ["1", "4", "2", "0", "3"]
+
+
+def test_a_share_waits_for_the_others_as_long_as_they_deliver(tmp_path, monkeypatch):
+    monkeypatch.setattr(trials_module, "PATIENCE", 1e9)
+    monkeypatch.setattr(trials_module, "_IS_WORKER", True)
+    monkeypatch.setenv("FAIRLAB_SHARE", "1/3")
+    log = tmp_path / "told"
+
+    def others_deliver(seconds):
+        monkeypatch.setenv("FAIRLAB_SHARE", "0/1")
+        run(draw_and_tell, [TRIALS[k] for k in (0, 2, 3)], {"told": log}, cache=tmp_path / "cache")
+
+    monkeypatch.setattr(trials_module.time, "sleep", others_deliver)
+    assert run(draw_and_tell, TRIALS, {"told": log}, cache=tmp_path / "cache") == [0, 1, 2, 3, 4]
+    assert told(log) == ["1", "4", "0", "2", "3"]

@@ -1,5 +1,7 @@
 """Where the rows of a data set come from: real ones where they can be had, a surrogate where they cannot, a recipe."""
 
+import os
+import platform
 import sys
 import warnings
 from dataclasses import replace
@@ -20,6 +22,7 @@ from fairlab.data.tables import as_dataset, check_table, digest, prepare
 from fairlab.paths import DATA_SCRIPTS
 from fairlab.seeds import derive_seed
 
+REAL_DATA_VARIABLE = "FAIRLAB_REAL_DATA"  # the variants that no surrogate may stand in for, with commas
 # How rows are generated, by the key that holds the parameters in a surrogate's file.
 MODELS = {
     "cells": Cells,
@@ -43,17 +46,26 @@ def load_variant(variant: Variant, *, surrogate: bool | None = None) -> Dataset:
     Raises
     ------
     DataUnavailableError
-        If the real files cannot be had and no surrogate may or can stand in.
+        If the real files cannot be had and no surrogate may or can stand in; of those that ``FAIRLAB_REAL_DATA``
+        names, none may.
     DataError
         If the cache cannot be written, or the data is not what the registry says.
     """
     if surrogate:
         return surrogate_dataset(variant)
+    was_real = variant.name in os.environ.get(REAL_DATA_VARIABLE, "").split(",")
     try:
         return real_dataset(variant)
     except DataUnavailableError as error:
         if surrogate is False or variant.surrogate is None:
             raise
+        if was_real:
+            raise DataUnavailableError(
+                f"{variant.name}: real data was there when this job was submitted, but not on {platform.node()}; no "
+                "surrogate stands in. Let FAIRLAB_DATA_CACHE or FAIRLAB_DATA_MIRROR name a folder that all machines "
+                f"share. {error}",
+                error.rejected,
+            ) from error
         rejected = f" Rejected: {'; '.join(error.rejected)}." if error.rejected else ""
         warnings.warn(
             f"{variant.name}: real data is not at hand, a generated surrogate stands in. "

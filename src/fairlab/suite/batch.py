@@ -4,33 +4,25 @@ On this machine Snakemake says which experiments are to run and keeps count of w
 batch, which decides when its turn is and runs it in a warm process. On a cluster each job runs by itself.
 """
 
-import os
-import subprocess
-import sys
 import threading
 from contextlib import suppress
-from pathlib import Path
 
 import psutil
 
 from fairlab.checks import required, suggestion
-from fairlab.paths import DATA_SCRIPTS, EXPERIMENTS, results_folder, write_text
-from fairlab.suite import forks, lifeline, runner
+from fairlab.paths import DATA_SCRIPTS, EXPERIMENTS, write_text
+from fairlab.suite import cluster, forks, lifeline, locks, runner
 from fairlab.suite.catalogue import specification
 from fairlab.suite.machine import n_cores
 from fairlab.suite.pool import Pool
 from fairlab.suite.progress import Clock, Progress, ended, status
-from fairlab.suite.run import failure_file, log_file, run_folder, stage
+from fairlab.suite.run import failure_file, log_file, run_folder
 from fairlab.suite.schedule import Schedule
+from fairlab.suite.staging import discard, stage
+from fairlab.suite.workflow import batch_log, kill_trees, marker, planned_minutes, producers, snakemake
 
 KILLED = "killed from outside, without a message"
-KILL_SECONDS = 0.5  # that killed processes get to go
 PATIENCE_SECONDS = 20  # that a turn is kept for an experiment that Snakemake has not asked for yet
-# Snakemake ends with the batch, however that ends.
-SNAKEMAKE = (
-    "import runpy; from fairlab.suite import lifeline; lifeline.tie(); "
-    "runpy.run_module('snakemake', run_name='__main__', alter_sys=True)"
-)
 
 
 def run_batch(
@@ -38,12 +30,16 @@ def run_batch(
     profile: str,
     *,
     scheduler: str = "local",
+    jobs: int | None = None,
     cores: int | None = None,
+    options: str = "",
+    spread: int = 1,
     dry_run: bool = False,
 ) -> dict[str, str]:
     """Run experiments in parallel and return those that failed, each with the reason.
 
-    An experiment whose result is there, from the same notebook, library code and data, is not run again.
+    An experiment whose result is there, from the same notebook, library code and data, is not run again. While another
+    batch of the profile runs in the folder of results, this one says so and waits.
 
     Parameters
     ----------
@@ -52,66 +48,65 @@ def run_batch(
     profile : str
     scheduler : str
         A folder of ``experiments/profiles``: ``local`` or ``slurm``.
+    jobs : int or None
+        Experiments at a time; None for as many as there are cores, on a cluster for what its profile says.
     cores : int or None
-        Notebooks at a time, and workers that compute trials; None for all cores.
+        Cores for each; None for one, on a cluster for what its profile says. Here all share the `jobs` times `cores`
+        workers that compute trials.
+    options : str
+        Of sbatch, for the jobs of a cluster; see `fairlab.suite.cluster.resources`.
+    spread : int
+        Most jobs of a cluster that the trials of one experiment are spread over.
     dry_run : bool
         Only print what would be run.
 
     Raises
     ------
+    ValueError
+        If options of a cluster are given for this machine, or are wrong.
     KeyboardInterrupt
         If it is interrupted or terminated; the message says what is kept.
     """
     schedulers = sorted(folder.name for folder in (EXPERIMENTS / "profiles").iterdir())
     if scheduler not in schedulers:
         raise KeyError(f"unknown scheduler {scheduler!r}{suggestion(scheduler, schedulers)}")
+    if scheduler == "local" and (options or spread > 1):
+        raise ValueError("--slurm-options and --spread are for a cluster: --scheduler slurm")
     required("snakemake")
     for name in names:
         specification(name).parameters(profile)
-    stage("batch").rmdir()  # says so at once if the results cannot be written
+    discard(stage("batch"))  # says so at once if the results cannot be written
+    of_cluster = {"jobs": jobs, "cores": cores, "options": options, "spread": spread, "dry_run": dry_run}
+    if dry_run:
+        return _run(names, profile, scheduler, **of_cluster)
+    with lifeline.terminated_as_interrupted(), locks.held(marker("", profile, "lock"), f"a batch at {profile}"):
+        return _run(names, profile, scheduler, **of_cluster)
+
+
+def _run(names, profile, scheduler, *, jobs, cores, options, spread, dry_run):
+    """Run what is not done; one batch of a profile at a time does in a folder."""
     log = batch_log(profile)
     write_text(log, "")
+    real = cluster.fetched(names) if scheduler != "local" and not dry_run else []
     states = forks.answer(_states, names, log=str(log))
     outdated = [name for name in names if not _done(name, profile, states[name])]
     if dry_run:
         for name in sorted(outdated, key=lambda name: planned_minutes(name, profile)):
             print(f"running {name} at {profile}, about {planned_minutes(name, profile):g} min of one core")
-        _snakemake(outdated, profile, scheduler, len(outdated), ["--dry-run"])
-        return {}
     if not outdated:
         return {}
-    for name in outdated:
-        marker(name, profile).unlink(missing_ok=True)
-        write_text(_state_file(name, profile), states[name])
+    if scheduler == "local" and dry_run:
+        snakemake(outdated, profile, scheduler, ["--cores", str(len(outdated)), "--dry-run"])
+        return {}
+    if not dry_run:
+        for name in outdated:
+            marker(name, profile).unlink(missing_ok=True)
+            write_text(_state_file(name, profile), states[name])
     if scheduler != "local":
-        _snakemake(outdated, profile, scheduler, cores or n_cores(), screen=True)
-        return {name: _reason(name, profile) for name in outdated if not marker(name, profile).exists()}
-    return _Batch(names, outdated, profile, cores or n_cores()).run()
-
-
-def marker(name: str, profile: str) -> Path:
-    """Return the file that tells Snakemake that an experiment is done.
-
-    Not the run itself: Snakemake deletes a rule's output before it starts, and an earlier result must outlive a
-    failure.
-    """
-    return results_folder() / ".batch" / profile / f"{name}.done"
-
-
-def batch_log(profile: str) -> Path:
-    """Return the file that takes what Snakemake and workers print."""
-    return results_folder() / profile / "batch.log"
-
-
-def producers(name: str, names: list[str]) -> list[str]:
-    """Return which of the experiments `names` must run before `name`, since it takes their trials."""
-    return [earlier for earlier in specification(name).after if earlier in names]
-
-
-def planned_minutes(name: str, profile: str) -> float:
-    """Return the planned minutes of an experiment on one core, an hour if its file does not say."""
-    minutes = specification(name).minutes
-    return getattr(minutes, profile) if minutes else 60
+        of_cluster = {"real": real, "jobs": jobs, "cores": cores, "options": options, "spread": spread}
+        return cluster.run(names, outdated, profile, scheduler, **of_cluster, dry_run=dry_run)
+    cores = cores or 1
+    return _Batch(names, outdated, profile, jobs or max(1, n_cores() // cores), cores).run()
 
 
 def state(name: str) -> str:
@@ -134,32 +129,32 @@ def state(name: str) -> str:
 class _Batch:
     """Experiments that run on this machine, in the order of a schedule, on one pool of workers."""
 
-    def __init__(self, names, outdated, profile, cores):
-        self.names, self.outdated, self.profile, self.cores = names, outdated, profile, cores
+    def __init__(self, names, outdated, profile, jobs, cores):
+        self.names, self.outdated, self.profile, self.cores = names, outdated, profile, jobs * cores
         self.failed: dict[str, str] = {}
         self._asked, self._turn = set(), threading.Condition()
         self._clocks, self._processes = {}, {}
         self._stopped = False
         minutes = {name: planned_minutes(name, profile) for name in outdated}
         after = {name: producers(name, outdated) for name in outdated}
-        self._schedule = Schedule(minutes, after, cores)
+        self._schedule = Schedule(minutes, after, jobs)
         self._clock, self._vacant = Clock(), Clock()
-        self._pool = Pool(cores, batch_log(profile), {"experiment": self._experiment})
+        self._pool = Pool(self.cores, batch_log(profile), {"experiment": self._experiment})
         self._progress = Progress(self._live)
 
     def run(self) -> dict[str, str]:
         """Run all and return the reasons of those that failed."""
-        options = {"environment": self._pool.environment}
+        cores = ["--cores", str(len(self.outdated))]  # when each runs is the schedule's to say
         try:
-            with lifeline.terminated_as_interrupted(), self._progress, self._pool:
+            with self._progress, self._pool:
                 try:
-                    _snakemake(self.outdated, self.profile, "local", len(self.outdated), **options)
+                    snakemake(self.outdated, self.profile, "local", cores, environment=self._pool.environment)
                 except BaseException:
                     self._stopped = True
-                    _kill_trees([process.pid for process in list(self._processes.values())])
+                    kill_trees([process.pid for process in list(self._processes.values())])
                     raise
         except KeyboardInterrupt:
-            stage("batch").rmdir()  # and what the ended processes had begun to write
+            discard(stage("batch"))  # and what the ended processes had begun to write
             n_done = self._n_done()
             raise KeyboardInterrupt(
                 f"stopped. {n_done} of {len(self.names)} experiments are done and kept, and so is every trial that "
@@ -247,45 +242,12 @@ class _Batch:
         return seconds
 
 
-def _snakemake(names, profile, scheduler, cores, options=(), *, environment=None, screen=False):
-    """Let Snakemake make the markers of experiments; raise if it could not even begin."""
-    command = [sys.executable, "-c", SNAKEMAKE, *(str(marker(name, profile)) for name in names), "--forceall"]
-    command += ["--snakefile", str(EXPERIMENTS / "Snakefile"), "--directory", str(results_folder())]
-    command += ["--workflow-profile", str(EXPERIMENTS / "profiles" / scheduler), *options]
-    command += ["--cores", str(cores), "--config", f"profile={profile}", f"names={','.join(names)}"]
-    log = batch_log(profile)
-    with log.open("ab") as file:
-        outputs = {} if screen else {"stdout": file, "stderr": file}
-        variables = os.environ | (environment or {})
-        process = subprocess.Popen(command, env=variables, start_new_session=not screen, **outputs)
-        try:
-            status = process.wait()
-        except BaseException:
-            _kill_trees([process.pid])
-            raise
-    if status and not any(word in log.read_text(errors="replace") for word in ("Error in rule", "rule experiment")):
-        raise RuntimeError(f"Snakemake ended with status {status}; its messages stand in {log}")
-
-
-def _kill_trees(pids):
-    """End processes and all that they started, and wait until they are gone."""
-    processes = []
-    for pid in pids:
-        with suppress(psutil.NoSuchProcess):
-            process = psutil.Process(pid)
-            processes += [process, *process.children(recursive=True)]
-    for process in processes:
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
-    psutil.wait_procs(processes, timeout=KILL_SECONDS)
-
-
 def _states(names):
     return {name: state(name) for name in names}
 
 
 def _state_file(name, profile):
-    return marker(name, profile).with_suffix(".state")
+    return marker(name, profile, ".state")
 
 
 def _done(name, profile, current):

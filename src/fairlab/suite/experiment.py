@@ -19,6 +19,7 @@ from fairlab.suite.artefacts import missing_artefacts
 from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
 from fairlab.suite.comparison import Comparison, compare
 from fairlab.suite.machine import environment, n_cores, peak_memory_gb
+from fairlab.suite.staging import discard, stage
 from fairlab.suite.trials import run_trials
 
 READINGS = ("as_published", "as_described")
@@ -326,14 +327,14 @@ class Experiment:
             print(f"Not kept: nothing was written for {', '.join(missing)}", file=sys.stderr)
         if not missing and not self.in_batch:
             # A copy, so that a cell may be run again in the same session.
-            copy = runs.stage(self.name)
+            copy = stage(self.name)
             shutil.copytree(self.folder, copy, dirs_exist_ok=True)
             runs.publish(copy, self.name, self.run.profile, self.run.seed)
         return compare(self.run)
 
     def _stage(self):
-        folder = runs.stage(self.name)
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        folder = stage(self.name)
+        atexit.register(discard, folder)
         return folder
 
     def _write_csv(self, frame, path):

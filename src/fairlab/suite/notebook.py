@@ -26,6 +26,8 @@ from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification
 from fairlab.suite.experiment import JOBS_VARIABLE, STAGING_VARIABLE
 from fairlab.suite.forks import WORKER_ENVIRONMENT, variables
 from fairlab.suite.pool import LOG_VARIABLE
+from fairlab.suite.staging import discard, stage
+from fairlab.suite.trials import SHARE_VARIABLE
 
 nbclient, nbformat = optional("nbclient.exceptions"), optional("nbformat")
 papermill = optional("papermill")
@@ -67,7 +69,7 @@ def run_experiment(
     Returns
     -------
     Path
-        The folder of the published run.
+        The folder of the published run; of a job that computes a share of the trials, nothing is published.
 
     Raises
     ------
@@ -91,7 +93,7 @@ def run_experiment(
     target = (
         runs.CUSTOM if specification.parameters(profile) != specification.parameters(profile) | overrides else profile
     )
-    staged = runs.stage(specification.name)
+    staged = stage(specification.name)
     runs.failure_file(specification.name, target, seed).unlink(missing_ok=True)
     executed = staged / "notebook.ipynb"
     log = runs.log_file(specification.name, target, seed)
@@ -111,6 +113,8 @@ def run_experiment(
         if missing := missing_artefacts(staged):
             raise NotebookError(f"nothing was written for {', '.join(missing)}")
         _note_peak_memory(staged / "run.json", peak)
+        if SHARE_VARIABLE in os.environ:  # the trials are what it was run for
+            return staged
         folder = runs.publish(staged, specification.name, target, seed)
     except Exception as error:
         with suppress(OSError):  # a full disk must not hide the first error
@@ -120,7 +124,7 @@ def run_experiment(
                 shutil.copyfile(executed, failure.with_suffix(".ipynb"))
         raise
     finally:  # also of what was interrupted
-        shutil.rmtree(staged, ignore_errors=True)
+        discard(staged)
     keep_figures(folder)
     return folder
 

@@ -5,27 +5,26 @@ complete, so that at every instant a complete run is there, whenever the process
 """
 
 import ctypes
+import hashlib
 import json
 import os
-import platform
-import re
 import shutil
 import sys
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import psutil
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from fairlab.paths import results_folder, write_text
 from fairlab.suite.catalogue import Specification, specification
+from fairlab.suite.staging import discard
 from fairlab.suite.verdicts import Ours
 
 CUSTOM = "custom"  # profile of a run whose parameters are those of no profile
 DEFAULT_SEED = 0
+SUMS = "sums.json"  # of what a published run holds
 WORKING_FOLDER, EXCHANGE = -100, 2  # of renameat2(2); the second of macOS' renamex_np(2), too
 
 
@@ -152,9 +151,10 @@ class Run:
         Raises
         ------
         UnreadableRunError
-            If it is not a run, or one that a version with another format wrote.
+            If it is not a run, one that a version with another format wrote, or not what was published.
         """
         try:
+            _check_sums(folder)
             texts = [(folder / f"{part}.json").read_text(encoding="utf-8") for part in ("run", "records", "claims")]
             run, records, claims = map(json.loads, texts)
             own = {key: run.pop(key) for key in ("name", "profile", "seed", "parameters", "data", "skipped")}
@@ -204,31 +204,6 @@ def log_file(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
     return place.with_name(f"{place.name}.log")
 
 
-def stage(name: str) -> Path:
-    """Return a new, empty staging folder for a run of `name`, and remove those that dead processes left.
-
-    Raises
-    ------
-    PermissionError
-        If the results folder cannot be written.
-    """
-    parent = results_folder() / ".staging"
-    # Other machines may share the folder: only what a process of this one left is known to be dead.
-    own = re.compile(rf"{re.escape(platform.node())}-(\d+)-")
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-        for old in parent.iterdir():
-            if (match := own.match(old.name)) and not psutil.pid_exists(int(match[1])):
-                shutil.rmtree(old, ignore_errors=True)
-        prefix = f"{platform.node()}-{os.getpid()}-{name.replace('/', '-')}-"
-        return Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-    except OSError as error:
-        raise PermissionError(
-            f"cannot write to the results folder {results_folder()} ({error.strerror}); "
-            "set FAIRLAB_RESULTS to a folder that can be written"
-        ) from error
-
-
 def publish(staged: Path, name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
     """Move a complete staged run into place, replacing the earlier one, and return its folder.
 
@@ -239,6 +214,7 @@ def publish(staged: Path, name: str, profile: str, seed: int = DEFAULT_SEED) -> 
     earlier = _earlier(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     staged.chmod(0o755)  # a temporary folder is its owner's alone
+    _write_json(staged / SUMS, _sums(staged))
     if not _exchange(staged, target):
         if target.exists():
             shutil.rmtree(earlier, ignore_errors=True)
@@ -249,10 +225,26 @@ def publish(staged: Path, name: str, profile: str, seed: int = DEFAULT_SEED) -> 
             if not target.exists():
                 raise
             return publish(staged, name, profile, seed)  # another process was faster
-    for old in (staged, earlier):
-        shutil.rmtree(old, ignore_errors=True)
+    shutil.rmtree(earlier, ignore_errors=True)
+    discard(staged)
     failure_file(name, profile, seed).unlink(missing_ok=True)
     return target
+
+
+def _sums(folder) -> dict[str, str]:
+    """Return the SHA-256 of all numbers of a run, by file; notebooks and pictures may be written anew."""
+    files = [*folder.glob("*.json"), *folder.glob("tables/*.csv"), *folder.glob("figures/*.csv")]
+    known = {file.relative_to(folder).as_posix(): file for file in sorted(files) if file.name != SUMS}
+    return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in known.items()}
+
+
+def _check_sums(folder):
+    """Raise unless a published run is what was written; one of a version without sums is taken as it is."""
+    if not (folder / SUMS).exists():
+        return
+    sums, found = json.loads((folder / SUMS).read_text(encoding="utf-8")), _sums(folder)
+    if wrong := sorted(name for name in sums | found if sums.get(name) != found.get(name)):
+        raise ValueError(f"{', '.join(wrong)}: damaged or changed since it was published")
 
 
 def _exchange(one, other) -> bool:

@@ -40,10 +40,21 @@ def ask(name: str) -> bool:
             return False
 
 
+def _failed(arguments) -> str:
+    """Return why an experiment failed by itself in this batch on a cluster, nothing if it did not."""
+    from fairlab.suite.run import failure_file
+
+    file = failure_file(arguments[0], arguments[arguments.index("--profile") + 1])
+    return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
 def main(arguments: list[str]) -> int:
     """Run one job of Snakemake's and return its exit status."""
     if pool.address():
         return 0 if ask(arguments[0]) else 1
+    if os.environ.get("FAIRLAB_CLUSTER_JOB") and (text := _failed(arguments)):
+        print(f"not tried again: {text}", file=sys.stderr)
+        return 1
     os.execv(sys.executable, [sys.executable, "-m", "fairlab", "run", *arguments])
 
 

@@ -27,6 +27,9 @@ from fairlab.suite.forks import WORKER_ENVIRONMENT
 # Libraries read these when they are loaded: what a process was started with counts, not what it set since.
 _IS_WORKER = all(os.environ.get(name) == value for name, value in WORKER_ENVIRONMENT.items())
 WORKER_IDLE_SECONDS = 60
+SHARE_VARIABLE = "FAIRLAB_SHARE"  # of a job that computes a share of the trials: "3/16" is the fourth of sixteen
+PATIENCE = 2  # times the seconds of a trial of one's own, that the others' get to arrive
+LOOK_SECONDS = 1.0
 
 
 def trial_keys(
@@ -99,23 +102,50 @@ def run_trials(
     found = _found(files, function.__name__)
     missing = [k for k in range(len(trials)) if k not in found]
     about = kept.made_by(function) if missing else {}
-    pieces = _pieces(missing, n_jobs, batch)
-    tasks = [
-        (
-            function,
-            [trials[k] for k in piece],
-            {name: [column[k] for k in piece] for name, column in each.items()},
-            [files[k] for k in piece],
-            batch,
-            about,
-        )
-        for piece in pieces
-    ]
-    with tqdm(total=len(trials), initial=len(trials) - len(missing), unit="trial", disable=not progress) as bar:
+
+    def compute(numbers):
+        tasks = [
+            (
+                function,
+                [trials[k] for k in piece],
+                {name: [column[k] for k in piece] for name, column in each.items()},
+                [files[k] for k in piece],
+                batch,
+                about,
+            )
+            for piece in _pieces(numbers, n_jobs, batch)
+        ]
         for count in _compute_all(tasks, dict(parameters), max(1, min(n_jobs, len(tasks)))):
             bar.update(count)
+
+    with tqdm(total=len(trials), initial=len(trials) - len(missing), unit="trial", disable=not progress) as bar:
+        _shared(missing, files, compute, n_jobs)
     saved = sum(about["seconds"] for _, about in found.values())
     return [found[k][0] if k in found else kept.read(files[k])[0] for k in range(len(trials))], saved
+
+
+def _shared(missing, files, compute, n_jobs) -> None:
+    """Compute what is missing: all of it, or as one of several jobs a share, and then what the others leave undone.
+
+    Nobody waits for a job that died: when no trial has come from elsewhere in the time that some of one's own would
+    have taken, the next ones are computed here. Two may compute the same trial then, with the same result.
+    """
+    share, n_shares = map(int, os.environ.get(SHARE_VARIABLE, "0/1").split("/"))
+    own = [k for k in missing if k % n_shares == share]
+    started = time.monotonic()
+    compute(own)
+    patience = PATIENCE * (time.monotonic() - started) / max(1, -(-len(own) // n_jobs))
+    # Each begins to help at another place.
+    left = sorted((k for k in missing if k % n_shares != share), key=lambda k: ((k - share) % n_shares, k))
+    since = time.monotonic()
+    while left := [k for k in left if not files[k].exists()]:
+        if time.monotonic() - since < patience:
+            time.sleep(min(LOOK_SECONDS, patience))
+            continue
+        n_left = len(left)
+        compute(left[:n_jobs])
+        left = [k for k in left if not files[k].exists()]
+        since = time.monotonic() if len(left) < n_left - n_jobs else since  # others are at work
 
 
 def _found(files, name) -> dict[int, tuple[object, dict]]:

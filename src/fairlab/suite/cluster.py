@@ -1,0 +1,318 @@
+"""A batch on a cluster: each experiment, or each share of one, is a job that Snakemake submits to SLURM.
+
+Data are fetched before anything is submitted, and what was real then is never replaced by a surrogate in a job. What is
+lost with a node, a limit or a cancelled job is run again elsewhere, up to three times; trials that were done are kept.
+"""
+
+import argparse
+import json
+import math
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from dataclasses import asdict, dataclass
+
+import yaml
+
+from fairlab.checks import required
+from fairlab.paths import EXPERIMENTS
+from fairlab.suite.catalogue import specification
+from fairlab.suite.progress import Clock, Progress, duration, ended
+from fairlab.suite.run import failure_file
+from fairlab.suite.workflow import batch_log, marker, planned_minutes, snakemake
+
+OPTIONS_VARIABLE = "FAIRLAB_SLURM_OPTIONS"
+JOB_NAME_VARIABLE = "FAIRLAB_CLUSTER_NAME"  # the file that takes the name of all jobs of a batch
+JOB_VARIABLE = "FAIRLAB_CLUSTER_JOB"  # set for jobs: one that failed by itself is not tried again
+LEAST_SHARE_MINUTES = 5  # of one core: a share of an experiment that is less is not worth a job
+MEMORY_MB, CORES, JOBS = 6000, 2, 20
+# How a job ends that did not fail by itself.
+LOST = {
+    "BOOT_FAIL": "its node did not boot",
+    "CANCELLED": "was cancelled",
+    "DEADLINE": "met its deadline",
+    "FAILED": "was killed or could not begin",
+    "NODE_FAIL": "lost its node",
+    "OUT_OF_MEMORY": "ran out of memory",
+    "PREEMPTED": "was preempted",
+    "REQUEUED": "was sent back to the queue",
+    "REVOKED": "was revoked",
+    "TIMEOUT": "ran out of time",
+    "VANISHED": "is not known to the cluster any more",
+}
+# sbatch's options that have a place of their own in Snakemake's jobs, each with its variable of SLURM's.
+OWN = {
+    "slurm_partition": (("-p", "--partition"), "SBATCH_PARTITION"),
+    "slurm_account": (("-A", "--account"), "SBATCH_ACCOUNT"),
+    "qos": (("-q", "--qos"), "SBATCH_QOS"),
+    "runtime": (("-t", "--time"), "SBATCH_TIMELIMIT"),
+    "mem_mb": (("--mem",), "SBATCH_MEM_PER_NODE"),
+}
+TAKEN = {"--cpus-per-task": "--cores", "-c": "--cores", "--array": "--spread", "-a": "--spread"}
+TAKEN |= dict.fromkeys(("-J", "--job-name", "-o", "--output", "-D", "--chdir", "--wrap", "-n", "--ntasks"), "")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A job, its state in SLURM's words, and the node that it ran on."""
+
+    job: str
+    state: str
+    node: str
+
+    def __str__(self):
+        return f"job {self.job} {LOST[self.state]}" + (f" on {self.node}" if self.node else "")
+
+
+def run(
+    names: list[str],
+    outdated: list[str],
+    profile: str,
+    scheduler: str,
+    *,
+    real: list[str],
+    jobs: int | None,
+    cores: int | None,
+    options: str,
+    spread: int,
+    dry_run: bool = False,
+) -> dict[str, str]:
+    """Run `outdated` of the experiments `names` as jobs and return the reasons of those that failed.
+
+    Parameters
+    ----------
+    names, outdated : list of str
+    profile, scheduler : str
+    real : list of str
+        Data variants that no surrogate may stand in for; see `fetched`.
+    jobs : int or None
+        Jobs at once; None takes what the scheduler's profile says.
+    cores : int or None
+        Cores of each, likewise.
+    options : str
+        Of sbatch; see `resources`.
+    spread : int
+        Most jobs that an experiment's trials are spread over.
+    dry_run : bool
+        Only ask Snakemake what it would do.
+    """
+    from fairlab.data.sources import REAL_DATA_VARIABLE
+
+    required("snakemake_executor_plugin_slurm")
+    if shutil.which("sbatch") is None:
+        raise RuntimeError("there is no sbatch here: submit from a machine of the cluster, or leave --scheduler out")
+    known = yaml.safe_load((EXPERIMENTS / "profiles" / scheduler / "config.yaml").read_text(encoding="utf-8"))
+    jobs, cores = jobs or known.get("jobs", JOBS), cores or _cores(known)
+    asked = resources(options)
+    shares = {name: n_shares(name, profile, spread, cores) for name in outdated}
+    settings = {"shares": ",".join(f"{name}:{n}" for name, n in shares.items() if n > 1) or "none"}
+    settings |= {key: asked.pop(key) for key in ("runtime", "mem_mb") if key in asked}
+    arguments = ["--jobs", str(jobs), "--set-threads", f"experiment={cores}", f"share={cores}"]
+    for key, value in asked.items():
+        arguments += ["--set-resources", f"experiment:{key}={value}", f"share:{key}={value}"]
+    also = "from fairlab.suite import slurm; slurm.install(); "
+    if dry_run:
+        snakemake(outdated, profile, scheduler, [*arguments, "--dry-run"], settings=settings, also=also)
+        return {}
+    cancel(profile)
+    for name in outdated:
+        failure_file(name, profile).unlink(missing_ok=True)
+        _attempts_file(name, profile).unlink(missing_ok=True)
+    environment = {REAL_DATA_VARIABLE: ",".join(real), JOB_VARIABLE: "1"}
+    environment[JOB_NAME_VARIABLE] = str(_job_name_file(profile))
+    watch = _Watch(names, outdated, profile)
+    try:
+        with Progress(watch.live) as watch.progress:
+            snakemake(
+                outdated,
+                profile,
+                scheduler,
+                arguments,
+                settings=settings,
+                environment=environment,
+                also=also,
+                meanwhile=watch.look,
+            )
+    except BaseException:
+        cancel(profile)
+        raise
+    watch.look()
+    return {name: reason(name, profile) for name in outdated if not marker(name, profile).exists()}
+
+
+def fetched(names: list[str]) -> list[str]:
+    """Fetch the data of experiments and return the variants that are real."""
+    from fairlab.data import fetch, state_of
+
+    variants = sorted({variant for name in names for variant in specification(name).data})
+    fetch(variants, keep_going=True, report=print)
+    return [variant for variant in variants if state_of(variant) == "real"]
+
+
+def resources(options: str = "") -> dict[str, str | int]:
+    """Return the resources of a job, as Snakemake calls them, from sbatch's options.
+
+    Parameters
+    ----------
+    options : str
+        As on sbatch's command line. What is not among them is looked up in ``FAIRLAB_SLURM_OPTIONS``, then in SLURM's
+        own variables, as ``SBATCH_PARTITION``.
+
+    Raises
+    ------
+    ValueError
+        If an option is one that fairlab sets itself, or a time or memory is none.
+    """
+    found, extra = {}, []
+    for text in (os.environ.get(OPTIONS_VARIABLE, ""), options):
+        own, rest = _parse(text)
+        found |= own
+        extra += rest
+    for key, (_, variable) in OWN.items():
+        if key not in found and os.environ.get(variable):
+            found[key] = os.environ[variable]
+    if "runtime" in found:
+        found["runtime"] = minutes(found["runtime"])
+    if "mem_mb" in found:
+        found["mem_mb"] = megabytes(found["mem_mb"])
+    return found | ({"slurm_extra": shlex.join(extra)} if extra else {})
+
+
+def _parse(text):
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    for key, (flags, _) in OWN.items():
+        parser.add_argument(*flags, dest=key)
+    try:
+        own, rest = parser.parse_known_args(shlex.split(text))
+    except argparse.ArgumentError as error:
+        raise ValueError(f"--slurm-options: {error}") from None
+    for option in rest:
+        flag = option.partition("=")[0]
+        if flag in TAKEN:
+            raise ValueError(f"--slurm-options: {flag} is set by fairlab" + f"; see {TAKEN[flag]}" * bool(TAKEN[flag]))
+    return {key: value for key, value in vars(own).items() if value is not None}, rest
+
+
+def minutes(text: str) -> int:
+    """Return a time of sbatch's in minutes: ``90``, ``1:30:00``, ``2-12``, ``1-00:30:00``."""
+    match = re.fullmatch(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?", text.strip())
+    if match is None:
+        raise ValueError(f"--slurm-options: expected a time such as 90, 2:00:00 or 1-12:00:00, found {text!r}")
+    days, *parts = (int(part) if part else 0 for part in match.groups())
+    given = sum(part is not None for part in match.groups()[1:])
+    first, second, third = parts
+    if match[1] is not None:
+        return days * 24 * 60 + first * 60 + second + bool(third)
+    return first * 60 + second + bool(third) if given == 3 else first + bool(second)
+
+
+def megabytes(text: str) -> int:
+    """Return a memory of sbatch's in MB: ``4000``, ``8G``, ``500M``."""
+    match = re.fullmatch(r"(\d+)([KMGT]?)B?", text.strip(), re.IGNORECASE)
+    if match is None:
+        raise ValueError(f"--slurm-options: expected a memory such as 8G or 4000, found {text!r}")
+    factor = {"K": 1 / 1024, "": 1, "M": 1, "G": 1024, "T": 1024**2}[match[2].upper()]
+    return math.ceil(int(match[1]) * factor)
+
+
+def n_shares(name: str, profile: str, spread: int, cores: int) -> int:
+    """Return the number of jobs that an experiment's trials are spread over; 1 if it is too small for more."""
+    return max(1, min(spread, int(planned_minutes(name, profile) / (LEAST_SHARE_MINUTES * cores))))
+
+
+def need(name: str, profile: str, settings: dict) -> dict[str, int]:
+    """Return memory and minutes that a job of an experiment is to get: twice as much each time it ran out of them."""
+    states = [attempt.state for attempt in attempts(name, profile)]
+    memory = int(settings.get("mem_mb", MEMORY_MB))
+    time = int(settings.get("runtime", planned_minutes(name, profile) * 4 + 10))
+    return {
+        "mem_mb": memory * 2 ** states.count("OUT_OF_MEMORY"),
+        "runtime": time * 2 ** states.count("TIMEOUT"),
+    }
+
+
+def _attempts_file(name, profile):
+    return marker(name, profile, ".jobs")
+
+
+def note(name: str, profile: str, attempt: Attempt) -> None:
+    """Note that a job was lost, unless it failed by itself; what it said when it was ended from outside is dropped."""
+    if attempt.state == "FAILED" and failure_file(name, profile).exists():
+        return
+    failure_file(name, profile).unlink(missing_ok=True)
+    if attempts(name, profile)[-1:] == [attempt]:  # seen before
+        return
+    with _attempts_file(name, profile).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(attempt)) + "\n")
+
+
+def attempts(name: str, profile: str) -> list[Attempt]:
+    """Return the jobs that were lost in the last batch on a cluster, in their order."""
+    file = _attempts_file(name, profile)
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return [Attempt(**json.loads(line)) for line in lines]
+
+
+def lost(names: list[str], profile: str) -> list[str]:
+    """Return a line for every job that was lost: whose it was, what became of it, what was done."""
+    return [
+        f"{name}: {attempt}; " + ("run again" if marker(name, profile).exists() else "given up")
+        for name in names
+        for attempt in attempts(name, profile)
+    ]
+
+
+def reason(name: str, profile: str) -> str:
+    """Return why an experiment has no result."""
+    file = failure_file(name, profile)
+    if file.exists():
+        return file.read_text(encoding="utf-8").strip()
+    told = attempts(name, profile)
+    after = [earlier for earlier in specification(name).after if not marker(earlier, profile).exists()]
+    if after and not told:
+        return f"not run, since {after[0]} failed"
+    return str(told[-1]) if told else f"its job could not be submitted; see {batch_log(profile)}"
+
+
+def cancel(profile: str) -> None:
+    """Cancel the jobs of a batch that was stopped or killed."""
+    file = _job_name_file(profile)
+    if file.exists():
+        subprocess.run(["scancel", f"--name={file.read_text(encoding='utf-8')}"], check=False, timeout=60)
+        file.unlink(missing_ok=True)
+
+
+def _cores(known) -> int:
+    """Return the cores of a job by a scheduler's profile."""
+    threads = known.get("set-threads", {})
+    threads = threads if isinstance(threads, dict) else dict(part.split("=") for part in threads)
+    return int(threads.get("experiment", CORES))
+
+
+def _job_name_file(profile):
+    return marker("slurm", profile, ".name")
+
+
+class _Watch:
+    """What one sees of a batch on a cluster while it runs."""
+
+    def __init__(self, names, outdated, profile):
+        self.progress, self._clock = None, Clock()
+        self._names, self._left, self._profile = names, list(outdated), profile
+        self._told = 0
+
+    def look(self):
+        """Print a line for every experiment that is done and every job that was lost, once each."""
+        for line in (lines := lost(self._names, self._profile))[self._told :]:
+            self.progress.say(line.rpartition(";")[0])
+        self._told = max(self._told, len(lines))
+        for name in [name for name in self._left if marker(name, self._profile).exists()]:
+            self._left.remove(name)
+            self.progress.say(ended(name, "done", self._clock(), max(map(len, self._names))))
+
+    def live(self):
+        """Return the line that is drawn anew."""
+        n_done = len(self._names) - len(self._left)
+        return f"{n_done} of {len(self._names)} done · {duration(self._clock())} on the cluster"

@@ -1,0 +1,105 @@
+import subprocess
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("snakemake_executor_plugin_slurm", reason="the extra `cluster` is not installed")
+
+from fairlab.suite import slurm
+from fairlab.suite.cluster import Attempt
+
+
+@pytest.fixture
+def says(monkeypatch):
+    """Let SLURM's commands say what a test wants: a text, or None for a failure."""
+    texts, asked = {"squeue": "", "sacct": None, "sinfo": "", "scancel": ""}, []
+
+    def run(command, **options):
+        asked.append(command)
+        text = texts[command[0]]
+        if text is None:
+            raise subprocess.CalledProcessError(1, command)
+        return SimpleNamespace(stdout=text)
+
+    monkeypatch.setattr(slurm.subprocess, "run", run)
+    texts["asked"] = asked
+    return texts
+
+
+@pytest.fixture
+def watch(says, tmp_path):
+    one = slurm.Watch("name")
+    return lambda *ids: one.look({id: [tmp_path / f"{id}.done"] for id in ids or ("1",)})
+
+
+@pytest.mark.parametrize("state", ["COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY", "PREEMPTED"])
+def test_how_a_job_ended_is_known_without_accounting(says, watch, state):
+    says["squeue"] = "1|RUNNING|n1|0|\n"
+    assert watch() == {}
+    says["squeue"] = f"1|{state}|n1|0|\n"
+    assert watch() == {"1": Attempt("1", state, "n1")}
+
+
+def test_a_job_that_nobody_remembers_is_given_up_or_done_by_its_files(says, watch, tmp_path):
+    (tmp_path / "2.done").touch()
+    says["squeue"] = "1|RUNNING|n1|0|\n2|RUNNING|n2|0|\n"
+    watch("1", "2")
+    says["squeue"] = ""
+    for _ in range(slurm.PATIENCE - 1):
+        assert watch("1", "2") == {}
+    assert watch("1", "2") == {"1": Attempt("1", "VANISHED", "n1"), "2": Attempt("2", "COMPLETED", "n2")}
+
+
+def test_accounting_is_asked_for_what_the_controller_forgot(says, watch):
+    says["sacct"] = "1|CANCELLED by 1000|n2|0\n"
+    assert watch() == {"1": Attempt("1", "CANCELLED", "n2")}
+
+
+def test_a_controller_that_is_restarted_is_waited_for(says, watch):
+    says["squeue"] = None
+    for _ in range(10):
+        assert watch() == {}
+
+
+def test_a_job_that_was_sent_back_is_told_and_goes_on(says, watch):
+    for text, told in (
+        ("1|RUNNING|n1|0|\n", {}),
+        ("1|PENDING||1|\n", {"1": Attempt("1", "REQUEUED", "n1")}),
+        ("1|RUNNING|n2|1|\n", {}),
+        ("1|RUNNING|n3|2|\n", {"1": Attempt("1", "REQUEUED", "n2")}),
+    ):
+        says["squeue"] = text
+        assert watch() == told
+
+
+def test_a_node_that_is_silent_is_not_waited_for(says, watch):
+    says["squeue"], says["sinfo"] = "1|RUNNING|n1|0|\n2|RUNNING|n2|0|\n", "n1 allocated*\nn2 mixed\n"
+    for _ in range(slurm.PATIENCE - 1):
+        assert watch("1", "2") == {}
+    assert watch("1", "2") == {"1": Attempt("1", "NODE_FAIL", "n1")}
+    assert ["scancel", "1"] in says["asked"]
+
+
+def test_looks_are_seconds_apart_whatever_the_plugin_says(monkeypatch):
+    executor = object.__new__(slurm.Executor)
+    executor.next_seconds_between_status_checks = 180
+    assert executor.next_seconds_between_status_checks * slurm.PATIENCE < 60
+
+
+def test_shares_of_an_experiment_go_as_an_array_and_the_rest_alone():
+    def job(rule, name, k=0):
+        return SimpleNamespace(rule=SimpleNamespace(name=rule), wildcards=SimpleNamespace(name=name, k=k))
+
+    executor, sent = object.__new__(slurm.Executor), []
+    executor._main_event_loop = None
+    executor._submit_array_jobs = lambda jobs: sent.append([job.wildcards.k for job in jobs])
+    executor._submit_job = lambda job: sent.append(job.wildcards.name)
+    jobs = [job("share", "a", 0), job("experiment", "b"), job("share", "c"), job("share", "a", 1)]
+    executor.run_jobs(jobs)
+    assert sent == ["b", [0, 1], "c"]
+
+
+def test_snakemake_takes_this_executor(monkeypatch):
+    monkeypatch.setattr(slurm.plugin, "Executor", None)
+    slurm.install()
+    assert slurm.plugin.Executor is slurm.Executor
