@@ -1,0 +1,213 @@
+"""SLURM on one machine: munge, a controller and node daemons, all of the test's own user and on loopback only."""
+
+import contextlib
+import getpass
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+
+COMMANDS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "scontrol")
+CONFIGURATION = """
+ClusterName=toy
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={port}
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+CredType=cred/munge
+CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
+StateSaveLocation={folder}/state
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdPidFile={folder}/%n.pid
+SlurmdLogFile={folder}/%n.log
+SlurmdSpoolDir={folder}/spool-%n
+SlurmdParameters=config_overrides
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=2
+JobAcctGatherParams=OverMemoryKill
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=2,sched_interval=2,batch_sched_delay=1
+AccountingStorageType=accounting_storage/none
+MailProg=/bin/true
+SlurmctldTimeout=10
+SlurmdTimeout=15
+KillWait=2
+InactiveLimit=0
+MinJobAge={remembered}
+ReturnToService=2
+MpiDefault=none
+SwitchType=switch/none
+{nodes}
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+PartitionName=short Nodes=ALL MaxTime=1 OverTimeLimit=0 State=UP
+"""
+
+
+def missing() -> str | None:
+    """Return why the tests of a cluster cannot run here; None if they can."""
+    os.environ["PATH"] = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+    absent = [command for command in COMMANDS if shutil.which(command) is None]
+    if absent:
+        return f"SLURM is not installed ({', '.join(absent)} not found; on Debian: apt-get install slurm-wlm munge)"
+    try:
+        import snakemake_executor_plugin_slurm  # noqa: F401
+    except ImportError:
+        return "snakemake-executor-plugin-slurm is not installed (pip install -e '.[cluster]')"
+    return None
+
+
+class Cluster:
+    """A controller and `n_nodes` node daemons with two processors each.
+
+    Parameters
+    ----------
+    folder : Path
+        Takes their states and logs; its path must be short, since a socket's name is.
+    n_nodes : int
+    remembered : int
+        Seconds that the controller remembers an ended job.
+    """
+
+    def __init__(self, folder: Path, n_nodes: int = 3, remembered: int = 300):
+        self.folder = folder
+        self.names = [f"n{number}" for number in range(1, n_nodes + 1)]
+        self._processes: dict[str, subprocess.Popen] = {}
+        ports = _free_ports(n_nodes + 1)
+        nodes = [
+            f"NodeName={name} NodeHostname={socket.gethostname()} NodeAddr=127.0.0.1 Port={ports[number]} "
+            "CPUs=2 RealMemory=16000 State=UNKNOWN"
+            for number, name in enumerate(self.names)
+        ]
+        (folder / "state").mkdir(parents=True)
+        self.configuration = folder / "slurm.conf"
+        self.configuration.write_text(
+            CONFIGURATION.format(
+                host=socket.gethostname(),
+                port=ports[-1],
+                user=getpass.getuser(),
+                folder=folder,
+                nodes="\n".join(nodes),
+                remembered=remembered,
+            )
+        )
+        self.environment = os.environ | {"SLURM_CONF": str(self.configuration)}
+        # Snakemake keeps the variable from srun, which then looks in the system's own place.
+        srun = folder / "bin" / "srun"
+        srun.parent.mkdir()
+        srun.write_text(f'#!/bin/sh\nSLURM_CONF={self.configuration} exec {shutil.which("srun")} "$@"\n')
+        srun.chmod(0o755)
+        self.environment["PATH"] = f"{srun.parent}:{self.environment['PATH']}"
+
+    def __enter__(self):
+        key = self.folder / "munge.key"
+        key.write_bytes(os.urandom(128))
+        key.chmod(0o600)
+        files = {"key-file": key, "socket": self.folder / "munge.socket", "pid-file": self.folder / "munge.pid"}
+        files |= {"seed-file": self.folder / "munge.seed", "log-file": self.folder / "munge.log"}
+        arguments = [f"--{name}={file}" for name, file in files.items()]
+        self._start("munged", "munged", "--foreground", "--force", *arguments)
+        _until(files["socket"].exists)
+        self.start_controller()
+        for name in self.names:
+            self.start_node(name)
+        _until(lambda: self.ask("sinfo", "-h", "-o", "%t %D").split() == ["idle", str(len(self.names))])
+        return self
+
+    def __exit__(self, *_):
+        if self._runs("slurmctld"):
+            self.ask("scancel", "--user", getpass.getuser())
+        for name in reversed(list(self._processes)):
+            self._end(name)
+        for process in self._of_the_cluster():
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+
+    def start_controller(self) -> None:
+        """Start the controller, or start it anew where it was."""
+        self._start("slurmctld", "slurmctld", "-D")
+        _until(lambda: "UP" in self.ask("scontrol", "ping"))
+
+    def stop_controller(self) -> None:
+        """Stop the controller, which keeps what it knows."""
+        self._end("slurmctld")
+
+    def start_node(self, name: str) -> None:
+        """Start the daemon of a node."""
+        self._start(name, "slurmd", "-D", "-N", name)
+
+    def kill_node(self, name: str) -> None:
+        """Kill the daemon of a node and all that runs on the node, as when its power fails."""
+        self._end(name, signal.SIGKILL)
+        there = []
+        for process in self._of_the_cluster():
+            with contextlib.suppress(psutil.Error):
+                if process.environ().get("SLURMD_NODENAME") == name:
+                    there = [process.parent(), *there, process]  # who would tell the controller goes first
+        for process in there:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+
+    def ask(self, *command: str) -> str:
+        """Return what one of SLURM's commands prints."""
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False, timeout=60)
+        return done.stdout + done.stderr
+
+    def _start(self, name, *command):
+        with (self.folder / f"{name}.out").open("ab") as log:
+            self._processes[name] = subprocess.Popen(
+                command, env=self.environment, stdout=log, stderr=log, start_new_session=True
+            )
+
+    def _runs(self, name):
+        return name in self._processes and self._processes[name].poll() is None
+
+    def _end(self, name, number=signal.SIGTERM):
+        process = self._processes.pop(name, None)
+        if process is None or process.poll() is not None:
+            return
+        process.send_signal(number)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def _of_the_cluster(self):
+        """Return the processes that the nodes started: they have the configuration in their environment."""
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                own = process.environ().get("SLURM_CONF") == str(self.configuration)
+                if own and process.pid not in (os.getpid(), *(p.pid for p in self._processes.values())):
+                    found.append(process)
+        return found
+
+
+def _free_ports(number):
+    sockets = [socket.socket() for _ in range(number)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def _until(condition, seconds=120):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError("SLURM did not start; see its logs")
+        time.sleep(0.2)

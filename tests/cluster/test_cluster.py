@@ -1,0 +1,106 @@
+"""A batch on SLURM's own daemons: `make cluster-test`."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from cluster import daemons
+from toy_project import CELLS, SPECIFICATION, TRIALS, write_notebook
+
+from fairlab.suite.run import run_folder
+
+NAMES = ("mean", "second", "third", "fourth", "fifth")
+SECONDS = 900  # that a batch may take on a busy machine
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(daemons.missing() is not None, reason=str(daemons.missing()))]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    folder = Path(tempfile.mkdtemp(prefix="fl-"))
+    with daemons.Cluster(folder) as cluster:
+        yield cluster
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def five(toy, cluster, monkeypatch):
+    """The toy project with five experiments of slow trials, `third` of which waits for `second`."""
+    spec = SPECIFICATION.replace("n: 10, n_trials: 2", "n: 10, n_trials: 12")
+    slow = TRIALS.replace("    return", "    __import__('time').sleep(2)\n    return")
+    (toy / "notebooks" / "toy" / "toy_trials.py").write_text(slow)
+    for number, name in enumerate(NAMES):
+        cells = [cell.replace("toy/mean", f"toy/{name}").replace("n=n", f"n=n + {number}") for cell in CELLS]
+        write_notebook(toy / "notebooks" / "toy" / f"{name}.ipynb", cells)
+        more = "\nafter: [toy/second]\n" if name == "third" else "\n"
+        (toy / "experiments" / "toy" / f"{name}.yaml").write_text(spec + more)
+    for name in ("SLURM_CONF", "PATH"):
+        monkeypatch.setenv(name, cluster.environment[name])
+    return toy
+
+
+class Batch:
+    """``fairlab run`` on the cluster, in the background."""
+
+    def __init__(self, cluster, *arguments):
+        command = [sys.executable, "-m", "fairlab", "run", "--profile", "smoke", "--scheduler", "slurm", *arguments]
+        self.cluster = cluster
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def running(self):
+        """Return ids and nodes of jobs that compute trials."""
+        rows = self.cluster.ask("squeue", "--array", "--noheader", "--states=RUNNING", "--format=%i|%N").split()
+        return [row.split("|") for row in rows]
+
+    def until(self, condition):
+        deadline = time.monotonic() + SECONDS
+        while not condition():
+            assert self.process.poll() is None, self.process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.5)
+
+    def end(self):
+        output, errors = self.process.communicate(timeout=SECONDS)
+        print(output, errors, sep="\n")
+        return output, errors
+
+
+def kept():
+    return len(list((run_folder("x", "y").parents[1] / "trials").rglob("[0-9a-f]*.trial")))
+
+
+def values(results):
+    return {
+        name: json.loads((results / "smoke" / "toy" / name / "records.json").read_text())[0]["values"] for name in NAMES
+    }
+
+
+def test_what_is_lost_with_jobs_nodes_and_the_controller_runs_again(five, cluster, results, tmp_path):
+    options = "--partition=main --time=20 --mem=1500M"
+    batch = Batch(cluster, "--all", "--jobs", "3", "--cores", "2", "--slurm-options", options)
+    batch.until(lambda: len(batch.running()) == 3 and kept() > 2)
+    (cancelled, _), (_, node), *_ = batch.running()
+    cluster.ask("scancel", cancelled)
+    batch.until(lambda: cancelled not in [id for id, _ in batch.running()])
+    cluster.kill_node(node)
+    cluster.stop_controller()
+    time.sleep(3)
+    cluster.start_controller()
+    output, errors = batch.end()
+    cluster.start_node(node)
+    assert batch.process.returncode == 0
+    assert "5 of 5 experiments done at smoke" in output
+    assert re.search(rf"lost: toy/\w+: job {cancelled} was (cancelled|killed or could not begin) .*; run again", errors)
+    assert re.search(rf"lost: toy/\w+: job \d+ .* on {node}; run again", errors)
+
+    local = os.environ | {"FAIRLAB_RESULTS": str(tmp_path / "local")}
+    command = [sys.executable, "-m", "fairlab", "run", "--all", "--profile", "smoke"]
+    subprocess.run(command, env=local, check=True, capture_output=True)
+    assert values(results) == values(tmp_path / "local")
