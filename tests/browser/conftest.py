@@ -51,5 +51,6 @@ def browser():
 def page(browser):
     """A window of its own."""
     context = browser.new_context(viewport={"width": 1400, "height": 900})
+    context.set_default_timeout(120_000)  # milliseconds: a busy machine is no fault of the site
     yield context.new_page()
     context.close()
