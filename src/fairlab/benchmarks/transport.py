@@ -60,7 +60,8 @@ def gan_big(*, quick: bool) -> list[Row]:
     """Networks of the Strategic Subject List: ensembles of 1, 10 and 100 against a per-step Keras loop."""
     n_steps = dict.fromkeys(ENSEMBLES, 1) if quick else {1: 200, 10: 20, 100: 4}
     groups = eight_features(500 if quick else 10_000)
-    rows, step = ensemble_rows("gan_big", BIG, groups, n_steps, n_keras_steps=1 if quick else 3)
+    layers = (16,) * len(BIG) if quick else BIG
+    rows, step = ensemble_rows("gan_big", layers, groups, n_steps, n_keras_steps=1 if quick else 3)
     note = "one step of one map in an ensemble of ten, on all cores"
     return [*rows, speed_up("gan_big_10_per_map_vs_1", baseline=step[1], ours=step[10] / 10, note=note)]
 
