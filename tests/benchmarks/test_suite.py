@@ -17,7 +17,7 @@ def test_overhead_is_what_one_notebook_more_costs(monkeypatch):
     whole, overhead = suite.batch(quick=True)
     assert (whole.name, whole.value) == ("reproduce_smoke_seconds", 100.0)
     assert (overhead.name, overhead.value) == ("notebook_overhead_seconds", 1.5)
-    n = len(suite.LIGHT)
+    n = suite.FEW + 1
     assert ran == [(n, ()), (suite.FEW, ("--jobs", "1")), (n, ("--jobs", "1"))]
 
 
