@@ -104,3 +104,17 @@ def test_what_is_lost_with_jobs_nodes_and_the_controller_runs_again(five, cluste
     command = [sys.executable, "-m", "fairlab", "run", "--all", "--profile", "smoke"]
     subprocess.run(command, env=local, check=True, capture_output=True)
     assert values(results) == values(tmp_path / "local")
+
+
+def test_the_trials_of_one_experiment_are_spread_over_an_array(five, cluster, results):
+    batch = Batch(
+        cluster, "toy/mean", "--jobs", "3", "--cores", "1", "--spread", "3", "--slurm-options", "-t 20 --mem 1G"
+    )
+    ids = set()
+    batch.until(lambda: ids.update(id for id, _ in batch.running()) or len(ids) >= 3)
+    output, _ = batch.end()
+    assert batch.process.returncode == 0
+    assert "1 of 1 experiments done at smoke" in output
+    assert len({id.partition("_")[0] for id in ids if "_" in id}) == 1
+    assert kept() == 12
+    assert len(json.loads((run_folder("toy/mean", "smoke") / "records.json").read_text())[0]["values"]) == 12

@@ -90,6 +90,34 @@ def test_a_clock_that_was_set_back_makes_nothing_anew(toy, tmp_path):
 
 
 @ROOT_ONLY
+def test_on_a_full_disk_the_reason_is_told_and_what_was_published_stays(toy, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    script = f"""
+mount -t tmpfs -o size=3m tmpfs {disk} || exit 77
+{sys.executable} -m fairlab run toy/mean --profile smoke --jobs 1 || exit 78
+cp {disk}/smoke/toy/mean/records.json {tmp_path}/before.json
+head -c 5m /dev/zero > {disk}/full 2> /dev/null
+rm -rf {disk}/trials
+{sys.executable} -m fairlab run toy/mean --profile smoke --jobs 1
+echo status $?
+cmp {disk}/smoke/toy/mean/records.json {tmp_path}/before.json && echo stays
+rm {disk}/full
+{sys.executable} -m fairlab run toy/mean --profile smoke --jobs 1 && echo again
+"""
+    environment = os.environ | {"FAIRLAB_RESULTS": str(disk)}
+    command = ["unshare", "--mount", "sh", "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode == 77:
+        pytest.skip("nothing can be mounted here")
+    assert "status 1" in done.stdout, done.stdout + done.stderr
+    assert "No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "stays" in done.stdout
+    assert "again" in done.stdout
+
+
+@ROOT_ONLY
 def test_a_disk_that_is_read_only_is_named_before_anything_is_computed(toy, tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()

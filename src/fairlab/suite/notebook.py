@@ -183,8 +183,9 @@ def execute(
         except _failures() as error:
             raise NotebookError(_reason(error, watch, time_limit)) from error
         finally:
-            if executed.exists():
-                _tidy(executed)
+            with suppress(ValueError):  # of half a notebook, as a full disk leaves it; that is told by who wrote it
+                if executed.exists():
+                    _tidy(executed)
     _check_all_cells_ran(executed)
     return watch.peak_gb
 
