@@ -1,10 +1,12 @@
 """Fixtures shared by all tests: a small project of its own, so that no test touches this one's results."""
 
 import os
+import sys
 from multiprocessing import forkserver
+from types import ModuleType
 
 import pytest
-from toy_project import CELLS, PUBLISHED, SPECIFICATION, TRIALS, write_notebook
+from toy_project import CELLS, FIGURES_MODULE, PUBLISHED, SPECIFICATION, TRIALS, line, write_notebook
 
 # One thread per test process: the test runner already uses every core.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
@@ -55,3 +57,13 @@ def toy(tmp_path, monkeypatch, results):
     published.load_paper.cache_clear()
     yield root
     published.load_paper.cache_clear()
+
+
+@pytest.fixture
+def toy_figures(monkeypatch):
+    """The toy paper's module of figures, with the function `line`, as if it were fairlab's."""
+    module = ModuleType(FIGURES_MODULE)
+    monkeypatch.setattr(line, "__module__", FIGURES_MODULE)
+    module.line = line
+    monkeypatch.setitem(sys.modules, FIGURES_MODULE, module)
+    return module

@@ -9,6 +9,8 @@ def draw():
     figure, axes = plotting.panels(2, 3, width=2, height=1.5, extra_width=0.5, sharey=True)
     for k, axis in enumerate(axes):
         axis.plot([0, k], label=f"line {k}", **plotting.LINES[k % len(plotting.LINES)])
+        axis.set_xlabel("time (s)")
+    figure.supylabel("way (m)")
     return figure
 
 
@@ -41,6 +43,46 @@ def test_a_figure_drawn_again_gives_the_same_bytes(tmp_path):
     first, second = (plotting.save(draw(), tmp_path / name, salt="a") for name in ("section-5.5_a", "section-5.5_b"))
     assert [path.name for path in first] == ["section-5.5_a.png", "section-5.5_a.svg"]
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+
+
+def test_marks_stand_below_everything_else(figure, tmp_path):
+    figure.axes[0].text(0, -1.5, "far below", transform=figure.axes[0].transAxes)
+    plotting.save(figure, tmp_path / "a", marks=[plotting.SURROGATE_MARK, "small"], rules=False)
+    boxes = [text.get_window_extent() for text in figure.texts[-2:]]
+    others = [axis.get_tightbbox() for axis in figure.axes] + [figure.axes[0].texts[0].get_window_extent()]
+    assert boxes[0].y1 < min(box.y0 for box in others)
+    assert boxes[1].y1 < boxes[0].y0
+    assert figure.texts[-2].get_color() == plotting.VERMILION != figure.texts[-1].get_color()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda figure: figure.set_size_inches(7.3, 3), r"at most 7 inches wide, found 7\.\d\d"),
+        (lambda figure: figure.axes[1].set_title("tiny", fontsize=6.5), r"at least 7 points, found 'tiny' with 6\.5"),
+        (lambda figure: figure.axes[2].tick_params(labelsize="x-small"), "at least 7 points"),
+        (lambda figure: figure.supylabel(""), "the y axis has no label"),
+        (
+            lambda figure: [axis.set(xlabel="", title="A") for axis in figure.axes[::3]],
+            "the x axis of 'A' has no label",
+        ),
+    ],
+)
+def test_a_figure_that_breaks_a_rule_is_refused(figure, tmp_path, change, message):
+    plotting.check(figure)
+    change(figure)
+    with pytest.raises(ValueError, match=message):
+        plotting.save(figure, tmp_path / "a")
+    assert not list(tmp_path.iterdir())
+
+
+def test_names_on_an_axis_and_what_is_hidden_need_no_label(figure):
+    for axis in figure.axes[::3]:
+        axis.set_xlabel("")
+        axis.set_xticks([0, 1], ["men", "women"])
+    figure.axes[1].set_visible(False)
+    figure.axes[1].set_title("hidden", fontsize=2)
+    plotting.check(figure)
 
 
 def test_a_figure_as_html_needs_no_other_file(figure):

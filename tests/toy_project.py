@@ -6,7 +6,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import nbformat
 import pandas as pd
+from matplotlib.figure import Figure
 
+FIGURES_MODULE = "fairlab.papers.toy.figures"
 PUBLISHED = """
 paper: {key: toy, title: "A toy", authors: Nobody, venue: Nowhere, doi: "10.0/0"}
 artefacts:
@@ -72,6 +74,15 @@ CELLS = [
     """,
     "exp.compare()",
 ]
+
+
+def line(frame, *, color="black"):
+    """Draw a line; as a function of the toy's module of figures."""
+    figure = Figure(figsize=(3, 2), layout="constrained")
+    axis = figure.subplots()
+    axis.plot(frame["y"], color=color)
+    axis.set(xlabel="person", ylabel="height (m)")
+    return figure
 
 
 def write_notebook(path: Path, cells) -> Path:

@@ -1,4 +1,4 @@
-"""The command line: ``fairlab audit | list | run | data | scorecard | cache | notebooks | labs | site``."""
+"""The command line: ``fairlab audit | list | run | data | scorecard | cache | notebooks | figures | labs | site``."""
 
 import argparse
 import logging
@@ -10,6 +10,7 @@ from fairlab.paths import find_root
 from fairlab.suite.catalogue import PROFILES
 from fairlab.suite.labs.command import add_verbs
 from fairlab.suite.listing import add_list
+from fairlab.suite.redrawing import add_figures
 from fairlab.suite.running import add_run, joined, short
 from fairlab.suite.site.command import add_site
 
@@ -85,6 +86,8 @@ def _parser():
 
     sub = command("notebooks", _notebooks, "check that notebooks are fit to be committed")
     sub.add_argument("--clear", action="store_true", help="remove outputs and counts")
+
+    add_figures(command)
 
     add_site(command)
 

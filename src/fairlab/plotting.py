@@ -1,17 +1,21 @@
 """What all figures share: one palette, one style, panels, a legend above them, and how a figure is saved.
 
 Colours are Okabe and Ito's, told apart without full colour vision; every distinction of a few kinds is also one of
-marker, line style or hatching. Figures are closed for pyplot, so that a notebook shows them once.
+marker, line style or hatching. Figures are closed for pyplot, so that a notebook shows them once. A saved figure is at
+most 7 inches wide, has no text below 7 points, and says on every axis of numbers what they are.
 """
 
 import base64
 import io
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 GREY, BLUE, VERMILION, GREEN, ORANGE = "#999999", "#0072B2", "#D55E00", "#009E73", "#E69F00"
 SKY, PURPLE, YELLOW, BLACK = "#56B4E9", "#CC79A7", "#F0E442", "#000000"
@@ -31,6 +35,13 @@ BARS = ((BLUE, ""), (ORANGE, "///"), (GREEN, "..."), (GREY, "xx"))
 SEQUENTIAL = "cividis"  # a colour map that grows in lightness
 FORMATS = ("png", "svg")
 DOTS_PER_INCH = 150
+WIDEST = 7  # inches, of a saved figure with its margin
+SMALLEST_TEXT = 7  # points
+MARGIN = 0.1  # inches
+SURROGATE_MARK = "surrogate data, not the real people"
+_MARK = {"ha": "center", "va": "top", "fontsize": 8}
+_MARK_GREY = "#666666"  # readable as a line of text
+_NUMBER = re.compile(r"[-−+]?[\d.,]+\s?%?|\$\\mathdefault\{.*\}\$")
 
 
 def panels(
@@ -71,7 +82,9 @@ def legend_beside(axis, **options) -> None:
     axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, **options)
 
 
-def save(figure: Figure, stem: Path, *, salt: str = "fairlab") -> list[Path]:
+def save(
+    figure: Figure, stem: Path, *, salt: str = "fairlab", marks: Sequence[str] = (), rules: bool = True
+) -> list[Path]:
     """Write ``<stem>.png`` and ``<stem>.svg``, the same bytes for a figure drawn in the same way, and return both.
 
     Parameters
@@ -81,14 +94,85 @@ def save(figure: Figure, stem: Path, *, salt: str = "fairlab") -> list[Path]:
         Without a suffix.
     salt : str
         Makes the ids inside the SVG; without one, and with a date, every run would write another file.
+    marks : sequence of str
+        What a reader must see on the picture itself, a line each below everything else.
+    rules : bool
+        Whether to refuse what breaks the rules of width, text and axes.
+
+    Raises
+    ------
+    ValueError
+        If the figure is wider than 7 inches, has text below 7 points, or an axis of numbers without a label.
     """
+    for mark in marks:
+        _write_below(figure, mark)
+    if rules:
+        check(figure)
     files = []
     with mpl.rc_context({"svg.hashsalt": salt}):
         for suffix in FORMATS:
             metadata = {"Date": None} if suffix == "svg" else {"Software": None}
             files.append(stem.with_name(f"{stem.name}.{suffix}"))
-            figure.savefig(files[-1], dpi=DOTS_PER_INCH, bbox_inches="tight", metadata=metadata)
+            figure.savefig(files[-1], dpi=DOTS_PER_INCH, bbox_inches="tight", pad_inches=MARGIN, metadata=metadata)
     return files
+
+
+def check(figure: Figure) -> None:
+    """Refuse a figure that is wider than 7 inches, has text below 7 points, or an axis of numbers without a label.
+
+    Raises
+    ------
+    ValueError
+        With what was found.
+    """
+    figure.draw_without_rendering()  # the layout is made, and ticks have their labels
+    width = figure.get_tightbbox().width + 2 * MARGIN
+    if width > WIDEST:
+        raise ValueError(f"a figure is at most {WIDEST} inches wide, found {width:.2f}")
+    small = [text for text in _shown(figure.findobj(Text)) if text.get_fontsize() < SMALLEST_TEXT]
+    if small:
+        found = f"{small[0].get_text()!r} with {small[0].get_fontsize():.3g}"
+        raise ValueError(f"text in a figure has at least {SMALLEST_TEXT} points, found {found}")
+    for axes in figure.axes:
+        for name in ("x", "y"):
+            numbers = [text.get_text() for text in _shown(getattr(axes, f"get_{name}ticklabels")())]
+            if any(map(_NUMBER.fullmatch, numbers)) and not _label(figure, axes, name):
+                title = f" of {axes.get_title()!r}" if axes.get_title() else ""
+                raise ValueError(f"an axis of numbers says what they are: the {name} axis{title} has no label")
+
+
+def _shown(texts) -> list[Text]:
+    """Return those of the texts that can be seen."""
+    return [
+        text
+        for text in texts
+        if text.get_visible() and text.get_text().strip() and (text.axes is None or _is_drawn(text.axes))
+    ]
+
+
+def _is_drawn(axes) -> bool:
+    return axes.get_visible() and axes.axison
+
+
+def _label(figure, axes, name) -> str:
+    """Return what an axis is called: its own label, that of another panel of its row or column, or the figure's."""
+    place, span = axes.get_subplotspec(), {"x": "colspan", "y": "rowspan"}[name]
+    kin = [axes]
+    if place is not None:
+        own = set(getattr(place, span))
+        places = [(other, other.get_subplotspec()) for other in figure.axes]
+        kin += [other for other, spot in places if spot is not None and own & set(getattr(spot, span))]
+    labels = [getattr(other, f"get_{name}label")() for other in kin] + [getattr(figure, f"get_sup{name}label")()]
+    return next((label for label in labels if label.strip()), "")
+
+
+def _write_below(figure, mark) -> None:
+    """Write a line below everything that a figure has."""
+    figure.draw_without_rendering()  # the layout is made
+    box = figure.get_tightbbox()
+    width, height = figure.get_size_inches()
+    look = {"color": VERMILION, "weight": "bold"} if mark == SURROGATE_MARK else {"color": _MARK_GREY}
+    figure.text((box.x0 + box.x1) / 2 / width, (box.y0 - MARGIN / 2) / height, mark, **_MARK, **look)
 
 
 def as_html(figure: Figure, alt: str = "") -> str:

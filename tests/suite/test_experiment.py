@@ -36,7 +36,7 @@ def test_a_session_publishes_a_complete_run(experiment):
     assert run.sources()["berkeley"] == "real"
     assert {"commit", "libraries", "seconds", "peak_memory_gb", "python"} <= set(run.about)
     names = {path.name for path in (run_folder("toy/mean", "smoke") / "figures").iterdir()}
-    assert names == {"figure-1.png", "figure-1.svg", "figure-1.csv"}
+    assert names == {f"figure-1.{suffix}" for suffix in ("png", "svg", "csv", "json")}
 
 
 def test_an_incomplete_run_is_not_kept(experiment, capsys):

@@ -8,6 +8,7 @@ from fairlab.paths import FIGURES, atomic_path, write_text
 from fairlab.suite import run as runs
 
 KEPT_PROFILES = ("quick", "paper")  # the better one last
+KEPT_FORMATS = ("png", "svg", "csv")
 
 
 def missing_artefacts(folder: Path) -> list[str]:
@@ -35,7 +36,7 @@ def keep_figures(folder: Path) -> list[Path]:
 
     Real data is better than a surrogate, and then the paper profile than the quick one; smoke and custom runs, and
     those with another seed than the default, never count. ``index.json`` beside the figures says which run each is
-    from; figures that their experiment no longer draws are removed.
+    from, what draws it, and what it shows; figures that their experiment does not draw are removed.
     """
     run = runs.Run.read(folder)
     if run.profile not in KEPT_PROFILES or run.seed != runs.DEFAULT_SEED:
@@ -43,29 +44,38 @@ def keep_figures(folder: Path) -> list[Path]:
     target = FIGURES / run.specification.paper
     index = read_index(target)
     about = {"experiment": run.name, "profile": run.profile, "seed": run.seed, "data": run.source()}
-    drawn = {file.stem for file in (folder / "figures").glob("*")}
+    drawn = {file.stem for file in (folder / "figures").glob("*.png")}
     kept = []
     for stem in sorted(drawn | {stem for stem, entry in index.items() if entry["experiment"] == run.name}):
         if stem in index and _rank(index[stem]) > _rank(about):
             continue
         index.pop(stem, None)
-        for old in target.glob(f"{stem}.*"):
-            old.unlink()
-        for file in sorted((folder / "figures").glob(f"{stem}.*")):
-            with atomic_path(target / file.name) as temporary:
-                shutil.copyfile(file, temporary)
-            kept.append(target / file.name)
+        for name in (f"{stem}.{suffix}" for suffix in KEPT_FORMATS):
+            (target / name).unlink(missing_ok=True)
+            if stem in drawn:
+                with atomic_path(target / name) as temporary:
+                    shutil.copyfile(folder / "figures" / name, temporary)
+                kept.append(target / name)
         if stem in drawn:
-            index[stem] = about | {"commit": run.about["commit"]}
+            index[stem] = about | {"commit": run.about["commit"]} | _drawing(folder / "figures" / f"{stem}.json")
     write_text(target / "index.json", json.dumps(dict(sorted(index.items())), indent=1) + "\n")
     return kept
 
 
 def read_index(folder: Path) -> dict[str, dict]:
-    """Return which run each figure of `folder` is from, by the figure's name; only of figures that are there."""
+    """Return which run each figure of `folder` is from and what draws it, by its name; only of figures that are there.
+
+    Where a run kept it, an entry has ``draw`` (the name of a function), ``options``, ``caption``, ``alternative``
+    and ``marks`` (lines in the picture).
+    """
     file = folder / "index.json"
     index = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     return {stem: entry for stem, entry in index.items() if (folder / f"{stem}.png").exists()}
+
+
+def _drawing(file) -> dict:
+    """Return what a run kept of how a figure is drawn; runs of earlier versions kept nothing."""
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 
 
 def _rank(entry) -> tuple[bool, int]:

@@ -7,9 +7,9 @@ import sys
 import time
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from fairlab import plotting
 from fairlab.checks import EXTRAS, required, suggestion
@@ -18,6 +18,7 @@ from fairlab.suite import run as runs
 from fairlab.suite.artefacts import missing_artefacts
 from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
 from fairlab.suite.comparison import Comparison, compare
+from fairlab.suite.drawing import Drawing, marks_of, with_mark
 from fairlab.suite.machine import environment, n_cores, peak_memory_gb
 from fairlab.suite.staging import discard, stage
 from fairlab.suite.trials import run_trials
@@ -26,7 +27,6 @@ READINGS = ("as_published", "as_described")
 STAGING_VARIABLE = "FAIRLAB_STAGING"  # set by the batch runner, which then publishes the run itself
 JOBS_VARIABLE = "FAIRLAB_JOBS"
 SHOWN_DOTS_PER_INCH = 100  # at which a notebook shows a figure
-SURROGATE_MARK = "surrogate data, not the real people"
 
 
 class Experiment:
@@ -262,38 +262,51 @@ class Experiment:
             raise KeyError(f"{artefact} has no value or claim {id!r}")
         self.run.skipped.append({"artefact": artefact, "id": id, "reason": reason})
 
-    def figure(self, artefact, figure, *, data, caption="", part=None) -> None:
-        """Keep a figure as PNG and SVG with the plotted numbers as CSV, and show it with its caption.
+    def figure(self, artefact, draw, *, data, caption="", alternative="", part=None, rests_on=None, **options) -> None:
+        """Draw a figure from its numbers, keep it as PNG and SVG beside them, and show it with its caption.
+
+        The numbers are written as CSV and read back: what is drawn is what is kept, and `fairlab figures` draws it
+        anew without the run.
 
         Parameters
         ----------
         artefact : str
-        figure : matplotlib.figure.Figure
+        draw : callable
+            A public function of a module ``figures`` of fairlab, called with the numbers and `options`; returns a
+            `matplotlib.figure.Figure`.
         data : DataFrame
-            The plotted numbers.
+            The plotted numbers. An index becomes columns.
         caption : str
-            What is shown, in which units, and what to look for. Markdown.
+            What is shown, in which units, of how many trials, and what to look for. Markdown.
+        alternative : str
+            The figure in a sentence for who does not see it. Default: the caption's first.
         part : str or None
             Names one of several figures of the artefact.
+        rests_on : list of str or None
+            The data variants that the numbers rest on, as for `record`: a surrogate among them is marked in the
+            picture, and so is a profile smaller than the paper's.
+        **options
+            Of `draw`: numbers, text, True, False, None, and lists and dictionaries of these.
+
+        Raises
+        ------
+        TypeError
+            If `draw` is no such function, does not take the options, or an option is of another kind.
+        ValueError
+            If the figure breaks a rule of `fairlab.plotting.save`.
         """
-        self._artefact(artefact)
-        if self.run.source() == "surrogate":
-            figure.text(0.5, -0.02, SURROGATE_MARK, ha="center", va="top", color=plotting.VERMILION, weight="bold")
-        folder = self.folder / "figures"
-        folder.mkdir(exist_ok=True)
-        stem = f"{artefact}_{part}" if part else artefact
-        picture, _ = plotting.save(figure, folder / stem, salt=self.name)
-        self._write_csv(data, folder / f"{stem}.csv")
-        plt.close(figure)  # or a notebook would show it a second time
-        _show(picture, f"**{stem}.** {caption}" if caption else "")
+        source = self.run.source(self._variants(rests_on))
+        drawing = Drawing.of(draw, options, caption, alternative, source, marks_of(self.run, source))
+        stem = self._file("figures", artefact, part)
+        _write_csv(with_mark(data, source), stem.with_name(f"{stem.name}.csv"))
+        picture = drawing.paint(stem, salt=self.name, ready=draw if isinstance(draw, Figure) else None)
+        drawing.write(stem)
+        _show(picture, f"**{stem.name}.** {caption}" if caption else "")
 
     def table(self, artefact, frame, *, part=None):
         """Keep a table as CSV; return it."""
-        self._artefact(artefact)
-        folder = self.folder / "tables"
-        folder.mkdir(exist_ok=True)
-        stem = f"{artefact}_{part}" if part else artefact
-        self._write_csv(frame, folder / f"{stem}.csv")
+        stem = self._file("tables", artefact, part)
+        _write_csv(with_mark(frame, self.run.source()), stem.with_name(f"{stem.name}.csv"))
         return frame
 
     def published(self, artefact) -> pd.DataFrame:
@@ -337,12 +350,12 @@ class Experiment:
         atexit.register(discard, folder)
         return folder
 
-    def _write_csv(self, frame, path):
-        """Write a table, with a column that says so if it comes from surrogate data."""
-        if self.run.source() == "surrogate":
-            frame = frame.assign(data=SURROGATE_MARK)
-        named = any(name is not None for name in frame.index.names) or not isinstance(frame.index, pd.RangeIndex)
-        frame.to_csv(path, index=named, float_format="%.5g")
+    def _file(self, kind, artefact, part) -> Path:
+        """Return where a table or figure is kept, without a suffix."""
+        self._artefact(artefact)
+        folder = self.folder / kind
+        folder.mkdir(exist_ok=True)
+        return folder / (f"{artefact}_{part}" if part else artefact)
 
     def _artefact(self, artefact):
         if artefact not in self.specification.artefacts:
@@ -362,6 +375,11 @@ class Experiment:
         if unknown := set(variants) - set(loaded):
             raise KeyError(f"not loaded in this run: {', '.join(sorted(unknown))}")
         return variants
+
+
+def _write_csv(frame, path) -> None:
+    named = any(name is not None for name in frame.index.names) or not isinstance(frame.index, pd.RangeIndex)
+    frame.to_csv(path, index=named, float_format="%.5g")
 
 
 def _show(picture, caption) -> None:

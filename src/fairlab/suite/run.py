@@ -233,7 +233,12 @@ def publish(staged: Path, name: str, profile: str, seed: int = DEFAULT_SEED) -> 
 
 def _sums(folder) -> dict[str, str]:
     """Return the SHA-256 of all numbers of a run, by file; notebooks and pictures may be written anew."""
-    files = [*folder.glob("*.json"), *folder.glob("tables/*.csv"), *folder.glob("figures/*.csv")]
+    files = [
+        *folder.glob("*.json"),
+        *folder.glob("tables/*.csv"),
+        *folder.glob("figures/*.csv"),
+        *folder.glob("figures/*.json"),
+    ]
     known = {file.relative_to(folder).as_posix(): file for file in sorted(files) if file.name != SUMS}
     return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in known.items()}
 

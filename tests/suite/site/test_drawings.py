@@ -41,6 +41,8 @@ def test_a_picture_has_a_sentence_for_who_does_not_see_it():
     assert picture.alternative == "Table 4: networks. Look at both."
     assert 'alt="Table 4: networks. Look at both."' in picture.image("../")
     assert "commit 0123456" in picture.figure("")
+    told = Picture("adf", "table-4", ABOUT | {"alternative": "Five dots on the left."}, "Look at *both*.")
+    assert told.alternative == "Table 4. Five dots on the left."
     assert Picture("adf", "table-4", ABOUT).alternative.startswith("Table 4. ADF against")
 
 

@@ -10,10 +10,9 @@ from pathlib import Path
 from fairlab.paths import FIGURES
 from fairlab.suite.artefacts import read_index
 from fairlab.suite.catalogue import specification
+from fairlab.suite.drawing import first_sentence
 from fairlab.suite.published import load_paper
 from fairlab.suite.site.wording import artefact_name, tag
-
-FIRST_SENTENCE = re.compile(r"^.*?[.!?](?=\s|$)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,8 @@ class Picture:
     ----------
     paper, stem : str
     about : dict
-        Of the run it is from: ``experiment``, ``profile``, ``seed``, ``data``, ``commit``.
+        Of the run it is from: ``experiment``, ``profile``, ``seed``, ``data``, ``commit``; and where the run kept it
+        ``draw``, ``options``, ``caption``, ``alternative``, ``marks``.
     caption, code : str
     """
 
@@ -65,9 +65,8 @@ class Picture:
     @property
     def alternative(self) -> str:
         """The figure in a sentence, for who does not see it."""
-        first = FIRST_SENTENCE.match(self.caption)
-        text = first[0] if first else f"{load_paper(self.paper).artefact(self.artefact).title}."
-        return f"{self.title}. {text.replace('*', '').replace('`', '')}"
+        text = self.about.get("alternative") or first_sentence(self.caption)
+        return f"{self.title}. {text or load_paper(self.paper).artefact(self.artefact).title + '.'}"
 
     @property
     def provenance(self) -> str:

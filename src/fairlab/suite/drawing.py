@@ -1,0 +1,177 @@
+"""How a figure is drawn from the numbers that are kept beside it."""
+
+import importlib
+import inspect
+import json
+import re
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.figure import Figure
+
+from fairlab import plotting
+from fairlab.paths import write_text
+from fairlab.suite.catalogue import PROFILES
+
+MODULE = "figures"  # the name of modules that draw
+MARK_COLUMN = "data"  # of tables that rest on surrogates
+FIRST_SENTENCE = re.compile(r"^.*?[.!?](?=\s|$)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What draws a figure, what it shows, and what a reader must see on it.
+
+    Attributes
+    ----------
+    draw : str
+        Full name of the function.
+    options : dict
+        Its keywords, as JSON has them.
+    caption, alternative : str
+        In Markdown, and in one sentence without any.
+    marks : list of str
+        Lines in the picture.
+    data : {"real", "surrogate"}
+        What the numbers rest on.
+    """
+
+    draw: str
+    options: dict
+    caption: str
+    alternative: str
+    marks: list[str]
+    data: str = "real"
+
+    @classmethod
+    def of(cls, draw, options, caption, alternative, source, marks) -> "Drawing":
+        """Return the drawing of an experiment's figure; see `Experiment.figure` for what is refused."""
+        for name, text in (("caption", caption), ("alternative", alternative)):
+            if not isinstance(text, str):
+                raise TypeError(f"{name}: expected text, found {text!r}")
+        name = "" if isinstance(draw, Figure) else name_of(draw)
+        _check_options(name, options)
+        return cls(name, options, caption, alternative or first_sentence(caption), marks, source)
+
+    @classmethod
+    def read(cls, entry: dict) -> "Drawing":
+        """Return the drawing of an entry of ``index.json``.
+
+        Raises
+        ------
+        ValueError
+            If the entry does not name a function, as in runs of earlier versions.
+        """
+        if not entry.get("draw"):
+            raise ValueError("its run did not keep what draws it; run its experiment")
+        return cls(**{name: entry[name] for name in cls.__dataclass_fields__})
+
+    def write(self, stem: Path) -> None:
+        """Write ``<stem>.json``."""
+        kept = {key: value for key, value in asdict(self).items() if key != "draw" or value}
+        write_text(stem.with_name(f"{stem.name}.json"), json.dumps(kept, indent=1, allow_nan=False) + "\n")
+
+    def paint(self, numbers: Path, stem: Path | None = None, *, salt: str, ready: Figure | None = None) -> Path:
+        """Draw the figure from ``<numbers>.csv``, write ``<stem>.png`` and ``.svg``, and return the first.
+
+        The same numbers give the same files, whatever style the process has set.
+        """
+        with plt.style.context("default"):
+            figure = ready or self._figure(numbers)
+            picture, _ = plotting.save(figure, stem or numbers, salt=salt, marks=self.marks, rules=ready is None)
+        plt.close(figure)  # or a notebook would show it a second time
+        return picture
+
+    def _figure(self, numbers) -> Figure:
+        frame = read_numbers(numbers.with_name(f"{numbers.name}.csv"))
+        figure = function(self.draw)(frame, **self.options)
+        if not isinstance(figure, Figure):
+            raise TypeError(f"{self.draw}: expected it to return a matplotlib Figure, found {figure!r}")
+        return figure
+
+
+def first_sentence(caption: str) -> str:
+    """Return the first sentence of a caption without its Markdown."""
+    found = FIRST_SENTENCE.match(caption)
+    return (found[0] if found else caption).replace("*", "").replace("`", "")
+
+
+def name_of(draw: Callable) -> str:
+    """Return the full name of a function that draws.
+
+    Raises
+    ------
+    TypeError
+        If it is not a public function of a module ``figures`` of fairlab: only these can be found again.
+    """
+    name = f"{getattr(draw, '__module__', '')}.{getattr(draw, '__qualname__', '')}"
+    if not inspect.isfunction(draw) or not _may_draw(name):
+        raise TypeError(f"draw: expected a public function of a module `{MODULE}` of fairlab, found {draw!r}")
+    return name
+
+
+def function(name: str) -> Callable:
+    """Return the function that draws, by its full name.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    module, _, own = name.rpartition(".")
+    if _may_draw(name):
+        try:
+            return getattr(importlib.import_module(module), own)
+        except (ModuleNotFoundError, AttributeError):
+            pass
+    raise ValueError(f"no function {name!r} of a module `{MODULE}` of fairlab draws")
+
+
+def read_numbers(file: Path) -> pd.DataFrame:
+    """Return the numbers of a figure as they are kept: an empty cell is missing, every other text stays text."""
+    frame = pd.read_csv(file, keep_default_na=False, na_values=[""])
+    marked = MARK_COLUMN in frame and frame[MARK_COLUMN].eq(plotting.SURROGATE_MARK).all()
+    return frame.drop(columns=MARK_COLUMN) if marked else frame
+
+
+def with_mark(frame: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Return a table with a column that says so if it rests on surrogates."""
+    return frame.assign(**{MARK_COLUMN: plotting.SURROGATE_MARK}) if source == "surrogate" else frame
+
+
+def marks_of(run, source: str) -> list[str]:
+    """Return what a picture of a run must say: that its data is a surrogate, that it is smaller than published."""
+    marks = [plotting.SURROGATE_MARK] if source == "surrogate" else []
+    published = run.specification.parameters("paper") | run.specification.protocol
+    if run.profile == "paper" or run.parameters == published:
+        return marks
+    what = f"profile {run.profile}: smaller than published" if run.profile in PROFILES else "sizes other than published"
+    return [*marks, what]
+
+
+def _may_draw(name) -> bool:
+    module, _, own = name.rpartition(".")
+    inside = module.startswith("fairlab.") and module.endswith(f".{MODULE}")
+    return inside and own.isidentifier() and not own.startswith("_")
+
+
+def _check_options(name, options) -> None:
+    """Refuse options that JSON would not give back, and those that the function does not take."""
+    for key, value in options.items():
+        try:
+            same = json.loads(json.dumps(value, allow_nan=False)) == value and not isinstance(value, tuple)
+        except (TypeError, ValueError):
+            same = False
+        if not same:
+            raise TypeError(
+                f"{key}: expected a plain value (a number, text, True, False, None, or lists and dictionaries of "
+                f"these), found {value!r}; put numbers into `data`"
+            )
+    if name:
+        parameters = inspect.signature(function(name)).parameters
+        taken = list(parameters)[1:]
+        if odd := [key for key in options if key not in taken]:
+            raise TypeError(f"{name} takes the options {', '.join(taken) or 'none'}, found {', '.join(odd)}")
