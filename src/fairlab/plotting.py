@@ -9,6 +9,7 @@ import base64
 import io
 import re
 from collections.abc import Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import matplotlib as mpl
@@ -104,16 +105,17 @@ def save(
     ValueError
         If the figure is wider than 7 inches, has text below 7 points, or an axis of numbers without a label.
     """
-    for mark in marks:
-        _write_below(figure, mark)
-    if rules:
-        check(figure)
     files = []
-    with mpl.rc_context({"svg.hashsalt": salt}):
+    with mpl.rc_context({"svg.hashsalt": salt}), _laid_out(figure):
+        for mark in marks:
+            _write_below(figure, mark)
+        box = figure.get_tightbbox()
+        if rules:
+            _check(figure, box)
         for suffix in FORMATS:
             metadata = {"Date": None} if suffix == "svg" else {"Software": None}
             files.append(stem.with_name(f"{stem.name}.{suffix}"))
-            figure.savefig(files[-1], dpi=DOTS_PER_INCH, bbox_inches="tight", pad_inches=MARGIN, metadata=metadata)
+            figure.savefig(files[-1], dpi=DOTS_PER_INCH, bbox_inches=box.padded(MARGIN), metadata=metadata)
     return files
 
 
@@ -125,8 +127,25 @@ def check(figure: Figure) -> None:
     ValueError
         With what was found.
     """
-    figure.draw_without_rendering()  # the layout is made, and ticks have their labels
-    width = figure.get_tightbbox().width + 2 * MARGIN
+    figure.draw_without_rendering()
+    _check(figure, figure.get_tightbbox())
+
+
+@contextmanager
+def _laid_out(figure):
+    """Make the layout of a figure and keep it for the time of a block: it takes longer than to draw."""
+    figure.draw_without_rendering()  # ticks have their labels, too
+    engine = figure.get_layout_engine()
+    with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
+        figure.set_layout_engine(None)
+        try:
+            yield
+        finally:
+            figure.set_layout_engine(engine)
+
+
+def _check(figure, box) -> None:
+    width = box.width + 2 * MARGIN
     if width > WIDEST:
         raise ValueError(f"a figure is at most {WIDEST} inches wide, found {width:.2f}")
     small = [text for text in _shown(figure.findobj(Text)) if text.get_fontsize() < SMALLEST_TEXT]
@@ -167,8 +186,7 @@ def _label(figure, axes, name) -> str:
 
 
 def _write_below(figure, mark) -> None:
-    """Write a line below everything that a figure has."""
-    figure.draw_without_rendering()  # the layout is made
+    """Write a line below everything that a figure has, which is laid out."""
     box = figure.get_tightbbox()
     width, height = figure.get_size_inches()
     look = {"color": VERMILION, "weight": "bold"} if mark == SURROGATE_MARK else {"color": _MARK_GREY}
