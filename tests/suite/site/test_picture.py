@@ -3,7 +3,7 @@ import re
 import pytest
 
 from fairlab.suite.site.papers import names
-from fairlab.suite.site.picture import SHAPES, in_words, legend, linked_marks, picture, symbols
+from fairlab.suite.site.picture import SHAPES, in_words, legend, linked_marks, mark, picture, symbols
 from fairlab.suite.site.wording import Shown
 from fairlab.suite.verdicts import CLAIM_VERDICTS, VERDICTS
 
@@ -45,5 +45,8 @@ def test_words_and_legend_count_rows(card):
     counts = card.of("adf").counts()
     assert f"{counts['exact'] + counts['agrees']} exact or in agreement, {counts['differs']} differ" in in_words(rows)
     for verdict in {row.verdict for row in rows}:
-        n = sum(row.verdict == verdict for row in rows)
+        n, hollow = (
+            sum((row.verdict, Shown(row).is_inferred) == (verdict, of) for row in rows) for of in (False, True)
+        )
         assert f"{verdict} <small>{n}</small>" in legend(rows)
+        assert (f"and {hollow} {mark(verdict, True)}" in legend(rows)) == (hollow > 0)

@@ -14,7 +14,10 @@ def test_every_row_is_a_mark_beside_those_of_the_legend(card):
     drawn = ElementTree.fromstring(poster(card.rows, names()))
     marks = Counter(use.get("href") for use in drawn.iter(f"{SVG}use"))
     verdicts = Counter(row.verdict for row in card.rows)
-    assert marks == {f"#{slug(verdict)}": n + 1 for verdict, n in verdicts.items()}
+    of_the_legend = Counter(
+        "agrees" if row.column == "inferred" else row.verdict for row in {r.column: r for r in card.rows}.values()
+    )
+    assert marks == Counter({f"#{slug(verdict)}": n + of_the_legend[verdict] for verdict, n in verdicts.items()})
     assert set(COLOUR_OF) == set(SHAPES)
     width = float(drawn.get("width"))
     assert all(float(use.get("x")) + 10 <= width for use in drawn.iter(f"{SVG}use"))

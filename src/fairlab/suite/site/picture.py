@@ -89,14 +89,17 @@ def in_words(rows: Sequence[Row]) -> str:
 
 
 def legend(rows: Sequence[Row], root: str = "") -> str:
-    """Return what the marks mean, each with its number of rows and a link to them."""
-    counts = Counter(row.verdict for row in rows)
-    entries = [
-        f'<a href="{root}scorecard.html?verdict={verdict.replace(" ", "+")}">{mark(verdict)} {verdict} '
-        f"<small>{counts[verdict]}</small></a> <span>{meaning}</span>"
-        for verdict, meaning in MEANINGS.items()
-        if counts[verdict]
-    ]
+    """Return what the marks mean, each with its number of rows, hollow ones apart, and a link to them."""
+    counts = Counter((row.verdict, Shown(row).is_inferred) for row in rows)
+    entries = []
+    for verdict, meaning in MEANINGS.items():
+        filled, hollow = counts[verdict, False], counts[verdict, True]
+        if filled or hollow:
+            head = f"{mark(verdict)} {verdict} <small>{filled}</small>"
+            if hollow:
+                head += f" <small>and {hollow} {mark(verdict, True)}</small>"
+            link = tag("a", head, href=f"{root}scorecard.html?verdict={verdict.replace(' ', '+')}")
+            entries.append(f"{link} <span>{meaning}</span>")
     inferred = sum(Shown(row).is_inferred for row in rows)
     if inferred:
         head = f"{mark('agrees', True)} hollow <small>{inferred}</small>"

@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 
 from fairlab.paths import FIGURES, write_text
-from fairlab.suite.comparison import Row
+from fairlab.suite.comparison import INFERRED, Row
 from fairlab.suite.site.papers import names as paper_names
 from fairlab.suite.site.picture import SHAPES
 from fairlab.suite.site.wording import MEANINGS, Shown, slug
@@ -42,13 +42,14 @@ def poster(rows: Sequence[Row], names: dict[str, str]) -> str:
             place = MARGIN + STEP * (i % PER_LINE), y + LINE * (i // PER_LINE)
             parts.append(_mark(row.verdict, *place, hollow=Shown(row).is_inferred))
         y += LINE * (1 + (len(own) - 1) // PER_LINE) + LINE // 2
-    counts, x = Counter(row.verdict for row in rows), MARGIN
+    counts, x = Counter(row.column for row in rows), MARGIN
     y += LINE
-    for verdict in (verdict for verdict in MEANINGS if counts[verdict]):
-        label = f"{verdict} {counts[verdict]}"
+    for column in (column for column in (*MEANINGS, INFERRED) if counts[column]):
+        label = f"{column} {counts[column]}"
         if x + STEP + 7 * len(label) > WIDTH - MARGIN:
             x, y = MARGIN, y + LINE + 3
-        parts += [_mark(verdict, x, y - 9), _text(x + 14, y, label)]
+        hollow = column == INFERRED
+        parts += [_mark("agrees" if hollow else column, x, y - 9, hollow=hollow), _text(x + 14, y, label)]
         x += 28 + 7 * len(label)
     y += MARGIN
     shapes = "".join(
