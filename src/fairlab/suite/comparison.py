@@ -349,8 +349,8 @@ def _interval_text(low, high) -> str:
 
 
 def _digits(number) -> str:
-    """Return a number with four significant digits, integers up to a million in full."""
-    if float(number).is_integer() and abs(number) < 1e6:
+    """Return a number with four significant digits, integers up to a billion in full."""
+    if float(number).is_integer() and abs(number) < 1e9:
         return str(int(number))
     return f"{number:.4g}" if abs(number) < 1000 else f"{number:.1f}"
 
