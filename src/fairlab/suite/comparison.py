@@ -341,7 +341,10 @@ def _html(rows) -> str:
     colour = {verdict: f"background-color: {value}; color: black" for verdict, value in COLOURS.items()}
     left = [{"selector": "th", "props": [("text-align", "left")]}]
     styled = frame.style.hide(axis="index").format(escape="html").map(colour.get, subset=["verdict"])
-    return styled.set_properties(**{"text-align": "left"}).set_table_styles(left).to_html()
+    styled = styled.set_properties(**{"text-align": "left", "vertical-align": "top"}).set_table_styles(left)
+    # Sentences get room, or a narrow page makes towers of them.
+    wide = ["reason"] + ["published"] * any(row.kind == "claim" for row in rows)
+    return styled.set_properties(subset=wide, **{"min-width": "18em"}).to_html()
 
 
 def _interval_text(low, high) -> str:
