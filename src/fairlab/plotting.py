@@ -33,6 +33,14 @@ LINES = (
 )
 # For bars of a few kinds: colour and hatching.
 BARS = ((BLUE, ""), (ORANGE, "///"), (GREEN, "..."), (GREY, "xx"))
+# For values that the paper prints, whatever ours look like.
+PUBLISHED = {
+    "marker": "D",
+    "linestyle": "",
+    "color": BLACK,
+    "markerfacecolor": "none",
+    "label": "published",
+}
 SEQUENTIAL = "cividis"  # a colour map that grows in lightness
 FORMATS = ("png", "svg")
 DOTS_PER_INCH = 150

@@ -2,14 +2,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.fliptest import Flipset
 from fairlab.papers.fliptest.strategic_subjects import (
     LABELS,
     RACES,
     biased_model,
     group_table,
     investigated,
-    marginal_counts,
     proxy_model,
     subjects,
 )
@@ -77,20 +75,6 @@ def test_groups_are_counted(chicago):
     assert table.loc[("black", "test"), "people"] == len(people.test["black"])
     truth = chicago.target[people.train["white"].index] >= 345
     assert table.loc[("white", "train"), "score ≥ 345"] == pytest.approx(truth.mean())
-
-
-def test_marginals_are_counted_by_predictor_flip_and_value():
-    features = pd.DataFrame({"age": [10, 20, 20], "gang_affiliation": [0, 1, 1]})
-    flip = Flipset(np.array([1, 1, 0]), np.array([0, 0, 0]), features.index)
-    table = marginal_counts(features, flip).set_index(["predictor", "flip", "value"])["people"]
-    assert table.to_dict() == {
-        ("age", "none", 20): 1,
-        ("age", "positive", 10): 1,
-        ("age", "positive", 20): 1,
-        ("gang_affiliation", "none", 1): 1,
-        ("gang_affiliation", "positive", 0): 1,
-        ("gang_affiliation", "positive", 1): 1,
-    }
 
 
 def test_fairtest_gets_everybody_of_either_race_in_own_units(chicago):

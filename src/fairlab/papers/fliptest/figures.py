@@ -1,7 +1,9 @@
-"""Figures of the paper alone: fixed points, predictions before and after, a single feature, flips by features."""
+"""Figures of the paper alone: fixed points, predictions before and after, a single feature, flips by features.
+
+Each is drawn from one table; where a study does not have it as it is, a function here makes it.
+"""
 
 from collections.abc import Mapping
-from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -10,23 +12,54 @@ from matplotlib.ticker import NullLocator
 from scipy.stats import gaussian_kde
 
 from fairlab.checks import check_features
-from fairlab.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILION, legend_above, legend_beside, panels
+from fairlab.fliptest.figures import FLIPSETS, map_looks
+from fairlab.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PUBLISHED, VERMILION, legend_above, panels
+
+# Chicago's list: what its values are called, and what its predictors are counted in.
+BANDS = {
+    "age": {10: "under 20"} | {age: f"{age}–{age + 9}" for age in range(20, 80, 10)},
+    "gang_affiliation": {0: "no", 1: "yes"},
+}
+LIST_LABELS = {
+    "age": "age at latest arrest (years)",
+    "shooting_victim": "victim of shootings (times)",
+    "assault_victim": "victim of assaults (times)",
+    "violent_arrests": "violent arrests (number)",
+    "gang_affiliation": "gang affiliation",
+    "narcotics_arrests": "narcotics arrests (number)",
+    "crime_trend": "crime trend (list's scale)",
+    "weapons_arrests": "weapons arrests (number)",
+}
+
+
+def printed_sizes(published: pd.DataFrame, prefix: str = "") -> dict[str, int]:
+    """Return the printed sizes of both flipsets by the columns of `fairlab.fliptest.figures.flipset_marginals`.
+
+    Parameters
+    ----------
+    published : DataFrame
+        As `fairlab.Experiment.published` returns it.
+    prefix : str
+        Of the ids.
+    """
+    ids = {"positive": f"{prefix}f_plus", "negative": f"{prefix}f_minus"}
+    return {f"published_{sign}": int(published.loc[id, "value"]) for sign, id in ids.items()}
 
 
 def by_dimension(
-    tables: Mapping[str, pd.DataFrame],
+    table: pd.DataFrame,
     *,
     quantity: str,
     ylabel: str,
     log: bool = False,
     reference: float | None = None,
 ) -> Figure:
-    """Draw a quantity of every coordinate against the dimension, one panel per table, one colour per map (figure 2).
+    """Draw a quantity of every coordinate against the dimension, one panel per kind of features (figure 2).
 
     Parameters
     ----------
-    tables : dict of str to DataFrame
-        Per panel, its title, and a table with columns ``map``, ``dimension`` and `quantity`, one row per point.
+    table : DataFrame
+        Columns ``features``, the panel's title, ``map``, ``dimension`` and `quantity`, one row per point.
     quantity : str
     ylabel : str
         What it is, with its unit.
@@ -38,89 +71,116 @@ def by_dimension(
     Raises
     ------
     ValueError
-        If there is no table, or a column is missing.
+        If a column is missing or there is no row.
     """
-    if not tables:
-        raise ValueError("tables: expected at least one, found none")
-    for title, table in tables.items():
-        if missing := {"map", "dimension", quantity} - {*table.columns}:
-            raise ValueError(f"tables[{title!r}]: no column {', '.join(sorted(missing))}")
-    maps = list(dict.fromkeys(name for table in tables.values() for name in table["map"]))
-    dimensions = sorted({dimension for table in tables.values() for dimension in table["dimension"]})
-    figure, axes = panels(1, len(tables), width=4.4, height=3.4, sharex=True, sharey=True)
-    looks = list(zip((VERMILION, GREEN, BLUE, ORANGE), "^sox", strict=True))
-    for axis, (title, table) in zip(axes, tables.items(), strict=True):
+    _check_columns(table, {"features", "map", "dimension", quantity})
+    titles = table["features"].unique()
+    looks = map_looks(table["map"])
+    dimensions = sorted(table["dimension"].unique())
+    figure, axes = panels(1, len(titles), width=6.8 / len(titles), height=3.3, sharex=True, sharey=True)
+    for axis, title in zip(axes, titles, strict=True):
         if reference is not None:
             axis.axhline(reference, color=BLACK, linewidth=0.8, linestyle=":")
-        for i, (name, (color, marker)) in enumerate(zip(maps, looks, strict=False)):
-            points = table[table["map"] == name]
-            beside = 1.12 ** (i - (len(maps) - 1) / 2)  # so that the maps of one dimension do not hide each other
+        for i, (name, look) in enumerate(looks.items()):
+            points = table[(table["features"] == title) & (table["map"] == name)]
+            beside = 1.12 ** (i - (len(looks) - 1) / 2)  # so that the maps of one dimension do not hide each other
             place = points["dimension"] * beside
-            look = {"color": color, "marker": marker, "linestyle": "", "markersize": 5, "alpha": 0.7}
-            axis.plot(place, points[quantity], **look, markerfacecolor="none", label=name)
+            axis.plot(place, points[quantity], linestyle="", markersize=4, alpha=0.6, label=name, **look)
         axis.set(title=title, xlabel="dimensions (number of features)", xscale="log")
         axis.set_xticks(dimensions, [str(dimension) for dimension in dimensions])
         axis.xaxis.set_minor_locator(NullLocator())
-    axes[0].set(ylabel=ylabel, yscale="log" if log else "linear")
+    axes[0].set_ylabel(ylabel, fontsize=9)
+    axes[0].set_yscale("log" if log else "linear")
     legend_above(figure, axes[0])
     return figure
 
 
-def prediction_densities(
-    predictions: Mapping[str, tuple[np.ndarray, np.ndarray]],
-    *,
-    xlabel: str,
-    before: str = "as observed",
-    after: str = "after the map",
-) -> Figure:
-    """Draw the density of a model's predictions before and after a map, one panel per map (figure 6).
+def density_table(before: np.ndarray, after: Mapping[str, np.ndarray], *, n_points: int = 150) -> pd.DataFrame:
+    """Estimate the density of a model's predictions for people, and for their images under some maps (figure 6).
 
     Parameters
     ----------
-    predictions : dict of str to (array, array)
-        Per map, its title, and the predictions for people and for their images.
-    xlabel : str
-        What is predicted, with its unit.
-    before, after : str
-        What to call both in the legend.
+    before : array-like of shape (n,)
+        Predictions for people.
+    after : dict of str to array-like of shape (n,)
+        Per map, those for their images.
+    n_points : int
+        At how many predictions.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``map``, ``prediction``, and the densities ``before`` and ``after``, per unit of the prediction.
 
     Raises
     ------
     ValueError
         If predictions are missing, or all equal so that they have no density.
     """
-    figure, axes = panels(1, len(predictions), width=4.2, height=3.2, sharex=True, sharey=True)
-    pooled = np.concatenate([np.concatenate(pair) for pair in predictions.values()])
-    grid = np.linspace(*_padded(pooled), 400)
-    for axis, (title, pair) in zip(axes, predictions.items(), strict=True):
-        for values, label, color, style in zip(pair, (before, after), (BLUE, VERMILION), ("-", "--"), strict=True):
-            checked, _ = check_features(np.reshape(values, (-1, 1)), f"predictions {label}", min_rows=2, varying=True)
-            density = gaussian_kde(checked[:, 0])(grid)
-            axis.plot(grid, density, color=color, linestyle=style, linewidth=1.8, label=label)
-            axis.fill_between(grid, density, color=color, alpha=0.15, linewidth=0)
-        axis.set(title=title, xlabel=xlabel)
-    axes[0].set(ylabel="density", ylim=(0, None))
-    legend_above(figure, axes[0])
+    pooled = np.concatenate([before, *after.values()])
+    margin = 0.08 * np.ptp(pooled)
+    grid = np.linspace(pooled.min() - margin, pooled.max() + margin, n_points)
+    densities = {"before": _density(before, grid, "of people")}
+    rows = {
+        name: pd.DataFrame({"prediction": grid} | densities | {"after": _density(values, grid, f"under {name}")})
+        for name, values in after.items()
+    }
+    return pd.concat(rows, names=["map", None]).reset_index(level=0).reset_index(drop=True)
+
+
+def prediction_densities(
+    table: pd.DataFrame, *, xlabel: str, titles: Mapping[str, str] | None = None, before: str = "as observed"
+) -> Figure:
+    """Draw the density of a model's predictions before and after a map, one panel per map (figure 6).
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `density_table` returns it.
+    xlabel : str
+        What is predicted, with its unit.
+    titles : dict of str to str, optional
+        What to call a map.
+    before : str
+        What to call the people in the legend.
+    """
+    _check_columns(table, {"map", "prediction", "before", "after"})
+    looks = map_looks(table["map"])
+    figure, axes = panels(1, len(looks), width=6.8 / len(looks), height=2.6, sharex=True, sharey=True)
+    handles = []
+    for axis, (name, look) in zip(axes, looks.items(), strict=True):
+        rows = table[table["map"] == name]
+        title = (titles or {}).get(name, name)
+        axis.fill_between(rows["prediction"], rows["before"], color=GREY, alpha=0.45, linewidth=0, label=before)
+        line = {"color": look["color"], "marker": look["marker"], "markevery": 15, "markersize": 4, "linewidth": 1.6}
+        axis.plot(rows["prediction"], rows["after"], label=f"under the {title}", **line)
+        axis.set_title(title, fontsize=10)
+        handles += axis.get_legend_handles_labels()[0][bool(handles) :]
+    figure.supxlabel(xlabel, fontsize=10)
+    axes[0].set(ylabel="density (per sd)", ylim=(0, None))
+    legend_above(figure, handles=handles, n_columns=2)
     return figure
 
 
-def maps_of_one_feature(
-    x, exact, learnt: Mapping[str, np.ndarray], *, xlabel: str, ylabel: str, most: float = np.inf
-) -> Figure:
-    """Draw where maps send the values of a single feature: the exact map's pairs as dots, learnt maps as lines.
+def one_feature_table(x, exact, learnt: Mapping[str, np.ndarray], *, most: float = np.inf) -> pd.DataFrame:
+    """Gather where maps send the values of a single feature.
 
     Parameters
     ----------
     x : array-like of shape (n,)
         The feature of one group.
     exact : array-like of shape (n,)
-        Its image under the exact map; the area of a dot is the number of people with that pair.
+        Its image under the exact map.
     learnt : dict of str to array-like of shape (n,)
         Per map, its name and its images, which depend on `x` alone.
-    xlabel, ylabel : str
-        What to call the axes, with units.
     most : float
-        Largest value of `x` that is drawn.
+        Largest value of `x` to keep.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``map``, ``value``, ``image`` and ``people``: for the map ``exact`` a row for each pair of value and
+        image, for the others one for each value.
 
     Raises
     ------
@@ -131,53 +191,90 @@ def maps_of_one_feature(
     for name, image in {"exact": exact, **learnt}.items():
         if np.shape(image) != x.shape:
             raise ValueError(f"{name}: has shape {np.shape(image)}, expected that of x, {x.shape}")
-    figure, (axis,) = panels(1, 1, width=6.4, height=4)
-    pairs, counts = np.unique(np.column_stack([x, exact])[x <= most], axis=0, return_counts=True)
-    areas = 400 * counts / counts.max()
-    axis.scatter(*pairs.T, areas, color=GREY, alpha=0.6, linewidths=0, label="exact, area: people")
-    values, rows = np.unique(x, return_index=True)
-    values, rows = values[values <= most], rows[values <= most]
-    looks = zip(cycle((BLUE, VERMILION, GREEN, ORANGE, BLACK)), cycle(("-", "--", "-.", ":")), strict=False)
-    for (name, image), (color, style) in zip(learnt.items(), looks, strict=False):
-        axis.plot(values, np.asarray(image)[rows], color=color, linestyle=style, linewidth=1.5, label=name)
+    kept = x <= most
+    pairs, counts = np.unique(np.column_stack([x, exact])[kept], axis=0, return_counts=True)
+    parts = [pd.DataFrame({"map": "exact", "value": pairs[:, 0], "image": pairs[:, 1], "people": counts})]
+    values, rows, counts = np.unique(x[kept], return_index=True, return_counts=True)
+    for name, image in learnt.items():
+        of_kept = np.asarray(image, dtype=float)[kept][rows]
+        parts.append(pd.DataFrame({"map": name, "value": values, "image": of_kept, "people": counts}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def maps_of_one_feature(table: pd.DataFrame, *, xlabel: str, ylabel: str) -> Figure:
+    """Draw where maps send the values of a single feature: the exact map's pairs as dots, learnt maps as lines.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `one_feature_table` returns it.
+    xlabel, ylabel : str
+        What to call the axes, with units.
+    """
+    _check_columns(table, {"map", "value", "image", "people"})
+    figure, (axis,) = panels(1, 1, width=6, height=3.6)
+    exact, learnt = (table[(table["map"] == "exact") == side] for side in (True, False))
+    areas = 400 * exact["people"] / exact["people"].max()
+    dots = {"color": map_looks(["exact"])["exact"]["color"], "alpha": 0.3, "linewidths": 0}
+    axis.scatter(exact["value"], exact["image"], areas, label="exact, area: people", **dots)
+    look = map_looks(["GAN"])["GAN"]
+    n_maps = learnt["map"].nunique()
+    for i, (_, rows) in enumerate(learnt.groupby("map", sort=False)):
+        label = f"GAN, {n_maps} maps before rounding" if i == 0 else None
+        axis.plot(rows["value"], rows["image"], linewidth=1, alpha=0.7, markersize=3, label=label, **look)
+    values = np.unique(table["value"])
     axis.plot(values, values, color=BLACK, linewidth=0.8, linestyle=(0, (1, 3)), label="nobody moves")
-    axis.set(xlabel=xlabel, ylabel=ylabel, ylim=(None, values.max() * 1.05))
-    legend_beside(axis)
+    top = max(values.max(), learnt["image"].max() if n_maps else 0.0)
+    axis.set(xlabel=xlabel, ylabel=ylabel, ylim=(None, top * 1.05))
+    legend_above(figure, axis)
     return figure
 
 
-def flips_by_features(series: pd.DataFrame, printed: Mapping[str, float]) -> Figure:
+def flips_by_features(table: pd.DataFrame) -> Figure:
     """Draw which share of the people a map flips, against the number of features (section 5.1).
 
     Parameters
     ----------
-    series : DataFrame
-        One row per trial: columns ``features``, ``model``, and shares ``F+`` and ``F−``.
-    printed : dict of str to float
-        The published shares, dotted lines across.
+    table : DataFrame
+        One row per trial: columns ``features``, ``model``, and shares ``F+`` and ``F−``. A row whose model is
+        ``published`` is a line across with an open mark: the paper does not tell its number of features.
 
     Raises
     ------
     ValueError
-        If a column is missing.
+        If a column is missing or there is no row.
     """
-    if missing := {"features", "model", "F+", "F−"} - {*series.columns}:
-        raise ValueError(f"series: no column {', '.join(sorted(missing))}")
-    figure, axes = panels(1, 2, width=4.2, height=3.4, sharex=True, sharey=True)
+    _check_columns(table, {"features", "model", "F+", "F−"})
+    published = table[table["model"] == PUBLISHED["label"]]
+    ours = table[table["model"] != PUBLISHED["label"]]
+    figure, axes = panels(1, 2, width=3.4, height=3, sharex=True, sharey=True)
     for axis, sign in zip(axes, ("F+", "F−"), strict=True):
-        axis.axhline(100 * printed[sign], color=BLACK, linewidth=0.8, linestyle=":", label="printed")
-        looks = zip(series.groupby("model", sort=False), (BLUE, VERMILION, GREEN, ORANGE), "osx^", strict=False)
+        for share in 100 * published[sign]:
+            axis.axhline(share, color=BLACK, linewidth=0.8, linestyle=":", zorder=1)
+            label = "published (number of features not told)"
+            axis.plot([1], [share], transform=axis.get_yaxis_transform(), clip_on=False, **PUBLISHED | {"label": label})
+        looks = zip(ours.groupby("model", sort=False), (BLUE, VERMILION, GREEN, ORANGE), "osx^", strict=False)
         for (name, of_model), color, marker in looks:
             mean = 100 * of_model.groupby("features")[sign].mean()
-            axis.plot(mean.index, mean, color=color, linewidth=1.2, marker=marker, markersize=5, label=name)
+            label = f"{name}, mean and each map"
+            axis.plot(mean.index, mean, color=color, linewidth=1.2, marker=marker, markersize=6, label=label)
             look = {"color": color, "marker": marker, "markersize": 3, "linestyle": "", "alpha": 0.5}
             axis.plot(of_model["features"], 100 * of_model[sign], **look)
-        axis.set(title=sign, xlabel="number of features")
+        symbol = FLIPSETS["positive" if sign == "F+" else "negative"]["symbol"]
+        axis.set(title=symbol, xlabel="number of features")
     axes[0].set(ylabel="share of the people (%)", ylim=(0, None))
-    legend_above(figure, axes[0])
+    legend_above(figure, axes[0], n_columns=2)
     return figure
 
 
-def _padded(values: np.ndarray) -> tuple[float, float]:
-    margin = 0.08 * np.ptp(values)
-    return values.min() - margin, values.max() + margin
+def _check_columns(table: pd.DataFrame, expected: set[str]) -> None:
+    if missing := expected - {*table.columns}:
+        raise ValueError(f"table: no column {', '.join(sorted(missing))}")
+    if table.empty:
+        raise ValueError("table: expected at least one row, found none")
+
+
+def _density(values, grid: np.ndarray, words: str) -> np.ndarray:
+    name = f"predictions {words}"
+    checked, _ = check_features(np.reshape(values, (-1, 1)), name, min_rows=2, varying=True)
+    return gaussian_kde(checked[:, 0])(grid)

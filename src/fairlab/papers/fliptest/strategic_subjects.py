@@ -7,7 +7,6 @@ import pandas as pd
 from sklearn.preprocessing import StandardScaler
 
 from fairlab.data.dataset import Dataset
-from fairlab.fliptest.flipsets import Flipset
 
 # In the order of the paper's list.
 LABELS = {
@@ -99,19 +98,6 @@ def group_table(people: Subjects) -> pd.DataFrame:
         key: {"people": len(X), "score ≥ 345": (people.score[X.index] >= HIGH_RISK).mean()} for key, X in groups.items()
     }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["race", "part"])
-
-
-def marginal_counts(features: pd.DataFrame, flip: Flipset) -> pd.DataFrame:
-    """Return the number of people per predictor, flip and value: what figures 3, 4, 8, 10 and 11 plot.
-
-    Parameters
-    ----------
-    features : DataFrame
-        Of the people that `flip` is of, in the list's own units.
-    flip : Flipset
-    """
-    long = features.assign(flip=flip.to_frame()["flip"]).melt(id_vars="flip", var_name="predictor")
-    return long.groupby(["predictor", "flip", "value"]).size().rename("people").reset_index()
 
 
 def investigated(dataset: Dataset, people: Subjects) -> pd.DataFrame:
