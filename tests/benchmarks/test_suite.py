@@ -1,24 +1,38 @@
 from fairlab.benchmarks import suite
+from fairlab.paths import ROOT
+from fairlab.suite.notebook import code_of, notebook_parameters
+from fairlab.suite.published import read_paper
 
 
 def test_overhead_is_what_one_notebook_more_costs(monkeypatch):
     ran = []
 
-    def run(names, folder, *options):
+    def run(names, folder, *options, root=ROOT):
         for name in names:
             marker = suite.Path(folder, ".batch", "smoke", f"{name}.done")
             marker.parent.mkdir(parents=True, exist_ok=True)
             assert not marker.exists()
             marker.touch()
         ran.append((len(names), options))
-        return 100.0 if not options else 5.0 + 1.5 * len(names)
+        return 100.0 if not options else 5.0 + (1.5 if root == ROOT else 0.5) * len(names)
 
     monkeypatch.setattr(suite, "run_seconds", run)
-    whole, overhead = suite.batch(quick=True)
-    assert (whole.name, whole.value) == ("reproduce_smoke_seconds", 100.0)
-    assert (overhead.name, overhead.value) == ("notebook_overhead_seconds", 1.5)
-    n = suite.FEW + 1
-    assert ran == [(n, ()), (suite.FEW, ("--jobs", "1")), (n, ("--jobs", "1"))]
+    rows = suite.batch(quick=True)
+    names = ["reproduce_smoke_seconds", "notebook_overhead_seconds", "notebook_light_seconds"]
+    assert {row.name: row.value for row in rows} == dict(zip(names, [100.0, 0.5, 1.5], strict=True))
+    n, one = suite.FEW + 1, ("--jobs", "1")
+    assert ran == [(n, ()), (suite.FEW, one), (n, one), (suite.FEW, one), (suite.PLAIN, one)]
+
+
+def test_a_plain_notebook_has_what_an_experiment_needs(tmp_path):
+    names = suite.plain_project(tmp_path)
+    assert (tmp_path / "data_scripts" / "registry.yaml").exists()
+    assert (tmp_path / "experiments" / "Snakefile").exists()
+    assert read_paper(tmp_path / "experiments" / "plain" / "published.yaml").key == "plain"
+    for name in names:
+        notebook = tmp_path / "notebooks" / f"{name}.ipynb"
+        assert notebook_parameters(notebook) == {"experiment": name, "profile": "quick", "seed": 0}
+        assert "compare()" in code_of(notebook)
 
 
 def test_the_light_experiments_exist():

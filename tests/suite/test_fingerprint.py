@@ -108,9 +108,9 @@ def test_versions_are_those_of_every_distribution_that_is_imported():
 
 def test_another_version_is_another_fingerprint(monkeypatch):
     base = modules_fingerprint(["fairlab.benchmarks.symbolic"])
-    monkeypatch.setattr(fingerprint.metadata, "version", lambda name: "0.0" if name == "lime" else "1.0")
+    monkeypatch.setattr(fingerprint, "_version", lambda name: "0.0" if name == "lime" else "1.0")
     other = modules_fingerprint(["fairlab.benchmarks.symbolic"])
-    monkeypatch.setattr(fingerprint.metadata, "version", lambda name: "1.0")
+    monkeypatch.setattr(fingerprint, "_version", lambda name: "1.0")
     assert len({base, other, modules_fingerprint(["fairlab.benchmarks.symbolic"])}) == 3
 
 

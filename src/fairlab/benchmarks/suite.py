@@ -12,12 +12,41 @@ import numpy as np
 import pandas as pd
 
 from fairlab.benchmarks import Row, benchmark, measure, speed_up
-from fairlab.paths import atomic_path
+from fairlab.checks import optional
+from fairlab.paths import DATA_SCRIPTS, EXPERIMENTS, ROOT, atomic_path
 from fairlab.suite import cache
 from fairlab.suite.catalogue import experiment_names
 
+nbformat = optional("nbformat")
+
 LIGHT = ("fairtest/image_tagger", "themis/theorems", "themis/your_program", "fairtest/berkeley")
 FEW = 2  # experiments that are still a batch
+PLAIN = 8  # notebooks that do nothing but what every experiment does
+PLAIN_PAPER = """
+paper: {key: plain, title: Nothing, authors: Nobody, venue: Nowhere, doi: "10.0/0"}
+artefacts:
+  - {id: figure-1, title: A line, data: [berkeley], protocol: One line., values: [{id: n, value: 2, kind: count}]}
+"""
+PLAIN_EXPERIMENT = """
+title: What every experiment does
+artefacts: [figure-1]
+data: [berkeley]
+minutes: {smoke: 0.02, quick: 0.02, paper: 0.02}
+profiles: {smoke: {}, quick: {}, paper: {}}
+"""
+PLAIN_CELLS = (
+    'experiment = "plain/%s"\nprofile = "quick"\nseed = 0',
+    """import pandas as pd
+
+from fairlab import Experiment
+from fairlab.benchmarks.figures import line
+
+exp = Experiment.open(globals())
+people = exp.load("berkeley")
+people""",
+    """exp.figure("figure-1", line, data=pd.DataFrame({"x": [0, 1], "y": [0, 1]}), caption="One line.")""",
+    'exp.record("figure-1", "n", people.features["gender"].nunique())\nexp.compare()',
+)
 KEPT = {  # how many results of how many numbers
     "small": (300, 100),  # most are
     "large": (10, 1_000_000),
@@ -26,41 +55,72 @@ KEPT = {  # how many results of how many numbers
 
 @benchmark
 def batch(*, quick: bool) -> list[Row]:
-    """Return the seconds of a notebook whose trials are all there, and of the batch at smoke from an empty cache."""
+    """Return the seconds of the batch at smoke from an empty cache, and of one notebook more, plain or light."""
     light = LIGHT[: FEW + 1] if quick else LIGHT
     names = light if quick else tuple(experiment_names())
     with tempfile.TemporaryDirectory(prefix="fairlab-batch-") as folder:
         first = run_seconds(names, folder)
         few, many = (run_again_seconds(light[:n], folder) for n in (FEW, len(light)))
-    overhead = (many - few) / (len(light) - FEW)
+    seconds = (many - few) / (len(light) - FEW)
+    names_of_light = ", ".join(light[FEW:])
     return [
         Row("reproduce_smoke_seconds", first, "s", note=f"{len(names)} experiments at smoke, no trial in the cache"),
+        overhead(),
         Row(
-            "notebook_overhead_seconds",
-            overhead,
+            "notebook_light_seconds",
+            seconds,
             "s",
-            note=f"one notebook more in a batch whose trials are all in the cache, one at a time: {', '.join(light)}",
+            note=f"one notebook more with its own cells, its trials in the cache, one at a time: {names_of_light}",
         ),
     ]
 
 
-def run_seconds(names: tuple[str, ...], folder: str, *options: str) -> float:
-    """Return the seconds of a batch at smoke that keeps its results in `folder`."""
+def overhead() -> Row:
+    """Return the seconds of one notebook more that loads data, draws a figure and compares one number."""
+    with tempfile.TemporaryDirectory(prefix="fairlab-plain-") as folder:
+        names = plain_project(Path(folder))
+        results = str(Path(folder, "results"))
+        few, many = (run_again_seconds(names[:n], results, root=folder) for n in (FEW, PLAIN))
+    note = "one notebook more in a batch, one at a time, that loads data, draws a figure and compares a number"
+    return Row("notebook_overhead_seconds", (many - few) / (PLAIN - FEW), "s", note=note)
+
+
+def plain_project(root: Path) -> tuple[str, ...]:
+    """Write a project of plain notebooks that uses this one's data, and return the names of its experiments."""
+    experiments, notebooks = root / "experiments", root / "notebooks" / "plain"
+    for folder in (experiments / "plain", notebooks):
+        folder.mkdir(parents=True)
+    (root / DATA_SCRIPTS.name).symlink_to(DATA_SCRIPTS)
+    for shared in ("Snakefile", "profiles"):
+        (experiments / shared).symlink_to(EXPERIMENTS / shared)
+    (experiments / "plain" / "published.yaml").write_text(PLAIN_PAPER, encoding="utf-8")
+    names = [f"number_{k}" for k in range(PLAIN)]
+    for name in names:
+        (experiments / "plain" / f"{name}.yaml").write_text(PLAIN_EXPERIMENT, encoding="utf-8")
+        first, *others = PLAIN_CELLS
+        notebook = nbformat.v4.new_notebook()
+        notebook.cells = [nbformat.v4.new_code_cell(source) for source in (first % name, *others)]
+        notebook.cells[0].metadata["tags"] = ["parameters"]
+        nbformat.write(notebook, notebooks / f"{name}.ipynb")
+    return tuple(f"plain/{name}" for name in names)
+
+
+def run_seconds(names: tuple[str, ...], folder: str, *options: str, root: str | Path = ROOT) -> float:
+    """Return the seconds of a batch at smoke of the project at `root` that keeps its results in `folder`."""
     command = [sys.executable, "-m", "fairlab", "run", *names, "--profile", "smoke", *options]
     start = time.perf_counter()
-    answer = subprocess.run(
-        command, env=os.environ | {"FAIRLAB_RESULTS": folder}, capture_output=True, text=True, check=False
-    )
+    places = {"FAIRLAB_RESULTS": folder, "FAIRLAB_ROOT": str(root)}
+    answer = subprocess.run(command, env=os.environ | places, capture_output=True, text=True, check=False)
     if answer.returncode:
         raise RuntimeError(f"the batch failed: {answer.stderr.strip()}")
     return time.perf_counter() - start
 
 
-def run_again_seconds(names: tuple[str, ...], folder: str) -> float:
-    """Return the seconds of a batch of experiments that were run before, one at a time; their trials are kept."""
+def run_again_seconds(names: tuple[str, ...], folder: str, *, root: str | Path = ROOT) -> float:
+    """Return the seconds of a batch of experiments, one at a time; those that were run before keep their trials."""
     for name in names:
-        Path(folder, ".batch", "smoke", f"{name}.done").unlink()
-    return run_seconds(names, folder, "--jobs", "1")
+        Path(folder, ".batch", "smoke", f"{name}.done").unlink(missing_ok=True)
+    return run_seconds(names, folder, "--jobs", "1", root=root)
 
 
 @benchmark

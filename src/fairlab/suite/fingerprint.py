@@ -91,7 +91,12 @@ def _fingerprint(names, libraries) -> str:
 
 def _versions(libraries) -> dict[str, str]:
     distributions = {name for library in libraries for name in _distributions().get(library, ())}
-    return {name: metadata.version(name) for name in sorted(distributions, key=str.lower)}
+    return {name: _version(name) for name in sorted(distributions, key=str.lower)}
+
+
+@cache
+def _version(distribution) -> str:
+    return metadata.version(distribution)
 
 
 @cache
@@ -108,15 +113,25 @@ def _closure(names: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
         if name in reached or _module_path(name) is None:
             continue
         reached.add(name)
-        own, others = _imports_of(name)
+        own, others, _ = _read(name)
         pending += own
         libraries |= others
     return frozenset(reached), frozenset(libraries)
 
 
 @cache
-def _imports_of(name) -> tuple[frozenset[str], frozenset[str]]:
-    return _imported(ast.parse(_module_path(name).read_text(encoding="utf-8")), name)
+def _read(name) -> tuple[frozenset[str], frozenset[str], str]:
+    """Return what a module of this package imports of it and of others, and a digest of its code."""
+    tree = _tree(name)
+    return *_imported(tree, name), _digest(_canonical(tree))
+
+
+def _module_digest(name) -> str:
+    return _read(name)[-1]
+
+
+def _tree(name) -> ast.Module:
+    return ast.parse(_module_path(name).read_text(encoding="utf-8"))
 
 
 def _imported(tree, importer) -> tuple[frozenset[str], frozenset[str]]:
@@ -140,9 +155,7 @@ def _imported(tree, importer) -> tuple[frozenset[str], frozenset[str]]:
             own.add(base)
             for alias in node.names:
                 own |= _whole(f"{base}.{alias.name}") or {_lazy_homes(base).get(alias.name, base)}
-        elif (
-            isinstance(node, ast.Call) and ast.unparse(node.func) in PUT_OFF and isinstance(node.args[0], ast.Constant)
-        ):
+        elif isinstance(node, ast.Call) and _dotted(node.func) in PUT_OFF and isinstance(node.args[0], ast.Constant):
             others.add(node.args[0].value.split(".")[0])
     own = {name for name in own if name.split(".")[0] == PACKAGE and _module_path(name)}
     return frozenset(own), frozenset(others - {PACKAGE, ""} - sys.stdlib_module_names)
@@ -158,8 +171,8 @@ def _lazy_homes(package) -> dict[str, str]:
     """Return which module each public name of a package comes from, as its call of ``lazy.attach`` says."""
     if not _is_package(package):
         return {}
-    for node in ast.walk(ast.parse(_module_path(package).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "lazy.attach":
+    for node in ast.walk(_tree(package)):
+        if isinstance(node, ast.Call) and _dotted(node.func) == "lazy.attach":
             given = {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords}
             homes = {name: f"{package}.{home}" for home, names in given["submod_attrs"].items() for name in names}
             return homes
@@ -177,9 +190,11 @@ def _is_package(name) -> bool:
     return path is not None and path.name == "__init__.py"
 
 
-@cache
-def _module_digest(name) -> str:
-    return _digest(_canonical(ast.parse(_module_path(name).read_text(encoding="utf-8"))))
+def _dotted(node) -> str:
+    """Return a name, or an attribute of one, as the code has it; another expression is nothing."""
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _canonical(tree) -> str:

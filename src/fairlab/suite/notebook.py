@@ -33,6 +33,7 @@ nbclient, nbformat = optional("nbclient.exceptions"), optional("nbformat")
 papermill = optional("papermill")
 
 TIME_LIMIT_MINUTES = {"smoke": 10, "quick": 120, "paper": 48 * 60}
+LOOK_SECONDS = 0.5  # between two looks at a kernel's memory and the time
 KERNEL = "fairlab-batch"
 
 
@@ -236,7 +237,7 @@ class _Watch:
         self._thread.join()
 
     def _watch(self):
-        while not self._stop.wait(0.2):
+        while not self._stop.wait(LOOK_SECONDS):
             kernels = [child for child in psutil.Process().children() if child.pid not in self._earlier]
             self.peak_gb = max(self.peak_gb, sum(map(_memory_gb, kernels)))
             if time.monotonic() > self.deadline and not self.expired:

@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -94,7 +95,7 @@ class Run:
     skipped: list[dict] = field(default_factory=list)
     about: dict = field(default_factory=dict)
 
-    @property
+    @cached_property
     def specification(self) -> Specification:
         """The experiment's specification."""
         return specification(self.name)

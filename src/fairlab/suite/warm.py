@@ -3,10 +3,12 @@
 TensorFlow and its kind stay out: an experiment that needs none of them must not pay for them.
 """
 
+import gc
 import sys
 import warnings
 from importlib import import_module
 
+from fairlab.data.registry import project_registry
 from fairlab.suite import lifeline
 from fairlab.suite.catalogue import experiment_names, specification
 from fairlab.suite.fingerprint import imported_modules, modules_fingerprint
@@ -17,7 +19,7 @@ LIBRARIES = (
     *("ipykernel.kernelapp", "papermill", "fairlab.suite.kernel", "scipy.stats", "pandas.io.formats.style"),
     *("matplotlib.pyplot", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg"),
 )
-HEAVY = ("tensorflow", "keras", "torch", "z3", "lime")
+HEAVY = ("tensorflow", "keras", "torch", "z3", "lime", "rfc3987_syntax")  # the last for addresses in notebooks
 
 
 class Barrier:
@@ -49,3 +51,6 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     load()
 environment()
+project_registry()
+gc.collect()
+gc.freeze()  # what is here stays, so no fork need go through it, nor copy it for that
