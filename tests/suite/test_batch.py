@@ -15,19 +15,24 @@ from fairlab.seeds import Trial
 from fairlab.suite.run import failure_file, run_folder
 
 SLOW_TRIALS = TRIALS.replace("    return", "    __import__('time').sleep(0.5)\n    return")
+MORE = {
+    "waits": "after: [toy/bad]\n",
+    "large": "gigabytes: {smoke: 99999, quick: 99999, paper: 99999}\n",
+}
 
 
 @pytest.fixture
 def four(toy):
-    """The toy project with three further experiments: one that fails, one that waits for it, one that is killed."""
+    """The toy project with further experiments: one fails, one waits for it, one is killed, one is far too large."""
     good = [cell.replace("toy/mean", "toy/waits") for cell in CELLS]
     kill_the_runner = "import os, signal; os.kill(os.getppid(), signal.SIGKILL)"
     for name, cells in (
         ("bad", [CELLS[0], "raise OSError('no such luck')"]),
         ("waits", good),
         ("killed", [CELLS[0], kill_the_runner]),
+        ("large", good),
     ):
-        more = "after: [toy/bad]\n" if name == "waits" else ""
+        more = MORE.get(name, "")
         (toy / "experiments" / "toy" / f"{name}.yaml").write_text(SPECIFICATION + more)
         write_notebook(toy / "notebooks" / "toy" / f"{name}.ipynb", cells)
     return toy
@@ -47,7 +52,7 @@ def test_the_batch_goes_on_past_failures_and_lists_them(four):
     earlier = run_folder("toy/killed", "smoke") / "run.json"
     earlier.parent.mkdir(parents=True)
     earlier.write_text("earlier")
-    names = ["toy/mean", "toy/bad", "toy/waits", "toy/killed"]
+    names = ["toy/mean", "toy/bad", "toy/waits", "toy/killed", "toy/large"]
     first = fairlab("run", *names, "--profile", "smoke")
     assert first.returncode == 1
     assert "failed: toy/bad: cell 3 failed: OSError: no such luck" in first.stderr
@@ -56,9 +61,11 @@ def test_the_batch_goes_on_past_failures_and_lists_them(four):
     assert "failed: toy/waits: not run, since toy/bad failed" in first.stderr
     assert "failed: toy/killed: killed from outside, without a message (" in first.stderr
     assert earlier.read_text() == "earlier"
-    assert "1 of 4 experiments done at smoke" in first.stdout
+    assert re.match(r"not run: toy/large needs 99999.6 GB of memory on 1 core, .* GB are there; no", first.stdout)
+    assert "failed: toy/large: needs 99999.6 GB of memory" in first.stderr
+    assert "1 of 5 experiments done at smoke" in first.stdout
     assert (run_folder("toy/mean", "smoke") / "run.json").exists()
-    for name in ("waits", "killed"):
+    for name in ("waits", "killed", "large"):
         (four / "experiments" / "toy" / f"{name}.yaml").unlink()
     shutil.rmtree(earlier.parent)
 

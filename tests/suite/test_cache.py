@@ -57,7 +57,7 @@ def test_status_verify_and_prune(kept, capsys):
     stale = ABOUT | {"function": "fairlab.seeds:Trial"}
     cache.write(kept[0].with_name("ef56.trial"), RESULT, stale)
     kept[0].with_name("ef56.pickle").write_bytes(b"of an older version")
-    for age, name in ((0, ".being-written.trial"), (2 * cache.LEFT_SECONDS, ".left.trial")):
+    for age, name in ((0, ".being-written.trial"), (2 * cache.HALF_SECONDS, ".left.trial")):
         kept[0].with_name(name).touch()
         os.utime(kept[0].with_name(name), (time.time() - age,) * 2)
     assert main(["cache", "verify"]) == 1

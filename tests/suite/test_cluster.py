@@ -82,6 +82,17 @@ def test_what_ran_out_gets_twice_as_much(batch):
     assert cluster.need("toy/mean", "smoke", {"mem_mb": 1000, "runtime": 10}) == {"mem_mb": 4000, "runtime": 20}
 
 
+def test_a_job_asks_for_the_memory_that_its_experiment_needs(batch):
+    file = batch / "experiments" / "toy" / "mean.yaml"
+    file.write_text(file.read_text() + "gigabytes: {smoke: 0.1, quick: 1, paper: 10}\n")
+    assert cluster.need("toy/mean", "quick", {"cores": 2})["mem_mb"] == cluster.MEMORY_MB
+    assert 24_000 < cluster.need("toy/mean", "paper", {"cores": 2})["mem_mb"] < 26_000
+    given = ("toy/mean",), "paper", "slurm", 2
+    assert cluster.refusals(*given, "") == {}
+    said = "needs 20.8 GB of memory on 2 cores, 12.9 GB are there; it fits with --cores 1"
+    assert cluster.refusals(*given, "--mem=12G") == {"toy/mean": said}
+
+
 def test_lost_jobs_are_told_once_with_what_was_done(batch):
     for _ in range(2):
         cluster.note("toy/mean", "smoke", Attempt("7_2", "NODE_FAIL", "n3"))

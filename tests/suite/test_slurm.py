@@ -80,6 +80,32 @@ def test_a_node_that_is_silent_is_not_waited_for(says, watch):
     assert ["scancel", "1"] in says["asked"]
 
 
+def test_a_job_without_a_sign_of_life_is_cancelled_and_told(says, watch, tmp_path, monkeypatch):
+    now, beat = [0.0], tmp_path / "1.beat"
+    monkeypatch.setattr(slurm.Pulse.is_silent.__globals__["time"], "monotonic", lambda: now[0])
+    for second in range(100):  # SLURM says all the time that it runs
+        says["squeue"] = "1|RUNNING|n1|0|\n9|RUNNING|n1|0|\n"
+        if second < 50:
+            beat.write_text(str(second))
+        now[0] = second
+        if second % slurm.LOOK_SECONDS == 0 and (told := watch()):
+            break
+    assert told == {"1": Attempt("1", "SILENT", "n1")}
+    assert second < 50 + 60
+    assert says["asked"][-1] == ["scancel", "1"]
+    assert str(told["1"]) == "job 1 gave no sign of life on n1"
+
+
+def test_a_job_that_waits_again_is_not_silent(says, watch, tmp_path, monkeypatch):
+    now, beat = [0.0], tmp_path / "1.beat"
+    monkeypatch.setattr(slurm.Pulse.is_silent.__globals__["time"], "monotonic", lambda: now[0])
+    for state, text in (("RUNNING", "1"), ("RUNNING", "2"), ("SUSPENDED", "2"), ("RUNNING", "2"), ("RUNNING", "3")):
+        now[0] += 30
+        beat.write_text(text)
+        says["squeue"] = f"1|{state}|n1|0|\n"
+        assert watch() == {}
+
+
 def test_looks_are_seconds_apart_whatever_the_plugin_says(monkeypatch):
     executor = object.__new__(slurm.Executor)
     executor.next_seconds_between_status_checks = 180

@@ -2,11 +2,15 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
+from fairlab import paths
 from fairlab.suite import locks, staging
-from fairlab.suite.staging import discard, stage
+from fairlab.suite.staging import clear_halves, discard, keep_temporary_files, outer_temporary_folder, stage
 
 # Its number is this process's, as that of a process in another container may be.
 OWNER = "import os, sys, time; os.getpid = lambda: int(sys.argv[1]); from fairlab.suite.staging import stage; "
@@ -69,3 +73,59 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / "file"))
     with pytest.raises(PermissionError, match=r"cannot write to the results folder .*; set FAIRLAB_RESULTS"):
         stage("toy/mean")
+
+
+def test_half_a_file_that_a_killed_process_left_goes_after_an_hour(results, monkeypatch):
+    folder = results / "trials" / "toy"
+    folder.mkdir(parents=True)
+    (folder / "whole.trial").touch()
+    monkeypatch.setattr(paths.Path, "unlink", lambda *_, **__: None)  # as if killed
+    for name in ("old.trial", "young.trial", "smoke"):
+        with suppress(RuntimeError), paths.atomic_path(folder / name) as half:
+            if not name.startswith("young"):
+                os.utime(half, (0, 0))
+            raise RuntimeError
+    monkeypatch.undo()
+    monkeypatch.setenv("FAIRLAB_RESULTS", str(results))
+    clear_halves()
+    assert sorted(file.name.split(".")[1] for file in folder.iterdir()) == ["trial", "young"]
+
+
+KILLED = """
+import os, tempfile
+from fairlab.suite.staging import keep_temporary_files
+for _ in range(2):
+    keep_temporary_files()
+print(tempfile.mkdtemp())
+if {killed}:
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_temporary_files_of_a_killed_command_go_with_the_next():
+    with tempfile.TemporaryDirectory() as outer:  # its name is short, as sockets need it
+        for killed in (True, False):
+            command = [sys.executable, "-c", KILLED.format(killed=killed)]
+            environment = os.environ | {"TMPDIR": outer}
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+            place = Path(done.stdout.strip())
+            assert place.parents[2] == Path(outer)
+            assert place.exists() == killed, done.stderr
+        assert [list(folder.iterdir()) for folder in Path(outer).iterdir()] == [[]]
+
+
+def test_a_temporary_folder_that_cannot_be_ours_stays_the_systems(tmp_path, monkeypatch):
+    def stays(folder):
+        monkeypatch.setenv("TMPDIR", str(folder))
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        keep_temporary_files()
+        return tempfile.gettempdir() == os.environ["TMPDIR"] == str(folder) == outer_temporary_folder()
+
+    long = tmp_path / ("x" * staging.LONGEST_PATH)
+    long.mkdir()
+    with tempfile.TemporaryDirectory() as outer:
+        assert stays(long)
+        another = os.getuid() + 1
+        Path(outer, f"fairlab-{another}").mkdir()  # is ours
+        monkeypatch.setattr(staging.os, "getuid", lambda: another)
+        assert stays(outer)

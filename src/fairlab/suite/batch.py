@@ -11,14 +11,15 @@ import psutil
 
 from fairlab.checks import required, suggestion
 from fairlab.paths import DATA_SCRIPTS, EXPERIMENTS, write_text
-from fairlab.suite import cluster, forks, lifeline, locks, runner
+from fairlab.suite import cluster, fitting, forks, lifeline, locks, runner
 from fairlab.suite.catalogue import specification
 from fairlab.suite.machine import n_cores
+from fairlab.suite.memory import memory_left_gb
 from fairlab.suite.pool import Pool
 from fairlab.suite.progress import Clock, Progress, ended, status
 from fairlab.suite.run import failure_file, log_file, run_folder
 from fairlab.suite.schedule import Schedule
-from fairlab.suite.staging import discard, stage
+from fairlab.suite.staging import clear_halves, discard, stage
 from fairlab.suite.workflow import batch_log, kill_trees, marker, planned_minutes, producers, snakemake
 
 KILLED = "killed from outside, without a message"
@@ -38,8 +39,9 @@ def run_batch(
 ) -> dict[str, str]:
     """Run experiments in parallel and return those that failed, each with the reason.
 
-    An experiment whose result is there, from the same notebook, library code and data, is not run again. While another
-    batch of the profile runs in the folder of results, this one says so and waits.
+    An experiment whose result is there, from the same notebook, library code and data, is not run again. One that does
+    not fit into the memory that there is is refused before anything begins. While another batch of the profile runs in
+    the folder of results, this one says so and waits.
 
     Parameters
     ----------
@@ -49,7 +51,8 @@ def run_batch(
     scheduler : str
         A folder of ``experiments/profiles``: ``local`` or ``slurm``.
     jobs : int or None
-        Experiments at a time; None for as many as there are cores, on a cluster for what its profile says.
+        Experiments at a time; None for as many as there are cores and memory for, on a cluster for what its profile
+        says.
     cores : int or None
         Cores for each; None for one, on a cluster for what its profile says. Here all share the `jobs` times `cores`
         workers that compute trials.
@@ -85,28 +88,50 @@ def run_batch(
 
 def _run(names, profile, scheduler, *, jobs, cores, options, spread, dry_run):
     """Run what is not done; one batch of a profile at a time does in a folder."""
+    clear_halves()
     log = batch_log(profile)
     write_text(log, "")
     real = cluster.fetched(names) if scheduler != "local" and not dry_run else []
     states = forks.answer(_states, names, log=str(log))
     outdated = [name for name in names if not _done(name, profile, states[name])]
+    if scheduler == "local":
+        jobs, cores, refused = _fitting(outdated, profile, jobs, cores)
+    else:
+        refused = cluster.refusals(outdated, profile, scheduler, cores, options)
+    for name, reason in refused.items():
+        print(f"not run: {name} {reason}")
+    outdated = [name for name in outdated if name not in refused]
     if dry_run:
         for name in sorted(outdated, key=lambda name: planned_minutes(name, profile)):
             print(f"running {name} at {profile}, about {planned_minutes(name, profile):g} min of one core")
     if not outdated:
-        return {}
+        return refused
     if scheduler == "local" and dry_run:
         snakemake(outdated, profile, scheduler, ["--cores", str(len(outdated)), "--dry-run"])
-        return {}
+        return refused
     if not dry_run:
         for name in outdated:
             marker(name, profile).unlink(missing_ok=True)
             write_text(_state_file(name, profile), states[name])
     if scheduler != "local":
         of_cluster = {"real": real, "jobs": jobs, "cores": cores, "options": options, "spread": spread}
-        return cluster.run(names, outdated, profile, scheduler, **of_cluster, dry_run=dry_run)
-    cores = cores or 1
-    return _Batch(names, outdated, profile, jobs or max(1, n_cores() // cores), cores).run()
+        return refused | cluster.run(names, outdated, profile, scheduler, **of_cluster, dry_run=dry_run)
+    return refused | _Batch(names, outdated, profile, jobs, cores).run()
+
+
+def _fitting(names, profile, jobs, cores) -> tuple[int, int, dict[str, str]]:
+    """Return how many experiments may run at a time, on how many cores each, and the reasons of those that do not fit.
+
+    Of a number that was asked for nothing is taken away.
+    """
+    left, wished = memory_left_gb(), jobs or max(1, n_cores() // (cores or 1))
+    flag, cores = "--cores 1 --jobs" if cores and cores > 1 else "--jobs", cores or 1
+    if jobs is None:
+        jobs = max(1, fitting.most_cores(names, profile, wished * cores, left, len(names)) // cores)
+        if jobs < wished:
+            print(f"{jobs} at a time: for {wished} there is too little memory, {left:.1f} GB")
+        return jobs, cores, fitting.refusals(names, profile, cores, left, len(names), flag)
+    return jobs, cores, fitting.refusals(names, profile, jobs * cores, left, len(names), flag)
 
 
 def state(name: str) -> str:

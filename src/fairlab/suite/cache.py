@@ -18,11 +18,11 @@ import pandas as pd
 from fairlab.paths import atomic_path, results_folder
 from fairlab.suite.fingerprint import PACKAGE, code_fingerprint, library_versions, modules_fingerprint
 from fairlab.suite.packing import pack, unpack
+from fairlab.suite.staging import HALF_SECONDS
 
 MARK = b"fairlab trial 1".ljust(24)
 SUFFIX = ".trial"
 CHECKSUM_BYTES, LENGTH_BYTES, ALIGNMENT = 32, 8, 64
-LEFT_SECONDS = 3600  # after which a file that was being written is nobody's
 CURRENT, STALE, DAMAGED, UNREADABLE = "current", "stale", "damaged", "unreadable"
 
 
@@ -158,4 +158,4 @@ def _current_code(function) -> str | None:
 
 
 def _is_being_written(file) -> bool:
-    return file.name.startswith(".") and time.time() - file.stat().st_mtime < LEFT_SECONDS
+    return file.name.startswith(".") and time.time() - file.stat().st_mtime < HALF_SECONDS

@@ -34,8 +34,8 @@ class Profiles(Entry):
         return self
 
 
-class Minutes(Entry):
-    """Measured minutes of one core, by which a batch is ordered and its end estimated."""
+class Measured(Entry):
+    """A measured number for each profile."""
 
     smoke: float
     quick: float
@@ -61,7 +61,10 @@ class Specification(Entry):
         or patterns ``artefact:id``; a list of parameters in the file is for all.
     protocol : dict
         Published sizes where the paper profile cannot afford them; it is then not comparable either.
-    minutes : Minutes or None
+    minutes : Measured or None
+        Minutes of one core, by which a batch is ordered and its end estimated.
+    gigabytes : Measured or None
+        Memory that it takes on one core, beside what every experiment takes; see `fairlab.suite.fitting`.
     after : tuple of str
         Experiments whose trials this one takes; in a batch they run first, so that no trial is done twice.
     """
@@ -72,7 +75,8 @@ class Specification(Entry):
     profiles: Profiles
     size: dict[str, Several[str]] = Field(default_factory=dict)
     protocol: dict[str, Any] = Field(default_factory=dict)
-    minutes: Minutes | None = None
+    minutes: Measured | None = None
+    gigabytes: Measured | None = None
     after: Several[str] = ()
     _name: str = PrivateAttr("")
 

@@ -18,9 +18,11 @@ import yaml
 
 from fairlab.checks import required
 from fairlab.paths import EXPERIMENTS
+from fairlab.suite import fitting, heartbeat
 from fairlab.suite.catalogue import specification
 from fairlab.suite.progress import Clock, Progress, duration, ended
 from fairlab.suite.run import failure_file
+from fairlab.suite.staging import outer_temporary_folder
 from fairlab.suite.workflow import batch_log, marker, planned_minutes, snakemake
 
 OPTIONS_VARIABLE = "FAIRLAB_SLURM_OPTIONS"
@@ -28,6 +30,7 @@ JOB_NAME_VARIABLE = "FAIRLAB_CLUSTER_NAME"  # the file that takes the name of al
 JOB_VARIABLE = "FAIRLAB_CLUSTER_JOB"  # set for jobs: one that failed by itself is not tried again
 LEAST_SHARE_MINUTES = 5  # of one core: a share of an experiment that is less is not worth a job
 MEMORY_MB, CORES, JOBS = 6000, 2, 20
+MB, SPARE = 2**20, 1.25  # of a job's memory, for the processes of Snakemake
 # How a job ends that did not fail by itself.
 LOST = {
     "BOOT_FAIL": "its node did not boot",
@@ -39,6 +42,7 @@ LOST = {
     "PREEMPTED": "was preempted",
     "REQUEUED": "was sent back to the queue",
     "REVOKED": "was revoked",
+    "SILENT": "gave no sign of life",
     "TIMEOUT": "ran out of time",
     "VANISHED": "is not known to the cluster any more",
 }
@@ -103,12 +107,11 @@ def run(
     required("snakemake_executor_plugin_slurm")
     if shutil.which("sbatch") is None:
         raise RuntimeError("there is no sbatch here: submit from a machine of the cluster, or leave --scheduler out")
-    known = yaml.safe_load((EXPERIMENTS / "profiles" / scheduler / "config.yaml").read_text(encoding="utf-8"))
-    jobs, cores = jobs or known.get("jobs", JOBS), cores or _cores(known)
+    jobs, cores = jobs or _known(scheduler).get("jobs", JOBS), cores or _cores(_known(scheduler))
     asked = resources(options)
     shares = {name: n_shares(name, profile, spread, cores) for name in outdated}
     settings = {"shares": ",".join(f"{name}:{n}" for name, n in shares.items() if n > 1) or "none"}
-    settings |= {key: asked.pop(key) for key in ("runtime", "mem_mb") if key in asked}
+    settings |= {key: asked.pop(key) for key in ("runtime", "mem_mb") if key in asked} | {"cores": cores}
     arguments = ["--jobs", str(jobs), "--set-threads", f"experiment={cores}", f"share={cores}"]
     for key, value in asked.items():
         arguments += ["--set-resources", f"experiment:{key}={value}", f"share:{key}={value}"]
@@ -120,8 +123,11 @@ def run(
     for name in outdated:
         failure_file(name, profile).unlink(missing_ok=True)
         _attempts_file(name, profile).unlink(missing_ok=True)
+    for file in marker("", profile).parent.rglob(f"*{heartbeat.SUFFIX}"):
+        file.unlink(missing_ok=True)
     environment = {REAL_DATA_VARIABLE: ",".join(real), JOB_VARIABLE: "1"}
     environment[JOB_NAME_VARIABLE] = str(_job_name_file(profile))
+    environment["TMPDIR"] = outer_temporary_folder()
     watch = _Watch(names, outdated, profile)
     try:
         with Progress(watch.live) as watch.progress:
@@ -140,6 +146,14 @@ def run(
         raise
     watch.look()
     return {name: reason(name, profile) for name in outdated if not marker(name, profile).exists()}
+
+
+def refusals(names: list[str], profile: str, scheduler: str, cores: int | None, options: str) -> dict[str, str]:
+    """Return which experiments do not fit into the memory that was asked for, each with the reason."""
+    given = resources(options).get("mem_mb")
+    if given is None:  # each job asks for what it needs
+        return {}
+    return fitting.refusals(names, profile, cores or _cores(_known(scheduler)), given * MB / 1e9, flag="--cores")
 
 
 def fetched(names: list[str]) -> list[str]:
@@ -223,9 +237,10 @@ def n_shares(name: str, profile: str, spread: int, cores: int) -> int:
 
 
 def need(name: str, profile: str, settings: dict) -> dict[str, int]:
-    """Return memory and minutes that a job of an experiment is to get: twice as much each time it ran out of them."""
+    """Return MB and minutes that a job of an experiment is to get: twice as much each time it ran out of them."""
     states = [attempt.state for attempt in attempts(name, profile)]
-    memory = int(settings.get("mem_mb", MEMORY_MB))
+    least = fitting.need_gb(name, profile, int(settings.get("cores", CORES))) * SPARE * 1e9 / MB
+    memory = int(settings.get("mem_mb") or max(MEMORY_MB, least))
     time = int(settings.get("runtime", planned_minutes(name, profile) * 4 + 10))
     return {
         "mem_mb": memory * 2 ** states.count("OUT_OF_MEMORY"),
@@ -282,6 +297,11 @@ def cancel(profile: str) -> None:
     if file.exists():
         subprocess.run(["scancel", f"--name={file.read_text(encoding='utf-8')}"], check=False, timeout=60)
         file.unlink(missing_ok=True)
+
+
+def _known(scheduler) -> dict:
+    """Return what a scheduler's profile says."""
+    return yaml.safe_load((EXPERIMENTS / "profiles" / scheduler / "config.yaml").read_text(encoding="utf-8"))
 
 
 def _cores(known) -> int:

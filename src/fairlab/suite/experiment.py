@@ -20,6 +20,7 @@ from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
 from fairlab.suite.comparison import Comparison, compare
 from fairlab.suite.drawing import Drawing, marks_of, with_mark
 from fairlab.suite.machine import environment, n_cores, peak_memory_gb
+from fairlab.suite.memory import own_peak_gb
 from fairlab.suite.staging import discard, stage
 from fairlab.suite.trials import run_trials
 
@@ -80,6 +81,7 @@ class Experiment:
         self.folder = Path(os.environ[STAGING_VARIABLE]) if self.in_batch else self._stage()
         self._started = time.perf_counter()
         self._saved = 0.0  # seconds that trials found on disk would have taken
+        self._gigabytes = 0.0  # that the largest trial took
 
     @classmethod
     def open(cls, namespace) -> "Experiment":
@@ -176,7 +178,7 @@ class Experiment:
         if n_trials < 1:
             raise ValueError(f"n_trials: expected at least 1, found {n_trials}")
         paper = self.specification.paper
-        results, saved = run_trials(
+        results, saved, gigabytes = run_trials(
             function,
             [Trial(paper, index, self.run.seed) for index in range(n_trials)],
             parameters,
@@ -187,6 +189,7 @@ class Experiment:
             progress=not self.in_batch and (sys.stderr.isatty() or "ipykernel" in sys.modules),
         )
         self._saved += saved / self.n_jobs
+        self._gigabytes = max(self._gigabytes, gigabytes)
         return results
 
     def record(self, artefact, id, values, *, reading="as_published", note="", data=None) -> None:
@@ -331,6 +334,7 @@ class Experiment:
         self.run.about = environment() | {
             "seconds": round(time.perf_counter() - self._started + self._saved, 1),
             "peak_memory_gb": round(peak_memory_gb(), 2),
+            "gigabytes": round(own_peak_gb() + self._gigabytes, 2),  # of one worker and of this process
             "n_jobs": self.n_jobs,
             "imported": sorted(name for name in EXTRAS if EXTRAS[name] != "suite" and name in sys.modules),
         }

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from contextlib import contextmanager
 
-from fairlab.suite import lifeline
+from fairlab.suite import lifeline, memory
 
 # Parallel trials share the cores, so each gets one thread of every numerical library; and TensorFlow keeps its chatter
 # about the processor to itself, and the order of its sums the same on every processor. A lone trial gets the same, or
@@ -70,6 +70,7 @@ def start(function: Callable, *arguments, log: str):
 def _begin(function, arguments, connection, log):
     lifeline.tie()
     lifeline.redirect(log)
+    memory.begin_fork()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the batch decides
     function(*arguments, connection)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
-from fairlab.suite import lifeline
+from fairlab.suite import lifeline, memory
 from fairlab.suite.pool import LOG_VARIABLE
 
 PROVISIONER = "fairlab-forked"
@@ -90,6 +90,7 @@ def _become(told):
     status = 1
     try:
         lifeline.tie()
+        memory.begin_fork()
         os.setsid()
         with os.fdopen(told, encoding="utf-8") as pipe:
             text = pipe.read()

@@ -1,4 +1,4 @@
-"""The verb ``fairlab list``: the experiments, what they write, their data and minutes."""
+"""The verb ``fairlab list``: the experiments, what they write, their data, minutes and memory."""
 
 import json
 
@@ -7,7 +7,7 @@ from fairlab.suite.catalogue import PROFILES, experiment_names, specification
 
 def add_list(command) -> None:
     """Add the verb; `command` makes one from its name, function and help."""
-    sub = command("list", run, "show the experiments, what they write, their data and minutes")
+    sub = command("list", run, "show the experiments, what they write, their data, minutes and memory")
     sub.add_argument("--json", action="store_true", help="as JSON")
 
 
@@ -23,20 +23,22 @@ def run(options) -> None:
             "artefacts": list(spec.artefacts),
             "data": {variant: state_of(variant) for variant in spec.data},
             "minutes": spec.minutes.model_dump() if spec.minutes else {},
+            "gigabytes": spec.gigabytes.model_dump() if spec.gigabytes else {},
         }
         for spec in specs
     ]
     if options.json:
         print(json.dumps(rows, indent=1))
         return
-    header = ("experiment", "paper", "artefacts", "data", f"minutes ({'/'.join(PROFILES)})")
+    measured = ("minutes", "gigabytes")
+    header = ("experiment", "paper", "artefacts", "data", *(f"{of} ({'/'.join(PROFILES)})" for of in measured))
     table = [
         (
             row["experiment"],
             row["paper"],
             ", ".join(row["artefacts"]),
             ", ".join(f"{name} ({state})" for name, state in row["data"].items()),
-            " / ".join(f"{row['minutes'][p]:g}" if p in row["minutes"] else "?" for p in PROFILES),
+            *(" / ".join(f"{row[of][p]:g}" if p in row[of] else "?" for p in PROFILES) for of in measured),
         )
         for row in rows
     ]

@@ -1,6 +1,7 @@
 """``fairlab run``: one experiment directly, several in parallel, on this machine or a cluster."""
 
 import ast
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -49,20 +50,23 @@ def short(path) -> str:
 def _run(options):
     from fairlab.suite.batch import run_batch
     from fairlab.suite.catalogue import experiment_names, specification
+    from fairlab.suite.heartbeat import beating
     from fairlab.suite.lifeline import terminated_as_interrupted
-    from fairlab.suite.machine import n_cores
     from fairlab.suite.notebook import run_experiment
+    from fairlab.suite.staging import keep_temporary_files
 
     if bool(options.names) == options.all:
         raise TypeError(f"name experiments or give --all; there are {', '.join(experiment_names())}")
+    keep_temporary_files()
     if len(options.names) == 1 and not options.dry_run and options.scheduler == "local":
         overrides = {name: _literal(value) for name, value in options.parameter}
-        with terminated_as_interrupted():
+        n_jobs = _cores_for(options.names[0], options.profile, options.jobs, options.cores, overrides)
+        with terminated_as_interrupted(), beating():
             folder = run_experiment(
                 specification(options.names[0]),
                 options.profile,
                 seed=options.seed,
-                n_jobs=(options.jobs or 1) * (options.cores or 1) if options.jobs or options.cores else n_cores(),
+                n_jobs=n_jobs,
                 overrides=overrides,
                 time_limit=options.time_limit,
             )
@@ -85,6 +89,22 @@ def _run(options):
 
         print(f"\n{answer(_closing, log=str(batch_log(options.profile)))}")
     return status
+
+
+def _cores_for(name, profile, jobs, cores, overrides) -> int:
+    """Return the number of workers of one experiment; an error says if there is too little memory for them."""
+    from fairlab.suite import fitting
+    from fairlab.suite.cluster import JOB_VARIABLE
+    from fairlab.suite.machine import n_cores
+    from fairlab.suite.memory import memory_left_gb
+
+    n_jobs = (jobs or 1) * (cores or 1) if jobs or cores else n_cores()
+    if overrides or profile not in PROFILES or os.environ.get(JOB_VARIABLE):  # of other sizes, or looked at before
+        return n_jobs
+    left = memory_left_gb()
+    if reasons := fitting.refusals([name], profile, n_jobs if jobs or cores else 1, left):
+        raise RuntimeError(f"{name} {reasons[name]}")
+    return n_jobs if jobs or cores else fitting.most_cores([name], profile, n_jobs, left)
 
 
 def _closing() -> str:

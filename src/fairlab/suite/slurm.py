@@ -9,17 +9,20 @@ import asyncio
 import os
 import subprocess
 from collections import Counter
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 
 import snakemake_executor_plugin_slurm as plugin
 
 from fairlab.suite.cluster import JOB_NAME_VARIABLE, LOST, Attempt, note
+from fairlab.suite.heartbeat import Pulse, file_of
 
 LOOK_SECONDS = 10.0
 PATIENCE = 4  # looks without a word of a job before it is given up
 ANSWER_SECONDS = 50  # that the controller gets to answer
 DONE, REQUEUED, VANISHED = "COMPLETED", "REQUEUED", "VANISHED"
+BEGUN = ("RUNNING", "COMPLETING")
 
 
 def install() -> None:
@@ -73,6 +76,7 @@ class Watch:
     def __init__(self, name: str):
         self.name = name
         self._unseen, self._silent = Counter(), Counter()  # looks in a row
+        self._pulse = Pulse()
         self._seen: dict[str, tuple[str, str]] = {}  # node and restarts
 
     def look(self, outputs: dict[str, list[Path]]) -> dict[str, Attempt]:
@@ -91,12 +95,17 @@ class Watch:
         silent = silent_nodes()
         for id, (state, node, restarts) in known.items():
             self._silent[id] = self._silent[id] + 1 if node in silent else 0
-            if self._silent[id] >= PATIENCE and state in (
-                "RUNNING",
-                "COMPLETING",
-            ):  # long before the controller gives up
-                subprocess.run(["scancel", id], check=False, timeout=ANSWER_SECONDS)
+            if id not in outputs:
+                continue
+            if state not in BEGUN:
+                self._pulse.forget((id, restarts))
+            elif self._silent[id] >= PATIENCE:  # long before the controller gives up
                 known[id] = ("NODE_FAIL", node, restarts)
+            elif self._pulse.is_silent((id, restarts), file_of(outputs[id][0])):
+                known[id] = ("SILENT", node, restarts)
+            if known[id][0] in ("NODE_FAIL", "SILENT") and state in BEGUN:
+                with suppress(OSError, subprocess.SubprocessError):
+                    subprocess.run(["scancel", id], check=False, timeout=ANSWER_SECONDS)
         return {id: attempt for id, files in outputs.items() if (attempt := self._judge(id, files, known))}
 
     def _judge(self, id, files, known):

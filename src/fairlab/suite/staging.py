@@ -1,10 +1,13 @@
 """Where runs are written before they are published: a folder each, which nobody takes for left while its owner lives.
 
-A lock says whether the owner lives (see `fairlab.suite.locks`), be it in another container or on another machine.
+A lock says whether the owner lives (see `fairlab.suite.locks`), be it in another container or on another machine. A
+command's temporary files are in such a folder, too, so that the next command removes what a killed one left.
 """
 
+import multiprocessing.util
 import os
 import platform
+import re
 import shutil
 import tempfile
 import time
@@ -16,7 +19,11 @@ from fairlab.paths import results_folder
 from fairlab.suite import locks
 
 FORGOTTEN_SECONDS = 24 * 3600  # after which a folder is nobody's where the file system knows no locks
+HALF_SECONDS = 3600  # after which a file that was being written is nobody's
+HALF = re.compile(r"\..+(\.\w+)?\.[a-z0-9_]{8}(?(1)\1)")  # names of `fairlab.paths.atomic_path`
 SUFFIX = ".lock"
+LONGEST_PATH = 49  # of a temporary folder in which ours may be: sockets in that have at most 103 characters
+LAST = -200  # of what is done at a process's end: after multiprocessing has removed its own temporary folder
 _held: dict[Path, IO] = {}  # by folder, of this process
 
 
@@ -31,23 +38,66 @@ def stage(name: str) -> Path:
     parent = results_folder() / ".staging"
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        _clear(parent)
-        prefix = f"{platform.node()}-{os.getpid()}-{name.replace('/', '-')}-"
-        while True:
-            handle, file = tempfile.mkstemp(prefix=prefix, suffix=SUFFIX, dir=parent)
-            os.close(handle)
-            folder = Path(file.removesuffix(SUFFIX))
-            with suppress(locks.NoLocksError):
-                _held[folder] = locks.lock(Path(file))
-                if _held[folder] is None:  # somebody looked whether its owner lives
-                    continue
-            folder.mkdir()
-            return folder
+        return _own(parent, f"{platform.node()}-{os.getpid()}-{name.replace('/', '-')}-")
     except OSError as error:
         raise PermissionError(
             f"cannot write to the results folder {results_folder()} ({error.strerror}); "
             "set FAIRLAB_RESULTS to a folder that can be written"
         ) from error
+
+
+def keep_temporary_files() -> None:
+    """Let what this process and those that it starts write to the temporary folder be in one of its own.
+
+    It is removed when this process ends, or by the next command if this one is killed. Where none can be made, all
+    stays as it is.
+    """
+    outer = Path(outer_temporary_folder())
+    if Path(tempfile.gettempdir()) in _held or len(str(outer)) > LONGEST_PATH:
+        return
+    parent = outer / _temporary_name()
+    with suppress(OSError):
+        parent.mkdir(mode=0o700, exist_ok=True)
+        if hasattr(os, "getuid") and parent.lstat().st_uid != os.getuid():  # somebody else made it first
+            return
+        folder = _own(parent, "")
+        multiprocessing.util.Finalize(None, discard, (folder,), exitpriority=LAST)
+        os.environ["TMPDIR"], tempfile.tempdir = str(folder), None
+
+
+def clear_halves() -> None:
+    """Remove, from all of the results, the files that killed processes had begun to write."""
+    for folder, _, names in os.walk(results_folder()):
+        for name in filter(HALF.fullmatch, names):
+            file = Path(folder, name)
+            with suppress(OSError):
+                if time.time() - file.stat().st_mtime > HALF_SECONDS:
+                    file.unlink()
+
+
+def outer_temporary_folder() -> str:
+    """Return the temporary folder that there is without one of our own, for what runs elsewhere."""
+    folder = Path(tempfile.gettempdir())
+    return str(folder.parents[1] if folder.parent.name == _temporary_name() else folder)
+
+
+def _temporary_name() -> str:
+    return f"fairlab-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+
+
+def _own(parent, prefix) -> Path:
+    """Return a new folder with a lock beside it, and remove those whose owners are dead."""
+    _clear(parent)
+    while True:
+        handle, file = tempfile.mkstemp(prefix=prefix, suffix=SUFFIX, dir=parent)
+        os.close(handle)
+        folder = Path(file.removesuffix(SUFFIX))
+        with suppress(locks.NoLocksError):
+            _held[folder] = locks.lock(Path(file))
+            if _held[folder] is None:  # somebody looked whether its owner lives
+                continue
+        folder.mkdir()
+        return folder
 
 
 def discard(folder: Path) -> None:

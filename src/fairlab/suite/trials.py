@@ -23,6 +23,7 @@ from fairlab.suite import cache as kept
 from fairlab.suite import lifeline, pool
 from fairlab.suite.fingerprint import code_fingerprint, value_fingerprint
 from fairlab.suite.forks import WORKER_ENVIRONMENT
+from fairlab.suite.memory import forget_peak, own_peak_gb
 
 # Libraries read these when they are loaded: what a process was started with counts, not what it set since.
 _IS_WORKER = all(os.environ.get(name) == value for name, value in WORKER_ENVIRONMENT.items())
@@ -56,7 +57,7 @@ def run_trials(
     n_jobs: int = 1,
     batch: int | None = None,
     progress: bool = True,
-) -> tuple[list, float]:
+) -> tuple[list, float, float]:
     """Return ``function(trial, **parameters)`` for every trial, computing only what `cache` does not hold.
 
     Parameters
@@ -85,6 +86,8 @@ def run_trials(
         One per trial, in their order.
     saved : float
         Seconds that the trials found in `cache` once took, summed over them.
+    gigabytes : float
+        Most memory that one call of `function` took, found ones included.
 
     Raises
     ------
@@ -121,7 +124,9 @@ def run_trials(
     with tqdm(total=len(trials), initial=len(trials) - len(missing), unit="trial", disable=not progress) as bar:
         _shared(missing, files, compute, n_jobs)
     saved = sum(about["seconds"] for _, about in found.values())
-    return [found[k][0] if k in found else kept.read(files[k])[0] for k in range(len(trials))], saved
+    found |= {k: kept.read(files[k]) for k in missing}
+    gigabytes = max(about.get("gigabytes", 0.0) for _, about in found.values())
+    return [found[k][0] for k in range(len(trials))], saved, gigabytes
 
 
 def _shared(missing, files, compute, n_jobs) -> None:
@@ -201,16 +206,17 @@ def _compute_packed(packed, task) -> int:
 def _compute(parameters, function, trials, each, files, batch, about) -> int:
     """Compute one piece of work, write its results and their seconds at once, and return their number."""
     started = time.perf_counter()
+    forget_peak()
     if batch is None:
         results = [function(trials[0], **parameters, **{name: values[0] for name, values in each.items()})]
     else:
         results = list(function(trials, **parameters, **each))
         if len(results) != len(trials):
             raise ValueError(f"{function.__name__} returned {len(results)} results for {len(trials)} trials")
-    seconds = (time.perf_counter() - started) / len(trials)
+    about |= {"seconds": (time.perf_counter() - started) / len(trials), "gigabytes": round(own_peak_gb(), 3)}
     for result, file in zip(results, files, strict=True):
         try:
-            kept.write(file, result, about | {"seconds": seconds})
+            kept.write(file, result, about)
         except TypeError as odd:
             raise TypeError(
                 f"{function.__name__} returned {odd}; a trial returns numbers, text, arrays and tables"
