@@ -2,141 +2,165 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
-from fairlab.fairtest import Column, Difference, Sample
-from fairlab.fairtest.figures import (
-    associations,
-    box_plots,
-    guided_tree,
-    intervals,
-    label_differences,
-    titled_samples,
-)
-from fairlab.fairtest.finding import Association, Finding
-from fairlab.fairtest.metric import Hypothesis
-from fairlab.fairtest.tree import Condition, Node
-from fairlab.plotting import BLUE, GREY, VERMILION
+from fairlab.fairtest import Column, Sample
+from fairlab.fairtest.figures import OURS, box_plots, group_shares, guided_tree, intervals, label_differences
+from fairlab.fairtest.plotted import box_table, group_counts
+from fairlab.plotting import BLACK, BLUE, GREY, PUBLISHED, SKY, VERMILION, check
 
 RNG = np.random.default_rng(0)
 SEX = Column("sex", np.array([0] * 40 + [1] * 60), ("f", "m"))
 INCOME = Column("income", np.array([0] * 30 + [1] * 70), ("low", "high"))
 AGE = Column("age", RNG.uniform(20, 59, 100))
 ERROR = Column("error", 0.5 * AGE.values + RNG.normal(size=100))
+COUNTS = group_counts({"everyone": Sample(SEX, INCOME), "age > 40, poor": Sample(SEX, INCOME).take(slice(0, 50))})
+SHARES = {"output": "low", "xlabel": "share with low income (%)", "ylabel": "sex"}
 
 
 def texts(axis):
     return [text.get_text() for text in axis.texts]
 
 
-def test_tables_become_heat_maps_with_counts_and_shares():
-    figure = associations({"all": Sample(SEX, INCOME), "some": Sample(SEX, INCOME).take(slice(0, 35))})
-    first, second = figure.axes
-    assert texts(first) == ["30\n75%", "0\n0%", "10\n25%", "60\n100%"]
-    assert texts(second) == ["30\n86%", "0\n0%", "5\n14%", "0\n0%"]
-    assert first.get_ylabel() == "income"
-    assert first.get_xlabel() == "sex"
-    np.testing.assert_allclose(first.images[0].get_array(), [[0.75, 0], [0.25, 1]])
+def marks(axis, look):
+    """Return the places of the marks of one look."""
+    lines = [line for line in axis.lines if line.get_marker() == look["marker"] and len(line.get_xdata())]
+    return [list(line.get_xdata()) for line in lines if line.get_color() == look["color"]]
 
 
-def test_some_groups_may_be_left_out_without_changing_shares():
-    figure = associations({"all": Sample(SEX, INCOME)}, groups=["m"])
-    assert texts(figure.axes[0]) == ["0\n0%", "60\n100%"]
+def kept(table, tmp_path):
+    """Return a table as it is read from its file."""
+    table.to_csv(tmp_path / "numbers.csv", index=False)
+    return pd.read_csv(tmp_path / "numbers.csv")
 
 
-def test_groups_may_have_other_names_on_the_figure():
-    [axis] = associations({"all": Sample(SEX, INCOME)}, groups={"m": "men", "f": "women"}).axes
-    assert [label.get_text() for label in axis.get_xticklabels()] == ["men", "women"]
-    assert texts(axis) == ["0\n0%", "30\n75%", "60\n100%", "10\n25%"]
+def test_shares_of_each_group_with_counts_and_intervals(tmp_path):
+    figure = group_shares(kept(COUNTS, tmp_path), people="patients", **SHARES)
+    everyone, some = figure.axes
+    assert texts(everyone) == ["30 of 40", "0 of 60"]
+    assert texts(some) == ["30 of 40", "0 of 10"]
+    assert some.get_title() == "age > 40\npoor\n(50 patients)"
+    assert marks(everyone, OURS) == [[75, 0]]
+    ends = [end * 100 for end in proportion_confint(30, 40, method="wilson")]
+    segments = everyone.collections[-1].get_segments()
+    assert segments[0][:, 0].tolist() == pytest.approx(ends)
+    check(figure)
 
 
-def test_titles_have_a_condition_on_each_line_and_the_number_of_people():
-    sample = Sample(SEX, INCOME)
-    root = Node(None, 0.1, 9)
-    young = Node(Condition("age", high=40.0), 0.1, 9, parent=root)
-    poor = Node(Condition("state", category="New York"), 0.1, 9, parent=young)
-    titles = titled_samples(
-        [Finding(root, sample, ()), Finding(poor, sample.take(slice(0, 30)), ())],
-        people="shoppers",
-        short=lambda words: words.replace("New York", "NY"),
+def test_printed_counts_are_open_marks_of_their_group():
+    printed = pd.DataFrame(
+        [
+            {"context": "everyone", "people": 90, "group": "m", "output": output, "count": count}
+            for output, count in (("low", 1), ("high", 3))
+        ]
     )
-    assert list(titles) == ["everyone\n(100 shoppers)", "age ≤ 40\nstate: NY\n(30 shoppers)"]
-    assert [len(part) for part in titles.values()] == [100, 30]
+    figure = group_shares(pd.concat([COUNTS, printed.assign(series=PUBLISHED["label"])]), **SHARES)
+    everyone, some = figure.axes
+    assert marks(everyone, PUBLISHED) == [[25]]
+    [mark] = [line for line in everyone.lines if line.get_marker() == PUBLISHED["marker"]]
+    assert mark.get_ydata().tolist() == [1]
+    assert mark.get_markerfacecolor() == "none"
+    assert marks(some, PUBLISHED) == []
+    assert "(100 people)" in everyone.get_title()
+    with pytest.raises(ValueError, match="output: expected one of low, high, found 'middle'"):
+        group_shares(COUNTS, **SHARES | {"output": "middle"})
 
 
-def test_numbers_become_boxes_by_decade_with_a_line():
-    [axis] = associations({"all": Sample(AGE, ERROR)}).axes
+def test_a_note_stands_below_in_the_picture():
+    figure = group_shares(COUNTS, note="generated, so that nobody is meant", **SHARES)
+    assert figure.get_supxlabel() == "share with low income (%)\n\ngenerated, so that nobody is meant"
+
+
+def test_boxes_say_what_they_leave_out(tmp_path):
+    values = np.concatenate([RNG.normal(size=99), [50]])
+    table = box_table({"all": Sample(SEX, Column("error", values))})
+    figure = box_plots(kept(table, tmp_path), labels={"error": "error (days)"}, people="patients")
+    [axis] = figure.axes
+    beyond = table["beyond"].sum()
+    assert axis.get_title() == f"all\n100 patients; beyond the whiskers,\nnot drawn: {beyond / 100:.1%}, up to 50"
+    assert axis.get_ylabel() == "error (days)"
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["f", "m"]
+    assert axis.get_ylim()[1] < 50
+    check(figure)
+
+
+def test_boxes_of_a_continuous_attribute_have_a_line():
+    [axis] = box_plots(box_table({"all": Sample(AGE, ERROR)})).axes
     assert [label.get_text() for label in axis.get_xticklabels()] == ["20–29", "30–39", "40–49", "50–59"]
     line = next(line for line in axis.lines if line.get_label() == "least squares")
-    (x0, x1), (y0, y1) = line.get_data()
+    (x0, *_, x1), (y0, *_, y1) = line.get_data()
     assert (y1 - y0) / (x1 - x0) == pytest.approx(0.5, abs=0.03)
 
 
-def test_boxes_stand_where_the_line_has_their_people():
-    codes = Column("age", np.repeat([10.0, 20.0, 40.0], 5))
-    [axis] = box_plots({"all": Sample(codes, Column("error", codes.values))}).axes
-    assert axis.get_xticks().tolist() == [10, 20, 40]
-
-
-def test_numbers_by_group():
-    [axis] = associations({"all": Sample(SEX, ERROR)}).axes
-    assert [label.get_text() for label in axis.get_xticklabels()] == ["f", "m"]
-    assert axis.get_ylabel() == "error"
-
-
-def test_intervals_from_the_top_down_without_those_of_nobody():
-    def association(low, high, p_value, sample):
-        return Association(Hypothesis("", Difference(), sample), low, high, p_value, p_value)
-
-    sample = Sample(SEX, INCOME)
-    tests = {
-        "all": association(0.1, 0.3, 0.01, sample),
-        "nobody": association(np.nan, np.nan, 1.0, sample.take(slice(0, 0))),
-        "some": association(-0.1, 0.2, 0.3, sample),
-    }
-    [axis] = intervals(tests, xlabel="difference of rates").axes
+def test_intervals_from_the_top_down_without_those_of_nobody(tmp_path):
+    table = pd.DataFrame(
+        {
+            "of": ["all", "nobody", "some", "all"],
+            "size": [100, 0, 100, 90],
+            "low": [0.1, np.nan, -0.1, 0.2],
+            "high": [0.3, np.nan, 0.2, 0.6],
+            "p_value": [0.01, 1.0, 0.3, 0.002],
+            "series": [np.nan, np.nan, np.nan, PUBLISHED["label"]],
+        }
+    )
+    figure = intervals(kept(table, tmp_path), xlabel="difference of rates", note="nobody is meant")
+    [axis] = figure.axes
     assert [label.get_text() for label in axis.get_yticklabels()] == ["all", "some"]
-    assert texts(axis) == ["p = 0.01, n = 100", "p = 0.3, n = 100"]
+    assert texts(axis) == ["p = 0.01, n = 100", "p = 0.002, n = 90", "p = 0.3, n = 100"]
     assert axis.get_ylim()[0] > axis.get_ylim()[1]
-    filled = [line.get_markerfacecolor() != "white" for line in axis.lines if line.get_marker() == "o"]
-    assert filled == [True, False]
+    drawn = [line for line in axis.lines if line.get_marker() in "oD" and len(line.get_xdata())]
+    assert [line.get_markerfacecolor() for line in drawn] == [BLUE, "none", "white"]
+    assert [line.get_color() for line in drawn] == [BLUE, BLACK, BLUE]
+    assert drawn[1].get_xdata() == pytest.approx([0.4])
+    assert figure.get_supxlabel().endswith("nobody is meant")
+    check(figure)
 
 
-def test_tree_shows_conditions_sizes_and_what_is_reported():
-    root = Node(None, 0.1, 100)
-    old = Node(Condition("age", low=40.0), 0.2, 60, parent=root)
-    young = Node(Condition("age", high=40.0), 0.0, 40, parent=root)
-    below = Node(Condition("sex", category="f"), 0.3, 30, parent=old)
-    root.children, old.children = [old, young], [below]
-    axis = guided_tree(root, max_depth=1, reported=[root, old]).axes[0]
+def test_tree_shows_conditions_sizes_and_what_is_reported(tmp_path):
+    table = pd.DataFrame(
+        {
+            "condition": ["everyone", "age > 40", "age ≤ 40"],
+            "depth": [0, 1, 1],
+            "parent": [-1, 0, 0],
+            "size": [100, 60, 40],
+            "effect": [0.1, 0.2, 0.0],
+            "reported": [True, True, False],
+        }
+    )
+    figure = guided_tree(kept(table, tmp_path))
+    axis = figure.axes[0]
     assert texts(axis) == ["everyone  (100)", "age > 40  (60)", "age ≤ 40  (40)"]
     assert [text.get_weight() for text in axis.texts] == ["bold", "bold", "normal"]
-    assert len(guided_tree(root).axes[0].texts) == 4
+    assert [list(line.get_ydata()) for line in axis.lines] == [[0, -1, -1], [0, -2, -2]]
+    check(figure)
 
 
-def test_figures_are_closed():
-    before = plt.get_fignums()
-    associations({"all": Sample(AGE, ERROR)})
-    guided_tree(Node(None, 0.0, 5))
-    assert plt.get_fignums() == before
-
-
-def test_bad_input():
-    with pytest.raises(ValueError, match="samples: expected at least one, found none"):
-        associations({})
-    with pytest.raises(ValueError, match="column 'income' has categories, box plots need a continuous output"):
-        box_plots({"all": Sample(AGE, INCOME)})
-
-
-def test_labels_stand_in_the_order_of_their_lower_ends_coloured_by_the_group_they_lean_to():
+def test_labels_stand_in_the_order_of_their_lower_ends_coloured_by_the_group_they_lean_to(tmp_path):
     table = pd.DataFrame(
-        {"black": [0.1, 0.5, 0.3], "white": [0.3, 0.2, 0.3], "low": [-0.3, 0.2, -0.1], "high": [-0.1, 0.4, 0.1]},
-        index=["tree", "cart", "shop"],
+        {
+            "panel": "half",
+            "label": ["tree", "cart", "shop", "cart", "absent"],
+            "first": "black",
+            "second": "white",
+            "low": [-0.3, 0.2, -0.1, 0.1, 0.1],
+            "high": [-0.1, 0.4, 0.1, 0.3, 0.3],
+            "series": [np.nan] * 3 + [PUBLISHED["label"]] * 2,
+        }
     )
-    [axis] = label_differences({"half": table}).axes
+    figure = label_differences(kept(table, tmp_path))
+    [axis] = figure.axes
     assert [label.get_text() for label in axis.get_yticklabels()] == ["tree", "shop", "cart"]
-    assert axis.get_xlabel() == "share of black minus share of white"
+    assert axis.get_xlabel() == "share of black\nminus share of white (% points)"
     assert {container.lines[0].get_color(): list(container.lines[0].get_xdata()) for container in axis.containers} == {
-        VERMILION: pytest.approx([0.3]),
-        BLUE: pytest.approx([-0.2]),
-        GREY: pytest.approx([0.0]),
+        VERMILION: pytest.approx([30]),
+        SKY: pytest.approx([-20]),
+        GREY: pytest.approx([0]),
     }
+    assert marks(axis, PUBLISHED) == [pytest.approx([20])]
+    check(figure)
+
+
+def test_figures_are_closed_and_ask_for_their_columns():
+    assert plt.get_fignums() == []
+    with pytest.raises(ValueError, match="table: no column beyond, furthest, line"):
+        box_plots(pd.DataFrame({"context": [], "group": [], "position": [], "count": []}))

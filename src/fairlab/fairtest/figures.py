@@ -1,167 +1,161 @@
-"""The figures of FairTest: associations as heat maps, box plots and intervals, and the guided tree.
+"""The figures of FairTest: shares by group, box plots, intervals, the guided tree, labels (figures 2 to 12).
 
-What colours stand for is also written or can be read off an axis.
+Each is drawn from one table of numbers, which `fairlab.fairtest.plotted` makes, or `fairlab.fairtest.association_table`
+for intervals. Rows whose ``series`` is ``published`` are open marks.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import textwrap
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from statsmodels.stats.proportion import proportion_confint
 
-from fairlab.fairtest.finding import SIGNIFICANCE, Association, Finding
-from fairlab.fairtest.sample import Sample
-from fairlab.fairtest.summaries import contingency_table
-from fairlab.fairtest.tree import Node
-from fairlab.plotting import BLUE, GREY, SEQUENTIAL, VERMILION, legend_above, panels
+from fairlab.fairtest.finding import SIGNIFICANCE
+from fairlab.plotting import BLACK, BLUE, GREY, PUBLISHED, SEQUENTIAL, SKY, VERMILION, legend_above, panels
 
-DECADE = 10
-
-
-def titled_samples(
-    findings: Iterable[Finding], *, people: str = "people", short: Callable[[str], str] = str
-) -> dict[str, Sample]:
-    """Return the samples of some contexts by a title: a condition on each line, and below the number of people.
-
-    Parameters
-    ----------
-    findings : iterable of Finding
-    people : str
-        What to call them.
-    short : callable
-        Shortens the words of a context.
-    """
-    return {
-        "\n".join([*(short(str(c)) for c in f.node.conditions or ["everyone"]), f"({f.size:,} {people})"]): f.sample
-        for f in findings
-    }
+WIDTH = 6.7  # inches, without the margin
+WRAPPED = 95  # characters of a note in a line
+OURS = {"color": BLUE, "marker": "o", "linestyle": "", "label": "this run"}
+# For labels: more often in the first group, in the second, not decided.
+SIDES = ({"color": VERMILION, "fmt": "^"}, {"color": SKY, "fmt": "v"}, {"color": GREY, "fmt": "o"})
 
 
-def associations(samples: Mapping[str, Sample], *, groups: Iterable[str] | Mapping[str, str] | None = None) -> Figure:
-    """Draw the association in some contexts the way its columns call for: as heat maps, else as box plots.
-
-    Parameters
-    ----------
-    samples : dict of str to Sample
-        By what to write above each.
-    groups : iterable of str, dict of str to str, or None
-        For heat maps, the protected groups to show, in a dict with what to write below each. None for all.
-
-    Raises
-    ------
-    ValueError
-        If there is no sample, or for box plots if the output is categorical.
-    """
-    if not samples:
-        raise ValueError("samples: expected at least one, found none")
-    columns = [column for sample in samples.values() for column in (sample.output, sample.protected)]
-    if all(column.is_categorical for column in columns):
-        return contingency_heat_maps(samples, groups=groups)
-    return box_plots(samples)
-
-
-def contingency_heat_maps(
-    samples: Mapping[str, Sample], *, groups: Iterable[str] | Mapping[str, str] | None = None
+def group_shares(
+    table: pd.DataFrame, *, output: str, xlabel: str, ylabel: str, people: str = "people", note: str = ""
 ) -> Figure:
-    """Draw contingency tables side by side: the share of each output within each group as colour, counts as text.
+    """Draw which share of each group has an output, a panel for each context, with 95% intervals of each share alone.
 
-    Parameters are those of `associations`, of samples with categorical columns.
+    Parameters
+    ----------
+    table : DataFrame
+        As `fairlab.fairtest.plotted.group_counts` returns it, with ``series`` where published counts stand beside ours.
+    output : str
+        The output whose shares are drawn.
+    xlabel, ylabel : str
+        What the shares and the groups are.
+    people : str
+        What to call the people.
+    note : str
+        What a reader must know, written below.
     """
-    tables = [contingency_table(sample).drop(index="Total", columns="Total") for sample in samples.values()]
-    shown = [table if groups is None else table[list(groups)] for table in tables]
-    names = groups.values() if isinstance(groups, Mapping) else shown[0].columns
-    n_outputs, n_groups = shown[0].shape
-    n_lines = max(title.count("\n") for title in samples) + 1
-    width, height = max(2.6, 1.0 * n_groups + 0.4), 0.8 + 0.25 * n_lines + 0.6 * n_outputs + 0.6 * (n_groups > 3)
-    figure, axes = panels(1, len(shown), width=width, height=height, extra_width=0.6, sharey=True)
-    for axis, title, table in zip(axes, samples, shown, strict=True):
-        counts = table.to_numpy()
-        shares = counts / np.maximum(counts.sum(axis=0), 1)
-        axis.imshow(shares, cmap=SEQUENTIAL, vmin=0, vmax=1, aspect="auto")
-        for (row, column), share in np.ndenumerate(shares):
-            text = f"{counts[row, column]:,}\n{share:.0%}"
-            axis.text(column, row, text, ha="center", va="center", color="black" if share > 0.5 else "white")
-        tilt = {"rotation": 20, "ha": "right", "rotation_mode": "anchor"} if n_groups > 3 else {}
-        axis.set_xticks(range(n_groups), names, **tilt)
-        axis.set_yticks(range(n_outputs), table.index)
-        axis.set(title=title, xlabel=table.columns.name)
-    axes[0].set_ylabel(shown[0].index.name)
+    table = _with_series(table, {"context", "people", "group", "output", "count"})
+    if output not in (known := table["output"].astype(str).unique()):
+        raise ValueError(f"output: expected one of {', '.join(known)}, found {output!r}")
+    keys = ["series", "context", "group"]
+    totals = table.groupby(keys, sort=False)["count"].sum()
+    counts = table[table["output"].astype(str) == output].set_index(keys)["count"]
+    counts = counts.to_frame().assign(total=totals).query("total > 0").sort_index()
+    contexts, groups = (list(table[name].unique()) for name in ("context", "group"))
+    size_of = table[table["series"] == OURS["label"]].groupby("context")["people"].first()
+    n_columns = min(3, len(contexts))
+    n_rows = -(-len(contexts) // n_columns)
+    n_lines = max(context.count(", ") for context in contexts) + 2
+    height = 1.3 + 0.16 * n_lines + 0.4 * len(groups) + (0.3 if note else 0)
+    figure, axes = panels(n_rows, n_columns, width=WIDTH / n_columns, height=height, sharex=True, sharey=True)
+    for axis in axes[len(contexts) :]:
+        axis.remove()
+    for axis, context in zip(axes, contexts, strict=False):
+        _draw_shares(axis, counts, context, groups)
+        size = f"\n({size_of[context]:,} {people})" if context in size_of else ""
+        axis.set_title(context.replace(", ", "\n") + size, fontsize=9)
+        axis.set_yticks(range(len(groups)), groups, fontsize=9)
+        axis.set_ylim(len(groups) - 0.4, -0.6)
+        axis.tick_params(axis="x", labelsize=8)
+    axes[0].set_xlim(0, None)
+    axes[0].set_ylabel(ylabel)
+    legend_above(figure, axes[0])
+    _write_below(figure, xlabel, note)
     return figure
 
 
-def box_plots(samples: Mapping[str, Sample]) -> Figure:
-    """Draw the distribution of a continuous output by protected group, or by decade of a continuous attribute.
+def box_plots(table: pd.DataFrame, *, labels: Mapping[str, str] | None = None, people: str = "people") -> Figure:
+    """Draw boxes with whiskers, means as crosses, and the line of least squares, a panel for each context.
 
-    Boxes span the quartiles, whiskers 1.5 times the quartiles' distance; points beyond are left out. For a continuous
-    attribute, a box stands at the mean of its decade's people, and the line is that of least squares. Parameters are
-    those of `associations`.
+    Points beyond the whiskers are not drawn; each panel says how many people they are, and the largest value.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `fairlab.fairtest.plotted.box_table` returns it.
+    labels : dict of str to str, optional
+        What to call columns of the data on the axes, with units.
+    people : str
+        What to call the people.
     """
-    figure, axes = panels(1, len(samples), width=4.2, height=3.4, extra_width=0.6, sharey=True)
-    for axis, (title, sample) in zip(axes, samples.items(), strict=True):
-        protected, output = sample.protected, sample.output
-        if output.is_categorical:
-            raise ValueError(f"column {output.name!r} has categories, box plots need a continuous output")
-        if protected.is_categorical:
-            members = {name: output.values[protected.values == i] for i, name in enumerate(protected.categories)}
-            positions = np.arange(len(members), dtype=float)
-            width = 0.6
-        else:
-            decade = np.floor(protected.values / DECADE).astype(int)
-            members = {f"{DECADE * d}–{DECADE * (d + 1) - 1}": output.values[decade == d] for d in np.unique(decade)}
-            positions = [protected.values[decade == d].mean() for d in np.unique(decade)]
-            width = 0.6 * DECADE
-            slope, intercept = np.polyfit(protected.values, output.values, 1)
-            ends = np.array([protected.values.min(), protected.values.max()])
-            axis.plot(ends, intercept + slope * ends, color=VERMILION, linestyle="--", label="least squares")
-        look = {"boxprops": {"facecolor": BLUE, "alpha": 0.4}, "medianprops": {"color": "black"}}
-        axis.boxplot(
-            list(members.values()),
-            positions=positions,
-            widths=width,
-            showfliers=False,
-            patch_artist=True,
-            manage_ticks=False,
-            **look,
+    _check_columns(table, {"context", "group", "position", "count", "beyond", "furthest", "line"})
+    contexts = table["context"].unique()
+    figure, axes = panels(1, len(contexts), width=WIDTH / len(contexts), height=3.4, sharey=True)
+    labels = labels or {}
+    for axis, context in zip(axes, contexts, strict=True):
+        boxes = table[table["context"] == context]
+        place = boxes["position"].to_numpy(dtype=float)
+        gap = np.diff(place).min() if len(place) > 1 else 1.0
+        look = {"boxprops": {"facecolor": BLUE, "alpha": 0.35}, "medianprops": {"color": BLACK}}
+        look |= {"meanprops": {"marker": "x", "markeredgecolor": BLACK, "markersize": 4}}
+        stats = boxes.rename(columns={"group": "label"}).to_dict("records")
+        options = {"widths": 0.6 * gap, "patch_artist": True, "showfliers": False, "showmeans": True}
+        drawn = axis.bxp(stats, place, manage_ticks=False, **options, **look)
+        drawn["means"][0].set_label("mean")
+        if boxes["line"].notna().any():
+            axis.plot(place, boxes["line"], color=VERMILION, linestyle="--", label="least squares")
+        many = len(boxes) > 3
+        tilt = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if many else {}
+        axis.set_xticks(place, boxes["group"], fontsize=8, **tilt)
+        n, beyond = boxes["count"].sum(), boxes["beyond"].sum()
+        words = (
+            f"{n:,} {people}; beyond the whiskers,\nnot drawn: {beyond / n:.1%}, up to {boxes['furthest'].max():.3g}"
         )
-        axis.set_xticks(positions, members, rotation=30 if len(members) > 4 else 0)
-        axis.set(title=title, xlabel=protected.name)
-    axes[0].set_ylabel(next(iter(samples.values())).output.name)
-    if axes[0].get_legend_handles_labels()[0]:
-        legend_above(figure, axes[0])
+        axis.set_title(f"{context}\n{words}", fontsize=9)
+        axis.set_xlabel(labels.get(boxes["protected"].iloc[0], boxes["protected"].iloc[0]))
+    axes[0].set_ylabel(labels.get(table["output"].iloc[0], table["output"].iloc[0]))
+    handles = {h.get_label(): h for axis in axes for h in axis.get_legend_handles_labels()[0]}
+    legend_above(figure, handles=list(handles.values()))
     return figure
 
 
-def intervals(associations: Mapping[str, Association], *, xlabel: str, no_association: float = 0.0) -> Figure:
+def intervals(table: pd.DataFrame, *, xlabel: str, no_association: float = 0.0, note: str = "") -> Figure:
     """Draw corrected intervals under one another, with their p-values; those that are significant are filled.
 
     Parameters
     ----------
-    associations : dict of str to Association
-        By name, from the top down. One without anybody is left out.
+    table : DataFrame
+        As `fairlab.fairtest.association_table` returns it, from the top down, with ``series`` where published intervals
+        stand beside ours. Rows without anybody are left out.
     xlabel : str
         What the intervals are of, with its unit.
     no_association : float
         Where to draw the line of no association.
+    note : str
+        What a reader must know, written below.
     """
-    shown = {name: association for name, association in associations.items() if association.size}
-    figure, [axis] = panels(1, 1, width=7.0, height=1.0 + 0.32 * len(shown))
-    for line, association in enumerate(shown.values()):
-        significant = association.p_value <= SIGNIFICANCE
-        color = VERMILION if significant else BLUE
-        axis.plot([association.low, association.high], [line, line], color=color, linewidth=2)
-        middle = (association.low + association.high) / 2
-        axis.plot(middle, line, "o", color=color, markerfacecolor=color if significant else "white")
-        words = f"p = {association.p_value:.2g}, n = {association.size:,}"
-        axis.text(1.02, line, words, transform=axis.get_yaxis_transform(), va="center", size=9)
-    axis.axvline(no_association, color="black", linewidth=0.8, linestyle=":")
-    axis.set_yticks(range(len(shown)), shown)
+    table = _with_series(table, {"of", "size", "low", "high", "p_value"}).query("size > 0")
+    published = table[table["series"] == PUBLISHED["label"]].set_index("of")
+    ours = table[table["series"] != PUBLISHED["label"]].reset_index(drop=True)
+    names = [textwrap.fill(name, 34) for name in ours["of"]]
+    taken = 1 + 0.7 * ours["of"].isin(published.index)  # a printed interval stands below ours
+    lines = (taken.cumsum() - taken).tolist()
+    figure, [axis] = panels(1, 1, width=WIDTH, height=1.1 + 0.27 * taken.sum() + (0.3 if note else 0))
+    axis.axvline(no_association, color=BLACK, linewidth=0.8, linestyle=":")
+    for line, (_, row) in zip(lines, ours.iterrows(), strict=True):
+        face = BLUE if row["p_value"] <= SIGNIFICANCE else "white"
+        _draw_interval(axis, row, line, OURS | {"markerfacecolor": face, "linewidth": 2})
+        if row["of"] in published.index:
+            _draw_interval(axis, published.loc[row["of"]], line + 0.7, PUBLISHED | {"linewidth": 0.8})
+    axis.plot([], [], **OURS | {"label": "this run, significant at 0.05"})
+    axis.plot([], [], **OURS | {"label": "not significant"}, markerfacecolor="white")
+    if len(published):
+        axis.plot([], [], **PUBLISHED)
+    axis.set_yticks(lines, names, fontsize=9)
     axis.locator_params(axis="x", nbins=6)
-    axis.set_xlabel(xlabel)
-    axis.invert_yaxis()
+    axis.set_ylim(taken.sum() - 0.4, -0.6)
+    legend_above(figure, axis)
+    _write_below(figure, xlabel, note)
     return figure
 
 
-def guided_tree(root: Node, *, max_depth: int = 3, reported: Iterable[Node] = (), strength: str = "effect") -> Figure:
+def guided_tree(table: pd.DataFrame, *, strength: str = "effect") -> Figure:
     """Draw a tree from left to right, every subpopulation on a line of its own.
 
     The area of a mark grows with the number of people in training, its colour with the association; hollow marks have
@@ -169,59 +163,117 @@ def guided_tree(root: Node, *, max_depth: int = 3, reported: Iterable[Node] = ()
 
     Parameters
     ----------
-    root : Node
-    max_depth : int
-        How many levels below the root to draw.
-    reported : iterable of Node
+    table : DataFrame
+        As `fairlab.fairtest.plotted.tree_table` returns it.
     strength : str
         What to call the association, with the metric's name.
     """
-    nodes = [node for node in root.walk() if len(node.ancestors) <= max_depth]
-    place = {id(node): (len(node.ancestors), -line) for line, node in enumerate(nodes)}
-    bold = {id(node) for node in reported}
-    figure, [axis] = panels(1, 1, width=8.5, height=1.0 + 0.27 * len(nodes))
-    for node in nodes:
-        if node.parent is not None:
-            (depth, line), (_, above) = place[id(node)], place[id(node.parent)]
-            axis.plot([depth - 1, depth - 1, depth], [above, line, line], color=GREY, linewidth=0.8, zorder=1)
-        words = "everyone" if node.condition is None else str(node.condition)
-        look = {"textcoords": "offset points", "va": "center", "size": 9}
-        weight = "bold" if id(node) in bold else "normal"
-        axis.annotate(f"{words}  ({node.size:,})", place[id(node)], (11, 0), weight=weight, **look)
-    x, y = np.array([place[id(node)] for node in nodes]).T
-    effect = np.array([node.effect for node in nodes])
-    area = 20 + 100 * np.sqrt([node.size / root.size for node in nodes])
-    axis.scatter(x, y, s=area, color="white", edgecolors="black", linewidths=0.8, zorder=2)
+    _check_columns(table, {"condition", "depth", "parent", "size", "effect", "reported"})
+    figure, [axis] = panels(1, 1, width=WIDTH, height=0.8 + 0.24 * len(table))
+    x, y = table["depth"].to_numpy(), -table.index.to_numpy()
+    for row, node in table.iterrows():
+        if node["parent"] >= 0:
+            turn = [x[row] - 1, x[row] - 1, x[row]]
+            axis.plot(turn, [y[node["parent"]], y[row], y[row]], color=GREY, linewidth=0.8, zorder=1)
+        look = {"textcoords": "offset points", "va": "center", "fontsize": 8}
+        weight = "bold" if node["reported"] else "normal"
+        axis.annotate(f"{node['condition']}  ({node['size']:,})", (x[row], y[row]), (10, 0), weight=weight, **look)
+    effect = table["effect"].to_numpy()
+    area = 20 + 80 * np.sqrt(table["size"] / table["size"].iloc[0]).to_numpy()
+    axis.scatter(x, y, s=area, color="white", edgecolors=BLACK, linewidths=0.8, zorder=2)
     if (some := effect > 0).any():
-        look = {"cmap": SEQUENTIAL, "vmin": 0, "edgecolors": "black", "linewidths": 0.8, "zorder": 3}
+        look = {"cmap": SEQUENTIAL, "vmin": 0, "edgecolors": BLACK, "linewidths": 0.8, "zorder": 3}
         marks = axis.scatter(x[some], y[some], s=area[some], c=effect[some], **look)
-        shrink = min(0.8, 25 / len(nodes))
-        figure.colorbar(marks, ax=axis, label=f"{strength} proved in training", shrink=shrink)
-    axis.set_xlim(-0.2, x.max() + 1.6)
+        bar = figure.colorbar(marks, ax=axis, shrink=min(0.8, 25 / len(table)), aspect=30, pad=0.01)
+        bar.set_label(f"{strength} proved in training", fontsize=9)
+        bar.ax.tick_params(labelsize=8)
+    axis.set_xlim(-0.1, x.max() + 1.25)
+    axis.set(xticks=[], yticks=[])
     axis.axis("off")
     return figure
 
 
-def label_differences(tables: Mapping[str, pd.DataFrame]) -> Figure:
+def label_differences(table: pd.DataFrame) -> Figure:
     """Draw the labels of a `Discovery`: difference of the groups' shares with its corrected interval (figure 9).
 
     Parameters
     ----------
-    tables : dict of str to DataFrame
-        By what to write above each, tables as `fairlab.fairtest.label_table` returns them.
+    table : DataFrame
+        As `fairlab.fairtest.plotted.difference_table` returns it, with ``series`` where published intervals are
+        ours.
     """
-    longest = max(len(table) for table in tables.values())
-    figure, axes = panels(1, len(tables), width=4.4, height=1.2 + 0.22 * longest, extra_width=0.6)
-    for axis, (title, table) in zip(axes, tables.items(), strict=True):
-        ordered = table.sort_values("low")
-        middle = (ordered["low"] + ordered["high"]) / 2
-        place = np.arange(len(ordered))
-        for side, color in ((ordered["low"] > 0, VERMILION), (ordered["high"] < 0, BLUE), (None, GREY)):
-            rows = ~((ordered["low"] > 0) | (ordered["high"] < 0)) if side is None else side
-            reach = (ordered["high"] - ordered["low"])[rows] / 2
-            axis.errorbar(middle[rows], place[rows], xerr=reach, fmt="o", color=color, markersize=3, linewidth=1)
-        axis.axvline(0, color="black", linewidth=0.8)
-        axis.set_yticks(place, ordered.index, fontsize=8)
-        groups = list(table.columns[:2])
-        axis.set(title=title, xlabel=f"share of {groups[0]} minus share of {groups[1]}", ylim=(-1, len(ordered)))
+    table = _with_series(table, {"panel", "label", "first", "second", "low", "high"})
+    titles = table["panel"].unique()
+    longest = table.groupby("panel")["label"].nunique().max()
+    figure, axes = panels(1, len(titles), width=WIDTH / len(titles), height=1.3 + 0.2 * longest)
+    for axis, title in zip(axes, titles, strict=True):
+        rows = table[table["panel"] == title]
+        ours = rows[rows["series"] != PUBLISHED["label"]].sort_values("low")
+        place = pd.Series(np.arange(len(ours)), ours["label"])
+        undecided = (ours["low"] <= 0) & (ours["high"] >= 0)
+        for part, look in zip((ours["low"] > 0, ours["high"] < 0, undecided), SIDES, strict=True):
+            some = ours[part]
+            middle, reach = (some["low"] + some["high"]) / 2, (some["high"] - some["low"]) / 2
+            axis.errorbar(100 * middle, place[some["label"]], xerr=100 * reach, markersize=4, linewidth=1, **look)
+        printed = rows[(rows["series"] == PUBLISHED["label"]) & rows["label"].isin(place.index)]
+        middle = 100 * (printed["low"] + printed["high"]) / 2
+        axis.plot(middle, place[printed["label"]], markersize=7, **PUBLISHED | {"label": None})
+        axis.axvline(0, color=BLACK, linewidth=0.8)
+        axis.set_yticks(place, ours["label"], fontsize=8)
+        first, second = rows[["first", "second"]].iloc[0]
+        axis.set_xlabel(f"share of {first}\nminus share of {second} (% points)", fontsize=9)
+        axis.set_title(title, fontsize=10)
+        axis.set_ylim(-1, len(ours))
+    words = ("more often in the first group", "in the second", "not decided")
+    for look, label in zip(SIDES, words, strict=True):
+        axes[0].plot([], [], look["fmt"], color=look["color"], markersize=5, label=label)
+    if (table["series"] == PUBLISHED["label"]).any():
+        axes[0].plot([], [], **PUBLISHED)
+    marks = [line for line in axes[0].get_lines() if not line.get_label().startswith("_")]
+    legend_above(figure, handles=marks, n_columns=len(marks) if len(marks) < 4 else 2)
     return figure
+
+
+def _check_columns(table: pd.DataFrame, expected: set[str]) -> None:
+    if missing := expected - {*table.columns}:
+        raise ValueError(f"table: no column {', '.join(sorted(missing))}")
+
+
+def _with_series(table: pd.DataFrame, expected: set[str]) -> pd.DataFrame:
+    """Return a table that has a column ``series``; without one, all is ours."""
+    _check_columns(table, expected)
+    series = table["series"].fillna(OURS["label"]) if "series" in table else OURS["label"]
+    return table.assign(series=series)
+
+
+def _draw_shares(axis, counts: pd.DataFrame, context: str, groups: list[str]) -> None:
+    axis.hlines(range(len(groups)), 0, 1, transform=axis.get_yaxis_transform(), color=GREY, linewidth=0.3, zorder=0)
+    for look in (OURS, PUBLISHED):
+        if (look["label"], context) not in counts.index.droplevel("group"):
+            continue
+        rows = counts.loc[look["label"], context]
+        place, share = pd.Index(groups).get_indexer(rows.index), 100 * rows["count"] / rows["total"]
+        if look is PUBLISHED:
+            axis.plot(share, place, markersize=9, **PUBLISHED)
+            continue
+        low, high = (100 * end for end in proportion_confint(rows["count"], rows["total"], method="wilson"))
+        axis.hlines(place, low, high, color=BLUE, linewidth=1.2)
+        axis.plot(share, place, markersize=5, **OURS)
+        for line, count, total in zip(place, rows["count"], rows["total"], strict=True):
+            words = f"{count:,} of {total:,}"
+            axis.text(0.99, line + 0.36, words, transform=axis.get_yaxis_transform(), ha="right", fontsize=7)
+
+
+def _draw_interval(axis, row: pd.Series, line: float, look: dict) -> None:
+    """Draw an interval with a mark in its middle, and its p-value and size to the right."""
+    bar = {"color": look["color"], "linewidth": look["linewidth"]}
+    axis.plot([row["low"], row["high"]], [line, line], **bar)
+    mark = {key: value for key, value in look.items() if key not in ("label", "linewidth")}
+    axis.plot((row["low"] + row["high"]) / 2, line, markersize=6, zorder=3, **mark)
+    words = f"p = {row['p_value']:.2g}, n = {row['size']:,}"
+    place = {"transform": axis.get_yaxis_transform(), "va": "center"}
+    axis.text(1.02, line, words, fontsize=8, color=BLACK if look["color"] == BLACK else BLUE, **place)
+
+
+def _write_below(figure: Figure, xlabel: str, note: str) -> None:
+    figure.supxlabel("\n".join([xlabel, *([""] if note else []), *textwrap.wrap(note, WRAPPED)]), fontsize=9)

@@ -118,7 +118,7 @@ def flipset_marginals(
     n_columns = min(n_columns, len(features))
     words = {"everyone": everyone, "positive": positive, "negative": negative}
     n_rows = -(-len(features) // n_columns)
-    figure, axes = panels(n_rows, n_columns, width=6.8 / n_columns, height=2.2 if n_rows > 1 else 2.6)
+    figure, axes = panels(n_rows, n_columns, width=6.7 / n_columns, height=2.2 if n_rows > 1 else 2.6)
     for axis in axes[len(features) :]:
         axis.remove()
     for axis, name in zip(axes, features, strict=False):
@@ -250,7 +250,7 @@ def transparency_rankings(
             raise ValueError(f"table: the map {name!r} has {found}, expected {', '.join(features)}")
     kinds = {kind: of_kind["map"].nunique() for kind, of_kind in table.groupby("kind", sort=False)}
     height = 1.1 + max(0.28, 0.16 * len(kinds)) * len(features)
-    figure, axes = panels(1, 2, width=3.4, height=height)
+    figure, axes = panels(1, 2, width=3.35, height=height)
     symbol = FLIPSETS[flipset]["symbol"]
     quantities = {"mean_difference": f"mean of x − G(x) ({unit})", "mean_sign": "mean of the sign of x − G(x)"}
     for axis, (quantity, words) in zip(axes, quantities.items(), strict=True):

@@ -77,7 +77,7 @@ def by_dimension(
     titles = table["features"].unique()
     looks = map_looks(table["map"])
     dimensions = sorted(table["dimension"].unique())
-    figure, axes = panels(1, len(titles), width=6.8 / len(titles), height=3.3, sharex=True, sharey=True)
+    figure, axes = panels(1, len(titles), width=6.7 / len(titles), height=3.3, sharex=True, sharey=True)
     for axis, title in zip(axes, titles, strict=True):
         if reference is not None:
             axis.axhline(reference, color=BLACK, linewidth=0.8, linestyle=":")
@@ -146,7 +146,7 @@ def prediction_densities(
     """
     _check_columns(table, {"map", "prediction", "before", "after"})
     looks = map_looks(table["map"])
-    figure, axes = panels(1, len(looks), width=6.8 / len(looks), height=2.6, sharex=True, sharey=True)
+    figure, axes = panels(1, len(looks), width=6.7 / len(looks), height=2.6, sharex=True, sharey=True)
     handles = []
     for axis, (name, look) in zip(axes, looks.items(), strict=True):
         rows = table[table["map"] == name]
@@ -247,7 +247,7 @@ def flips_by_features(table: pd.DataFrame) -> Figure:
     _check_columns(table, {"features", "model", "F+", "F−"})
     published = table[table["model"] == PUBLISHED["label"]]
     ours = table[table["model"] != PUBLISHED["label"]]
-    figure, axes = panels(1, 2, width=3.4, height=3, sharex=True, sharey=True)
+    figure, axes = panels(1, 2, width=3.35, height=3, sharex=True, sharey=True)
     for axis, sign in zip(axes, ("F+", "F−"), strict=True):
         for share in 100 * published[sign]:
             axis.axhline(share, color=BLACK, linewidth=0.8, linestyle=":", zorder=1)
