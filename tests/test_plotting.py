@@ -56,6 +56,23 @@ def test_marks_stand_below_everything_else(figure, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ((0.4, 9), ["0.5", "1", "2", "5"]),
+        ((0.4, 40), ["1", "3", "10", "30"]),
+        ((900, 2e6), ["1k", "10k", "100k", "1M"]),
+    ],
+)
+def test_a_logarithmic_axis_has_few_numbers_in_full(figure, limits, expected):
+    axis = figure.axes[0]
+    axis.set(xscale="log", xlim=limits)
+    plotting.log_ticks(axis.xaxis)
+    figure.draw_without_rendering()
+    seen = [tick for tick in axis.get_xticks() if limits[0] <= tick <= limits[1]]
+    assert [axis.xaxis.get_major_formatter()(tick) for tick in seen] == expected
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda figure: figure.set_size_inches(7.3, 3), r"at most 7 inches wide, found 7\.\d\d"),

@@ -15,8 +15,10 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 GREY, BLUE, VERMILION, GREEN, ORANGE = "#999999", "#0072B2", "#D55E00", "#009E73", "#E69F00"
 SKY, PURPLE, YELLOW, BLACK = "#56B4E9", "#CC79A7", "#F0E442", "#000000"
@@ -42,6 +44,8 @@ PUBLISHED = {
     "label": "published",
 }
 SEQUENTIAL = "cividis"  # a colour map that grows in lightness
+# What else than powers of ten is written on a logarithmic axis of at most so many decades.
+BETWEEN = {1.6: (1, 2, 5), 3.0: (1, 3), np.inf: (1,)}
 FORMATS = ("png", "svg")
 DOTS_PER_INCH = 150
 WIDEST = 7  # inches, of a saved figure with its margin
@@ -50,7 +54,7 @@ MARGIN = 0.1  # inches
 SURROGATE_MARK = "surrogate data, not the real people"
 _MARK = {"ha": "center", "va": "top", "fontsize": 8}
 _MARK_GREY = "#666666"  # readable as a line of text
-_NUMBER = re.compile(r"[-−+]?[\d.,]+\s?%?|\$\\mathdefault\{.*\}\$")
+_NUMBER = re.compile(r"[-−+]?[\d.,]+\s?[%kM]?|\$\\mathdefault\{.*\}\$")
 
 
 def panels(
@@ -89,6 +93,27 @@ def legend_above(figure: Figure, axis=None, *, handles=None, n_columns: int | No
 def legend_beside(axis, **options) -> None:
     """Put the legend of `axis` to its right, where it covers nothing."""
     axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, **options)
+
+
+def log_ticks(axis: Axis) -> None:
+    """Write few numbers on a logarithmic axis with its final limits, as they are: 0.5, 20, 3k, 10M.
+
+    Parameters
+    ----------
+    axis : matplotlib.axis.Axis
+        ``axes.xaxis`` or ``axes.yaxis``.
+    """
+    decades = float(np.ptp(np.log10(axis.get_view_interval())))
+    axis.set_major_locator(LogLocator(subs=next(subs for most, subs in BETWEEN.items() if decades <= most), numticks=7))
+    axis.set_major_formatter(FuncFormatter(_in_short))
+    axis.set_minor_locator(NullLocator())
+
+
+def _in_short(number, _) -> str:
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if abs(number) >= size:
+            return f"{number / size:,.10g}{letter}"
+    return f"{number:.10g}"
 
 
 def save(

@@ -3,7 +3,7 @@ import shutil
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from toy_project import fill
+from toy_project import fill, line
 
 from fairlab.suite.artefacts import keep_figures
 from fairlab.suite.experiment import Experiment
@@ -12,8 +12,8 @@ from fairlab.suite.run import run_folder
 
 def publish_figures(toy, profile, source="real"):
     experiment = Experiment("toy/mean", profile=profile)
+    experiment.run.note_load({"variant": "berkeley", "source": source}, {})
     fill(experiment)
-    experiment.run.data[0]["source"] = source
     experiment.compare()
     return keep_figures(run_folder("toy/mean", profile))
 
@@ -28,6 +28,18 @@ def test_figures_are_kept_from_the_best_run(toy):
     assert publish_figures(toy, "quick") == []
     entry = json.loads(index.read_text())["figure-1"]
     assert (entry["profile"], entry["data"], entry["experiment"]) == ("paper", "real", "toy/mean")
+
+
+def test_figures_that_can_be_drawn_anew_replace_those_that_cannot(toy, toy_figures):
+    folder = toy / "figures" / "toy"
+    publish_figures(toy, "paper")
+    experiment = Experiment("toy/mean", profile="quick")
+    fill(experiment)
+    experiment.figure("figure-1", line, data=pd.DataFrame({"y": [0, 1]}))
+    experiment.compare()
+    assert len(keep_figures(run_folder("toy/mean", "quick"))) == 3
+    assert json.loads((folder / "index.json").read_text())["figure-1"]["profile"] == "quick"
+    assert publish_figures(toy, "paper") == []
 
 
 def test_the_same_figure_gives_the_same_files(toy):

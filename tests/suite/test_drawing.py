@@ -125,6 +125,6 @@ def test_an_entry_without_a_function_says_what_to_do():
 
 
 def test_the_first_sentence_has_no_markdown():
-    assert first_sentence("Of 1.5 *people*! More.") == "Of 1.5 people!"
+    assert first_sentence("Of 1.5\n *people*! More.") == "Of 1.5 people!"
     assert first_sentence("no end") == "no end"
     assert first_sentence("") == ""

@@ -1,11 +1,9 @@
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.themis.figures import score_intervals, score_map
+from fairlab.themis.figures import score_intervals
 
-MAP = pd.DataFrame([[1.0, np.nan], [80.0, 5.0]], index=["a", "b"], columns=["race", "gender"])
 SCORES = pd.DataFrame(
     {
         "measure": ["group", "causal", "causal"],
@@ -18,7 +16,7 @@ SCORES = pd.DataFrame(
 
 
 def test_figures_leave_nothing_open_and_can_be_saved(tmp_path):
-    for k, figure in enumerate([score_intervals(SCORES, threshold=0.5), score_intervals(SCORES[:1]), score_map(MAP)]):
+    for k, figure in enumerate([score_intervals(SCORES, threshold=0.5), score_intervals(SCORES[:1])]):
         figure.savefig(tmp_path / f"{k}.png")
     assert plt.get_fignums() == []
 
@@ -32,15 +30,15 @@ def test_every_set_has_a_line_and_every_score_its_interval():
     assert ends == [[0.0, 0.2], [0.2, 0.4], [0.5, 0.7]]
 
 
-def test_a_map_shows_numbers_where_there_are_some():
-    axis = score_map(MAP).axes[0]
-    assert [text.get_text() for text in axis.texts] == ["1.0", "", "80.0", "5.0"]
+def test_sets_may_be_named_as_a_table_of_numbers_has_them():
+    read_back = SCORES.assign(characteristics=SCORES["characteristics"].str.join(", "))
+    names = [
+        [label.get_text() for label in score_intervals(of).axes[0].get_yticklabels()] for of in (SCORES, read_back)
+    ]
+    assert names[0] == names[1]
 
 
 def test_tables_that_cannot_be_drawn():
     for table in (pd.DataFrame(), pd.DataFrame({"score": [1.0]}), [0.5]):
         with pytest.raises(ValueError, match="table: expected a DataFrame with rows and the columns measure, char"):
             score_intervals(table)
-    for table in (pd.DataFrame(), pd.DataFrame({"a": ["x"]}), [[1.0]]):
-        with pytest.raises(ValueError, match="table: expected a DataFrame of numbers"):
-            score_map(table)

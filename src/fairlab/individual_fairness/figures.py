@@ -21,17 +21,26 @@ def stopping_time_curves(
     bounds : DataFrame
         Columns ``method``, ``time`` and ``lower_bound``, one row per split.
     labels : dict of str to str, optional
-        What to call a method. Default: its name.
+        What to call a method; the first has the first look, whichever of them are drawn. Default: its name.
     threshold : float
         Drawn as a line.
     """
-    figure, (axis,) = panels(1, 1, width=5.2, height=3.6)
-    for (method, rows), look in zip(bounds.groupby("method", sort=False), LINES, strict=False):
+    figure, (axis,) = panels(1, 1, width=6.2, height=3.6)
+    labels = labels or {method: method for method in bounds["method"].unique()}
+    for (method, label), look in zip(labels.items(), LINES, strict=False):
+        rows = bounds[bounds["method"] == method]
+        if len(rows) == 0:
+            continue
         over_splits = rows.groupby("time")["lower_bound"].agg(["mean", "min", "max"])
-        axis.plot(over_splits["mean"], **look, markersize=4, label=(labels or {}).get(method, method))
+        axis.plot(over_splits["mean"], **look, markersize=4, label=label)
         axis.fill_between(over_splits.index, over_splits["min"], over_splits["max"], color=look["color"], alpha=0.15)
     axis.axhline(threshold, color=BLACK, linewidth=1, label=f"threshold {threshold:g}")
-    axis.set(xscale="log", yscale="log", xlabel="stopping time T", ylabel="lower bound $T_n$")
+    axis.set(
+        xscale="log",
+        yscale="log",
+        xlabel="stopping time $T$ (step size × steps)",
+        ylabel="lower bound $T_n$ (ratio of losses)",
+    )
     _plain_log_ticks(axis)
     legend_beside(axis)
     return figure

@@ -34,7 +34,8 @@ def missing_artefacts(folder: Path) -> list[str]:
 def keep_figures(folder: Path) -> list[Path]:
     """Copy the figures of a published run to ``figures/<paper>``, unless those there are from a better run.
 
-    Real data is better than a surrogate, and then the paper profile than the quick one; smoke and custom runs, and
+    Real data is better than a surrogate, what can be drawn anew better than what cannot, and then the paper profile
+    than the quick one; smoke and custom runs, and
     those with another seed than the default, never count. ``index.json`` beside the figures says which run each is
     from, what draws it, and what it shows; figures that their experiment does not draw are removed.
     """
@@ -47,7 +48,8 @@ def keep_figures(folder: Path) -> list[Path]:
     drawn = {file.stem for file in (folder / "figures").glob("*.png")}
     kept = []
     for stem in sorted(drawn | {stem for stem, entry in index.items() if entry["experiment"] == run.name}):
-        if stem in index and _rank(index[stem]) > _rank(about):
+        drawing = _drawing(folder / "figures" / f"{stem}.json")
+        if stem in index and _rank(index[stem]) > _rank(about | drawing):
             continue
         index.pop(stem, None)
         for name in (f"{stem}.{suffix}" for suffix in KEPT_FORMATS):
@@ -57,7 +59,7 @@ def keep_figures(folder: Path) -> list[Path]:
                     shutil.copyfile(folder / "figures" / name, temporary)
                 kept.append(target / name)
         if stem in drawn:
-            index[stem] = about | {"commit": run.about["commit"]} | _drawing(folder / "figures" / f"{stem}.json")
+            index[stem] = about | {"commit": run.about["commit"]} | drawing
     write_text(target / "index.json", json.dumps(dict(sorted(index.items())), indent=1) + "\n")
     return kept
 
@@ -78,5 +80,5 @@ def _drawing(file) -> dict:
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 
 
-def _rank(entry) -> tuple[bool, int]:
-    return entry["data"] == "real", KEPT_PROFILES.index(entry["profile"])
+def _rank(entry) -> tuple[bool, bool, int]:
+    return entry["data"] == "real", "draw" in entry, KEPT_PROFILES.index(entry["profile"])

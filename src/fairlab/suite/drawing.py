@@ -96,7 +96,7 @@ class Drawing:
 def first_sentence(caption: str) -> str:
     """Return the first sentence of a caption without its Markdown."""
     found = FIRST_SENTENCE.match(caption)
-    return (found[0] if found else caption).replace("*", "").replace("`", "")
+    return " ".join((found[0] if found else caption).replace("*", "").replace("`", "").split())
 
 
 def name_of(draw: Callable) -> str:

@@ -1,38 +1,90 @@
 import pandas as pd
 import pytest
+from matplotlib.collections import PathCollection
+from matplotlib.colors import to_hex
 
-from fairlab.papers.adf.figures import beside_published, ratios_by_network, shares_by_method
+from fairlab.adf.figures import MARKS
+from fairlab.papers.adf.figures import ADDED, beside_published, in_words, ratios_by_network, shares_by_method
+from fairlab.plotting import check
 
-
-def test_counts_stand_beside_the_published_ones_by_benchmark():
-    counts = pd.DataFrame({"method": ["ADF", "SG"], "benchmark": ["x", "y"], "published": [10, 20], "ours": [12, 18]})
-    [axis] = beside_published(counts, label="inputs").axes
-    drawn = {points.get_label(): points.get_offsets()[:, 0].tolist() for points in axis.collections}
-    assert {label: drawn[label] for label in drawn if "," in label} == {
-        "ADF, published": [10],
-        "ADF, ours": [12],
-        "SG, published": [20],
-        "SG, ours": [18],
+COUNTS = pd.DataFrame(
+    {
+        "quantity": ["found", "found", "share (%)", "share (%)"],
+        "method": ["ADF", "SG"] * 2,
+        "benchmark": ["census.age", "bank.age"] * 2,
+        "published": [1000, 20, 30, 40],
+        "ours": [1200, 18, 32, 41],
     }
-    assert [label.get_text() for label in axis.get_yticklabels()] == ["x", "y"]
-    assert axis.get_xscale() == "symlog"
-    assert beside_published(counts, label="inputs", log=False).axes[0].get_xscale() == "linear"
+)
+RATIOS = pd.DataFrame(
+    {
+        "benchmark": ["a", "b", "b", "a", "b"],
+        "network": ["published", "published", "authors", "0", "0"],
+        "ratio": [5, 6, 3.0, 2.0, 0.5],
+    }
+)
+SHARES = pd.DataFrame(
+    [
+        (name, added, series, 0.1)
+        for name in ("a.x", "a.y", "a.z")
+        for added in ADDED
+        for series in ("ours", "ours", "published")
+        if (added, series) != ("nothing", "published")
+    ],
+    columns=["benchmark", "added", "series", "share"],
+)
 
 
-def test_shares_have_a_panel_per_benchmark_and_a_line_for_before():
-    after = pd.DataFrame({"nothing": [0.2, 0.4], "adf": [0.1, 0.1]})
-    figure = shares_by_method(dict.fromkeys("abcd", 0.3), dict.fromkeys("abcd", after))
-    assert [axis.get_visible() for axis in figure.axes] == [True] * 4 + [False] * 2
-    first = figure.axes[0]
-    assert first.lines[0].get_ydata()[0] == 30
-    assert first.collections[1].get_offsets()[0].tolist() == pytest.approx([0, 30])
-    assert [label.get_text() for label in first.get_xticklabels()] == ["nothing", "adf"]
+def drawn(axis):
+    """Return the places of the markers, by whether they are open and by colour."""
+    found = {}
+    for points in axis.collections:
+        if isinstance(points, PathCollection) and len(points.get_offsets()):
+            is_open = tuple(points.get_facecolor()[0][:3]) == (1, 1, 1)
+            color = to_hex(points.get_edgecolor()[0]).upper()
+            found.setdefault((is_open, color), []).extend(points.get_offsets()[:, 0].tolist())
+    return found
+
+
+def test_benchmarks_have_names():
+    assert in_words("credit.gender") == "Credit, gender"
+
+
+def test_open_markers_are_published_and_each_method_has_its_colour():
+    figure = beside_published(COUNTS, log=["found"])
+    check(figure)
+    counts, shares = figure.axes
+    adf, sg = MARKS["ADF"]["color"], MARKS["SG"]["color"]
+    assert drawn(counts) == {(True, adf): [1000], (False, adf): [1200], (True, sg): [20], (False, sg): [18]}
+    assert drawn(shares)[True, adf] == [30]
+    assert [axis.get_xlabel() for axis in figure.axes] == ["found", "share (%)"]
+    assert [axis.get_xscale() for axis in figure.axes] == ["log", "linear"]
+    assert [label.get_text() for label in counts.get_yticklabels()] == ["Census, age", "Bank, age"]
+    names = [text.get_text() for text in figure.legends[0].texts]
+    assert names == ["ADF, published", "ADF, ours", "SG, published", "SG, ours"]
+
+
+def test_a_count_of_nothing_has_its_place():
+    figure = beside_published(COUNTS.replace({"ours": {18: 0}}), log=["found"])
+    check(figure)
+    assert figure.axes[0].get_xscale() == "symlog"
 
 
 def test_ratios_stand_by_benchmark_the_authors_network_apart():
-    ratios = pd.DataFrame({"benchmark": ["b", "a", "b"], "network": ["authors", 0, 0], "ratio": [3.0, 2.0, 0.5]})
-    [axis] = ratios_by_network(ratios, {"a": 5, "b": 6}).axes
-    authors, ours, published = (points.get_offsets().tolist() for points in axis.collections)
-    assert authors == [[1, 3]]
-    assert [height for _, height in ours] == [2, 0.5]
-    assert published == [[0, 5], [1, 6]]
+    figure = ratios_by_network(RATIOS)
+    check(figure)
+    published, authors, others = (points.get_offsets().tolist() for points in figure.axes[0].collections)
+    assert published == [[5, 0], [6, 1]]
+    assert authors == [[3, 1]]
+    assert [ratio for ratio, _ in others] == [2, 0.5]
+
+
+def test_shares_have_a_panel_per_benchmark_and_a_line_for_before():
+    figure = shares_by_method(SHARES)
+    check(figure)
+    assert [axis.get_visible() for axis in figure.axes] == [True] * 3 + [False]
+    first = figure.axes[0]
+    assert first.lines[0].get_ydata()[0] == pytest.approx(10)
+    assert [label.get_text() for label in figure.axes[2].get_xticklabels()] == list(ADDED)
+    assert len(drawn(first)[True, MARKS["ADF"]["color"]]) == 1
+    assert len(drawn(first)[False, MARKS["ADF"]["color"]]) == 2

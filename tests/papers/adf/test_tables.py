@@ -6,6 +6,7 @@ from fairlab.adf import discriminatory
 from fairlab.adf.feed_forward import FeedForward
 from fairlab.papers.adf import tables
 from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS
+from fairlab.papers.adf.courses import ROWS_OF_500_SECONDS
 from fairlab.suite.published import load_paper
 
 
@@ -124,3 +125,39 @@ def test_finds_are_counted_by_protocol():
     assert short["a", "sg"].tolist() == [500, 500]
     assert (short["b"] == 0).all(axis=None), "where nothing succeeds nothing is found"
     assert (found["1000 steps, distinct"]["a"] == 250).all(axis=None)
+
+
+def test_rates_of_table_5_need_no_clock():
+    index = pd.MultiIndex.from_product([BENCHMARKS, ["adf", "sg"]])
+    means = pd.DataFrame({"rows": 1000.0, "inputs": 20.0, "found": 5.0}, index=index)
+    rates = tables.rates_beside(published("table-5"), means).set_index(["quantity", "method", "benchmark"]).sort_index()
+    per_row, share = tables.RATES
+    adf, sg = (rates.loc[per_row, method, "census.age"] for method in ("ADF", "SG"))
+    assert adf["published"] == pytest.approx(1000 * 3453 / ROWS_OF_500_SECONDS)
+    assert sg["published"] == pytest.approx(1000 * 544 / (1290 * 1000 / 20))
+    assert (rates.loc[per_row, "ours"] == 5).all()
+    assert rates.loc[share, "SG", "census.age"].tolist() == pytest.approx([100 * 544 / 1290, 25])
+
+
+def test_shares_of_table_10_are_those_of_repetitions_and_of_the_print():
+    before = pd.Series(0.2, index=list(BENCHMARKS))
+    index = pd.MultiIndex.from_product([BENCHMARKS, [0, 1]], names=["benchmark", "trial"])
+    after = pd.DataFrame({"nothing": 0.1, "adf": 0.05}, index=index)
+    shares = tables.shares_beside(published("table-10"), before, after)
+    first = shares[shares["benchmark"] == "census.age"].groupby(["added", "series"])["share"].mean()
+    assert first["before", "published"] == pytest.approx(0.1088)
+    assert first["ADF", "published"] == pytest.approx(0.0226)
+    assert first["ADF", "ours"] == pytest.approx(0.05)
+    assert shares.groupby(["added", "series"]).size()["nothing", "ours"] == 2 * len(BENCHMARKS)
+    assert ("nothing", "published") not in first.index
+
+
+def test_growth_has_runs_and_what_was_read_off():
+    run = pd.DataFrame({"inputs": [3, 5], "discriminatory": [1, 2]}, index=pd.Index([1, 2], name="seeds"))
+    growth = tables.growth_beside({"adf": run[:1]}, {"adf": [run, run], "aequitas": [run]})
+    assert growth.columns.tolist() == ["method", "series", "run", "seeds", "inputs", "discriminatory"]
+    assert growth.groupby(["method", "series"]).size().to_dict() == {
+        ("ADF", "ours"): 4,
+        ("ADF", "published"): 1,
+        ("Aequitas", "ours"): 2,
+    }

@@ -111,3 +111,11 @@ def test_supersets_below_by_their_intervals():
     _, below = cells.supersets_below(all_scores(lambda words: 0.3 if words == ["race"] else 0.1))
     assert all(small.endswith(".race") and "race" in large for small, large in below)
     assert len(below) == 5 * sum(instance.data == "census" for instance in INSTANCES)
+
+
+def test_singles_stand_beside_what_is_printed_of_them():
+    table = pd.DataFrame({"age": [1.0, np.nan], "race": [2.0, 3.0]}, index=["a.census.race", "a.credit.gender"])
+    long = cells.with_printed(table, pd.Series({"a.census.race.race": 36.1})).set_index(["instance", "characteristic"])
+    assert long.loc[("a.census.race", "race")].tolist() == [2.0, 36.1]
+    assert long["printed"].notna().sum() == 1
+    assert len(long) == 4

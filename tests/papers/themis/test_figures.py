@@ -3,11 +3,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.papers.themis.figures import programs_by_scores, pruning_counts, scores_beside_printed, threshold_lines
+from fairlab.papers.themis.figures import (
+    in_words,
+    map_of_singles,
+    programs_by_scores,
+    pruning_counts,
+    scores_beside_printed,
+    threshold_lines,
+)
+from fairlab.plotting import check
+from fairlab.themis.figures import MEASURES
 
 SCORES = pd.DataFrame(
     {
-        "cell": ["a", "a", "b", "b"],
+        "cell": ["a.credit.gender.age"] * 2 + ["e.census.unaware.race_marital"] * 2,
         "series": ["printed", "as released"] * 2,
         "score": [3.0, 0.0, 98.0, 40.0],
         "low": [np.nan, 0.0, np.nan, 30.0],
@@ -18,7 +27,7 @@ SCORES = pd.DataFrame(
 TESTS = pd.DataFrame(
     {
         "measure": ["group", "causal"],
-        "row": ["a.census", "a.census"],
+        "instance": ["a.census.race", "a.census.race"],
         "without": [1000, 100],
         "with": [10, 100],
         "printed without": [2000, np.nan],
@@ -31,41 +40,74 @@ SHARES = pd.DataFrame(
 PROGRAMS = pd.DataFrame({"group": [0.0, 0.5], "causal": [1.0, 0.5], "programs": [4, 100]})
 
 
-def test_figures_leave_nothing_open_and_can_be_saved(tmp_path):
+SINGLES = pd.DataFrame(
+    {
+        "instance": ["b.census.race", "b.census.race", "a.credit.gender"],
+        "characteristic": ["marital", "race", "race"],
+        "score": [80.0, 0.04, 5.0],
+        "printed": [36.1, np.nan, np.nan],
+    }
+)
+
+
+def test_figures_keep_the_rules_and_leave_nothing_open():
     figures = [
         scores_beside_printed(SCORES),
-        scores_beside_printed(SCORES, by="measure"),
+        scores_beside_printed(SCORES.drop(columns="measure")),
+        map_of_singles(SINGLES),
         pruning_counts(TESTS),
         threshold_lines(SHARES),
         programs_by_scores(PROGRAMS, title="all"),
     ]
+    for figure in figures:
+        check(figure)
     assert plt.get_fignums() == []
-    for k, figure in enumerate(figures):
-        figure.savefig(tmp_path / f"{k}.png")
 
 
-def test_scores_below_the_floor_are_drawn_at_it():
-    axis = scores_beside_printed(SCORES).axes[0]
+def test_scores_below_the_floor_are_drawn_at_it_and_cells_are_named_in_words():
+    axis = scores_beside_printed(SCORES.drop(columns="measure")).axes[0]
     drawn = {line.get_label(): line.get_xdata().tolist() for line in axis.lines}
     assert drawn == {"printed": [3.0, 98.0], "as released": [0.01, 40.0]}
-    assert [label.get_text() for label in axis.get_yticklabels()] == ["a", "b"]
+    assert [label.get_text() for label in axis.get_yticklabels()] == [
+        "A, Credit, fair by gender, asked about age",
+        "E, Census, unaware, asked about race and marital status",
+    ]
+    assert axis.lines[0].get_markerfacecolor() == "none"
 
 
 def test_panels_by_measure():
-    axes = scores_beside_printed(SCORES, by="measure").axes
-    assert [axis.get_title() for axis in axes] == ["group", "causal"]
+    axes = scores_beside_printed(SCORES).axes
+    assert [axis.get_title() for axis in axes] == ["group score", "causal score"]
     with pytest.raises(
         ValueError, match="series: expected printed, stored suite, as released, as described, found ours"
     ):
         scores_beside_printed(SCORES.replace({"series": {"printed": "ours"}}))
 
 
-def test_both_ends_of_a_search_are_drawn():
-    axis = pruning_counts(TESTS).axes[0]
-    assert [float(line.get_xdata()[0]) for line in axis.lines] == [10, 1000, 20, 2000]
+def test_a_map_shows_numbers_where_there_are_some_and_what_is_printed():
+    axis = map_of_singles(SINGLES).axes[0]
+    assert [text.get_text() for text in axis.texts] == ["80.0 (36.1)", "0.0", "", "5.0"]
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["marital status", "race"]
+
+
+def test_both_ends_of_a_search_are_seen_also_where_they_are_one():
+    group, causal = pruning_counts(TESTS).axes
+    assert [float(line.get_xdata()[0]) for line in group.lines] == [1000, 10, 2000, 20]
+    bar, dot = causal.lines[:2]
+    assert bar.get_xdata()[0] == dot.get_xdata()[0] == 100
+    assert bar.get_marker() == "|"
+    assert bar.get_markersize() > dot.get_markersize()
+    assert [axis.lines[0].get_color() for axis in (group, causal)] == [look["color"] for look in MEASURES.values()]
 
 
 def test_more_programs_make_a_larger_point():
     [points] = programs_by_scores(PROGRAMS, title="all").axes[0].collections
     assert points.get_offsets().tolist() == [[0.0, 1.0], [0.5, 0.5]]
     assert points.get_sizes()[1] > points.get_sizes()[0]
+
+
+def test_instances_and_cells_have_names():
+    assert in_words("d.census.gender.race") == "D, Census, fair by gender, asked about race"
+    assert in_words("e.credit.unaware") == "E, Credit, unaware"
+    three = in_words("b.census.gender.gender_marital_race")
+    assert three == "B, Census, fair by gender, asked about gender, marital status and race"

@@ -1,102 +1,161 @@
-"""Figures of the experiments on ADF: counts beside the published ones, other networks, and retraining."""
+"""Figures of the experiments on ADF: counts beside the published ones, other networks, and retraining.
 
-from collections.abc import Mapping
+Open markers are published, filled ones ours. Methods look as in `fairlab.adf.figures`.
+"""
 
+from collections.abc import Sequence
+
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, StrMethodFormatter
+from matplotlib.lines import Line2D
 
-from fairlab.plotting import BLACK, LINES, legend_beside, panels
+from fairlab.adf.figures import MARKS
+from fairlab.plotting import BLACK, GREY, PURPLE, SKY, legend_above, log_ticks, panels
 
-# One colour and marker for each method, wherever several are drawn.
-MARKS = {
-    method: {"color": line["color"], "marker": line["marker"]}
-    for method, line in zip(("ADF", "Aequitas", "SG"), LINES, strict=False)
-}
+NETWORKS = {"authors": {"color": PURPLE, "marker": "D"}, "trained here": {"color": SKY, "marker": "v"}}
 REFERENCE = {"color": BLACK, "linewidth": 0.8, "linestyle": ":"}
+# What a network was trained on with: its look, and where it stands.
+ADDED = {"before": {"color": BLACK, "marker": "D"}, "nothing": {"color": GREY, "marker": "v"}} | {
+    method: MARKS[method] for method in ("Aequitas", "SG", "ADF")
+}
 
 
-def beside_published(counts: pd.DataFrame, *, label: str, log: bool = True) -> Figure:
-    """Draw our counts beside the published ones, a row for each benchmark: open markers are published, filled are ours.
+def in_words(benchmark: str) -> str:
+    """Return the name of a benchmark in words: ``census.age`` is "Census, age"."""
+    return benchmark.replace(".", ", ").capitalize()
+
+
+def beside_published(frame: pd.DataFrame, *, log: Sequence[str] = ()) -> Figure:
+    """Draw ours beside the published numbers, a panel for each quantity and a row for each benchmark.
 
     Parameters
     ----------
-    counts : DataFrame
-        Columns method (ADF, Aequitas or SG), benchmark, published, ours.
-    label : str
-        What is counted, with its unit.
-    log : bool
-        Whether the axis is logarithmic.
+    frame : DataFrame
+        Columns ``quantity`` (with its unit: it names the axis), ``method`` (ADF, Aequitas or SG), ``benchmark``,
+        ``published`` and ``ours``.
+    log : sequence of str
+        The quantities whose axis is logarithmic.
     """
-    benchmarks = pd.Index(counts["benchmark"].unique())
-    methods = counts["method"].unique()
-    figure, [axis] = panels(1, 1, width=6.4, height=1.2 + 0.2 * len(benchmarks) * len(methods))
-    for number, method in enumerate(methods):
-        points, look = counts[counts["method"] == method], MARKS[method]
-        place = benchmarks.get_indexer(points["benchmark"]) + 0.25 * (number - (len(methods) - 1) / 2)
-        axis.hlines(place, points["published"], points["ours"], color=look["color"], linewidth=0.8)
-        edge = {"marker": look["marker"], "facecolors": "white", "edgecolors": look["color"]}
-        axis.scatter(points["published"], place, s=44, label=f"{method}, published", **edge)
-        axis.scatter(points["ours"], place, s=20, label=f"{method}, ours", **look)
-    if log:
-        axis.set_xscale("symlog", linthresh=1)  # a count may be 0
-        axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        axis.tick_params(axis="x", rotation=30)
-    axis.set_yticks(range(len(benchmarks)), benchmarks)
-    axis.invert_yaxis()
-    axis.set(xlabel=label)
-    legend_beside(axis, fontsize="small")
+    quantities, benchmarks = frame["quantity"].unique(), pd.Index(frame["benchmark"].unique())
+    methods = [method for method in MARKS if (frame["method"] == method).any()]
+    width = 6.6 / len(quantities) if len(quantities) > 1 else 5.6
+    height = 1.1 + 0.17 * len(benchmarks) * len(methods)
+    figure, axes = panels(1, len(quantities), width=width, height=height, sharey=True)
+    for axis, quantity in zip(axes, quantities, strict=True):
+        of_quantity = frame[frame["quantity"] == quantity]
+        for number, method in enumerate(methods):
+            points, look = of_quantity[of_quantity["method"] == method], MARKS[method]
+            place = benchmarks.get_indexer(points["benchmark"]) + 0.24 * (number - (len(methods) - 1) / 2)
+            axis.hlines(place, points["published"], points["ours"], color=look["color"], linewidth=0.8)
+            axis.scatter(points["published"], place, s=44, **_opened(look))
+            axis.scatter(points["ours"], place, s=14, zorder=3, **look)
+        _scale(axis, of_quantity[["published", "ours"]].to_numpy(), log=quantity in log)
+        axis.set_xlabel(quantity)
+    axes[0].set_yticks(range(len(benchmarks)), map(in_words, benchmarks))
+    axes[0].invert_yaxis()
+    _explain(figure, {method: MARKS[method] for method in methods}, n_columns=len(methods))
     return figure
 
 
-def ratios_by_network(ratios: pd.DataFrame, published: Mapping[str, float]) -> Figure:
+def ratios_by_network(frame: pd.DataFrame) -> Figure:
     """Draw how many times as much ADF finds as another method, network by network.
 
     Parameters
     ----------
-    ratios : DataFrame
-        Columns benchmark, network, ratio; the network named authors is marked apart from the others.
-    published : dict of str to float
-        By benchmark; drawn as a line.
+    frame : DataFrame
+        Columns ``benchmark``, ``network`` (authors, a number, or published) and ``ratio``.
     """
-    figure, [axis] = panels(1, 1, width=8.8, height=3.4)
-    place = ratios["benchmark"].map({name: number for number, name in enumerate(published)})
-    authors = ratios["network"] == "authors"
-    first, second = MARKS["ADF"], MARKS["Aequitas"]
-    axis.scatter(place[authors], ratios["ratio"][authors], s=50, label="authors' network", **first)
-    axis.scatter(place[~authors] + 0.15, ratios["ratio"][~authors], s=36, label="trained here", **second)
-    axis.scatter(range(len(published)), published.values(), s=260, color=BLACK, marker="_", label="published")
-    axis.axhline(1, **REFERENCE)
-    axis.set_yscale("log")
-    axis.set_xticks(range(len(published)), published)
-    axis.set(ylabel="ADF's finds over Aequitas'")
-    legend_beside(axis, fontsize="small")
+    benchmarks = pd.Index(frame["benchmark"].unique())
+    figure, [axis] = panels(1, 1, width=5.6, height=0.9 + 0.36 * len(benchmarks))
+    place = benchmarks.get_indexer(frame["benchmark"])
+    authors, published = NETWORKS["authors"], frame["network"] == "published"
+    axis.scatter(frame["ratio"][published], place[published], s=64, **_opened(authors))
+    for name, look in NETWORKS.items():
+        chosen = (
+            (frame["network"] == "authors") if name == "authors" else ~frame["network"].isin(["authors", "published"])
+        )
+        axis.scatter(frame["ratio"][chosen], place[chosen] + 0.2 * (name != "authors"), s=22, zorder=3, **look)
+    axis.axvline(1, **REFERENCE)
+    _scale(axis, frame["ratio"].to_numpy(), log=True)
+    axis.set_yticks(range(len(benchmarks)), map(in_words, benchmarks))
+    axis.invert_yaxis()
+    axis.set_xlabel("ADF's discriminatory inputs over Aequitas' (ratio)")
+    handles = [_handle("authors' network, published", authors, opened=True), _handle("authors' network, ours", authors)]
+    handles += [
+        _handle("networks trained here", NETWORKS["trained here"]),
+        Line2D([], [], **REFERENCE, label="as many"),
+    ]
+    legend_above(figure, handles=handles, n_columns=2)
     return figure
 
 
-def shares_by_method(before: Mapping[str, float], after: Mapping[str, pd.DataFrame]) -> Figure:
+def shares_by_method(frame: pd.DataFrame) -> Figure:
     """Draw the share of discriminatory inputs before and after retraining, one panel per benchmark (table 10).
 
     Parameters
     ----------
-    before : dict of str to float
-        By benchmark; drawn as a line.
-    after : dict of str to DataFrame
-        By benchmark: one row per repetition, one column per kind of inputs that were added.
+    frame : DataFrame
+        Columns ``benchmark``, ``added`` (before, nothing, Aequitas, SG or ADF), ``series`` (ours, one row per
+        repetition, or published) and ``share``, between 0 and 1.
     """
-    figure, axes = panels(-(-len(after) // 3), 3, width=2.8, height=2.5)
-    for axis in axes[len(after) :]:
+    benchmarks = frame["benchmark"].unique()
+    figure, axes = panels(-(-len(benchmarks) // 2), 2, width=3.3, height=1.9, sharex=True)
+    for axis in axes[len(benchmarks) :]:
         axis.set_visible(False)
-    for axis, (name, shares) in zip(axes, after.items(), strict=False):
-        axis.axhline(100 * before[name], label="before", **REFERENCE)
-        for place, column in enumerate(shares):
-            axis.scatter([place] * len(shares), 100 * shares[column], s=16, color=MARKS["ADF"]["color"], alpha=0.7)
-            axis.scatter(place, 100 * shares[column].mean(), s=180, color=MARKS["Aequitas"]["color"], marker="_")
-        axis.set_xticks(range(shares.shape[1]), shares.columns, fontsize="small")
-        axis.set(title=name, xlim=(-0.5, shares.shape[1] - 0.5))
-        axis.set_ylim(0, 110 * max(before[name], shares.max(axis=None)) or 1)
-    for axis in axes[::3]:
-        axis.set_ylabel("discriminatory\nshare (%)")
-    axes[0].legend(fontsize="small", loc="lower left")
+    for axis, name in zip(axes, benchmarks, strict=False):
+        of_benchmark = frame[frame["benchmark"] == name]
+        for place, (added, look) in enumerate(ADDED.items()):
+            rows = of_benchmark[of_benchmark["added"] == added]
+            ours, published = (100 * rows["share"][rows["series"] == series] for series in ("ours", "published"))
+            axis.scatter([place - 0.14] * len(ours), ours, s=14, alpha=0.7, linewidths=0, **look)
+            axis.hlines(ours.mean(), place - 0.3, place + 0.02, color=look["color"], linewidth=1.4)
+            axis.scatter([place + 0.2] * len(published), published, s=36, **_opened(look))
+            if added == "before" and len(ours):
+                axis.axhline(ours.mean(), zorder=0, **REFERENCE)
+        axis.set(title=in_words(name), xlim=(-0.5, len(ADDED) - 0.5))
+        axis.set_ylim(0, 112 * of_benchmark["share"].max() or 1)
+        axis.set_xticks(range(len(ADDED)), ADDED, fontsize="small")
+    for axis in axes[::2]:
+        axis.set_ylabel("discriminatory\ninputs (% of domain)")
+    handles = [_handle("published", {"color": BLACK, "marker": "o"}, opened=True)]
+    handles += [_handle("ours, one point per repetition", {"color": BLACK, "marker": "o"})]
+    handles += [
+        Line2D([], [], color=BLACK, linewidth=1.4, label="their mean"),
+        Line2D([], [], **REFERENCE, label="before"),
+    ]
+    legend_above(figure, handles=handles)
     return figure
+
+
+def _opened(look) -> dict:
+    return {"marker": look["marker"], "facecolors": "white", "edgecolors": look["color"]}
+
+
+def _handle(label, look, *, opened=False) -> Line2D:
+    colors = {"mfc": "white" if opened else look["color"], "mec": look["color"]}
+    return Line2D([], [], linestyle="", marker=look["marker"], markersize=6.5 if opened else 4, **colors, label=label)
+
+
+def _explain(figure, looks, *, n_columns) -> None:
+    """Put the legend of methods above: what is published, and what is ours, of each."""
+    pairs = [
+        [_handle(f"{name}, published", look, opened=True), _handle(f"{name}, ours", look)]
+        for name, look in looks.items()
+    ]
+    legend_above(figure, handles=[handle for pair in pairs for handle in pair], n_columns=n_columns)
+
+
+def _scale(axis, values, *, log) -> None:
+    """Let an axis of numbers begin at 0, or be logarithmic, with 0 where there is one; write numbers in full."""
+    positive = values[np.isfinite(values) & (values > 0)]
+    if not log or not len(positive):
+        axis.set_xlim(left=0)
+        axis.xaxis.set_major_formatter("{x:,.5g}")
+    elif (values == 0).any():
+        axis.set_xscale("symlog", linthresh=10 ** np.floor(np.log10(positive.min())))
+        axis.xaxis.set_major_formatter("{x:,.10g}")
+    else:
+        axis.set_xscale("log")
+        axis.set_xlim(positive.min() / 1.4, positive.max() * 1.4)
+        log_ticks(axis.xaxis)

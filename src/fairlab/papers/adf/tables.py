@@ -9,10 +9,11 @@ from fairlab.adf.discrimination import estimate_unfairness
 from fairlab.adf.feed_forward import FeedForward
 from fairlab.cases.schema import Schema
 from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, Subject
-from fairlab.papers.adf.courses import at_inputs, to_find, within
+from fairlab.papers.adf.courses import ROWS_OF_500_SECONDS, at_inputs, to_find, within
 
 # Methods under the names that the published values have, and as they are written.
 METHODS = {"adf": "ADF", "sg": "SG", "aequitas": "Aequitas"}
+RATES = ("found per 1,000 rows asked", "discriminatory among the inputs tried (%)")
 COUNTS = ("n_inputs", "n_discriminatory", "success_rate", "n_successful", "n_wrong", "n_outside", "seconds")
 
 
@@ -124,6 +125,88 @@ def beside(published: pd.DataFrame, ours: pd.Series, *, counted: str = "") -> pd
         for name in BENCHMARKS
     ]
     return pd.DataFrame(rows, columns=["method", "benchmark", "published", "ours"])
+
+
+def rates_beside(published: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
+    """Return the rates of table 5 that do not depend on a clock, ours with the published ones, by method and benchmark.
+
+    The paper prints counts of 500 seconds. ADF's program asks for `ROWS_OF_500_SECONDS` rows in these, one at a time
+    (an inferred price); symbolic generation explored the printed number of inputs, each for as many rows as here.
+
+    Parameters
+    ----------
+    published : DataFrame
+        Published values by id, in the column value.
+    means : DataFrame
+        By benchmark and method (adf, sg): rows, inputs and found, as published.
+
+    Returns
+    -------
+    DataFrame
+        Columns quantity, method, benchmark, published, ours.
+    """
+    value, lines = published["value"], []
+    for method in ("adf", "sg"):
+        for name in BENCHMARKS:
+            ours = means.loc[name, method]
+            tried, found = (value[f"{name}.{method}.{counted}"] for counted in ("gdiff", "id"))
+            asked = ROWS_OF_500_SECONDS if method == "adf" else tried * ours["rows"] / ours["inputs"]
+            per_row = {"published": 1000 * found / asked, "ours": 1000 * ours["found"] / ours["rows"]}
+            share = {"published": 100 * found / tried, "ours": 100 * ours["found"] / ours["inputs"]}
+            for quantity, both in zip(RATES, (per_row, share), strict=True):
+                lines.append({"quantity": quantity, "method": METHODS[method], "benchmark": name} | both)
+    return pd.DataFrame(lines).sort_values(
+        "quantity", key=lambda of: of.map(RATES.index), kind="stable", ignore_index=True
+    )
+
+
+def shares_beside(published: pd.DataFrame, before: pd.Series, after: pd.DataFrame) -> pd.DataFrame:
+    """Return shares of discriminatory inputs before and after retraining, ours and the published ones (table 10).
+
+    Parameters
+    ----------
+    published : DataFrame
+        Published values by id, in the column value, in percent.
+    before : Series
+        By benchmark.
+    after : DataFrame
+        By benchmark and trial, a column per kind of inputs that were added (nothing, or a key of `METHODS`).
+
+    Returns
+    -------
+    DataFrame
+        Columns benchmark, added (before, nothing, or a method as it is written), series (ours or published), share.
+    """
+    lines = [(name, "before", "ours", share) for name, share in before.items()]
+    for added, column in after.items():
+        lines += [(name, METHODS.get(added, added), "ours", share) for (name, _), share in column.items()]
+    for name in before.index:
+        lines.append((name, "before", "published", published.loc[f"{name}.before", "value"] / 100))
+        for method, written in METHODS.items():
+            lines.append((name, written, "published", published.loc[f"{name}.after.{method}", "value"] / 100))
+    return pd.DataFrame(lines, columns=["benchmark", "added", "series", "share"])
+
+
+def growth_beside(published: Mapping[str, pd.DataFrame], growth: Mapping[str, Sequence[pd.DataFrame]]) -> pd.DataFrame:
+    """Return curves by seeds, ours run by run and the points read off the published ones (figure 3).
+
+    Parameters
+    ----------
+    published : dict of str to DataFrame
+        By method; see `read_off`.
+    growth : dict of str to list of DataFrame
+        By method, one table per run, as `SearchResult.growth` gives it.
+
+    Returns
+    -------
+    DataFrame
+        Columns method, series (ours or published), run, seeds, inputs, discriminatory.
+    """
+    tables = {
+        (METHODS[method], "ours", number): run for method, runs in growth.items() for number, run in enumerate(runs)
+    }
+    tables |= {(METHODS[method], "published", 0): points for method, points in published.items()}
+    return pd.concat(tables, names=["method", "series", "run", "seeds"]).reset_index()
 
 
 def read_off(published: pd.DataFrame) -> dict[str, pd.DataFrame]:

@@ -125,6 +125,13 @@ def by_characteristic(scores: pd.DataFrame) -> pd.DataFrame:
     return table.rename_axis(index="instance", columns="characteristic")
 
 
+def with_printed(table: pd.DataFrame, published: pd.Series) -> pd.DataFrame:
+    """Return a table of `by_characteristic` one score a row: instance, characteristic, score, printed (where it is)."""
+    long = table.rename_axis(columns=None).rename_axis("instance").reset_index()
+    long = long.melt("instance", var_name="characteristic", value_name="score")
+    return long.assign(printed=(long["instance"] + "." + long["characteristic"]).map(published))
+
+
 def beyond_parts(scores: pd.DataFrame) -> pd.DataFrame:
     """Return by how much scores of pairs exceed the sum of their parts, in percent, the largest excess first.
 

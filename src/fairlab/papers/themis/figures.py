@@ -1,133 +1,198 @@
-"""The paper's figures beside ours: printed scores, tests with and without pruning, tests by threshold, programs."""
+"""The paper's figures beside ours: printed scores, tests with and without pruning, tests by threshold, programs.
 
-from itertools import cycle
+Open markers are printed. Both measures look as in `fairlab.themis.figures`; instances are named in words.
+"""
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogFormatter
+from matplotlib.lines import Line2D
 
-from fairlab.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILION, legend_above, legend_beside, panels
+from fairlab.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, legend_above, log_ticks, panels
+from fairlab.themis.figures import MEASURES
 
-_LOOKS = {
-    "printed": ("x", BLACK),
-    "stored suite": ("o", GREEN),
-    "as released": ("o", BLUE),
-    "as described": ("^", VERMILION),
+# Where a score comes from: its look, and how far from its line.
+SERIES = {
+    "printed": ({"marker": "o", "color": BLACK, "mfc": "none", "markersize": 7.5}, 0.0),
+    "stored suite": ({"marker": "D", "color": GREEN, "markersize": 3}, 0.0),
+    "as released": ({"marker": "v", "color": PURPLE, "markersize": 4}, -0.24),
+    "as described": ({"marker": "^", "color": ORANGE, "markersize": 4}, 0.24),
 }
-_OFFSETS = {"printed": 0.0, "stored suite": 0.0, "as released": -0.2, "as described": 0.2}
-_OPEN = ("stored suite",)  # drawn around the print
+# Systems that were trained to be fair have full lines, the others broken ones.
+SYSTEMS = {
+    system: {"color": color, "marker": marker, "linestyle": line}
+    for line, marks, systems in (("-", "osD^", "ABCD"), ("--", "vPX*", "EFGH"))
+    for system, marker, color in zip(systems, marks, (BLUE, VERMILION, GREEN, ORANGE), strict=True)
+}
+WORDS = {"marital": "marital status", "relation": "relationship"}  # what the paper's words are short for
 FLOOR = 0.01  # percent; scores below are drawn there
+SMALL = 8  # points, of names of cells
 
 
-def scores_beside_printed(table: pd.DataFrame, *, by: str | None = None) -> Figure:
+def in_words(id: str) -> str:
+    """Return the name of an instance in words, or of a cell: an instance and the set that it is asked about.
+
+    Examples
+    --------
+    >>> in_words("d.census.gender.race")
+    'D, Census, fair by gender, asked about race'
+    >>> in_words("h.credit.unaware")
+    'H, Credit, unaware'
+    """
+    system, data, trained_for, *asked = id.split(".")
+    fair = trained_for if trained_for == "unaware" else f"fair by {trained_for}"
+    names = [WORDS.get(word, word) for words in asked for word in words.split("_")]
+    about = (
+        [f"asked about {' and '.join([', '.join(names[:-1]), names[-1]]) if names[1:] else names[0]}"] if names else []
+    )
+    return ", ".join([system.upper(), data.capitalize(), fair, *about])
+
+
+def scores_beside_printed(frame: pd.DataFrame) -> Figure:
     """Draw scores on a logarithmic axis, one line of the figure for each cell (figures 1 and 2).
 
     Parameters
     ----------
-    table : DataFrame
+    frame : DataFrame
         Columns ``cell``, ``series`` (``printed``, ``stored suite``, ``as released`` or ``as described``) and ``score``;
-        ``low`` and ``high`` where there is an interval, else missing.
-    by : str, optional
-        A column whose values have a panel each.
+        ``low`` and ``high`` where there is an interval, else missing; where there is a ``measure``, each has a panel.
 
     Raises
     ------
     ValueError
         For an unknown series.
     """
-    if unknown := set(table["series"]) - set(_LOOKS):
-        raise ValueError(f"series: expected {', '.join(_LOOKS)}, found {', '.join(sorted(unknown))}")
-    parts = {None: table} if by is None else dict(list(table.groupby(by, sort=False)))
-    cells = table["cell"].unique()
-    # A single panel gives some of its width to the names.
-    width = 4.6 if len(parts) > 1 else 6.4
-    figure, axes = panels(1, len(parts), width=width, height=1.6 + 0.22 * len(cells), sharey=True)
-    for axis, (title, panel) in zip(axes, parts.items(), strict=True):
+    if unknown := set(frame["series"]) - set(SERIES):
+        raise ValueError(f"series: expected {', '.join(SERIES)}, found {', '.join(sorted(unknown))}")
+    parts = dict(list(frame.groupby("measure", sort=False))) if "measure" in frame else {"": frame}
+    cells = frame["cell"].unique()
+    figure, axes = panels(1, len(parts), width=6.7 / len(parts), height=1.1 + 0.22 * len(cells), sharey=True)
+    for axis, (measure, rows) in zip(axes, parts.items(), strict=True):
         axis.hlines(np.arange(len(cells)), FLOOR, 100, color=GREY, linewidth=0.4, zorder=0)
-        for series, (marker, color) in _LOOKS.items():
-            rows = panel[panel["series"] == series]
-            if len(rows) == 0:
+        for series, (look, shift) in SERIES.items():
+            own = rows[rows["series"] == series]
+            if len(own) == 0:
                 continue
-            place = pd.Index(cells).get_indexer(rows["cell"]) + _OFFSETS[series]
-            look = {"markersize": 8, "mfc": "none"} if series in _OPEN else {"markersize": 4.5}
-            axis.plot(rows["score"].clip(FLOOR), place, marker, color=color, label=series, **look)
-            axis.hlines(place, rows["low"].clip(FLOOR), rows["high"].clip(FLOOR), color=color, linewidth=1)
-        axis.set(xscale="log", xlim=(FLOOR * 0.8, 120), xlabel="score (%)", title=title or "")
-        axis.set_yticks(np.arange(len(cells)), cells)
+            place = pd.Index(cells).get_indexer(own["cell"]) + shift
+            axis.plot(own["score"].clip(FLOOR), place, **look, linestyle="", label=series)
+            axis.hlines(place, own["low"].clip(FLOOR), own["high"].clip(FLOOR), color=look["color"], linewidth=1)
+        axis.set(xscale="log", xlim=(FLOOR * 0.7, 140), title=f"{measure} score" if measure else "")
+        axis.set_xlabel("score (%)" if measure else "causal score (%)")
+        log_ticks(axis.xaxis)
+    axes[0].set_yticks(np.arange(len(cells)), map(in_words, cells), fontsize=SMALL)
     axes[0].set_ylim(len(cells) - 0.4, -0.6)
     legend_above(figure, axes[0])
     return figure
 
 
-def pruning_counts(table: pd.DataFrame) -> Figure:
-    """Draw how many tests each search needs without pruning (right) and with it (left), and what is printed (figure 3).
+def map_of_singles(frame: pd.DataFrame) -> Figure:
+    """Draw causal scores of single characteristics as a map, each with its number and, where one is, the printed one.
 
     Parameters
     ----------
-    table : DataFrame
-        Columns ``measure``, ``row``, ``without``, ``with``, ``printed without`` and ``printed with``, in tests; the
-        printed ones may be missing.
+    frame : DataFrame
+        Columns ``instance``, ``characteristic``, ``score`` and ``printed``, in percent; the last may be missing.
     """
-    rows = table["row"].unique()
-    measures = table["measure"].unique()
-    figure, axes = panels(1, len(measures), width=4.6, height=1.6 + 0.24 * len(rows), sharey=True)
-    for axis, measure in zip(axes, measures, strict=True):
-        panel = table[table["measure"] == measure]
-        place = pd.Index(rows).get_indexer(panel["row"])
-        for prefix, shift, color, line, label in (
-            ("", -0.16, BLUE, "-", "measured"),
-            ("printed ", 0.16, BLACK, ":", "printed"),
-        ):
-            low, high = panel[f"{prefix}with"], panel[f"{prefix}without"]
-            axis.hlines(place + shift, low, high, color=color, linestyle=line, linewidth=1)
-            axis.plot(low, place + shift, "o", color=color, markersize=4, label=f"{label}, with pruning")
-            axis.plot(high, place + shift, "s", color=color, markersize=7, mfc="none", label=f"{label}, without")
-        axis.set(xscale="log", xlabel="tests", title=measure)
-        axis.set_yticks(np.arange(len(rows)), rows)
-    axes[0].set_ylim(len(rows) - 0.4, -0.6)
-    legend_above(figure, axes[0], n_columns=2)
+    table = frame.pivot(index="instance", columns="characteristic", values="score")
+    table = table.loc[frame["instance"].unique(), frame["characteristic"].unique()]
+    printed = frame.pivot(index="instance", columns="characteristic", values="printed").reindex_like(table)
+    figure, [axis] = panels(1, 1, width=6.7, height=1.1 + 0.24 * len(table))
+    image = axis.imshow(table.to_numpy(), cmap="Blues", vmin=0, vmax=100, aspect="auto")
+    for (row, column), score in np.ndenumerate(table.to_numpy()):
+        known = printed.to_numpy()[row, column]
+        text = "" if np.isnan(score) else f"{score:.1f}" + ("" if np.isnan(known) else f" ({known:g})")
+        axis.text(column, row, text, ha="center", va="center", color="white" if score > 60 else "black", fontsize=SMALL)
+    words = [WORDS.get(word, word) for word in table.columns]
+    axis.set_xticks(np.arange(table.shape[1]), words, fontsize=SMALL)
+    axis.set_yticks(np.arange(table.shape[0]), map(in_words, table.index), fontsize=SMALL)
+    figure.colorbar(image, label="causal score (%), printed in brackets", pad=0.02)
     return figure
 
 
-def threshold_lines(table: pd.DataFrame) -> Figure:
+def pruning_counts(frame: pd.DataFrame) -> Figure:
+    """Draw how many tests each search needs without pruning (bars) and with it (dots), and what is printed (figure 3).
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns ``measure``, ``instance``, ``without``, ``with``, ``printed without`` and ``printed with``, in tests;
+        the printed ones may be missing.
+    """
+    instances, measures = frame["instance"].unique(), frame["measure"].unique()
+    figure, axes = panels(1, len(measures), width=6.7 / len(measures), height=1.3 + 0.28 * len(instances), sharey=True)
+    for axis, measure in zip(axes, measures, strict=True):
+        rows = frame[frame["measure"] == measure]
+        place = pd.Index(instances).get_indexer(rows["instance"])
+        for prefix, shift, color, line, fill in (
+            ("", -0.17, MEASURES[measure]["color"], "-", None),
+            ("printed ", 0.17, BLACK, ":", "white"),
+        ):
+            low, high = rows[f"{prefix}with"], rows[f"{prefix}without"]
+            axis.hlines(place + shift, low, high, color=color, linestyle=line, linewidth=1)
+            # Upright bars stand out above and below a dot of the same place.
+            axis.plot(high, place + shift, "|", color=color, markersize=9, markeredgewidth=1.6)
+            axis.plot(low, place + shift, "o", color=color, mfc=fill or color, markersize=4, zorder=3)
+        axis.set(xscale="log", xlabel="tests", title=f"{measure} score")
+        log_ticks(axis.xaxis)
+    axes[0].set_yticks(np.arange(len(instances)), map(in_words, instances), fontsize=SMALL)
+    axes[0].set_ylim(len(instances) - 0.4, -0.6)
+    legend_above(figure, handles=_ends(), n_columns=2)
+    return figure
+
+
+def threshold_lines(frame: pd.DataFrame) -> Figure:
     """Draw the tests of pruned searches against the threshold, as shares of all (section 5.4).
 
     Parameters
     ----------
-    table : DataFrame
+    frame : DataFrame
         Columns ``measure``, ``system``, ``threshold`` and ``share`` (of the tests without pruning).
     """
-    measures = table["measure"].unique()
-    figure, axes = panels(1, len(measures), width=4.4, height=3.6, sharey=True)
+    measures = frame["measure"].unique()
+    figure, axes = panels(1, len(measures), width=6.6 / len(measures), height=3.6, sharey=True)
     for axis, measure in zip(axes, measures, strict=True):
-        panel = table[table["measure"] == measure]
-        looks = cycle([(c, m, s) for s, m in (("-", "o"), ("--", "^")) for c in (BLUE, VERMILION, GREEN, ORANGE)])
-        for system, line in panel.groupby("system", sort=False):
-            color, marker, style = next(looks)
-            look = {"color": color, "marker": marker, "linestyle": style, "markersize": 4}
-            axis.plot(line["threshold"], 100 * line["share"], label=system, **look)
-        axis.set(xlabel="threshold", yscale="log", title=measure)
-        axis.yaxis.set_major_formatter(LogFormatter())
-        axis.yaxis.set_minor_formatter(LogFormatter())
+        for system, line in frame[frame["measure"] == measure].groupby("system"):
+            axis.plot(
+                line["threshold"], 100 * line["share"], label=f"system {system}", markersize=4.5, **SYSTEMS[system]
+            )
+        axis.set(xlabel="threshold of the search (score)", yscale="log", title=f"{measure} score")
+        log_ticks(axis.yaxis)
     axes[0].set_ylabel("tests with pruning (% of those without)")
-    legend_beside(axes[-1], title="system")
+    beside = "AEBFCGDH"  # below the first four stand the others
+    handles = sorted(axes[0].lines, key=lambda line: beside.index(line.get_label()[-1]))
+    legend_above(figure, handles=handles, n_columns=4)
     return figure
 
 
-def programs_by_scores(table: pd.DataFrame, *, title: str) -> Figure:
+def programs_by_scores(frame: pd.DataFrame, *, title: str) -> Figure:
     """Draw how far apart both scores of a program can be: a point for each pair of scores (theorem 4.3).
 
     Parameters
     ----------
-    table : DataFrame
+    frame : DataFrame
         Columns ``group``, ``causal`` and ``programs``, how many have these scores.
     title : str
     """
     figure, [axis] = panels(1, 1, width=5, height=4.2)
     axis.plot([0, 1], [0, 1], "--", color=GREY, label="group = causal")
-    sizes = 3 * np.sqrt(table["programs"]) + 4
-    axis.scatter(table["group"], table["causal"], s=sizes, color=BLUE, label="programs")
-    axis.set(xlabel="group score", ylabel="causal score", title=title)
+    sizes = 3 * np.sqrt(frame["programs"]) + 4
+    axis.scatter(
+        frame["group"], frame["causal"], s=sizes, color=SKY, edgecolors=BLACK, linewidths=0.4, label="programs"
+    )
+    axis.set(xlabel="group score (between 0 and 1)", ylabel="causal score (between 0 and 1)", title=title)
     axis.legend(loc="lower right")
     return figure
+
+
+def _ends() -> list:
+    """Return the legend of `pruning_counts`; what is measured has its measure's colour."""
+    looks = {
+        "with pruning": {"marker": "o", "color": GREY, "markersize": 4},
+        "without": {"marker": "|", "color": GREY, "markersize": 9, "markeredgewidth": 1.6},
+        "with pruning, printed": {"marker": "o", "color": BLACK, "mfc": "white", "markersize": 4},
+        "without, printed": {"marker": "|", "color": BLACK, "markersize": 9, "markeredgewidth": 1.6},
+    }
+    return [
+        Line2D([], [], linestyle=":" if "printed" in label else "-", linewidth=1, label=label, **look)
+        for label, look in looks.items()
+    ]
