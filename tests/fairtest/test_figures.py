@@ -77,7 +77,8 @@ def test_boxes_say_what_they_leave_out(tmp_path):
     figure = box_plots(kept(table, tmp_path), labels={"error": "error (days)"}, people="patients")
     [axis] = figure.axes
     beyond = table["beyond"].sum()
-    assert axis.get_title() == f"all\n100 patients; beyond the whiskers,\nnot drawn: {beyond / 100:.1%}, up to 50"
+    words = f"100 patients, from {values.min():.3g} to 50;\nbeyond the whiskers, not drawn: {beyond / 100:.1%}"
+    assert axis.get_title() == f"all\n{words}"
     assert axis.get_ylabel() == "error (days)"
     assert [label.get_text() for label in axis.get_xticklabels()] == ["f", "m"]
     assert axis.get_ylim()[1] < 50
@@ -162,5 +163,5 @@ def test_labels_stand_in_the_order_of_their_lower_ends_coloured_by_the_group_the
 
 def test_figures_are_closed_and_ask_for_their_columns():
     assert plt.get_fignums() == []
-    with pytest.raises(ValueError, match="table: no column beyond, furthest, line"):
+    with pytest.raises(ValueError, match="table: no column beyond, least, line, most"):
         box_plots(pd.DataFrame({"context": [], "group": [], "position": [], "count": []}))

@@ -65,9 +65,9 @@ def test_boxes_by_decade_stand_where_the_line_has_their_people():
 def test_people_beyond_the_whiskers_are_counted():
     output = Column("error", np.array([1.0, 2, 3, 4, 100] + [5.0] * 5))
     table = box_table({"all": Sample(Column("sex", np.repeat([0, 1], 5), ("f", "m")), output)})
-    assert table[["group", "count", "whishi", "beyond", "furthest"]].to_numpy().tolist() == [
-        ["f", 5, 4, 1, 100],
-        ["m", 5, 5, 0, 5],
+    assert table[["group", "count", "whishi", "beyond", "least", "most"]].to_numpy().tolist() == [
+        ["f", 5, 4, 1, 1, 100],
+        ["m", 5, 5, 0, 5, 5],
     ]
     assert table["line"].isna().all()
 

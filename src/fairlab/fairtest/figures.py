@@ -73,7 +73,7 @@ def group_shares(
 def box_plots(table: pd.DataFrame, *, labels: Mapping[str, str] | None = None, people: str = "people") -> Figure:
     """Draw boxes with whiskers, means as crosses, and the line of least squares, a panel for each context.
 
-    Points beyond the whiskers are not drawn; each panel says how many people they are, and the largest value.
+    Points beyond the whiskers are not drawn; each panel says how many people they are, and where all lie.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def box_plots(table: pd.DataFrame, *, labels: Mapping[str, str] | None = None, p
     people : str
         What to call the people.
     """
-    _check_columns(table, {"context", "group", "position", "count", "beyond", "furthest", "line"})
+    _check_columns(table, {"context", "group", "position", "count", "beyond", "least", "most", "line"})
     contexts = table["context"].unique()
     figure, axes = panels(1, len(contexts), width=WIDTH / len(contexts), height=3.4, sharey=True)
     labels = labels or {}
@@ -104,9 +104,8 @@ def box_plots(table: pd.DataFrame, *, labels: Mapping[str, str] | None = None, p
         tilt = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if many else {}
         axis.set_xticks(place, boxes["group"], fontsize=8, **tilt)
         n, beyond = boxes["count"].sum(), boxes["beyond"].sum()
-        words = (
-            f"{n:,} {people}; beyond the whiskers,\nnot drawn: {beyond / n:.1%}, up to {boxes['furthest'].max():.3g}"
-        )
+        ends = f"{boxes['least'].min():.3g} to {boxes['most'].max():.3g}"
+        words = f"{n:,} {people}, from {ends};\nbeyond the whiskers, not drawn: {beyond / n:.1%}"
         axis.set_title(f"{context}\n{words}", fontsize=9)
         axis.set_xlabel(labels.get(boxes["protected"].iloc[0], boxes["protected"].iloc[0]))
     axes[0].set_ylabel(labels.get(table["output"].iloc[0], table["output"].iloc[0]))

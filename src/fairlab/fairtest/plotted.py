@@ -80,8 +80,8 @@ def box_table(samples: Mapping[str, Sample], *, bands: Mapping[float, str] | Non
     -------
     DataFrame
         A row for each box: ``context``, ``protected``, ``output``, ``group``, ``position``, ``count``, ``mean``,
-        ``whislo``, ``q1``, ``med``, ``q3``, ``whishi``, ``beyond`` (people outside of the whiskers), ``furthest`` (the
-        largest value) and, for a continuous attribute, ``line``: that of least squares at the box.
+        ``whislo``, ``q1``, ``med``, ``q3``, ``whishi``, ``beyond`` (people outside of the whiskers), ``least``,
+        ``most`` and, for a continuous attribute, ``line``: that of least squares at the box.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def box_table(samples: Mapping[str, Sample], *, bands: Mapping[float, str] | Non
             position = place if line is None else protected.values[mask].mean()
             numbers = {key: box[key] for key in ("mean", "whislo", "q1", "med", "q3", "whishi")}
             row = named | {"group": group, "position": position, "count": int(mask.sum())} | numbers
-            row |= {"beyond": len(box["fliers"]), "furthest": output.values[mask].max()}
+            row |= {"beyond": len(box["fliers"]), "least": output.values[mask].min(), "most": output.values[mask].max()}
             rows.append(row | {"line": np.nan if line is None else line(position)})
     return pd.DataFrame(rows)
 
