@@ -42,7 +42,7 @@ SchedulerParameters=bf_interval=2,sched_interval=2,batch_sched_delay=1
 AccountingStorageType=accounting_storage/none
 MailProg=/bin/true
 SlurmctldTimeout=10
-SlurmdTimeout=15
+SlurmdTimeout={patience}
 KillWait=2
 InactiveLimit=0
 MinJobAge={remembered}
@@ -78,9 +78,11 @@ class Cluster:
     n_nodes : int
     remembered : int
         Seconds that the controller remembers an ended job.
+    patience : int
+        Seconds that it takes a silent node for a busy one; it asks every third of them.
     """
 
-    def __init__(self, folder: Path, n_nodes: int = 3, remembered: int = 300):
+    def __init__(self, folder: Path, n_nodes: int = 3, remembered: int = 300, patience: int = 15):
         self.folder = folder
         self.names = [f"n{number}" for number in range(1, n_nodes + 1)]
         self._processes: dict[str, subprocess.Popen] = {}
@@ -100,6 +102,7 @@ class Cluster:
                 folder=folder,
                 nodes="\n".join(nodes),
                 remembered=remembered,
+                patience=patience,
             )
         )
         self.environment = os.environ | {"SLURM_CONF": str(self.configuration)}
@@ -139,9 +142,9 @@ class Cluster:
         self._start("slurmctld", "slurmctld", "-D")
         _until(lambda: "UP" in self.ask("scontrol", "ping"))
 
-    def stop_controller(self) -> None:
-        """Stop the controller, which keeps what it knows."""
-        self._end("slurmctld")
+    def kill_controller(self) -> None:
+        """Kill the controller, which forgets what it has not written yet."""
+        self._end("slurmctld", signal.SIGKILL)
 
     def start_node(self, name: str) -> None:
         """Start the daemon of a node."""
@@ -150,11 +153,15 @@ class Cluster:
     def kill_node(self, name: str) -> None:
         """Kill the daemon of a node and all that runs on the node, as when its power fails."""
         self._end(name, signal.SIGKILL)
+        self.kill_jobs(name)
+
+    def kill_jobs(self, name: str) -> None:
+        """Kill all that runs on a node for jobs, with whoever would tell its daemon or the controller."""
         there = []
         for process in self._of_the_cluster():
             with contextlib.suppress(psutil.Error):
                 if process.environ().get("SLURMD_NODENAME") == name:
-                    there = [process.parent(), *there, process]  # who would tell the controller goes first
+                    there = [process.parent(), *there, process]  # who would tell goes first
         for process in there:
             with contextlib.suppress(psutil.Error):
                 process.kill()

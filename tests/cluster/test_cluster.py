@@ -1,5 +1,6 @@
 """A batch on SLURM's own daemons: `make cluster-test`."""
 
+import contextlib
 import json
 import os
 import re
@@ -22,17 +23,31 @@ SECONDS = 900  # that a batch may take on a busy machine
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(daemons.missing() is not None, reason=str(daemons.missing()))]
 
 
-@pytest.fixture(scope="module")
-def cluster():
+@contextlib.contextmanager
+def daemons_of(**options):
     folder = Path(tempfile.mkdtemp(prefix="fl-"))
-    with daemons.Cluster(folder) as cluster:
+    with daemons.Cluster(folder, **options) as cluster:
         yield cluster
     shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.fixture(scope="module")
+def cluster():
+    with daemons_of() as cluster:
+        yield cluster
+
+
 @pytest.fixture
-def five(toy, cluster, monkeypatch):
+def deaf():
+    """A cluster whose controller asks for its nodes only after minutes."""
+    with daemons_of(patience=900) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def five(toy, request, monkeypatch):
     """The toy project with five experiments of slow trials, `third` of which waits for `second`."""
+    cluster = request.getfixturevalue("deaf" if "deaf" in request.fixturenames else "cluster")
     spec = SPECIFICATION.replace("n: 10, n_trials: 2", "n: 10, n_trials: 12")
     slow = TRIALS.replace("    return", "    __import__('time').sleep(2)\n    return")
     (toy / "notebooks" / "toy" / "toy_trials.py").write_text(slow)
@@ -76,6 +91,11 @@ def kept():
     return len(list((run_folder("x", "y").parents[1] / "trials").rglob("[0-9a-f]*.trial")))
 
 
+def noted(kind):
+    """Return what is noted of jobs: their signs of life (beat), or what became of those that were lost (jobs)."""
+    return [file.read_text() for file in (run_folder("x", "y").parents[1] / ".batch" / "smoke").rglob(f"*.{kind}")]
+
+
 def values(results):
     return {
         name: json.loads((results / "smoke" / "toy" / name / "records.json").read_text())[0]["values"] for name in NAMES
@@ -89,21 +109,45 @@ def test_what_is_lost_with_jobs_nodes_and_the_controller_runs_again(five, cluste
     (cancelled, _), (_, node), *_ = batch.running()
     cluster.ask("scancel", cancelled)
     batch.until(lambda: cancelled not in [id for id, _ in batch.running()])
+    cluster.kill_controller()  # perhaps before it has written that the job is cancelled
     cluster.kill_node(node)
-    cluster.stop_controller()
     time.sleep(3)
     cluster.start_controller()
     output, errors = batch.end()
     cluster.start_node(node)
     assert batch.process.returncode == 0
     assert "5 of 5 experiments done at smoke" in output
-    assert re.search(rf"lost: toy/\w+: job {cancelled} was (cancelled|killed or could not begin) .*; run again", errors)
+    assert re.search(rf"lost: toy/\w+: job {cancelled} [\w ]+; run again", errors)
     assert re.search(rf"lost: toy/\w+: job \d+ .* on {node}; run again", errors)
 
     local = os.environ | {"FAIRLAB_RESULTS": str(tmp_path / "local")}
     command = [sys.executable, "-m", "fairlab", "run", "--all", "--profile", "smoke"]
     subprocess.run(command, env=local, check=True, capture_output=True)
     assert values(results) == values(tmp_path / "local")
+
+
+def test_jobs_that_slurm_believes_in_are_seen_within_a_minute_to_be_dead(five, deaf):
+    batch = Batch(deaf, "--all", "--jobs", "3", "--cores", "2", "--slurm-options", "--time=20 --mem=1500M")
+    batch.until(lambda: len(batch.running()) == 3 and len(noted("beat")) == 3)
+    (ended, alive), (dead, node), *_ = batch.running()
+    deaf.kill_jobs(alive)  # as after an scancel that the controller forgot
+    deaf.kill_node(node)
+    started, seen = time.monotonic(), {}
+
+    def look():
+        for id in {ended, dead}.difference(seen):
+            if f'"job": "{id}", "state": "SILENT"' in "".join(noted("jobs")):
+                seen[id] = round(time.monotonic() - started, 1)
+        return len(seen) == 2
+
+    batch.until(look)
+    print(f"seen after {seen} s")
+    output, errors = batch.end()
+    assert batch.process.returncode == 0
+    assert "5 of 5 experiments done at smoke" in output
+    for id, place in ((ended, alive), (dead, node)):
+        assert re.search(rf"lost: toy/\w+: job {id} gave no sign of life on {place}; run again", errors)
+    assert max(seen.values()) < 60
 
 
 def test_the_trials_of_one_experiment_are_spread_over_an_array(five, cluster, results):

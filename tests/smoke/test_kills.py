@@ -5,24 +5,29 @@ time of several batches at smoke, and prints a table.
 """
 
 import contextlib
+import json
 import os
 import random
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import psutil
 import pytest
 
-from fairlab.suite.catalogue import experiment_names
+from fairlab.suite.catalogue import experiment_names, specification
+from fairlab.suite.published import load_paper
+from fairlab.suite.staging import HALF
 
 KILLS = int(os.environ.get("FAIRLAB_KILLS", 20))
 NAMES = os.environ.get("FAIRLAB_KILL_NAMES", ",".join(experiment_names())).split(",")
-LONGEST_PAUSE = 25  # seconds between two kills
+PAUSE = 0.2  # longest between two kills, as a share of the undisturbed batch's time
 LEFT_SECONDS = 10  # after which nothing of a killed driver may be left
-NUMBERS = ("records.json", "claims.json", "tables/*.csv", "figures/*.csv")
+END_SECONDS = 2  # that a batch gets to end after a kill
+ENDINGS = 4  # most commands to the end when all kills are done: a killed notebook is a failure until the next
 
 pytestmark = pytest.mark.slow
 
@@ -30,88 +35,156 @@ pytestmark = pytest.mark.slow
 class Batch:
     """A batch in the background, that is started again when it has ended."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, temporary):
+        self.folder, self.log = folder, folder.with_suffix(".log")
+        changes = {"FAIRLAB_RESULTS": str(folder), "TMPDIR": str(temporary)}
+        self.environment = os.environ | changes
         self.process = None
         self.start()
 
     def start(self):
-        command = [sys.executable, "-m", "fairlab", "run", *NAMES, "--profile", "smoke"]
-        environment = os.environ | {"FAIRLAB_RESULTS": str(self.folder)}
-        with (self.folder.parent / "batch.out").open("a") as log:
-            self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+        self.process = self.run("run", *NAMES, "--profile", "smoke")
+
+    def run(self, *arguments, **options):
+        command = [sys.executable, "-m", "fairlab", *arguments]
+        with self.log.open("a") as log:
+            streams = {"stdout": log, "stderr": log} | options
+            return subprocess.Popen(command, env=self.environment, start_new_session=True, **streams)
 
     def processes(self):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            own = psutil.Process(self.process.pid)
-            return [own, *own.children(recursive=True)]
-        return []
+        """Return all that runs for this folder, whoever started it, by kind."""
+        own = [process for process in psutil.process_iter() if self._is_ours(process)]
+        kinds = {}
+        for process in own:
+            with contextlib.suppress(psutil.Error):
+                kinds.setdefault(self._kind(process), []).append(process)
+        return kinds
+
+    def _is_ours(self, process):
+        with contextlib.suppress(psutil.Error):
+            is_ours = process.environ().get("FAIRLAB_RESULTS") == str(self.folder)
+            return is_ours and process.status() != psutil.STATUS_ZOMBIE
+        return False
+
+    def _kind(self, process):
+        line = " ".join(process.cmdline())
+        if process.pid == self.process.pid:
+            return "driver"
+        for word in ("resource_tracker", "suite.runner", "snakemake"):
+            if word in line:
+                return {"suite.runner": "job of Snakemake's", "snakemake": "Snakemake"}.get(word, "resource tracker")
+        if "forkserver" not in line:
+            return "other"
+        depth = [parent.pid for parent in process.parents()].index(self.process.pid)
+        if depth == 1:
+            return "runner of a notebook" if process.children() else "worker"
+        return "what all are forked from" if depth == 0 else "kernel of a notebook"
 
 
-def kind(process):
-    """Return in a word what a process of a batch is."""
-    line = " ".join(process.cmdline())
-    words = {"-m fairlab run": "driver", "snakemake": "Snakemake", "suite.runner": "a job of Snakemake's"}
-    words |= {"resource_tracker": "resource tracker", "forkserver": "worker, notebook or what they are forked from"}
-    return next((name for word, name in words.items() if word in line), "other")
+def of_the_clock(paper, artefact):
+    """Return whether an artefact has seconds, or shares of seconds, among its numbers."""
+    return any(value.kind == "seconds" for value in load_paper(paper).artefact(artefact).values.values())
 
 
-def numbers(folder):
-    """Return the bytes of all numbers of the published runs, by file."""
+def numbers(batch):
+    """Return all numbers of the published runs, and the rows of the scorecard, without those that are of the clock."""
     found = {}
     for name in NAMES:
-        place = folder / "smoke" / name
-        found |= {str(file.relative_to(folder)): file.read_bytes() for part in NUMBERS for file in place.glob(part)}
-    return found
+        place, paper = batch.folder / "smoke" / name, name.split("/")[0]
+        ours = [artefact for artefact in specification(name).artefacts if not of_the_clock(paper, artefact)]
+        for part in ("records", "claims"):
+            rows = json.loads((place / f"{part}.json").read_text())
+            found |= {
+                (name, part, row["artefact"], row["id"], row.get("reading")): row
+                for row in rows
+                if row["artefact"] in ours
+            }
+        for file in sorted([*place.glob("tables/*.csv"), *place.glob("figures/*.csv")]):
+            if file.stem.split("_")[0] in ours:
+                found[name, file.name] = file.read_text()
+    card = batch.run("scorecard", "--json", "--profile", "smoke", stdout=subprocess.PIPE)
+    rows = json.loads(card.communicate()[0])
+    return found | {
+        ("scorecard", row["paper"], row["artefact"], row["id"]): row
+        for row in rows
+        if not of_the_clock(row["paper"], row["artefact"])
+    }
 
 
-def left(processes):
-    alive = []
-    for process in processes:
-        with contextlib.suppress(psutil.Error):
-            if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
-                alive.append(process)
-    return alive
+def differences(batch, truth):
+    """Return the keys of what is not as in the undisturbed batch."""
+    found = numbers(batch)
+    return [key for key in truth.keys() | found.keys() if truth.get(key) != found.get(key)]
 
 
 def test_killed_again_and_again_a_batch_ends_as_if_it_had_not_been(tmp_path):
-    whole = Batch(tmp_path / "whole")
-    assert whole.process.wait() == 0, (tmp_path / "batch.out").read_text()
-    truth = numbers(tmp_path / "whole")
-    assert len({name.split("/")[2] for name in truth}) == len({name.split("/")[1] for name in NAMES})
-    chance, rows, folder, rounds = random.Random(0), [], tmp_path / "killed-0", 0
-    batch = Batch(folder)
-    while len(rows) < KILLS:
-        pause = chance.uniform(0.5, LONGEST_PAUSE)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            batch.process.wait(pause)
-        if batch.process.poll() == 0:  # it was done: all of it must be right, and the next begins from nothing
-            assert numbers(folder) == truth
-            shutil.rmtree(folder)
-            rounds += 1
-            folder = tmp_path / f"killed-{rounds}"
-            batch = Batch(folder)
-            continue
-        processes = batch.processes()
-        if batch.process.poll() is None and processes:
-            victim = chance.choice(processes)
-            what = kind(victim)
-            with contextlib.suppress(psutil.NoSuchProcess):
-                victim.kill()
-            if what == "driver":
-                deadline = time.monotonic() + LEFT_SECONDS
-                while (alive := left(processes)) and time.monotonic() < deadline:
-                    time.sleep(0.1)
-                assert not alive
-            done = len(list((folder / "smoke").glob("*/*/run.json")))
-            rows.append((f"{len(rows) + 1}", f"{pause:.1f} s", what, f"{done} of {len(NAMES)} done"))
-        if batch.process.poll() is not None:
+    with tempfile.TemporaryDirectory(prefix="fl-") as temporary:  # short: sockets are in it
+        started = time.monotonic()
+        whole = Batch(tmp_path / "whole", temporary)
+        assert whole.process.wait() == 0, whole.log.read_text()
+        seconds = time.monotonic() - started
+        truth = numbers(whole)
+        assert {key[0] for key in truth} == {*NAMES, "scorecard"}
+        print(f"\n{len(NAMES)} experiments undisturbed: {seconds:.0f} s, {len(truth)} rows and tables", flush=True)
+
+        chance, rounds = random.Random(0), 0
+        print("\n| kill | after | process | experiments done | the batch |\n|---|---|---|---|---|", flush=True)
+        batch, n_kills = Batch(tmp_path / "killed-0", temporary), 0
+        while n_kills < KILLS:
+            pause = chance.uniform(0.5, PAUSE * seconds)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                batch.process.wait(pause)
+            if batch.process.poll() == 0:  # it was done: all of it must be right, and the next begins from nothing
+                assert differences(batch, truth) == []
+                shutil.rmtree(batch.folder)
+                rounds += 1
+                batch = Batch(tmp_path / f"killed-{rounds}", temporary)
+                continue
+            kinds = batch.processes()
+            if kinds:
+                what = chance.choice(sorted(kinds))
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    chance.choice(kinds[what]).kill()
+                n_kills += 1
+                done = len(list((batch.folder / "smoke").glob("*/*/run.json")))
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    batch.process.wait(END_SECONDS)
+                outcome = "goes on" if batch.process.poll() is None else f"ends with {batch.process.returncode}"
+                if batch.process.poll() is not None:
+                    outcome += f", nothing left after {until_nothing_is_left(batch):.1f} s"
+                row = (str(n_kills), f"{pause:.1f} s", what, f"{done} of {len(NAMES)}", outcome)
+                print(f"| {' | '.join(row)} |", flush=True)
+            if batch.process.poll() is not None:
+                batch.start()
+
+        for _ in range(ENDINGS):
+            if batch.process.wait() == 0:
+                break
             batch.start()
-    for _ in range(3):  # a killed notebook is a failure of its experiment, until the batch is started again
-        if batch.process.wait() == 0:
-            break
+        assert batch.process.returncode == 0, batch.log.read_text()
+        assert differences(batch, truth) == []
+        print(f"\n{rounds} batches ended between the kills, one after them: all equal", flush=True)
+
+        until_nothing_is_left(batch)
+        assert not list((batch.folder / ".staging").iterdir())
+        assert [list(folder.iterdir()) for folder in Path(temporary).iterdir()] == [[]]
+        age(batch.folder)
         batch.start()
-    print("\n| kill | after | process | experiments |\n|---|---|---|---|")
-    print("\n".join(f"| {' | '.join(row)} |" for row in rows))
-    assert numbers(folder) == truth
-    assert not list(Path(folder, ".staging").iterdir())
+        assert batch.process.wait() == 0
+        assert not [file for file in batch.folder.rglob(".*") if file.is_file() and HALF.fullmatch(file.name)]
+
+
+def until_nothing_is_left(batch):
+    """Wait until no process of a batch is left, and return the seconds."""
+    started = time.monotonic()
+    while (left := batch.processes()) and time.monotonic() < started + LEFT_SECONDS:
+        time.sleep(0.1)
+    assert not left
+    return time.monotonic() - started
+
+
+def age(folder):
+    """Let all files be of yesterday: half a file is nobody's after an hour."""
+    yesterday = time.time() - 86400
+    for file in folder.rglob("*"):
+        os.utime(file, (yesterday, yesterday), follow_symlinks=False)

@@ -38,6 +38,41 @@ def test_a_tied_process_ends_with_its_parent(work):
     assert is_gone(child)
 
 
+ORPHAN = """
+import os, subprocess, sys
+slow = f"import time; time.sleep(0.5); from fairlab.suite import lifeline; lifeline.tie({os.getpid()}); time.sleep(60)"
+print(subprocess.Popen([sys.executable, "-c", slow]).pid, flush=True)
+"""
+
+
+def test_a_process_whose_parent_ends_before_it_is_tied_ends_too():
+    done = subprocess.run([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, text=True, check=True)
+    assert is_gone(int(done.stdout), seconds=20)
+
+
+ORPHANED_FORK = """
+import os, time
+from fairlab.suite import lifeline
+lifeline.tie()
+if not os.fork():
+    child = os.fork()
+    if child:
+        print(child, flush=True)
+        os._exit(0)
+    lifeline._tied = os.getppid()  # as of a parent that was tied
+    time.sleep(0.5)
+    lifeline.tie()
+    time.sleep(60)
+os.wait()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing can be forked")
+def test_a_fork_knows_its_parent_even_if_that_has_ended():
+    done = subprocess.run([sys.executable, "-c", ORPHANED_FORK], stdout=subprocess.PIPE, text=True, check=True)
+    assert is_gone(int(done.stdout), seconds=20)
+
+
 def test_what_a_process_prints_goes_to_its_log(tmp_path):
     code = "import os, sys; from fairlab.suite import lifeline; print('before'); lifeline.redirect(sys.argv[1]); "
     code += "print('python', flush=True); os.write(2, b'C')"

@@ -22,6 +22,7 @@ WORKER_ENVIRONMENT = {
     "TF_ENABLE_ONEDNN_OPTS": "0",
 }
 PRELOADED = "fairlab.suite.warm"
+PARENT_VARIABLE = "FAIRLAB_PARENT"  # of the process that all are forked from
 _starting = threading.Lock()
 # Libraries read these when they are loaded, so they must stand before the process that all are forked from begins.
 ENVIRONMENT = WORKER_ENVIRONMENT | {
@@ -60,7 +61,7 @@ def start(function: Callable, *arguments, log: str):
     # Where processes cannot be forked, as on Windows, each loads the libraries itself.
     context = multiprocessing.get_context("forkserver" if hasattr(os, "fork") else "spawn")
     process = context.Process(target=_begin, args=(function, arguments, theirs, log))
-    with _starting, variables(ENVIRONMENT):
+    with _starting, variables(ENVIRONMENT | {PARENT_VARIABLE: str(os.getpid())}):
         context.set_forkserver_preload([PRELOADED])
         process.start()
     theirs.close()

@@ -18,7 +18,7 @@ from fairlab.suite import lifeline, memory
 from fairlab.suite.pool import LOG_VARIABLE
 
 PROVISIONER = "fairlab-forked"
-COMMAND = [sys.executable, "-m", "fairlab.suite.kernel", "{connection_file}"]
+COMMAND = [sys.executable, "-m", "fairlab.suite.kernel", "{connection_file}"]  # the parent's number may stand before it
 _waiting: list["ForkedKernel"] = []
 
 
@@ -114,5 +114,5 @@ def _serve(connection_file):
 
 
 if __name__ == "__main__":
-    lifeline.tie()
-    _serve(sys.argv[1])
+    lifeline.tie(*map(int, sys.argv[1:-1]))
+    _serve(sys.argv[-1])

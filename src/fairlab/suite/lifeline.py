@@ -10,17 +10,25 @@ from contextlib import contextmanager
 
 SET_PARENT_DEATH_SIGNAL = 1  # of prctl(2)
 LOOK_SECONDS = 0.5
+_tied: int | None = None  # number of the process that was tied last: this one, or the one that it was forked from
 
 
-def tie() -> None:
-    """End this process as soon as its parent has ended, be it by ``kill -9``.
+def tie(parent: int | None = None) -> None:
+    """End this process as soon as its parent has ended, be it by ``kill -9``, or if it has ended already.
 
     On Linux the system sees to it, whatever this process computes; elsewhere a thread looks at the parent.
+
+    Parameters
+    ----------
+    parent : int or None
+        Number of the parent, for a process that begins so slowly that its parent may end before this call.
     """
-    parent = os.getppid()
+    global _tied
+    parent = parent or _tied or os.getppid()
+    _tied = os.getpid()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:  # it ended before the call
+        if os.getppid() != parent:
             os._exit(1)
     else:
         threading.Thread(target=_watch, args=(parent,), daemon=True).start()

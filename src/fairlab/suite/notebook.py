@@ -272,7 +272,8 @@ def _kernel_environment(environment, forked):
     with tempfile.TemporaryDirectory(prefix="fairlab-kernel-") as folder:
         place = Path(folder, "kernels", KERNEL)
         place.mkdir(parents=True)
-        content = {"argv": kernel.COMMAND, "display_name": KERNEL, "language": "python"}
+        *command, file = kernel.COMMAND
+        content = {"argv": [*command, str(os.getpid()), file], "display_name": KERNEL, "language": "python"}
         if forked:
             content["metadata"] = {"kernel_provisioner": {"provisioner_name": kernel.PROVISIONER}}
         (place / "kernel.json").write_text(json.dumps(content), encoding="utf-8")

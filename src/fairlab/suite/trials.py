@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import as_completed
+from functools import partial
 from pathlib import Path
 
 import cloudpickle
@@ -186,7 +187,11 @@ def _compute_all(tasks, parameters, n_jobs):
         for task in tasks:
             yield _compute(parameters, *task)
         return
-    options = {"env": WORKER_ENVIRONMENT, "timeout": WORKER_IDLE_SECONDS, "initializer": lifeline.tie}
+    options = {
+        "env": WORKER_ENVIRONMENT,
+        "timeout": WORKER_IDLE_SECONDS,
+        "initializer": partial(lifeline.tie, os.getpid()),
+    }
     executor = get_reusable_executor(max_workers=n_jobs, **options)
     futures = [executor.submit(_compute_packed, packed, cloudpickle.dumps(task)) for task in tasks]
     try:

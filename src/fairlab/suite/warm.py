@@ -4,16 +4,21 @@ TensorFlow and its kind stay out: an experiment that needs none of them must not
 """
 
 import gc
+import os
 import sys
 import warnings
 from importlib import import_module
 
-from fairlab.data.registry import project_registry
-from fairlab.suite import lifeline
-from fairlab.suite.catalogue import experiment_names, specification
-from fairlab.suite.fingerprint import imported_modules, modules_fingerprint
-from fairlab.suite.machine import environment
-from fairlab.suite.notebook import code_of
+from fairlab.suite import forks, lifeline
+
+# Before what takes seconds, in which the batch may be killed.
+lifeline.tie(int(os.environ.pop(forks.PARENT_VARIABLE, 0)))
+
+from fairlab.data.registry import project_registry  # noqa: E402
+from fairlab.suite.catalogue import experiment_names, specification  # noqa: E402
+from fairlab.suite.fingerprint import imported_modules, modules_fingerprint  # noqa: E402
+from fairlab.suite.machine import environment  # noqa: E402
+from fairlab.suite.notebook import code_of  # noqa: E402
 
 LIBRARIES = (
     *("ipykernel.kernelapp", "papermill", "fairlab.suite.kernel", "scipy.stats", "pandas.io.formats.style"),
@@ -46,7 +51,6 @@ def load() -> None:
     sys.meta_path.remove(Barrier)
 
 
-lifeline.tie()
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     load()

@@ -16,7 +16,7 @@ KILL_SECONDS = 0.5  # that killed processes get to go
 LOOK_SECONDS = 0.5  # between two looks at whether Snakemake has ended
 # Snakemake ends with the batch, however that ends.
 SNAKEMAKE = (
-    "import runpy; from fairlab.suite import lifeline; lifeline.tie(); {also}"
+    "import runpy; from fairlab.suite import lifeline; lifeline.tie({parent}); {also}"
     "runpy.run_module('snakemake', run_name='__main__', alter_sys=True)"
 )
 
@@ -82,7 +82,12 @@ def snakemake(
         If Snakemake could not even begin.
     """
     config = {"profile": profile, "names": ",".join(names)} | (settings or {})
-    command = [sys.executable, "-c", SNAKEMAKE.format(also=also), *(str(marker(name, profile)) for name in names)]
+    command = [
+        sys.executable,
+        "-c",
+        SNAKEMAKE.format(parent=os.getpid(), also=also),
+        *(str(marker(name, profile)) for name in names),
+    ]
     command += ["--forceall", "--snakefile", str(EXPERIMENTS / "Snakefile"), "--directory", str(results_folder())]
     command += ["--workflow-profile", str(EXPERIMENTS / "profiles" / scheduler), *arguments]
     command += ["--config", *(f"{key}={value}" for key, value in config.items())]
