@@ -150,7 +150,8 @@ class Estimation:
 
         def draw(series):
             codes = schema.sample_codes(len(series), random_state=rng)
-            codes[:, positions] = fixed[series]
+            for position, values in zip(positions, fixed.T, strict=True):  # quicker than all at once
+                codes[:, position] = values[series]
             return (yield codes)
 
         return (yield from _answered(self.sampling.rounds(len(groups)), draw))

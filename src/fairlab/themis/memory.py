@@ -8,6 +8,7 @@ from fairlab.cases.schema import Schema
 from fairlab.themis.software import run
 
 MOST_FULL = 0.4  # share of the slots
+LARGE = 5_000  # inputs from which on a compiled loop is quicker than arrays
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose multiples spread over all 64 bits
 
 
@@ -15,7 +16,8 @@ class Memory:
     """Outputs by input.
 
     Inputs are kept in the order in which they were run first. A table of slots leads from an input to its number: the
-    slot is a hash of the input, or the next free one (open addressing). All rows of a call go through it together.
+    slot is a hash of the input, or the next free one (open addressing). All rows of a call go through it together;
+    many of them one after the other, where numba is installed.
 
     Parameters
     ----------
@@ -75,6 +77,11 @@ class Memory:
         Those that are new get a slot.
         """
         own, at = np.arange(start, stop, dtype=np.int32), self._first_slots(self._keys[start:stop])
+        if len(own) >= LARGE and self._weights is not None:
+            from fairlab.themis.slots import IS_COMPILED, find  # which loads a compiler
+
+            if IS_COMPILED:
+                return find(self._slots, self._keys, start, at), at
         numbers, slots, rows = own, at, None  # those without a number so far; at first all
         while len(own):
             held = self._slots.take(at)
