@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from fairlab.checks import check_features
 from fairlab.fliptest.flipsets import Flipset, check_pairs
-from fairlab.plotting import BLACK, BLUE, GREEN, GREY, LINES, ORANGE, PUBLISHED, PURPLE, SKY, legend_above, panels
+from fairlab.plotting import BLACK, GREEN, GREY, LINES, ORANGE, PUBLISHED, PURPLE, SKY, YELLOW, legend_above, panels
 
 FLIPSETS = {"positive": LINES[0] | {"symbol": "$F^+$"}, "negative": LINES[1] | {"symbol": "$F^-$"}}
 MAPS = {
@@ -23,7 +23,7 @@ MAPS = {
     "counterfactual": {"color": PURPLE, "marker": "D"},
     "Seguy et al.": {"color": ORANGE, "marker": "^"},
 }
-_OTHERS = ({"color": SKY, "marker": "v"}, {"color": BLUE, "marker": "P"}, {"color": GREY, "marker": "X"})
+_OTHERS = ({"color": SKY, "marker": "v"}, {"color": YELLOW, "marker": "P"}, {"color": GREY, "marker": "X"})
 SETS = ("everyone", *FLIPSETS)
 
 

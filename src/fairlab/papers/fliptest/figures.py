@@ -13,7 +13,7 @@ from scipy.stats import gaussian_kde
 
 from fairlab.checks import check_features
 from fairlab.fliptest.figures import FLIPSETS, map_looks
-from fairlab.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PUBLISHED, VERMILION, legend_above, panels
+from fairlab.plotting import BLACK, GREY, PUBLISHED, SKY, TINTS, YELLOW, legend_above, panels
 
 # Chicago's list: what its values are called, and what its predictors are counted in.
 BANDS = {
@@ -30,6 +30,8 @@ LIST_LABELS = {
     "crime_trend": "crime trend (list's scale)",
     "weapons_arrests": "weapons arrests (number)",
 }
+# Classifiers of section 5.1, in colours that no flipset and no map has.
+CLASSIFIERS = ((SKY, "v", "-"), (GREY, "P", "--"), (YELLOW, "X", "-."), (TINTS["vermilion"], "h", ":"))
 
 
 def printed_sizes(published: pd.DataFrame, prefix: str = "") -> dict[str, int]:
@@ -253,11 +255,13 @@ def flips_by_features(table: pd.DataFrame) -> Figure:
             axis.axhline(share, color=BLACK, linewidth=0.8, linestyle=":", zorder=1)
             label = "published (number of features not told)"
             axis.plot([1], [share], transform=axis.get_yaxis_transform(), clip_on=False, **PUBLISHED | {"label": label})
-        looks = zip(ours.groupby("model", sort=False), (BLUE, VERMILION, GREEN, ORANGE), "osx^", strict=False)
-        for (name, of_model), color, marker in looks:
+        for (name, of_model), (color, marker, line) in zip(
+            ours.groupby("model", sort=False), CLASSIFIERS, strict=False
+        ):
             mean = 100 * of_model.groupby("features")[sign].mean()
             label = f"{name}, mean and each map"
-            axis.plot(mean.index, mean, color=color, linewidth=1.2, marker=marker, markersize=6, label=label)
+            look = {"color": color, "marker": marker, "linestyle": line, "linewidth": 1.2, "markersize": 6}
+            axis.plot(mean.index, mean, label=label, **look)
             look = {"color": color, "marker": marker, "markersize": 3, "linestyle": "", "alpha": 0.5}
             axis.plot(of_model["features"], 100 * of_model[sign], **look)
         symbol = FLIPSETS["positive" if sign == "F+" else "negative"]["symbol"]
