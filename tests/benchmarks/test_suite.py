@@ -17,11 +17,15 @@ def test_overhead_is_what_one_notebook_more_costs(monkeypatch):
         return 100.0 if not options else 5.0 + (1.5 if root == ROOT else 0.5) * len(names)
 
     monkeypatch.setattr(suite, "run_seconds", run)
-    rows = suite.batch(quick=True)
+    monkeypatch.setattr(suite, "experiment_names", lambda: [*suite.LIGHT, "themis/scores"])
+    rows = suite.batch(quick=False)
     names = ["reproduce_smoke_seconds", "notebook_overhead_seconds", "notebook_light_seconds"]
     assert {row.name: row.value for row in rows} == dict(zip(names, [100.0, 0.5, 1.5], strict=True))
-    n, one = suite.FEW + 1, ("--jobs", "1")
-    assert ran == [(n, ()), (suite.FEW, one), (n, one), (suite.FEW, one), (suite.PLAIN, one)]
+    few, light, one = suite.FEW, len(suite.LIGHT), ("--jobs", "1")
+    assert ran == [(light + 1, ()), (few, one), (light, one), (few, one), (suite.PLAIN, one)]
+    ran.clear()
+    assert {row.name: row.value for row in suite.batch(quick=True)} == dict(zip(names, [100.0, 0.5], strict=False))
+    assert ran == [(few, ()), (few, one), (few + 1, one)]
 
 
 def test_a_plain_notebook_has_what_an_experiment_needs(tmp_path):

@@ -56,33 +56,29 @@ KEPT = {  # how many results of how many numbers
 @benchmark
 def batch(*, quick: bool) -> list[Row]:
     """Return the seconds of the batch at smoke from an empty cache, and of one notebook more, plain or light."""
-    light = LIGHT[: FEW + 1] if quick else LIGHT
-    names = light if quick else tuple(experiment_names())
+    names = LIGHT[:FEW] if quick else tuple(experiment_names())
     with tempfile.TemporaryDirectory(prefix="fairlab-batch-") as folder:
         first = run_seconds(names, folder)
-        few, many = (run_again_seconds(light[:n], folder) for n in (FEW, len(light)))
-    seconds = (many - few) / (len(light) - FEW)
-    names_of_light = ", ".join(light[FEW:])
-    return [
-        Row("reproduce_smoke_seconds", first, "s", note=f"{len(names)} experiments at smoke, no trial in the cache"),
-        overhead(),
-        Row(
-            "notebook_light_seconds",
-            seconds,
-            "s",
-            note=f"one notebook more with its own cells, its trials in the cache, one at a time: {names_of_light}",
-        ),
-    ]
+        light = [] if quick else [light_notebooks(folder)]
+    note = f"{len(names)} experiments at smoke, no trial in the cache"
+    return [Row("reproduce_smoke_seconds", first, "s", note=note), overhead(FEW + 1 if quick else PLAIN), *light]
 
 
-def overhead() -> Row:
-    """Return the seconds of one notebook more that loads data, draws a figure and compares one number."""
+def light_notebooks(folder: str) -> Row:
+    """Return the seconds of one notebook more with all its own cells, after a batch at smoke in `folder`."""
+    few, many = (run_again_seconds(LIGHT[:n], folder) for n in (FEW, len(LIGHT)))
+    note = "one notebook more in a batch, one at a time, with its own cells and its trials in the cache: "
+    seconds = (many - few) / (len(LIGHT) - FEW)
+    return Row("notebook_light_seconds", seconds, "s", note=note + ", ".join(LIGHT[FEW:]))
+
+
+def overhead(n: int) -> Row:
+    """Return the seconds of one notebook more, of `n`, that loads data, draws a figure and compares one number."""
     with tempfile.TemporaryDirectory(prefix="fairlab-plain-") as folder:
-        names = plain_project(Path(folder))
-        results = str(Path(folder, "results"))
-        few, many = (run_again_seconds(names[:n], results, root=folder) for n in (FEW, PLAIN))
+        names, results = plain_project(Path(folder)), str(Path(folder, "results"))
+        few, many = (run_again_seconds(names[:some], results, root=folder) for some in (FEW, n))
     note = "one notebook more in a batch, one at a time, that loads data, draws a figure and compares a number"
-    return Row("notebook_overhead_seconds", (many - few) / (PLAIN - FEW), "s", note=note)
+    return Row("notebook_overhead_seconds", (many - few) / (n - FEW), "s", note=note)
 
 
 def plain_project(root: Path) -> tuple[str, ...]:
