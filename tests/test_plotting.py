@@ -47,7 +47,7 @@ def test_a_figure_drawn_again_gives_the_same_bytes(tmp_path):
 
 def test_marks_stand_below_everything_else(figure, tmp_path):
     figure.axes[0].text(0, -1.5, "far below", transform=figure.axes[0].transAxes)
-    plotting.save(figure, tmp_path / "a", marks=[plotting.SURROGATE_MARK, "small"], rules=False)
+    plotting.save(figure, tmp_path / "a", marks=[plotting.SURROGATE_MARK, "small"])
     boxes = [text.get_window_extent() for text in figure.texts[-2:]]
     others = [axis.get_tightbbox() for axis in figure.axes] + [figure.axes[0].texts[0].get_window_extent()]
     assert boxes[0].y1 < min(box.y0 for box in others)

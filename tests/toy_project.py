@@ -3,10 +3,11 @@
 import textwrap
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import nbformat
 import pandas as pd
 from matplotlib.figure import Figure
+
+from fairlab.benchmarks import figures
 
 FIGURES_MODULE = "fairlab.papers.toy.figures"
 PUBLISHED = """
@@ -54,9 +55,9 @@ CELLS = [
     seed = 0
     """,
     """
-    import matplotlib.pyplot as plt
     import pandas as pd
     from fairlab import Experiment
+    from fairlab.benchmarks.figures import line
     exp = Experiment.open(globals())
     berkeley = exp.load("berkeley")
     """,
@@ -65,9 +66,7 @@ CELLS = [
     means = exp.trials(mean, n_trials, n=n)
     """,
     """
-    fig, ax = plt.subplots(figsize=(3, 2))
-    ax.plot(means)
-    exp.figure("figure-1", fig, data=pd.DataFrame({"mean": means}))
+    exp.figure("figure-1", line, data=pd.DataFrame({"x": range(n_trials), "y": means}), caption="Means by trial.")
     exp.record("table-1", "mean", means)
     exp.record("table-1", "rows", len(berkeley.features))
     exp.claim("table-1", "positive", min(means) > 0)
@@ -99,10 +98,7 @@ def write_notebook(path: Path, cells) -> Path:
 
 def fill(experiment):
     """Record what the toy experiment declares."""
-    figure, axes = plt.subplots(figsize=(2, 1))
-    axes.plot([0, 1])
     experiment.load("berkeley")
-    experiment.figure("figure-1", figure, data=pd.DataFrame({"y": [0, 1]}))
+    experiment.figure("figure-1", figures.line, data=pd.DataFrame({"x": [0, 1], "y": [0, 1]}))
     experiment.record("table-1", "mean", [0.5, 0.6])
     experiment.claim("table-1", "positive", True, detail="0.5 and 0.6")
-    plt.close(figure)

@@ -116,9 +116,7 @@ def _in_short(number, _) -> str:
     return f"{number:.10g}"
 
 
-def save(
-    figure: Figure, stem: Path, *, salt: str = "fairlab", marks: Sequence[str] = (), rules: bool = True
-) -> list[Path]:
+def save(figure: Figure, stem: Path, *, salt: str = "fairlab", marks: Sequence[str] = ()) -> list[Path]:
     """Write ``<stem>.png`` and ``<stem>.svg``, the same bytes for a figure drawn in the same way, and return both.
 
     Parameters
@@ -130,8 +128,6 @@ def save(
         Makes the ids inside the SVG; without one, and with a date, every run would write another file.
     marks : sequence of str
         What a reader must see on the picture itself, a line each below everything else.
-    rules : bool
-        Whether to refuse what breaks the rules of width, text and axes.
 
     Raises
     ------
@@ -143,8 +139,7 @@ def save(
         for mark in marks:
             _write_below(figure, mark)
         box = figure.get_tightbbox()
-        if rules:
-            _check(figure, box)
+        _check(figure, box)
         for suffix in FORMATS:
             metadata = {"Date": None} if suffix == "svg" else {"Software": None}
             files.append(stem.with_name(f"{stem.name}.{suffix}"))

@@ -2,7 +2,6 @@
 
 import ast
 import inspect
-import json
 import re
 from fnmatch import fnmatchcase
 from importlib import import_module
@@ -12,7 +11,7 @@ import nbformat
 import pytest
 
 from fairlab.data import available
-from fairlab.paths import FIGURES, ROOT
+from fairlab.paths import ROOT
 from fairlab.suite.catalogue import experiment_names, specification
 from fairlab.suite.comparison import Comparison
 from fairlab.suite.deviations import sections, unexplained
@@ -190,15 +189,3 @@ def test_no_setting_in_the_committed_scorecard_differs():
     }
     rows = [row for row in card.rows if (row.paper, row.artefact, row.id) in settings]
     assert {row.verdict for row in rows} <= {"setting", "not run", "not comparable", "surrogate"}
-
-
-@pytest.mark.parametrize("key", paper_keys())
-def test_every_committed_figure_comes_with_its_numbers_and_its_run(key):
-    pictures = {picture.stem: picture for picture in (FIGURES / key).glob("*.png")}
-    for picture in pictures.values():
-        assert picture.with_suffix(".svg").exists()
-        assert picture.with_suffix(".csv").exists()
-    file = FIGURES / key / "index.json"
-    index = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    assert set(index) == set(pictures)
-    assert {entry["experiment"] for entry in index.values()} <= set(experiment_names())

@@ -2,12 +2,12 @@ import functools
 import sys
 
 import cloudpickle
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from toy_project import fill
 
+from fairlab.benchmarks.figures import line
 from fairlab.suite.artefacts import missing_artefacts
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.run import Run, run_folder
@@ -63,12 +63,9 @@ def test_a_skipped_artefact_counts_as_written(experiment):
 
 def test_surrogates_are_marked_in_figures_and_tables(experiment, tmp_path):
     experiment.run.note_load({"variant": "law-school", "source": "surrogate"}, {})
-    figure, _ = plt.subplots(figsize=(2, 1))
-    experiment.figure("figure-1", figure, data=pd.DataFrame({"y": [0, 1]}))
+    experiment.figure("figure-1", line, data=pd.DataFrame({"x": [0, 1], "y": [0, 1]}))
     experiment.table("table-1", pd.DataFrame({"y": [0, 1]}))
-    plt.close(figure)
-    assert "surrogate data" in " ".join(text.get_text() for text in figure.texts)
-    for file in ("figures/figure-1.csv", "tables/table-1.csv"):
+    for file in ("figures/figure-1.csv", "figures/figure-1.json", "tables/table-1.csv"):
         assert "surrogate data" in (experiment.folder / file).read_text()
 
 

@@ -48,8 +48,8 @@ def keep_figures(folder: Path) -> list[Path]:
     drawn = {file.stem for file in (folder / "figures").glob("*.png")}
     kept = []
     for stem in sorted(drawn | {stem for stem, entry in index.items() if entry["experiment"] == run.name}):
-        drawing = _drawing(folder / "figures" / f"{stem}.json")
-        if stem in index and _rank(index[stem]) > _rank(about | drawing):
+        entry = about | (_drawing(folder / "figures" / f"{stem}.json") if stem in drawn else index[stem] | about)
+        if stem in index and _rank(index[stem]) > _rank(entry):
             continue
         index.pop(stem, None)
         for name in (f"{stem}.{suffix}" for suffix in KEPT_FORMATS):
@@ -59,7 +59,7 @@ def keep_figures(folder: Path) -> list[Path]:
                     shutil.copyfile(folder / "figures" / name, temporary)
                 kept.append(target / name)
         if stem in drawn:
-            index[stem] = about | {"commit": run.about["commit"]} | drawing
+            index[stem] = entry | {"commit": run.about["commit"]}
     write_text(target / "index.json", json.dumps(dict(sorted(index.items())), indent=1) + "\n")
     return kept
 

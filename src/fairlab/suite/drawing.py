@@ -52,7 +52,7 @@ class Drawing:
         for name, text in (("caption", caption), ("alternative", alternative)):
             if not isinstance(text, str):
                 raise TypeError(f"{name}: expected text, found {text!r}")
-        name = "" if isinstance(draw, Figure) else name_of(draw)
+        name = name_of(draw)
         _check_options(name, options)
         return cls(name, options, caption, alternative or first_sentence(caption), marks, source)
 
@@ -71,17 +71,17 @@ class Drawing:
 
     def write(self, stem: Path) -> None:
         """Write ``<stem>.json``."""
-        kept = {key: value for key, value in asdict(self).items() if key != "draw" or value}
-        write_text(stem.with_name(f"{stem.name}.json"), json.dumps(kept, indent=1, allow_nan=False) + "\n")
+        text = json.dumps(asdict(self), indent=1, allow_nan=False)
+        write_text(stem.with_name(f"{stem.name}.json"), text + "\n")
 
-    def paint(self, numbers: Path, stem: Path | None = None, *, salt: str, ready: Figure | None = None) -> Path:
+    def paint(self, numbers: Path, stem: Path | None = None, *, salt: str) -> Path:
         """Draw the figure from ``<numbers>.csv``, write ``<stem>.png`` and ``.svg``, and return the first.
 
         The same numbers give the same files, whatever style the process has set.
         """
         with plt.style.context("default"):
-            figure = ready or self._figure(numbers)
-            picture, _ = plotting.save(figure, stem or numbers, salt=salt, marks=self.marks, rules=ready is None)
+            figure = self._figure(numbers)
+            picture, _ = plotting.save(figure, stem or numbers, salt=salt, marks=self.marks)
         plt.close(figure)  # or a notebook would show it a second time
         return picture
 
@@ -170,8 +170,6 @@ def _check_options(name, options) -> None:
                 f"{key}: expected a plain value (a number, text, True, False, None, or lists and dictionaries of "
                 f"these), found {value!r}; put numbers into `data`"
             )
-    if name:
-        parameters = inspect.signature(function(name)).parameters
-        taken = list(parameters)[1:]
-        if odd := [key for key in options if key not in taken]:
-            raise TypeError(f"{name} takes the options {', '.join(taken) or 'none'}, found {', '.join(odd)}")
+    taken = list(inspect.signature(function(name)).parameters)[1:]
+    if odd := [key for key in options if key not in taken]:
+        raise TypeError(f"{name} takes the options {', '.join(taken) or 'none'}, found {', '.join(odd)}")

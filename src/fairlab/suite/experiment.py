@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from fairlab import plotting
 from fairlab.checks import EXTRAS, required, suggestion
@@ -302,7 +301,7 @@ class Experiment:
         drawing = Drawing.of(draw, options, caption, alternative, source, marks_of(self.run, source))
         stem = self._file("figures", artefact, part)
         _write_csv(with_mark(data, source), stem.with_name(f"{stem.name}.csv"))
-        picture = drawing.paint(stem, salt=self.name, ready=draw if isinstance(draw, Figure) else None)
+        picture = drawing.paint(stem, salt=self.name)
         drawing.write(stem)
         _show(picture, f"**{stem.name}.** {caption}" if caption else "")
 

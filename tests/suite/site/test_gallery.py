@@ -1,4 +1,4 @@
-from fairlab.suite.site.drawings import pictures
+from fairlab.suite.site.drawings import Picture, pictures
 from fairlab.suite.site.gallery import entry, gallery_page
 
 
@@ -15,3 +15,10 @@ def test_an_entry_links_files_and_notebook():
     text = entry(first)
     assert f'href="../figures/themis/{first.stem}.csv"' in text
     assert f'href="../notebooks/{first.about["experiment"]}.html"' in text
+
+
+def test_an_entry_says_what_draws_the_figure():
+    about = {"experiment": "adf/phases", "profile": "quick", "seed": 0, "data": "real", "commit": "0123456789"}
+    drawn = Picture("adf", "table-6", about | {"draw": "fairlab.papers.adf.figures.beside_published"})
+    assert "drawn by <code>fairlab.papers.adf.figures.beside_published</code>" in entry(drawn)
+    assert "drawn by" not in entry(Picture("adf", "table-6", about))

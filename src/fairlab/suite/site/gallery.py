@@ -28,4 +28,6 @@ def entry(picture: Picture, root: str = "../") -> str:
     )
     experiment = picture.about["experiment"]
     notebook = tag("a", escape(experiment), href=f"{root}notebooks/{experiment}.html")
-    return picture.figure(root) + tag("p", f"From {notebook}; {files}", class_="fl-files")
+    draw = picture.about.get("draw")
+    drawn = f"; drawn by {tag('code', escape(draw))}" if draw else ""
+    return picture.figure(root) + tag("p", f"From {notebook}{drawn}; {files}", class_="fl-files")

@@ -1,0 +1,108 @@
+"""What every figure promises; these tests run over every notebook and every committed figure."""
+
+import ast
+import inspect
+import json
+import re
+import subprocess
+import sys
+from importlib import import_module
+
+import matplotlib.pyplot as plt
+import pytest
+
+from fairlab.paths import FIGURES
+from fairlab.plotting import WIDEST
+from fairlab.suite.artefacts import read_index
+from fairlab.suite.catalogue import experiment_names, specification
+from fairlab.suite.drawing import Drawing, function, name_of
+from fairlab.suite.experiment import Experiment
+from fairlab.suite.notebook import code_of
+from fairlab.suite.published import paper_keys
+
+COMMITTED = {f"{key}/{stem}": entry for key in paper_keys() for stem, entry in read_index(FIGURES / key).items()}
+EVERY = pytest.mark.parametrize("name", sorted(COMMITTED))
+OWN = set(inspect.signature(Experiment.figure).parameters)
+POINTS = 72  # to an inch, as SVG files count
+
+
+def imported(tree):
+    """Return what a notebook imports, by the name that it has there."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("fairlab"):
+            for alias in node.names:
+                module = import_module(node.module)
+                if not hasattr(module, alias.name):
+                    import_module(f"{node.module}.{alias.name}")
+                found[alias.asname or alias.name] = getattr(module, alias.name)
+    return found
+
+
+def resolved(node, known):
+    """Return the object that a name or an attribute stands for."""
+    if isinstance(node, ast.Attribute):
+        return getattr(resolved(node.value, known), node.attr)
+    assert isinstance(node, ast.Name), f"expected the name of a function that draws, found {ast.unparse(node)}"
+    return known[node.id]
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_every_figure_names_a_function_that_draws_it(name):
+    tree = ast.parse(code_of(specification(name).notebook))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "exp.figure"]
+    known = imported(tree) if calls else {}
+    for call in calls:
+        draw = resolved(call.args[1], known)
+        assert name_of(draw)
+        options = {word.arg for word in call.keywords if word.arg} - OWN
+        assert options <= set(inspect.signature(draw).parameters), ast.unparse(call.func)
+
+
+@pytest.mark.parametrize("key", paper_keys())
+def test_every_committed_figure_comes_with_its_numbers_and_its_run(key):
+    pictures = {picture.stem: picture for picture in (FIGURES / key).glob("*.png")}
+    for picture in pictures.values():
+        assert picture.with_suffix(".svg").exists()
+        assert picture.with_suffix(".csv").exists()
+    file = FIGURES / key / "index.json"
+    index = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    assert set(index) == set(pictures)
+    assert {entry["experiment"] for entry in index.values()} <= set(experiment_names())
+
+
+@EVERY
+def test_every_committed_figure_says_how_it_is_drawn_and_what_it_shows(name):
+    entry = COMMITTED[name]
+    drawing = Drawing.read(entry)
+    taken = list(inspect.signature(function(drawing.draw)).parameters)[1:]
+    assert set(drawing.options) <= set(taken)
+    assert len(drawing.caption.split()) > 4
+    assert drawing.alternative
+    assert ("surrogate" in " ".join(drawing.marks)) == (entry["data"] == "surrogate")
+    assert not any("smaller" in mark for mark in drawing.marks) or entry["profile"] != "paper"
+
+
+@EVERY
+def test_every_committed_figure_is_narrow_enough(name):
+    head = (FIGURES / f"{name}.svg").read_text(encoding="utf-8")[:2000]
+    [width] = re.findall(r'<svg [^>]*\bwidth="([\d.]+)pt"', head.replace("\n", " "))
+    assert float(width) <= WIDEST * POINTS + 0.5
+
+
+@pytest.mark.slow
+@EVERY
+def test_every_committed_figure_is_what_its_numbers_draw(name, tmp_path):
+    paper, stem = name.split("/")
+    entry = COMMITTED[name]
+    Drawing.read(entry).paint(FIGURES / paper / stem, tmp_path / stem, salt=entry["experiment"])
+    assert (tmp_path / f"{stem}.svg").read_bytes() == (FIGURES / f"{name}.svg").read_bytes()
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.slow
+def test_figures_are_drawn_without_tensorflow(tmp_path):
+    code = "import sys; from fairlab.cli import main; main(['figures', '--output', sys.argv[1]]); print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert "tensorflow" not in ran.stdout.split()
+    assert len(list(tmp_path.glob("*/*.svg"))) == len(COMMITTED)
