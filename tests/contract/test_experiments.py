@@ -65,6 +65,7 @@ def test_there_are_experiments():
 def test_specification_is_complete(name):
     spec = specification(name)
     assert spec.minutes is not None, "rough minutes for every profile"
+    assert spec.gigabytes is not None, "and memory, as run.json notes it"
     assert set(spec.data) <= set(available())
     assert spec.notebook.exists()
     assert set(spec.after) <= set(experiment_names())

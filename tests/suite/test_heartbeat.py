@@ -37,35 +37,58 @@ def test_no_other_process_beats(tmp_path, monkeypatch):
 def test_whoever_beats_is_alive_whatever_the_other_clock_says(tmp_path, clock):
     pulse, file = Pulse(), tmp_path / "a.beat"
     for number in range(10):
-        file.write_text(f"{number}")
-        assert not pulse.is_silent("1", file)
+        file.write_text(f"1/0 {number}")
+        assert not pulse.is_silent("1/0", file)
         clock[0] += heartbeat.SILENT_SECONDS - 1
-    assert not pulse.is_silent("1", file)
+    assert not pulse.is_silent("1/0", file)
     clock[0] += 2
-    assert pulse.is_silent("1", file)
+    assert pulse.is_silent("1/0", file)
     assert heartbeat.BEAT_SECONDS + heartbeat.SILENT_SECONDS + 10 < 60  # and a look: within a minute
 
 
-def test_a_job_that_begins_or_ends_has_time_whatever_an_earlier_one_left(tmp_path, clock):
-    pulse, left, none, ended = Pulse(), tmp_path / "left.beat", tmp_path / "none.beat", tmp_path / "ended.beat"
-    left.write_text("of an earlier job")
-    ended.write_text("1")
-    files = (left, none, ended)
-    assert [pulse.is_silent(file, file) for file in files] == [False] * 3
-    ended.unlink()
-    clock[0] += 10
-    assert not pulse.is_silent(ended, ended)
-    clock[0] += heartbeat.FIRST_SECONDS - 11
-    assert [pulse.is_silent(file, file) for file in files] == [False] * 3
-    clock[0] += 12
-    assert [pulse.is_silent(file, file) for file in files] == [True] * 3
+def test_one_beat_is_enough_to_be_missed(tmp_path, clock):
+    pulse, file = Pulse(), tmp_path / "a.beat"
+    file.write_text("1/0 0")
+    assert not pulse.is_silent("1/0", file)
+    clock[0] += heartbeat.SILENT_SECONDS + 1
+    assert pulse.is_silent("1/0", file)
+
+
+@pytest.mark.parametrize("left", ["", "1/0 8", "2/1 8"])  # nothing, another job's, that of the same job begun anew
+def test_a_job_that_begins_has_time_whatever_an_earlier_one_left(tmp_path, clock, left):
+    pulse, file = Pulse(), tmp_path / "a.beat"
+    if left:
+        file.write_text(left)
+    assert not pulse.is_silent("2/0", file)
+    clock[0] += heartbeat.FIRST_SECONDS - 1
+    assert not pulse.is_silent("2/0", file)
+    clock[0] += 2
+    assert pulse.is_silent("2/0", file)
+
+
+def test_a_job_that_ends_has_time(tmp_path, clock):
+    pulse, file = Pulse(), tmp_path / "a.beat"
+    file.write_text("2/0 8")
+    assert not pulse.is_silent("2/0", file)
+    file.unlink()
+    clock[0] += heartbeat.SILENT_SECONDS + 1
+    assert not pulse.is_silent("2/0", file)
 
 
 def test_a_job_that_was_held_begins_anew(tmp_path, clock):
     pulse, file = Pulse(), tmp_path / "a.beat"
-    for text in "12":
-        file.write_text(text)
-        assert not pulse.is_silent("1", file)
-    pulse.forget("1")
+    file.write_text("2/0 8")
+    assert not pulse.is_silent("2/0", file)
+    pulse.forget("2/0")
     clock[0] += heartbeat.SILENT_SECONDS + 1
-    assert not pulse.is_silent("1", file)
+    assert not pulse.is_silent("2/0", file)
+
+
+def test_a_job_knows_its_name_in_slurms_words(monkeypatch):
+    for name in ("ARRAY_JOB_ID", "ARRAY_TASK_ID", "RESTART_COUNT"):
+        monkeypatch.delenv(f"SLURM_{name}", raising=False)
+    monkeypatch.setenv("SLURM_JOB_ID", "9")
+    assert heartbeat.own_job() == "9/0"
+    for name, value in (("ARRAY_JOB_ID", "7"), ("ARRAY_TASK_ID", "2"), ("RESTART_COUNT", "1")):
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    assert heartbeat.own_job() == "7_2/1"

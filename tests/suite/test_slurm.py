@@ -86,7 +86,7 @@ def test_a_job_without_a_sign_of_life_is_cancelled_and_told(says, watch, tmp_pat
     for second in range(100):  # SLURM says all the time that it runs
         says["squeue"] = "1|RUNNING|n1|0|\n9|RUNNING|n1|0|\n"
         if second < 50:
-            beat.write_text(str(second))
+            beat.write_text(f"1/0 {second}")
         now[0] = second
         if second % slurm.LOOK_SECONDS == 0 and (told := watch()):
             break
@@ -101,7 +101,7 @@ def test_a_job_that_waits_again_is_not_silent(says, watch, tmp_path, monkeypatch
     monkeypatch.setattr(slurm.Pulse.is_silent.__globals__["time"], "monotonic", lambda: now[0])
     for state, text in (("RUNNING", "1"), ("RUNNING", "2"), ("SUSPENDED", "2"), ("RUNNING", "2"), ("RUNNING", "3")):
         now[0] += 30
-        beat.write_text(text)
+        beat.write_text(f"1/0 {text}")
         says["squeue"] = f"1|{state}|n1|0|\n"
         assert watch() == {}
 

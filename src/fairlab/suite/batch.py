@@ -17,9 +17,9 @@ from fairlab.suite.machine import n_cores
 from fairlab.suite.memory import memory_left_gb
 from fairlab.suite.pool import Pool
 from fairlab.suite.progress import Clock, Progress, ended, status
-from fairlab.suite.run import failure_file, log_file, run_folder
+from fairlab.suite.run import failure_file, log_file, places, run_folder
 from fairlab.suite.schedule import Schedule
-from fairlab.suite.staging import clear_halves, discard, stage
+from fairlab.suite.staging import clear_halves, discard, expect_writable, stage
 from fairlab.suite.workflow import batch_log, kill_trees, marker, planned_minutes, producers, snakemake
 
 KILLED = "killed from outside, without a message"
@@ -79,6 +79,8 @@ def run_batch(
     for name in names:
         specification(name).parameters(profile)
     discard(stage("batch"))  # says so at once if the results cannot be written
+    expect_writable(marker("", profile, "lock"), batch_log(profile))
+    expect_writable(*(place for name in names for place in (marker(name, profile), *places(name, profile))))
     of_cluster = {"jobs": jobs, "cores": cores, "options": options, "spread": spread, "dry_run": dry_run}
     if dry_run:
         return _run(names, profile, scheduler, **of_cluster)

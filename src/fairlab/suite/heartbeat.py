@@ -9,7 +9,6 @@ import os
 import platform
 import threading
 import time
-from collections.abc import Hashable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -46,30 +45,36 @@ def beating():
 def _beat(file, done):
     for number in itertools.count():
         with suppress(OSError):  # of a disk that is full, or a server that is restarted
-            file.write_text(f"{platform.node()} {os.getpid()} {number}", encoding="utf-8")
+            file.write_text(f"{own_job()} {platform.node()} {os.getpid()} {number}", encoding="utf-8")
         if done.wait(BEAT_SECONDS):
             return
 
 
+def own_job() -> str:
+    """Return what SLURM calls the job that this process belongs to, and how often it was begun anew: ``7_2/0``."""
+    array, task = (os.environ.get(f"SLURM_ARRAY_{part}_ID", "") for part in ("JOB", "TASK"))
+    id = f"{array}_{task}" if array else os.environ.get("SLURM_JOB_ID", "")
+    return f"{id}/{os.environ.get('SLURM_RESTART_COUNT', '0')}"
+
+
 class Pulse:
-    """Who is alive, as told by the files of jobs and one's own clock."""
+    """Which jobs are alive, as told by their files and one's own clock."""
 
     def __init__(self):
-        self._seen: dict[Hashable, tuple[str | None, float, bool]] = {}  # text, since when, whether it ever changed
+        self._seen: dict[str, tuple[str, float]] = {}  # by job its last text, and since when
 
-    def is_silent(self, id: Hashable, file: Path) -> bool:
-        """Return whether a running job is dead, given that this is asked every few seconds from its first on."""
+    def is_silent(self, job: str, file: Path) -> bool:
+        """Return whether a running job, as in `own_job`, is dead, given that this is asked every few seconds."""
         try:
             text = file.read_text(encoding="utf-8")
         except OSError:  # not there yet, or not any more
-            text = None
+            text = ""
+        is_own = text.startswith(f"{job} ")  # else an earlier job's
         now = time.monotonic()
-        before, since, has_beaten = self._seen.get(id, (text, now, False))
-        if text != before:
-            since, has_beaten = now, True
-        self._seen[id] = text, since, has_beaten
-        return now - since > (SILENT_SECONDS if has_beaten and text is not None else FIRST_SECONDS)
+        before, since = self._seen.get(job, (text, now))
+        self._seen[job] = text, since if text == before else now
+        return now - self._seen[job][1] > (SILENT_SECONDS if is_own else FIRST_SECONDS)
 
-    def forget(self, id: Hashable) -> None:
+    def forget(self, job: str) -> None:
         """Begin anew with a job that does not run at the moment."""
-        self._seen.pop(id, None)
+        self._seen.pop(job, None)

@@ -26,7 +26,7 @@ from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification
 from fairlab.suite.experiment import JOBS_VARIABLE, STAGING_VARIABLE
 from fairlab.suite.forks import WORKER_ENVIRONMENT, variables
 from fairlab.suite.pool import LOG_VARIABLE
-from fairlab.suite.staging import discard, stage
+from fairlab.suite.staging import discard, expect_writable, stage
 from fairlab.suite.trials import SHARE_VARIABLE
 
 nbclient, nbformat = optional("nbclient.exceptions"), optional("nbformat")
@@ -94,6 +94,8 @@ def run_experiment(
     target = (
         runs.CUSTOM if specification.parameters(profile) != specification.parameters(profile) | overrides else profile
     )
+    discard(stage(specification.name))  # says so at once if the results cannot be written
+    expect_writable(*runs.places(specification.name, target, seed))
     staged = stage(specification.name)
     runs.failure_file(specification.name, target, seed).unlink(missing_ok=True)
     executed = staged / "notebook.ipynb"

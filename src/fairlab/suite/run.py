@@ -205,6 +205,13 @@ def log_file(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
     return place.with_name(f"{place.name}.log")
 
 
+def places(name: str, profile: str, seed: int = DEFAULT_SEED) -> list[Path]:
+    """Return the files and folders that a run of an experiment writes to or replaces."""
+    place, trials = _place(name, profile, seed), results_folder() / "trials" / name.split("/")[0]
+    files = [log_file(name, profile, seed), failure_file(name, profile, seed)]
+    return [place.parent, place, *files, trials, *trials.glob("*/")]
+
+
 def publish(staged: Path, name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
     """Move a complete staged run into place, replacing the earlier one, and return its folder.
 

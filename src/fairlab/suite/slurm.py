@@ -98,10 +98,10 @@ class Watch:
             if id not in outputs:
                 continue
             if state not in BEGUN:
-                self._pulse.forget((id, restarts))
+                self._pulse.forget(f"{id}/{restarts}")
             elif self._silent[id] >= PATIENCE:  # long before the controller gives up
                 known[id] = ("NODE_FAIL", node, restarts)
-            elif self._pulse.is_silent((id, restarts), file_of(outputs[id][0])):
+            elif self._pulse.is_silent(f"{id}/{restarts}", file_of(outputs[id][0])):
                 known[id] = ("SILENT", node, restarts)
             if known[id][0] in ("NODE_FAIL", "SILENT") and state in BEGUN:
                 with suppress(OSError, subprocess.SubprocessError):

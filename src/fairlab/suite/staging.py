@@ -46,6 +46,31 @@ def stage(name: str) -> Path:
         ) from error
 
 
+def expect_writable(*paths: Path) -> None:
+    """Raise unless this user may write to files and folders, or to where they are to be.
+
+    Raises
+    ------
+    PermissionError
+        If one is another user's; the message says which and whose.
+    """
+    for path in paths:
+        while not path.exists():
+            path = path.parent
+        if not os.access(path, os.W_OK | os.X_OK * path.is_dir()):
+            raise PermissionError(
+                f"cannot write to {path}, which is {_owner(path)}'s: let both write there (a common group and umask "
+                "002), or set FAIRLAB_RESULTS to a folder of your own"
+            )
+
+
+def _owner(path) -> str:
+    try:
+        return path.owner()
+    except (KeyError, NotImplementedError):  # a user of another machine; Windows
+        return f"user {path.stat().st_uid}"
+
+
 def keep_temporary_files() -> None:
     """Let what this process and those that it starts write to the temporary folder be in one of its own.
 
