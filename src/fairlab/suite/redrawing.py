@@ -43,7 +43,8 @@ def chosen(names: list[str]) -> list[str]:
     papers = list(dict.fromkeys(name.partition("/")[0] for name in known))
     for name in names:
         if name not in known and name not in papers:
-            raise KeyError(f"no committed figure or paper with figures {name!r}{suggestion(name, [*papers, *known])}")
+            of_paper = [one for one in known if one.partition("/")[0] == name.partition("/")[0]]
+            raise KeyError(f"no committed figure or paper with figures {name!r}{suggestion(name, of_paper or papers)}")
     return [name for name in known if not names or name in names or name.partition("/")[0] in names]
 
 
