@@ -5,6 +5,7 @@ import pandas as pd
 from toy_project import fill
 
 from fairlab.benchmarks.figures import line
+from fairlab.suite import artefacts
 from fairlab.suite.artefacts import keep_figures
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.run import run_folder
@@ -67,3 +68,10 @@ def test_another_seed_leaves_the_figures_alone(toy):
     fill(experiment)
     experiment.compare()
     assert keep_figures(run_folder("toy/mean", "quick", 5)) == []
+
+
+def test_a_project_that_cannot_be_written_keeps_its_figures(toy, monkeypatch):
+    monkeypatch.setattr(artefacts.os, "access", lambda path, mode: False)
+    assert publish_figures(toy, "quick") == []
+    assert (run_folder("toy/mean", "quick") / "figures" / "figure-1.png").exists()
+    assert not artefacts.FIGURES.exists()

@@ -1,6 +1,7 @@
 """What a run wrote of the artefacts that it declares, and the project's own copy of its figures."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -37,12 +38,15 @@ def keep_figures(folder: Path) -> list[Path]:
     Real data is better than a surrogate, what can be drawn anew better than what cannot, and then the paper profile
     than the quick one; smoke and custom runs, and
     those with another seed than the default, never count. ``index.json`` beside the figures says which run each is
-    from, what draws it, and what it shows; figures that their experiment does not draw are removed.
+    from, what draws it, and what it shows; figures that their experiment does not draw are removed. Where the project
+    cannot be written, as in a container, nothing is copied.
     """
     run = runs.Run.read(folder)
     if run.profile not in KEPT_PROFILES or run.seed != runs.DEFAULT_SEED:
         return []
     target = FIGURES / run.specification.paper
+    if not os.access(next(place for place in (target, *target.parents) if place.exists()), os.W_OK):
+        return []
     index = read_index(target)
     about = {"experiment": run.name, "profile": run.profile, "seed": run.seed, "data": run.source()}
     drawn = {file.stem for file in (folder / "figures").glob("*.png")}
