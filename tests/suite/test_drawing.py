@@ -1,4 +1,5 @@
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -86,6 +87,8 @@ def test_only_smaller_profiles_are_marked(toy):
     assert marks("quick") == ["profile quick: smaller than published"]
     assert marks("quick", n_trials=5) == marks("paper") == marks("custom") == []
     assert marks("custom", n=60) == ["sizes other than published"]
+    too_large = SimpleNamespace(parameters=lambda profile: {"n": 5}, protocol={"n": 9})
+    assert marks_of(SimpleNamespace(profile="paper", parameters={"n": 5}, specification=too_large), "real") == []
 
 
 def test_what_cannot_be_drawn_again_is_refused(experiment, toy_figures, monkeypatch):

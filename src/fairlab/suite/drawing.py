@@ -162,7 +162,7 @@ def _check_options(name, options) -> None:
     """Refuse options that JSON would not give back, and those that the function does not take."""
     for key, value in options.items():
         try:
-            same = json.loads(json.dumps(value, allow_nan=False)) == value and not isinstance(value, tuple)
+            same = json.loads(json.dumps(value, allow_nan=False)) == value
         except (TypeError, ValueError):
             same = False
         if not same:
