@@ -72,11 +72,10 @@ class Batch:
         line = " ".join(process.cmdline())
         if process.pid == self.process.pid:
             return "driver"
-        for word in ("resource_tracker", "suite.runner", "snakemake"):
-            if word in line:
-                return {"suite.runner": "job of Snakemake's", "snakemake": "Snakemake"}.get(word, "resource tracker")
         if "forkserver" not in line:
-            return "other"
+            words = {"resource_tracker": "resource tracker", "suite.runner": "job of Snakemake's"}
+            words |= {"-m snakemake": "Snakemake", "run_module('snakemake'": "Snakemake"}
+            return next((kind for word, kind in words.items() if word in line), "other")
         parents = [parent.pid for parent in process.parents()]
         if self.process.pid not in parents:
             return "left over"
