@@ -17,6 +17,7 @@ import time
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
 import psutil
 import pytest
 
@@ -109,7 +110,8 @@ def numbers(batch):
             }
         for file in sorted([*place.glob("tables/*.csv"), *place.glob("figures/*.csv")]):
             if file.stem.split("_")[0] in ours:
-                found[name, file.name] = file.read_text()
+                frame = pd.read_csv(file)
+                found[name, file.name] = frame.drop(columns=frame.filter(like="seconds").columns).to_csv()
     card = batch.run("scorecard", "--json", "--profile", "smoke", stdout=subprocess.PIPE)
     rows = json.loads(card.communicate()[0])
     return found | {
