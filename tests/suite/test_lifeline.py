@@ -59,7 +59,6 @@ if not os.fork():
     if child:
         print(child, flush=True)
         os._exit(0)
-    lifeline._tied = os.getppid()  # as of a parent that was tied
     time.sleep(0.5)
     lifeline.tie()
     time.sleep(60)
@@ -71,6 +70,27 @@ os.wait()
 def test_a_fork_knows_its_parent_even_if_that_has_ended():
     done = subprocess.run([sys.executable, "-c", ORPHANED_FORK], stdout=subprocess.PIPE, text=True, check=True)
     assert is_gone(int(done.stdout), seconds=20)
+
+
+FORK_OF_A_FORK = """
+import os
+from fairlab.suite import lifeline
+lifeline.tie()
+if not os.fork():  # which is not tied
+    child = os.fork()
+    if child:
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    lifeline.tie()
+    print("lives", flush=True)
+    os._exit(0)
+os.wait()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing can be forked")
+def test_a_fork_of_a_fork_that_is_not_tied_lives_with_it():
+    done = subprocess.run([sys.executable, "-c", FORK_OF_A_FORK], stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout == "lives\n"
 
 
 def test_what_a_process_prints_goes_to_its_log(tmp_path):

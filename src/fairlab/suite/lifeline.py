@@ -10,7 +10,8 @@ from contextlib import contextmanager
 
 SET_PARENT_DEATH_SIGNAL = 1  # of prctl(2)
 LOOK_SECONDS = 0.5
-_tied: int | None = None  # number of the process that was tied last: this one, or the one that it was forked from
+_forking: int | None = None  # number of the process that forked last, as that process knew it
+_forked_from: int | None = None  # of the process that this one was forked from, which may have ended since
 
 
 def tie(parent: int | None = None) -> None:
@@ -23,15 +24,27 @@ def tie(parent: int | None = None) -> None:
     parent : int or None
         Number of the parent, for a process that begins so slowly that its parent may end before this call.
     """
-    global _tied
-    parent = parent or _tied or os.getppid()
-    _tied = os.getpid()
+    parent = parent or _forked_from or os.getppid()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != parent:
             os._exit(1)
     else:
         threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+
+
+def _about_to_fork():
+    global _forking
+    _forking = os.getpid()
+
+
+def _was_forked():
+    global _forked_from
+    _forked_from = _forking
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_about_to_fork, after_in_child=_was_forked)
 
 
 def _watch(parent):
