@@ -8,7 +8,6 @@ from fairlab.fairtest import (
     association_table,
     contingency_table,
     label_table,
-    quartile_table,
     share_table,
 )
 from fairlab.fairtest.finding import Association, Finding
@@ -38,15 +37,6 @@ def test_shares_of_outputs_within_groups_and_among_all():
     np.testing.assert_allclose(table["Total"], [0.4, 0.6])
 
 
-def test_quartiles_by_group_and_by_value():
-    price = Column("price", np.array([1.0, 2.0, 3.0, 10.0, 20.0]))
-    by_group = quartile_table(Sample(SEX, price)).set_index("group")
-    assert by_group.loc["f", ["count", "min", "50%", "max"]].tolist() == [3, 1, 2, 3]
-    assert by_group.loc["m", "mean"] == 15
-    age = Column("age", np.array([5.0, 5.0, 15.0, 15.0, 15.0]))
-    assert quartile_table(Sample(age, price))["group"].tolist() == [5, 15]
-
-
 def test_associations_and_labels_as_rows():
     hypotheses = [Hypothesis(name, Difference(), Sample(SEX, Column(name, INCOME.values, ("0", "1")))) for name in "ab"]
     first, second = (Association(h, -0.1, 0.2, p, p / 2) for h, p in zip(hypotheses, (0.1, 0.2), strict=True))
@@ -63,7 +53,7 @@ def test_a_group_without_anybody_has_no_share():
     assert np.isnan(table.loc["income", "m"])
 
 
-@pytest.mark.parametrize("table", [contingency_table, share_table, quartile_table, label_table, association_table])
+@pytest.mark.parametrize("table", [contingency_table, share_table, label_table, association_table])
 def test_tables_of_something_else(table):
     with pytest.raises(TypeError, match=r"expected (Sample|Finding|Mapping), found 3"):
         table(3)

@@ -40,7 +40,7 @@ def test_what_is_drawn_is_what_is_kept(experiment, tmp_path):
         "options": {"color": "red"},
         "caption": caption,
         "alternative": "The height of people.",
-        "marks": ["profile smoke: smaller than published"],
+        "marks": ["profile smoke: smaller than the paper profile"],
         "data": "real",
     }
     stem = experiment.folder / "figures" / "figure-1_a"
@@ -69,7 +69,7 @@ def test_marks_say_what_the_numbers_rest_on(experiment):
     numbers = pd.DataFrame({"y": [0, 1]})
     experiment.figure("figure-1", line, data=numbers)
     experiment.figure("figure-1", line, data=numbers, part="real", rests_on=["berkeley"])
-    profile = "profile smoke: smaller than published"
+    profile = "profile smoke: smaller than the paper profile"
     entry, _ = kept(experiment)
     assert (entry["marks"], entry["data"]) == ([SURROGATE_MARK, profile], "surrogate")
     assert read_numbers(experiment.folder / "figures" / "figure-1.csv").columns.tolist() == ["y"]
@@ -84,7 +84,7 @@ def test_only_smaller_profiles_are_marked(toy):
         given = dict(zip(("n", "n_trials"), expected, strict=True)) | parameters
         return marks_of(Run("toy/mean", profile, 0, given), "real")
 
-    assert marks("quick") == ["profile quick: smaller than published"]
+    assert marks("quick") == ["profile quick: smaller than the paper profile"]
     assert marks("quick", n_trials=5) == marks("paper") == marks("custom") == []
     assert marks("custom", n=60) == ["sizes other than published"]
     too_large = SimpleNamespace(parameters=lambda profile: {"n": 5}, protocol={"n": 9})

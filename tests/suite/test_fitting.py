@@ -23,6 +23,14 @@ def test_the_need_grows_with_cores_and_with_the_batch(sized):
     assert need_gb(UNKNOWN, "paper", 64, 20) == 0
 
 
+def test_a_paper_profile_that_was_not_measured_needs_at_least_what_quick_does(toy):
+    file = toy / "experiments" / "toy" / "mean.yaml"
+    file.write_text(file.read_text() + "gigabytes: {smoke: 0.25, quick: 1}\n")
+    assert need_gb(NAME, "paper", 2, 1) == need_gb(NAME, "quick", 2, 1) > need_gb(NAME, "smoke", 2, 1)
+    assert refusals([NAME], "paper", 1, 1.0, 1)[NAME].startswith("needs at least 1.5 GB")
+    assert refusals([NAME], "quick", 1, 1.0, 1)[NAME].startswith("needs 1.5 GB")
+
+
 def test_as_many_cores_as_fit_and_never_none(sized):
     assert most_cores([NAME, UNKNOWN], "quick", 8, need_gb(NAME, "quick", 5, 2), 2) == 5
     assert most_cores([NAME], "quick", 8, 1e9) == 8

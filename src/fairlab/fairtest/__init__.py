@@ -27,7 +27,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
         "reporting": ["Report", "Section", "report"],
         "sample": ["Column", "Sample"],
         "source": ["BudgetError", "DataSource"],
-        "summaries": ["association_table", "contingency_table", "label_table", "quartile_table", "share_table"],
+        "summaries": ["association_table", "contingency_table", "label_table", "share_table"],
         "tables": ["ConditionalDifference", "ConditionalNMI", "ConditionalRatio", "Difference", "NMI", "Ratio"],
         "testing": ["Testing"],
     },

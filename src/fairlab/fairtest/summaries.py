@@ -96,30 +96,6 @@ def share_table(sample: Sample) -> pd.DataFrame:
     return (table / table.loc["Total"]).drop(index="Total")
 
 
-def quartile_table(sample: Sample) -> pd.DataFrame:
-    """Return number, mean, standard deviation, least, quartiles and largest of a continuous output by protected group.
-
-    Returns
-    -------
-    DataFrame
-        One row for each group, or for each value of a continuous protected attribute, named in column ``group``.
-
-    Examples
-    --------
-    >>> from fairlab.fairtest import Column, Sample, quartile_table
-    >>> sex, price = Column("sex", np.array([0, 1, 1]), ("f", "m")), Column("price", np.array([3.0, 4.0, 6.0]))
-    >>> quartile_table(Sample(sex, price))[["group", "mean"]].to_dict("list")
-    {'group': ['f', 'm'], 'mean': [3.0, 5.0]}
-    """
-    _check_type("sample", sample, Sample)
-    protected, output = sample.protected, sample.output
-    if isinstance(output, tuple) or output.is_categorical:
-        name = "several columns" if isinstance(output, tuple) else f"column {output.name!r} with categories"
-        raise ValueError(f"output: expected numbers, found {name}")
-    group = np.take(protected.categories, protected.values) if protected.is_categorical else protected.values
-    return pd.Series(output.values).groupby(group).describe().rename_axis("group").reset_index()
-
-
 def association_table(associations: Mapping[str, Association]) -> pd.DataFrame:
     """Return some associations as rows, under the names that they are given in column ``of``.
 

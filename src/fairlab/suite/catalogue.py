@@ -42,6 +42,19 @@ class Measured(Entry):
     paper: float
 
 
+class Memory(Entry):
+    """A measured memory for each profile, in GB; that of quick is the least, where the paper profile was not measured."""
+
+    smoke: float
+    quick: float
+    paper: float | None = None
+
+    def least(self, profile: str) -> float:
+        """Return what a profile takes, or takes at least."""
+        own = getattr(self, profile)
+        return self.quick if own is None else own
+
+
 class Specification(Entry):
     """What an experiment is, before it is run.
 
@@ -63,7 +76,7 @@ class Specification(Entry):
         Published sizes where the paper profile cannot afford them; it is then not comparable either.
     minutes : Measured or None
         Minutes of one core, by which a batch is ordered and its end estimated.
-    gigabytes : Measured or None
+    gigabytes : Memory or None
         Memory that it takes on one core, beside what every experiment takes; see `fairlab.suite.fitting`.
     after : tuple of str
         Experiments whose trials this one takes; in a batch they run first, so that no trial is done twice.
@@ -76,7 +89,7 @@ class Specification(Entry):
     size: dict[str, Several[str]] = Field(default_factory=dict)
     protocol: dict[str, Any] = Field(default_factory=dict)
     minutes: Measured | None = None
-    gigabytes: Measured | None = None
+    gigabytes: Memory | None = None
     after: Several[str] = ()
     _name: str = PrivateAttr("")
 

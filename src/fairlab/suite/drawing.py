@@ -143,12 +143,16 @@ def with_mark(frame: pd.DataFrame, source: str) -> pd.DataFrame:
 
 
 def marks_of(run, source: str) -> list[str]:
-    """Return what a picture of a run must say: that its data is a surrogate, that it is smaller than published."""
+    """Return what a picture of a run must say: surrogate data, and sizes smaller than the paper profile's."""
     marks = [plotting.SURROGATE_MARK] if source == "surrogate" else []
     published = run.specification.parameters("paper") | run.specification.protocol
     if run.profile == "paper" or run.parameters == published:
         return marks
-    what = f"profile {run.profile}: smaller than published" if run.profile in PROFILES else "sizes other than published"
+    what = (
+        f"profile {run.profile}: smaller than the paper profile"
+        if run.profile in PROFILES
+        else "sizes other than published"
+    )
     return [*marks, what]
 
 

@@ -16,6 +16,8 @@ LIBRARIES_GB = 0.2  # of each of its workers, which share none
 def need_gb(name: str, profile: str, n_cores: int, n_experiments: int | None = None) -> float:
     """Return the memory that an experiment needs, in GB; 0 if its file does not say.
 
+    Where the paper profile was not measured, this is what it needs at least.
+
     Parameters
     ----------
     name, profile : str
@@ -27,10 +29,16 @@ def need_gb(name: str, profile: str, n_cores: int, n_experiments: int | None = N
     known = specification(name).gigabytes
     if known is None:
         return 0.0
-    own = getattr(known, profile)
+    own = known.least(profile)
     if n_experiments is None:
         return ALONE_GB + n_cores * (LIBRARIES_GB + own)
     return OWN_GB + JOB_GB * n_experiments + n_cores * own
+
+
+def is_measured(name: str, profile: str) -> bool:
+    """Return whether an experiment's file says what it takes at this very profile."""
+    known = specification(name).gigabytes
+    return known is not None and getattr(known, profile) is not None
 
 
 def most_cores(
@@ -64,7 +72,8 @@ def refusals(
             continue
         on = f"{n_cores} core" + "s" * (n_cores > 1)
         fits = _what_fits(name, profile, n_cores, left_gb, n_experiments, flag)
-        reasons[name] = f"needs {need:.1f} GB of memory on {on}, {left_gb:.1f} GB are there; {fits}"
+        words = "needs" if is_measured(name, profile) else "needs at least"
+        reasons[name] = f"{words} {need:.1f} GB of memory on {on}, {left_gb:.1f} GB are there; {fits}"
     return reasons
 
 

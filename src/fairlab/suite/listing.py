@@ -23,7 +23,7 @@ def run(options) -> None:
             "artefacts": list(spec.artefacts),
             "data": {variant: state_of(variant) for variant in spec.data},
             "minutes": spec.minutes.model_dump() if spec.minutes else {},
-            "gigabytes": spec.gigabytes.model_dump() if spec.gigabytes else {},
+            "gigabytes": spec.gigabytes.model_dump(exclude_none=True) if spec.gigabytes else {},
         }
         for spec in specs
     ]
