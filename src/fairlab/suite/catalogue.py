@@ -43,7 +43,7 @@ class Measured(Entry):
 
 
 class Memory(Entry):
-    """A measured memory for each profile, in GB; that of quick is the least, where the paper profile was not measured."""
+    """A measured memory for each profile, in GB; an unmeasured paper profile takes at least that of quick."""
 
     smoke: float
     quick: float
