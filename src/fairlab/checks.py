@@ -156,9 +156,8 @@ def check_features(X, name: str = "X", *, min_rows: int = 1, varying: bool = Fal
     if len(values) < min_rows:
         found = "is empty" if len(values) == 0 else f"has {len(values)} row{'s' * (len(values) > 1)}"
         raise ValueError(f"{name}: {found}, expected at least {min_rows}")
-    finite = np.isfinite(values)
-    if not finite.all():
-        bad = ~finite
+    may_lack = not (isinstance(X, pd.DataFrame) and all(map(_is_whole, X.dtypes)))
+    if may_lack and (bad := ~np.isfinite(values)).any():
         row, column = np.argwhere(bad)[0]
         raise ValueError(
             f"{name}: column {columns[column]!r} holds {values[row, column]} in row {row}; "
@@ -169,6 +168,10 @@ def check_features(X, name: str = "X", *, min_rows: int = 1, varying: bool = Fal
         if constant:
             raise ValueError(f"{name}: constant columns: {', '.join(constant)}; drop them first")
     return values, columns
+
+
+def _is_whole(dtype) -> bool:
+    return isinstance(dtype, np.dtype) and dtype.kind in "biu"
 
 
 def estimator_features(

@@ -16,7 +16,7 @@ from fairlab.checks import check_features, check_seed
 
 BINS = 10
 WIDE = 100  # numbers with more different values than this are binned
-BLOCK = 2048  # rows that are transposed in one go
+BLOCK = 2048  # rows that are gone through in one go
 
 
 @dataclass(frozen=True)
@@ -347,14 +347,17 @@ def _draw_codes(rng: np.random.Generator, sizes: np.ndarray, n: int) -> np.ndarr
     """Return ``rng.integers(sizes, size=(n, len(sizes)))`` in half the time.
 
     NumPy draws a code from one 32-bit number by Lemire's method, again in a few of 10^8 cases. All are made at once
-    here, and drawn by NumPy if there is such a case or a feature has one value, which takes no number.
+    here, and drawn by NumPy if there might be such a case or a feature has one value, which takes no number.
     """
-    if sizes.min() > 1 and sizes.max() < 2**16:
+    if sizes.min() > 1 and sizes.max() < 2**16 and n:
         before = rng.bit_generator.state
-        numbers = rng.integers(2**32, size=(n, len(sizes)), dtype=np.uint32)
-        if not (numbers * sizes.astype(np.uint32) < (2**32 - sizes) % sizes).any():
-            codes = numbers.astype(np.int64)
-            codes *= sizes
+        codes = rng.integers(2**32, size=n * len(sizes), dtype=np.uint32).astype(np.int64)
+        many = np.tile(sizes, min(n, BLOCK))  # products of long rows are quicker
+        end = len(codes) // len(many) * len(many)
+        for some in (codes[:end].reshape(-1, len(many)), codes[end:]):
+            some *= many[: some.shape[-1]]
+        codes = codes.reshape(n, len(sizes))
+        if codes.astype(np.uint32).min() >= sizes.max():  # of the lower 32 bits
             codes >>= 32
             return codes
         rng.bit_generator.state = before

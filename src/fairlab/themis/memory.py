@@ -56,12 +56,12 @@ class Memory:
             outputs = self._run(codes, slots)
             return outputs, is_new
         if is_new.any():
-            old, first = numbers < known, np.flatnonzero(is_new)
-            self._run(codes[first], slots[first])
-            renumbered = known - 1 + np.cumsum(is_new)  # without gaps
-            numbers[~old] = renumbered[numbers[~old] - known]
-            self._keys[known : self.runs] = self._keys[known:stop][first]
-            self._slots[slots[first]] = numbers[first]
+            first, again = np.flatnonzero(is_new), np.flatnonzero(~is_new)
+            self._run(codes.take(first, axis=0), slots.take(first))
+            self._keys[known : self.runs] = self._keys[known:stop].take(first)
+            here = again[numbers[again] >= known]  # the same as a row before them
+            numbers[here] = known + np.searchsorted(first, numbers[here] - known)  # without gaps
+            numbers[first] = self._slots[slots.take(first)] = np.arange(known, self.runs)
         return self._outputs[numbers], is_new
 
     def contents(self) -> tuple[np.ndarray, np.ndarray]:
