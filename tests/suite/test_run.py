@@ -1,12 +1,15 @@
+import contextlib
 import itertools
 import json
 import os
 import signal
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from fairlab.suite import locks
 from fairlab.suite import run as runs
 from fairlab.suite.run import Run, failure_file, publish, run_folder
 from fairlab.suite.staging import discard, stage
@@ -69,7 +72,8 @@ def test_a_published_run_replaces_the_earlier_one_of_its_seed(results):
 
 def staged_run(word):
     folder = stage("toy/mean")
-    Run("toy/mean", "quick", 0, {"word": word}).write(folder)
+    record = {"artefact": "table-1", "id": "x", "reading": "as_published", "values": [float(word)]}
+    Run("toy/mean", "quick", 0, {"word": word}, records=[record]).write(folder)
     (folder / "tables").mkdir()
     (folder / "tables" / "table-1.csv").write_text(word)
     return folder
@@ -112,6 +116,57 @@ def test_killed_at_any_step_of_publishing_a_complete_run_is_there(results, monke
     assert instant > 5
     assert published_word() == str(instant)
     assert [path.name for path in (results / "quick" / "toy").iterdir()] == ["mean"]
+
+
+@pytest.mark.parametrize("exchanged", [True, False])
+def test_a_run_that_another_replaces_while_it_is_read_is_read_whole(results, monkeypatch, exchanged):
+    if not exchanged:
+        monkeypatch.setattr(runs, "_exchange", lambda one, other: False)
+    publish(staged_run("0"), "toy/mean", "quick")
+    folder, words, n_opened, instant = run_folder("toy/mean", "quick"), itertools.count(1), 0, 0
+
+    def opened():
+        nonlocal n_opened
+        n_opened += 1
+        if n_opened == instant:
+            publish(staged_run(str(next(words))), "toy/mean", "quick")
+
+    def telling(read):
+        return lambda *arguments, **options: [opened(), read(*arguments, **options)][1]
+
+    for name in ("read_text", "read_bytes"):
+        monkeypatch.setattr(Path, name, telling(getattr(Path, name)))
+    while instant == 0 or n_opened >= instant:
+        instant, n_opened = instant + 1, 0
+        run = Run.read(folder)
+        assert run.records[0]["values"] == [float(run.parameters["word"])]
+    assert instant > 6
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="publishes in forks")
+@pytest.mark.parametrize("exchanged", [True, False])
+def test_two_that_publish_all_the_time_do_not_hinder_each_other(results, monkeypatch, exchanged):
+    monkeypatch.setattr(locks, "LOOK_SECONDS", 0.001)
+    if not exchanged:
+        monkeypatch.setattr(runs, "_exchange", lambda one, other: False)
+    publish(staged_run("0"), "toy/mean", "quick")
+    children = []
+    for first in (1, 1_000):
+        children.append(os.fork())
+        if not children[-1]:
+            status = 1
+            with contextlib.suppress(Exception):
+                for word in range(first, first + 60):
+                    publish(staged_run(str(word)), "toy/mean", "quick")
+                status = 0
+            os._exit(status)
+    while children:
+        ended = {child: os.waitpid(child, os.WNOHANG) for child in children}
+        children = [child for child, (pid, status) in ended.items() if not pid]
+        assert all(status == 0 for _, status in ended.values())
+        run = Run.read(run_folder("toy/mean", "quick"))
+        assert run.records[0]["values"] == [float(run.parameters["word"])]
+    assert published_word() in ("60", "1059")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="where it is known to be there")

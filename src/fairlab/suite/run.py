@@ -19,6 +19,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from fairlab.paths import results_folder, write_text
+from fairlab.suite import locks
 from fairlab.suite.catalogue import Specification, specification
 from fairlab.suite.staging import discard
 from fairlab.suite.verdicts import Ours
@@ -26,6 +27,7 @@ from fairlab.suite.verdicts import Ours
 CUSTOM = "custom"  # profile of a run whose parameters are those of no profile
 DEFAULT_SEED = 0
 SUMS = "sums.json"  # of what a published run holds
+MOST_READINGS = 1_000  # of a run that others replace all the time
 WORKING_FOLDER, EXCHANGE = -100, 2  # of renameat2(2); the second of macOS' renamex_np(2), too
 
 
@@ -147,20 +149,23 @@ class Run:
 
     @classmethod
     def read(cls, folder: Path) -> "Run":
-        """Read the run in `folder`.
+        """Read the run in `folder`, all of it from one and the same run, if others take its place in the meantime.
 
         Raises
         ------
         UnreadableRunError
             If it is not a run, one that a version with another format wrote, or not what was published.
         """
-        try:
-            _check_sums(folder)
-            texts = [(folder / f"{part}.json").read_text(encoding="utf-8") for part in ("run", "records", "claims")]
-            run, records, claims = map(json.loads, texts)
-            own = {key: run.pop(key) for key in ("name", "profile", "seed", "parameters", "data", "skipped")}
-            return _RUN.validate_python(own | {"records": records, "claims": claims, "about": run})
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        for _ in range(MOST_READINGS):
+            place = _there(folder)
+            before = _identity(place)
+            try:
+                run, error = cls._read(place), None
+            except (OSError, ValueError, KeyError, TypeError, AttributeError) as wrong:
+                run, error = None, wrong
+            if place == _there(folder) and before == _identity(place):
+                break
+        if error is not None:
             if isinstance(error, ValidationError):
                 wrong = error.errors()[0]
                 error = f"{wrong['msg']} at {'.'.join(map(str, wrong['loc']))}"
@@ -169,6 +174,15 @@ class Run:
                 f"{folder} holds no run that this version can read, perhaps one of an older version ({error}); make it "
                 f"again: fairlab run {paper}/{experiment.partition('.')[0]} --profile {profile}, or remove the folder"
             ) from None
+        return run
+
+    @classmethod
+    def _read(cls, folder: Path) -> "Run":
+        _check_sums(folder)
+        texts = [(folder / f"{part}.json").read_text(encoding="utf-8") for part in ("run", "records", "claims")]
+        run, records, claims = map(json.loads, texts)
+        own = {key: run.pop(key) for key in ("name", "profile", "seed", "parameters", "data", "skipped")}
+        return _RUN.validate_python(own | {"records": records, "claims": claims, "about": run})
 
 
 _RUN = TypeAdapter(Run)
@@ -179,9 +193,22 @@ def run_folder(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
 
     That of another seed than the default stands beside the canonical one, as ``<experiment>.seed-<seed>``.
     """
-    place = _place(name, profile, seed)
+    return _there(_place(name, profile, seed))
+
+
+def _there(place) -> Path:
+    """Return where the run is that is, or is to be, at a place."""
     earlier = _earlier(place)
     return earlier if earlier.exists() and not place.exists() else place
+
+
+def _identity(folder) -> tuple | None:
+    """Return what tells a folder from one that took its place; None if there is none."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _place(name, profile, seed) -> Path:
@@ -224,16 +251,15 @@ def publish(staged: Path, name: str, profile: str, seed: int = DEFAULT_SEED) -> 
     staged.chmod(0o755)  # a temporary folder is its owner's alone
     _write_json(staged / SUMS, _sums(staged))
     if not _exchange(staged, target):
-        if target.exists():
-            shutil.rmtree(earlier, ignore_errors=True)
-            target.replace(earlier)
-        try:
+        # One at a time: another would take for left what this one moved aside.
+        busy = target.with_name(f".{target.name}.publishing")
+        with locks.held(busy, f"the publishing of {name}"):
+            if target.exists():
+                shutil.rmtree(earlier, ignore_errors=True)
+                target.replace(earlier)
             staged.replace(target)
-        except OSError:
-            if not target.exists():
-                raise
-            return publish(staged, name, profile, seed)  # another process was faster
-    shutil.rmtree(earlier, ignore_errors=True)
+            shutil.rmtree(earlier, ignore_errors=True)
+            busy.unlink(missing_ok=True)
     discard(staged)
     failure_file(name, profile, seed).unlink(missing_ok=True)
     return target
