@@ -1,3 +1,4 @@
+import contextlib
 import gzip
 import io
 import shutil
@@ -73,8 +74,36 @@ def test_a_body_that_drips_is_given_up(server, target, monkeypatch):
     monkeypatch.setattr(downloads, "LEAST_BYTES_PER_SECOND", 1e9)
     server.pages["/a"] = answering({}, *[b"x"] * 100, pause=0.05)
     started = time.monotonic()
-    with pytest.raises(RejectedError, match=r"is too slow: \d+ bytes until the time was over"):
+    with pytest.raises(RejectedError, match=r"is too slow: \d+ bytes in \d seconds"):
         download(f"{server.url}/a", target, size=100)
+    assert time.monotonic() - started < 4
+
+
+def test_headers_that_drip_are_given_up(server, target, monkeypatch):
+    def drip(handler):
+        handler.send_response(200)
+        handler.flush_headers()
+        with contextlib.suppress(OSError):  # the other side has had enough
+            for letter in "X-Long: " + "x" * 100:
+                handler.wfile.write(letter.encode())
+                handler.wfile.flush()
+                time.sleep(0.05)
+
+    monkeypatch.setattr(downloads, "LEAST_SECONDS", 0.2)
+    server.pages["/a"] = drip
+    started = time.monotonic()
+    with pytest.raises(RejectedError, match=r"is too slow: no answer in 0\.2 seconds"):
+        download(f"{server.url}/a", target, size=100)
+    assert time.monotonic() - started < 4
+    assert not target.exists()
+
+
+def test_a_slow_archive_has_no_more_time_than_what_came_of_it_allows(server, target, monkeypatch):
+    monkeypatch.setattr(downloads, "LEAST_SECONDS", 0.2)
+    server.pages["/a"] = answering({}, *[b"x"] * 100, pause=0.05)
+    started = time.monotonic()
+    with pytest.raises(RejectedError, match="is too slow"):
+        download(f"{server.url}/a", target)  # of a size that is not known
     assert time.monotonic() - started < 4
 
 

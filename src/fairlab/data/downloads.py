@@ -1,15 +1,18 @@
 """Files from the network: never more bytes or seconds than a file can need, and never from where nobody sent us."""
 
+import queue
 import shutil
+import threading
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 TIMEOUT = (4, 30)  # seconds to connect, and between two pieces of an answer
-MOST_BYTES = 2_000_000_000  # of a file or an archive whose size is not known
+MOST_BYTES = 500_000_000  # of a file or an archive whose size is not known
 SPARE_BYTES = 1_000_000  # beyond a known size: a web page in place of the file is read, and told as such
-LEAST_SECONDS, LEAST_BYTES_PER_SECOND = 60, 50_000
+LEAST_SECONDS, LEAST_BYTES_PER_SECOND = 60, 50_000  # until the first bytes; from then on, on the whole
 MOST_REDIRECTS = 10
 BLOCK = 1 << 16
 _unreachable: set[str] = set()  # hosts that this process could not connect to
@@ -41,7 +44,7 @@ def download(url: str, path: Path, *, size: int | None = None) -> None:
     AbsentError
         If nothing came.
     RejectedError
-        If it broke off, went on beyond what the file can be, or came too slowly.
+        If it broke off, went on beyond what the file can be, or came too slowly, its headers included.
     """
     import requests  # slow to import, and seldom needed
 
@@ -49,11 +52,12 @@ def download(url: str, path: Path, *, size: int | None = None) -> None:
     if host in _unreachable:
         raise AbsentError(f"not tried again, {host} could not be reached before")
     most = MOST_BYTES if size is None else size + SPARE_BYTES
-    deadline = time.monotonic() + LEAST_SECONDS + most / LEAST_BYTES_PER_SECOND
+    start = time.monotonic()
     try:
-        with requests.Session() as session, _answer(session, url) as response, path.open("wb") as stream:
+        with requests.Session() as session, _in_time(lambda: _answer(session, url)) as response:
             response.raise_for_status()
-            _copy(response.raw, stream, most, deadline)
+            with path.open("wb") as stream:
+                _copy(response.raw, stream, most, start)
     except requests.HTTPError as error:
         raise AbsentError(f"the server answered {error.response.status_code} {error.response.reason}") from error
     except requests.exceptions.SSLError as error:
@@ -103,8 +107,28 @@ def _answer(session, url):
     raise AbsentError(f"is sent on more than {MOST_REDIRECTS} times")
 
 
-def _copy(raw, stream, most, deadline):
-    """Copy piece by piece, as they come, so that slow ones are noticed."""
+def _in_time(ask: Callable):
+    """Return ``ask()``, whose headers may drip as slowly as a body; a thread that takes too long is left behind."""
+    answers = queue.SimpleQueue()
+
+    def answer():
+        try:
+            answers.put((ask(), None))
+        except BaseException as error:
+            answers.put((None, error))
+
+    threading.Thread(target=answer, daemon=True).start()
+    try:
+        response, error = answers.get(timeout=LEAST_SECONDS)
+    except queue.Empty:
+        raise RejectedError(f"is too slow: no answer in {LEAST_SECONDS:g} seconds") from None
+    if error is not None:
+        raise error
+    return response
+
+
+def _copy(raw, stream, most, start):
+    """Copy piece by piece, as they come, so that slow ones are noticed: after any time, enough must have come."""
     import urllib3
 
     total = 0
@@ -113,8 +137,9 @@ def _copy(raw, stream, most, deadline):
             total += len(piece)
             if total > most:
                 raise RejectedError(f"sends more than {most:,} bytes")
-            if time.monotonic() > deadline:
-                raise RejectedError(f"is too slow: {total:,} bytes until the time was over")
+            seconds = time.monotonic() - start
+            if seconds > LEAST_SECONDS + total / LEAST_BYTES_PER_SECOND:
+                raise RejectedError(f"is too slow: {total:,} bytes in {seconds:.0f} seconds")
             stream.write(piece)
     except (urllib3.exceptions.HTTPError, OSError) as error:
         if isinstance(error, OSError) and not isinstance(error, ConnectionError | TimeoutError):  # of the disk
