@@ -7,7 +7,7 @@ import sys
 from fairlab.checks import MissingExtraError, suggestion
 from fairlab.data.errors import DataError
 from fairlab.paths import find_root
-from fairlab.suite.catalogue import PROFILES
+from fairlab.suite.catalogue import PROFILES, experiment_names, specification
 from fairlab.suite.labs.command import add_verbs
 from fairlab.suite.listing import add_list
 from fairlab.suite.redrawing import add_figures
@@ -64,7 +64,7 @@ def _parser():
         sub.set_defaults(command=_data, verb=verb)
         if verb != "status":
             several = "+" if verb == "describe" else "*"
-            sub.add_argument("names", nargs=several, metavar="NAME", help="data variants or files of the registry")
+            sub.add_argument("names", nargs=several, metavar="NAME", help="variants, files or folders of the registry")
         if verb == "fetch":
             sub.add_argument("--keep-going", action="store_true", help="end well although something is missing")
 
@@ -198,7 +198,9 @@ def _data(options):
     from fairlab import data
 
     if options.verb == "fetch":
-        frame = data.fetch(options.names or None, keep_going=options.keep_going, report=print)
+        files = {files for name in experiment_names() for files in specification(name).files}
+        names = options.names or [*data.available(), *sorted(files)]
+        frame = data.fetch(names, keep_going=options.keep_going, report=print)
         return int((frame["state"] == "error").any())
     if options.verb == "describe":
         print("\n\n".join(map(data.describe, options.names)))

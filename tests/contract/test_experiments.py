@@ -11,6 +11,7 @@ import nbformat
 import pytest
 
 from fairlab.data import available
+from fairlab.data.registry import project_registry
 from fairlab.paths import ROOT
 from fairlab.suite.catalogue import experiment_names, specification
 from fairlab.suite.comparison import Comparison
@@ -67,6 +68,7 @@ def test_specification_is_complete(name):
     assert spec.minutes is not None, "rough minutes for every profile"
     assert spec.gigabytes is not None, "and memory, as run.json notes it"
     assert set(spec.data) <= set(available())
+    assert all(any(f"{path}/".startswith(f"{files}/") for path in project_registry().files) for files in spec.files)
     assert spec.notebook.exists()
     assert set(spec.after) <= set(experiment_names())
 

@@ -98,6 +98,14 @@ def test_fetch_stops_at_the_first_failure():
     assert data.fetch("adult/adult.names", keep_going=True).loc["adult/adult.names", "state"] == "missing"
 
 
+def test_a_folder_of_files_is_fetched_and_told_in_one_line():
+    lines = []
+    result = data.fetch(["adf_networks"], keep_going=True, report=lines.append)
+    assert lines == ["adf_networks: missing, 0 of 6 files"]
+    assert list(result.index) == [path for path in project_registry().files if path.startswith("adf_networks/")]
+    assert set(data.verify("adf_networks")["state"]) == {"missing"}
+
+
 def test_unknown_names_are_errors_before_anything_is_fetched():
     for call in (lambda names: data.fetch(names, keep_going=True), data.verify):
         with pytest.raises(DataError, match="unknown data set or file 'nothing'"):

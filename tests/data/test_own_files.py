@@ -67,7 +67,7 @@ def test_a_wrong_file_is_named_with_what_was_expected(bring, variant, path, cont
 def export(drawn):
     """The generated list in the form of the city's export, with people without age."""
     people = drawn("ssl")
-    table = people.features.assign(score=people.target)
+    table = people.features.assign(**people.sensitive_features, score=people.target)
     ages = {number: band for band, number in SSL.AGES.items()}
     table = table.assign(age=table["age"].astype(int).map(ages)).astype(object)[list(SSL.COLUMNS)]
     without = table.head(SSL.ROWS[EXPORT] - len(table)).assign(age=None)

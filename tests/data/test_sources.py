@@ -9,6 +9,7 @@ from fairlab.data import tables as tables_module
 from fairlab.data.registry import project_registry
 from fairlab.data.sources import surrogate_dataset
 from fairlab.data.tables import check_table
+from fairlab.papers.adf.benchmarks import stored_weights
 
 WITH_SURROGATE = [name for name, variant in project_registry().variants.items() if variant.surrogate]
 # Data sets whose loader returns every column of the prepared table as it is.
@@ -110,3 +111,16 @@ def test_what_was_real_when_a_job_was_submitted_is_never_replaced(monkeypatch):
     with pytest.raises(DataUnavailableError, match="real data was there when this job was submitted, but not on"):
         load("law-school")
     assert load("law-school", surrogate=True).provenance.source == "surrogate"  # asked for
+
+
+@pytest.mark.parametrize("there", ["adf_networks", "adf_networks/census.index,adult-uci"])
+def test_nothing_stands_in_for_a_file_that_was_there_when_a_job_was_submitted(monkeypatch, there):
+    with pytest.raises(DataUnavailableError):
+        stored_weights("census")
+    monkeypatch.setenv("FAIRLAB_REAL_DATA", there)
+    with pytest.raises(DataError, match=r"census\.index: real data was .*; nothing stands in for it") as found:
+        stored_weights("census")
+    assert not isinstance(found.value, DataUnavailableError)  # which a network trained here would stand in for
+    monkeypatch.setenv("FAIRLAB_REAL_DATA", "adf_network,adf_networks/census.ind")
+    with pytest.raises(DataUnavailableError):
+        stored_weights("census")

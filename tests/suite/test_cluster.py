@@ -1,6 +1,8 @@
+from pathlib import Path
+
 import pytest
 
-from fairlab.suite import cluster
+from fairlab.suite import catalogue, cluster
 from fairlab.suite.cluster import Attempt
 from fairlab.suite.run import failure_file
 from fairlab.suite.workflow import marker
@@ -119,6 +121,18 @@ def test_what_was_never_submitted_says_where_to_look(batch):
 def test_data_are_fetched_before_anything_is_submitted(toy, capsys):
     assert cluster.fetched(["toy/mean"]) == ["berkeley"]
     assert "berkeley: real, 4,425 rows" in capsys.readouterr().out
+
+
+def test_files_are_fetched_too_and_told_to_jobs_if_all_are_there(toy, monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("FAIRLAB_DATA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("FAIRLAB_OFFLINE", "1")
+    monkeypatch.delenv("FAIRLAB_DATA_MIRROR", raising=False)
+    file = catalogue.EXPERIMENTS / "toy" / "mean.yaml"
+    file.write_text(file.read_text() + "files: [adf_networks]\n")
+    assert cluster.fetched(["toy/mean"]) == ["berkeley"]
+    assert "adf_networks: missing, 0 of 6 files" in capsys.readouterr().out
+    monkeypatch.setattr("fairlab.data.inventory.fetch_file", lambda file: Path(file.path))
+    assert cluster.fetched(["toy/mean"]) == ["adf_networks", "berkeley"]
 
 
 def test_without_slurm_the_command_says_so(toy, monkeypatch):

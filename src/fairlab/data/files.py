@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import os
+import platform
 import shutil
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,8 @@ from fairlab.data.errors import DataError, DataUnavailableError
 from fairlab.data.registry import Address, File
 from fairlab.paths import atomic_path
 
+# Data variants, files and folders of files that were there when a job was submitted, with commas: nothing may stand in.
+REAL_DATA_VARIABLE = "FAIRLAB_REAL_DATA"
 _log = logging.getLogger(__name__)
 
 
@@ -32,6 +35,20 @@ def mirror_folder() -> Path | None:
 def is_offline() -> bool:
     """Return whether ``FAIRLAB_OFFLINE`` forbids to use the network."""
     return os.environ.get("FAIRLAB_OFFLINE", "0") not in ("", "0")
+
+
+def was_there(name: str) -> bool:
+    """Return whether a data variant, or a file, was there when this job was submitted."""
+    names = filter(None, os.environ.get(REAL_DATA_VARIABLE, "").split(","))
+    return any(name == known or name.startswith(f"{known}/") for known in names)
+
+
+def lost_since(name: str) -> str:
+    """Return the message for what `was_there` and is not on this machine."""
+    return (
+        f"{name}: real data was there when this job was submitted, but not on {platform.node()}; nothing stands in for "
+        "it. Let FAIRLAB_DATA_CACHE or FAIRLAB_DATA_MIRROR name a folder that all machines share."
+    )
 
 
 def git_blob_sha1(path: Path) -> str:
@@ -67,7 +84,8 @@ def fetch_file(file: File) -> Path:
     DataUnavailableError
         If no source had the right file; names the file, each source with its own reason, and what to do by hand.
     DataError
-        If the cache cannot be written.
+        If the cache cannot be written, or ``FAIRLAB_REAL_DATA`` names the file or a folder that it is in, so that
+        nothing may stand in for it.
     """
     path = cache_folder() / file.path
     refused, rejected = [], []
@@ -83,6 +101,8 @@ def fetch_file(file: File) -> Path:
             if rejected:
                 _log.warning("%s: taken from %s; rejected: %s", file.path, name, "; ".join(rejected))
             return path
+    if was_there(file.path):
+        raise DataError(f"{lost_since(file.path)} {_explain(file, path, refused)}")
     raise DataUnavailableError(_explain(file, path, refused), tuple(rejected))
 
 

@@ -114,17 +114,17 @@ def fetch(
     Parameters
     ----------
     names : iterable of str, optional
-        Variants, or paths of files. Default: all variants.
+        Variants, or paths of files or of folders of them. Default: all variants.
     keep_going : bool
         Whether to go on to the next name when one cannot be had.
     report : callable
-        Is given one line for every name.
+        Is given one line for every name that was given.
 
     Returns
     -------
     DataFrame
-        Indexed by name: state (real, generated or cached; surrogate or missing if it could not be had; error if it
-        could not be kept), detail (what was done, or the whole error).
+        Indexed by name, of each file of a folder: state (real, generated or cached; surrogate or missing if it could
+        not be had; error if it could not be kept), detail (what was done, or the whole error).
 
     Raises
     ------
@@ -141,18 +141,14 @@ def fetch(
     names = _known(registry, names)
     rows = []
     for name in names if names is not None else registry.variants:
-        try:
-            state, detail = _fetch_one(registry, name)
-        except DataError as error:
-            if not keep_going:
-                raise
-            if not isinstance(error, DataUnavailableError):  # the cache, not the data, is the matter
-                state = "error"
-            else:
-                state = _stand_in(registry.variants[name]) if name in registry.variants else "missing"
-            detail = str(error)
+        found = [_tried(registry, each, keep_going) for each in _inside(registry, name)]
+        state, detail = found[0][1:]
+        if len(found) > 1:
+            n_cached = sum(state == "cached" for _, state, _ in found)
+            detail = f"{n_cached} of {len(found)} files"
+            state = next((state for _, state, _ in found if state != "cached"), "cached")
         report(f"{name}: {state}, {detail.splitlines()[0].rstrip(':')}")
-        rows.append((name, state, detail))
+        rows += found
     return pd.DataFrame(rows, columns=["name", "state", "detail"]).set_index("name")
 
 
@@ -162,7 +158,7 @@ def verify(names: Iterable[str] | None = None) -> pd.DataFrame:
     Parameters
     ----------
     names : iterable of str, optional
-        Variants (with their raw files), or paths of files. Default: everything that is cached.
+        Variants (with their raw files), or paths of files or of folders of them. Default: everything that is cached.
 
     Returns
     -------
@@ -177,7 +173,9 @@ def verify(names: Iterable[str] | None = None) -> pd.DataFrame:
     """
     registry = project_registry()
     chosen = _known(registry, names)
-    named = list(registry.files) + list(registry.variants) if chosen is None else chosen
+    named = list(registry.files) + list(registry.variants)
+    if chosen is not None:
+        named = [each for name in chosen for each in _inside(registry, name)]
     variants = [registry.variants[name] for name in named if name in registry.variants]
     paths = [name for name in named if name in registry.files] + [path for v in variants for path in v.raw]
     rows = []
@@ -191,6 +189,17 @@ def verify(names: Iterable[str] | None = None) -> pd.DataFrame:
             rows.append((f"prepared/{place.name}", *(("ok", "") if right else ("corrupt", "made anew when loaded"))))
     frame = pd.DataFrame(rows, columns=["name", "state", "detail"]).set_index("name")
     return frame if chosen is not None else frame[frame["state"] != "missing"]
+
+
+def _tried(registry: Registry, name: str, keep_going: bool) -> tuple[str, str, str]:
+    try:
+        return name, *_fetch_one(registry, name)
+    except DataError as error:
+        if not keep_going:
+            raise
+        if not isinstance(error, DataUnavailableError):  # the cache, not the data, is the matter
+            return name, "error", str(error)
+        return name, _stand_in(registry.variants[name]) if name in registry.variants else "missing", str(error)
 
 
 def _fetch_one(registry: Registry, name: str) -> tuple[str, str]:
@@ -227,9 +236,16 @@ def _known(registry: Registry, names: Iterable[str] | None) -> list[str] | None:
         raise DataError(f"names: expected names of data sets or files, found {names!r}")
     names = [names] if isinstance(names, str) else list(names)
     for name in names:
-        if name not in registry.variants and name not in registry.files:
+        if not _inside(registry, name):
             raise DataError(
                 f"unknown data set or file {name!r}; data sets: {', '.join(sorted(registry.variants))}; "
-                f"files: one of the {len(registry.files)} paths of the registry"
+                f"files: one of the {len(registry.files)} paths of the registry, or a folder of them"
             )
     return names
+
+
+def _inside(registry: Registry, name: str) -> list[str]:
+    """Return the paths of the files in a folder of the registry, or the one variant or file of this name."""
+    if name in registry.variants or name in registry.files:
+        return [name]
+    return [path for path in registry.files if path.startswith(f"{name}/")]

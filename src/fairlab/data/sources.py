@@ -1,7 +1,5 @@
 """Where the rows of a data set come from: real ones where they can be had, a surrogate where they cannot, a recipe."""
 
-import os
-import platform
 import sys
 import warnings
 from dataclasses import replace
@@ -12,6 +10,7 @@ import pooch
 from fairlab.data.dataset import Dataset, Provenance
 from fairlab.data.documents import read_yaml
 from fairlab.data.errors import DataError, DataUnavailableError, SurrogateWarning
+from fairlab.data.files import lost_since, was_there
 from fairlab.data.registry import Variant, project_registry
 from fairlab.data.surrogates.cells import Cells
 from fairlab.data.surrogates.copula import Copula
@@ -22,7 +21,6 @@ from fairlab.data.tables import as_dataset, check_table, digest, prepare
 from fairlab.paths import DATA_SCRIPTS
 from fairlab.seeds import derive_seed
 
-REAL_DATA_VARIABLE = "FAIRLAB_REAL_DATA"  # the variants that no surrogate may stand in for, with commas
 # How rows are generated, by the key that holds the parameters in a surrogate's file.
 MODELS = {
     "cells": Cells,
@@ -53,19 +51,13 @@ def load_variant(variant: Variant, *, surrogate: bool | None = None) -> Dataset:
     """
     if surrogate:
         return surrogate_dataset(variant)
-    was_real = variant.name in os.environ.get(REAL_DATA_VARIABLE, "").split(",")
     try:
         return real_dataset(variant)
     except DataUnavailableError as error:
         if surrogate is False or variant.surrogate is None:
             raise
-        if was_real:
-            raise DataUnavailableError(
-                f"{variant.name}: real data was there when this job was submitted, but not on {platform.node()}; no "
-                "surrogate stands in. Let FAIRLAB_DATA_CACHE or FAIRLAB_DATA_MIRROR name a folder that all machines "
-                f"share. {error}",
-                error.rejected,
-            ) from error
+        if was_there(variant.name):
+            raise DataUnavailableError(f"{lost_since(variant.name)} {error}", error.rejected) from error
         rejected = f" Rejected: {'; '.join(error.rejected)}." if error.rejected else ""
         warnings.warn(
             f"{variant.name}: real data is not at hand, a generated surrogate stands in. "

@@ -67,6 +67,8 @@ class Specification(Entry):
         Ids of the paper's artefacts that it writes.
     data : tuple of str
         Data variants that it may load.
+    files : tuple of str
+        Other files of the registry, or folders of them, that it reads if they can be had.
     profiles : Profiles
         Parameters of the notebook for each profile.
     size : dict of str to tuple of str
@@ -85,6 +87,7 @@ class Specification(Entry):
     title: str
     artefacts: Several[str]
     data: Several[str]
+    files: Several[str] = ()
     profiles: Profiles
     size: dict[str, Several[str]] = Field(default_factory=dict)
     protocol: dict[str, Any] = Field(default_factory=dict)

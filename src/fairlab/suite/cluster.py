@@ -90,7 +90,7 @@ def run(
     names, outdated : list of str
     profile, scheduler : str
     real : list of str
-        Data variants that no surrogate may stand in for; see `fetched`.
+        Data variants, and folders of files, that nothing may stand in for; see `fetched`.
     jobs : int or None
         Jobs at once; None takes what the scheduler's profile says.
     cores : int or None
@@ -102,7 +102,7 @@ def run(
     dry_run : bool
         Only ask Snakemake what it would do.
     """
-    from fairlab.data.sources import REAL_DATA_VARIABLE
+    from fairlab.data.files import REAL_DATA_VARIABLE
 
     required("snakemake_executor_plugin_slurm")
     if shutil.which("sbatch") is None:
@@ -157,12 +157,12 @@ def refusals(names: list[str], profile: str, scheduler: str, cores: int | None, 
 
 
 def fetched(names: list[str]) -> list[str]:
-    """Fetch the data of experiments and return the variants that are real."""
-    from fairlab.data import fetch, state_of
+    """Fetch the data and files of experiments; return the variants that are real, and the files that are there."""
+    from fairlab.data import fetch
 
-    variants = sorted({variant for name in names for variant in specification(name).data})
-    fetch(variants, keep_going=True, report=print)
-    return [variant for variant in variants if state_of(variant) == "real"]
+    used = sorted({data for name in names for data in (*specification(name).data, *specification(name).files)})
+    states = {data: fetch([data], keep_going=True, report=print)["state"] for data in used}
+    return [data for data, state in states.items() if state.isin(["real", "cached"]).all()]
 
 
 def resources(options: str = "") -> dict[str, str | int]:
