@@ -1,5 +1,6 @@
 import importlib
 import json
+import signal
 import sys
 
 import joblib
@@ -7,6 +8,7 @@ import pytest
 from audited import finding, people
 from sklearn.dummy import DummyClassifier
 
+from fairlab import __main__
 from fairlab.auditing.audits import METHODS
 from fairlab.cases import Examination
 from fairlab.cli import main
@@ -157,3 +159,12 @@ def test_a_library_without_its_project_says_so_in_one_line(monkeypatch, tmp_path
     assert main(command) == 1
     [line] = capsys.readouterr().err.splitlines()
     assert "Without a clone there is the library alone, without notebooks" in line
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_stopped_before_it_has_begun_the_command_says_so_in_one_line(name, monkeypatch, capsys):
+    handler = signal.getsignal(getattr(signal, name))
+    monkeypatch.setattr("fairlab.cli.main", lambda: signal.raise_signal(getattr(signal, name)))
+    assert __main__.main() == 130
+    assert capsys.readouterr().err == "fairlab: interrupted\n"
+    assert signal.getsignal(getattr(signal, name)) == handler

@@ -1,7 +1,21 @@
-"""Run the command line with ``python -m fairlab``."""
+"""The command line, ``fairlab`` or ``python -m fairlab``: stopped while it loads, it ends as it does later."""
 
 import sys
 
-from fairlab.cli import main
+from fairlab.suite.lifeline import terminated_as_interrupted
 
-sys.exit(main())
+
+def main() -> int:
+    """Run the command line and return its exit status; 130 if it was interrupted."""
+    try:
+        with terminated_as_interrupted():
+            from fairlab import cli  # which takes most of a second
+
+            return cli.main()
+    except KeyboardInterrupt:
+        print("fairlab: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
