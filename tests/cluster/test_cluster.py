@@ -96,10 +96,18 @@ def noted(kind):
     return [file.read_text() for file in (run_folder("x", "y").parents[1] / ".batch" / "smoke").rglob(f"*.{kind}")]
 
 
-def values(results):
-    return {
-        name: json.loads((results / "smoke" / "toy" / name / "records.json").read_text())[0]["values"] for name in NAMES
-    }
+def numbers(results):
+    """Return all that runs recorded and claimed, and the scorecard."""
+    command = [sys.executable, "-m", "fairlab", "scorecard", "--json"]
+    card = subprocess.run(
+        command, env=os.environ | {"FAIRLAB_RESULTS": str(results)}, check=True, capture_output=True, text=True
+    )
+    runs = {name: results / "smoke" / "toy" / name for name in NAMES}
+    parts = [
+        {name: json.loads((run / part).read_text()) for name, run in runs.items()}
+        for part in ("records.json", "claims.json")
+    ]
+    return *parts, json.loads(card.stdout)
 
 
 def test_what_is_lost_with_jobs_nodes_and_the_controller_runs_again(five, cluster, results, tmp_path):
@@ -123,7 +131,27 @@ def test_what_is_lost_with_jobs_nodes_and_the_controller_runs_again(five, cluste
     local = os.environ | {"FAIRLAB_RESULTS": str(tmp_path / "local")}
     command = [sys.executable, "-m", "fairlab", "run", "--all", "--profile", "smoke"]
     subprocess.run(command, env=local, check=True, capture_output=True)
-    assert values(results) == values(tmp_path / "local")
+    assert numbers(results) == numbers(tmp_path / "local")
+
+
+def test_a_job_that_ran_out_of_time_or_memory_gets_twice_as_much(five, cluster):
+    hungry = TRIALS.replace(
+        "    return",
+        "    import time\n"
+        "    if n == 10:\n"
+        "        time.sleep(8)\n"
+        "    if n == 11 and trial.index == 0:\n"
+        "        much = b'x' * 1_300_000_000\n"
+        "        time.sleep(10)\n"
+        "    return",
+    )
+    (five / "notebooks" / "toy" / "toy_trials.py").write_text(hungry)
+    batch = Batch(cluster, "toy/mean", "toy/second", "--jobs", "2", "--cores", "1", "--slurm-options", "-t 1 --mem 1G")
+    output, errors = batch.end()
+    assert batch.process.returncode == 0
+    assert "2 of 2 experiments done at smoke" in output
+    assert re.search(r"lost: toy/mean: job \d+ ran out of time on \w+; run again", errors)
+    assert re.search(r"lost: toy/second: job \d+ ran out of memory on \w+; run again", errors)
 
 
 def test_jobs_that_slurm_believes_in_are_seen_within_a_minute_to_be_dead(five, deaf):

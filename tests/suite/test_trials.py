@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import cloudpickle
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from fairlab.seeds import Trial
 from fairlab.suite import cache as kept
 from fairlab.suite import trials as trials_module
+from fairlab.suite.pool import WorkerDiedError
 from fairlab.suite.trials import WORKER_ENVIRONMENT, run_trials, trial_keys
 
 
@@ -161,6 +163,22 @@ def test_one_trial_runs_under_the_same_settings_as_one_of_many(tmp_path):
     # As in a notebook opened by hand, whose process was started with none of them.
     alone = run(settings, TRIALS[:1], {}, cache=tmp_path / "one")
     assert alone + alone == run(settings, TRIALS[:2], {}, cache=tmp_path / "two", n_jobs=2) == [WORKER_ENVIRONMENT] * 2
+
+
+def deadly(trial, times, folder):
+    deaths = sum((Path(folder) / str(k)).exists() for k in range(times))
+    if trial.index == 2 and deaths < times:
+        (Path(folder) / str(deaths)).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return trial.index
+
+
+def test_a_trial_whose_worker_is_killed_is_computed_once_more(tmp_path):
+    asked = {"times": 1, "folder": str(tmp_path)}
+    assert run(deadly, TRIALS, asked, cache=tmp_path / "one", n_jobs=2) == list(range(5))
+    asked = {"times": 3, "folder": str(tmp_path)}
+    with pytest.raises(WorkerDiedError, match="died in the middle of a trial, twice"):
+        run(deadly, TRIALS, asked, cache=tmp_path / "three", n_jobs=2)
 
 
 def test_killed_at_any_moment_a_run_loses_only_the_trials_in_flight(tmp_path):

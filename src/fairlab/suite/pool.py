@@ -29,6 +29,7 @@ LOG_VARIABLE = "FAIRLAB_LOG"  # the file of an experiment that takes what its pr
 MOST_GB = 3.0  # a worker that holds more after a task is replaced
 BACKLOG = 64  # of Snakemake's jobs that knock at once
 MOST_TRIES = 2  # of a task whose worker dies
+DIED = "a worker died in the middle of a trial, twice (out of memory, or killed from outside)"
 LOOK_SECONDS = 0.5
 
 
@@ -215,8 +216,7 @@ class _Worker:
                 if tries + 1 < MOST_TRIES:
                     self._pool.add(request, task, tries + 1)
                 else:
-                    message = "a worker died in the middle of a trial, twice (out of memory, or killed from outside)"
-                    request.answers.put(pickle.dumps((False, WorkerDiedError(message))))
+                    request.answers.put(pickle.dumps((False, WorkerDiedError(DIED))))
                 continue
             finally:
                 self.request = None

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import cloudpickle
-from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky import BrokenProcessPool, get_reusable_executor
 from tqdm.auto import tqdm
 
 from fairlab.seeds import Trial
@@ -192,16 +192,24 @@ def _compute_all(tasks, parameters, n_jobs):
         "timeout": WORKER_IDLE_SECONDS,
         "initializer": partial(lifeline.tie, os.getpid()),
     }
-    executor = get_reusable_executor(max_workers=n_jobs, **options)
-    futures = [executor.submit(_compute_packed, packed, cloudpickle.dumps(task)) for task in tasks]
-    try:
-        for future in as_completed(futures):
-            yield future.result()
-    except BaseException:
-        for future in futures:
-            future.cancel()
-        executor.shutdown(kill_workers=True)
-        raise
+    left = dict(enumerate(map(cloudpickle.dumps, tasks)))
+    for _ in range(pool.MOST_TRIES):
+        executor = get_reusable_executor(max_workers=n_jobs, **options)
+        futures = {executor.submit(_compute_packed, packed, task): number for number, task in left.items()}
+        try:
+            for future in as_completed(futures):
+                count = future.result()
+                del left[futures[future]]
+                yield count
+            return
+        except BrokenProcessPool:  # a worker died, and loky ends the others
+            executor.shutdown(kill_workers=True)
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            executor.shutdown(kill_workers=True)
+            raise
+    raise pool.WorkerDiedError(pool.DIED)
 
 
 def _compute_packed(packed, task) -> int:
