@@ -129,3 +129,19 @@ def test_snakemake_takes_this_executor(monkeypatch):
     monkeypatch.setattr(slurm.plugin, "Executor", None)
     slurm.install()
     assert slurm.plugin.Executor is slurm.Executor
+
+
+@pytest.mark.parametrize(
+    ("line", "state"),
+    [
+        ("slurmstepd-n1: error: Exceeded job memory limit", "OUT_OF_MEMORY"),
+        ("slurmstepd: error: Detected 1 oom_kill event in StepId=7.0.", "OUT_OF_MEMORY"),
+        ("MemoryError: not enough for the step", "FAILED"),
+    ],
+)
+def test_what_only_a_jobs_log_says_of_its_memory_is_heard(line, state, tmp_path):
+    log = tmp_path / "7.log"
+    assert slurm.told_by(log, Attempt("7", "FAILED", "n1")).state == "FAILED"
+    log.write_text(f"Storing output in storage.\n{line}\n")
+    assert slurm.told_by(log, Attempt("7", "FAILED", "n1")) == Attempt("7", state, "n1")
+    assert slurm.told_by(log, Attempt("7", "CANCELLED", "n1")).state == "CANCELLED"

@@ -7,9 +7,11 @@ accounting is off or a job was preempted, looks up to three minutes late, and ne
 
 import asyncio
 import os
+import re
 import subprocess
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -23,6 +25,8 @@ PATIENCE = 4  # looks without a word of a job before it is given up
 ANSWER_SECONDS = 50  # that the controller gets to answer
 DONE, REQUEUED, VANISHED = "COMPLETED", "REQUEUED", "VANISHED"
 BEGUN = ("RUNNING", "COMPLETING")
+# What SLURM writes into the log of a job that it ends for its memory; without control groups it says so nowhere else.
+MEMORY = re.compile(r"slurmstepd.*(exceeded (job|step) memory limit|oom.kill)", re.IGNORECASE)
 
 
 def install() -> None:
@@ -62,6 +66,14 @@ def _table(command):
     rows = ([part.strip() for part in line.split("|")] for line in done.stdout.splitlines())
     # Accounting says who cancelled a job, too: "CANCELLED by 1000".
     return {id: (state.split()[0], node, restarts) for id, state, node, restarts, *_ in rows if state}
+
+
+def told_by(log: Path, attempt: Attempt) -> Attempt:
+    """Return an attempt that failed as one that ran out of memory, if a job's log says so."""
+    with suppress(OSError):
+        if attempt.state == "FAILED" and MEMORY.search(log.read_text(encoding="utf-8", errors="replace")):
+            return replace(attempt, state="OUT_OF_MEMORY")
+    return attempt
 
 
 class Watch:
@@ -153,8 +165,9 @@ class Executor(plugin.Executor):
         outputs = {id: [Path(file) for file in job.job.output] for id, job in jobs.items()}
         ended = await asyncio.to_thread(self._watch.look, outputs) if jobs else {}
         for id, info in jobs.items():
-            attempt = ended.get(id)
+            attempt, log = ended.get(id), Path(info.aux["slurm_logfile"])
             if attempt and attempt.state != DONE:
+                attempt = told_by(log, attempt)
                 note(info.job.wildcards.name, info.job.params.profile, attempt)
             if attempt is None or attempt.state == REQUEUED:
                 yield info
@@ -163,7 +176,7 @@ class Executor(plugin.Executor):
             else:
                 if attempt.state == "NODE_FAIL":
                     self._failed_nodes.add(attempt.node)
-                self.report_job_error(info, msg=f"{attempt}. ", aux_logs=[str(info.aux["slurm_logfile"])])
+                self.report_job_error(info, msg=f"{attempt}. ", aux_logs=[str(log)])
 
 
 def _running_loop():
