@@ -1,4 +1,5 @@
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -102,6 +103,16 @@ def test_lost_jobs_are_told_once_with_what_was_done(batch):
     assert cluster.reason("toy/mean", "smoke") == "job 7_2 lost its node on n3"
     marker("toy/mean", "smoke").touch()
     assert cluster.lost(["toy/mean"], "smoke") == ["toy/mean: job 7_2 lost its node on n3; run again"]
+
+
+def test_each_lost_job_is_told_once_while_the_batch_runs(batch):
+    watch, said = cluster._Watch(["toy/first", "toy/mean"], [], "smoke"), []
+    watch.progress = SimpleNamespace(say=said.append)
+    for name in ("toy/mean", "toy/first", "toy/mean"):
+        cluster.note(name, "smoke", Attempt(f"{len(said)}", "TIMEOUT", "n1"))
+        watch.look()
+    jobs = ("toy/mean: job 0", "toy/first: job 1", "toy/mean: job 2")
+    assert said == [f"{job} ran out of time on n1" for job in jobs]
 
 
 def test_an_experiment_that_failed_by_itself_is_not_lost(batch):

@@ -321,13 +321,14 @@ class _Watch:
     def __init__(self, names, outdated, profile):
         self.progress, self._clock = None, Clock()
         self._names, self._left, self._profile = names, list(outdated), profile
-        self._told = 0
+        self._told = set()
 
     def look(self):
         """Print a line for every experiment that is done and every job that was lost, once each."""
-        for line in (lines := lost(self._names, self._profile))[self._told :]:
-            self.progress.say(line.rpartition(";")[0])
-        self._told = max(self._told, len(lines))
+        for line in lost(self._names, self._profile):
+            if (what := line.rpartition(";")[0]) not in self._told:
+                self._told.add(what)
+                self.progress.say(what)
         for name in [name for name in self._left if marker(name, self._profile).exists()]:
             self._left.remove(name)
             self.progress.say(ended(name, "done", self._clock(), max(map(len, self._names))))
