@@ -143,6 +143,24 @@ def test_who_may_not_write_is_told_before_anything_is_computed_and_may_read(thre
     assert is_whole(results)
 
 
+@pytest.mark.skipif(not IS_ROOT or not AS_A_USER, reason="gives files to another user")
+def test_users_of_one_group_go_on_with_each_others_results(three, results):
+    shared = ["sh", "-c", 'umask 002 && exec "$@"', "sh"]
+    results.mkdir(exist_ok=True)
+    results.chmod(0o775)
+    status, _, errors = end(run_all(before=shared))
+    assert status == 0, errors
+    for file in [results, *results.rglob("*")]:
+        os.chown(file, OTHER_USER, -1)
+    next((results / "trials").rglob("[0-9a-f]*.trial")).unlink()
+    shutil.rmtree(results / "smoke" / "toy" / "second")
+    for names in (["toy/mean"], ["--all"]):
+        status, output, errors = end(start("run", *names, "--profile", "smoke", before=[*AS_A_USER, *shared]))
+        assert status == 0, output + errors
+    assert (results / "smoke" / "toy" / "mean").stat().st_uid == 0
+    assert is_whole(results)
+
+
 @pytest.mark.skipif(not IS_ROOT, reason="gives files to another user")
 @pytest.mark.parametrize("part", [".batch", "smoke", "trials"])
 def test_files_of_another_user_are_named_before_anything_is_computed(three, results, part):

@@ -248,7 +248,6 @@ def publish(staged: Path, name: str, profile: str, seed: int = DEFAULT_SEED) -> 
     target = _place(name, profile, seed)
     earlier = _earlier(target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    staged.chmod(0o755)  # a temporary folder is its owner's alone
     _write_json(staged / SUMS, _sums(staged))
     if not _exchange(staged, target):
         # One at a time: another would take for left what this one moved aside.
