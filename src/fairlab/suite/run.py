@@ -27,7 +27,8 @@ from fairlab.suite.verdicts import Ours
 CUSTOM = "custom"  # profile of a run whose parameters are those of no profile
 DEFAULT_SEED = 0
 SUMS = "sums.json"  # of what a published run holds
-MOST_READINGS = 1_000  # of a run that others replace all the time
+EARLIER = ".earlier"  # how the name of a run ends that is moved aside
+MOST_READINGS = 100  # of a run that others replace all the time
 WORKING_FOLDER, EXCHANGE = -100, 2  # of renameat2(2); the second of macOS' renamex_np(2), too
 
 
@@ -156,14 +157,15 @@ class Run:
         UnreadableRunError
             If it is not a run, one that a version with another format wrote, or not what was published.
         """
+        home = folder.with_name(folder.name.removeprefix(".").removesuffix(EARLIER))
         for _ in range(MOST_READINGS):
-            place = _there(folder)
+            place = _there(home)
             before = _identity(place)
             try:
                 run, error = cls._read(place), None
             except (OSError, ValueError, KeyError, TypeError, AttributeError) as wrong:
                 run, error = None, wrong
-            if place == _there(folder) and before == _identity(place):
+            if before is not None and place == _there(home) and before == _identity(place):
                 break
         if error is not None:
             if isinstance(error, ValidationError):
@@ -217,7 +219,7 @@ def _place(name, profile, seed) -> Path:
 
 def _earlier(place) -> Path:
     """Return where a published run is while another takes its place, on file systems that cannot exchange them."""
-    return place.with_name(f".{place.name}.earlier")
+    return place.with_name(f".{place.name}{EARLIER}")
 
 
 def failure_file(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
