@@ -1,6 +1,6 @@
 import importlib
 import json
-import signal
+import subprocess
 import sys
 
 import joblib
@@ -8,7 +8,6 @@ import pytest
 from audited import finding, people
 from sklearn.dummy import DummyClassifier
 
-from fairlab import __main__
 from fairlab.auditing.audits import METHODS
 from fairlab.cases import Examination
 from fairlab.cli import main
@@ -161,10 +160,19 @@ def test_a_library_without_its_project_says_so_in_one_line(monkeypatch, tmp_path
     assert "Without a clone there is the library alone, without notebooks" in line
 
 
+LOADING = """
+import signal, sys
+class Importer:
+    def find_spec(self, name, path=None, target=None):
+        if name == "fairlab.cli":
+            signal.raise_signal(signal.{name})
+sys.meta_path.insert(0, Importer())
+from fairlab.__main__ import main
+sys.exit(main())
+"""
+
+
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_stopped_before_it_has_begun_the_command_says_so_in_one_line(name, monkeypatch, capsys):
-    handler = signal.getsignal(getattr(signal, name))
-    monkeypatch.setattr("fairlab.cli.main", lambda: signal.raise_signal(getattr(signal, name)))
-    assert __main__.main() == 130
-    assert capsys.readouterr().err == "fairlab: interrupted\n"
-    assert signal.getsignal(getattr(signal, name)) == handler
+def test_stopped_while_it_loads_the_command_says_so_in_one_line(name):
+    done = subprocess.run([sys.executable, "-c", LOADING.format(name=name)], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "fairlab: interrupted\n")

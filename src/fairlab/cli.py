@@ -198,9 +198,7 @@ def _data(options):
     from fairlab import data
 
     if options.verb == "fetch":
-        files = {files for name in experiment_names() for files in specification(name).files}
-        names = options.names or [*data.available(), *sorted(files)]
-        frame = data.fetch(names, keep_going=options.keep_going, report=print)
+        frame = data.fetch(options.names or _used(), keep_going=options.keep_going, report=print)
         return int((frame["state"] == "error").any())
     if options.verb == "describe":
         print("\n\n".join(map(data.describe, options.names)))
@@ -210,6 +208,14 @@ def _data(options):
     for name, detail in frame.loc[frame["state"] == "corrupt", "detail"].items():
         print(f"{name}: {detail}", file=sys.stderr)
     return int((frame["state"] == "corrupt").any())
+
+
+def _used() -> list[str]:
+    """Return the data sets, and the files and folders beside them, that experiments use."""
+    from fairlab import data
+
+    files = {files for name in experiment_names() for files in specification(name).files}
+    return [*data.available(), *sorted(files)]
 
 
 def _scorecard(options):

@@ -259,11 +259,11 @@ def test_a_schema_keeps_its_hash_when_it_has_been_used():
     assert stored == INTEGERS
 
 
-@pytest.mark.parametrize("sizes", [(10, 8, 70, 2), (2, 60_000, 65_535), (1, 5), (70_000, 3)])
+@pytest.mark.parametrize("sizes", [(10, 8, 70, 2), (2, 64), (2, 60_000, 65_535), (65_536, 2), (1, 5), (70_000, 3)])
 def test_inputs_are_drawn_as_numpy_draws_them(sizes):
     schema = Schema.from_dict({f"x{j}": range(size) for j, size in enumerate(sizes)})
     ours, numpys = np.random.default_rng(5), np.random.default_rng(5)
-    for n in (1, 3, 0, 100_001, 7):  # an odd number leaves half of a 64-bit number for the next
+    for n in (1, 3, 0, 2047, 2048, 2049, 100_001, 7):  # an odd number leaves half of a 64-bit number for the next
         expected = numpys.integers(sizes, size=(n, len(sizes)))
         assert (schema.sample_codes(n, random_state=ours) == expected).all()
 

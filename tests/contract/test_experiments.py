@@ -74,6 +74,15 @@ def test_specification_is_complete(name):
 
 
 @EVERY
+def test_what_reads_stored_networks_names_their_files(name):
+    spec = specification(name)
+    asked = re.findall(
+        r"\b(stored_models|subject_under_test|stored_weights)\(", spec.notebook.read_text(encoding="utf-8")
+    )
+    assert spec.files or not asked
+
+
+@EVERY
 def test_parameters_cell_has_the_quick_profile(name):
     expected = {"experiment": name, "profile": "quick", "seed": 0} | specification(name).parameters("quick")
     assert notebook_parameters(specification(name).notebook) == expected

@@ -92,10 +92,22 @@ def test_headers_that_drip_are_given_up(server, target, monkeypatch):
     monkeypatch.setattr(downloads, "LEAST_SECONDS", 0.2)
     server.pages["/a"] = drip
     started = time.monotonic()
-    with pytest.raises(RejectedError, match=r"is too slow: no answer in 0\.2 seconds"):
+    with pytest.raises(RejectedError, match=r"is too slow: 0 bytes in \d seconds"):
         download(f"{server.url}/a", target, size=100)
     assert time.monotonic() - started < 4
     assert not target.exists()
+
+
+def test_a_packed_body_whose_beginning_drips_is_given_up(server, target, monkeypatch):
+    name = b"\x1f\x8b\x08\x08" + bytes(6) + b"x" * 100  # of the packed file, before anything of it
+    monkeypatch.setattr(downloads, "LEAST_SECONDS", 0.2)
+    server.pages["/a"] = answering({"Content-Encoding": "gzip"}, *(name[k : k + 1] for k in range(110)), pause=0.05)
+    started = time.monotonic()
+    with pytest.raises(RejectedError, match="is too slow: 0 bytes"):
+        download(f"{server.url}/a", target, size=100)
+    assert time.monotonic() - started < 4
+    with pytest.raises(AbsentError, match="not tried again"):  # not a minute for each of many files
+        download(f"{server.url}/b", target)
 
 
 def test_a_slow_archive_has_no_more_time_than_what_came_of_it_allows(server, target, monkeypatch):

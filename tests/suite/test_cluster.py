@@ -3,6 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from fairlab.data import DataUnavailableError
 from fairlab.suite import catalogue, cluster
 from fairlab.suite.cluster import Attempt
 from fairlab.suite.run import failure_file
@@ -134,7 +135,7 @@ def test_data_are_fetched_before_anything_is_submitted(toy, capsys):
     assert "berkeley: real, 4,425 rows" in capsys.readouterr().out
 
 
-def test_files_are_fetched_too_and_told_to_jobs_if_all_are_there(toy, monkeypatch, tmp_path, capsys):
+def test_files_are_fetched_too_and_told_to_jobs_if_they_are_there(toy, monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("FAIRLAB_DATA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("FAIRLAB_OFFLINE", "1")
     monkeypatch.delenv("FAIRLAB_DATA_MIRROR", raising=False)
@@ -142,8 +143,19 @@ def test_files_are_fetched_too_and_told_to_jobs_if_all_are_there(toy, monkeypatc
     file.write_text(file.read_text() + "files: [adf_networks]\n")
     assert cluster.fetched(["toy/mean"]) == ["berkeley"]
     assert "adf_networks: missing, 0 of 6 files" in capsys.readouterr().out
+    index = "adf_networks/census.index"
     monkeypatch.setattr("fairlab.data.inventory.fetch_file", lambda file: Path(file.path))
-    assert cluster.fetched(["toy/mean"]) == ["adf_networks", "berkeley"]
+    assert {"berkeley", index} < set(cluster.fetched(["toy/mean"]))
+
+    def but_one(file):
+        if file.path == index:
+            raise DataUnavailableError("gone")
+        return Path(file.path)
+
+    monkeypatch.setattr("fairlab.data.inventory.fetch_file", but_one)
+    found = cluster.fetched(["toy/mean"])
+    assert index not in found
+    assert "adf_networks/bank.index" in found
 
 
 def test_without_slurm_the_command_says_so(toy, monkeypatch):

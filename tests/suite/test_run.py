@@ -115,7 +115,7 @@ def test_killed_at_any_step_of_publishing_a_complete_run_is_there(results, monke
     assert seen == {True, False}
     assert instant > 5
     assert published_word() == str(instant)
-    assert [path.name for path in (results / "quick" / "toy").iterdir()] == ["mean"]
+    assert {path.name for path in (results / "quick" / "toy").iterdir()} <= {"mean", ".mean.publishing"}
 
 
 @pytest.mark.parametrize("exchanged", [True, False])
@@ -141,6 +141,31 @@ def test_a_run_that_another_replaces_while_it_is_read_is_read_whole(results, mon
         run = Run.read(folder)
         assert run.records[0]["values"] == [float(run.parameters["word"])]
     assert instant > 6
+
+
+def test_a_run_that_is_replaced_at_every_look_is_not_read(results, monkeypatch):
+    publish(staged_run("0"), "toy/mean", "quick")
+    looks = itertools.count()
+    monkeypatch.setattr(runs, "_identity", lambda folder: next(looks))
+    with pytest.raises(runs.UnreadableRunError, match="another takes its place all the time"):
+        Run.read(run_folder("toy/mean", "quick"))
+
+
+def test_another_that_was_faster_where_there_are_no_locks_is_replaced(results, monkeypatch):
+    monkeypatch.setattr(runs, "_exchange", lambda one, other: False)
+    publish(staged_run("0"), "toy/mean", "quick")
+    replace, done = Path.replace, []
+
+    def replaced(path, target):  # by another, between this one's two steps
+        answer = replace(path, target)
+        if target.name == ".mean.earlier" and not done:
+            done.append(replace(staged_run("2"), path))
+        return answer
+
+    monkeypatch.setattr(Path, "replace", replaced)
+    publish(staged_run("1"), "toy/mean", "quick")
+    assert done
+    assert published_word() == "1"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="publishes in forks")

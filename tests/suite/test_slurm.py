@@ -145,3 +145,5 @@ def test_what_only_a_jobs_log_says_of_its_memory_is_heard(line, state, tmp_path)
     log.write_text(f"Storing output in storage.\n{line}\n")
     assert slurm.told_by(log, Attempt("7", "FAILED", "n1")) == Attempt("7", state, "n1")
     assert slurm.told_by(log, Attempt("7", "CANCELLED", "n1")).state == "CANCELLED"
+    of_an_array = tmp_path / "toy_mean" / "7.log"
+    assert slurm.told_by(of_an_array, Attempt("7", "FAILED", "n1")).state == state

@@ -176,9 +176,23 @@ def deadly(trial, times, folder):
 def test_a_trial_whose_worker_is_killed_is_computed_once_more(tmp_path):
     asked = {"times": 1, "folder": str(tmp_path)}
     assert run(deadly, TRIALS, asked, cache=tmp_path / "one", n_jobs=2) == list(range(5))
-    asked = {"times": 3, "folder": str(tmp_path)}
+    asked = {"times": 4, "folder": str(tmp_path)}
     with pytest.raises(WorkerDiedError, match="died in the middle of a trial, twice"):
         run(deadly, TRIALS, asked, cache=tmp_path / "three", n_jobs=2)
+
+
+def each_once(trial, folder):
+    mark = Path(folder) / str(trial.index)
+    if trial.index in (1, 3) and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return trial.index
+
+
+def test_workers_of_different_trials_may_be_killed_once_each(tmp_path):
+    asked = {"folder": str(tmp_path)}
+    assert run(each_once, TRIALS, asked, cache=tmp_path / "kept", n_jobs=1) == list(range(5))
+    assert {"1", "3"} < {path.name for path in tmp_path.iterdir()}
 
 
 def test_killed_at_any_moment_a_run_loses_only_the_trials_in_flight(tmp_path):

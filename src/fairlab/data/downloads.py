@@ -6,6 +6,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
@@ -13,6 +14,7 @@ TIMEOUT = (4, 30)  # seconds to connect, and between two pieces of an answer
 MOST_BYTES = 500_000_000  # of a file or an archive whose size is not known
 SPARE_BYTES = 1_000_000  # beyond a known size: a web page in place of the file is read, and told as such
 LEAST_SECONDS, LEAST_BYTES_PER_SECOND = 60, 50_000  # until the first bytes; from then on, on the whole
+LOOK_SECONDS = 0.1
 MOST_REDIRECTS = 10
 BLOCK = 1 << 16
 _unreachable: set[str] = set()  # hosts that this process could not connect to
@@ -52,12 +54,15 @@ def download(url: str, path: Path, *, size: int | None = None) -> None:
     if host in _unreachable:
         raise AbsentError(f"not tried again, {host} could not be reached before")
     most = MOST_BYTES if size is None else size + SPARE_BYTES
-    start = time.monotonic()
-    try:
-        with requests.Session() as session, _in_time(lambda: _answer(session, url)) as response:
+
+    def transfer(received):
+        with requests.Session() as session, _answer(session, url) as response:
             response.raise_for_status()
             with path.open("wb") as stream:
-                _copy(response.raw, stream, most, start)
+                _copy(response.raw, stream, most, received)
+
+    try:
+        _in_time(transfer, host)
     except requests.HTTPError as error:
         raise AbsentError(f"the server answered {error.response.status_code} {error.response.reason}") from error
     except requests.exceptions.SSLError as error:
@@ -107,39 +112,53 @@ def _answer(session, url):
     raise AbsentError(f"is sent on more than {MOST_REDIRECTS} times")
 
 
-def _in_time(ask: Callable):
-    """Return ``ask()``, whose headers may drip as slowly as a body; a thread that takes too long is left behind."""
-    answers = queue.SimpleQueue()
+@dataclass
+class _Received:
+    """What has come of a file, as one thread notes it and another one sees it."""
 
-    def answer():
+    n_bytes: int = 0
+    given_up: bool = False
+
+
+def _in_time(transfer: Callable[[_Received], None], host: str) -> None:
+    """Run a transfer as long as enough has come after any time; one that is too slow is left behind.
+
+    It may wait for the rest of a header or of a packed block as long as its server likes: it has a thread of its own.
+    """
+    received, answers, start = _Received(), queue.SimpleQueue(), time.monotonic()
+
+    def run():
         try:
-            answers.put((ask(), None))
+            answers.put(transfer(received))
         except BaseException as error:
-            answers.put((None, error))
+            answers.put(error)
 
-    threading.Thread(target=answer, daemon=True).start()
-    try:
-        response, error = answers.get(timeout=LEAST_SECONDS)
-    except queue.Empty:
-        raise RejectedError(f"is too slow: no answer in {LEAST_SECONDS:g} seconds") from None
-    if error is not None:
-        raise error
-    return response
+    threading.Thread(target=run, daemon=True).start()
+    while True:
+        try:
+            error = answers.get(timeout=LOOK_SECONDS)
+        except queue.Empty:
+            seconds = time.monotonic() - start
+            if seconds > LEAST_SECONDS + received.n_bytes / LEAST_BYTES_PER_SECOND:
+                received.given_up = True
+                if not received.n_bytes:
+                    _unreachable.add(host)
+                raise RejectedError(f"is too slow: {received.n_bytes:,} bytes in {seconds:.0f} seconds") from None
+            continue
+        if error is not None:
+            raise error
+        return
 
 
-def _copy(raw, stream, most, start):
-    """Copy piece by piece, as they come, so that slow ones are noticed: after any time, enough must have come."""
+def _copy(raw, stream, most, received):
+    """Copy piece by piece, as they come, and note how much that is."""
     import urllib3
 
-    total = 0
     try:
-        while piece := raw.read1(BLOCK, decode_content=True):
-            total += len(piece)
-            if total > most:
+        while (piece := raw.read1(BLOCK, decode_content=True)) and not received.given_up:
+            received.n_bytes += len(piece)
+            if received.n_bytes > most:
                 raise RejectedError(f"sends more than {most:,} bytes")
-            seconds = time.monotonic() - start
-            if seconds > LEAST_SECONDS + total / LEAST_BYTES_PER_SECOND:
-                raise RejectedError(f"is too slow: {total:,} bytes in {seconds:.0f} seconds")
             stream.write(piece)
     except (urllib3.exceptions.HTTPError, OSError) as error:
         if isinstance(error, OSError) and not isinstance(error, ConnectionError | TimeoutError):  # of the disk

@@ -16,7 +16,7 @@ from fairlab.data.errors import DataError, DataUnavailableError
 from fairlab.data.registry import Address, File
 from fairlab.paths import atomic_path
 
-# Data variants, files and folders of files that were there when a job was submitted, with commas: nothing may stand in.
+# Data variants and files that were there when a job was submitted, with commas: nothing may stand in for them.
 REAL_DATA_VARIABLE = "FAIRLAB_REAL_DATA"
 _log = logging.getLogger(__name__)
 
@@ -39,8 +39,7 @@ def is_offline() -> bool:
 
 def was_there(name: str) -> bool:
     """Return whether a data variant, or a file, was there when this job was submitted."""
-    names = filter(None, os.environ.get(REAL_DATA_VARIABLE, "").split(","))
-    return any(name == known or name.startswith(f"{known}/") for known in names)
+    return name in os.environ.get(REAL_DATA_VARIABLE, "").split(",")
 
 
 def lost_since(name: str) -> str:
@@ -84,8 +83,7 @@ def fetch_file(file: File) -> Path:
     DataUnavailableError
         If no source had the right file; names the file, each source with its own reason, and what to do by hand.
     DataError
-        If the cache cannot be written, or ``FAIRLAB_REAL_DATA`` names the file or a folder that it is in, so that
-        nothing may stand in for it.
+        If the cache cannot be written, or ``FAIRLAB_REAL_DATA`` names the file, so that nothing may stand in for it.
     """
     path = cache_folder() / file.path
     refused, rejected = [], []

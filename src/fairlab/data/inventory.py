@@ -245,7 +245,7 @@ def _known(registry: Registry, names: Iterable[str] | None) -> list[str] | None:
 
 
 def _inside(registry: Registry, name: str) -> list[str]:
-    """Return the paths of the files in a folder of the registry, or the one variant or file of this name."""
+    """Return the one variant or file of this name, or the paths of the files in a folder of the registry."""
     if name in registry.variants or name in registry.files:
         return [name]
     return [path for path in registry.files if path.startswith(f"{name}/")]

@@ -90,7 +90,7 @@ def run(
     names, outdated : list of str
     profile, scheduler : str
     real : list of str
-        Data variants, and folders of files, that nothing may stand in for; see `fetched`.
+        Data variants and files that nothing may stand in for; see `fetched`.
     jobs : int or None
         Jobs at once; None takes what the scheduler's profile says.
     cores : int or None
@@ -161,8 +161,8 @@ def fetched(names: list[str]) -> list[str]:
     from fairlab.data import fetch
 
     used = sorted({data for name in names for data in (*specification(name).data, *specification(name).files)})
-    states = {data: fetch([data], keep_going=True, report=print)["state"] for data in used}
-    return [data for data, state in states.items() if state.isin(["real", "cached"]).all()]
+    states = fetch(used, keep_going=True, report=print)["state"]
+    return list(states.index[states.isin(["real", "cached"])])
 
 
 def resources(options: str = "") -> dict[str, str | int]:

@@ -28,7 +28,7 @@ CUSTOM = "custom"  # profile of a run whose parameters are those of no profile
 DEFAULT_SEED = 0
 SUMS = "sums.json"  # of what a published run holds
 EARLIER = ".earlier"  # how the name of a run ends that is moved aside
-MOST_READINGS = 100  # of a run that others replace all the time
+MOST_READINGS = MOST_TRIES = 100  # of a run that others replace all the time
 WORKING_FOLDER, EXCHANGE = -100, 2  # of renameat2(2); the second of macOS' renamex_np(2), too
 
 
@@ -167,6 +167,8 @@ class Run:
                 run, error = None, wrong
             if before is not None and place == _there(home) and before == _identity(place):
                 break
+        else:
+            error = error or OSError("another takes its place all the time")
         if error is not None:
             if isinstance(error, ValidationError):
                 wrong = error.errors()[0]
@@ -248,22 +250,46 @@ def publish(staged: Path, name: str, profile: str, seed: int = DEFAULT_SEED) -> 
     first, to where `run_folder` looks for it as long as there is no other.
     """
     target = _place(name, profile, seed)
-    earlier = _earlier(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     _write_json(staged / SUMS, _sums(staged))
-    if not _exchange(staged, target):
+    if not (_exchange(staged, target) or _first(staged, target)):
         # One at a time: another would take for left what this one moved aside.
         busy = target.with_name(f".{target.name}.publishing")
-        with locks.held(busy, f"the publishing of {name}"):
+        with locks.held(busy, f"the publishing of {name}", say=lambda _: None):
+            _replace(staged, target)
+    discard(staged)
+    failure_file(name, profile, seed).unlink(missing_ok=True)
+    return target
+
+
+def _first(staged, target) -> bool:
+    """Move a run to where there is none; return whether there was none."""
+    if target.exists() or _earlier(target).exists():
+        return False
+    try:
+        staged.replace(target)
+    except OSError:
+        if target.exists():  # another was faster
+            return False
+        raise
+    return True
+
+
+def _replace(staged, target) -> None:
+    """Move a run aside and another one into its place; where there are no locks, again if another was faster."""
+    earlier = _earlier(target)
+    for left in reversed(range(MOST_TRIES)):
+        try:
             if target.exists():
                 shutil.rmtree(earlier, ignore_errors=True)
                 target.replace(earlier)
             staged.replace(target)
-            shutil.rmtree(earlier, ignore_errors=True)
-            busy.unlink(missing_ok=True)
-    discard(staged)
-    failure_file(name, profile, seed).unlink(missing_ok=True)
-    return target
+        except OSError:
+            if not left:
+                raise
+        else:
+            break
+    shutil.rmtree(earlier, ignore_errors=True)
 
 
 def _sums(folder) -> dict[str, str]:

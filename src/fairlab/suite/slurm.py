@@ -70,9 +70,10 @@ def _table(command):
 
 def told_by(log: Path, attempt: Attempt) -> Attempt:
     """Return an attempt that failed as one that ran out of memory, if a job's log says so."""
-    with suppress(OSError):
-        if attempt.state == "FAILED" and MEMORY.search(log.read_text(encoding="utf-8", errors="replace")):
-            return replace(attempt, state="OUT_OF_MEMORY")
+    for file in (log, log.parent.parent / log.name):  # the second is that of an array's element
+        with suppress(OSError):
+            if attempt.state == "FAILED" and MEMORY.search(file.read_text(encoding="utf-8", errors="replace")):
+                return replace(attempt, state="OUT_OF_MEMORY")
     return attempt
 
 

@@ -192,24 +192,27 @@ def _compute_all(tasks, parameters, n_jobs):
         "timeout": WORKER_IDLE_SECONDS,
         "initializer": partial(lifeline.tie, os.getpid()),
     }
-    left = dict(enumerate(map(cloudpickle.dumps, tasks)))
-    for _ in range(pool.MOST_TRIES):
-        executor = get_reusable_executor(max_workers=n_jobs, **options)
-        futures = {executor.submit(_compute_packed, packed, task): number for number, task in left.items()}
+    left, tries = dict(enumerate(map(cloudpickle.dumps, tasks))), 0
+    while left:
+        executor, futures = get_reusable_executor(max_workers=n_jobs, **options), {}
         try:
+            for number, task in left.items():
+                futures[executor.submit(_compute_packed, packed, task)] = number
             for future in as_completed(futures):
                 count = future.result()
                 del left[futures[future]]
+                tries = 0
                 yield count
-            return
-        except BrokenProcessPool:  # a worker died, and loky ends the others
+        except BrokenProcessPool as error:  # a worker died, nobody knows of which task, and loky ends the others
             executor.shutdown(kill_workers=True)
+            tries += 1
+            if tries == pool.MOST_TRIES:
+                raise pool.WorkerDiedError(pool.DIED) from error
         except BaseException:
             for future in futures:
                 future.cancel()
             executor.shutdown(kill_workers=True)
             raise
-    raise pool.WorkerDiedError(pool.DIED)
 
 
 def _compute_packed(packed, task) -> int:
