@@ -162,6 +162,7 @@ def test_a_library_without_its_project_says_so_in_one_line(monkeypatch, tmp_path
 
 LOADING = """
 import signal, sys
+signal.signal(signal.{name}, signal.SIG_DFL)  # it may be ignored where tests run
 class Importer:
     def find_spec(self, name, path=None, target=None):
         if name == "fairlab.cli":
