@@ -7,7 +7,7 @@ import numpy as np
 from fairlab.cases.schema import Schema
 from fairlab.themis.software import run
 
-MOST_FULL = 0.4  # share of the slots
+MOST_FULL = 0.55  # share of the slots
 LARGE = 5_000  # inputs from which on a compiled loop is quicker than arrays
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose multiples spread over all 64 bits
 
@@ -37,7 +37,7 @@ class Memory:
         self.runs = 0
         self._weights = _key_weights(schema)
         self._keys, self._outputs = self._key(np.empty((0, len(schema.sizes)), dtype=np.int64)), None
-        self._slots, self._bits = np.empty(0, dtype=np.int32), 10  # of a slot's number
+        self._slots, self._bits = np.empty(0, dtype=np.int32), 11  # of a slot's number
 
     def __call__(self, codes: np.ndarray) -> np.ndarray:
         """Return the outputs of inputs given as codes, running the software on those that are new."""
@@ -110,14 +110,14 @@ class Memory:
         known, self.runs = self.runs, self.runs + len(codes)
         kept = outputs[:0] if self._outputs is None else self._outputs
         kept = kept.astype(np.result_type(kept, outputs), copy=False)
-        self._outputs = kept if self.runs <= len(kept) else _longer(kept, known, self.runs)
+        self._outputs = kept if self.runs <= len(kept) else _longer(kept, self.runs)
         self._outputs[known : self.runs] = outputs
         return outputs
 
     def _make_room(self, needed: int) -> None:
         """Make the arrays large enough for so many inputs."""
         if needed > len(self._keys):
-            self._keys = _longer(self._keys, self.runs, needed)
+            self._keys = _longer(self._keys, needed)
         if needed > MOST_FULL * len(self._slots):
             while needed > MOST_FULL * (1 << self._bits):
                 self._bits += 2
@@ -163,10 +163,13 @@ class Memory:
         return np.column_stack(np.unravel_index(keys, self.schema.sizes))
 
 
-def _longer(array: np.ndarray, n_kept: int, needed: int) -> np.ndarray:
-    """Return an array with the same first elements and room for at least so many, twice as many as before or more."""
-    longer = np.empty(max(needed, 2 * len(array)), dtype=array.dtype)
-    longer[:n_kept] = array[:n_kept]
+def _longer(array: np.ndarray, needed: int) -> np.ndarray:
+    """Return an array with the same first elements and room for at least so many, twice as many as before or more.
+
+    It is the same array, where it can be made longer in its place.
+    """
+    longer = array if array.flags.owndata else array.copy()
+    longer.resize(max(needed, 2 * len(array)), refcheck=False)
     return longer
 
 
