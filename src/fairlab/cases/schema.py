@@ -16,7 +16,7 @@ from fairlab.checks import check_features, check_seed
 
 BINS = 10
 WIDE = 100  # numbers with more different values than this are binned
-BLOCK = 2048  # rows that are gone through in one go
+BLOCK = 512  # rows that are gone through in one go
 
 
 @dataclass(frozen=True)
@@ -220,8 +220,9 @@ class Schema:
             expected = f"expected integers of shape (n_rows, {len(self.features)})"
             raise SchemaError(f"codes: {expected}, found {codes.dtype} of shape {codes.shape}")
         columns = _transposed(codes)
-        whole = all(isinstance(feature.values, range) for feature in self.features)
-        if whole and len(codes) and (columns.min(axis=1) >= 0).all() and (columns.max(axis=1) < self.sizes).all():
+        whole = all(isinstance(feature.values, range) for feature in self.features) and len(codes) > 0
+        # Read without their signs, negative codes are too large.
+        if whole and (columns.view(f"u{columns.itemsize}").max(axis=1) < self.sizes).all():
             for column, values in zip(columns, (feature.values for feature in self.features), strict=True):
                 if (values.start, values.step) != (0, 1):
                     column[:] = values.start + values.step * column
