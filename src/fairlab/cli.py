@@ -7,7 +7,7 @@ import sys
 from fairlab.checks import MissingExtraError, suggestion
 from fairlab.data.errors import DataError
 from fairlab.paths import find_root
-from fairlab.suite.catalogue import PROFILES, experiment_names, specification
+from fairlab.suite.catalogue import PROFILES, experiment_names, inputs
 from fairlab.suite.labs.command import add_verbs
 from fairlab.suite.listing import add_list
 from fairlab.suite.redrawing import add_figures
@@ -198,7 +198,8 @@ def _data(options):
     from fairlab import data
 
     if options.verb == "fetch":
-        frame = data.fetch(options.names or _used(), keep_going=options.keep_going, report=print)
+        names = options.names or dict.fromkeys([*data.available(), *inputs(experiment_names())])
+        frame = data.fetch(names, keep_going=options.keep_going, report=print)
         return int((frame["state"] == "error").any())
     if options.verb == "describe":
         print("\n\n".join(map(data.describe, options.names)))
@@ -208,14 +209,6 @@ def _data(options):
     for name, detail in frame.loc[frame["state"] == "corrupt", "detail"].items():
         print(f"{name}: {detail}", file=sys.stderr)
     return int((frame["state"] == "corrupt").any())
-
-
-def _used() -> list[str]:
-    """Return the data sets, and the files and folders beside them, that experiments use."""
-    from fairlab import data
-
-    files = {files for name in experiment_names() for files in specification(name).files}
-    return [*data.available(), *sorted(files)]
 
 
 def _scorecard(options):

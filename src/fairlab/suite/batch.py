@@ -11,7 +11,7 @@ import psutil
 
 from fairlab.checks import required, suggestion
 from fairlab.paths import DATA_SCRIPTS, EXPERIMENTS, write_text
-from fairlab.suite import cluster, fitting, forks, lifeline, locks, runner
+from fairlab.suite import cluster, fitting, forks, locks, runner
 from fairlab.suite.catalogue import specification
 from fairlab.suite.machine import n_cores
 from fairlab.suite.memory import memory_left_gb
@@ -84,7 +84,7 @@ def run_batch(
     of_cluster = {"jobs": jobs, "cores": cores, "options": options, "spread": spread, "dry_run": dry_run}
     if dry_run:
         return _run(names, profile, scheduler, **of_cluster)
-    with lifeline.terminated_as_interrupted(), locks.held(marker("", profile, "lock"), f"a batch at {profile}"):
+    with locks.held(marker("", profile, "lock"), f"a batch at {profile}"):
         return _run(names, profile, scheduler, **of_cluster)
 
 

@@ -1,5 +1,6 @@
 """The experiments there are: one small YAML file each, ``experiments/<paper>/<experiment>.yaml``."""
 
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,11 @@ def experiment_names() -> list[str]:
     """Return the names of all experiments, ``<paper>/<experiment>``, sorted."""
     files = (path for path in EXPERIMENTS.glob("*/*.yaml") if path.stem != "published")
     return sorted(f"{path.parent.name}/{path.stem}" for path in files if path.parent.name != "profiles")
+
+
+def inputs(names: Iterable[str]) -> list[str]:
+    """Return the data sets of experiments, and the files and folders that they read beside them, sorted."""
+    return sorted({data for name in names for data in (*specification(name).data, *specification(name).files)})
 
 
 def specification(name: str) -> Specification:

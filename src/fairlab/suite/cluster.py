@@ -19,7 +19,7 @@ import yaml
 from fairlab.checks import required
 from fairlab.paths import EXPERIMENTS
 from fairlab.suite import fitting, heartbeat
-from fairlab.suite.catalogue import specification
+from fairlab.suite.catalogue import inputs, specification
 from fairlab.suite.progress import Clock, Progress, duration, ended
 from fairlab.suite.run import failure_file
 from fairlab.suite.staging import outer_temporary_folder
@@ -160,8 +160,7 @@ def fetched(names: list[str]) -> list[str]:
     """Fetch the data and files of experiments; return the variants that are real, and the files that are there."""
     from fairlab.data import fetch
 
-    used = sorted({data for name in names for data in (*specification(name).data, *specification(name).files)})
-    states = fetch(used, keep_going=True, report=print)["state"]
+    states = fetch(inputs(names), keep_going=True, report=print)["state"]
     return list(states.index[states.isin(["real", "cached"])])
 
 

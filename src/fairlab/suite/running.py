@@ -51,7 +51,6 @@ def _run(options):
     from fairlab.suite.batch import run_batch
     from fairlab.suite.catalogue import experiment_names, specification
     from fairlab.suite.heartbeat import beating
-    from fairlab.suite.lifeline import terminated_as_interrupted
     from fairlab.suite.notebook import run_experiment
     from fairlab.suite.staging import keep_temporary_files
 
@@ -61,7 +60,7 @@ def _run(options):
     if len(options.names) == 1 and not options.dry_run and options.scheduler == "local":
         overrides = {name: _literal(value) for name, value in options.parameter}
         n_jobs = _cores_for(options.names[0], options.profile, options.jobs, options.cores, overrides)
-        with terminated_as_interrupted(), beating():
+        with beating():
             folder = run_experiment(
                 specification(options.names[0]),
                 options.profile,
