@@ -132,11 +132,12 @@ def check_features(X, name: str = "X", *, min_rows: int = 1, varying: bool = Fal
         If `X` is not two-dimensional, has too few rows, no column, a column twice, a column that is not numeric, a
         missing or infinite value, or (`varying`) a constant column.
     """
-    if np.iscomplexobj(X if isinstance(X, pd.DataFrame) else np.asarray(X)):
+    types = list(X.dtypes) if isinstance(X, pd.DataFrame) else [np.asarray(X).dtype]
+    if any(getattr(dtype, "kind", "") == "c" for dtype in types):
         raise ValueError(f"{name}: has complex numbers, expected real ones")
     if isinstance(X, pd.DataFrame):
         columns = [str(column) for column in X.columns]
-        for column, dtype in zip(columns, X.dtypes, strict=True):
+        for column, dtype in zip(columns, types, strict=True):
             if not (pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)):
                 raise ValueError(f"{name}: column {column!r} has type {dtype}, expected numbers; encode it first")
         values = X.to_numpy(dtype=float, na_value=np.nan)
@@ -156,7 +157,7 @@ def check_features(X, name: str = "X", *, min_rows: int = 1, varying: bool = Fal
     if len(values) < min_rows:
         found = "is empty" if len(values) == 0 else f"has {len(values)} row{'s' * (len(values) > 1)}"
         raise ValueError(f"{name}: {found}, expected at least {min_rows}")
-    may_lack = not (isinstance(X, pd.DataFrame) and all(map(_is_whole, X.dtypes)))
+    may_lack = not (isinstance(X, pd.DataFrame) and all(map(_is_whole, types)))
     if may_lack and (bad := ~np.isfinite(values)).any():
         row, column = np.argwhere(bad)[0]
         raise ValueError(

@@ -6,17 +6,23 @@ from fairlab.themis import memory
 from fairlab.themis.slots import IS_COMPILED, find
 
 
-def test_equal_keys_get_the_number_of_the_first_and_new_ones_a_slot():
+def test_equal_keys_get_one_number_and_new_ones_the_next_and_a_slot():
     rng = np.random.default_rng(0)
-    keys, slots = rng.integers(40, size=100), np.full(64, -1, dtype=np.int32)
-    places = rng.integers(64, size=40)[keys]  # equal keys are looked for from the same place, others may be, too
-    first = {key: number for number, key in reversed(list(enumerate(keys.tolist())))}
-    for start in (0, 60):
-        stop = start + 60 if not start else 100
+    asked, slots = rng.integers(40, size=100), np.full(64, -1, dtype=np.int32)
+    places = rng.integers(64, size=40)[asked]  # equal keys are looked for from the same place, others may be, too
+    keys, expected = np.full(100, -1), {}
+    for start, stop in ((0, 30), (30, 100)):
+        is_first = [key not in {*expected, *asked[start:row]} for row, key in enumerate(asked[:stop]) if row >= start]
+        for key in asked[start:stop].tolist():
+            known = expected.setdefault(key, len(expected))
+            assert known < len(expected)
+        before = len(set(asked[:start].tolist()))
         some = places[start:stop].copy()
-        assert find(slots, keys, start, some).tolist() == [first[key] for key in keys[start:stop].tolist()]
-        assert slots[some].tolist() == [first[key] for key in keys[start:stop].tolist()]
-    assert sorted(slots[slots >= 0].tolist()) == sorted(first.values())
+        numbers, is_new = find(slots, keys, before, asked[start:stop], some)
+        assert numbers.tolist() == slots[some].tolist() == [expected[key] for key in asked[start:stop].tolist()]
+        assert is_new.tolist() == is_first
+    assert keys[: len(expected)].tolist() == list(expected) and (keys[len(expected) :] == -1).all()
+    assert sorted(slots[slots >= 0].tolist()) == list(range(len(expected)))
 
 
 @pytest.mark.skipif(not IS_COMPILED, reason="numba is not installed")

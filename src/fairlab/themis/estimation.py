@@ -120,9 +120,12 @@ class Estimation:
         active, start, width = np.arange(len(inputs)), 0, 1
         while start < n_values and len(active):
             stop = min(start + width, n_values)
-            codes = np.repeat(inputs[active], stop - start, axis=0)
-            codes[:, positions] = np.tile(schema.assignments(positions, start=start, stop=stop), (len(active), 1))
-            difference = self._difference(np.repeat(outputs[active], stop - start), (yield codes))
+            codes = np.empty((inputs.shape[1], len(active), stop - start), dtype=inputs.dtype)
+            for column, values in zip(codes, inputs.T, strict=True):
+                column[:] = values.take(active)[:, None]
+            codes[positions] = schema.assignments(positions, start=start, stop=stop).T[:, None]
+            answers = yield codes.reshape(len(codes), -1).T
+            difference = self._difference(np.repeat(outputs[active], stop - start), answers)
             difference = difference.reshape(len(active), -1)
             more = difference.max(axis=1) > changed[active]
             changed[active[more]] = difference[more].max(axis=1)
@@ -151,7 +154,7 @@ class Estimation:
         def draw(series):
             codes = schema.sample_codes(len(series), random_state=rng)
             for position, values in zip(positions, fixed.T, strict=True):  # quicker than all at once
-                codes[:, position] = values[series]
+                codes[:, position] = values.take(series)
             return (yield codes)
 
         return (yield from _answered(self.sampling.rounds(len(groups)), draw))

@@ -47,22 +47,14 @@ class Memory:
         """Return the outputs of inputs, and for which of them the software was run."""
         if len(codes) == 0:
             return np.empty(0, dtype=bool), np.empty(0, dtype=bool)
-        known, stop = self.runs, self.runs + len(codes)
-        self._make_room(stop)
-        self._keys[known:stop] = self._key(codes)
-        numbers, slots = self._find(known, stop)
-        is_new = numbers == np.arange(known, stop)
+        self._make_room(self.runs + len(codes))
+        numbers, is_new, slots = self._find(self._key(codes))
         if is_new.all():
-            outputs = self._run(codes, slots)
-            return outputs, is_new
+            return self._run(codes, slots), is_new
         if is_new.any():
-            first, again = np.flatnonzero(is_new), np.flatnonzero(~is_new)
-            self._run(codes.take(first, axis=0), slots.take(first))
-            self._keys[known : self.runs] = self._keys[known:stop].take(first)
-            here = again[numbers[again] >= known]  # the same as a row before them
-            numbers[here] = known + np.searchsorted(first, numbers[here] - known)  # without gaps
-            numbers[first] = self._slots[slots.take(first)] = np.arange(known, self.runs)
-        return self._outputs[numbers], is_new
+            new = np.flatnonzero(is_new)
+            self._run(codes.T.take(new, axis=1).T, slots.take(new))
+        return self._outputs.take(numbers), is_new
 
     def contents(self) -> tuple[np.ndarray, np.ndarray]:
         """Return all inputs so far, as codes, and their outputs."""
@@ -71,26 +63,42 @@ class Memory:
         order = np.argsort(self._keys[: self.runs], kind="stable")
         return self._codes(self._keys[order]), self._outputs[order]
 
-    def _find(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return, for each of some keys, the number of the first that equals it, and the slot that holds this number.
+    def _find(self, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the number of each key, whether it is the first such key, and the slot that holds its number.
 
-        Those that are new get a slot.
+        Those that are new get the next numbers and a slot.
         """
-        own, at = np.arange(start, stop, dtype=np.int32), self._first_slots(self._keys[start:stop])
-        if len(own) >= LARGE and self._weights is not None:
+        slots = self._first_slots(asked)
+        if len(asked) >= LARGE and self._weights is not None:
             from fairlab.themis.slots import IS_COMPILED, find  # which loads a compiler
 
             if IS_COMPILED:
-                return find(self._slots, self._keys, start, at), at
-        numbers, slots, rows = own, at, None  # those without a number so far; at first all
+                return *find(self._slots, self._keys, self.runs, asked, slots), slots
+        known, stop = self.runs, self.runs + len(asked)
+        self._keys[known:stop] = asked
+        numbers = self._find_rows(known, stop, slots)
+        is_new = numbers == np.arange(known, stop)
+        if is_new.any() and not is_new.all():  # their numbers have gaps
+            first, again = np.flatnonzero(is_new), np.flatnonzero(~is_new)
+            here = again[numbers[again] >= known]
+            numbers[here] = known + np.searchsorted(first, numbers[here] - known)
+            numbers[first] = self._slots[slots.take(first)] = np.arange(known, known + len(first))
+            self._keys[known : known + len(first)] = asked.take(first)
+        return numbers, is_new, slots
+
+    def _find_rows(self, start: int, stop: int, slots: np.ndarray) -> np.ndarray:
+        """Return, for each of some keys, the number of the first that equals it; `slots` becomes that which holds it.
+
+        Those that are new get a slot.
+        """
+        numbers = np.arange(start, stop, dtype=np.int32)
+        own, at, rows = numbers, slots, None  # those without a number so far; at first all
         while len(own):
             held = self._slots.take(at)
             free = np.flatnonzero(held < 0)[::-1]
             self._slots[at.take(free)] = own.take(free)  # of several, the last one is kept: the first row
             held[free] = self._slots.take(at.take(free))
             other = np.flatnonzero(held != own)
-            if rows is None and len(other):
-                numbers, slots = own.copy(), at.copy()
             held, own, at = held.take(other), own.take(other), at.take(other)
             rows = other if rows is None else rows.take(other)
             same = self._keys.take(held) == self._keys.take(own)
@@ -98,7 +106,7 @@ class Memory:
             left = np.flatnonzero(~same)
             rows, own, at = rows.take(left), own.take(left), (at.take(left) + 1) & (len(self._slots) - 1)
             slots[rows] = at
-        return numbers, slots
+        return numbers
 
     def _run(self, codes: np.ndarray, slots: np.ndarray) -> np.ndarray:
         """Run the software on inputs that have their slots, and keep the outputs."""
@@ -164,12 +172,12 @@ class Memory:
 
 
 def _longer(array: np.ndarray, needed: int) -> np.ndarray:
-    """Return an array with the same first elements and room for at least so many, twice as many as before or more.
+    """Return an array with the same first elements and room for at least so many, and for a quarter more than before.
 
     It is the same array, where it can be made longer in its place.
     """
     longer = array if array.flags.owndata else array.copy()
-    longer.resize(max(needed, 2 * len(array)), refcheck=False)
+    longer.resize(max(needed, len(array) + len(array) // 4), refcheck=False)
     return longer
 
 

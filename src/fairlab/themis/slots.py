@@ -7,35 +7,42 @@ from fairlab.models.loops import compiled
 
 
 @compiled
-def find(slots: np.ndarray, keys: np.ndarray, start: int, places: np.ndarray) -> np.ndarray:
-    """Return the number of the first key that equals each from `start` on; new ones get a slot.
+def find(
+    slots: np.ndarray, keys: np.ndarray, known: int, asked: np.ndarray, places: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of each key that is asked for, and whether it is a new one; those get the next numbers.
 
     Parameters
     ----------
     slots : ndarray of int32
         The number of a key, -1 where there is none; as many as a power of 2. Changed.
     keys : ndarray
-    start : int
-        Number of the first key that is looked for; those before it have their slots.
+        By number, with room for those that are new. Changed.
+    known : int
+        How many there are.
+    asked : ndarray
     places : ndarray of int64
-        Where to look first, for each; then where it was found. Changed.
+        Where to look first, for each that is asked for; then where it was found. Changed.
 
     Examples
     --------
     >>> from fairlab.themis.slots import find
-    >>> slots, places = np.full(4, -1, dtype=np.int32), np.array([2, 2, 2])
-    >>> find(slots, np.array([7, 9, 7]), 0, places).tolist(), places.tolist(), slots.tolist()
-    ([0, 1, 0], [2, 3, 2], [-1, -1, 0, 1])
+    >>> slots, keys, places = np.full(4, -1, dtype=np.int32), np.empty(4, dtype=int), np.array([2, 2, 2])
+    >>> [found.tolist() for found in find(slots, keys, 0, np.array([7, 9, 7]), places)]
+    [[0, 1, 0], [True, True, False]]
+    >>> places.tolist(), slots.tolist()
+    ([2, 3, 2], [-1, -1, 0, 1])
     """
-    numbers, last = np.empty(len(places), dtype=np.int32), len(slots) - 1
-    for row in range(len(places)):
-        own, place = start + row, places[row]
+    numbers, is_new = np.empty(len(asked), dtype=np.int32), np.zeros(len(asked), dtype=np.bool_)
+    last = len(slots) - 1
+    for row in range(len(asked)):
+        place = places[row]
         held = slots[place]
-        while held >= 0 and keys[held] != keys[own]:
+        while held >= 0 and keys[held] != asked[row]:
             place = (place + 1) & last
             held = slots[place]
         if held < 0:
-            held = own
-            slots[place] = own
+            held, known = known, known + 1
+            slots[place], keys[held], is_new[row] = held, asked[row], True
         numbers[row], places[row] = held, place
-    return numbers
+    return numbers, is_new
