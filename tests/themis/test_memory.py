@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlab.cases import Schema
+from fairlab.themis import memory as themis_memory
 from fairlab.themis.memory import Memory
 
 SCHEMA = Schema.from_dict({"sex": ["Male", "Female"], "age": {"low": 18, "high": 20}})
@@ -64,6 +65,25 @@ def test_inputs_that_the_software_failed_on_are_run_again(schema):
     assert memory.runs == len(np.unique(codes, axis=0))
 
 
+@pytest.mark.parametrize("schema", [Schema.from_dict({f"x{i}": range(50) for i in range(3)}), HUGE])
+@pytest.mark.parametrize("place", ["_run", "_longer"])
+def test_a_memory_that_was_interrupted_is_right_when_it_is_asked_again(schema, place, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    memory = Memory(lambda inputs: inputs["x0"].to_numpy() % 2, schema)
+    codes = schema.sample_codes(30_000, random_state=0)
+    memory(codes[:9_000])
+    for n in (300, 20_000):  # by arrays, and by the compiled loop
+        with monkeypatch.context() as only_here, pytest.raises(KeyboardInterrupt):
+            only_here.setattr(Memory if place == "_run" else themis_memory, place, interrupt)
+            memory(codes[9_000 : 9_000 + n])
+            memory(codes[29_000:])
+    assert (memory(codes[::-1]) == codes[::-1, 0] % 2).all()
+    assert memory.runs == len(np.unique(codes, axis=0))
+    assert memory.contents()[0].shape == (memory.runs, len(schema.sizes))
+
+
 def test_it_says_for_which_inputs_the_software_was_run():
     memory = Memory(lambda inputs: inputs["age"].to_numpy() == 19, SCHEMA)
     memory(np.array([[1, 1]]))
@@ -74,7 +94,7 @@ def test_it_says_for_which_inputs_the_software_was_run():
 
 def test_memory_grows_also_where_many_inputs_want_the_last_slots(monkeypatch):
     schema = Schema.from_dict({f"x{i}": range(50) for i in range(3)})
-    monkeypatch.setattr(Memory, "_first_slots", lambda self, keys: np.maximum(len(self._slots) - 1 - keys % 3, 0))
+    monkeypatch.setattr(Memory, "_places", lambda self, keys: np.maximum(len(self._slots) - 1 - keys % 3, 0))
     memory, codes = Memory(lambda inputs: inputs["x0"].to_numpy() % 2, schema), schema.sample_codes(500)
     distinct = len(np.unique(codes, axis=0))
     for known in (400, 500, 500):  # makes room before it runs the last hundred

@@ -17,9 +17,8 @@ def test_equal_keys_get_one_number_and_new_ones_the_next_and_a_slot():
             known = expected.setdefault(key, len(expected))
             assert known < len(expected)
         before = len(set(asked[:start].tolist()))
-        some = places[start:stop].copy()
-        numbers, is_new = find(slots, keys, before, asked[start:stop], some)
-        assert numbers.tolist() == slots[some].tolist() == [expected[key] for key in asked[start:stop].tolist()]
+        numbers, is_new = find(slots, keys, before, asked[start:stop], places[start:stop])
+        assert numbers.tolist() == [expected[key] for key in asked[start:stop].tolist()]
         assert is_new.tolist() == is_first
     assert keys[: len(expected)].tolist() == list(expected) and (keys[len(expected) :] == -1).all()
     assert sorted(slots[slots >= 0].tolist()) == list(range(len(expected)))

@@ -3,7 +3,6 @@
 import argparse
 import os
 import sys
-import warnings
 
 from fairlab import benchmarks, paths
 
@@ -19,9 +18,7 @@ def main(arguments: list[str] | None = None) -> int:
         for name, function in benchmarks.discover().items():
             print(f"{name:<24}{(function.__doc__ or '').partition(chr(10))[0]}")
         return 0
-    # Rows are what is to be read; TensorFlow's chatter about the processor, and what the experiments know, are not.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    warnings.filterwarnings("ignore", message="X: rows outside of the bounds of the schema")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # rows are to be read, not TensorFlow's chatter
     try:
         _, failed = benchmarks.run(options.names, quick=options.quick, show=_show)
     except ValueError as error:

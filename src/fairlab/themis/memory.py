@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from fairlab.cases.schema import Schema
-from fairlab.themis.software import run
+from fairlab.themis.software import BATCH, run
 
 MOST_FULL = 0.55  # share of the slots
 LARGE = 5_000  # inputs from which on a compiled loop is quicker than arrays
@@ -47,13 +47,16 @@ class Memory:
         """Return the outputs of inputs, and for which of them the software was run."""
         if len(codes) == 0:
             return np.empty(0, dtype=bool), np.empty(0, dtype=bool)
-        self._make_room(self.runs + len(codes))
-        numbers, is_new, slots = self._find(self._key(codes))
-        if is_new.all():
-            return self._run(codes, slots), is_new
-        if is_new.any():
-            new = np.flatnonzero(is_new)
-            self._run(codes.T.take(new, axis=1).T, slots.take(new))
+        try:
+            self._make_room(self.runs + len(codes))
+            numbers, is_new = self._find(self._key(codes), self.runs)
+            if is_new.all():
+                return self._run(codes), is_new
+            if is_new.any():
+                self._run(codes.T.take(np.flatnonzero(is_new), axis=1).T)
+        except BaseException:
+            self._slots = self._slots[:0]  # they may lead to inputs without an output, so they are filled anew
+            raise
         return self._outputs.take(numbers), is_new
 
     def contents(self) -> tuple[np.ndarray, np.ndarray]:
@@ -63,20 +66,20 @@ class Memory:
         order = np.argsort(self._keys[: self.runs], kind="stable")
         return self._codes(self._keys[order]), self._outputs[order]
 
-    def _find(self, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the number of each key, whether it is the first such key, and the slot that holds its number.
+    def _find(self, asked: np.ndarray, known: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of each key, and whether it is the first such key beyond the first `known` ones.
 
-        Those that are new get the next numbers and a slot.
+        Those that are new get the next numbers, and slots.
         """
-        slots = self._first_slots(asked)
+        places = self._places(asked)
         if len(asked) >= LARGE and self._weights is not None:
             from fairlab.themis.slots import IS_COMPILED, find  # which loads a compiler
 
             if IS_COMPILED:
-                return *find(self._slots, self._keys, self.runs, asked, slots), slots
-        known, stop = self.runs, self.runs + len(asked)
+                return find(self._slots, self._keys, known, asked, places)
+        stop = known + len(asked)
         self._keys[known:stop] = asked
-        numbers = self._find_rows(known, stop, slots)
+        numbers, slots = self._find_rows(known, stop, places)
         is_new = numbers == np.arange(known, stop)
         if is_new.any() and not is_new.all():  # their numbers have gaps
             first, again = np.flatnonzero(is_new), np.flatnonzero(~is_new)
@@ -84,15 +87,15 @@ class Memory:
             numbers[here] = known + np.searchsorted(first, numbers[here] - known)
             numbers[first] = self._slots[slots.take(first)] = np.arange(known, known + len(first))
             self._keys[known : known + len(first)] = asked.take(first)
-        return numbers, is_new, slots
+        return numbers, is_new
 
-    def _find_rows(self, start: int, stop: int, slots: np.ndarray) -> np.ndarray:
-        """Return, for each of some keys, the number of the first that equals it; `slots` becomes that which holds it.
+    def _find_rows(self, start: int, stop: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return, for each of some keys, the number of the first that equals it, and the slot that holds this number.
 
         Those that are new get a slot.
         """
-        numbers = np.arange(start, stop, dtype=np.int32)
-        own, at, rows = numbers, slots, None  # those without a number so far; at first all
+        numbers, slots = np.arange(start, stop, dtype=np.int32), places.copy()
+        own, at, rows = numbers, places, None  # those without a number so far; at first all
         while len(own):
             held = self._slots.take(at)
             free = np.flatnonzero(held < 0)[::-1]
@@ -106,20 +109,17 @@ class Memory:
             left = np.flatnonzero(~same)
             rows, own, at = rows.take(left), own.take(left), (at.take(left) + 1) & (len(self._slots) - 1)
             slots[rows] = at
-        return numbers
+        return numbers, slots
 
-    def _run(self, codes: np.ndarray, slots: np.ndarray) -> np.ndarray:
+    def _run(self, codes: np.ndarray) -> np.ndarray:
         """Run the software on inputs that have their slots, and keep the outputs."""
-        try:
-            outputs = run(self.software, self.schema, codes, binary=self.binary)
-        except BaseException:
-            self._slots[slots] = -1
-            raise
-        known, self.runs = self.runs, self.runs + len(codes)
+        outputs = run(self.software, self.schema, codes, binary=self.binary)
+        stop = self.runs + len(codes)
         kept = outputs[:0] if self._outputs is None else self._outputs
         kept = kept.astype(np.result_type(kept, outputs), copy=False)
-        self._outputs = kept if self.runs <= len(kept) else _longer(kept, self.runs)
-        self._outputs[known : self.runs] = outputs
+        self._outputs = kept if stop <= len(kept) else _longer(kept, stop)
+        self._outputs[self.runs : stop] = outputs
+        self.runs = stop
         return outputs
 
     def _make_room(self, needed: int) -> None:
@@ -130,35 +130,17 @@ class Memory:
             while needed > MOST_FULL * (1 << self._bits):
                 self._bits += 2
             self._slots = np.full(1 << self._bits, -1, dtype=np.int32)
-            self._fill_slots()
+            for start in range(0, self.runs, BATCH):
+                self._find(self._keys[start : min(start + BATCH, self.runs)], start)
 
-    def _fill_slots(self) -> None:
-        """Give a slot to every input, all different: in the order of the slots, each gets its own or the next free one.
-
-        The few beyond the last slot go on from the first.
-        """
-        own = np.arange(self.runs, dtype=np.int64)
-        slots = self._first_slots(self._keys[: self.runs])
-        slots <<= 32
-        slots |= own
-        slots.sort()  # with the numbers in it, which is faster than to sort these by slots
-        numbers = slots.astype(np.int32)
-        slots >>= 32
-        slots -= own
-        np.maximum.accumulate(slots, out=slots)
-        slots += own
-        n_inside = np.searchsorted(slots, len(self._slots))
-        self._slots[slots[:n_inside]] = numbers[:n_inside]
-        free = np.flatnonzero(self._slots[: self.runs] < 0)
-        self._slots[free[: self.runs - n_inside]] = numbers[n_inside:]
-
-    def _first_slots(self, keys: np.ndarray) -> np.ndarray:
+    def _places(self, keys: np.ndarray) -> np.ndarray:
+        """Return the slots in which to look for keys first."""
         if self._weights is None:
             words = keys.view(np.uint32).reshape(len(keys), len(self.schema.sizes)).astype(np.uint64)
             keys = words @ (_GOLDEN ** np.arange(1, words.shape[1] + 1, dtype=np.uint64))
-        slots = keys.view(np.uint64) * _GOLDEN
-        slots >>= np.uint64(64 - self._bits)
-        return slots.view(np.int64)
+        places = keys.view(np.uint64) * _GOLDEN
+        places >>= np.uint64(64 - self._bits)
+        return places.view(np.int64)
 
     def _key(self, codes: np.ndarray) -> np.ndarray:
         if self._weights is None:

@@ -22,7 +22,7 @@ def find(
         How many there are.
     asked : ndarray
     places : ndarray of int64
-        Where to look first, for each that is asked for; then where it was found. Changed.
+        Where to look first, for each that is asked for.
 
     Examples
     --------
@@ -30,8 +30,8 @@ def find(
     >>> slots, keys, places = np.full(4, -1, dtype=np.int32), np.empty(4, dtype=int), np.array([2, 2, 2])
     >>> [found.tolist() for found in find(slots, keys, 0, np.array([7, 9, 7]), places)]
     [[0, 1, 0], [True, True, False]]
-    >>> places.tolist(), slots.tolist()
-    ([2, 3, 2], [-1, -1, 0, 1])
+    >>> slots.tolist()
+    [-1, -1, 0, 1]
     """
     numbers, is_new = np.empty(len(asked), dtype=np.int32), np.zeros(len(asked), dtype=np.bool_)
     last = len(slots) - 1
@@ -44,5 +44,5 @@ def find(
         if held < 0:
             held, known = known, known + 1
             slots[place], keys[held], is_new[row] = held, asked[row], True
-        numbers[row], places[row] = held, place
+        numbers[row] = held
     return numbers, is_new

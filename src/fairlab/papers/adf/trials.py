@@ -4,7 +4,6 @@ A whole search is hundreds of thousands of inputs; what is kept of it are its co
 at random, to retrain with.
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
@@ -32,9 +31,6 @@ NOTHING_GROWN = pd.DataFrame({"inputs": [], "discriminatory": []}, dtype=int)
 # The range of ages that the global phase tried on credit, which fits the printed numbers best of those looked at; the
 # authors' code has 0 to 39, the bounds of another data set.
 TRIED = {"credit.age": Schema.from_bounds(BENCHMARKS["credit.age"].schema.bounds | {"age": (0, 8)})}
-
-# Census has such rows, which is known, and shown in `adf/models`.
-warnings.filterwarnings("ignore", message="X: rows outside of the bounds of the schema")
 
 
 def trained(trials: list[Trial], *, X: np.ndarray, y: np.ndarray, n_steps: int) -> list[list[np.ndarray]]:
