@@ -1,4 +1,5 @@
 import pickle
+import sys
 
 import joblib
 import numpy as np
@@ -260,7 +261,11 @@ def test_a_schema_keeps_its_hash_when_it_has_been_used():
 
 
 @pytest.mark.parametrize("sizes", [(10, 8, 70, 2), (2, 64), (2, 60_000, 65_535), (65_536, 2), (1, 5), (70_000, 3)])
-def test_inputs_are_drawn_as_numpy_draws_them(sizes):
+@pytest.mark.parametrize("loaded", [True, False])
+def test_inputs_are_drawn_as_numpy_draws_them(sizes, loaded, monkeypatch):
+    pytest.importorskip("numba")
+    if not loaded:
+        monkeypatch.delitem(sys.modules, "numba")
     schema = Schema.from_dict({f"x{j}": range(size) for j, size in enumerate(sizes)})
     ours, numpys = np.random.default_rng(5), np.random.default_rng(5)
     for n in (1, 3, 0, 4_999, 5_000, 5_001, 100_001, 7):  # an odd number leaves half of a 64-bit number for the next

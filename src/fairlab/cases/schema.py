@@ -1,6 +1,7 @@
 """The domain of a model's inputs: its features, and the values that each can have."""
 
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -341,8 +342,9 @@ def _draw_codes(rng: np.random.Generator, sizes: np.ndarray, n: int) -> np.ndarr
 
     NumPy takes one 32-bit number for a code, none for that of a feature with one value, and hardly ever a second one.
     """
-    if n >= MANY and sizes.min() > 1 and sizes.max() < 2**31:
-        from fairlab.cases.draws import IS_COMPILED, codes_of  # which loads a compiler
+    # To load the compiler takes longer than any one draw; a memory of many inputs has loaded it.
+    if n >= MANY and sizes.min() > 1 and sizes.max() < 2**31 and "numba" in sys.modules:
+        from fairlab.cases.draws import IS_COMPILED, codes_of
 
         if IS_COMPILED:
             before = rng.bit_generator.state

@@ -54,8 +54,8 @@ class Memory:
                 return self._run(codes), is_new
             if is_new.any():
                 self._run(codes.T.take(np.flatnonzero(is_new), axis=1).T)
-        except BaseException:
-            self._slots = self._slots[:0]  # they may lead to inputs without an output, so they are filled anew
+        except BaseException:  # the slots may lead to inputs without an output, so they are filled anew
+            self._slots = np.empty(0, dtype=np.int32)
             raise
         return self._outputs.take(numbers), is_new
 
