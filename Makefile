@@ -1,6 +1,6 @@
 # Two commands on a fresh machine: `make reproduce` and `make test`. `make help` lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help env gpu reproduce test slow cluster-test wheelhouse lab site site-test lint format benchmark lock
+.PHONY: help env gpu reproduce test slow cluster-test wheelhouse lab site site-test lint format golden benchmark lock
 
 # The first interpreter on the path that fairlab supports; override with PYTHON=...
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
@@ -75,9 +75,16 @@ format: $(READY) ## format code, clear the notebooks' outputs
 	@$(BIN)/ruff format .
 	@$(BIN)/fairlab notebooks --clear
 
+golden: $(READY) ## compare records, claims and tables of two results folders (OLD=..., NEW=..., PROFILE=smoke)
+	@$(BIN)/python tests/golden.py $(OLD) $(or $(NEW),results) --profile $(PROFILE)
+
 benchmark: $(READY) ## measure speed and memory (QUICK=1: small sizes), write results/benchmarks.json
 	@$(BIN)/python -m fairlab.benchmarks $(if $(QUICK),--quick)
 
-lock: $(READY) ## resolve requirements.lock anew from pyproject.toml
+lock: $(READY) ## resolve requirements.lock anew from pyproject.toml, and take from it what students of the labs install
 	$(UV) pip compile pyproject.toml --extra networks --extra symbolic --extra suite --extra cluster --extra labs --extra peers --extra site --extra dev --universal \
 		--python-version 3.11 --fork-strategy fewest --no-header --no-annotate --generate-hashes --upgrade --quiet -o requirements.lock
+	@sed -i.old '/^ *- -e \.$$/q' environment.yml && rm environment.yml.old
+	@sed -n 's/^\([^ ].*\) \\$$/      - "\1"/p' requirements.lock >> environment.yml
+	printf 'jupyterlab\nipykernel\n' | $(UV) pip compile pyproject.toml - --constraints requirements.lock --universal \
+		--python-version 3.11 --fork-strategy fewest --no-header --no-annotate --generate-hashes --quiet -o notebooks/labs/requirements.lock

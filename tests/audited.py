@@ -22,7 +22,7 @@ def people(n=400, seed=0):
 
 def finding(table, p_value=0.001, estimate=0.2, **changes):
     """Return a finding about the first ten people."""
-    parts = {"method": "FlipTest", "sensitive": "sex", "where": "everyone", "effect": "share that flips"}
+    parts = {"method": "FlipTest", "sensitive_features": "sex", "where": "everyone", "effect": "share that flips"}
     parts |= {"estimate": estimate, "low": estimate - 0.05, "high": estimate + 0.05, "p_value": p_value}
     return Finding(**(parts | {"evidence": table.head(10), "n": len(table)} | changes))
 
@@ -35,6 +35,8 @@ def report(*examinations, table=None, model=people, **changes):
         trees = [finding(table, 0.001, -0.3, method="FairTest"), finding(table, np.nan, 0.4, method="FairTest")]
         reasons = ("Ages above 90: too few people.",)
         examinations = (Examination("FlipTest", flips, (), 400, 1.0), Examination("FairTest", trees, reasons, 500, 1.5))
-    case = SimpleNamespace(model=model, table=table, sensitive=("sex",), features=tuple(table.columns))
+    case = SimpleNamespace(
+        model=model, table=table, sensitive_features=("sex",), features=tuple(table.columns), n_given=len(table)
+    )
     parts = {"case": case, "examinations": examinations, "notices": (), "budget": 1000, "confidence": 0.95}
     return Report(**(parts | {"random_state": 0, "n_queries": 900, "seconds": 2.5} | changes))

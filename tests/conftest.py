@@ -36,7 +36,7 @@ def light_forks(monkeypatch):
 def toy(tmp_path, monkeypatch, results):
     """A project with one paper and one experiment, ``toy/mean``; returns its root."""
     from fairlab import paths
-    from fairlab.suite import artefacts, catalogue, deviations, machine, notebook, published, scorecard
+    from fairlab.suite import catalogue, deviations, machine, notebook, published, redrawing, scorecard
 
     root = tmp_path / "project"
     (root / "experiments" / "toy").mkdir(parents=True)
@@ -53,7 +53,7 @@ def toy(tmp_path, monkeypatch, results):
         monkeypatch.setattr(module, "EXPERIMENTS", root / "experiments")
     for module in (catalogue, machine, notebook, paths, scorecard):
         monkeypatch.setattr(module, "ROOT", root)
-    monkeypatch.setattr(artefacts, "FIGURES", root / "figures")
+    monkeypatch.setattr(redrawing, "FIGURES", root / "figures")
     published.load_paper.cache_clear()
     yield root
     published.load_paper.cache_clear()

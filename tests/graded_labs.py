@@ -19,7 +19,8 @@ from fairlab.suite import kernel, lifeline
 from fairlab.suite.forks import ENVIRONMENT, variables
 from fairlab.suite.labs.card import card, cards
 from fairlab.suite.labs.course import grader, write_grading
-from fairlab.suite.labs.masters import for_course, read, solved
+from fairlab.suite.labs.masters import CELL_SECONDS, for_course, marks, read, solved, without_guide
+from fairlab.suite.labs.stories import told
 from fairlab.suite.notebook import code_of
 
 COURSE = 5  # a course with data and numbers of its own
@@ -50,16 +51,28 @@ class Grading:
         return read(written)
 
     def solved(self, card):
-        return solved(for_course(read(card.notebook), COURSE))
+        return solved(without_guide(for_course(read(card.notebook), COURSE)))
 
-    def grade(self, card, student, notebook):
+    def answered(self, card):
+        """Return the release of a lab with the right answers in."""
+        submission, right = self.release(card), self.solved(card)
+        for cell, answer in zip(submission.cells, right.cells, strict=True):
+            if marks(cell).get("solution"):
+                cell.source = answer.source
+        return submission
+
+    def grade(self, card, student, notebook, seconds=CELL_SECONDS):
         """Return points by name of graded cells, and the notebook as it was run."""
         self.release(card)
         place = self.folder / "submitted" / student / card.assignment / card.notebook.name
         place.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, place)
-        points = self._ask(_grade, card.key, student)
+        points = self._ask(_grade, card.key, student, seconds)
         return points, read(self.folder / "autograded" / student / card.assignment / card.notebook.name)
+
+    def told(self, card, course):
+        """Return the master of a lab for a course, with its numbers in."""
+        return self._ask(_tell, card.key, course)
 
     def _ask(self, function, *arguments):
         self._connection.send((function, arguments))
@@ -113,14 +126,23 @@ def _answer(connection, function, *arguments):
 
 
 def _release(folder, key):
-    write_grading([card(key)], folder, course=COURSE)
+    lab = card(key)
+    write_grading([(lab, without_guide(for_course(read(lab.notebook), COURSE)))], folder)
 
 
-def _grade(folder, key, student):
+def _tell(folder, key, course):
     kernel.fork()
+    return told(for_course(read(card(key).notebook), course), kernel_name=FORKED, extra_arguments=[])
+
+
+def _grade(folder, key, student, seconds):
+    for _ in range(3):  # a notebook is run again if its kernel ends
+        kernel.fork()
     assignment = card(key).assignment
     with grader(folder) as api:
         api.config.ExecutePreprocessor.kernel_name = FORKED
+        api.config.ExecutePreprocessor.extra_arguments = []
+        api.config.ExecutePreprocessor.timeout = seconds
         answer = api.autograde(assignment, student, force=True)
         assert answer["success"], answer.get("log")
         with api.gradebook as gradebook:
@@ -134,5 +156,5 @@ def errors(notebook):
     for number, cell in enumerate(notebook.cells):
         for output in cell.get("outputs", ()):
             if output.output_type == "error":
-                found[cell.metadata.get("nbgrader", {}).get("grade_id", number)] = output.evalue
+                found[marks(cell).get("grade_id", number)] = output.evalue
     return found

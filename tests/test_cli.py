@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import joblib
+import numpy as np
 import pytest
 from audited import finding, people
 from sklearn.dummy import DummyClassifier
@@ -94,8 +95,9 @@ def model(tmp_path, monkeypatch):
 AUDIT = ["audit", "bank:predict", "table.csv", "--sensitive", "sex", "--y-true", "repaid", "--positive", "yes"]
 
 
-def test_an_audit_ends_with_0_without_and_3_with_significant_findings(model, capsys):
-    assert main(AUDIT) == 0
+def test_an_audit_ends_with_4_without_a_test_with_0_without_and_3_with_significant_findings(model, capsys):
+    assert main(AUDIT) == 4
+    assert capsys.readouterr().out.startswith("Not assessed: no statistical test was possible, so this audit says")
     model["themis"] = 0.2
     assert main(AUDIT) == 0
     model["fliptest"] = 0.001
@@ -104,6 +106,21 @@ def test_an_audit_ends_with_0_without_and_3_with_significant_findings(model, cap
     assert "1 of 2 findings is significant" in printed.out
     assert "not looked at: adf: adf is a stand-in." in printed.out
     assert printed.err == ""
+
+
+def test_an_audit_asks_about_a_sample_of_a_long_table_and_no_more(model, tmp_path, capsys):
+    (tmp_path / "bank.py").write_text(MODEL.replace("    return", "    print(len(rows), 'asked')\n    return"))
+    people(3_000).assign(repaid="yes", age=np.arange(3_000) / 40).to_csv("table.csv", index=False)
+    samples = []
+    for seed in ("3", "3", "4"):
+        model["themis"] = 0.2
+        assert main([*AUDIT, "--budget", "1000", "--seed", seed, "--json", "a.json", "--rows", "all"]) == 0
+        printed = capsys.readouterr().out
+        asked = [int(line.split()[0]) for line in printed.splitlines() if line.endswith(" asked")]
+        assert asked == [500, 500], "once, and once more to see whether it answers alike"
+        assert "predict was tested on 500 people, a random sample of the 3,000 of the table, for" in printed
+        samples.append(json.loads((tmp_path / "a.json").read_text())["findings"][0]["evidence"])
+    assert samples[0] == samples[1] != samples[2]
 
 
 def test_an_audit_writes_what_was_asked_for(model, tmp_path):
@@ -125,7 +142,7 @@ def test_an_audit_writes_what_was_asked_for(model, tmp_path):
         ({4: "sxe"}, "sxe"),
         ({6: "repayed"}, "--y-true: the table has no column 'repayed'; did you mean 'repaid'"),
         ({8: "maybe"}, "maybe"),
-        ({9: "--budget", 10: "5"}, "budget: expected at least one answer for each person"),
+        ({9: "--budget", 10: "0"}, "budget: expected a positive integer, found 0"),
         ({9: "--confidence", 10: "95"}, "confidence"),
         ({9: "--methods", 10: "themes"}, "did you mean 'themis'"),
         ({9: "--features", 10: "age,hight"}, "hight"),
@@ -142,14 +159,39 @@ def test_a_program_can_be_audited(model, tmp_path):
     (tmp_path / "score.py").write_text("import sys\nprint(int(int(sys.argv[1]) > 40))\n")
     people(30).assign(repaid="yes").to_csv("table.csv", index=False)
     call = ["audit", f"{sys.executable} -S score.py", *AUDIT[2:], "--program"]
-    assert main(call) == 0
+    assert main(call) == 4
     assert main([*call, "--positive", "maybe"]) == 2
 
 
 def test_a_trusted_pickle_is_opened(model):
     table = people()
     joblib.dump(DummyClassifier(strategy="constant", constant="yes").fit(table, ["yes"] * len(table)), "bank.pkl")
-    assert main(["audit", "bank.pkl", *AUDIT[2:], "--trust-pickle"]) == 0
+    assert main(["audit", "bank.pkl", *AUDIT[2:], "--trust-pickle"]) == 4
+
+
+@pytest.mark.parametrize("column", ["name", "rare"])
+def test_a_guard_does_not_pass_a_model_of_which_nothing_could_be_tested(tmp_path, column):
+    """In a shell, with the methods as they are: identifiers, or a group of three, which the model does not get."""
+    (tmp_path / "bank.py").write_text(MODEL)
+    table = people(200).assign(name=[f"person {k}" for k in range(200)], rare=["yes"] * 3 + ["no"] * 197)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    call = ["-m", "fairlab", "audit", "bank:predict", "table.csv", "--features", "age,job", "--positive", "yes"]
+
+    def audited(sensitive_features):
+        command = [sys.executable, *call, "--sensitive", sensitive_features, "--html", "a.html"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+
+    done = audited(column)
+    assert done.returncode == 4, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith(f"Not assessed: no statistical test was possible, so this audit says nothing about diff"
+                               f"erences by {column}.")  # fmt: skip
+    assert lines[1].startswith(f"{column} was not assessed. FlipTest: {column}: fewer than 30 people are ")
+    assert len(lines) < 12, "one line for all small groups"
+    assert "<h1>Fairness audit of predict: not assessed</h1>" in (tmp_path / "a.html").read_text(encoding="utf-8")
+    partly = audited(f"sex,{column}")
+    assert partly.returncode == 0
+    assert partly.stdout.startswith(f"Not assessed: {column}, of which no statistical test was possible. predict was")
 
 
 @pytest.mark.parametrize("command", [["list"], ["run", "--all"], ["data", "status"], ["scorecard"], ["notebooks"]])

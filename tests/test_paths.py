@@ -2,6 +2,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,17 @@ def test_a_failed_write_leaves_the_earlier_file_and_nothing_else(tmp_path):
         raise RuntimeError
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_parts_of_the_results_may_be_on_another_disk(monkeypatch, tmp_path):
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as other:
+        if Path(other).stat().st_dev == tmp_path.stat().st_dev:
+            pytest.skip("there is no other disk")
+        monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path))
+        (tmp_path / "trials").symlink_to(other)
+        write_text(tmp_path / "trials" / "a.trial", "whole")
+        assert [(file.name, file.read_text()) for file in Path(other).iterdir()] == [("a.trial", "whole")]
+        assert list((tmp_path / paths.PARTIAL).iterdir()) == []
 
 
 def test_nobody_sees_half_a_file(tmp_path):

@@ -14,7 +14,7 @@ from fairlab.suite.redrawing import add_figures
 from fairlab.suite.running import add_run, joined, short
 from fairlab.suite.site.command import add_site
 
-WRONG_CALL, SIGNIFICANT = 2, 3  # exit statuses
+WRONG_CALL, SIGNIFICANT, NOT_ASSESSED = 2, 3, 4  # exit statuses
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -97,7 +97,11 @@ def _parser():
 
 
 def _add_audit(command):
-    sub = command("audit", _audit, "put all methods to a model of your own; ends with 3 if something is significant")
+    sub = command("audit", _audit, "apply all methods to a model of your own")
+    sub.epilog = (
+        "Exit status: 0 if something was tested and nothing is significant, 3 if something is, 4 if nothing could be "
+        "tested, 2 for a wrong call, 1 for an error of a method or the model."
+    )
     sub.set_defaults(of_project=False)
     sub.add_argument("model", metavar="MODEL", help="module:name from the current folder, .keras, .h5, or see below")
     sub.add_argument("table", metavar="TABLE", help="people, one a row: .csv, .tsv or .parquet")
@@ -110,7 +114,8 @@ def _add_audit(command):
     sub.add_argument(
         "--trust-pickle",
         action="store_true",
-        help="MODEL may be a .pkl or .joblib; opening one runs whatever code is in it, with all your rights",
+        help="MODEL may be a .pkl or .joblib, or a Keras file for Keras before 3.12; opening one runs whatever code is "
+        "in it, with all your rights",
     )
     sub.add_argument("--proxies", action="store_true", help="vary what predicts a column that the model does not get")
     sub.add_argument("--methods", metavar="A,B", help="some of the methods (default: all that apply)")
@@ -119,10 +124,11 @@ def _add_audit(command):
         type=int,
         default=200_000,
         metavar="N",
-        help="most rows asked, beside up to 1,000 asked twice (default: %(default)s)",
+        help="most rows asked, beside up to 1,000 asked twice; of a table with more than half as many a random sample "
+        "is examined (default: %(default)s)",
     )
     sub.add_argument("--confidence", type=float, default=0.95, metavar="SHARE", help="default: %(default)s")
-    sub.add_argument("--seed", type=int, default=0, help="root of all seeds (default: %(default)s)")
+    sub.add_argument("--seed", type=int, default=0, help="of samples and all else (default: %(default)s)")
     sub.add_argument("--html", metavar="FILE", help="write the report as a page")
     sub.add_argument("--json", metavar="FILE", help="write the report as JSON")
     sub.add_argument(
@@ -134,8 +140,9 @@ def _add_audit(command):
 
 
 def _audit(options) -> int:
-    """Return 0 without significant findings, 3 with, 2 for a wrong call."""
+    """Return 0 if something was tested and nothing is significant, 3 if something is, 4 if nothing could be tested."""
     from fairlab.auditing import audit
+    from fairlab.auditing.wording import reasons
 
     try:
         case = _case(options)
@@ -148,10 +155,20 @@ def _audit(options) -> int:
         print(f"fairlab: {error}", file=sys.stderr)
         return WRONG_CALL
     print(report.opening)
-    for sentence in report.notices:
+    for sentence in [*reasons(report), *report.notices]:
         print(sentence)
     if len(report.findings):
-        columns = ["method", "sensitive", "where", "effect", "estimate", "low", "high", "p_value", "significant"]
+        columns = [
+            "method",
+            "sensitive_features",
+            "where",
+            "effect",
+            "estimate",
+            "low",
+            "high",
+            "p_value",
+            "significant",
+        ]
         print(report.to_frame()[columns].to_string(index=False, float_format="{:.3g}".format))
     for method, reason in report.not_examined:
         print(f"not looked at: {method}: {reason}")
@@ -159,7 +176,7 @@ def _audit(options) -> int:
         report.to_html(options.html, rows=options.rows)
     if options.json:
         report.to_json(options.json, rows=options.rows)
-    return SIGNIFICANT if report.significant else 0
+    return SIGNIFICANT if report.significant else 0 if report.n_tests else NOT_ASSESSED
 
 
 def _case(options):
@@ -179,8 +196,11 @@ def _case(options):
         if truth is not None:
             table, y_true = table.drop(columns=y_true), _is_favourable(truth, positive)
         positive = True
-    names = {"sensitive": _names(options.sensitive), "features": options.features and _names(options.features)}
-    return Case(model, table, **names, y_true=y_true, positive=positive, threshold=options.threshold)
+    names = {"sensitive_features": _names(options.sensitive), "features": options.features and _names(options.features)}
+    return Case(
+        model, table, **names, y_true=y_true, pos_label=positive, decision_threshold=options.threshold,
+        max_rows=max(options.budget // 2, 2), random_state=options.seed,
+    )  # fmt: skip
 
 
 def _is_favourable(truth, positive):
@@ -228,9 +248,10 @@ def _scorecard(options):
     else:
         written = scorecard.write(card, options.profile, publish=options.write)
         if options.write:
-            from fairlab.suite.site.poster import write_poster
+            from fairlab.suite.site.bars import write_bars
+            from fairlab.suite.site.papers import names
 
-            written.append(write_poster(card.rows))
+            written.append(write_bars(card, names()))
         print(scorecard.ending(card))
         print("scorecard: " + ", ".join(map(short, written)))
     return int(bool(unreadable))

@@ -4,7 +4,6 @@ The metric of "Statistical inference for individual fairness" (section 2) and of
 which protected attributes show in the features.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +13,7 @@ from scipy.special import expit, xlogy
 from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
 
-from fairlab.checks import align, check_features, check_number, check_same_columns, optional
-
-tf = optional("tensorflow")
+from fairlab.checks import align, check_features, check_number, check_same_columns
 
 SOLVERS = ("converged", "published", "liblinear")
 _MOST_ITERATIONS = 100
@@ -114,17 +111,19 @@ class FairMetric:
 
     @classmethod
     def learned(
-        cls, X, sensitive_features, *, solver="converged", scaled=True, confidence: float | None = 0.95
+        cls, X, sensitive_features, *, solver="converged", scaled=True, confidence_level: float | None = 0.95
     ) -> "FairMetric":
         """Learn the sensitive subspace from data by logistic regressions; see `sensitive_directions`.
 
         With `scaled`, the metric divides by standard deviations, so that units do not matter. If the features show none
         of the attributes, no move is free.
         """
-        directions = sensitive_directions(X, sensitive_features, solver=solver, scaled=scaled, confidence=confidence)
+        directions = sensitive_directions(
+            X, sensitive_features, solver=solver, scaled=scaled, confidence_level=confidence_level
+        )
         names = [str(name) for name in X.columns] if isinstance(X, pd.DataFrame) else None
         units = _units(check_features(X)[0], scaled)
-        if confidence is not None and not directions.any():
+        if confidence_level is not None and not directions.any():
             return cls(np.eye(directions.shape[1]), units, names)
         return cls.from_directions(directions, scale=units, feature_names=names)
 
@@ -177,48 +176,13 @@ class FairMetric:
         return 2 * ((X - X_start) / scale) @ self.projection.astype(dtype) / scale
 
 
-@dataclass(frozen=True, eq=False)
-class FunctionMetric:
-    """Fair metric of the user's own.
-
-    Parameters
-    ----------
-    function : callable
-        ``function(first, second)`` takes two tensors of shape (..., n_points, n_features) and returns the squared
-        distances of their rows, shape (..., n_points), by TensorFlow operations. It must be differentiable where
-        both are equal: a sum of squares is, the square of a norm may not be.
-    """
-
-    function: Callable
-
-    def __post_init__(self):
-        if not callable(self.function):
-            raise TypeError(f"function: expected a function of two tensors, found {type(self.function).__name__}")
-
-    def squared_distance(self, first, second) -> np.ndarray:
-        """Return d_x^2 of each row of one array to the same row of the other, shape (..., n_points)."""
-        distances = self.function(tf.convert_to_tensor(first), tf.convert_to_tensor(second)).numpy()
-        if distances.shape != np.shape(first)[:-1]:
-            expected = f"one distance for each row, shape {np.shape(first)[:-1]}"
-            raise ValueError(f"function: expected {expected}, found shape {distances.shape}")
-        return distances
-
-    def gradient(self, X, X_start):
-        """Return the gradient of d_x^2(x, x_start) by x, a tensor of the shape of `X`."""
-        X = tf.convert_to_tensor(X)
-        with tf.GradientTape() as tape:
-            tape.watch(X)
-            total = tf.reduce_sum(self.function(X, tf.convert_to_tensor(X_start)))
-        return tape.gradient(total, X)
-
-
 def sensitive_directions(
     X,
     sensitive_features,
     *,
     solver: str = "converged",
     scaled: bool = True,
-    confidence: float | None = 0.95,
+    confidence_level: float | None = 0.95,
 ) -> np.ndarray:
     """Return directions that span the sensitive subspace.
 
@@ -239,7 +203,7 @@ def sensitive_directions(
     scaled : bool
         Whether features are centred and divided by their standard deviations first; the directions are then in these
         units. Otherwise they depend on the units of the features, as the paper's, which are standardised in part.
-    confidence : float or None
+    confidence_level : float or None
         Of a likelihood-ratio test that the features predict an attribute. One that they do not has no direction but
         chance, and its row is zero. None, as in the paper: every row is kept.
 
@@ -254,8 +218,8 @@ def sensitive_directions(
         For an unknown solver, unequal numbers of rows, other row labels, or an attribute that is not zeros and ones,
         both present.
     """
-    if confidence is not None and not 0 < confidence < 1:
-        raise ValueError(f"confidence: expected a number between 0 and 1, or None, found {confidence!r}")
+    if confidence_level is not None and not 0 < confidence_level < 1:
+        raise ValueError(f"confidence_level: expected a number between 0 and 1, or None, found {confidence_level!r}")
     if solver not in SOLVERS:
         raise ValueError(f"solver: expected one of {', '.join(SOLVERS)}, found {solver!r}")
     values, names = check_features(X, "X", min_rows=2)
@@ -279,7 +243,9 @@ def sensitive_directions(
             )
         if free.any():
             coefficients = _coefficients(values[:, free], attribute, solver)
-            if confidence is None or _predicts(values[:, free] @ coefficients, attribute, free.sum(), confidence):
+            if confidence_level is None or _predicts(
+                values[:, free] @ coefficients, attribute, free.sum(), confidence_level
+            ):
                 row[free] = coefficients
     return np.vstack([rows, np.eye(len(names))[~free]])
 
@@ -316,12 +282,12 @@ def _units(values, scaled):
     return np.where(spread > 0, spread, 1.0)
 
 
-def _predicts(logit, attribute, n_features, confidence):
+def _predicts(logit, attribute, n_features, confidence_level):
     """Return whether a regression with so many features predicts zeros and ones better than chance would."""
     sign, share = 2 * attribute - 1, attribute.mean()
     shift = root_scalar(lambda c: expit(logit + c).mean() - share, bracket=_around(logit, share)).root
     without = -xlogy(attribute, share).sum() - xlogy(1 - attribute, 1 - share).sum()
-    return 2 * (without - np.logaddexp(0, -sign * (logit + shift)).sum()) > chi2.ppf(confidence, n_features)
+    return 2 * (without - np.logaddexp(0, -sign * (logit + shift)).sum()) > chi2.ppf(confidence_level, n_features)
 
 
 def _around(logit, share):

@@ -84,37 +84,78 @@ def forward(network, X):
     return X @ network[-2] + network[-1][..., None, :]
 
 
-def mean_loss_gradient(network, X, y):
-    """Return the gradient of the mean cross-entropy by every part of a network of tensors.
+def backpropagate(network, X, y, *, out) -> None:
+    """Write the gradient of every member's mean cross-entropy into `out`, which is laid out as `network` is.
 
     Parameters
     ----------
-    network : tuple of tensors
-    X : tensor of shape (n_rows, n_in)
-    y : tensor of int, shape (n_rows,)
-        Classes.
+    network : list of ndarray
+        With an axis of members.
+    X : ndarray of shape (n_members, n_rows, n_in)
+    y : ndarray of int of shape (n_members, n_rows)
     """
-    with tf.GradientTape() as tape:
-        tape.watch(network)
-        loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, forward(network, X)))
-    return tape.gradient(loss, network)
+    inputs = list(layer_inputs(network, X))
+    error = softmax(forward(network[-2:], inputs[-1]), axis=-1)
+    error -= y[..., None] == np.arange(error.shape[-1])
+    error /= y.shape[-1]
+    for k in reversed(range(len(inputs))):
+        np.matmul(inputs[k].swapaxes(-1, -2), error, out=out[2 * k])
+        np.sum(error, axis=-2, out=out[2 * k + 1])
+        error = (error @ network[2 * k].swapaxes(-1, -2)) * (inputs[k] > 0)
 
 
-def adam_start(parameters) -> tuple:
-    """Return Adam's state before its first step: mean gradients, mean squared gradients, number of steps."""
-    zeros = tuple(tf.zeros_like(parameter) for parameter in parameters)
-    return zeros, zeros, tf.constant(0.0)
+def adam(parameters, gradient, mean, square, step: int, learning_rate: float, *, epsilon=EPSILON) -> None:
+    """Take the `step`-th step of Adam, counted from 1, on arrays: `parameters`, `mean` and `square` are changed.
+
+    As in Kingma and Ba 2015, with epsilon outside the root.
+    """
+    mean += (1 - BETA_1) * (gradient - mean)
+    square += (1 - BETA_2) * (gradient**2 - square)
+    rate = learning_rate * np.sqrt(1 - BETA_2**step) / (1 - BETA_1**step)
+    parameters -= rate * mean / (np.sqrt(square) + epsilon)
 
 
-def adam(parameters, gradients, state, learning_rate, *, epsilon=EPSILON):
-    """Return parameters and state after one step downhill (Kingma and Ba 2015; epsilon outside the root)."""
-    means, squares, step = state
-    step += 1
-    means = tuple(BETA_1 * m + (1 - BETA_1) * g for m, g in zip(means, gradients, strict=True))
-    squares = tuple(BETA_2 * s + (1 - BETA_2) * g * g for s, g in zip(squares, gradients, strict=True))
-    rate = learning_rate * tf.sqrt(1 - BETA_2**step) / (1 - BETA_1**step)
-    moved = zip(parameters, means, squares, strict=True)
-    return tuple(p - rate * m / (tf.sqrt(s) + epsilon) for p, m, s in moved), (means, squares, step)
+class Training:
+    """Networks of one shape that learn side by side, by Adam on their mean cross-entropies.
+
+    In NumPy: for small networks that is quicker than calls of compiled code.
+
+    Parameters
+    ----------
+    networks : sequence of lists of ndarray
+        What each starts from; left as it is.
+    learning_rate, epsilon : float
+
+    Attributes
+    ----------
+    network : list of ndarray
+        The stacked networks as they are now.
+    """
+
+    def __init__(self, networks, learning_rate: float, *, epsilon: float = EPSILON):
+        shapes = [np.shape(part) for part in networks[0]]
+        flat = [np.concatenate([np.ravel(part) for part in network]) for network in networks]
+        self._flat = np.stack(flat).astype(np.float32)
+        self._gradient, self._mean, self._square = (np.zeros_like(self._flat) for _ in range(3))
+        self.network, self._slopes = (_views(values, shapes) for values in (self._flat, self._gradient))
+        self._learning_rate, self._epsilon, self._n_steps = learning_rate, epsilon, 0
+
+    def step(self, X, y) -> None:
+        """Learn from a batch of each network, shapes (n_networks, n_rows, n_in) and (n_networks, n_rows)."""
+        backpropagate(self.network, X, y, out=self._slopes)
+        self._n_steps += 1
+        state = self._gradient, self._mean, self._square, self._n_steps, self._learning_rate
+        adam(self._flat, *state, epsilon=self._epsilon)
+
+    def networks(self) -> list[list[np.ndarray]]:
+        """Return copies of the networks."""
+        return [[part.copy() for part in member(self.network, k)] for k in range(len(self._flat))]
+
+
+def _views(flat, shapes) -> list[np.ndarray]:
+    """Return the kernels and biases of all members as views of one array."""
+    ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])
+    return [flat[:, low:high].reshape(-1, *shape) for (low, high), shape in zip(pairwise(ends), shapes, strict=True)]
 
 
 def rmsprop(parameters, squares, gradients, learning_rate):

@@ -1,6 +1,8 @@
 """Where the project keeps its parts, and how it writes files."""
 
+import errno
 import os
+import shutil
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,6 +41,7 @@ ROOT = _root_if_any()
 EXPERIMENTS = ROOT / "experiments"
 FIGURES = ROOT / "figures"
 DATA_SCRIPTS = ROOT / "data_scripts"
+PARTIAL = ".partial"  # in the results folder: files that are being written, and nothing else
 
 
 def results_folder() -> Path:
@@ -48,21 +51,41 @@ def results_folder() -> Path:
 
 @contextmanager
 def atomic_path(path: Path | str):
-    """Yield a temporary path beside `path`; move it into place when the block ends well, remove it otherwise.
+    """Yield a temporary path; move it to `path` when the block ends well, remove it otherwise.
 
-    A reader never sees half a file, and a failed write leaves the earlier file as it was.
+    A reader never sees half a file, and a failed write leaves the earlier file as it was. What a killed process leaves
+    lies in the folder `PARTIAL` of the results, or beside a `path` that is elsewhere.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
+    folder = path.parent
+    if path.is_relative_to(results_folder()):
+        folder = results_folder() / PARTIAL
+        folder.mkdir(exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=folder)
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
         temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        _move(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _move(file, path):
+    """Move a file into place in one step, also where a part of the results is on another disk."""
+    try:
+        file.replace(path)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        copy = path.with_name(file.name)
+        try:
+            shutil.copy(file, copy)
+            copy.replace(path)
+        finally:
+            copy.unlink(missing_ok=True)
 
 
 def write_text(path: Path | str, text: str) -> None:

@@ -23,8 +23,23 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 GREY, BLUE, VERMILION, GREEN, ORANGE = "#999999", "#0072B2", "#D55E00", "#009E73", "#E69F00"
 SKY, PURPLE, YELLOW, BLACK = "#56B4E9", "#CC79A7", "#F0E442", "#000000"
 
-# The same, lightened, for what lies behind text.
-TINTS = {"blue": "#b3d4ea", "green": "#b3e3d6", "vermilion": "#f3c9b0", "yellow": "#f7ecb0", "grey": "#e6e6e6"}
+# The same by name, and lightened, for what lies behind text.
+COLOURS = {
+    "blue": BLUE,
+    "green": GREEN,
+    "vermilion": VERMILION,
+    "purple": PURPLE,
+    "orange": ORANGE,
+    "grey": GREY,
+}
+TINTS = {
+    "blue": "#b3d4ea",
+    "green": "#b3e3d6",
+    "vermilion": "#f3c9b0",
+    "purple": "#edd5e2",
+    "orange": "#f8e2b3",
+    "grey": "#e6e6e6",
+}
 
 # For lines of a few kinds, in this order.
 LINES = (
@@ -51,7 +66,13 @@ DOTS_PER_INCH = 150
 WIDEST = 7  # inches, of a saved figure with its margin
 SMALLEST_TEXT = 7  # points
 MARGIN = 0.1  # inches
-SURROGATE_MARK = "surrogate data, not the real people"
+# What a picture says of data that is not real, by its provenance.
+SOURCE_MARKS = {
+    "generated": "generated data, by the paper's own protocol",
+    "reconstructed": "reconstructed data, fitted to what is public",
+    "surrogate": "surrogate data, not the real people",
+}
+SURROGATE_MARK = SOURCE_MARKS["surrogate"]
 _MARK = {"ha": "center", "va": "top", "fontsize": 8}
 _MARK_GREY = "#666666"  # readable as a line of text
 _NUMBER = re.compile(r"[-−+]?[\d.,]+\s?[%kM]?|\$\\mathdefault\{.*\}\$")
@@ -116,7 +137,15 @@ def _in_short(number, _) -> str:
     return f"{number:.10g}"
 
 
-def save(figure: Figure, stem: Path, *, salt: str = "fairlab", marks: Sequence[str] = ()) -> list[Path]:
+def save(
+    figure: Figure,
+    stem: Path,
+    *,
+    salt: str = "fairlab",
+    marks: Sequence[str] = (),
+    title: str = "",
+    formats: Sequence[str] = FORMATS,
+) -> list[Path]:
     """Write ``<stem>.png`` and ``<stem>.svg``, the same bytes for a figure drawn in the same way, and return both.
 
     Parameters
@@ -128,6 +157,9 @@ def save(figure: Figure, stem: Path, *, salt: str = "fairlab", marks: Sequence[s
         Makes the ids inside the SVG; without one, and with a date, every run would write another file.
     marks : sequence of str
         What a reader must see on the picture itself, a line each below everything else.
+    title : str
+        The picture in words, kept in the files for who does not see it.
+    formats : sequence of {"png", "svg"}
 
     Raises
     ------
@@ -140,8 +172,9 @@ def save(figure: Figure, stem: Path, *, salt: str = "fairlab", marks: Sequence[s
             _write_below(figure, mark)
         box = figure.get_tightbbox()
         _check(figure, box)
-        for suffix in FORMATS:
+        for suffix in formats:
             metadata = {"Date": None} if suffix == "svg" else {"Software": None}
+            metadata |= {"Title": title} if title else {}
             files.append(stem.with_name(f"{stem.name}.{suffix}"))
             figure.savefig(files[-1], dpi=DOTS_PER_INCH, bbox_inches=box.padded(MARGIN), metadata=metadata)
     return files

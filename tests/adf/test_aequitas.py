@@ -4,14 +4,15 @@ import pytest
 from fairlab.adf import Aequitas, discriminatory
 from fairlab.adf.aequitas import Odds
 from fairlab.cases import Schema
+from fairlab.papers.adf.trials import AequitasAsReleased
 
 TWO = Schema.from_bounds({"a": (0, 9), "sex": (0, 1)})
 
 
-@pytest.mark.parametrize("reading", ["as_published", "as_described", "as_released"])
+@pytest.mark.parametrize("variant", ["published", "sound"])
 @pytest.mark.parametrize("strategy", ["random", "semi_directed", "fully_directed"])
-def test_every_reported_instance_is_discriminatory(network, schema, strategy, reading):
-    search = Aequitas(network, schema, "group", strategy=strategy, n_local=20, reading=reading, random_state=0)
+def test_every_reported_instance_is_discriminatory(network, schema, strategy, variant):
+    search = Aequitas(network, schema, "group", strategy=strategy, n_local=20, variant=variant, random_state=0)
     result = search.generate(n_samples=60)
     assert result.n_discriminatory > result.successful.sum() > 0
     assert discriminatory(network, result.discriminatory, "group", schema=schema).all()
@@ -20,10 +21,10 @@ def test_every_reported_instance_is_discriminatory(network, schema, strategy, re
     assert ((inputs >= schema.low) & (inputs <= schema.high)).all()
 
 
-def one_walk_after_the_other(model, schema, sensitive, draws, n_local, rng, reading):
+def one_walk_after_the_other(model, schema, sensitive_features, draws, n_local, rng, method):
     """Aequitas as it was coded, one input at a time; return the sets of inputs tried and found."""
-    column = schema.positions(sensitive)[0]
-    low, high = schema.bounds[sensitive]
+    column = schema.positions(sensitive_features)[0]
+    low, high = schema.bounds[sensitive_features]
     p, q = np.full(len(schema.bounds), 1 / len(schema.bounds)), np.full(len(schema.bounds), 0.5)
 
     def check(x):
@@ -54,7 +55,7 @@ def one_walk_after_the_other(model, schema, sensitive, draws, n_local, rng, read
             tried.add(key(moved))
             if hit:
                 found.add(key(moved))
-            paid = value != 0 if reading == "as_published" else hit
+            paid = value != 0 if method is Aequitas else hit
             q[j] = np.clip(q[j] + (0.001 if paid == (step == -1) else -0.001), 0, 1)
             p[j] = max(p[j] + (0.001 if paid else -0.001), 0)
             p = p / p.sum()
@@ -63,25 +64,25 @@ def one_walk_after_the_other(model, schema, sensitive, draws, n_local, rng, read
     return tried, found
 
 
-@pytest.mark.parametrize("reading", ["as_published", "as_released"])
-def test_one_in_flight_is_the_original(network, schema, reading):
+@pytest.mark.parametrize("method", [Aequitas, AequitasAsReleased])
+def test_one_in_flight_is_the_original(network, schema, method):
     positive = Schema.from_bounds(schema.bounds | {"b": (0, 5)})  # no truncation of negative values
-    for sensitive in ("sex", "group"):
-        result = Aequitas(
-            network, positive, sensitive, n_local=40, in_flight=1, reading=reading, random_state=4
+    for sensitive_features in ("sex", "group"):
+        result = method(
+            network, positive, sensitive_features, n_local=40, in_flight=1, variant="published", random_state=4
         ).generate(n_samples=12)
         rng = np.random.default_rng(4)
         draws = positive.sample(12, random_state=rng)
-        tried, found = one_walk_after_the_other(network.predict, positive, sensitive, draws, 40, rng, reading)
-        columns = positive.positions(sensitive)
+        tried, found = one_walk_after_the_other(network.predict, positive, sensitive_features, draws, 40, rng, method)
+        columns = positive.positions(sensitive_features)
         assert set(map(tuple, np.delete(result.trace.inputs, columns, axis=1).tolist())) == tried
         assert set(map(tuple, np.delete(result.discriminatory, columns, axis=1).tolist())) == found
 
 
-@pytest.mark.parametrize("reading", ["as_published", "as_described"])
+@pytest.mark.parametrize("variant", ["published", "sound"])
 @pytest.mark.parametrize("in_flight", [1, 4])
-def test_runs_together_are_as_each_alone(network, schema, reading, in_flight):
-    options = {"n_local": 15, "in_flight": in_flight, "reading": reading}
+def test_runs_together_are_as_each_alone(network, schema, variant, in_flight):
+    options = {"n_local": 15, "in_flight": in_flight, "variant": variant}
     together = Aequitas(network, schema, "group", **options).generate_runs([3, 4, 5], n_samples=20)
     alone = [Aequitas(network, schema, "group", **options, random_state=k).generate(n_samples=20) for k in (3, 4, 5)]
     assert len({run.successful.sum() for run in alone}) > 1, "one run ends before the others"
@@ -150,9 +151,9 @@ def test_bad_input(network, schema):
 
 
 def test_scores_need_a_threshold():
-    with pytest.raises(ValueError, match="need a threshold"):
+    with pytest.raises(ValueError, match="need decision_threshold"):
         Aequitas(lambda X: 0.5 + 1e-12 * X[:, 1], TWO, "sex").generate(n_samples=5)
-    search = Aequitas(lambda X: X[:, 0] + 0.9 * X[:, 1], TWO, "sex", threshold=4.5, n_local=5)
+    search = Aequitas(lambda X: X[:, 0] + 0.9 * X[:, 1], TWO, "sex", decision_threshold=4.5, n_local=5)
     assert set(search.generate(n_samples=50).discriminatory[:, 0].tolist()) == {4}
 
 

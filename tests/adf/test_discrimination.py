@@ -1,16 +1,32 @@
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 
-from fairlab.adf import discriminatory, estimate_unfairness
-from fairlab.adf.discrimination import sensitive_columns
-from fairlab.cases import Schema
+from fairlab.adf import (
+    ADF,
+    Aequitas,
+    Fairness,
+    FiniteDifferences,
+    SearchResult,
+    discriminatory,
+    estimate_unfairness,
+    examine,
+    examine_adf,
+    examine_aequitas,
+    majority_vote,
+    retrain,
+    train_networks,
+)
+from fairlab.adf.discrimination import Trace, repeated, sensitive_columns
+from fairlab.cases import Case, Schema
 
 
-def one_by_one(model, X, sensitive, schema):
+def one_by_one(model, X, sensitive_features, schema):
     """Check every input on its own, value by value."""
-    columns = schema.positions(sensitive)
+    columns = schema.positions(sensitive_features)
     ranges = [range(*schema.bounds[schema.names[j]]) for j in columns]
     ranges = [[*r, r.stop] for r in ranges]
     answers = []
@@ -24,12 +40,12 @@ def one_by_one(model, X, sensitive, schema):
     return np.array(answers)
 
 
-@pytest.mark.parametrize("sensitive", ["group", "sex", ["group", "sex"]])
-def test_every_other_value_is_tried(network, schema, sensitive):
+@pytest.mark.parametrize("sensitive_features", ["group", "sex", ["group", "sex"]])
+def test_every_other_value_is_tried(network, schema, sensitive_features):
     X = schema.sample(40, random_state=0)
-    found = discriminatory(network, X, sensitive, schema=schema)
+    found = discriminatory(network, X, sensitive_features, schema=schema)
     assert 0 < found.sum() < len(X)
-    assert (found == one_by_one(network.predict, X, sensitive, schema)).all()
+    assert (found == one_by_one(network.predict, X, sensitive_features, schema)).all()
 
 
 def test_by_hand():
@@ -49,20 +65,20 @@ def test_estimate_is_the_share_of_the_domain(network, schema):
     grids = np.meshgrid(*(np.arange(low, high + 1) for low, high in schema.bounds.values()), indexing="ij")
     everything = np.stack(grids, axis=-1).reshape(-1, 5)
     exact = discriminatory(network, everything, "group", schema=schema).mean()
-    fairness = estimate_unfairness(network, schema=schema, sensitive="group", n=20_000, random_state=0)
+    fairness = estimate_unfairness(network, schema=schema, sensitive_features="group", n=20_000, random_state=0)
     assert fairness.share == pytest.approx(exact, abs=4 * fairness.standard_error)
     assert fairness.standard_error == pytest.approx(np.sqrt(exact * (1 - exact) / 20_000), rel=0.05)
 
 
 def test_a_constant_model_never_discriminates(schema):
-    assert estimate_unfairness(lambda X: np.zeros(len(X)), schema=schema, sensitive="sex", n=99).share == 0
+    assert estimate_unfairness(lambda X: np.zeros(len(X)), schema=schema, sensitive_features="sex", n=99).share == 0
 
 
 def test_a_protected_attribute_has_to_be_in_the_schema(network, schema):
     with pytest.raises(ValueError, match="'age' is not in the schema"):
         discriminatory(network, schema.sample(3, random_state=0), "age", schema=schema)
     with pytest.raises(ValueError, match="n: expected a positive integer, found 0"):
-        estimate_unfairness(network, schema=schema, sensitive="sex", n=0)
+        estimate_unfairness(network, schema=schema, sensitive_features="sex", n=0)
 
 
 def test_protected_columns_leave_something_to_search_along(schema):
@@ -77,15 +93,15 @@ TWO = Schema.from_bounds({"a": (0, 9), "sex": (0, 1)})
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        (lambda X: 0.5 + 1e-12 * X[:, 1], "need a threshold"),
-        (lambda X: 1 / (1 + np.exp(-X[:, 0].astype(float))), "need a threshold"),
+        (lambda X: 0.5 + 1e-12 * X[:, 1], "need decision_threshold"),
+        (lambda X: 1 / (1 + np.exp(-X[:, 0].astype(float))), "need decision_threshold"),
         (lambda X: np.where(X[:, 1] == 1, np.nan, 0.0), "no class for .* rows: nan"),
         (lambda X: np.full(len(X), np.nan), "no class for .* rows: nan"),
     ],
 )
 def test_scores_are_not_compared_for_equality(model, said):
     with pytest.raises(ValueError, match=said):
-        estimate_unfairness(model, schema=TWO, sensitive="sex", n=50)
+        estimate_unfairness(model, schema=TWO, sensitive_features="sex", n=50)
     with pytest.raises(ValueError, match=said):
         discriminatory(model, [[1, 0], [1, 1]], "sex", schema=TWO)
 
@@ -93,13 +109,194 @@ def test_scores_are_not_compared_for_equality(model, said):
 def test_a_score_is_held_against_its_threshold():
     X = np.array([[4, 0], [5, 0]])
     for threshold, expected in ((0.5, [False, False]), (4.5, [True, False]), (5.5, [False, True])):
-        found = discriminatory(lambda X: X[:, 0] + 0.9 * X[:, 1], X, "sex", schema=TWO, threshold=threshold)
+        found = discriminatory(lambda X: X[:, 0] + 0.9 * X[:, 1], X, "sex", schema=TWO, decision_threshold=threshold)
         assert found.tolist() == expected
-    fairness = estimate_unfairness(lambda X: 0.5 + 1e-12 * X[:, 1], schema=TWO, sensitive="sex", n=50, threshold=0.4)
+    fairness = estimate_unfairness(
+        lambda X: 0.5 + 1e-12 * X[:, 1], schema=TWO, sensitive_features="sex", n=50, decision_threshold=0.4
+    )
     assert fairness.share == 0
 
 
 @pytest.mark.parametrize("n", [0, -1, 2.5, "9", None])
 def test_how_many_is_a_count(n):
     with pytest.raises(ValueError, match="n: expected a positive integer, found"):
-        estimate_unfairness(lambda X: X[:, 0], schema=TWO, sensitive="sex", n=n)
+        estimate_unfairness(lambda X: X[:, 0], schema=TWO, sensitive_features="sex", n=n)
+
+
+SCHEMA = Schema.from_bounds({"a": (0, 9), "sex": (0, 1)})
+
+
+def result():
+    trace = Trace(
+        inputs=np.array([[1, 0], [2, 0], [1, 1], [3, 1], [2, 1], [4, 0]]),
+        partner=np.array([1, -1, 0, 0, -1, -1]),
+        seed=np.array([0, 5, 5, 5, 0, 5]),
+    )
+    return SearchResult.count(
+        trace,
+        schema=SCHEMA,
+        sensitive_features="sex",
+        iterations=np.array([0, 10, 10, 10, 10, 3]),
+        successful=np.array([True, False, False, False, False, True]),
+        seconds=1.0,
+    )
+
+
+def test_inputs_that_differ_in_protected_values_only_count_once():
+    found = result()
+    assert found.trace.inputs.tolist() == [[1, 0], [2, 1], [3, 1], [4, 0]], "by seed, then by time"
+    assert (found.n_inputs, found.n_discriminatory, found.success_rate) == (4, 2, 0.5)
+    assert found.discriminatory.tolist() == [[1, 0], [3, 1]]
+
+
+def test_pairs_have_the_partners_values():
+    assert result().pairs.tolist() == [[[1, 0], [1, 1]], [[3, 1], [3, 0]]]
+
+
+def test_growth_accumulates_over_the_seeds_that_started():
+    growth = result().growth()
+    assert growth.index.tolist() == [1, 2]
+    assert growth["inputs"].tolist() == [2, 4]
+    assert growth["discriminatory"].tolist() == [1, 2]
+
+
+def test_a_search_that_tried_nothing():
+    nothing = SearchResult.count(
+        Trace.join([], 2),
+        schema=SCHEMA,
+        sensitive_features="sex",
+        iterations=np.array([]),
+        successful=np.array([], dtype=bool),
+        seconds=0.0,
+    )
+    assert (nothing.n_inputs, nothing.n_discriminatory, nothing.success_rate) == (0, 0, 0)
+    assert nothing.pairs.shape == (0, 2, 2)
+    assert nothing.growth().empty
+    assert nothing.to_frame().loc[0, "successful seeds"] == 0
+
+
+def test_repeated_looks_at_earlier_rows_only():
+    assert repeated(np.array([[1, 0], [1, 1], [2, 0], [1, 0]]), np.array([1])).tolist() == [False, True, False, True]
+
+
+SCHEMA_BAD_INPUT = Schema.from_bounds({"a": (0, 9), "sex": (0, 1), "b": (0, 9)})
+X = SCHEMA_BAD_INPUT.sample(30, random_state=0)
+LABELS = {"additions": [X], "voters": [lambda X: X[:, 1]], "n_epochs": 1, "random_states": [0]}
+WEIGHTS = [np.zeros((3, 2)), np.zeros(2)]
+
+
+def score(X):
+    return X[:, 0] - X[:, 2] + 2.0 * X[:, 1]
+
+
+def rule(X):
+    return score(X) >= 1
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: discriminatory(rule, X, "sex", schema={"a": (0, 9)}), "schema: expected a Schema, found dict"),
+        (
+            lambda: discriminatory(rule, X, 3, schema=SCHEMA_BAD_INPUT),
+            "sensitive_features: expected names of attributes, found 3",
+        ),
+        (
+            lambda: discriminatory(rule, X * 1e300, "sex", schema=SCHEMA_BAD_INPUT),
+            r"X: column 'a' holds values beyond 2\*\*53",
+        ),
+        (lambda: discriminatory(rule, X[0], "sex", schema=SCHEMA_BAD_INPUT), "X: expected shape"),
+        (lambda: discriminatory(rule, X[:0], "sex", schema=SCHEMA_BAD_INPUT), "X: is empty"),
+        (lambda: discriminatory("m", X, "sex", schema=SCHEMA_BAD_INPUT), "model: expected an object with .predict"),
+        (
+            lambda: estimate_unfairness(rule, schema=SCHEMA_BAD_INPUT, sensitive_features=None),
+            "sensitive_features: expected names of attributes",
+        ),
+        (
+            lambda: estimate_unfairness(rule, schema=SCHEMA_BAD_INPUT, sensitive_features="sex", random_state="a"),
+            "random_state: expected an integer, at least 0, found 'a'",
+        ),
+        (lambda: Fairness(10, 1).interval("95%"), "confidence_level: expected a number between 0 and 1, found '95%'"),
+        (lambda: Fairness(10, 1).interval(95), "confidence_level: expected a number between 0 and 1, found 95"),
+        (
+            lambda: ADF(score, SCHEMA_BAD_INPUT, "sex", decision_threshold=1, random_state=1.5),
+            "random_state: expected an integer",
+        ),
+        (
+            lambda: ADF(score, SCHEMA_BAD_INPUT, "sex", decision_threshold=1, tried="x"),
+            "tried: expected a Schema, found str",
+        ),
+        (
+            lambda: ADF(score, SCHEMA_BAD_INPUT, "sex", decision_threshold=1).generate(X, time_limit="1 s"),
+            "time_limit: expected a number",
+        ),
+        (lambda: ADF(score, "x", "sex", decision_threshold=1), "schema: expected a Schema, found str"),
+        (
+            lambda: Aequitas(rule, SCHEMA_BAD_INPUT, "sex", random_state=-1),
+            "random_state: expected an integer, at least 0",
+        ),
+        (lambda: Aequitas(rule, None, "sex"), "schema: expected a Schema, found NoneType"),
+        (lambda: FiniteDifferences(score, None, "sex", decision_threshold=1), "schema: expected a Schema"),
+        (
+            lambda: FiniteDifferences(score, SCHEMA_BAD_INPUT, "sex", decision_threshold=None),
+            "threshold: expected a finite number, found",
+        ),
+        (
+            lambda: FiniteDifferences(score, SCHEMA_BAD_INPUT, "sex", decision_threshold=1).predict("x"),
+            "X: expected 3 columns, found shape",
+        ),
+        (
+            lambda: FiniteDifferences(score, SCHEMA_BAD_INPUT, "sex", decision_threshold=1).margin_gradient(X[:, :2]),
+            "X: expected 3 columns",
+        ),
+        (
+            lambda: train_networks(X, X[:, 1], [], n_steps=1),
+            r"random_states: expected one for each network, found \[\]",
+        ),
+        (lambda: train_networks(X, X[:, 1], 0, n_steps=1), "random_states: expected one for each network, found 0"),
+        (lambda: train_networks(X, X[:, 1], ["a"], n_steps=1), "random_states: expected an integer"),
+        (lambda: majority_vote(None, X), "voters: expected at least one model, found None"),
+        (lambda: majority_vote([rule], "abc"), "X: expected shape"),
+        (lambda: retrain([1], X, X[:, 1], **LABELS), "weights: expected kernels and biases of a network of 3 columns"),
+        (
+            lambda: retrain(WEIGHTS, X, X[:, 1], **LABELS | {"additions": [X[:, :2]]}),
+            r"additions: expected 3 columns, found shape \(30, 2\)",
+        ),
+        (lambda: retrain(WEIGHTS, X, X[:, 1], **LABELS | {"voters": None}), "voters: expected at least one model"),
+    ],
+)
+def test_the_argument_is_named(call, said):
+    with pytest.raises((ValueError, TypeError), match=said):
+        call()
+
+
+@pytest.mark.parametrize("examination", [examine, examine_adf, examine_aequitas])
+def test_examinations(examination):
+    case = Case(
+        lambda rows: score(rows.to_numpy()),
+        pd.DataFrame(X, columns=SCHEMA_BAD_INPUT.names),
+        sensitive_features="sex",
+        decision_threshold=1,
+    )
+    for wrong in ("x", None, case.table):
+        with pytest.raises(TypeError, match="case: expected a Case, found"):
+            examination(wrong, budget=10)
+    for options, said in (
+        ({"budget": -1}, "budget: expected an integer, at least 0, found -1"),
+        ({"budget": 10, "random_state": "a"}, "random_state: expected an integer, at least 0, found 'a'"),
+        ({"budget": 10, "random_state": 1.5}, "random_state: expected an integer"),
+        ({"budget": 10, "confidence": "a"}, "confidence: expected a number between 0 and 1"),
+        ({"budget": 10, "confidence": 1.0}, "confidence: expected a number between 0 and 1"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            examination(case, **options)
+
+
+@pytest.mark.parametrize("method", [ADF, Aequitas])
+def test_a_search_keeps_its_parameters_and_can_be_cloned(method):
+    search = method(score, SCHEMA_BAD_INPUT, "sex", n_local=7, variant="published", decision_threshold=1)
+    copy = clone(search)
+    assert copy.get_params() | {"schema": None} == search.get_params() | {"schema": None}
+    assert copy.schema == search.schema
+    with pytest.raises(ValueError, match="n_local: expected an integer, at least 0, found -1"):
+        copy.set_params(n_local=-1)

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from fairlab.adf import examine, examine_adf, examine_aequitas
+from fairlab.adf.examination import Answers, BudgetSpentError
 from fairlab.cases import Case
 
 RNG = np.random.default_rng(0)
@@ -32,7 +33,7 @@ def fair(rows):
 
 @pytest.fixture(scope="module")
 def case():
-    return Case(score, PEOPLE, sensitive="sex", threshold=2.5)
+    return Case(score, PEOPLE, sensitive_features="sex", decision_threshold=2.5)
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +45,13 @@ def test_findings_of_both_methods(both, case):
     assert both.method == "ADF and AEQUITAS"
     assert [(finding.method, finding.where) for finding in both.findings] == [
         ("ADF", "people of the table"),
-        ("ADF", "uniformly random inputs"),
-        ("AEQUITAS", "uniformly random inputs"),
+        ("ADF", "inputs on a grid of bin medians, drawn uniformly"),
+        ("AEQUITAS", "inputs on a grid of bin medians, drawn uniformly"),
     ]
     assert both.not_examined == ()
     assert 0 < both.n_queries <= 4000
     for finding in both.findings:
-        assert finding.sensitive == "sex"
+        assert finding.sensitive_features == "sex"
         assert 0 < finding.low <= finding.estimate <= finding.high < 1
         assert finding.p_value == 0
     assert both.findings[1].random_per_1000 == both.findings[2].random_per_1000, "one sample for both"
@@ -95,7 +96,7 @@ def test_searches_find_more_than_chance(both):
 
 def test_the_same_seed_gives_the_same_findings():
     first, again, third = (
-        examine(Case(score, PEOPLE, sensitive="sex", threshold=2.5), budget=800, random_state=seed)
+        examine(Case(score, PEOPLE, sensitive_features="sex", decision_threshold=2.5), budget=800, random_state=seed)
         for seed in (0, 0, 1)
     )
     pd.testing.assert_frame_equal(again.to_frame(), first.to_frame())
@@ -105,7 +106,7 @@ def test_the_same_seed_gives_the_same_findings():
 
 
 def test_a_fair_model_gives_no_evidence():
-    found = examine(Case(fair, PEOPLE, sensitive=["sex", "member"], threshold=2.5), budget=4000)
+    found = examine(Case(fair, PEOPLE, sensitive_features=["sex", "member"], decision_threshold=2.5), budget=4000)
     assert len(found.findings) == 6
     for finding in found.findings:
         assert (finding.n_found, finding.estimate, finding.low, finding.p_value) == (0, 0, 0, 1)
@@ -116,13 +117,35 @@ def test_a_fair_model_gives_no_evidence():
 def test_a_small_domain_is_asked_whole():
     table = PEOPLE[["sex", "member", "job"]]
     model = lambda rows: (rows["sex"] == "m") & rows["member"] & (rows["job"] == "cook")  # noqa: E731
-    [people, exact] = examine_adf(Case(_score_of(model), table, sensitive="sex", threshold=0.5), budget=4000).findings
-    assert exact.where == "all inputs of the domain"
+    [people, exact] = examine_adf(
+        Case(_score_of(model), table, sensitive_features="sex", decision_threshold=0.5), budget=4000
+    ).findings
+    assert exact.where == "all combinations of values"
     assert exact.low == exact.estimate == exact.high == pytest.approx(1 / 6), "one of six combinations"
     assert exact.n == 6
     assert people.estimate == pytest.approx(((table["job"] == "cook") & table["member"]).mean())
-    [only] = examine_aequitas(Case(model, table, sensitive="sex"), budget=2000).findings
+    [only] = examine_aequitas(Case(model, table, sensitive_features="sex"), budget=2000).findings
     assert only.estimate == pytest.approx(1 / 6)
+
+
+def test_a_grid_whose_bins_stand_for_other_numbers_has_a_share_and_no_interval():
+    table = PEOPLE[["sex", "income"]]
+    model = lambda rows: (rows["sex"] == "m") & (rows["income"] > table["income"].median())  # noqa: E731
+    [_, grid] = examine_adf(
+        Case(_score_of(model), table, sensitive_features="sex", decision_threshold=0.5), budget=4000
+    ).findings
+    assert (grid.where, grid.n, grid.estimate) == ("all inputs on a grid of bin medians", 10, 0.5)
+    assert np.isnan([grid.low, grid.high]).all()
+
+
+def test_a_share_rests_on_twenty_people_and_inputs_at_least():
+    names = PEOPLE.assign(sex=PEOPLE.index)
+    model = lambda rows: rows["income"] > 20  # noqa: E731
+    found = examine_adf(
+        Case(_score_of(model), names, sensitive_features="sex", decision_threshold=1.0), budget=20 * 160
+    )
+    assert found.findings == ()
+    assert found.not_examined == ("sex: a budget of 3200 rows does not suffice for inputs with each of 160 values.",)
 
 
 def _score_of(model):
@@ -130,11 +153,11 @@ def _score_of(model):
 
 
 def test_labels_alone_are_enough_for_aequitas_and_for_people():
-    case = Case(lambda rows: score(rows) >= 2.5, PEOPLE, sensitive="sex")
+    case = Case(lambda rows: score(rows) >= 2.5, PEOPLE, sensitive_features="sex")
     found = examine(case, budget=4000)
     assert [(finding.method, finding.where) for finding in found.findings] == [
         ("ADF", "people of the table"),
-        ("AEQUITAS", "uniformly random inputs"),
+        ("AEQUITAS", "inputs on a grid of bin medians, drawn uniformly"),
     ]
     assert found.not_examined == (
         "sex: the model gives labels and no scores, whose slopes ADF follows; the people of the table were asked.",
@@ -144,23 +167,23 @@ def test_labels_alone_are_enough_for_aequitas_and_for_people():
 def test_what_the_model_does_not_get_has_no_direct_effect():
     model = lambda rows: rows["income"] > 20  # noqa: E731
     table = PEOPLE.assign(race=RNG.choice(["a", "b"], 160))
-    case = Case(model, table, sensitive=["race", "sex"], features=FEATURES)
+    case = Case(model, table, sensitive_features=["race", "sex"], features=FEATURES)
     found = examine(case, budget=3000)
-    assert {finding.sensitive for finding in found.findings} == {"sex"}
+    assert {finding.sensitive_features for finding in found.findings} == {"sex"}
     assert "race: the model does not get it, so that its direct effect is 0 by construction." in found.not_examined
-    nothing = examine(Case(model, table, sensitive="race", features=["income"]), budget=3000)
+    nothing = examine(Case(model, table, sensitive_features="race", features=["income"]), budget=3000)
     assert (nothing.findings, nothing.n_queries) == ((), 0)
 
 
 def test_numbers_and_noise_are_not_examined():
-    numbers = Case(lambda rows: rows["income"] * 10, PEOPLE, sensitive="sex")
+    numbers = Case(lambda rows: rows["income"] * 10, PEOPLE, sensitive_features="sex")
     assert numbers.task == "numbers"
     assert examine(numbers, budget=1000).not_examined == (
         "The model gives numbers, not decisions; a threshold would make decisions of them.",
     )
     rng = np.random.default_rng(0)
     with pytest.warns(UserWarning, match="not deterministic"):
-        noise = Case(lambda rows: rng.normal(size=len(rows)), PEOPLE, sensitive="sex", threshold=0.0)
+        noise = Case(lambda rows: rng.normal(size=len(rows)), PEOPLE, sensitive_features="sex", decision_threshold=0.0)
     found = examine(noise, budget=1000)
     assert (found.findings, len(found.not_examined)) == ((), 1)
     assert "answers the same row differently" in found.not_examined[0]
@@ -168,7 +191,7 @@ def test_numbers_and_noise_are_not_examined():
 
 @pytest.mark.parametrize("budget", [0, 1, 3, 10, 50, 200])
 def test_a_small_budget_is_kept(budget):
-    case = Case(score, PEOPLE, sensitive=["sex", "member"], threshold=2.5)
+    case = Case(score, PEOPLE, sensitive_features=["sex", "member"], decision_threshold=2.5)
     found = examine(case, budget=budget)
     assert found.n_queries <= budget
     if not found.findings:
@@ -176,18 +199,117 @@ def test_a_small_budget_is_kept(budget):
 
 
 def test_the_model_may_get_the_sensitive_attribute_alone():
-    case = Case(_score_of(lambda rows: rows["sex"] == "m"), PEOPLE, sensitive="sex", features=["sex"], threshold=1.0)
+    case = Case(
+        _score_of(lambda rows: rows["sex"] == "m"),
+        PEOPLE,
+        sensitive_features="sex",
+        features=["sex"],
+        decision_threshold=1.0,
+    )
     assert [finding.estimate for finding in examine(case, budget=1000).findings] == [1, 1, 1]
 
 
 def test_one_row_is_no_reason_to_fail():
     table = pd.concat([PEOPLE.head(1)] * 2).assign(sex=["f", "m"])
-    found = examine(Case(score, table, sensitive="sex", threshold=2.5), budget=500)
+    found = examine(Case(score, table, sensitive_features="sex", decision_threshold=2.5), budget=500)
     assert found.findings[0].n == 2
 
 
 def test_a_wide_number_is_varied_over_its_bins():
-    case = Case(lambda rows: rows["income"] + rows["age"], PEOPLE, sensitive="income", threshold=60.0)
+    case = Case(lambda rows: rows["income"] + rows["age"], PEOPLE, sensitive_features="income", decision_threshold=60.0)
     people, inputs, _ = examine(case, budget=4000).findings
     assert people.estimate > 0.4
     assert set(inputs.evidence["other income"]) <= set(PEOPLE["income"])
+
+
+TABLE = pd.DataFrame({"sex": ["f", "m"] * 20, "age": np.arange(20).repeat(2), "job": ["a", "b", "c", "d"] * 10})
+
+
+def rule(rows):
+    assert list(rows.columns) == ["sex", "age", "job"]
+    return rows["age"] + 3.0 * (rows["sex"] == "m")
+
+
+@pytest.fixture
+def case_of_answers():
+    return Case(rule, TABLE, sensitive_features="sex", decision_threshold=10.0)
+
+
+def test_an_input_is_asked_once(case_of_answers):
+    answers = Answers(case_of_answers, 100)
+    codes = np.array([[0, 5, 3], [1, 9, 0], [0, 5, 3]])
+    before = case_of_answers.queries.asked
+    assert answers.favourable(codes).tolist() == [False, True, False]
+    np.testing.assert_allclose(answers.lead(codes), [-5, 2, -5])
+    assert len(answers) == 2
+    assert case_of_answers.queries.asked - before == 100 - answers.left <= 2
+    assert answers.favourable(np.empty((0, 3), dtype=int)).shape == (0,)
+
+
+def test_no_more_is_asked_than_the_budget(case_of_answers):
+    answers = Answers(case_of_answers, 3)
+    domain = answers.domain.sample(500, random_state=0)
+    with pytest.raises(BudgetSpentError, match="rows would be asked, 3 are left"):
+        answers.favourable(domain)
+    assert (len(answers), answers.left) == (0, 3)
+
+
+def test_with_a_threshold_the_score_is_the_decision(case_of_answers):
+    answers = Answers(case_of_answers, 100)
+    answers.lead([[0, 5, 3], [1, 9, 0]])
+    asked = answers.left
+    assert answers.favourable([[0, 5, 3], [1, 9, 0]]).tolist() == [False, True]
+    assert (len(answers), answers.left) == (2, asked)
+
+
+def test_the_lead_of_a_probability_is_in_log_odds():
+    case_of_answers = Case(
+        lambda rows: 1 / (1 + np.exp(-rule(rows))), TABLE, sensitive_features="sex", decision_threshold=0.9
+    )
+    answers = Answers(case_of_answers, 100)
+    np.testing.assert_allclose(answers.lead([[0, 5, 3], [1, 0, 0]]), np.array([5, 3]) - np.log(9), atol=1e-9)
+
+
+def test_scores_of_a_model_that_decides_by_labels_are_rows_of_their_own():
+    class Labels:
+        classes_ = np.array([0, 1])
+
+        def predict(self, rows):
+            return (rule(rows) >= 10).astype(int).to_numpy()
+
+        def predict_proba(self, rows):
+            p = 1 / (1 + np.exp(10 - rule(rows).to_numpy()))
+            return np.stack([1 - p, p], axis=1)
+
+    case_of_answers = Case(Labels(), TABLE, sensitive_features="sex", features=["sex", "age", "job"])
+    answers = Answers(case_of_answers, 100)
+    codes = [[0, 5, 1], [0, 6, 1], [0, 7, 1]]  # not in the table
+    answers.lead(codes)
+    assert (len(answers), answers.left) == (0, 97)
+    answers.favourable(codes)
+    assert (len(answers), answers.left) == (3, 97 - 3)
+    with pytest.raises(BudgetSpentError):
+        Answers(case_of_answers, 2).lead([[1, 5, 0], [1, 6, 0], [1, 7, 0]])
+
+
+def test_pairs_by_hand(case_of_answers):
+    answers = Answers(case_of_answers, 1000)
+    answers.favourable([[0, 9, 0], [1, 2, 0], [0, 2, 0], [1, 9, 0], [0, 8, 1], [1, 15, 1], [0, 15, 1]])
+    pairs = answers.pairs(0)
+    assert len(pairs) == 1
+    assert (pairs.inputs.tolist(), pairs.other.tolist(), pairs.favourable.tolist()) == ([[0, 9, 0]], [1], [False])
+    assert len(Answers(case_of_answers, 10).pairs(0)) == 0
+
+
+def test_pairs_are_all_that_the_answers_hold(case_of_answers):
+    answers = Answers(case_of_answers, 10_000)
+    codes = answers.domain.sample(3000, random_state=0)
+    favourable = answers.favourable(codes)
+    asked = {tuple(code): bool(answer) for code, answer in zip(codes.tolist(), favourable, strict=True)}
+    expected = {code[1:] for code, answer in asked.items() if asked.get((1 - code[0], *code[1:]), answer) != answer}
+    pairs = answers.pairs(0)
+    assert {tuple(code) for code in pairs.inputs[:, 1:].tolist()} == expected
+    assert len(pairs) == len(expected) > 0
+    assert (answers.favourable(pairs.inputs) == pairs.favourable).all()
+    changed = np.column_stack([pairs.other, pairs.inputs[:, 1:]])
+    assert (answers.favourable(changed) != pairs.favourable).all()

@@ -102,7 +102,7 @@ def examined(number):
     people[:10] = [[5, 4, g % 3, 6, 3, 4] for g in range(5)] + [
         [0, 0, g % 3, 0, g % 4, 0] for g in range(5)
     ]  # all values
-    case = Case(model, rows_of(people), sensitive="group", threshold=model.threshold)
+    case = Case(model, rows_of(people), sensitive_features="group", decision_threshold=model.threshold)
     assert case.schema.sizes == tuple(SIZES.values())
     adf, aequitas = (examine(case, budget=BUDGET, random_state=number) for examine in (examine_adf, examine_aequitas))
     of_people, of_inputs = adf.findings
@@ -119,14 +119,16 @@ def examined(number):
     for finding in (of_inputs, by_walks):
         covers = finding.low <= truth.mean() <= finding.high
         note(f"{finding.method}: the interval of the share of inputs holds the truth", covers, 0.95)
-    fairness = estimate_unfairness(case_free(model), schema=CODES, sensitive="group", n=1000, random_state=number)
+    fairness = estimate_unfairness(
+        case_free(model), schema=CODES, sensitive_features="group", n=1000, random_state=number
+    )
     low, high = fairness.interval()
     note("estimate_unfairness: the interval holds the truth", low <= truth.mean() <= high, 0.95)
     budget = adf.n_queries <= BUDGET and aequitas.n_queries <= BUDGET
     note("both: the budget is kept", budget, SURE)
     score = lambda X: model.score(X)  # noqa: E731
-    search = ADF(score, CODES, "group", threshold=model.threshold, n_local=20, random_state=number)
-    walks = Aequitas(score, CODES, "group", threshold=model.threshold, n_local=50, random_state=number)
+    search = ADF(score, CODES, "group", decision_threshold=model.threshold, n_local=20, random_state=number)
+    walks = Aequitas(score, CODES, "group", decision_threshold=model.threshold, n_local=50, random_state=number)
     for method, finding, result in (
         ("ADF", of_inputs, search.generate(people, n_seeds=20)),
         ("AEQUITAS", by_walks, walks.generate(n_samples=50)),

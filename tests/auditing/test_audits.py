@@ -1,4 +1,5 @@
 import importlib
+import json
 import time
 from dataclasses import replace
 
@@ -7,7 +8,7 @@ import pandas as pd
 import pytest
 from audited import finding, people
 
-from fairlab import Case, audit
+from fairlab import Case, audit, fairtest, themis
 from fairlab.auditing import audits
 from fairlab.cases import Examination
 
@@ -16,7 +17,7 @@ METHODS = list(audits.METHODS)
 
 @pytest.fixture
 def case():
-    return Case(lambda rows: rows["age"] > 40, people(), sensitive="sex", positive=True)
+    return Case(lambda rows: rows["age"] > 40, people(), sensitive_features="sex", pos_label=True)
 
 
 @pytest.fixture
@@ -78,14 +79,57 @@ def test_what_is_reported_is_what_the_model_was_asked(methods):
         return rows["age"] > 5
 
     table = people().assign(age=np.arange(400) / 10)
-    report = audit(Case(model, table, sensitive="sex", positive=True), budget=400)
+    report = audit(Case(model, table, sensitive_features="sex", pos_label=True), budget=800)
     assert report.n_queries == sum(seen) == 800
-    assert "about 400 rows (at most 400 were allowed), and 400 rows a second time to see whether" in report.opening
+    assert "about 400 rows (at most 800 were allowed), and 400 rows a second time to see whether" in report.opening
     seen.clear()
     methods[1]["themis"] = 30
-    twins = Case(model, pd.concat([table[:100]] * 4, ignore_index=True), sensitive="sex", positive=True)
+    twins = Case(model, pd.concat([table[:100]] * 4, ignore_index=True), sensitive_features="sex", pos_label=True)
     report = audit(twins, budget=2400)
     assert (report.n_queries, report.n_twice) == (sum(seen), 100) == (230, 100)
+
+
+def test_of_a_table_longer_than_half_the_budget_a_sample_is_examined_and_said(methods):
+    table = people(5_000).assign(age=np.arange(5_000) / 50)
+    table["truth"] = table["age"] > 30
+    case = Case(lambda rows: rows["age"] > 40, table, sensitive_features="sex", y_true="truth", pos_label=True)
+    reports = [audit(case, budget=2_000, random_state=seed) for seed in (7, 7, 8)]
+    sampled = [report.case.table for report in reports]
+    assert sampled[0].index.equals(sampled[1].index)
+    assert not sampled[0].index.equals(sampled[2].index)
+    first = reports[0]
+    assert sampled[0].equals(table.loc[sampled[0].index, sampled[0].columns])
+    assert (first.case.y_true == table.loc[sampled[0].index, "truth"]).all()
+    assert (len(sampled[0]), first.n_beside, first.n_queries) == (1_000, 4_000, 6_000)
+    assert "tested on 1,000 people, a random sample of the 5,000 of the table, for differences by sex" in first.opening
+    allowed = (
+        "(at most 2,000 were allowed, beside 4,000 other rows when the case was made), and 1,000 rows a second time"
+    )
+    assert f"asked it about 1,000 rows {allowed}" in first.opening
+    assert "A random sample of 1,000 of the 5,000 rows is examined; intervals are about all 5,000." in first.to_html()
+    assert json.loads(first.to_json())["people_in_table"] == 5_000
+    assert "a random sample" not in audit(case, budget=10_000).opening
+
+
+def test_intervals_of_a_sample_hold_what_is_true_of_the_table():
+    table = people(3_000, seed=1).sort_values("age")
+
+    def model(rows):
+        return (rows["age"] + 9 * (rows["sex"] == "man") + 20 * (rows["job"] == "miner")) > 64
+
+    case = Case(model, table, sensitive_features="sex", pos_label=True)
+    man = table["sex"] == "man"
+    rates = [model(table)[group].mean() for group in (man, ~man)]
+    flips = model(table.assign(sex="man")) != model(table.assign(sex="woman"))
+    held = []
+    for seed in range(60):
+        sample = case.sample(600, random_state=seed)  # as the audit does
+        [difference] = fairtest.examine(sample, budget=0, max_contexts=0).findings
+        [*_, people_of_table] = themis.examine(sample, budget=1_200, random_state=seed).findings
+        assert (difference.n, people_of_table.effect) == (600, themis.examination.PEOPLE)
+        held.append(difference.low <= rates[0] - rates[1] <= difference.high)
+        held.append(people_of_table.low <= flips.mean() <= people_of_table.high)
+    assert np.mean(held) >= 0.95
 
 
 def test_some_methods_by_name(case, methods):
@@ -114,14 +158,14 @@ def test_an_error_inside_a_method_is_raised_with_its_name(case, methods, monkeyp
 
 
 def test_what_must_be_known_of_the_model_is_said(methods):
-    unseen = Case(lambda rows: rows["age"] > 40, people(), sensitive="sex", features=["age"], positive=True)
+    unseen = Case(lambda rows: rows["age"] > 40, people(), sensitive_features="sex", features=["age"], pos_label=True)
     [notice] = audit(unseen, budget=2400).notices
     assert "does not get sex: changing it alone cannot change a decision" in notice
 
 
 def test_a_model_that_answers_by_chance_is_called_so(methods):
     rng = np.random.default_rng(0)
-    noisy = Case(lambda rows: rng.random(len(rows)) < 0.5, people(), sensitive="sex", positive=True)
+    noisy = Case(lambda rows: rng.random(len(rows)) < 0.5, people(), sensitive_features="sex", pos_label=True)
     assert any("The model is not deterministic" in notice for notice in audit(noisy, budget=2400).notices)
 
 
@@ -134,7 +178,10 @@ def test_a_slow_model_is_called_slow_and_a_fast_one_in_small_batches_is_not(meth
         time.sleep(0.01)
         return rows["age"] > 40
 
-    told = [audit(Case(model, people(), sensitive="sex", positive=True), budget=400).notices for model in (slow, fast)]
+    told = [
+        audit(Case(model, people(), sensitive_features="sex", pos_label=True), budget=800).notices
+        for model in (slow, fast)
+    ]
     assert "The model is slow, " in told[0][0]
     assert told[1] == ()
 
@@ -143,7 +190,6 @@ def test_a_slow_model_is_called_slow_and_a_fast_one_in_small_batches_is_not(meth
     ("options", "error"),
     [
         ({"budget": 0}, "budget: expected a positive integer, found 0"),
-        ({"budget": 399}, "budget: expected at least one answer for each person, 400 in all, found 399"),
         ({"methods": ["themes"]}, "methods: unknown method 'themes'; did you mean 'themis'"),
         ({"methods": []}, "methods: expected some of fliptest"),
         ({"confidence": 95}, "confidence: expected a number between 0 and 1"),
@@ -176,9 +222,9 @@ REASONS = {
 def test_what_a_method_cannot_do_is_listed_with_the_reason(kind):
     table = people(150)
     if kind == "regression":
-        case = Case(lambda rows: 100 * rows["age"] + 0.5, table, sensitive="sex", y_true=table["age"] * 99.5)
+        case = Case(lambda rows: 100 * rows["age"] + 0.5, table, sensitive_features="sex", y_true=table["age"] * 99.5)
     else:
-        case = Case(lambda rows: rows["age"] > 40, table, sensitive="sex", features=["age", "job"])
+        case = Case(lambda rows: rows["age"] > 40, table, sensitive_features="sex", features=["age", "job"])
     report = audit(case, budget=1000)
     silent = [examination.method for examination in report.examinations if not examination.findings]
     reasoned = {method for method, _ in report.not_examined}
@@ -189,7 +235,7 @@ def test_what_a_method_cannot_do_is_listed_with_the_reason(kind):
 def test_the_same_audit_comes_out_again():
     frames = []
     for _ in range(2):
-        case = Case(lambda rows: (rows["age"] > 40) & (rows["sex"] == "man"), people(150), sensitive="sex")
+        case = Case(lambda rows: (rows["age"] > 40) & (rows["sex"] == "man"), people(150), sensitive_features="sex")
         frames.append(audit(case, budget=1500).to_frame())
     pd.testing.assert_frame_equal(*frames)
     assert frames[0]["significant"].any()
@@ -213,6 +259,6 @@ def test_every_method_takes_columns_as_they_come(column):
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"sex": rng.choice(["f", "m"], 300), "age": rng.integers(18, 80, 300)})
     table["other"] = column(rng, 300)
-    case = Case(lambda rows: rows["age"] + 20 * (rows["sex"] == "m") > 50, table, sensitive="sex")
+    case = Case(lambda rows: rows["age"] + 20 * (rows["sex"] == "m") > 50, table, sensitive_features="sex")
     report = audit(case, budget=3000, progress=False)
     assert {"FlipTest", "FairTest", "Themis"} <= set(report.to_frame()["method"])

@@ -10,7 +10,7 @@ from fairlab.auditing.comparison import difference, gap
 def case(decide, table=None, **options):
     """Return a case of a function of the table."""
     table = people() if table is None else table
-    return Case(decide, table, **({"sensitive": "sex", "positive": True} | options))
+    return Case(decide, table, **({"sensitive_features": "sex", "pos_label": True} | options))
 
 
 def old(rows):
@@ -93,7 +93,7 @@ def test_wrong_cases_are_refused():
     with pytest.raises(TypeError, match=r"case_b: expected a fairlab.Case, found DataFrame"):
         compare(case(old), people())
     with pytest.raises(ValueError, match=r"case_b: expected a sensitive column of case_a \(sex\), found job"):
-        compare(case(old), case(old, sensitive="job"))
+        compare(case(old), case(old, sensitive_features="job"))
     with pytest.raises(ValueError, match="confidence: expected a number between 0 and 1"):
         compare(case(old), case(fair), confidence=95)
 

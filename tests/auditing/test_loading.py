@@ -56,6 +56,25 @@ def test_a_keras_file_is_loaded(here):
     assert load_model("network.keras").predict(np.ones((1, 2)), verbose=0).shape == (1, 1)
 
 
+@pytest.mark.parametrize("suffix", [".h5", ".keras"])
+def test_code_in_a_keras_file_is_never_run_unless_an_old_keras_is_trusted_with_it(here, suffix, monkeypatch):
+    keras = pytest.importorskip("keras")
+    code = keras.layers.Lambda(lambda x: (__import__("pathlib").Path("ran").touch(), x)[1], output_shape=(2,))
+    keras.Sequential([keras.Input((2,)), code, keras.layers.Dense(1)]).save(here / f"network{suffix}")
+    (here / "ran").unlink(missing_ok=True)
+    with pytest.raises(ValueError, match=r"deserialization of a `Lambda` layer .* arbitrary code execution"):
+        load_model(f"network{suffix}")
+    monkeypatch.setattr(keras, "__version__", "3.11.3")
+    opened = []
+    monkeypatch.setattr(keras.models, "load_model", lambda path, **options: opened.append(path.name))
+    with pytest.raises(ValueError, match=r"expected Keras 3.12 or later, found 3.11.3, .* upgrade it, or if you made"):
+        load_model(f"network{suffix}")
+    assert not opened
+    load_model(f"network{suffix}", trust_pickle=True)
+    assert opened == [f"network{suffix}"]
+    assert not (here / "ran").exists()
+
+
 def test_a_program_is_a_model():
     yes = command_model(f"{sys.executable} -c 'print(1)'")
     assert yes(pd.DataFrame({"a": [1, 2]})).tolist() == [True, True]

@@ -48,7 +48,7 @@ def test_it_opens_with_the_paragraph_and_ends_with_how_to_read_it():
 def test_names_and_values_are_text_never_markup():
     evil = "<script>alert('x')</script>"
     table = people().assign(job=evil)
-    bad = finding(table, sensitive=evil, where=evil, effect=evil, method=evil)
+    bad = finding(table, sensitive_features=evil, where=evil, effect=evil, method=evil)
     text = report(Examination(evil, (bad,), (evil,), 0, 0), table=table, notices=(evil,)).to_html(rows="all")
     assert "<script" not in text
     assert text.count("&lt;script&gt;") > 5

@@ -24,7 +24,7 @@ def test_a_finding_that_is_significant_by_itself_may_not_be_among_many():
 
 def test_significant_findings_come_first_and_the_table_says_which():
     frame = report().to_frame()
-    columns = ["method", "sensitive", "where", "effect", "estimate", "low", "high", "p_value", "significant"]
+    columns = ["method", "sensitive_features", "where", "effect", "estimate", "low", "high", "p_value", "significant"]
     assert set(columns) <= set(frame.columns)
     assert frame["method"].tolist() == ["FairTest", "FlipTest", "FlipTest", "FairTest"]
     assert frame["significant"].tolist() == [True, True, False, False]
@@ -41,8 +41,33 @@ def test_a_report_of_nothing_is_a_report():
     assert empty.to_frame().empty
     assert "significant" in empty.to_frame()
     assert "No method came to a finding" in empty.opening
+    assert repr(empty) == "Report: not assessed: sex; 900 queries, 2 s"
     assert "It has nothing to vary." in empty.to_html()
     assert empty.plot() is not None
+
+
+def test_columns_without_a_test_are_named_first_with_the_reasons_that_are_about_them():
+    table = people()
+    tested = Examination("FlipTest", (finding(table, 0.5),), ("race: fewer than 30 people are c (7).",), 0, 0.0)
+    other = Examination(
+        "Themis", (finding(table, np.nan, sensitive_features="age"),), ("sex: one value.", "No score."), 0, 0.0
+    )
+    found = report(tested, other)
+    found.case.sensitive_features = ("sex", "race", "age")
+    assert found.not_assessed == {
+        "race": ("FlipTest: race: fewer than 30 people are c (7).", "Themis: No score."),
+        "age": ("Themis: No score.",),
+    }
+    assert found.opening.startswith("Not assessed: race and age, of which no statistical test was possible. people was")
+    assert found.summary.startswith("not assessed: race and age; 0 of 2 findings are significant")
+    text = found.to_html()
+    assert text.index("was tested on") < text.index("race was not assessed. FlipTest: race: fewer") < text.index("<h2>")
+    assert json.loads(found.to_json())["not_assessed"]["age"] == ["Themis: No score."]
+    stands_for = Examination("Themis", (finding(table, 0.5, sensitive_features="age (through job)"),), (), 0, 0.0)
+    assert report(stands_for).not_assessed == {"sex": ()}
+    found = report(stands_for)
+    found.case.sensitive_features = ("age",)
+    assert found.not_assessed == {}
 
 
 def test_json_holds_everything_and_no_more_than_was_asked_for(tmp_path):

@@ -49,8 +49,10 @@ def generated_case(number, effect):
     truth = rng.random(N_PEOPLE) < probability(table)
     takes_all = effect or number % 2
     features = None if takes_all else ["income", "years", "job"]
-    model, options = (labels, {"positive": True}) if number % 4 < 2 else (probability, {"threshold": 0.5})
-    return Case(model, table, sensitive="group", features=features, y_true=truth, **({"positive": True} | options))
+    model, options = (labels, {"pos_label": True}) if number % 4 < 2 else (probability, {"decision_threshold": 0.5})
+    return Case(
+        model, table, sensitive_features="group", features=features, y_true=truth, **({"pos_label": True} | options)
+    )
 
 
 def is_silent(number):
@@ -78,7 +80,7 @@ def two_models(number, *, equal):
     table = pd.DataFrame({"district": district, "group": np.array(["a", "b"])[group]})
 
     def case(rule):
-        return Case(lambda rows: rule[rows["district"].astype(int)], table, sensitive="group", positive=True)
+        return Case(lambda rows: rule[rows["district"].astype(int)], table, sensitive_features="group", pos_label=True)
 
     return compare(case(rules[0]), case(rules[1])), abs(gaps[1]) - abs(gaps[0])
 

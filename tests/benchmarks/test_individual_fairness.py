@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from fairlab.benchmarks import individual_fairness
-from fairlab.models import sensr_dense, sensr_training
+from fairlab.papers.individual_fairness import sensr
 
 
 def test_both_sides_do_the_same_work():
@@ -27,11 +27,9 @@ def test_table_3_quick():
     assert 0 < peak.value < 4
 
 
-def test_both_trainings_of_sensr_end_with_one_network():
-    (work,) = individual_fairness.sensr_like_adult(1, 2)
-    people, labels, batches, *others = work
-    (ours, *_), (dense, *_) = (
-        module.train(people, labels, batches[:, 490:510], *others) for module in (sensr_training, sensr_dense)
-    )
+def test_both_attacks_of_sensr_end_with_one_network():
+    [(people, labels, network, batches, *others)] = individual_fairness.sensr_like_adult(1, 2)
+    work = people, labels, network, batches[:, 490:510], *others
+    (ours, *_), (dense, *_) = (sensr.train(*work, attack_of=of) for of in (None, individual_fairness.dense_attack))
     for part, expected in zip(ours, dense, strict=True):
         np.testing.assert_allclose(part, expected, atol=4e-5)  # two of Adam's steps of 1e-5, at worst either way

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from fairlab.adf import SymbolicGeneration
-from fairlab.adf.explanation import Condition, Explainer
-from fairlab.adf.symbolic import intervals, solve
 from fairlab.benchmarks.symbolic import WithLibraries, lime_tabular, solve_by_z3
 from fairlab.cases import Schema
+from fairlab.papers.adf.symbolic import Explainer, PathCondition, SymbolicGeneration, intervals, solve
 
 SCHEMA = Schema.from_bounds({"a": (0, 9), "b": (-5, 5), "sex": (0, 1), "c": (0, 40)})
 BOUNDS = list(SCHEMA.bounds.values())
@@ -38,7 +36,7 @@ def test_solutions_are_z3s(n_columns):
     for _ in range(60):
         columns = rng.choice([0, 1, 3], n_columns, replace=False)
         conditions = [
-            Condition(
+            PathCondition(
                 int(column),
                 bool(rng.random() < 0.5),
                 int(rng.integers(-6, 42) if column == 3 else rng.integers(-6, 10)),
@@ -63,7 +61,7 @@ def test_solutions_are_z3s(n_columns):
 
 
 def test_a_drawn_solution_is_any_of_the_interval():
-    conditions, rng = [Condition(0, False, 4, 0.5), Condition(0, True, 7, 0.5)], np.random.default_rng(0)
+    conditions, rng = [PathCondition(0, False, 4, 0.5), PathCondition(0, True, 7, 0.5)], np.random.default_rng(0)
     drawn = [solve((0, 0, 0, 0), conditions, BOUNDS, rng)[0] for _ in range(300)]
     assert set(drawn) == {5, 6, 7}
     assert np.bincount(drawn)[5:].min() > 70

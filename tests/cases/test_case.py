@@ -42,9 +42,9 @@ def pipeline(table):
 
 
 def test_a_pipeline_with_texts(pipeline, table):
-    case = fairlab.Case(pipeline, table, sensitive="sex", y_true="repaid", positive="yes")
+    case = fairlab.Case(pipeline, table, sensitive_features="sex", y_true="repaid", pos_label="yes")
     assert case.features == ("sex", "job", "age", "income"), "those of the fit"
-    assert (case.sensitive, case.unseen, case.task, case.threshold) == (("sex",), (), "scores", None)
+    assert (case.sensitive_features, case.unseen, case.task, case.decision_threshold) == (("sex",), (), "scores", None)
     assert "repaid" not in case.table
     assert case.table.index.equals(table.index)
     assert (case.decide() == (pipeline.predict(table) == "yes")).all()
@@ -53,7 +53,7 @@ def test_a_pipeline_with_texts(pipeline, table):
     assert (case.y_true == (table["repaid"] == "yes")).all()
     assert case.groups("sex").cat.categories.tolist() == ["f", "m", "(missing)"]
     assert case.groups("sex").index.equals(table.index)
-    other = Case(pipeline, table, sensitive="sex", y_true="repaid", positive="no")
+    other = Case(pipeline, table, sensitive_features="sex", y_true="repaid", pos_label="no")
     np.testing.assert_allclose(other.score(), 1 - case.score())
     assert (other.decide() == ~case.decide()).all()
     assert repr(case).startswith("Case: Pipeline, 300 rows, 4 features, sensitive sex; task scores, ")
@@ -67,7 +67,7 @@ def test_rows_reach_the_model_as_they_came(table):
         seen.append(rows)
         return rows["member"]
 
-    case = Case(model, table, sensitive=["sex", "age"], features=features)
+    case = Case(model, table, sensitive_features=["sex", "age"], features=features)
     assert case.table.columns.tolist() == features
     case.decide(case.schema.decode(case.schema.sample_codes(50)))
     case.decide(case.encoding.inverse_transform(case.encoding.transform(case.table)))
@@ -80,7 +80,7 @@ def test_rows_reach_the_model_as_they_came(table):
 
 
 def test_categories_in_another_order_are_the_same_values(table):
-    case = Case(lambda rows: rows["job"] == "clerk", table, sensitive="sex", features=["job", "age"])
+    case = Case(lambda rows: rows["job"] == "clerk", table, sensitive_features="sex", features=["job", "age"])
     other = table.assign(job=table["job"].cat.reorder_categories(["king", "baker", "clerk"]))
     asked = case.queries.asked
     assert (case.decide(other) == case.decide()).all()
@@ -88,7 +88,7 @@ def test_categories_in_another_order_are_the_same_values(table):
 
 
 def test_answers_are_remembered(pipeline, table):
-    case = Case(pipeline, table, sensitive="sex", positive="yes")
+    case = Case(pipeline, table, sensitive_features="sex", pos_label="yes")
     asked = case.queries.asked
     case.decide()
     case.decide(table.sample(frac=1, random_state=0))
@@ -99,7 +99,9 @@ def test_answers_are_remembered(pipeline, table):
 
 
 def test_a_model_that_does_not_get_the_sensitive_column(table):
-    case = Case(lambda rows: rows["income"] > 30_000, table, sensitive=["sex", "age"], features=["age", "income"])
+    case = Case(
+        lambda rows: rows["income"] > 30_000, table, sensitive_features=["sex", "age"], features=["age", "income"]
+    )
     assert case.unseen == ("sex",)
     assert case.table.columns.tolist() == ["age", "income", "sex"]
     assert case.schema.names == ["age", "income"]
@@ -115,8 +117,8 @@ def test_true_labels_by_name_by_order_and_by_index(table):
     expected = truth.to_numpy()
     rows = table.drop(columns="repaid")
     for y in (truth, truth[::-1], truth.to_numpy(), truth.tolist(), truth.astype(int), truth.to_numpy()[:, None]):
-        assert (Case(model, rows, sensitive="sex", y_true=y).y_true == expected).all()
-    assert (Case(model, rows.assign(truth=truth), sensitive="sex", y_true="truth").y_true == expected).all()
+        assert (Case(model, rows, sensitive_features="sex", y_true=y).y_true == expected).all()
+    assert (Case(model, rows.assign(truth=truth), sensitive_features="sex", y_true="truth").y_true == expected).all()
     for y, message in (
         (truth.reset_index(drop=True), r"y_true: has the row label 0, which the table has not"),
         (truth[:-1], "y_true: expected 300 values, one for each row, found 299"),
@@ -127,7 +129,7 @@ def test_true_labels_by_name_by_order_and_by_index(table):
         (np.where(truth, 1, -1), "y_true: has the labels -1, 1, the model answers False, True; make them alike"),
     ):
         with pytest.raises(CaseError, match=message):
-            Case(model, rows, sensitive="sex", y_true=y)
+            Case(model, rows, sensitive_features="sex", y_true=y)
 
 
 @pytest.mark.parametrize(
@@ -138,10 +140,13 @@ def test_true_labels_by_name_by_order_and_by_index(table):
         ({"model": LogisticRegression}, "found the class LogisticRegression"),
         ({"model": LogisticRegression()}, "model: fails on the rows of the table: "),
         ({"table": {}}, "table: expected a DataFrame, found dict"),
-        ({"sensitive": []}, "sensitive: expected at least one column of the table, found none"),
-        ({"sensitive": 3}, "sensitive: expected a column of the table or a list of them, found 3"),
-        ({"sensitive": None}, "sensitive: expected a column of the table or a list of them, found None"),
-        ({"sensitive": [["sex"]]}, r"sensitive: expected names of columns, found \['sex'\]"),
+        ({"sensitive_features": []}, "sensitive_features: expected at least one column of the table, found none"),
+        ({"sensitive_features": 3}, "sensitive_features: expected a column of the table or a list of them, found 3"),
+        (
+            {"sensitive_features": None},
+            "sensitive_features: expected a column of the table or a list of them, found None",
+        ),
+        ({"sensitive_features": [["sex"]]}, r"sensitive_features: expected names of columns, found \['sex'\]"),
         ({"features": 5}, "features: expected a column of the table or a list of them, found 5"),
         ({"features": []}, "features: expected at least one column of the table, found none"),
         ({"y_true": {"a": 1}}, "y_true: expected one value for each row, found dict"),
@@ -150,24 +155,24 @@ def test_true_labels_by_name_by_order_and_by_index(table):
         ({"y_true": [[1, 2]] * N}, "y_true: expected texts, truth values or numbers, found a list"),
         ({"y_true": pd.date_range("2020", periods=N)}, "y_true: expected texts, .* found a Timestamp"),
         ({"y_true": np.zeros((N, 2))}, r"y_true: expected one value for each row, found shape \(300, 2\)"),
-        ({"positive": [1]}, r"positive: expected a label, found \[1\]"),
-        ({"positive": np.nan}, "positive: nan is not among the labels"),
-        ({"threshold": 1j}, "threshold: expected a finite number, found 1j"),
-        ({"threshold": [1]}, r"threshold: expected a finite number, found \[1\]"),
+        ({"pos_label": [1]}, r"pos_label: expected a label, found \[1\]"),
+        ({"pos_label": np.nan}, "pos_label: nan is not among the labels"),
+        ({"decision_threshold": 1j}, "decision_threshold: expected a finite number, found 1j"),
+        ({"decision_threshold": [1]}, r"decision_threshold: expected a finite number, found \[1\]"),
         ({"schema": {"age": {"edges": None}}}, "schema: expected increasing numbers as edges, found None"),
         ({"schema": {"age": {"edges": []}}}, "schema: feature 'age': expected increasing numbers as edges"),
         ({"schema": {"age": {"edges": "ab"}}}, "schema: feature 'age': expected increasing numbers as edges"),
         ({"schema": {"job": {"edges": [1]}}}, "schema: edges: column 'job' has type category, expected numbers"),
         ({"schema": {"age": 3}}, "schema: feature 'age': expected a list of values, found 3"),
-        ({"sensitive": "gender"}, "sensitive: the table has no column 'gender'; it has sex"),
-        ({"sensitive": ["sex", "sex"]}, "sensitive: expected every column once, found sex, sex"),
+        ({"sensitive_features": "gender"}, "sensitive_features: the table has no column 'gender'; it has sex"),
+        ({"sensitive_features": ["sex", "sex"]}, "sensitive_features: expected every column once, found sex, sex"),
         ({"features": ["age", "wage"]}, "features: the table has no column 'wage'"),
-        ({"sensitive": "constant"}, "sensitive: column 'constant' has one value only"),
+        ({"sensitive_features": "constant"}, "sensitive_features: column 'constant' has one value only"),
         ({"y_true": "sex"}, "y_true: 'sex' is also among sensitive"),
         ({"y_true": "member", "features": ["member"]}, "y_true: 'member' is also among features"),
-        ({"threshold": "0.5"}, "threshold: expected a finite number, found '0.5'"),
-        ({"threshold": np.nan}, "threshold: expected a finite number, found nan"),
-        ({"threshold": True}, "threshold: expected a finite number, found True"),
+        ({"decision_threshold": "0.5"}, "decision_threshold: expected a finite number, found '0.5'"),
+        ({"decision_threshold": np.nan}, "decision_threshold: expected a finite number, found nan"),
+        ({"decision_threshold": True}, "decision_threshold: expected a finite number, found True"),
         ({"schema": 3}, "schema: expected a Schema, a mapping or a path, found int"),
         ({"schema": {"wage": [1]}}, "schema: 'wage' is not among the columns"),
         ({"schema": {"member": [True]}}, "schema: column 'member' holds False, not in the schema"),
@@ -175,14 +180,18 @@ def test_true_labels_by_name_by_order_and_by_index(table):
     ],
 )
 def test_what_cannot_be_examined(table, changes, message):
-    given = {"model": lambda rows: rows["member"], "table": table.assign(constant=1), "sensitive": "sex"} | changes
+    given = {
+        "model": lambda rows: rows["member"],
+        "table": table.assign(constant=1),
+        "sensitive_features": "sex",
+    } | changes
     with pytest.raises(CaseError, match=message):
         Case(given.pop("model"), given.pop("table"), **given)
 
 
 def test_a_model_that_was_fitted_to_other_columns(pipeline, table):
     with pytest.raises(CaseError, match="table: lacks job, which the model was fitted to"):
-        Case(pipeline, table.drop(columns="job"), sensitive="sex", positive="yes")
+        Case(pipeline, table.drop(columns="job"), sensitive_features="sex", pos_label="yes")
 
 
 def test_the_schema_spans_the_table_and_may_be_given_in_part(table, tmp_path):
@@ -190,29 +199,57 @@ def test_the_schema_spans_the_table_and_may_be_given_in_part(table, tmp_path):
         return rows["member"]
 
     rows = table.drop(columns="repaid")
-    schema = Case(model, rows, sensitive="sex").schema
+    schema = Case(model, rows, sensitive_features="sex").schema
     assert schema.names == rows.columns.tolist()
     assert schema.sizes == (3, 2, 62, 10, 2, 5)
     assert schema.n_inputs == 3 * 2 * 62 * 10 * 2 * 5
     for given in ({"age": {"low": 0, "high": 99}, "income": {"edges": [20_000]}}, Schema.from_bounds({"age": (0, 99)})):
-        part = Case(model, rows, sensitive="sex", schema=given).schema
+        part = Case(model, rows, sensitive_features="sex", schema=given).schema
         assert part.sizes[2] == 100
         assert part.sizes[3] == (2 if isinstance(given, dict) else 10)
     path = tmp_path / "schema.yaml"
     path.write_text("age: {low: 0, high: 99}\n")
-    assert Case(model, rows, sensitive="sex", schema=path).schema.sizes[2] == 100
-    groups = Case(model, rows, sensitive="age", schema={"age": {"edges": [30, 60]}}).groups("age")
+    assert Case(model, rows, sensitive_features="sex", schema=path).schema.sizes[2] == 100
+    groups = Case(model, rows, sensitive_features="age", schema={"age": {"edges": [30, 60]}}).groups("age")
     assert groups.cat.categories.tolist() == ["up to 30", "30 to 60", "above 60"]
-    assert Case(model, rows, sensitive="age", schema={"member": [False, True]}).groups("age").nunique() == 4
-    blind = Case(model, rows, sensitive="age", features=["member"], schema={"age": {"edges": [30]}})
+    assert Case(model, rows, sensitive_features="age", schema={"member": [False, True]}).groups("age").nunique() == 4
+    blind = Case(model, rows, sensitive_features="age", features=["member"], schema={"age": {"edges": [30]}})
     assert blind.groups("age").cat.categories.tolist() == ["up to 30", "above 30"]
     assert blind.schema.names == ["member"]
+
+
+def test_a_sample_of_the_rows_before_the_model_is_asked_and_of_a_case(table):
+    seen = []
+
+    def model(rows):
+        seen.append(len(rows))
+        return rows["income"] > 30_000
+
+    rows, truth = table.drop(columns="repaid"), table["repaid"] == "yes"
+    small = Case(model, rows, sensitive_features="sex", y_true=truth, max_rows=100, random_state=3)
+    assert seen == [100, 100]
+    assert (len(small.table), small.n_given) == (100, N)
+    assert small.table.equals(rows.loc[small.table.index])
+    assert (small.y_true == truth[small.table.index]).all()
+    assert small.notices == ("A random sample of 100 of the 300 rows is examined; intervals are about all 300.",)
+    whole = Case(model, rows, sensitive_features="sex", y_true=truth)
+    assert (whole.schema.sizes[2], whole.sample(N)) == (62, whole)
+    part, asked = whole.sample(100, random_state=3), whole.queries.asked
+    assert part.table.equals(small.table)
+    assert (part.decide() == (part.table["income"] > 30_000)).all()
+    assert whole.queries.asked == asked
+    assert (part.y_true == small.y_true).all()
+    assert part.schema == small.schema != whole.schema
+    assert (part.encoding.center == small.encoding.center).all()
+    assert (len(whole.table), whole.notices) == (N, ())
+    again = part.sample(50)
+    assert (again.n_given, len(again.table)) == (N, 50)
 
 
 def test_no_notice_without_need(pipeline, table):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert Case(pipeline, table, sensitive="sex", positive="yes").notices == ()
+        assert Case(pipeline, table, sensitive_features="sex", pos_label="yes").notices == ()
 
 
 @pytest.fixture(scope="module")
@@ -230,8 +267,8 @@ def numbers(table):
 
 
 def test_gradients_of_a_network_are_those_of_its_score_in_units_of_the_encoding(network, numbers):
-    case = Case(network, numbers, sensitive="sex")
-    assert (case.has_gradients, case.has_scores, case.task, case.threshold) == (True, True, "scores", 0.5)
+    case = Case(network, numbers, sensitive_features="sex")
+    assert (case.has_gradients, case.has_scores, case.task, case.decision_threshold) == (True, True, "scores", 0.5)
     odds = 0.05 * numbers["age"] + numbers["member"] - 0.5 * numbers["sex"] - 2
     np.testing.assert_allclose(case.log_odds(), odds, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(case.score(), 1 / (1 + np.exp(-odds)), rtol=1e-4, atol=1e-5)
@@ -244,17 +281,17 @@ def test_gradients_of_a_network_are_those_of_its_score_in_units_of_the_encoding(
     share = case.score()
     expected = slope * (share * (1 - share))[:, None]
     np.testing.assert_allclose(case.score_gradient(matrix), expected, rtol=1e-4, atol=1e-6)
-    against = Case(network, numbers, sensitive="sex", positive=0)
+    against = Case(network, numbers, sensitive_features="sex", pos_label=0)
     np.testing.assert_allclose(against.score(), 1 - share, atol=1e-6)
     np.testing.assert_allclose(against.log_odds_gradient(matrix)[1], -slope, rtol=1e-4)
 
 
 def test_gradients_count_and_need_a_network(network, numbers):
-    case = Case(network, numbers, sensitive="sex")
+    case = Case(network, numbers, sensitive_features="sex")
     matrix = case.encoding.transform(numbers)
     with case.queries.limit(N - 1), pytest.raises(BudgetSpentError, match="300 rows would be asked"):
         case.log_odds_gradient(matrix)
-    plain = Case(lambda rows: rows["member"], numbers, sensitive="sex")
+    plain = Case(lambda rows: rows["member"], numbers, sensitive_features="sex")
     assert not plain.has_gradients
     with pytest.raises(CaseError, match="model: has no gradients; expected a Keras or PyTorch network"):
         plain.log_odds_gradient(matrix)
@@ -262,31 +299,31 @@ def test_gradients_count_and_need_a_network(network, numbers):
 
 def test_a_network_gets_numbers_only(network, table, numbers):
     with pytest.raises(CaseError, match=r"column 'sex' has type (str|object); put its encoding and the network into a"):
-        Case(network, table, sensitive="sex", features=["age", "member", "sex"])
+        Case(network, table, sensitive_features="sex", features=["age", "member", "sex"])
     with pytest.raises(CaseError, match="features: the network takes 3 columns, found 2: age, sex"):
-        Case(network, numbers, sensitive="sex", features=["age", "sex"])
-    assert Case(network, numbers, sensitive="sex", y_true=table["repaid"], positive="yes").y_true.any()
+        Case(network, numbers, sensitive_features="sex", features=["age", "sex"])
+    assert Case(network, numbers, sensitive_features="sex", y_true=table["repaid"], pos_label="yes").y_true.any()
 
 
 def test_more_than_two_classes_are_one_against_the_rest(numbers):
     model = LogisticRegression(max_iter=2000).fit(numbers, np.digitize(numbers["age"], [35, 55]))
     with pytest.raises(
-        CaseError, match="positive: the labels are 0, 1, 2; which one is favourable, one against the rest"
+        CaseError, match="pos_label: the labels are 0, 1, 2; which one is favourable, one against the rest"
     ):
-        Case(model, numbers, sensitive="sex")
-    case = Case(model, numbers, sensitive="sex", positive=1)
+        Case(model, numbers, sensitive_features="sex")
+    case = Case(model, numbers, sensitive_features="sex", pos_label=1)
     assert (case.decide() == (model.predict(numbers) == 1)).all()
     np.testing.assert_allclose(case.score(), model.predict_proba(numbers)[:, 1])
-    strict = Case(model, numbers, sensitive="sex", positive=1, threshold=0.9)
+    strict = Case(model, numbers, sensitive_features="sex", pos_label=1, decision_threshold=0.9)
     assert (strict.decide() == (model.predict_proba(numbers)[:, 1] >= 0.9)).all()
 
 
 def test_a_program_is_given_what_the_table_holds(numbers):
     program = CommandSoftware(["sh", "-c", '[ "$2" = True ] && echo 1 || echo 0', "sh"], n_jobs=2)
-    case = Case(program, numbers[:40], sensitive="sex")
+    case = Case(program, numbers[:40], sensitive_features="sex")
     assert (case.decide() == numbers["member"][:40]).all()
     broken = CommandSoftware(["sh", "-c", "exit 3", "sh"], n_jobs=1)
     with pytest.raises(
         CaseError, match="model: fails on the rows of the table: SoftwareError: sh -c exit 3 sh failed on input"
     ):
-        Case(broken, numbers[:40], sensitive="sex")
+        Case(broken, numbers[:40], sensitive_features="sex")

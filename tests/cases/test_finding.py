@@ -23,7 +23,7 @@ def test_a_finding_is_one_row_without_its_evidence():
     frame = gap(5).to_frame()
     assert frame.columns.tolist() == [
         "method",
-        "sensitive",
+        "sensitive_features",
         "where",
         "effect",
         "estimate",
@@ -62,9 +62,11 @@ def test_in_a_notebook_the_table_follows_its_first_rows_only():
 
 
 def test_an_examination_lists_what_was_found_and_what_was_not_looked_at():
-    examination = Examination("Gaps", [gap(), gap(sensitive="race")], ["race is missing for 3 people."], 1200, 0.25)
+    examination = Examination(
+        "Gaps", [gap(), gap(sensitive_features="race")], ["race is missing for 3 people."], 1200, 0.25
+    )
     assert examination.summary == "Gaps: 2 findings, 1 thing not examined (1,200 rows asked, 0.2 s)"
-    assert examination.to_frame()["sensitive"].tolist() == ["sex", "race"]
+    assert examination.to_frame()["sensitive_features"].tolist() == ["sex", "race"]
     assert isinstance(examination.findings, tuple)
     nothing = Examination("Gaps", (), (), 0, 0.0)
     assert nothing.to_frame().columns.tolist() == gap().to_frame().columns.tolist()

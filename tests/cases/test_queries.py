@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.cases import BudgetSpentError, Queries
-from fairlab.cases.queries import BATCH, Memory, RowKeys
+from fairlab.cases import AnswerCache, BudgetSpentError, Queries
+from fairlab.cases.queries import BATCH, RowKeys
 
 ROWS = pd.DataFrame({"x": [3, 1, 3, 2], "name": ["a", "b", "a", None]})
 
@@ -80,16 +80,17 @@ def test_what_is_told_is_not_asked():
     assert queries.distinct(ROWS)["x"].tolist() == [3, 1, 2]
 
 
-def test_memory_holds_what_it_was_given():
-    rng, memory, truth = np.random.default_rng(0), Memory(), {}
+@pytest.mark.parametrize("length", [5, 2_000_000])
+def test_an_answer_is_asked_for_once_and_kept_in_order(length):
+    rng, cache, truth = np.random.default_rng(0), AnswerCache(), {}
     for _ in range(50):
-        keys = np.unique(rng.integers(0, 5000, rng.integers(0, 200)).astype(np.uint64))
-        values, known = memory.look_up(keys)
-        assert known.tolist() == [key in truth for key in keys.tolist()]
-        assert values[known].tolist() == [truth[key] for key in keys[known].tolist()]
-        new = keys[~known]
-        memory.keep(new, new * 1.5)
-        truth |= dict(zip(new.tolist(), (new * 1.5).tolist(), strict=True))
+        keys = rng.integers(0, length, rng.integers(0, 200))
+        values, is_new = cache(keys, lambda new, keys=keys: keys[new] * 1.5)
+        assert is_new.tolist() == [key not in truth and key not in keys[:n] for n, key in enumerate(keys.tolist())]
+        assert (values == keys * 1.5).all()
+        truth |= dict.fromkeys(keys.tolist())
+    assert cache.keys.tolist() == list(truth)
+    assert (cache.values == cache.keys * 1.5).all()
 
 
 @pytest.mark.parametrize(

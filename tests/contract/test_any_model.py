@@ -126,11 +126,11 @@ FORMS = {
     "labels": Form(labels([0, 1]), {}, False),
     "truth values": Form(lambda kind: lambda rows: points(rows) > 0, {}, False),
     "minus one and one": Form(labels([-1, 1]), {}, False),
-    "texts": Form(labels(["no", "yes"]), {"positive": "yes"}, False),
-    "pipeline": Form(regression, {"positive": "yes"}, True),
-    "probabilities": Form(lambda kind: lambda rows: expit(points(rows) / 10), {"threshold": 0.5}, True),
-    "log odds": Form(lambda kind: lambda rows: points(rows) / 10, {"threshold": 0}, True),
-    "columns of probabilities": Form(lambda kind: matrix_of_probabilities, {"threshold": 0.5}, True),
+    "texts": Form(labels(["no", "yes"]), {"pos_label": "yes"}, False),
+    "pipeline": Form(regression, {"pos_label": "yes"}, True),
+    "probabilities": Form(lambda kind: lambda rows: expit(points(rows) / 10), {"decision_threshold": 0.5}, True),
+    "log odds": Form(lambda kind: lambda rows: points(rows) / 10, {"decision_threshold": 0}, True),
+    "columns of probabilities": Form(lambda kind: matrix_of_probabilities, {"decision_threshold": 0.5}, True),
     "keras": Form(keras_network, {}, True),
     "keras logits": Form(keras_logits, {}, True),
     "torch": Form(torch_network, {}, True),
@@ -145,12 +145,12 @@ def case_of(kind, name):
             pytest.skip(WITHOUT_TORCH)
         import_module("torch")
     form = FORMS[name]
-    y_true = np.where(TABLES[kind]["age"] > 40, *((["yes", "no"]) if form.options.get("positive") else [1, 0]))
+    y_true = np.where(TABLES[kind]["age"] > 40, *((["yes", "no"]) if form.options.get("pos_label") else [1, 0]))
     if name == "truth values":
         y_true = y_true == 1
     if name == "minus one and one":
         y_true = 2 * y_true - 1
-    return Case(form.make(kind), TABLES[kind], sensitive=SENSITIVE[kind], y_true=y_true, **form.options)
+    return Case(form.make(kind), TABLES[kind], sensitive_features=SENSITIVE[kind], y_true=y_true, **form.options)
 
 
 _EXAMINED = {}
@@ -165,7 +165,7 @@ def examined(method, kind, name):
 
 
 def table_of(examination):
-    return examination.to_frame().set_index(["method", "sensitive", "where", "effect"])
+    return examination.to_frame().set_index(["method", "sensitive_features", "where", "effect"])
 
 
 @pytest.mark.parametrize(("kind", "name"), PAIRS)
@@ -224,7 +224,7 @@ def test_boosting_on_categories_gets_them_from_every_method(method):
         return model.predict_proba(rows)[:, 1]
 
     examine = import_module(f"fairlab.{method}").examine
-    cases = (Case(given, table, sensitive=["sex", "race"], threshold=0.5) for given in (model, share))
+    cases = (Case(given, table, sensitive_features=["sex", "race"], decision_threshold=0.5) for given in (model, share))
     first, second = (examine(case, budget=1000, random_state=0) for case in cases)
     pd.testing.assert_frame_equal(first.to_frame(), second.to_frame())
     assert first.not_examined == second.not_examined
@@ -233,7 +233,7 @@ def test_boosting_on_categories_gets_them_from_every_method(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_a_program_is_a_model_like_any_other(method):
     table = TABLES["mixed"][["sex", "age", "member"]].iloc[:60]
-    options = {"sensitive": "sex", "y_true": (table["age"] > 40).to_numpy()}
+    options = {"sensitive_features": "sex", "y_true": (table["age"] > 40).to_numpy()}
     command = CommandSoftware(["sh", "-c", PROGRAM, "sh"])
     examine = import_module(f"fairlab.{method}").examine
     asked, plain = (
@@ -249,11 +249,11 @@ def test_a_program_is_a_model_like_any_other(method):
 def test_what_a_method_cannot_examine_it_says_and_does_not_raise(method):
     table = TABLES["mixed"]
     others = [name for name in table.columns if name not in SENSITIVE["mixed"]]
-    blind = Case(lambda rows: rows["member"], table, sensitive=SENSITIVE["mixed"], features=others)
-    numbers = Case(lambda rows: points(rows) * 7.3, table, sensitive=SENSITIVE["mixed"])
+    blind = Case(lambda rows: rows["member"], table, sensitive_features=SENSITIVE["mixed"], features=others)
+    numbers = Case(lambda rows: points(rows) * 7.3, table, sensitive_features=SENSITIVE["mixed"])
     rng = np.random.default_rng(7)
     with pytest.warns(UserWarning, match="not deterministic"):
-        noisy = Case(lambda rows: rng.random(len(rows)) < 0.5, table, sensitive=SENSITIVE["mixed"])
+        noisy = Case(lambda rows: rng.random(len(rows)) < 0.5, table, sensitive_features=SENSITIVE["mixed"])
     for case in (blind, numbers, noisy):
         examination = import_module(f"fairlab.{method}").examine(case, budget=600, random_state=0)
         assert examination.findings or examination.not_examined
@@ -265,13 +265,13 @@ def test_what_a_method_cannot_examine_it_says_and_does_not_raise(method):
 def test_a_method_is_deterministic_and_asks_no_more_than_it_may(method):
     examine = import_module(f"fairlab.{method}").examine
     first, second = (
-        examine(Case(lambda rows: points(rows) > 0, TABLES["mixed"], sensitive=["sex", "race"]), budget=500)
+        examine(Case(lambda rows: points(rows) > 0, TABLES["mixed"], sensitive_features=["sex", "race"]), budget=500)
         for _ in range(2)
     )
     pd.testing.assert_frame_equal(first.to_frame(), second.to_frame())
     assert first.n_queries == second.n_queries <= 500
     for budget in (0, 1, 17):
-        case = Case(lambda rows: points(rows) > 0, TABLES["mixed"], sensitive="sex")
+        case = Case(lambda rows: points(rows) > 0, TABLES["mixed"], sensitive_features="sex")
         asked = case.queries.asked
         examination = examine(case, budget=budget)
         assert case.queries.asked - asked == examination.n_queries <= budget

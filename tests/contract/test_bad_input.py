@@ -9,31 +9,30 @@ from importlib import import_module
 
 import pytest
 
-# Files of rows, and the rooms whose public callables need one: those of `__all__`, or else all that a module defines.
-FILES = ("adf", "cases", "classifiers", "fairtest", "fliptest", "foundation", "individual_fairness", "models", "themis")
-FILES += ("transport",)
-ROOMS = ("", "adf", "auditing", "cases", "data", "fair_metric", "fairtest", "fliptest", "individual_fairness")
-ROOMS += ("models", "networks", "seeds", "themis", "transport")
+# Files of rows, and the packages whose public callables need one: those of `__all__`, or all that a module defines.
+FILES = ("adf", "cases", "fairtest", "fliptest", "foundation", "individual_fairness", "models", "themis", "transport")
+PACKAGES = ("", "adf", "auditing", "cases", "data", "fair_metric", "fairtest", "fliptest", "individual_fairness")
+PACKAGES += ("models", "networks", "seeds", "themis", "transport")
 AT_LEAST = 200
 # Taken on as it is, and so never bad.
 TAKE_NOTHING = {("data", "available"), ("data", "status")}
 
 
 def table():
-    """Return the rows by room."""
-    rows = {room: [] for room in ROOMS}
+    """Return the rows by package."""
+    rows = {package: [] for package in PACKAGES}
     for name in FILES:
-        for room, more in import_module(f"contract.bad_input.{name}").ROWS.items():
-            rows[room] += more
+        for package, more in import_module(f"contract.bad_input.{name}").ROWS.items():
+            rows[package] += more
     return rows
 
 
 TABLE = table()
-ROWS = [(room, row) for room, rows in TABLE.items() for row in rows]
+ROWS = [(package, row) for package, rows in TABLE.items() for row in rows]
 
 
-def public_callables(room):
-    module = import_module(f"fairlab.{room}" if room else "fairlab")
+def public_callables(package):
+    module = import_module(f"fairlab.{package}" if package else "fairlab")
     defined = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
     names = getattr(module, "__all__", [name for name in defined if not name.startswith("_")])
     values = {name: getattr(module, name) for name in names}
@@ -44,8 +43,8 @@ def is_error(value):
     return inspect.isclass(value) and issubclass(value, BaseException)
 
 
-@pytest.mark.parametrize(("room", "row"), ROWS, ids=[f"{room or 'fairlab'}-{row!r}" for room, row in ROWS])
-def test_bad_input_is_refused_by_name(room, row):
+@pytest.mark.parametrize(("package", "row"), ROWS, ids=[f"{package or 'fairlab'}-{row!r}" for package, row in ROWS])
+def test_bad_input_is_refused_by_name(package, row):
     with pytest.raises(row.error) as caught:
         row.call()
     error = caught.value
@@ -54,15 +53,15 @@ def test_bad_input_is_refused_by_name(room, row):
     assert row.says in message
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_every_public_callable_has_a_row(room):
-    needed = {name for name in public_callables(room) if (room, name) not in TAKE_NOTHING}
-    assert sorted(needed - {row.public for row in TABLE[room]}) == []
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_callable_has_a_row(package):
+    needed = {name for name in public_callables(package) if (package, name) not in TAKE_NOTHING}
+    assert sorted(needed - {row.public for row in TABLE[package]}) == []
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_rows_are_about_public_callables(room):
-    assert sorted({row.public for row in TABLE[room]} - public_callables(room)) == []
+@pytest.mark.parametrize("package", PACKAGES)
+def test_rows_are_about_public_callables(package):
+    assert sorted({row.public for row in TABLE[package]} - public_callables(package)) == []
 
 
 def test_the_table_is_long_enough():

@@ -86,7 +86,7 @@ def test_the_paper_runs_and_is_judged(project):
 
 
 def test_the_paper_keeps_every_contract(project):
-    contracts = ["tests/contract/test_experiments.py", "tests/contract/test_house.py", "tests/papers/toy"]
+    contracts = ["tests/contract/test_experiments.py", "tests/contract/test_architecture.py", "tests/papers/toy"]
     tested = call(
         project, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *contracts, "-k", "toy or imports"
     )

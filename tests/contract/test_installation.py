@@ -1,6 +1,8 @@
 """What an installation needs: a light core without what the extras bring, and one set of versions everywhere."""
 
 import ast
+import json
+import os
 import re
 import subprocess
 import sys
@@ -54,8 +56,8 @@ def locked():
     return {canonicalize_name(name): version for name, version in pairs}
 
 
-def run(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+def run(code, **options):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, **options)
 
 
 def imports_of(path):
@@ -83,9 +85,9 @@ def test_every_optional_package_is_in_the_extra_that_an_error_names():
     homes = packages_distributions()
     for package, extra in EXTRAS.items():
         distributions = {canonicalize_name(name) for name in homes.get(package, [package])}
-        # Parts of a package of the extra: Keras of TensorFlow, IPython of its kernel, nbclient of papermill.
-        distributions |= {"keras": {"tensorflow"}, "IPython": {"ipykernel"}, "nbclient": {"papermill"}}.get(
-            package, {"papermill"} if package == "nbformat" else set()
+        # Parts of a package of the extra: IPython of its kernel, nbclient and nbformat of papermill.
+        distributions |= {"IPython": {"ipykernel"}, "nbclient": {"papermill"}, "nbformat": {"papermill"}}.get(
+            package, set()
         )
         assert distributions & names(extra), f"{package}: extra {extra!r} does not bring it"
 
@@ -109,6 +111,16 @@ sys.exit("\\n".join(failed) or None)
 """
     answer = run(code)
     assert answer.returncode == 0, answer.stderr
+
+
+def test_the_first_example_of_the_page_on_models_runs_without_the_extras_and_without_a_clone(tmp_path):
+    page = (ROOT / "docs" / "your_model.md").read_text(encoding="utf-8")
+    example = re.search(r"^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)[1]
+    asked = 'assert report.significant and report.budget == 20_000 and list(case.sensitive_features) == ["sex", "race"]'
+    answer = run(f"{BLOCK}\n{example}\n{asked}", cwd=tmp_path, env=os.environ | {"FAIRLAB_ROOT": str(tmp_path)})
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert answer.stdout.startswith("Pipeline was tested on 3,000 people for differences by sex and race: FlipTest,")
+    assert (tmp_path / "audit.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
 def test_importing_fairlab_takes_under_a_second_and_none_of_the_extras():
@@ -161,10 +173,22 @@ def test_everything_but_pytorch_is_locked():
     assert set(re.findall(r"--extra (\w+)", makefile)) == set(LOCKED_EXTRAS)
 
 
-def test_conda_users_get_the_locked_versions():
+def test_conda_users_get_fairlab_and_the_locked_versions_by_one_command(tmp_path):
     environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
     *conda, pip = environment["dependencies"]
-    assert pip == {"pip": ["-r requirements.lock"]}
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert pip == {"pip": ["-e .", *re.findall(r"^(\S.*) \\$", lock, flags=re.MULTILINE)]}
+    assert len(pip["pip"]) == len(locked()) + 1
+    # What conda does with the section, but for the network: it runs this beside the file.
+    section, report = tmp_path / "requirements.txt", tmp_path / "report.json"
+    section.write_text("\n".join(pip["pip"]))
+    command = [sys.executable, "-m", "pip", "install", "-U", "-r", section, "--dry-run", "--report", report]
+    command += ["--no-index", "--no-build-isolation"]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+    [installed] = json.loads(report.read_text())["install"]  # all others are here, in these versions
+    assert installed["metadata"]["name"] == "fairlab"
+    assert installed["download_info"] == {"url": ROOT.as_uri(), "dir_info": {"editable": True}}
     python = next(Requirement(text.replace("=", "==")) for text in conda if text.startswith("python"))
     (version,) = (clause.version for clause in python.specifier)
     assert Requirement(f"python{PROJECT['requires-python']}").specifier.contains(version)

@@ -1,6 +1,5 @@
 """What the README and its page on models show is what happens."""
 
-import json
 import re
 
 import pytest
@@ -10,18 +9,6 @@ from fairlab.paths import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGE = (ROOT / "docs" / "your_model.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
-
-
-def test_the_first_example_is_an_audit_and_runs(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    scope = {}
-    exec(compile(EXAMPLES[0], "your_model.md", "exec"), scope)
-    report = scope["report"]
-    assert report.to_frame()["significant"].any(), "Adult's labels go with sex, and so does a model of them"
-    assert capsys.readouterr().out.strip() == report.opening
-    assert (tmp_path / "audit.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert json.loads(report.to_json())["budget"] == 20_000
 
 
 def test_the_command_that_it_shows_has_these_options(capsys):

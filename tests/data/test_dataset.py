@@ -37,11 +37,7 @@ def test_shows_rows_columns_and_source(parts):
 def test_a_surrogate_says_so_in_one_line(parts):
     parts["provenance"] = dataclasses.replace(parts["provenance"], source="surrogate", caveat="no <b> is kept")
     dataset = Dataset(**parts)
-    assert (
-        repr(dataset).splitlines()[-1].strip()
-        == dataset.warning
-        == "surrogate: generated stand-in data, not real people"
-    )
+    assert repr(dataset).splitlines()[-1].strip() == dataset.warning == "surrogate: fallback data, not real people"
     assert dataset.warning in dataset._repr_html_()
     assert "What it does not get right: no &lt;b&gt; is kept." in dataset._repr_html_()
 
@@ -63,5 +59,5 @@ def test_parts_that_do_not_fit(parts, change, message):
 def test_provenance_is_plain_and_its_source_known(parts):
     content = parts["provenance"].to_dict()
     assert json.loads(json.dumps(content)) == content
-    with pytest.raises(DataError, match="source 'fake', expected real, surrogate or generated"):
+    with pytest.raises(DataError, match="source 'fake', expected one of real, generated, reconstructed"):
         dataclasses.replace(parts["provenance"], source="fake")

@@ -136,6 +136,30 @@ def test_a_redirect_is_followed_within_http_and_not_to_a_file(server, target, tm
         download(f"{server.url}/d", target)
 
 
+@pytest.mark.parametrize(
+    "location",
+    ["http://[::1", "https://[bad]/", "http://a:b/", "http://a:99999/", f"http://{'a' * 70}.org/", "http://\xff/"],
+)
+def test_a_redirect_to_what_is_no_address_is_refused(server, target, location):
+    server.pages["/a"] = answering({"Location": location, "Content-Length": "0"}, status=302)
+    with pytest.raises(AbsentError, match=r"^leads to an invalid address: .*$"):
+        download(f"{server.url}/a", target)
+
+
+def test_other_files_of_a_server_are_asked_for_after_a_dead_redirect_or_a_broken_answer(server, target):
+    server.pages |= {
+        "/dead": answering({"Location": "http://127.0.0.1:1/", "Content-Length": "0"}, status=302),
+        "/broken": lambda handler: handler.close_connection,
+        "/b": (200, CONTENT, 0),
+    }
+    for path, host in (("dead", "127.0.0.1:1"), ("broken", "")):
+        with pytest.raises(AbsentError, match=f"no connection to {host}"):
+            download(f"{server.url}/{path}", target)
+    download(f"{server.url}/b", target)
+    with pytest.raises(AbsentError, match=r"not tried again, 127\.0\.0\.1:1 could"):
+        download(f"{server.url}/dead", target)
+
+
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
 def test_a_certificate_that_nobody_vouches_for_is_refused(target, tmp_path, monkeypatch):
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
@@ -153,9 +177,9 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(target, tmp_path, monk
         running.shutdown()
 
 
-def archive(folder, **members):
+def archive(folder, method=zipfile.ZIP_DEFLATED, **members):
     path = folder / "all.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
+    with zipfile.ZipFile(path, "w", method) as bundle:
         for name, content in members.items():
             bundle.writestr(name, content)
     return path
@@ -185,6 +209,24 @@ def test_a_zip_that_lies_about_a_size_is_not_intact(tmp_path, target):
     with pytest.raises(RejectedError, match="is not an intact zip"):
         extract(bundle, "a", target, size=12)
     assert target.stat().st_size <= 12
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_wherever_a_zip_is_damaged_it_is_refused(tmp_path, target, method):
+    rows = b"".join(b"%d,%d\n" % (k, k * k) for k in range(20))
+    bundle = archive(tmp_path, method, a=rows)
+    whole, refused = bundle.read_bytes(), 0
+    for bit in range(0, 8 * len(whole), 11):
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        bundle.write_bytes(damaged)
+        try:
+            extract(bundle, "a", target, size=len(rows))
+            assert target.read_bytes() == rows
+        except RejectedError:
+            refused += 1
+    assert refused > 4 * len(whole) / 11
 
 
 def test_what_is_no_zip_or_misses_the_member_is_refused(tmp_path, target):

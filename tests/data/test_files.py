@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,35 @@ def test_the_second_address_is_used_when_the_first_serves_something_else(make_fi
     path = files.fetch_file(make_file(f"{server.url}/first", f"{server.url}/second"))
     assert path.read_bytes() == CONTENT
     assert server.asked == ["/first", "/second"]
+    assert leftovers() == []
+
+
+def test_a_source_that_fails_in_any_way_is_told_in_one_line_and_the_next_one_is_tried(make_file, server, monkeypatch):
+    def away(handler):
+        handler.send_response(302)
+        handler.send_header("Location", "http://[::1")
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    rows, packed = CONTENT * 50, io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bundle:
+        bundle.writestr("a", rows)
+    damaged = packed.getvalue().replace(zlib.compress(rows, wbits=-15)[4:12], b"\xff" * 8)
+    server.pages |= {"/zip": (200, damaged, 0), "/away": away, "/good": (200, rows, 0)}
+    monkeypatch.setenv("FAIRLAB_DATA_MIRROR", "x" * 300)
+    monkeypatch.setenv("FAIRLAB_DATA_MIRROR_URL", "http://[::1")
+    sources = [Address(url=f"{server.url}/zip", kind="official", member="a"), f"{server.url}/away"]
+    content = {"bytes": len(rows), "sha256": hashlib.sha256(rows).hexdigest()}
+    with pytest.raises(DataUnavailableError) as caught:
+        files.fetch_file(make_file(*sources, **content))
+    _, _, mirror, *told, _ = str(caught.value).splitlines()
+    assert mirror.startswith("  mirror: OSError: [Errno 36] File name too long")
+    assert told == [
+        "  http://[::1/toy/table.csv: leads to an invalid address: Invalid IPv6 URL",
+        f"  {server.url}/zip: is not an intact zip",
+        f"  {server.url}/away: leads to an invalid address: Invalid IPv6 URL",
+    ]
+    assert files.fetch_file(make_file(*sources, f"{server.url}/good", **content)).read_bytes() == rows
     assert leftovers() == []
 
 

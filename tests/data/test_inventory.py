@@ -28,6 +28,20 @@ def test_states_without_any_file():
         data.state_of("x")
 
 
+def test_every_variant_that_is_not_real_says_so_in_the_registry():
+    words = {name: variant.source for name, variant in project_registry().variants.items()}
+    assert {name: word for name, word in words.items() if word != "real"} == {
+        "arrests": "generated",
+        "individual-simulation": "generated",
+        "lipton": "generated",
+        "staples": "generated",
+        "staples-population": "reconstructed",
+    }
+    assert data.load("staples-population", n_users=10).provenance.source == "reconstructed"
+    assert data.state_of("staples-population") == "reconstructed"
+    assert "Provenance: reconstructed" in data.describe("staples-population")
+
+
 def test_describe_shows_registry_surrogate_and_datasheet():
     shown = " ".join(data.describe("credit-adf").split())
     for piece in (
@@ -77,7 +91,7 @@ def test_fetch_keeps_going_when_asked():
         "ssl": "surrogate",
         "health": "surrogate",
         "staples": "surrogate",
-        "staples-population": "generated",
+        "staples-population": "reconstructed",
         "image-tagger": "surrogate",
         "movie-recommender": "surrogate",
         "census-themis": "surrogate",

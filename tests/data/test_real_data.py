@@ -25,9 +25,9 @@ pytestmark = pytest.mark.usefixtures("mirror")
 def test_every_variant_is_real(mirror, name):
     variant = project_registry().variant(name)
     if all((mirror / path).is_file() for path in variant.raw):
-        assert state_of(name) in ("real", "generated")
+        assert state_of(name) == variant.source
         dataset = load(name)
-        assert dataset.provenance.source in ("real", "generated")
+        assert dataset.provenance.source == variant.source
         assert len(dataset.features) == dataset.provenance.rows <= variant.rows
         assert list(dataset.provenance.files) == list(variant.raw)
         assert (verify(name)["state"] == "ok").all()

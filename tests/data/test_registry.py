@@ -33,7 +33,7 @@ REGISTRY = {
             "rows": 3,
             "label": "y",
             "positive_label": "yes",
-            "sensitive": {"sex": {"privileged": "m"}},
+            "sensitive_features": {"sex": {"privileged": "m"}},
             "columns": {
                 "sex": {"type": "category", "categories": ["f", "m"]},
                 "x": {"type": "float", "min": 0},
@@ -61,6 +61,7 @@ def test_values_and_defaults(tmp_path):
     assert variant.citation == "Anon"
 
 
+TOY_DRAWN = REGISTRY["variants"]["toy"] | {"source": "reconstructed", "make": None}
 FILE = ("groups", "toy", "files", "toy/a.csv")
 TOY = ("variants", "toy")
 
@@ -99,9 +100,9 @@ TOY = ("variants", "toy")
         ((*TOY, "raw"), ["toy/b.csv"], "variants > toy > raw > number 1: raw file toy/b.csv is not in the registry"),
         ((*TOY, "label"), "z", "column 'z' is used but not described"),
         (
-            (*TOY, "sensitive"),
+            (*TOY, "sensitive_features"),
             {"sex": {"privileged": "x"}},
-            "toy > sensitive > sex: privileged group 'x' is no category",
+            "toy > sensitive_features > sex: privileged group 'x' is no category",
         ),
         (
             (*TOY, "columns", "x", "type"),
@@ -113,9 +114,9 @@ TOY = ("variants", "toy")
         ((*TOY, "columns", "x", "categories"), ["1"], "no other, lists its categories"),
         ((*TOY, "columns", "x", "min"), "low", "min: expected an integer or a number, found 'low'"),
         ((*TOY, "columns", "sex"), {"type": "text", "max": 3}, "a text column has no min and max"),
-        ((*TOY, "make"), None, "a real variant, and no other, has make"),
-        ((*TOY, "source"), "generated", "a real variant, and no other, has make"),
-        ((*TOY, "source"), "invented", "source: expected 'real' or 'generated', found 'invented'"),
+        ((*TOY, "make"), None, "a real variant has make"),
+        (("variants", "toy"), TOY_DRAWN, "only a variant with make has sha256"),
+        ((*TOY, "source"), "surrogate", "source: expected 'real', 'generated' or 'reconstructed', found 'surrogate'"),
         ((*TOY, "columns"), [], "columns: expected keys and values, found a list"),
     ],
 )

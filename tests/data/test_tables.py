@@ -27,7 +27,7 @@ VARIANT = Variant(
     source="real",
     rows=3,
     label="y",
-    sensitive={"sex": Sensitive(privileged="m")},
+    sensitive_features={"sex": Sensitive(privileged="m")},
     columns={
         "sex": Column(type="category", categories=("f", "m")),
         "x": Column(type="float", min=0, max=5),

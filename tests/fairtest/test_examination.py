@@ -32,7 +32,7 @@ def rule(rows):
 
 @pytest.fixture(scope="module")
 def case(people):
-    return Case(rule, people, sensitive=["sex", "race"])
+    return Case(rule, people, sensitive_features=["sex", "race"])
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def found(case):
 def test_everyone_by_hand(case, found, people):
     finding = found.findings[0]
     rates = pd.Series(rule(people)).groupby(people["sex"], observed=True).mean()
-    assert (finding.sensitive, finding.where, finding.n) == ("sex", "everyone", N)
+    assert (finding.sensitive_features, finding.where, finding.n) == ("sex", "everyone", N)
     assert finding.effect == "difference of favourable rates, woman less man"
     assert finding.estimate == pytest.approx(rates["woman"] - rates["man"])
     assert finding.low < finding.estimate < finding.high < 0
@@ -51,7 +51,7 @@ def test_everyone_by_hand(case, found, people):
 
 
 def test_the_rule_is_found_where_it_is(found, people):
-    contexts = [f for f in found.findings if f.sensitive == "sex" and f.where != "everyone"]
+    contexts = [f for f in found.findings if f.sensitive_features == "sex" and f.where != "everyone"]
     assert contexts[0].where.split(" and ")[0].startswith("age <= ")
     assert contexts[0].estimate < -0.8
     assert contexts[0].p_value < 1e-9
@@ -64,7 +64,7 @@ def test_the_rule_is_found_where_it_is(found, people):
 
 
 def test_of_several_groups_the_information_and_each_against_the_others(found):
-    whole = [f for f in found.findings if f.sensitive == "race" and f.where == "everyone"]
+    whole = [f for f in found.findings if f.sensitive_features == "race" and f.where == "everyone"]
     assert [f.effect for f in whole] == [
         "mutual information of favourable and race, from 0 to 1",
         *(f"difference of favourable rates, {group} less the others" for group in "abc"),
@@ -87,7 +87,7 @@ def test_it_is_the_same_each_time_and_another_with_another_seed(case, found):
 
 def test_errors_where_truth_is_known(people):
     truth = people["noise"] < 0.9
-    model = Case(rule, people.assign(ok=truth), sensitive="sex", y_true="ok")
+    model = Case(rule, people.assign(ok=truth), sensitive_features="sex", y_true="ok")
     errors = [f for f in examine(model, budget=0).findings if f.effect.startswith("difference of error rates")]
     wrong = (rule(people) != truth).groupby(people["sex"], observed=True).mean()
     assert errors[0].estimate == pytest.approx(wrong["woman"] - wrong["man"])
@@ -96,7 +96,7 @@ def test_errors_where_truth_is_known(people):
 
 def test_the_sensitive_column_may_be_unseen(people):
     proxy = people.assign(height=np.where(people["sex"] == "woman", 160, 180))
-    model = Case(lambda rows: rows["height"] > 170, proxy, sensitive="sex", features=["height", "age"])
+    model = Case(lambda rows: rows["height"] > 170, proxy, sensitive_features="sex", features=["height", "age"])
     finding = examine(model, budget=0).findings[0]
     assert (finding.estimate, finding.where) == (-1, "everyone")
 
@@ -105,8 +105,8 @@ def test_regression_by_correlation(people):
     def number(rows):
         return 100.0 * rows["age"] + 500 * (rows["sex"] == "man")
 
-    model = Case(number, people, sensitive=["sex", "age", "race"], y_true=1_000 * people["noise"])
-    found = examine(model, budget=0).to_frame().query("where == 'everyone'").set_index(["sensitive", "effect"])
+    model = Case(number, people, sensitive_features=["sex", "age", "race"], y_true=1_000 * people["noise"])
+    found = examine(model, budget=0).to_frame().query("where == 'everyone'").set_index(["sensitive_features", "effect"])
     man = (people["sex"] == "woman").astype(float)
     expected = np.corrcoef(man, number(people))[0, 1]
     assert found.loc[("sex", "correlation of the model's number and being woman rather than man"), "estimate"] == (
@@ -118,46 +118,50 @@ def test_regression_by_correlation(people):
 
 def test_an_age_with_missing_values_makes_a_group_of_them(people):
     ages = people["age"].astype(float).where(people["noise"] > 0.1)
-    model = Case(lambda rows: rows["noise"] > 0.5, people.assign(age=ages), sensitive="age")
+    model = Case(lambda rows: rows["noise"] > 0.5, people.assign(age=ages), sensitive_features="age")
     effects = [f.effect for f in examine(model, budget=0).findings]
     assert "difference of favourable rates, (missing) less the others" in effects
-    regression = Case(lambda rows: 9 * rows["noise"] - 4, people.assign(age=ages), sensitive="age")
+    regression = Case(lambda rows: 9 * rows["noise"] - 4, people.assign(age=ages), sensitive_features="age")
     not_examined = examine(regression, budget=0).not_examined
     assert not_examined == (f"FairTest left out {int(ages.isna().sum())} people without a value of age.",)
 
 
 def test_a_budget_below_the_table_takes_a_part_of_it(people):
-    model = Case(rule, people, sensitive="sex")
-    model.queries._memory.clear()
+    model = Case(rule, people, sensitive_features="sex")
+    model.queries._answers.clear()
     found = examine(model, budget=500)
     assert found.n_queries <= 500
     assert found.findings[0].n == 500
     assert found.not_examined[0] == "FairTest looked at 500 of 2,000 people, drawn at random: the budget has no more."
-    model.queries._memory.clear()
+    model.queries._answers.clear()
     assert examine(model, budget=3).not_examined[-1] == "FairTest needs 40 people, there are 3."
 
 
 def test_few_people(people):
     small = people.head(100).assign(sex=["x"] * 3 + people["sex"].astype(str).tolist()[3:100])
-    found = examine(Case(rule, small, sensitive="sex"), budget=0)
+    found = examine(Case(rule, small, sensitive_features="sex"), budget=0)
     assert found.findings[0].n == 97
     assert found.not_examined == (
-        "FairTest left out sex = x, which has 3 people; 20 are needed.",
+        "sex: fewer than 20 people are x (3).",
         "FairTest looked for no contexts: 97 people, 120 are needed.",
     )
-    lonely = examine(Case(rule, people.head(45).assign(sex=["x"] * 30 + ["y"] * 15), sensitive="sex"), budget=0)
+    lonely = examine(
+        Case(rule, people.head(45).assign(sex=["x"] * 30 + ["y"] * 15), sensitive_features="sex"), budget=0
+    )
     assert lonely.findings == ()
-    assert lonely.not_examined[-1] == "FairTest: sex has fewer than two groups of 20 people."
+    assert lonely.not_examined[-1] == "sex: fewer than two groups have 20 people."
 
 
 def test_a_column_of_names_makes_no_contexts(people):
     named = people.assign(name=people.index)
-    not_examined = examine(Case(rule, named, sensitive="sex"), budget=0).not_examined
+    not_examined = examine(Case(rule, named, sensitive_features="sex"), budget=0).not_examined
     assert not_examined == ("FairTest makes no contexts of name, which has 2,000 different values.",)
+    [_, small, _] = examine(Case(rule, named, sensitive_features="name"), budget=0).not_examined
+    assert small == "name: fewer than 20 people are p0 (1), p1 (1), p10 (1) and 1,997 more."
 
 
 def test_a_model_that_always_decides_alike(people):
-    model = Case(lambda rows: np.ones(len(rows), dtype=int), people, sensitive=["sex", "race"], positive=1)
+    model = Case(lambda rows: np.ones(len(rows), dtype=int), people, sensitive_features=["sex", "race"], pos_label=1)
     found = examine(model, budget=0)
     assert all(f.estimate == 0 and f.p_value == 1 and f.low <= 0 <= f.high for f in found.findings)
 

@@ -1,179 +1,426 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
 
 from fairlab import fairtest
 from fairlab.fairtest import (
     NMI,
     BudgetError,
-    ConditionalDifference,
+    Column,
+    Correlation,
     DataSource,
     Difference,
     Interval,
+    Investigation,
     Metric,
-    Testing,
+    investigate,
 )
-from fairlab.fairtest.sample import MISSING
+from fairlab.fairtest.investigation import prediction_error
+from fairlab.fairtest.sample import MISSING, encode
 
-ASK = {"protected": "gender", "output": "offer"}
-
-
-def test_people_of_a_context_are_those_of_the_test_set(source):
-    investigation = Testing(source, "gender", "offer")
-    fairtest.find_contexts(investigation, min_leaf_size=20)
-    with source.lend_test_set() as columns:
-        rows = {name: column.values for name, column in columns.items()}
-        source.remaining_ += 1
-    fairtest.validate_contexts(investigation)
-    north = next(f for f in investigation.findings_["gender"] if str(f.node) == "region: north")
-    assert north.size == (rows["region"] == 0).sum()
-    np.testing.assert_array_equal(north.sample.output.values, rows["offer"][rows["region"] == 0])
+ASK = {"sensitive_features": "gender", "output": "offer"}
 
 
-def test_every_protected_attribute_has_its_own_contexts_over_the_others(source):
-    investigation = Testing(source, ["gender", "race"], "offer")
-    fairtest.find_contexts(investigation, min_leaf_size=20)
-    used = {
-        name: {c.attribute for node in investigation.trees_[name].walk() for c in node.conditions}
-        for name in investigation.protected
-    }
-    assert "gender" not in used["gender"]
-    assert "race" not in used["race"]
-    assert investigation.context == ["gender", "race", "region", "age", "constant"]
-    assert "constant" not in used["gender"] | used["race"]
+class Gap(Metric):
+    """Difference of the groups' mean ages."""
+
+    name = "GAP"
+
+    def approximate(self, sample, *, confidence_level):
+        s, o = sample.sensitive_features.values, sample.output.values
+        if len(np.unique(s)) < 2:
+            return Interval(0.0, 0.0, 1.0)
+        gap = o[s == 0].mean() - o[s == 1].mean()
+        return Interval(gap - 1, gap + 1, 0.01)
 
 
-def test_debugging_tests_the_same_contexts_on_a_new_test_set(source):
-    investigation = Testing(source, "gender", "offer", metric=Difference(smoothing=1))
-    fairtest.investigate(investigation)
-    explained = investigation.with_explanatory("region")
-    assert not hasattr(explained, "findings_")
-    assert explained.contexts("gender") == investigation.contexts("gender")
-    assert isinstance(explained.metric["gender"], ConditionalDifference)
-    assert explained.metric["gender"].stratum_metric.smoothing == 1
-    with pytest.raises(ValueError, match="'offer' is both output and explanatory"):
-        investigation.with_explanatory("offer")
-    fairtest.validate_contexts(explained)
-    first, second = (i.findings_["gender"][0] for i in (investigation, explained))
-    assert [a.hypothesis.part for a in second.associations] == ["", "region: north", "region: south"]
-    assert not np.array_equal(first.sample.output.values, second.sample.output.values)
-    # Contexts by the number of hypotheses in each: the conditional one and both strata, whether they occur or not.
-    smallest = min((a for f in explained.findings_["gender"] for a in f.associations), key=lambda a: a.raw_p_value)
-    m = 3 * len(explained.contexts("gender"))
-    assert smallest.p_value == pytest.approx(m * smallest.raw_p_value)
-    with pytest.raises(BudgetError):
-        fairtest.validate_contexts(investigation)
+# an estimator
 
 
-def test_a_metric_of_ones_own(source):
-    class Gap(Metric):
-        """Difference of the groups' mean ages."""
-
-        name = "GAP"
-
-        def approximate(self, sample, *, conf):
-            s, o = sample.protected.values, sample.output.values
-            if len(np.unique(s)) < 2:
-                return Interval(0.0, 0.0, 1.0)
-            gap = o[s == 0].mean() - o[s == 1].mean()
-            return Interval(gap - 1, gap + 1, 0.01)
-
-    investigation = Testing(source, "gender", "age", metric={"gender": Gap()})
-    fairtest.investigate(investigation, max_depth=2)
-    root = investigation.findings_["gender"][0]
-    assert root.associations[0].high - root.associations[0].low == pytest.approx(2)
-    assert "GAP = [" in str(fairtest.report(investigation))
+def test_parameters_are_kept_and_clones_find_the_same(source):
+    given = ASK | {"context": ("region", "age"), "metric": Difference(smoothing=1), "min_leaf_size": 50}
+    investigation = Investigation(**given)
+    assert all(investigation.get_params()[name] is value for name, value in given.items())
+    fitted = investigation.fit(source)
+    assert fitted is investigation
+    assert all(investigation.get_params()[name] is value for name, value in given.items())
+    again = clone(investigation)
+    assert not hasattr(again, "trees_")
+    assert list(map(str, again.fit(source).nodes("gender"))) == list(map(str, investigation.nodes("gender")))
+    assert again.set_params(max_depth=0).fit(source).trees_["gender"].children == []
 
 
-def test_contexts_without_anyone_in_the_test_set():
-    train, _ = train_test_split(np.arange(400), train_size=0.5, random_state=0)
-    data = pd.DataFrame(np.random.default_rng(0).integers(2, size=(400, 2)), columns=["group", "output"]).astype(str)
-    data["place"] = "common"
-    data.loc[train[:50], "place"] = "rare"
-    data.loc[train[:50], "output"] = data.loc[train[:50], "group"]
-    investigation = Testing(DataSource(data.astype("category")), "group", "output")
-    fairtest.investigate(investigation, min_leaf_size=20)
-    nobody = next(f for f in investigation.findings_["group"] if str(f.node) == "place: rare")
-    [association] = nobody.associations
-    assert (nobody.size, association.p_value, nobody.effect) == (0, 1, 0)
-    assert np.isnan(association.low)
-    assert "rare" not in str(fairtest.report(investigation))
+def test_what_is_wrong_is_said_by_fit_and_not_before(source):
+    investigation = Investigation("sex", "offer", metric="DIFF", max_depth=-1)
+    with pytest.raises(ValueError, match="max_depth"):
+        investigation.fit(source)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (ASK | {"protected": []}, "protected: expected at least one attribute, found none"),
-        (ASK | {"protected": "sex"}, "protected: no column 'sex'; there are gender, race"),
+        (ASK | {"sensitive_features": []}, "sensitive_features: expected at least one, found none"),
+        (ASK | {"sensitive_features": "sex"}, "sensitive_features: no column 'sex'; there are gender, race"),
         (ASK | {"output": "offers"}, "output: no column 'offers'"),
+        (ASK | {"output": []}, "output: expected a column, found none"),
         (ASK | {"explanatory": "x"}, "explanatory: no column 'x'"),
+        (ASK | {"explanatory": ["race", "region"]}, "explanatory: expected one column, found race, region"),
+        (ASK | {"output": ["offer"], "explanatory": "race"}, "output: expected one column with an explanatory"),
         (ASK | {"context": ["age", "y"]}, "context: no column 'y'"),
-        (ASK | {"metric": {"sex": NMI()}}, "metric: no protected attribute 'sex'"),
-        (ASK | {"protected": ["gender", "gender"]}, "protected: 'gender' is named twice"),
-        (ASK | {"protected": "offer"}, "'offer' is both protected and output"),
-        (ASK | {"explanatory": "gender"}, "'gender' is both protected and explanatory"),
+        (ASK | {"metric": {"sex": NMI()}}, "metric: no sensitive feature 'sex'; there are gender"),
+        (ASK | {"metric": Gap(), "explanatory": "race"}, "metric GAP cannot hold an explanatory attribute fixed"),
+        (ASK | {"sensitive_features": ["gender", "gender"]}, "sensitive_features: 'gender' is named twice"),
+        (ASK | {"sensitive_features": "offer"}, "'offer' is both sensitive_features and output"),
+        (ASK | {"explanatory": "gender"}, "'gender' is both sensitive_features and explanatory"),
         (ASK | {"context": ["offer"]}, "context: 'offer' is an output or the explanatory attribute"),
         (ASK | {"explanatory": "age"}, "explanatory: column 'age' holds numbers; cut them into categories"),
         (ASK | {"output": "constant"}, "output: column 'constant' has one value in the training set"),
-        (ASK | {"protected": "constant"}, "protected: column 'constant' has one value"),
-        (ASK | {"protected": "race", "metric": Difference()}, "metric DIFF needs two categories; column 'race' has 3"),
-        (ASK | {"protected": "race", "output": "age"}, "metric CORR needs numbers or two categories; column 'race'"),
-        (ASK | {"protected": "age", "metric": NMI()}, "metric NMI needs categories; column 'age' holds numbers"),
+        (ASK | {"sensitive_features": "constant"}, "sensitive_features: column 'constant' has one value"),
+        (ASK | {"sensitive_features": "race", "metric": Difference()}, "metric DIFF needs two .*; column 'race' has 3"),
+        (ASK | {"sensitive_features": "race", "output": "age"}, "CORR needs numbers or two categories; column 'race'"),
+        (ASK | {"sensitive_features": "age", "metric": NMI()}, "NMI needs categories; column 'age' holds numbers"),
+        (ASK | {"sensitive_features": "race", "output": ["offer"]}, "REG needs two categories; column 'race' has 3"),
+        (ASK | {"output": ["age"]}, "metric REG needs categories; column 'age' holds numbers"),
+        (ASK | {"ground_truth": "offer"}, "output: 'offer' is named twice"),
+        (ASK | {"max_depth": -1}, "max_depth: expected an integer, at least 0, found -1"),
+        (ASK | {"min_leaf_size": 0}, "min_leaf_size: expected a positive integer, found 0"),
+        (ASK | {"max_bins": 0}, "max_bins: expected a positive integer"),
+        (ASK | {"top_k": 0}, "top_k: expected a positive integer, found 0"),
+        (ASK | {"random_state": "x"}, "random_state: expected an integer, at least 0, found 'x'"),
+        (ASK | {"score_aggregation": "sum"}, "score_aggregation: expected one of avg, weighted_avg, max, found 'sum'"),
+        (ASK | {"min_leaf_size": 1_001}, "the training set has 1000 rows, fewer than min_leaf_size=1001"),
     ],
 )
 def test_bad_arguments(source, arguments, message):
     with pytest.raises(ValueError, match=message):
-        Testing(source, **arguments)
-
-
-def test_a_thousand_groups(people):
-    data = people.assign(zip=[f"z{i % 1000}" for i in range(len(people))])
-    with pytest.raises(ValueError, match="protected: column 'zip' has 1000 categories, expected at most 100"):
-        Testing(DataSource(data), "zip", "offer")
-    fairtest.find_contexts(Testing(DataSource(data), "gender", "offer"))  # as a context attribute it makes none
+        Investigation(**arguments).fit(source)
 
 
 @pytest.mark.parametrize(
-    ("spoil", "message"),
+    ("arguments", "message"),
     [
-        (lambda age: age.where(age > 20), "column 'age': .* values are missing or infinite"),
-        (lambda age: age.astype(str), "column 'age' holds numbers as text"),
+        *((ASK | {"metric": one}, "metric: expected a Metric such as NMI") for one in ("DIFF", 3, [NMI()], NMI)),
+        (ASK | {"sensitive_features": 2.5}, "sensitive_features: expected the name of a column"),
     ],
 )
-def test_numbers_that_are_missing_or_text(people, spoil, message):
-    with pytest.raises(ValueError, match=message):
-        DataSource(people.assign(age=spoil(people["age"])))
+def test_arguments_of_another_kind(source, arguments, message):
+    with pytest.raises(TypeError, match=message):
+        Investigation(**arguments).fit(source)
 
 
-def test_a_missing_category_is_a_group_and_a_context_of_its_own(people):
+def test_a_thousand_groups(people):
+    source = DataSource(people.assign(zip=[f"z{i % 1000}" for i in range(len(people))]))
+    with pytest.raises(ValueError, match="sensitive_features: column 'zip' has 1000 categories, expected at most 100"):
+        Investigation("zip", "offer").fit(source)
+    Investigation("gender", "offer").fit(source)  # as a context attribute it makes none
+
+
+def test_a_context_attribute_that_is_the_output_under_another_name(people):
+    for copy in (people["offer"], people["offer"].map({"yes": "accept", "no": "refuse"})):
+        with pytest.raises(ValueError, match="context: column 'copy' says the same as the output 'offer'"):
+            Investigation("gender", "offer").fit(DataSource(people.assign(copy=copy)))
+    with pytest.raises(ValueError, match="context: column 'copy' says the same as the output 'age'"):
+        Investigation("gender", "age").fit(DataSource(people.assign(copy=people["age"])))
+
+
+# metrics
+
+
+@pytest.mark.parametrize(
+    ("output", "explanatory", "expected"),
+    [
+        ("offer", None, NMI),
+        ("age", None, Correlation),
+        ("offer", "region", Difference),
+        ("race", "region", NMI),
+        ("age", "region", Correlation),
+    ],
+)
+def test_default_metrics_have_the_variant_of_the_source(people, output, explanatory, expected):
+    for variant in ("sound", "published"):
+        source = DataSource(people, variant=variant)
+        metric = Investigation("gender", output, explanatory=explanatory).fit(source).metrics_["gender"]
+        assert (type(metric), metric.variant) == (expected, variant)
+
+
+def test_metrics_by_name(source):
+    metric = {"gender": Difference(smoothing=0)}
+    found = Investigation(["gender", "race"], "offer", metric=metric).fit(source).metrics_
+    assert found["gender"].smoothing == 0
+    assert isinstance(found["race"], NMI)
+
+
+def test_a_metric_of_ones_own(source):
+    found = investigate(source, Investigation("gender", "age", metric={"gender": Gap()}, max_depth=2))
+    test = found.section("gender").everyone.association()
+    assert test.high - test.low == pytest.approx(2)
+    assert "GAP = [" in str(found)
+
+
+# subgroups
+
+
+def test_the_planted_subgroup_is_found_and_tested(source):
+    investigation = Investigation(**ASK).fit(source)
+    assert [str(node) for node in investigation.nodes("gender")][:2] == ["everyone", "region: north"]
+    section = investigation.test().section("gender")
+    north = section.find("region: north")
+    assert north.is_significant
+    assert north.effect > section.everyone.effect > 0
+
+
+def test_people_of_a_subgroup_are_those_of_the_test_set(source):
+    with source.lend_test_set() as columns:
+        rows = {name: column.values for name, column in columns.items()}
+        source.remaining_ += 1
+    north = investigate(source, Investigation(**ASK, min_leaf_size=20)).section("gender").find("region: north")
+    assert north.size == (rows["region"] == 0).sum()
+    np.testing.assert_array_equal(north.sample.output.values, rows["offer"][rows["region"] == 0])
+
+
+def test_every_sensitive_feature_has_its_own_subgroups_over_the_others(source):
+    investigation = Investigation(["gender", "race"], "offer", min_leaf_size=20).fit(source)
+    used = {
+        name: {c.attribute for node in root.walk() for c in node.conditions}
+        for name, root in investigation.trees_.items()
+    }
+    assert "gender" not in used["gender"]
+    assert "race" not in used["race"]
+    assert investigation.context_ == ["gender", "race", "region", "age", "constant"]
+    assert "constant" not in used["gender"] | used["race"]
+
+
+def test_a_missing_category_is_a_group_and_a_subgroup_of_its_own(people):
     data = people.assign(**{name: people[name].where(people["age"] > 30) for name in ("race", "region")})
-    investigation = Testing(DataSource(data), ["race", "gender"], "offer")
-    fairtest.investigate(investigation, min_leaf_size=20)
-    assert investigation.findings_["race"][0].sample.protected.categories == (MISSING, "a", "b", "c")
+    investigation = Investigation(["race", "gender"], "offer", min_leaf_size=20).fit(DataSource(data))
+    assert investigation.test().section("race").everyone.sample.sensitive_features.categories == (MISSING, *"abc")
     assert f"region: {MISSING}" in {str(child) for child in investigation.trees_["gender"].children}
 
 
-@pytest.mark.parametrize("metric", ["DIFF", 3, [NMI()], NMI])
-def test_a_metric_that_is_none(source, metric):
-    with pytest.raises(TypeError, match="metric: expected a Metric such as NMI"):
-        Testing(source, "gender", "offer", metric=metric)
+def test_a_sensitive_feature_may_determine_the_output():
+    data = pd.DataFrame({"group": ["a", "b"] * 100, "output": ["yes", "no"] * 100})
+    [section] = investigate(DataSource(data), Investigation("group", "output")).sections
+    assert section.everyone.is_significant
+    assert section.everyone.effect > 0.5
 
 
-def test_names_and_seeds_that_are_none(source):
-    with pytest.raises(TypeError, match="protected: expected the name of a column"):
-        Testing(source, 2.5, "offer")
-    with pytest.raises(ValueError, match="explanatory: expected one column, found race, region"):
-        Testing(source, "gender", "offer", explanatory=["race", "region"])
-    with pytest.raises(ValueError, match="random_state: expected a whole number"):
-        Testing(source, "gender", "offer", random_state="x")
-    with pytest.raises(TypeError, match="investigations: expected Testing, Discovery or ErrorProfiling, found 'all'"):
-        fairtest.investigate(["all"])
+def test_subgroups_without_anyone_in_the_test_set():
+    train, _ = train_test_split(np.arange(400), train_size=0.5, random_state=0)
+    data = pd.DataFrame(np.random.default_rng(0).integers(2, size=(400, 2)), columns=["group", "output"]).astype(str)
+    data["place"] = "common"
+    data.loc[train[:50], "place"] = "rare"
+    data.loc[train[:50], "output"] = data.loc[train[:50], "group"]
+    report = investigate(DataSource(data.astype("category")), Investigation("group", "output", min_leaf_size=20))
+    nobody = report.section("group").find("place: rare")
+    [association] = nobody.associations
+    assert (nobody.size, association.p_value, nobody.effect) == (0, 1, 0)
+    assert np.isnan(association.low)
+    assert "rare" not in str(report)
 
 
-def test_the_reading_of_the_source_is_that_of_the_metrics(people):
-    published = DataSource(people, reading="as_published")
-    assert Testing(published, "gender", "offer").metric["gender"].reading == "as_published"
-    assert Testing(published, "gender", "offer", explanatory="region").metric["gender"].stratum_metric.smoothing == 5
-    assert Testing(published, "age", "offer").metric["age"].reading == "as_published"
-    assert Testing(DataSource(people), "gender", "offer").metric["gender"].reading == "sound"
+def test_debugging_tests_the_same_subgroups_on_a_new_test_set(source):
+    investigation = Investigation(**ASK, metric=Difference(smoothing=1)).fit(source)
+    first = investigation.test().section("gender").everyone
+    explained = investigation.with_explanatory("region")
+    assert explained.nodes("gender") == investigation.nodes("gender")
+    assert explained.metrics_["gender"].smoothing == 1
+    with pytest.raises(ValueError, match="'offer' is both output and explanatory"):
+        investigation.with_explanatory("offer")
+    section = explained.test().section("gender")
+    second = section.everyone
+    assert [a.hypothesis.part for a in second.associations] == ["", "region: north", "region: south"]
+    assert [a.hypothesis.metric_name for a in second.associations] == ["COND-DIFF", "DIFF", "DIFF"]
+    assert not np.array_equal(first.sample.output.values, second.sample.output.values)
+    # Subgroups by the number of hypotheses in each: the conditional one and both strata, whether they occur or not.
+    smallest = min((a for one in section.subgroups for a in one.associations), key=lambda a: a.raw_p_value)
+    m = 3 * len(explained.nodes("gender"))
+    assert smallest.p_value == pytest.approx(m * smallest.raw_p_value)
+    with pytest.raises(BudgetError):
+        investigation.test()
+
+
+# tests and their correction
+
+
+def test_corrections_count_all_sensitive_features(source):
+    investigation = Investigation(["gender", "race"], "offer").fit(source)
+    m = sum(len(investigation.nodes(name)) for name in ("gender", "race"))
+    report = investigation.test()
+    tests = [a for section in report.sections for one in section.subgroups for a in one.associations]
+    assert len(tests) == m > 2
+    smallest = min(tests, key=lambda a: a.raw_p_value)
+    assert smallest.p_value == pytest.approx(m * smallest.raw_p_value)
+    level = 1 - (1 - source.confidence_level_) / m
+    root = report.section("gender").everyone
+    expected = NMI().exact(root.sample, confidence_level=level, rng=np.random.default_rng(0))
+    assert (root.associations[0].low, root.associations[0].high) == (expected.low, expected.high)
+
+
+def test_several_investigations_share_one_test_set_and_their_intervals_widen(source):
+    several = [Investigation(name, "offer", context=[], metric=NMI()) for name in ("gender", "race")]
+    report = investigate(source, several)
+    assert source.remaining_ == 1
+    for section in report.sections:
+        [association] = section.everyone.associations
+        # One hypothesis each: Holm changes nothing, the interval is at 1 - (1 - level) / 2.
+        assert association.p_value == association.raw_p_value
+        level = 1 - (1 - source.confidence_level_) / 2
+        expected = NMI().exact(section.everyone.sample, confidence_level=level, rng=np.random.default_rng(0))
+        assert (association.low, association.high) == (expected.low, expected.high)
+
+
+def test_approximate_tests(source):
+    everyone = investigate(source, Investigation(**ASK, context=[]), exact=False).section("gender").everyone
+    expected = NMI().approximate(everyone.sample, confidence_level=source.confidence_level_)
+    assert everyone.association().low == pytest.approx(float(expected.low))
+
+
+def test_no_subgroup_depends_on_another(people):
+    alone, among = (
+        investigate(DataSource(people), Investigation(**ASK, context=context)).section("gender").everyone
+        for context in ([], None)
+    )
+    assert alone.association().raw_p_value == among.association().raw_p_value
+
+
+def test_a_failed_test_raises_and_gives_the_test_set_back(source):
+    class Broken(NMI):
+        def exact(self, sample, *, confidence_level, rng):
+            raise FloatingPointError("broken")
+
+    investigation = Investigation(**ASK, metric=Broken()).fit(source)
+    with pytest.raises(FloatingPointError, match="broken"):
+        investigation.test()
+    assert source.remaining_ == 2
+
+
+def test_one_call_does_what_the_steps_do_and_leaves_what_it_gets(people):
+    options = {"max_depth": 2, "min_leaf_size": 50}
+    several = [Investigation(name, "offer", **options) for name in ("gender", "race")]
+    report = investigate(DataSource(people), several, exact=False)
+    assert not any(hasattr(one, "trees_") for one in several)
+    source = DataSource(people)
+    first, second = (one.fit(source) for one in several)
+    assert str(first.test(second, exact=False)) == str(report)
+
+
+def test_steps_out_of_order(source, people):
+    investigation = Investigation(**ASK)
+    for step in (investigation.test, lambda: investigation.with_explanatory("region")):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            step()
+    other = Investigation(**ASK).fit(DataSource(people))
+    with pytest.raises(ValueError, match="expected all fitted to one DataSource, found several"):
+        investigation.fit(source).test(other)
+    assert source.remaining_ == 2
+
+
+def test_what_is_no_investigation_and_no_source(source, people):
+    with pytest.raises(ValueError, match="investigations: expected at least one, found none"):
+        investigate(source, [])
+    with pytest.raises(TypeError, match="investigations: expected an Investigation, found 'all'"):
+        investigate(source, ["all"])
+    for step in (lambda: investigate(people, Investigation(**ASK)), lambda: Investigation(**ASK).fit(people)):
+        with pytest.raises(TypeError, match="source: expected a DataSource, found DataFrame"):
+            step()
+
+
+def test_without_a_test_set_nothing_is_searched_for(source):
+    source.remaining_ = 0
+    with pytest.raises(BudgetError, match="the budget of 2 test sets is spent"):
+        investigate(source, Investigation("no such column", "offer"))
+
+
+def test_no_public_name_looks_like_a_test_or_a_training_set():
+    assert not [name for name in dir(fairtest) if name.startswith(("test", "train"))]
+
+
+# discovery
+
+
+def test_discovery_finds_and_tests_labels():
+    rng = np.random.default_rng(1)
+    group = rng.integers(2, size=1_000)
+    data = pd.DataFrame({f"tag {j}": (rng.random(1_000) < 0.2 + 0.4 * group * (j == 3)).astype(int) for j in range(8)})
+    labels = list(data)
+    data["group"] = np.where(group, "b", "a")
+    investigation = Investigation("group", labels, top_k=3, context=[]).fit(DataSource(data))
+    section = investigation.test().section("group", "8 labels")
+    everyone = section.everyone
+    assert everyone.associations[0].hypothesis.part == "tag 3"
+    assert [a.p_value <= 0.05 for a in everyone.associations] == [True, False, False]
+    assert everyone.effect == pytest.approx(np.mean([a.effect for a in everyone.associations]))
+    assert everyone.is_significant
+    assert everyone.labels().loc["tag 3", "a"] < everyone.labels().loc["tag 3", "b"]
+    with pytest.raises(ValueError, match="output: expected one column with an explanatory attribute"):
+        investigation.with_explanatory("tag 1")
+
+
+def test_labels_that_nobody_has(people):
+    source = DataSource(people.assign(tag=0, other=0, some=(people["age"] > 40).astype(int)))
+    with pytest.raises(ValueError, match="output: each of 2 labels has one value in the training set"):
+        Investigation("gender", ["tag", "other"]).fit(source)
+    everyone = investigate(source, Investigation("gender", ["tag", "some"], context=[])).section("gender").everyone
+    assert everyone.association("tag").p_value == 1
+
+
+# error profiling
+
+
+def test_error_profiling_leaves_prediction_and_truth_out_of_the_subgroups(people):
+    data = people.assign(truth=people["offer"].where(people["gender"] == "male", "yes"))
+    investigation = Investigation(**ASK, ground_truth="truth").fit(DataSource(data))
+    assert not {"offer", "truth"} & set(investigation.context_)
+    everyone = investigation.test().section("gender").everyone
+    assert everyone.sample.output.categories == ("correct", "false negative", "false positive")
+    assert everyone.is_significant
+
+
+def test_predictions_without_an_error(people):
+    data = people.assign(truth=people["offer"])
+    with pytest.raises(ValueError, match="output: column 'error of offer' has one value in the training set"):
+        Investigation(**ASK, ground_truth="truth").fit(DataSource(data))
+
+
+def test_errors_of_two_categories():
+    truth, prediction = (Column(name, np.array(codes), ("no", "yes")) for name, codes in
+                         (("truth", [0, 0, 1, 1]), ("prediction", [0, 1, 0, 1])))  # fmt: skip
+    error = prediction_error(prediction, truth)
+    assert [error.categories[code] for code in error.values] == [
+        "correct", "false positive", "false negative", "correct"
+    ]  # fmt: skip
+
+
+def test_errors_of_more_categories_and_of_numbers():
+    truth = Column("truth", np.array([0, 1, 2]), ("a", "b", "c"))
+    prediction = Column("prediction", np.array([0, 1, 1]), ("a", "c"))
+    assert prediction_error(prediction, truth).values.tolist() == [0, 1, 0]
+    numbers = [Column(name, np.array(values)) for name, values in (("p", [1.0, 5]), ("t", [3.0, 4]))]
+    assert prediction_error(*numbers).values.tolist() == [2, 1]
+    with pytest.raises(ValueError, match="column 'p' holds numbers and 'truth' categories"):
+        prediction_error(numbers[0], truth)
+
+
+def labels(name, values):
+    return encode(pd.Series(values, name=name))
+
+
+def test_labels_of_two_kinds_are_refused():
+    for other in ([-1, 1, 1], ["no", "yes", "no"], [True, False, True]):
+        with pytest.raises(ValueError, match=r"column 'p' holds .*; expected the same two labels"):
+            prediction_error(labels("p", other), labels("t", [0, 1, 1]))
+
+
+def test_labels_of_one_kind_in_other_types_are_the_same():
+    error = prediction_error(labels("p", [0.0, 1.0, 1.0, 0.0]), labels("t", [0, 1, 0, 1]))
+    assert error.values.tolist() == [0, 0, 2, 1]
+    ordered = pd.Categorical(["yes", "no"], categories=["yes", "no"], ordered=True)  # here, no is the positive one
+    assert prediction_error(labels("p", ordered), labels("t", ordered[::-1])).values.tolist() == [1, 2]
+
+
+def test_a_prediction_with_fewer_labels_than_the_truth():
+    assert prediction_error(labels("p", [1, 1]), labels("t", [0, 1])).values.tolist() == [2, 0]
+    assert prediction_error(labels("p", [9, 10, 10]), labels("t", [9, 10, 2])).values.tolist() == [0, 0, 1]

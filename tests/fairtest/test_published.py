@@ -9,14 +9,15 @@ import pandas as pd
 import pytest
 
 from fairlab import fairtest, load
-from fairlab.fairtest import DataSource, Difference, Discovery, Testing
+from fairlab.fairtest import DataSource, Difference, Investigation
 
 MIRROR = os.environ.get("FAIRLAB_DATA_MIRROR")
 needs_mirror = pytest.mark.skipif(not MIRROR, reason="needs the real files: set FAIRLAB_DATA_MIRROR")
 
 
-def run(investigation):
-    return fairtest.investigate(investigation).sections
+def run(data, *arguments, **options):
+    source = DataSource(data, variant="published")
+    return fairtest.investigate(source, Investigation(*arguments, **options)).sections
 
 
 @pytest.fixture(scope="module")
@@ -25,14 +26,11 @@ def adult():
         pytest.skip("needs the real files: set FAIRLAB_DATA_MIRROR")
     people = load("adult-uci", surrogate=False)
     data = people.features.drop(columns="fnlwgt").assign(income=people.target)
-    return {
-        section.protected: section
-        for section in run(Testing(DataSource(data, reading="as_published"), ["sex", "race"], "income"))
-    }
+    return {section.sensitive_features: section for section in run(data, ["sex", "race"], "income")}
 
 
 def test_adult_has_108_contexts_of_which_57_are_significant(adult):
-    assert {name: len(section.findings) for name, section in adult.items()} == {"sex": 71, "race": 37}
+    assert {name: len(section.subgroups) for name, section in adult.items()} == {"sex": 71, "race": 37}
     assert {name: len(section.significant) for name, section in adult.items()} == {"sex": 44, "race": 13}
 
 
@@ -50,7 +48,7 @@ def test_adult_contexts_of_figure_10(adult):
         for words, size in expected.items():
             assert reported[words].size == size
     graduates = next(f for f in adult["sex"].reported if str(f.node) == "education-num > 11.5")
-    assert fairtest.contingency_table(graduates.sample).to_numpy().tolist() == [
+    assert graduates.sample.counts().to_numpy().tolist() == [
         [1594, 2156, 3750], [492, 2549, 3041], [2086, 4705, 6791]
     ]  # fmt: skip
 
@@ -67,17 +65,13 @@ def test_adult_intervals_and_p_values_of_figure_10(adult):
 def berkeley(**options):
     applicants = load("berkeley")
     data = applicants.features.assign(accepted=applicants.target)
-    return run(
-        Testing(
-            DataSource(data, reading="as_published"), "gender", "accepted", metric=Difference(smoothing=0), **options
-        )
-    )
+    return run(data, "gender", "accepted", metric=Difference(smoothing=0), **options)
 
 
 def test_berkeley_given_the_department():
     [section] = berkeley(explanatory="department")
-    [finding] = section.findings
-    assert fairtest.contingency_table(finding.sample).to_numpy().tolist() == [
+    [finding] = section.subgroups
+    assert finding.sample.counts().to_numpy().tolist() == [
         [615, 680, 1295], [295, 623, 918], [910, 1303, 2213]
     ]  # fmt: skip
     whole, *departments = finding.associations
@@ -91,8 +85,8 @@ def test_berkeley_given_the_department():
 
 def test_berkeley_without_explanation():
     [section] = berkeley()
-    assert len(section.findings) == 3
-    [root] = section.findings[0].associations
+    assert len(section.subgroups) == 3
+    [root] = section.subgroups[0].associations
     assert root.p_value == pytest.approx(3 * root.raw_p_value)
     assert root.high < 0
 
@@ -105,10 +99,8 @@ def test_labels_of_figure_9_to_the_printed_digits():
     assert data.shape == (2615, 200)
     labels = list(data)
     data["Race"] = images["Race"].to_numpy()
-    [section] = run(
-        Discovery(DataSource(data, reading="as_published"), "Race", labels, context=[], metric=Difference(smoothing=0))
-    )
-    table = fairtest.label_table(section.findings[0])
+    [section] = run(data, "Race", labels, context=[], metric=Difference(smoothing=0))
+    table = section.subgroups[0].labels()
     assert len(table) == 35
     expected = {
         "cart": (0.0137, 0.0652, 3.31e-05),

@@ -44,13 +44,19 @@ class Mean(Metric):
 
     name = "MEAN"
 
-    def approximate(self, sample, *, conf):
+    def approximate(self, sample, *, confidence_level):
         mean = sample.output.values.mean()
-        return Interval(mean, mean + conf, 0.5)
+        return Interval(mean, mean + confidence_level, 0.5)
 
 
 def tree(metric=None, **options):
-    defaults = {"conf": 0.95, "max_depth": 5, "min_leaf_size": 2, "score_aggregation": "avg", "max_bins": 10}
+    defaults = {
+        "confidence_level": 0.95,
+        "max_depth": 5,
+        "min_leaf_size": 2,
+        "score_aggregation": "avg",
+        "max_bins": 10,
+    }
     return GuidedTree(metric or Mean(), **defaults | options)
 
 
@@ -151,10 +157,10 @@ def test_own_metric_and_additive_metric_see_the_same_children():
     rng = np.random.default_rng(2)
     sample = Sample(categorical("s", rng.integers(2, size=200)), categorical("o", rng.integers(2, size=200)))
     groups = rng.integers(4, size=200)
-    for metric in (NMI(reading="as_published"), Difference(smoothing=0)):
+    for metric in (NMI(variant="published"), Difference(smoothing=0)):
         for ordered in (True, False):
-            fast = metric.children(sample, groups, 4, ordered=ordered, conf=0.5)
-            slow = Metric.children(metric, sample, groups, 4, ordered=ordered, conf=0.5)
+            fast = metric.children(sample, groups, 4, ordered=ordered, confidence_level=0.5)
+            slow = Metric.children(metric, sample, groups, 4, ordered=ordered, confidence_level=0.5)
             np.testing.assert_allclose(fast.effect, slow.effect)
             np.testing.assert_array_equal(fast.size, slow.size)
 

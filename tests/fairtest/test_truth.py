@@ -17,7 +17,7 @@ from statsmodels.stats.multitest import multipletests
 
 from fairlab import fairtest
 from fairlab.cases import Case
-from fairlab.fairtest import DataSource, Difference, Ratio, Testing
+from fairlab.fairtest import DataSource, Difference, Investigation, Ratio
 from fairlab.fairtest.sample import encode
 
 pytestmark = pytest.mark.slow
@@ -132,8 +132,8 @@ def truth(world: World, effect: str, held: np.ndarray) -> float:
 
 
 def target(people) -> np.ndarray:
-    """Return the true numbers of a regression."""
-    return people["good"].to_numpy() * 2.0
+    """Return the true numbers of a regression; `Case` would take two different ones for labels."""
+    return people["good"].to_numpy() * 2.0 + people["years"].to_numpy() * 1e-9
 
 
 # what is counted
@@ -146,8 +146,8 @@ def shown(world: World, number: int) -> pd.DataFrame:
     y_true = target(table) if world.kind == "regression" else table["good"]
     features = ["group", *FEATURES] if world.sees_group else FEATURES
     case = Case(
-        world.answers, table.drop(columns="good"), sensitive="group", features=features, y_true=y_true,
-        positive=None if world.kind == "regression" else True,
+        world.answers, table.drop(columns="good"), sensitive_features="group", features=features, y_true=y_true,
+        pos_label=None if world.kind == "regression" else True,
     )  # fmt: skip
     found = fairtest.examine(case, budget=0, confidence=CONFIDENCE).to_frame()
     found["truth"] = [truth(world, *pair) for pair in zip(
@@ -160,11 +160,11 @@ def investigated(world: World, number: int, metric) -> tuple[bool, bool]:
     rng = np.random.default_rng([16, number])
     table = world.draw(rng, int(rng.choice([500, 2_000])))
     table["answer"] = world.answers(table)
-    investigation = Testing(DataSource(table.drop(columns="good")), "group", "answer", metric=metric)
-    [section] = fairtest.investigate(investigation).sections
+    source = DataSource(table.drop(columns="good"))
+    [section] = fairtest.investigate(source, Investigation("group", "answer", metric=metric)).sections
     everyone = {name: encode(world.people[name]) for name in FEATURES}
     all_hold = True
-    for finding in section.findings:
+    for finding in section.subgroups:
         held = np.ones(len(world.people), dtype=bool)
         for condition in finding.node.conditions:
             held &= condition.holds(everyone[condition.attribute])
@@ -177,7 +177,7 @@ def investigated(world: World, number: int, metric) -> tuple[bool, bool]:
             names = {"NMI": "mutual", "DIFF": "difference, a less b", "CORR": "correlation being b rather"}
             expected = truth(world, names[section.metric.name], held)
         all_hold &= np.isnan(tested.low) or tested.low - 1e-9 <= expected <= tested.high + 1e-9
-    return bool(all_hold), any(finding.is_significant for finding in section.findings)
+    return bool(all_hold), any(finding.is_significant for finding in section.subgroups)
 
 
 def checked(number: int) -> list[dict]:

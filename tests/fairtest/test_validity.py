@@ -9,13 +9,12 @@ from fairlab import fairtest
 from fairlab.fairtest import (
     NMI,
     Column,
-    ConditionalDifference,
     Correlation,
     DataSource,
     Difference,
+    Investigation,
     Ratio,
     Sample,
-    Testing,
 )
 
 pytestmark = pytest.mark.slow
@@ -38,15 +37,14 @@ def independent(rng, n=2_000):
 
 
 def section_of(data, **options):
-    investigation = Testing(DataSource(data), "group", "output", **options)
-    return fairtest.investigate(investigation).sections[0]
+    return fairtest.investigate(DataSource(data), Investigation("group", "output", **options)).sections[0]
 
 
 def test_without_association_at_most_five_percent_of_runs_report_a_context():
     rng = np.random.default_rng(0)
     sections = [section_of(independent(rng)) for _ in range(RUNS)]
     assert sum(len(section.reported) > 1 for section in sections) <= 0.05 * RUNS
-    assert sum(len(section.findings) > 1 for section in sections) > 0.2 * RUNS  # there was something to report
+    assert sum(len(section.subgroups) > 1 for section in sections) > 0.2 * RUNS  # there was something to report
     assert sum(len(section.significant) > 0 for section in sections) <= binom.ppf(0.999, RUNS, 0.05)
 
 
@@ -59,7 +57,7 @@ def test_intervals_of_a_whole_investigation_cover_the_true_difference(n):
         output = rng.random(n) < 0.5 - 0.2 * group
         data = pd.DataFrame({"group": np.where(group, "b", "a"), "output": np.where(output, "yes", "no")})
         section = section_of(data, context=[], metric=Difference(smoothing=0))
-        [root] = section.findings[0].associations
+        [root] = section.subgroups[0].associations
         covered += root.low <= 0.2 <= root.high
     low, high = binom.ppf([0.001, 0.999], RUNS, 0.95)
     assert low <= covered <= high
@@ -99,14 +97,14 @@ def numbers(rng, n):
         (Difference(smoothing=0), table, RATES[0] - RATES[1]),
         (Ratio(smoothing=0), table, RATES[0] / RATES[1]),
         (NMI(), table, (ROWS + COLUMNS - JOINT) / min(ROWS, COLUMNS)),
-        (ConditionalDifference(smoothing=0), strata, 0.2),
+        (Difference(smoothing=0), strata, 0.2),
         (Correlation(), numbers, 0.3),
     ],
     ids=["difference", "ratio", "nmi", "conditional difference", "correlation"],
 )
 def test_intervals_of_metrics_cover_the_truth(metric, draw, truth, n):
     rng = np.random.default_rng(3)
-    intervals = [metric.exact(draw(rng, n), conf=0.95, rng=rng) for _ in range(RUNS)]
+    intervals = [metric.exact(draw(rng, n), confidence_level=0.95, rng=rng) for _ in range(RUNS)]
     low, high = binom.ppf([0.001, 0.999], RUNS, 0.95)
     assert low <= sum(interval.low <= truth <= interval.high for interval in intervals) <= high
 

@@ -90,8 +90,8 @@ def test_large_groups_are_sampled():
         ((29, 60), {}, "tables: expected at least 30 people in each group, found 29"),
         ((60, 60), {"n_people": 3}, "n_people: expected an integer, at least 30, found 3"),
         ((60, 60), {"random_state": -1}, "random_state: expected"),
-        ((60, 60), {"confidence": "0.9"}, "confidence: expected a number between 0 and 1"),
-        ((60, 60), {"confidence": 1}, "confidence: expected a number between 0 and 1, found 1"),
+        ((60, 60), {"confidence_level": "0.9"}, "confidence_level: expected a number between 0 and 1"),
+        ((60, 60), {"confidence_level": 1}, "confidence_level: expected a number between 0 and 1, found 1"),
     ],
 )
 def test_bad_arguments(sizes, options, message):

@@ -32,9 +32,9 @@ def harder_for_women(rows):
     return rows["age"] > np.where(rows["sex"] == "f", 60, 40)
 
 
-def examined(model, sensitive="sex", table=TABLE, **options):
+def examined(model, sensitive_features="sex", table=TABLE, **options):
     case_options = {key: options.pop(key) for key in ("features",) if key in options}
-    return examine(Case(model, table, sensitive=sensitive, **case_options), budget=0, **options)
+    return examine(Case(model, table, sensitive_features=sensitive_features, **case_options), budget=0, **options)
 
 
 def test_a_clear_rule_is_found():
@@ -91,7 +91,7 @@ def test_sensitive_columns_that_the_model_does_not_get():
 
 def test_more_groups_than_two():
     result = examined(lambda rows: rows["race"] == "b", ["race", "sex"])
-    effects = result.to_frame().query("sensitive == 'race'")["effect"].tolist()
+    effects = result.to_frame().query("sensitive_features == 'race'")["effect"].tolist()
     assert effects[0] == "difference of favourable rates, a less everyone else"
     assert effects[2] == "difference of favourable rates, b less everyone else"
     assert len(effects) == 4
@@ -131,7 +131,7 @@ def test_what_cannot_be_examined():
     alone = examined(lambda rows: rows["sex"] == "f", features=["sex"])
     assert len(alone.findings) == 1
     assert alone.not_examined == ("Flips by sex: the model gets no other feature to match people on.",)
-    case = Case(harder_for_women, TABLE, sensitive="sex")
+    case = Case(harder_for_women, TABLE, sensitive_features="sex")
     case.queries.is_deterministic = False
     noisy = examine(case, budget=0)
     assert [finding.effect[:10] for finding in noisy.findings] == ["difference"]
@@ -161,7 +161,7 @@ def test_names_of_the_evidence_give_way():
     ],
 )
 def test_bad_options(options, message):
-    case = Case(harder_for_women, TABLE, sensitive="sex")
+    case = Case(harder_for_women, TABLE, sensitive_features="sex")
     with pytest.raises(ValueError, match=message):
         examine(case, **options)
 
@@ -172,7 +172,7 @@ def test_no_tensorflow():
         "from fairlab.cases import Case\n"
         "from fairlab.fliptest import examine\n"
         "table = pd.DataFrame({'sex': ['f', 'm'] * 40, 'age': range(80)})\n"
-        "examine(Case(lambda rows: rows['age'] > 40, table, sensitive='sex'), budget=0)\n"
+        "examine(Case(lambda rows: rows['age'] > 40, table, sensitive_features='sex'), budget=0)\n"
         "assert 'tensorflow' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -194,8 +194,8 @@ def test_columns_of_every_kind():
     )
     result = examined(lambda rows: rows["age"] > 40, ["member", "age", "children", "owner", "grade", "job"], table)
     frame = result.to_frame()
-    assert set(frame["sensitive"]) == {"member", "age", "children", "owner", "grade", "job"}
-    assert (frame.loc[frame["effect"].str.startswith("share"), "sensitive"].value_counts() >= 1).all()
+    assert set(frame["sensitive_features"]) == {"member", "age", "children", "owner", "grade", "job"}
+    assert (frame.loc[frame["effect"].str.startswith("share"), "sensitive_features"].value_counts() >= 1).all()
     assert frame[["estimate", "low", "high", "p_value"]].notna().all(axis=None)
-    assert frame.query("sensitive == 'age'")["p_value"].min() < 1e-6
-    assert frame.query("sensitive != 'age'")["p_value"].min() > 0.001
+    assert frame.query("sensitive_features == 'age'")["p_value"].min() < 1e-6
+    assert frame.query("sensitive_features != 'age'")["p_value"].min() > 0.001

@@ -5,8 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
+from scipy.stats import binom
+from statsmodels.stats.proportion import proportion_confint
 
-from fairlab.fliptest import flipset
+from fairlab.fliptest import COSTS, Flipset, compare_flipsets, flipset, flipset_intervals, flipsets_by_cost
+from fairlab.statistics import difference_bounds, exclusive_correlation
 from fairlab.transport import ExactTransport, squared_l1
 
 
@@ -81,9 +84,9 @@ def test_bad_images(image, message):
 
 
 def test_bad_predictors():
-    with pytest.raises(ValueError, match=r"predict\(X\).*probabilities"):
+    with pytest.raises(ValueError, match=r"model\(X\).*probabilities"):
         flipset(lambda table: np.full(len(table), 0.3), X, X_IMAGE)
-    with pytest.raises(ValueError, match=r"predict\(X\): returned shape \(1,\) for 4 rows"):
+    with pytest.raises(ValueError, match=r"model\(X\): returned shape \(1,\) for 4 rows"):
         flipset(lambda table: np.zeros(1), X, X_IMAGE)
     with pytest.raises(TypeError, match="expected a function"):
         flipset(3, X, X_IMAGE)
@@ -100,7 +103,7 @@ def test_answers_go_by_their_row_labels():
     X, images = X_LABELS
     backwards = flipset(lambda table: pd.Series(hire(table), table.index)[::-1], X, images)
     assert backwards.to_frame().equals(flipset(hire, X, images).to_frame())
-    with pytest.raises(ValueError, match=r"predict\(X\): has the row label 0"):
+    with pytest.raises(ValueError, match=r"model\(X\): has the row label 0"):
         flipset(lambda table: pd.Series(hire(table)), X, images)
 
 
@@ -145,3 +148,109 @@ def test_whole_numbers_do_not_flip_against_themselves():
     for limit in range(18, 90):
         flips = flipset(lambda table, limit=limit: (table["age"] >= limit).astype(int), ages, image)
         assert flips.n_positive == flips.n_negative == 0
+
+
+def flips_of_sizes(n_positive, n_negative, n):
+    prediction = np.zeros(n, dtype=int)
+    prediction[:n_positive] = 1
+    image = np.zeros(n, dtype=int)
+    image[n_positive : n_positive + n_negative] = 1
+    return Flipset(prediction, image, pd.RangeIndex(n))
+
+
+def test_sizes_have_the_quantiles_of_the_binomial():
+    table = flipset_intervals(flips_of_sizes(120, 30, 1000), method="bootstrap", n_resamples=100_000, random_state=1)
+    assert table["size"].tolist() == [120, 30, 90]
+    for sign, size in (("positive", 120), ("negative", 30)):
+        expected = binom.ppf([0.025, 0.975], 1000, size / 1000)
+        np.testing.assert_allclose(table.loc[sign, ["low", "high"]].astype(float), expected, atol=1)
+
+
+def test_net_is_resampled_jointly():
+    # F+ and F- of the same people are negatively correlated, so their difference varies more than if independent.
+    table = flipset_intervals(flips_of_sizes(500, 500, 1000), method="bootstrap", n_resamples=50_000)
+    half = (table.loc["net", "high"] - table.loc["net", "low"]) / 2
+    assert half == pytest.approx(1.96 * np.sqrt(1000), rel=0.03)
+
+
+def test_empty_flipsets():
+    assert (flipset_intervals(flips_of_sizes(0, 0, 50), method="bootstrap") == 0).all(axis=None)
+    exact = flipset_intervals(flips_of_sizes(0, 0, 50))
+    assert (exact["size"] == exact.loc["positive":"negative", "low"].max()).all()
+    assert exact.loc["positive", "high"] == pytest.approx(50 * (1 - 0.025 ** (1 / 50)))
+    assert exact.loc["net", "low"] == -exact.loc["net", "high"] < 0
+
+
+def test_exact_intervals_by_hand():
+    exact = flipset_intervals(flips_of_sizes(12, 3, 100))
+    assert tuple(exact.loc["positive", ["low", "high"]]) == pytest.approx(
+        100 * np.array(proportion_confint(12, 100, method="beta"))
+    )
+    correlation = exclusive_correlation(12, 3, 100)
+    bounds = difference_bounds((12, 3), (100, 100), confidence_level=0.95, correlation=correlation)
+    assert tuple(exact.loc["net"]) == pytest.approx((9, *100 * np.array(bounds)))
+
+
+def test_the_level_widens_and_the_seed_repeats():
+    flip = flips_of_sizes(40, 60, 500)
+    narrow, wide = (flipset_intervals(flip, confidence_level=level) for level in (0.5, 0.99))
+    assert (wide["high"] - wide["low"] > narrow["high"] - narrow["low"]).all()
+    pd.testing.assert_frame_equal(wide, flipset_intervals(flip, confidence_level=0.99))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"confidence_level": 1}, {"confidence_level": 0}, {"n_resamples": 0}, {"n_resamples": 2.5}, {"method": "normal"}],
+)
+def test_bad_options(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        flipset_intervals(flips_of_sizes(1, 1, 10), **options)
+
+
+def test_agreement_is_with_the_first_map():
+    people = pd.DataFrame({"a": [1.0, 1.0, -1.0, -1.0]}, index=list("pqrs"))
+    images = {"swap": -people, "half": people.assign(a=[-1.0, 1.0, 1.0, -1.0]), "identity": people}
+    flips = {name: flipset(lambda X: (X["a"] > 0).astype(int), people, image) for name, image in images.items()}
+    table = compare_flipsets(flips)
+    assert table["Jaccard F+"].tolist() == [1, 0.5, 0]
+    assert table["Jaccard F−"].tolist() == [1, 0.5, 0]
+    assert table["F+"].tolist() == [2, 1, 0]
+    assert compare_flipsets({"identity": flips["identity"]})["Jaccard F+"].isna().all()
+    with pytest.raises(ValueError, match="expected the same people under every map, found others for 'b'"):
+        compare_flipsets({"a": flips["swap"], "b": flipset(lambda X: [0, 0], people[:2], people[:2])})
+    with pytest.raises(ValueError, match="expected one model, found 2 other predictions for 'b'"):
+        compare_flipsets({"a": flips["swap"], "b": flipset(lambda X: [1] * 4, people, people)})
+
+
+def test_costs_by_hand():
+    source, target = np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])
+    found = {name: float(cost(source, target)[0, 0]) for name, cost in COSTS.items()}
+    assert found == {"squared L1": 49, "L1": 7, "squared Euclidean": 25, "Euclidean": 5}
+
+
+def test_flipsets_by_cost_by_hand():
+    # One feature: every convex cost keeps the order, so 0 -> 1 and 2 -> 3; the cut at 1.5 flips nobody, at 0.5 one.
+    source, target = pd.DataFrame({"x": [0.0, 2.0]}), pd.DataFrame({"x": [3.0, 1.0]})
+    costs = {name: COSTS[name] for name in ("squared L1", "squared Euclidean")}
+    table = flipsets_by_cost(lambda X: (X["x"] > 0.5).astype(int), source, target, costs=costs)
+    assert table["F+"].tolist() == [0, 0]
+    assert table["F−"].tolist() == [1, 1]
+    assert table["mean L1"].tolist() == [1, 1]
+    assert table["Jaccard F−"].tolist() == [1, 1]
+    assert table["Jaccard F+"].isna().all()
+
+
+def test_a_cost_that_ignores_a_feature_changes_who_flips():
+    rng = np.random.default_rng(0)
+    source, target = (pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"]) for _ in range(2))
+    costs = {"paper": COSTS["squared L1"], "only a": lambda X, Y: (X[:, :1] - Y[:, 0]) ** 2}
+    table = flipsets_by_cost(lambda X: (X["b"] > 0).astype(int), source, target, costs=costs)
+    assert table.loc["only a", "F+"] > 2 * table.loc["paper", "F+"]
+    assert table.loc["only a", "Jaccard F+"] < 0.5
+    paper, other = table["F+"] - table["F−"]
+    assert paper == other  # proposition 2
+
+
+def test_no_cost():
+    with pytest.raises(ValueError, match="costs: is empty"):
+        flipsets_by_cost(None, np.zeros((2, 1)), np.zeros((2, 1)), costs={})

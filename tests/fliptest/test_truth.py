@@ -67,7 +67,7 @@ class World:
             return by_cell[sex, cell.to_numpy().astype(int)]
 
         features = ["number", "text", "flag"] + ([] if self.unseen else ["sex"])
-        return Case(decide, table.drop(columns="cell"), sensitive="sex", features=features)
+        return Case(decide, table.drop(columns="cell"), sensitive_features="sex", features=features)
 
 
 def joint(number, text, flag):

@@ -1,9 +1,14 @@
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import norm
 
 from fairlab.fair_metric import FairMetric
 from fairlab.individual_fairness import (
-    DivergenceWarning,
+    StepSizeWarning,
     audit,
     error_rate_ratio_test,
     gradient_flow_attack,
@@ -18,18 +23,199 @@ METRIC = FairMetric.from_directions([[1.0, 0.0]])  # the first feature is free t
 ATTACK = {"regularizer": 50.0, "step_size": 0.01, "n_steps": 100}
 
 
+def test_loss_ratio_by_hand():
+    losses = [1.0, 2.0, 4.0, 0.0], [2.0, 2.0, 12.0, 1.0]  # ratios 2, 1, 3 and one that is infinite
+    result = loss_ratio_test(*losses, variant="published")
+    assert (result.statistic, result.n, result.n_dropped) == (2.0, 3, 1)
+    error = np.sqrt(2 / 3 / 3)  # the variance has n in its denominator
+    assert result.standard_error == pytest.approx(error)
+    assert result.lower_bound == pytest.approx(2 - 1.6448536 * error)
+    assert result.interval == pytest.approx([2 - 1.9599640 * error, 2 + 1.9599640 * error])
+    assert result.p_value == pytest.approx(norm.sf(0.75 / error))
+    assert not result.rejected
+    frame = result.to_frame()
+    assert len(frame) == 1
+    assert frame.loc[0, "n_dropped"] == 1
+
+
+def test_error_rate_ratio_by_hand():
+    wrong = np.repeat([1, 1, 0, 0], [15, 5, 20, 60])
+    attacked = np.repeat([1, 0, 1, 0], [15, 5, 20, 60])
+    result = error_rate_ratio_test(wrong, attacked, variant="published")
+    a, b, both = 0.35, 0.2, 0.15
+    variance = 0.35 * 0.65 / b**2 + a**2 * 0.2 * 0.8 / b**4 - 2 * a * (both - a * b) / b**3
+    assert result.statistic == pytest.approx(1.75)
+    assert result.standard_error == pytest.approx(np.sqrt(variance / 100))
+    assert result.rejected == (1.75 - norm.ppf(0.95) * np.sqrt(variance / 100) > 1.25)
+
+
+def test_an_attack_that_changes_no_prediction_leaves_room_for_chance():
+    wrong = np.arange(200) < 30
+    result = error_rate_ratio_test(wrong, wrong)
+    low, high = result.interval
+    assert low < result.lower_bound < 1 < high
+    assert error_rate_ratio_test(wrong, wrong, variant="published").interval.tolist() == [1, 1]
+    assert error_rate_ratio_test(np.zeros(9), np.ones(9), variant="published").rejected == False  # noqa: E712
+
+
+def test_delta_method_agrees_with_resampling():
+    rng = np.random.default_rng(0)
+    wrong = rng.random(2000) < 0.2
+    attacked = wrong & (rng.random(2000) < 0.8) | (rng.random(2000) < 0.15)
+    result = error_rate_ratio_test(wrong, attacked)
+    rows = rng.integers(0, 2000, (2000, 2000))
+    spread = (attacked[rows].mean(axis=1) / wrong[rows].mean(axis=1)).std()
+    assert result.standard_error == pytest.approx(spread, rel=0.06)
+
+
+losses = arrays(float, (3, 8), elements=st.floats(0.01, 10))
+
+
+@given(losses, losses)
+def test_decision_is_the_same_by_bound_and_by_p_value(before, after):
+    result = loss_ratio_test(before, after)
+    clear = np.abs(result.lower_bound - 1.25) > 1e-9
+    assert (result.rejected == (result.p_value < 0.05))[clear].all()
+
+
+@given(losses, losses, st.floats(0.1, 10))
+def test_rows_are_tests_of_their_own_and_the_unit_of_loss_does_not_matter(before, after, unit):
+    together = loss_ratio_test(before, after)
+    for k in range(3):
+        alone = loss_ratio_test(unit * before[k], unit * after[k])
+        assert alone.lower_bound == pytest.approx(together.lower_bound[k], rel=1e-9, abs=1e-9)
+    assert len(together.to_frame()) == 3
+
+
+def test_no_spread():
+    assert loss_ratio_test([1.0, 1.0], [1.0, 1.0]).p_value == 1
+    assert loss_ratio_test([1.0, 1.0], [1.25, 1.25]).p_value == 1
+    assert loss_ratio_test([1.0, 1.0], [2.0, 2.0]).p_value == 0
+    assert loss_ratio_test([1.0, 1.0], [2.0, 2.0]).rejected
+
+
+def test_a_model_that_errs_only_after_the_attack():
+    all_wrong = error_rate_ratio_test(np.zeros(100), np.ones(100))
+    assert all_wrong.statistic == np.inf
+    assert all_wrong.p_value == pytest.approx((5 / 9) ** 100)
+    assert all_wrong.rejected
+    # Under the hypothesis an error is new with a chance of 5/9 at most, and (5/9)^6 = 0.029, (5/9)^5 = 0.053.
+    for k, rejected in ((5, False), (6, True)):
+        result = error_rate_ratio_test(np.zeros(100), np.arange(100) < k)
+        assert result.p_value == pytest.approx((5 / 9) ** k)
+        assert result.rejected == rejected
+        assert result.lower_bound == pytest.approx(0.05 ** (1 / k) / (1 - 0.05 ** (1 / k)))
+        assert result.interval[1] == np.inf
+    assert result.to_frame()["rejected"].tolist() == [True]
+
+
+def test_the_exact_test_keeps_its_level():
+    # An error is new with a chance of 5/9, otherwise mended: the least favourable way to a ratio of 5/4.
+    rng = np.random.default_rng(0)
+    new = rng.binomial(12, 5 / 9, 20_000)
+    alone = new[new == 12]
+    assert len(alone) / 20_000 == pytest.approx(error_rate_ratio_test([0] * 12, [1] * 12).p_value, abs=0.001)
+
+
+def test_a_model_that_never_errs():
+    result = error_rate_ratio_test([0, 0, 0], [0, 0, 0])
+    assert np.isnan(result.statistic)
+    assert (result.p_value, result.lower_bound, result.rejected) == (1, 0, False)
+
+
+def test_tests_of_both_kinds_side_by_side():
+    wrong, attacked = np.array([[0, 0, 0, 0], [1, 0, 0, 1]]), np.array([[1, 1, 1, 1], [1, 1, 0, 1]])
+    together = error_rate_ratio_test(wrong, attacked)
+    for k in range(2):
+        alone = error_rate_ratio_test(wrong[k], attacked[k])
+        assert (alone.p_value, alone.lower_bound) == (together.p_value[k], together.lower_bound[k])
+        np.testing.assert_array_equal(alone.interval, together.interval[k])
+
+
+def test_the_most_unfair_model_is_not_passed():
+    before = np.r_[np.zeros(98), 1.0, 1.0]
+    with pytest.raises(
+        ValueError, match="98 of 100 points have no finite ratio of losses, 98 of them since there is no"
+    ):
+        loss_ratio_test(before, np.r_[np.full(98, 1e6), 1.0, 1.0])
+    with pytest.raises(ValueError, match="1 of 2 points have no finite ratio"):
+        loss_ratio_test([1.0, 1.0], [1.0, np.inf])
+    with pytest.raises(ValueError, match="attacked_loss: 1 of 2 are not a number"):
+        loss_ratio_test([1.0, 1.0], [1.0, np.nan])
+    still = loss_ratio_test([0.0, 1.0], [0.0, 1.0])
+    assert (still.statistic, still.n_dropped) == (1, 0)
+
+
+def test_series_are_matched_by_their_index():
+    loss = pd.Series([1.0, 2.0, 4.0], index=["a", "b", "c"])
+    ratios = pd.Series({"a": 1.0, "b": 3.0, "c": 2.0})
+    shuffled = (loss * ratios)[["c", "a", "b"]]
+    assert loss_ratio_test(loss, shuffled).statistic == 2.0
+    assert loss_ratio_test(loss, shuffled.to_numpy()).statistic != 2.0
+    wrong, attacked = pd.Series([1, 1, 0, 0]), pd.Series([1, 1, 1, 0])
+    assert error_rate_ratio_test(wrong, attacked[::-1]).standard_error == (
+        error_rate_ratio_test(wrong, attacked).standard_error
+    )
+    with pytest.raises(ValueError, match="attacked_loss: has the row label 'z', which the table has not"):
+        loss_ratio_test(loss, shuffled.rename({"c": "z"}))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (
+            ([0.0, 0.0, 1.0], [1.0, 1.0, 1.0]),
+            {"variant": "published"},
+            "1 finite ratios among 3 points, expected at least 2",
+        ),
+        (([1.0, 1.0], [1.0, 2.0]), {"variant": "as_published"}, "variant: expected one of sound, published"),
+        ((["1", "2"], [1.0, 2.0]), {}, "loss: expected numbers"),
+        (([1.0, 1.0], [1.0, 2.0]), {"max_loss_ratio": np.inf}, "max_loss_ratio: expected a number above 0, found inf"),
+        (([1.0, 1.0], [1.0, 2.0]), {"alpha": "5%"}, "alpha: expected a number between 0 and 1, found '5%'"),
+        (([1.0, -1.0], [1.0, 1.0]), {}, "loss: expected zero or more, found -1.0"),
+        (([1.0, 1.0], [1.0]), {}, r"loss has shape \(2,\), attacked_loss \(1,\)"),
+        (([1.0, 1.0], [1.0, 2.0]), {"max_loss_ratio": 0}, "max_loss_ratio: expected a number above 0"),
+        (([1.0, 1.0], [1.0, 2.0]), {"alpha": 1}, "alpha: expected a number between 0 and 1"),
+    ],
+)
+def test_bad_input_is_refused(arguments, options, message):
+    with pytest.raises(ValueError, match=message):
+        loss_ratio_test(*arguments, **options)
+
+
+def test_errors_must_be_zeros_and_ones():
+    with pytest.raises(ValueError, match="attacked_wrong: expected 0 and 1, found 2"):
+        error_rate_ratio_test([0, 1], [0, 2])
+
+
+def test_audit_joins_attack_and_tests():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] + rng.logistic(size=200) > 0).astype(int)
+    model, metric = LinearClassifier([1.0, 0.0], 0.0), FairMetric.from_directions([[1.0, 0.0]])
+    options = {"regularizer": 5.0, "step_size": 0.05, "n_steps": 20}
+    result = audit(model, metric, X, y, max_loss_ratio=1.1, alpha=0.1, **options)
+    attack = gradient_flow_attack(model, metric, X, y, **options)
+    expected = loss_ratio_test(attack.loss, attack.attacked_loss, max_loss_ratio=1.1, alpha=0.1)
+    assert result.loss_ratio.lower_bound == expected.lower_bound
+    frame = result.to_frame()
+    assert frame.index.tolist() == ["loss ratio", "error-rate ratio"]
+    assert frame["lower_bound"].tolist() == [result.loss_ratio.lower_bound, result.error_rate_ratio.lower_bound]
+    assert (frame["n_diverged"] == 0).all()
+
+
 def test_an_audit_is_the_attack_and_both_tests_of_it():
     model = LinearClassifier([1.0, 2.0], 0.1)
-    found = audit(model, METRIC, X, Y, threshold=1.5, level=0.1, **ATTACK)
+    found = audit(model, METRIC, X, Y, max_loss_ratio=1.5, alpha=0.1, **ATTACK)
     attack = gradient_flow_attack(model, METRIC, X, Y, **ATTACK)
     np.testing.assert_array_equal(found.attack.X, attack.X)
-    options = {"threshold": 1.5, "level": 0.1}
+    options = {"max_loss_ratio": 1.5, "alpha": 0.1}
     for test, expected in (
         (found.loss_ratio, loss_ratio_test(attack.loss, attack.attacked_loss, **options)),
         (found.error_rate_ratio, error_rate_ratio_test(attack.wrong, attack.attacked_wrong, **options)),
     ):
         assert (test.statistic, test.standard_error) == (expected.statistic, expected.standard_error)
-        assert (test.threshold, test.level) == (1.5, 0.1)
+        assert (test.max_loss_ratio, test.alpha) == (1.5, 0.1)
 
 
 @pytest.mark.parametrize(("weight", "unfair"), [(0.0, False), (3.0, True)])
@@ -43,8 +229,8 @@ def test_an_attack_that_diverges_stops_the_audit():
     options = {"regularizer": 1e30, "step_size": 1e20, "n_steps": 1}
     with pytest.raises(ValueError, match="step_size: the attack diverged at 200 of 200 points"):
         audit(LinearClassifier([1.0, 2.0], 0.0), METRIC, X, Y, **options)
-    with pytest.warns(DivergenceWarning):
-        found = audit(LinearClassifier([1.0, 2.0], 0.0), METRIC, X, Y, reading="as_published", **options)
+    with pytest.warns(StepSizeWarning):
+        found = audit(LinearClassifier([1.0, 2.0], 0.0), METRIC, X, Y, variant="published", **options)
     assert found.to_frame()["n_diverged"].tolist() == [200, 200]
 
 
@@ -54,4 +240,4 @@ def test_a_row_for_each_test_and_model():
     assert frame.index.tolist() == ["loss ratio"] * 2 + ["error-rate ratio"] * 2
     assert frame["rejected"].tolist() == [False, True] * 2
     assert (frame["n_diverged"] == 0).all()
-    assert (frame["threshold"] == 1.25).all()
+    assert (frame["max_loss_ratio"] == 1.25).all()

@@ -43,8 +43,8 @@ REPAID = pd.Series(np.where(RNG.random(N) < expit((PEOPLE["income"] - 50_000) / 
 
 
 def examined(model, features=FEATURES, budget=20_000, **options):
-    options = {"positive": "yes", "y_true": REPAID} | options
-    case = Case(model, PEOPLE, sensitive="group", features=features, **options)
+    options = {"pos_label": "yes", "y_true": REPAID} | options
+    case = Case(model, PEOPLE, sensitive_features="group", features=features, **options)
     found = examine(case, budget=budget)
     assert found.n_queries <= budget
     return found
@@ -62,7 +62,7 @@ def test_a_model_that_takes_nothing_from_what_shows_the_group():
     assert finding.low == 1
     assert finding.estimate < 1.1
     assert "with group shuffled" in finding.effect
-    assert (finding.method, finding.sensitive, finding.where, finding.n) == (
+    assert (finding.method, finding.sensitive_features, finding.where, finding.n) == (
         "individual fairness",
         "group",
         "everyone",
@@ -116,9 +116,9 @@ def test_units_do_not_matter():
         Case(
             InThousands(job=3.0),
             PEOPLE.assign(income=PEOPLE["income"] / 1000),
-            sensitive="group",
+            sensitive_features="group",
             features=FEATURES,
-            positive="yes",
+            pos_label="yes",
             y_true=REPAID,
         ),
         budget=20_000,
@@ -137,12 +137,20 @@ def test_networks_are_asked_for_gradients():
     label = (RNG.random(N) < 0.5).astype(int)
     by_gradients, by_rows = (
         examine(
-            Case(model, numbers, sensitive="group", features=["x", "proxy"], y_true=label, positive=1, **options),
+            Case(
+                model,
+                numbers,
+                sensitive_features="group",
+                features=["x", "proxy"],
+                y_true=label,
+                pos_label=1,
+                **options,
+            ),
             budget=5_000,
         )
         for model, options in (
             (network, {}),
-            (lambda rows: expit(rows["x"] + 2.5 * rows["proxy"]).to_numpy(), {"threshold": 0.5}),
+            (lambda rows: expit(rows["x"] + 2.5 * rows["proxy"]).to_numpy(), {"decision_threshold": 0.5}),
         )
     )
     assert only(by_gradients).p_value < 0.01
@@ -153,7 +161,14 @@ def test_networks_are_asked_for_gradients():
 def test_numbers_and_more_than_two_groups():
     table = PEOPLE.assign(race=RNG.choice(["x", "y", "z"], N))
     model = lambda rows: expit((rows["age"] - 45) / 8.0).to_numpy()  # noqa: E731
-    case = Case(model, table, sensitive=["age", "race"], features=["age", "income"], threshold=0.5, y_true=None)
+    case = Case(
+        model,
+        table,
+        sensitive_features=["age", "race"],
+        features=["age", "income"],
+        decision_threshold=0.5,
+        y_true=None,
+    )
     by_age, by_race = examine(case, budget=20_000).findings
     assert by_age.p_value < 0.001
     assert by_race.p_value > 0.05
@@ -164,7 +179,7 @@ def test_numbers_and_more_than_two_groups():
     ("model", "options", "reason"),
     [
         (lambda rows: np.where(rows["income"] > 50_000, "yes", "no"), {}, "labels only"),
-        (lambda rows: rows["income"].to_numpy(), {"positive": None, "y_true": None}, "without a threshold"),
+        (lambda rows: rows["income"].to_numpy(), {"pos_label": None, "y_true": None}, "without a threshold"),
         (Model(), {"budget": 50}, "needs a budget of .* rows for this model, and has 50"),
     ],
 )
@@ -176,10 +191,10 @@ def test_what_is_not_examined(model, options, reason):
 
 def test_groups_that_are_too_small_are_named():
     table = PEOPLE.assign(group=np.where(np.arange(N) < 5, "few", PEOPLE["group"]))
-    case = Case(Model(), table, sensitive="group", features=FEATURES, positive="yes", y_true=REPAID)
+    case = Case(Model(), table, sensitive_features="group", features=FEATURES, pos_label="yes", y_true=REPAID)
     found = examine(case, budget=20_000)
     assert only(found).p_value > 0.05
-    assert "Individual fairness: group = few has 5 people, 30 are needed." in found.not_examined
+    assert "group: fewer than 30 people are few (5)." in found.not_examined
 
 
 def test_a_model_that_answers_by_chance_is_not_examined():
@@ -195,7 +210,7 @@ def test_a_model_that_answers_by_chance_is_not_examined():
 
 
 def test_bad_options():
-    case = Case(Model(), PEOPLE, sensitive="group", features=FEATURES, positive="yes")
+    case = Case(Model(), PEOPLE, sensitive_features="group", features=FEATURES, pos_label="yes")
     with pytest.raises(TypeError, match="case: expected a Case, found DataFrame"):
         examine(PEOPLE, budget=100)
     for budget in (-1, 2.5, True, "all"):
@@ -203,8 +218,8 @@ def test_bad_options():
             examine(case, budget=budget)
     with pytest.raises(ValueError, match="confidence: expected a number between 0 and 1, found 95"):
         examine(case, budget=100, confidence=95)
-    with pytest.raises(ValueError, match="threshold: expected a ratio of losses, 1 or more, found 0"):
-        examine(case, budget=100, threshold=0.8)
+    with pytest.raises(ValueError, match="max_loss_ratio: expected a ratio of losses, 1 or more, found 0"):
+        examine(case, budget=100, max_loss_ratio=0.8)
 
 
 def test_tensorflow_is_not_needed():
@@ -214,7 +229,7 @@ import numpy as np, pandas as pd
 from fairlab.cases import Case
 from fairlab.individual_fairness import examine
 table = pd.DataFrame({"group": np.arange(100) % 2, "x": np.arange(100.0)})
-case = Case(lambda rows: rows["x"] / 100, table, sensitive="group", features=["x"])
+case = Case(lambda rows: rows["x"] / 100, table, sensitive_features="group", features=["x"])
 assert len(examine(case, budget=5000).findings) == 1
 assert "tensorflow" not in sys.modules and "keras" not in sys.modules
 """
@@ -223,7 +238,9 @@ assert "tensorflow" not in sys.modules and "keras" not in sys.modules
 
 def test_nothing_but_the_sensitive_feature_and_labels_that_occur_twice():
     table = PEOPLE[["group"]].set_axis(["same"] * N)
-    case = Case(Model(direct=2.0).only_group, table, sensitive="group", features=["group"], threshold=0.5)
+    case = Case(
+        Model(direct=2.0).only_group, table, sensitive_features="group", features=["group"], decision_threshold=0.5
+    )
     finding = only(examine(case, budget=5_000))
     assert finding.p_value < 0.001
     assert len(finding.evidence) == 10

@@ -105,7 +105,7 @@ def examined(seed, **kind):
     odds = np.asarray(model.log_odds(table if sees else table.drop(columns="group")), dtype=float)
     label = rng.random(N_PEOPLE) < chance_of_label(odds)
     features = [*LEVELS, "group"] if sees else list(LEVELS)
-    case = Case(model, table, sensitive="group", features=features, y_true=label.astype(int), positive=1)
+    case = Case(model, table, sensitive_features="group", features=features, y_true=label.astype(int), pos_label=1)
     found = examine(case, budget=BUDGET, random_state=seed)
     assert found.n_queries <= BUDGET
     [finding] = found.findings

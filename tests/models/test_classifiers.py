@@ -1,101 +1,12 @@
-import pickle
-import warnings
-
 import keras
 import numpy as np
-import pandas as pd
 import pytest
 import tensorflow as tf
-from plain_data import is_plain
 from scipy.special import expit
-from sklearn.exceptions import NotFittedError
 
-from fairlab.models import (
-    BalancedMLP,
-    EqualizedOddsMixture,
-    KerasClassifier,
-    LinearClassifier,
-    ProjectedMLP,
-    SenSR,
-    SoftVote,
-)
+from fairlab.models import KerasClassifier, LinearClassifier
 
 RNG = np.random.default_rng(0)
-X = RNG.normal(size=(80, 3))
-Y = (X[:, 0] + X[:, 1] > 0).astype(int)
-SENSITIVE = (X[:, [1]] + RNG.normal(size=(80, 1)) > 0).astype(int)
-SMALL = {"n_hidden": 4, "n_steps": 3, "batch_size": 8, "from_logits": False}
-LEARNERS = [
-    (BalancedMLP(**SMALL, random_state=2), {}),
-    (ProjectedMLP(**SMALL), {"sensitive_features": SENSITIVE}),
-    (SenSR(**SMALL, full_steps=2, learning_rate=0.1), {"sensitive_features": SENSITIVE}),
-    (EqualizedOddsMixture(max_iter=3, class_weight=None, from_logits=False), {"sensitive_features": SENSITIVE}),
-]
-
-
-@pytest.mark.parametrize(("learner", "groups"), LEARNERS, ids=lambda value: type(value).__name__)
-def test_what_is_rebuilt_from_arrays_is_the_same(learner, groups):
-    with pytest.raises(NotFittedError):
-        type(learner)().to_arrays()
-    learner.fit(X, Y, **groups)
-    arrays = learner.to_arrays()
-    assert is_plain(arrays)
-    rebuilt = type(learner).from_arrays(pickle.loads(pickle.dumps(arrays)))
-    assert rebuilt.get_params() == learner.get_params()
-    assert vars(rebuilt).keys() == vars(learner).keys()
-    for dtype in ("float32", "float64"):
-        points = X.astype(dtype)
-        np.testing.assert_array_equal(rebuilt.log_odds(points), learner.log_odds(points))
-        np.testing.assert_array_equal(rebuilt.predict_proba(points), learner.predict_proba(points))
-        np.testing.assert_array_equal(rebuilt.loss(points, Y), learner.loss(points, Y))
-        np.testing.assert_array_equal(rebuilt.loss_gradient(points, Y), learner.loss_gradient(points, Y))
-    np.testing.assert_array_equal(rebuilt.predict(X), learner.predict(X))
-    for name in ("network_", "directions_", "penalty_", "n_skipped_", "projection_", "classes_"):
-        if hasattr(learner, name):
-            np.testing.assert_equal(getattr(rebuilt, name), getattr(learner, name))
-    if hasattr(learner, "metric_"):
-        np.testing.assert_array_equal(rebuilt.metric_.projection, learner.metric_.projection)
-
-
-def test_what_was_not_fitted_has_no_properties():
-    for unfitted, name in ((ProjectedMLP(), "metric_"), (EqualizedOddsMixture(), "mixture_")):
-        with pytest.raises(NotFittedError):
-            getattr(unfitted, name)
-
-
-def test_labels_and_columns_of_the_users_own():
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    model = BalancedMLP(**SMALL).fit(frame, np.array(["no", "yes"])[Y])
-    coded = BalancedMLP(**SMALL).fit(X, Y)
-    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
-    np.testing.assert_array_equal(model.predict(frame) == "yes", coded.predict(X) == 1)
-    rebuilt = BalancedMLP.from_arrays(model.to_arrays())
-    assert is_plain(model.to_arrays())
-    np.testing.assert_array_equal(rebuilt.predict(frame), model.predict(frame))
-    for one in (model, rebuilt):
-        with pytest.raises(ValueError, match="same order"):
-            one.predict(frame[["b", "a", "c"]])
-        with pytest.raises(ValueError, match="X: column 'b' holds nan in row 0"):
-            one.predict(frame.assign(b=np.nan))
-        with pytest.raises(ValueError, match="X has 2 features, but BalancedMLP is expecting 3"):
-            one.predict(X[:, :2])
-
-
-def test_plain_arrays_and_leading_axes_are_points_of_an_attack():
-    model = BalancedMLP(**SMALL).fit(pd.DataFrame(X, columns=["a", "b", "c"]), Y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        expected = model.predict(X)
-    np.testing.assert_array_equal(model.predict(np.stack([X, -X]))[0], expected)
-    assert model.predict_proba(X[None]).shape == (1, 80, 2)
-
-
-def test_bad_training_data():
-    with pytest.raises(ValueError, match="y: expected two classes, found 3"):
-        BalancedMLP(**SMALL).fit(X, np.arange(80) % 3)
-    with pytest.raises(ValueError, match="X: column 'x1' holds inf"):
-        BalancedMLP(**SMALL).fit(np.where(np.arange(3) == 1, np.inf, X), Y)
-
 
 # What is known of these white boxes in closed form.
 POINTS = np.array([[0.5, -1.0, 2.0], [0, 0, 0], [-3, 1, 1]])
@@ -115,15 +26,6 @@ def test_a_linear_classifier_by_hand():
     np.testing.assert_allclose(several.log_odds(np.stack([POINTS] * 3)), each)
     with pytest.raises(ValueError, match=r"coef has shape \(3, 3\), intercept \(2,\)"):
         LinearClassifier(COEF, INTERCEPT[:2])
-
-
-def test_a_soft_vote_by_hand():
-    model = SoftVote(COEF, INTERCEPT, [0.25, 0.75, 0])
-    p = expit(POINTS @ COEF[:2].T + INTERCEPT[:2]) @ [0.25, 0.75]
-    np.testing.assert_allclose(model.log_odds(POINTS), np.log(p / (1 - p)))
-    assert len(model.coef) == 2, "a model without a vote is left out"
-    with pytest.raises(ValueError, match=r"shares that sum to 1, found a sum of 1\.5"):
-        SoftVote(COEF, INTERCEPT, [0.5, 0.5, 0.5])
 
 
 def test_rounded_losses_are_zero_and_infinite_where_the_model_is_sure():
@@ -185,7 +87,7 @@ def test_a_keras_model_without_log_odds_is_refused(layer, message):
         KerasClassifier(keras_model)
 
 
-@pytest.mark.parametrize("model", [LinearClassifier(COEF[0], 0.5), SoftVote(COEF, [0.5, 0.0, -1.0], [0.2, 0.3, 0.5])])
+@pytest.mark.parametrize("model", [LinearClassifier(COEF[0], 0.5)])
 def test_arrays_and_tensors_get_the_same_answers(model):
     y = [1, 0, 1]
     for ask in (model.loss, model.loss_gradient):

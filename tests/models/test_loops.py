@@ -8,9 +8,9 @@ from fairlab.models import loops
 
 TRAIN = """
 from fairlab.benchmarks.individual_fairness import sensr_like_adult
-from fairlab.models import sensr_training
+from fairlab.papers.individual_fairness import sensr
 [work] = sensr_like_adult(1, 600)
-print(*(part.tobytes().hex() for part in sensr_training.train(*work)[0]))
+print(*(part.tobytes().hex() for part in sensr.train(*work)[0]))
 """
 
 

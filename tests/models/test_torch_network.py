@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.models.protocol import as_form, is_torch
+from fairlab.cases.model import is_torch, wrap_model
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed; it is an extra, pip install 'fairlab[torch]'")
 
@@ -95,8 +95,8 @@ def test_modules_that_are_no_classifiers():
 
 def test_the_form_of_a_module():
     assert is_torch(module())
-    form = as_form(module(torch.nn.Sigmoid()))
+    form = wrap_model(module(torch.nn.Sigmoid()))
     rows = pd.DataFrame(X, columns=["a", "b", "c"])
-    np.testing.assert_allclose(form.score(rows, 1), ODDS, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(form.scorer(rows, 1), ODDS, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(form.gradient(X, 0)[0], -ODDS, rtol=1e-4, atol=1e-5)
     assert form.classes == (0, 1)

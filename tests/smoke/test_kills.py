@@ -21,9 +21,9 @@ import pandas as pd
 import psutil
 import pytest
 
+from fairlab.paths import PARTIAL
 from fairlab.suite.catalogue import experiment_names, specification
 from fairlab.suite.published import load_paper
-from fairlab.suite.staging import HALF
 
 KILLS = int(os.environ.get("FAIRLAB_KILLS", 20))
 NAMES = os.environ.get("FAIRLAB_KILL_NAMES", ",".join(experiment_names())).split(",")
@@ -184,7 +184,7 @@ def test_killed_again_and_again_a_batch_ends_as_if_it_had_not_been(tmp_path):
         age(batch.folder)
         batch.start()
         assert batch.process.wait() == 0
-        assert not [file for file in batch.folder.rglob(".*") if file.is_file() and HALF.fullmatch(file.name)]
+        assert list((batch.folder / PARTIAL).iterdir()) == []
 
 
 def until_nothing_is_left(batch):
@@ -197,7 +197,7 @@ def until_nothing_is_left(batch):
 
 
 def age(folder):
-    """Let all files be of yesterday: half a file is nobody's after an hour."""
+    """Let all files be of yesterday: a partial file is nobody's after an hour."""
     yesterday = time.time() - 86400
     for file in folder.rglob("*"):
         os.utime(file, (yesterday, yesterday), follow_symlinks=False)

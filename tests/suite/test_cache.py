@@ -1,6 +1,4 @@
-import os
 import random
-import time
 
 import numpy as np
 import pytest
@@ -16,7 +14,7 @@ RESULT = {"mean": 0.5, "draws": np.arange(5.0), "text": ["a", None]}
 def kept(results):
     """Two kept trials."""
     for key in ("ab12", "cd34"):
-        cache.write(cache.folder() / "toy" / "mean" / f"{key}.trial", RESULT, ABOUT)
+        cache.write(cache.folder() / "toy" / "mean" / f"{key * 6}.trial", RESULT, ABOUT)
     return sorted(cache.folder().rglob("*.trial"))
 
 
@@ -53,24 +51,33 @@ def test_status_verify_and_prune(kept, capsys):
     assert main(["cache", "verify"]) == 0
     assert main(["cache", "status"]) == 0
     assert "toy_trials:mean current" in " ".join(capsys.readouterr().out.split())
-    kept[0].write_bytes(b"nothing of the kind")
-    stale = ABOUT | {"function": "fairlab.seeds:Trial"}
-    cache.write(kept[0].with_name("ef56.trial"), RESULT, stale)
-    kept[0].with_name("ef56.pickle").write_bytes(b"of an older version")
-    for age, name in ((0, ".being-written.trial"), (2 * cache.HALF_SECONDS, ".left.trial")):
-        kept[0].with_name(name).touch()
-        os.utime(kept[0].with_name(name), (time.time() - age,) * 2)
+    kept[0].write_bytes(kept[0].read_bytes()[:-1])
+    stale = kept[0].with_name("ef56" * 6 + ".trial")
+    cache.write(stale, RESULT, ABOUT | {"function": "fairlab.seeds:Trial"})
+    others = [
+        "notes.md",
+        ".env.db_admin",
+        "toy/notes",
+        "toy/mean/my.trial",
+        "toy/mean/ef56.pickle",
+        f"{'0' * 24}.trial",
+    ]
+    for name in others:
+        (cache.folder() / name).write_text("mine")
     assert main(["cache", "verify"]) == 1
     output = capsys.readouterr().out
     assert f"damaged: {kept[0]}" in output
-    assert "1 damaged: they are computed again" in output
-    assert set(cache.status()["state"]) == {"current", "stale", "damaged", "unreadable"}
+    assert "2 damaged: they are computed again" in output
+    assert set(cache.status()["state"]) == {"current", "stale", "damaged"}
     assert main(["cache", "prune"]) == 0
     output = capsys.readouterr().out
-    for state, name in (("damaged", "ab12.trial"), ("stale", "ef56.trial"), ("unreadable", "ef56.pickle")):
-        assert f"removed, {state}: {kept[0].with_name(name)}" in output
-    assert "4 files removed" in output
-    assert sorted(file.name for file in kept[0].parent.iterdir()) == [".being-written.trial", "cd34.trial"]
+    assert output.splitlines()[:-1] == [f"removed, damaged: {kept[0]}", f"removed, stale: {stale}"]
+    assert "2 files removed" in output
+    assert [(cache.folder() / name).read_text() for name in others] == ["mine"] * len(others)
+    assert {file for file in cache.folder().rglob("*") if file.is_file()} == {
+        kept[1],
+        *(cache.folder() / name for name in others),
+    }
 
 
 def test_nothing_is_kept_yet(results, capsys):

@@ -1,8 +1,10 @@
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
+from fairlab import data
 from fairlab.data import DataUnavailableError
 from fairlab.suite import catalogue, cluster
 from fairlab.suite.cluster import Attempt
@@ -133,6 +135,12 @@ def test_what_was_never_submitted_says_where_to_look(batch):
 def test_data_are_fetched_before_anything_is_submitted(toy, capsys):
     assert cluster.fetched(["toy/mean"]) == ["berkeley"]
     assert "berkeley: real, 4,425 rows" in capsys.readouterr().out
+
+
+def test_what_was_fetched_is_never_replaced_by_a_surrogate_whatever_its_provenance(toy, monkeypatch):
+    words = ["real", "generated", "reconstructed", "cached", "surrogate", "missing", "error"]
+    monkeypatch.setattr(data, "fetch", lambda names, **options: pd.DataFrame({"state": words}, index=words))
+    assert cluster.fetched(["toy/mean"]) == ["real", "generated", "reconstructed", "cached"]
 
 
 def test_files_are_fetched_too_and_told_to_jobs_if_they_are_there(toy, monkeypatch, tmp_path, capsys):

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 from toy_project import fill
 
-from fairlab.suite.comparison import COLOURS, Comparison, Row, percent, short_line
+from fairlab.suite.comparison import COLOUR_OF, Comparison, Row, percent, short_line
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.published import load_paper
 from fairlab.suite.verdicts import CLAIM_VERDICTS, JUDGED, VERDICTS
@@ -35,7 +35,7 @@ def comparison(toy):
 
 
 def test_every_verdict_has_a_colour():
-    assert {*VERDICTS, *CLAIM_VERDICTS} == set(COLOURS)
+    assert {*VERDICTS, *CLAIM_VERDICTS} == set(COLOUR_OF)
 
 
 def test_counts_come_first_then_what_differs_then_the_rest_folded(comparison):
@@ -97,12 +97,19 @@ def test_other_files_are_refused(tmp_path, change, message):
         Row(**row().model_dump() | change)
 
 
-def test_inferred_rows_are_counted_apart():
-    card = Comparison([row(), row("y", reading="inferred", relative_difference=3.0), row("z", "not run")])
-    assert card.counts() == {"agrees": 1, "inferred": 1, "not run": 1}
-    assert claim("c", "holds").model_copy(update={"reading": "inferred"}).column == "inferred"
-    assert card.median_difference() is None
-    assert short_line(card) == "1 of 1 numbers agree"
+def test_inferred_rows_are_counted_apart_unless_they_are_off():
+    inferred = {"reading": "inferred"}
+    off = row("z", "differs", relative_difference=4257.0, data="reconstructed", **inferred)
+    claims = [claim(verdict, verdict).model_copy(update=inferred) for verdict in ("holds", "fails")]
+    numbers = [row(), row("y", relative_difference=0.01, **inferred), off, row("w", "not run", data="generated")]
+    card = Comparison([*numbers, *claims])
+    assert card.counts() == {"agrees": 1, "inferred": 2, "differs": 1, "not run": 1, "fails": 1}
+    assert card.median_difference() == 4257
+    assert short_line(card) == "1 of 2 numbers agree"
+    assert card.headline() == (
+        "6 published numbers and claims: 1 agrees, 1 differs (1 inferred), 1 fails (1 inferred), "
+        "2 inferred and not off, 1 not run; median difference 425700.0%; 1 on generated and 1 on reconstructed data"
+    )
 
 
 def test_a_reading_may_be_inferred_for_one_number_or_for_an_artefact(toy):

@@ -69,6 +69,15 @@ def test_surrogates_are_marked_in_figures_and_tables(experiment, tmp_path):
         assert "surrogate data" in (experiment.folder / file).read_text()
 
 
+def test_what_rests_on_stored_files_is_real_whatever_else_was_loaded(experiment):
+    experiment.load("berkeley")
+    experiment.stand_in("berkeley", ["a/file"])
+    experiment.record("table-1", "rows", 4425, data=experiment.stored("a/suite"))
+    experiment.record("table-1", "lost", 1, data=[])
+    words = {row.id: row.data for row in experiment.compare().rows}
+    assert (words["rows"], words["lost"]) == ("real", "generated")
+
+
 def test_what_rests_on_a_stand_in_counts_as_surrogate(experiment):
     fill(experiment)
     experiment.stand_in("berkeley", ["a/file"])
@@ -197,3 +206,36 @@ def test_a_run_with_another_seed_stands_beside_the_canonical_one(toy):
     beside = run_folder("toy/mean", "smoke", 7)
     assert beside.name == "mean.seed-7"
     assert Run.read(beside).seed == 7
+
+
+def test_a_long_table_is_recorded_number_by_number(experiment):
+    found = pd.DataFrame({"what": ["mean", "mean"], "share": [0.5, 0.7]})
+    experiment.record_frame("table-1", found, id="{what}", values="share")
+    assert experiment.run.ours("table-1", "mean").values.tolist() == [0.5, 0.7]
+
+
+def test_a_wide_table_is_recorded_by_its_columns_and_index(experiment):
+    wide = pd.DataFrame({"mean": [0.5]}, index=pd.Index(["as_described"], name="reading"))
+    experiment.record_frame("table-1", wide, id="{column}")
+    assert experiment.run.ours("table-1", "mean", "as_described").mean == 0.5
+
+
+def test_a_table_without_a_column_of_the_id_is_refused(experiment):
+    with pytest.raises(KeyError, match="no column method; it has share"):
+        experiment.record_frame("table-1", pd.DataFrame({"share": [0.5]}), id="{method}", values="share")
+
+
+def test_a_claim_that_nothing_judges_is_left_out_with_its_reason(experiment):
+    experiment.claims("table-1", {"positive": (None, "nobody was asked")})
+    assert experiment.run.skipped[-1]["reason"] == "nobody was asked"
+    assert not experiment.run.claims
+
+
+def test_published_numbers_stand_beside_ours(experiment):
+    experiment.record("table-1", "mean", [0.4, 0.6])
+    beside = experiment.beside("table-1").loc["mean"]
+    assert (beside["ours"], beside["n_trials"]) == (0.5, 2)
+    assert beside["low"] == pytest.approx(0.5 - 12.706 * 0.1, abs=1e-3)
+    assert beside["published_low"] < beside["published"] < beside["published_high"]
+    with pytest.raises(KeyError, match="no value of the form"):
+        experiment.beside("table-1", id="{method}.gdiff")

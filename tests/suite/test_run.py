@@ -51,6 +51,14 @@ def test_one_surrogate_among_the_loads_makes_a_variant_one(run):
     assert run.missing() == ["adult-uci", "a/file"]
 
 
+def test_the_word_for_several_data_sets_is_the_weakest(run):
+    assert run.source() == "generated", "what loads nothing draws its inputs itself"
+    for word in ("real", "generated", "reconstructed", "surrogate"):
+        run.note_load({"variant": word, "source": word}, {})
+        assert run.source() == word
+    assert run.source(["real", "generated"]) == "generated"
+
+
 def test_options_that_json_cannot_hold_are_told_in_words(run):
     run.note_load({"variant": "lipton", "source": "generated"}, {"cost": abs, "kept": (1, 2)})
     assert run.data[0]["options"] == {"cost": "<built-in function abs>", "kept": [1, 2]}

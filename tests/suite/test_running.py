@@ -1,10 +1,16 @@
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from toy_project import CELLS, SPECIFICATION, write_notebook
 
 from fairlab.cli import main
 from fairlab.paths import ROOT
 from fairlab.suite import running
+from fairlab.suite.redrawing import FORMATS
 
 
 @pytest.mark.parametrize("flag", ["--jobs", "--cores", "--spread"])
@@ -32,6 +38,39 @@ def test_an_experiment_gets_as_many_workers_as_jobs_and_cores_make(toy, monkeypa
     )
     assert main(["run", "toy/mean", *flags]) == 0
     assert given == [n_jobs]
+
+
+def test_a_batch_changes_no_file_of_the_project_and_removes_none_of_the_users(toy, monkeypatch):
+    def command(*arguments):
+        return subprocess.run(arguments, cwd=toy, check=True, capture_output=True, text=True).stdout
+
+    def fairlab(*arguments):
+        return command(sys.executable, "-m", "fairlab", *arguments)
+
+    monkeypatch.delenv("FAIRLAB_RESULTS")
+    for name in ("second", "third"):
+        (toy / "experiments" / "toy" / f"{name}.yaml").write_text(SPECIFICATION)
+        cells = [cell.replace("toy/mean", f"toy/{name}") for cell in CELLS]
+        write_notebook(toy / "notebooks" / "toy" / f"{name}.ipynb", cells)
+    (toy / "figures" / "toy").mkdir(parents=True)
+    for name in ("REPRODUCTION.md", "REPRODUCTION.json", "figures/verdicts.svg", "figures/toy/index.json"):
+        (toy / name).write_text("{}")
+    shutil.copy(ROOT / ".gitignore", toy)
+    command("git", "init", "-q")
+    command("git", "add", ".")
+    command("git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all")
+    own = [toy / "results" / name for name in (".bashrc.20250101", "trials/.env.db_admin", "trials/notes.md")]
+    for file in own:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("mine")
+        os.utime(file, (0, 0))
+    assert "3 of 3 experiments done at quick" in fairlab("run", "--all")
+    fairlab("cache", "prune")
+    assert command("git", "status", "--short") == ""
+    assert [file.read_text() for file in own] == ["mine"] * len(own)
+    fairlab("figures", "--write")
+    changed = {line.split()[1] for line in command("git", "status", "--short").splitlines()}
+    assert changed == {"figures/toy/index.json", *(f"figures/toy/figure-1.{suffix}" for suffix in FORMATS)}
 
 
 def test_paths_of_the_project_are_short():

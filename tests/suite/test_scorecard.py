@@ -164,6 +164,10 @@ def test_the_page_says_what_differs_why_and_how_it_was_run(toy):
     link = "experiments/toy/deviations.md#table-1-means"
     assert f"| toy table-1 | 1 of 3 | 1 | `mean` +500% | The mean is another one. [more]({link}) |" in text
     assert "| toy | 1 | quick | 2 | real | 5 | abc |" in text
+    content = json.loads(file.read_text())
+    drawn = [content["data"][0] | {"variant": name, "source": "generated"} for name in ("lipton", "arrests")]
+    file.write_text(json.dumps(content | {"data": content["data"] + drawn}))
+    assert "| generated: arrests, lipton |" in to_markdown(scorecard(), published_runs())
 
 
 def test_the_table_counts_every_row_once(toy):
@@ -186,8 +190,8 @@ def test_what_surprises_most(toy):
     assert surprising(Comparison([far, farther])) == [farther]
     fails = odd("table-1", "positive", "fails", kind="claim", published="The mean is positive.", verdict="fails")
     assert surprising(Comparison([far, fails, farther])) == [fails]
-    assert surprising(Comparison([far.model_copy(update={"data": "surrogate"})])) == []
-    assert surprising(Comparison([far.model_copy(update={"reading": "inferred"})])) == []
+    inferred = far.model_copy(update={"reading": "inferred", "data": "generated"})
+    assert surprising(Comparison([inferred])) == [inferred]
     (toy / "experiments" / "toy" / "deviations.md").write_text("## table-1: t\n\nWhy.\n\n`rows` `positive`\n")
     assert surprising(Comparison([far, fails, farther])) == [far]  # the others are explained
 

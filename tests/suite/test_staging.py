@@ -3,14 +3,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from fairlab import paths
 from fairlab.suite import locks, staging
-from fairlab.suite.staging import clear_halves, discard, keep_temporary_files, outer_temporary_folder, stage
+from fairlab.suite.staging import discard, keep_temporary_files, outer_temporary_folder, stage
 
 # Its number is this process's, as that of a process in another container may be.
 OWNER = "import os, sys, time; os.getpid = lambda: int(sys.argv[1]); from fairlab.suite.staging import stage; "
@@ -75,20 +74,36 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
         stage("toy/mean")
 
 
-def test_half_a_file_that_a_killed_process_left_goes_after_an_hour(results, monkeypatch):
-    folder = results / "trials" / "toy"
-    folder.mkdir(parents=True)
-    (folder / "whole.trial").touch()
-    monkeypatch.setattr(paths.Path, "unlink", lambda *_, **__: None)  # as if killed
-    for name in ("old.trial", "young.trial", "smoke"):
-        with suppress(RuntimeError), paths.atomic_path(folder / name) as half:
-            if not name.startswith("young"):
-                os.utime(half, (0, 0))
-            raise RuntimeError
-    monkeypatch.undo()
-    monkeypatch.setenv("FAIRLAB_RESULTS", str(results))
-    clear_halves()
-    assert sorted(file.name.split(".")[1] for file in folder.iterdir()) == ["trial", "young"]
+WRITES = """
+import os, sys
+from fairlab.paths import atomic_path
+with atomic_path(sys.argv[1]) as temporary:
+    temporary.write_text("half")
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_what_a_killed_process_had_begun_to_write_goes_after_an_hour_and_nothing_of_a_users(results):
+    own = [
+        ".bashrc.20250101",
+        ".env.db_admin",
+        ".notes.md.a1b2c3d4.md",
+        "trials/.notes.a1b2c3d4",
+        "quick/toy/.x.abcdefgh",
+    ]
+    for name in own:
+        (results / name).parent.mkdir(parents=True, exist_ok=True)
+        (results / name).write_text("mine")
+        os.utime(results / name, (0, 0))
+    for name in ("trials/toy/a.trial", "REPRODUCTION.json"):
+        killed = subprocess.run([sys.executable, "-c", WRITES, str(results / name)], check=False)
+        assert killed.returncode == -signal.SIGKILL
+        assert not (results / name).exists()
+    old, young = sorted((results / paths.PARTIAL).iterdir(), key=lambda file: file.suffix)
+    os.utime(old, (0, 0))
+    discard(stage("toy/mean"))
+    assert list((results / paths.PARTIAL).iterdir()) == [young]
+    assert [(results / name).read_text() for name in own] == ["mine"] * len(own)
 
 
 KILLED = """

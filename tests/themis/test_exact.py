@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from fairlab.cases import Schema
-from fairlab.themis import DomainTooLargeError, as_program, causal_score, group_score, output_table
-from fairlab.themis.search import subsets
+from fairlab.cases import Schema, SchemaError
+from fairlab.papers.themis.programs import as_program, subsets
+from fairlab.themis import DomainTooLargeError, causal_score, group_score, output_table, read_settings
 
 # All programs over two to four characteristics of two or three values.
 PROGRAMS = arrays(bool, array_shapes(min_dims=2, max_dims=4, min_side=2, max_side=3))
@@ -111,9 +111,7 @@ def test_tables_that_are_not_of_outputs(score):
 def test_what_cannot_be_enumerated():
     schema, program = as_program(np.eye(2, dtype=bool))
     for call, error, message in (
-        (lambda: as_program(1), ValueError, r"table: expected at least one axis and one output, found shape \(\)"),
-        (lambda: as_program(np.empty((2, 0))), ValueError, r"table: expected .* found shape \(2, 0\)"),
-        (lambda: output_table("echo", schema), TypeError, "software: expected a function, found str"),
+        (lambda: output_table("echo", schema), TypeError, "model: expected an object with .predict"),
         (lambda: output_table(program, {"x": [1]}), TypeError, "schema: expected a Schema, found dict"),
         (
             lambda: output_table(program, schema, largest=-1),
@@ -123,3 +121,39 @@ def test_what_cannot_be_enumerated():
     ):
         with pytest.raises(error, match=message):
             call()
+
+
+SETTINGS = """<settings>
+  <name>loan</name><command>python loan.py</command><seed>42</seed>
+  <inputs>
+    <input><name>sex</name><type>categorical</type>
+      <values><value>Male</value><value> Female </value></values></input>
+    <input><name>age</name><type>continuousInt</type>
+      <bounds><lowerbound>18</lowerbound><upperbound>20</upperbound></bounds></input>
+  </inputs>
+</settings>"""
+
+
+def test_the_upper_bound_is_included(tmp_path):
+    path = tmp_path / "settings.xml"
+    path.write_text(SETTINGS)
+    assert read_settings(path).to_dict() == {"sex": ["Male", "Female"], "age": {"low": 18, "high": 20}}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("continuousInt", "float", "input 'age' has type 'float'"),
+        ("<upperbound>20</upperbound>", "", "lacks 'upperbound'"),
+        ("<lowerbound>18", "<lowerbound>young", "lowerbound is 'young', expected a whole number"),
+        ("<lowerbound>18", "<lowerbound>30", "low 30 is above high 20"),
+        ("<value>Male</value><value> Female </value>", "", "'sex': expected at least one value, found none"),
+        ("<name>age</name>", "<name>sex</name>", "two inputs are named 'sex'"),
+        ("</settings>", "", "settings.xml: not XML"),
+    ],
+)
+def test_bad_settings(tmp_path, old, new, message):
+    path = tmp_path / "settings.xml"
+    path.write_text(SETTINGS.replace(old, new))
+    with pytest.raises(SchemaError, match=message):
+        read_settings(path)

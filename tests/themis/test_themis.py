@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from fairlab.cases import Schema, SchemaError
-from fairlab.themis import DomainTooLargeError, Themis, as_program, causal_score, group_score
+from fairlab.papers.themis.programs import as_program
+from fairlab.themis import DomainTooLargeError, Themis, causal_score, group_score
 
 PROGRAMS = arrays(bool, array_shapes(min_dims=2, max_dims=4, min_side=2, max_side=3))
 EXACT = {"group": group_score, "causal": causal_score}
@@ -21,9 +22,9 @@ def test_small_groups_are_enumerated(red_men):
         score = themis.group_score(names)
         assert score.score == score.low == score.high == expected
         assert score.samples == score.tests == 8
-    assert score.characteristics == ("sex", "race")
-    assert themis.software_runs == score.distinct_inputs == 8
-    assert score.software_runs == 0
+    assert score.sensitive_features == ("sex", "race")
+    assert themis.model_runs == score.distinct_inputs == 8
+    assert score.model_runs == 0
 
 
 def test_causal_score_of_red_men(red_men):
@@ -33,7 +34,7 @@ def test_causal_score_of_red_men(red_men):
         score = themis.causal_score(names)
         assert score.low <= expected <= score.high
         assert abs(score.score - expected) < 0.02
-    assert themis.software_runs == 8
+    assert themis.model_runs == 8
 
 
 def test_a_score_is_the_same_whatever_else_is_tested():
@@ -43,7 +44,7 @@ def test_a_score_is_the_same_whatever_else_is_tested():
     themis.group_score(["x0", "x2"])
     after = themis.causal_score("x1")
     assert (alone.score, alone.samples, alone.tests) == (after.score, after.samples, after.tests)
-    assert after.software_runs < alone.software_runs
+    assert after.model_runs < alone.model_runs
 
 
 def test_the_software_is_never_run_twice_over_all_scores():
@@ -58,7 +59,7 @@ def test_the_software_is_never_run_twice_over_all_scores():
     result = themis.search(0.9, measure="both", prune=False)
     suite = themis.test_suite()
     assert set(seen.values()) == {1}
-    assert themis.software_runs == result.software_runs == len(suite) == len(seen)
+    assert themis.model_runs == result.model_runs == len(suite) == len(seen)
     assert list(suite.columns) == [*schema.names, "output"]
     assert (program(suite[schema.names]) == suite["output"]).all()
 
@@ -113,8 +114,8 @@ def test_the_apparent_score_of_all_inputs_is_the_exact_one(table):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"confidence": 1}, "confidence is 1, expected a number between 0 and 1"),
-        ({"confidence": 99}, "confidence is 99"),
+        ({"confidence_level": 1}, "confidence_level is 1, expected a number between 0 and 1"),
+        ({"confidence_level": 99}, "confidence_level is 99"),
         ({"error_bound": 0}, "error_bound is 0"),
         ({"error_bound": float("nan")}, "error_bound is nan"),
         ({"stop": "bayes"}, "stop is 'bayes', expected one of exact, wilson, normal"),
@@ -132,7 +133,7 @@ def test_bad_questions(red_men):
     themis = Themis(program, schema)
     suite = schema.decode(schema.assignments((0, 1)))
     for call, error, message in (
-        (lambda: themis.search(1.5), ValueError, "threshold is 1.5"),
+        (lambda: themis.search(1.5), ValueError, "min_score is 1.5"),
         (
             lambda: themis.search(0.5, measure="all"),
             ValueError,
@@ -171,24 +172,24 @@ def rare_discrimination(true_score):
 @pytest.mark.parametrize("true_score", [0.02, 0.05, 0.10, 0.3])
 def test_a_causal_score_is_off_by_more_than_the_bound_no_more_often_than_promised(true_score):
     schema, program = rare_discrimination(true_score)
-    shared = Themis(program, schema)._memory
-    off, missed = {"as_described": 0, "as_published": 0}, 0
+    shared = Themis(program, schema)._program
+    off, missed = {"sound": 0, "published": 0}, 0
     for seed in range(200):
-        for reading in off:
-            themis = Themis(program, schema, reading=reading, random_state=seed)
-            themis._memory = shared  # outputs do not depend on the seed
+        for variant in off:
+            themis = Themis(program, schema, variant=variant, random_state=seed)
+            themis._program = shared  # outputs do not depend on the seed
             score = themis.causal_score("x0")
-            off[reading] += abs(score.score - true_score) > 0.05
-            missed += reading == "as_described" and not score.low <= true_score <= score.high
-    assert off["as_described"] <= 2
+            off[variant] += abs(score.score - true_score) > 0.05
+            missed += variant == "sound" and not score.low <= true_score <= score.high
+    assert off["sound"] <= 2
     assert missed <= 2
-    assert off["as_published"] > 60 or true_score != 0.10, "the paper's rule stops at the first stretch without a hit"
+    assert off["published"] > 60 or true_score != 0.10, "the paper's rule stops at the first stretch without a hit"
 
 
 def test_the_published_reading_takes_the_papers_rule_and_the_plain_spread():
     schema, program = as_program(np.random.default_rng(0).random((3, 40, 40)) < 0.5)
-    published = Themis(program, schema, reading="as_published").group_score("x0")
-    plain = Themis(program, schema, reading="as_published", stop="normal").group_score("x0")
+    published = Themis(program, schema, variant="published").group_score("x0")
+    plain = Themis(program, schema, variant="published", stop="normal").group_score("x0")
     assert published.to_dict() == {**plain.to_dict()}
     ends = published.evidence["share"]
     assert published.score == ends.iloc[1] - ends.iloc[0]
@@ -196,8 +197,8 @@ def test_the_published_reading_takes_the_papers_rule_and_the_plain_spread():
     ends = described.evidence["share"]
     assert described.score < ends.iloc[1] - ends.iloc[0]
     assert described.low == 0
-    with pytest.raises(ValueError, match="reading is 'sound', expected one of as_described, as_published"):
-        Themis(program, schema, reading="sound")
+    with pytest.raises(ValueError, match="variant is 'printed', expected one of sound, published"):
+        Themis(program, schema, variant="printed")
 
 
 def test_few_inputs_are_all_tried(red_men):
@@ -243,13 +244,13 @@ def test_weights_that_are_none(red_men, weight):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"confidence": "0.9"}, ValueError, "confidence is '0.9', expected a number between 0 and 1"),
-        ({"confidence": True}, ValueError, "confidence is True, expected a number between 0 and 1"),
+        ({"confidence_level": "0.9"}, ValueError, "confidence_level is '0.9', expected a number between 0 and 1"),
+        ({"confidence_level": True}, ValueError, "confidence_level is True, expected a number between 0 and 1"),
         ({"error_bound": 0.05 + 0j}, ValueError, "error_bound is .*, expected a number between 0 and 1"),
         ({"min_samples": 10.5}, ValueError, "min_samples is 10.5, expected a whole number"),
         ({"max_samples": "many"}, ValueError, "max_samples is 'many', expected a whole number"),
         ({"min_samples": -1}, ValueError, "expected 0 <= min < max"),
-        ({"software": "echo 1"}, TypeError, "software: expected a function, found str"),
+        ({"model": "echo 1"}, TypeError, "a program comes in as CommandSoftware"),
         ({"schema": {"sex": ["f", "m"]}}, TypeError, "schema: expected a Schema, found dict"),
         ({"output_distance": "absolute"}, TypeError, "output_distance: expected a function, found str"),
     ],
@@ -257,17 +258,17 @@ def test_weights_that_are_none(red_men, weight):
 def test_arguments_of_another_kind(red_men, options, error, message):
     schema, program = red_men
     with pytest.raises(error, match=message):
-        Themis(**{"software": program, "schema": schema} | options)
+        Themis(**{"model": program, "schema": schema} | options)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"threshold": "high"}, "threshold is 'high', expected a number between 0 and 1"),
-        ({"threshold": float("nan")}, "threshold is nan, expected a number between 0 and 1"),
-        ({"threshold": 0.5, "max_size": 1.5}, "max_size is 1.5, expected 1 to 2"),
-        ({"threshold": 0.5, "max_size": 0}, "max_size is 0, expected 1 to 2"),
-        ({"threshold": 0.5, "max_size": "two"}, "max_size is 'two', expected 1 to 2"),
+        ({"min_score": "high"}, "min_score is 'high', expected a number between 0 and 1"),
+        ({"min_score": float("nan")}, "min_score is nan, expected a number between 0 and 1"),
+        ({"min_score": 0.5, "max_size": 1.5}, "max_size is 1.5, expected 1 to 2"),
+        ({"min_score": 0.5, "max_size": 0}, "max_size is 0, expected 1 to 2"),
+        ({"min_score": 0.5, "max_size": "two"}, "max_size is 'two', expected 1 to 2"),
     ],
 )
 def test_searches_that_make_no_sense(red_men, options, message):
@@ -279,8 +280,8 @@ def test_searches_that_make_no_sense(red_men, options, message):
 def test_names_and_inputs_of_another_kind(red_men):
     schema, program = red_men
     themis = Themis(program, schema)
-    for call in (themis.group_score, themis.causal_score, lambda names: themis.search(0.5, characteristics=names)):
-        with pytest.raises(TypeError, match="characteristics: expected names of features, found 5"):
+    for call in (themis.group_score, themis.causal_score, lambda names: themis.search(0.5, sensitive_features=names)):
+        with pytest.raises(TypeError, match="sensitive_features: expected names of features, found 5"):
             call(5)
         with pytest.raises(SchemaError, match="5 is not in the schema"):
             call([5])

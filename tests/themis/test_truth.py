@@ -70,20 +70,20 @@ def look_at(number):
         return outputs[tuple(rows.to_numpy().T)]
 
     rows, name = [], list(SENSITIVE)[number % 3]
-    case = Case(program, people, sensitive=["sex", "race"], schema=schema)
+    case = Case(program, people, sensitive_features=["sex", "race"], schema=schema)
     found = examine(case, budget=BUDGET, random_state=number).to_frame()
     true = {n: truths(outputs, people, axes) for n, axes in SENSITIVE.items()}
-    for finding in found[found["sensitive"] == name].itertuples():
+    for finding in found[found["sensitive_features"] == name].itertuples():
         held = finding.low - 1e-12 <= true[name][finding.effect] <= finding.high + 1e-12
         rows.append((f"examine: the 95% interval of the {finding.effect} holds it", held, 0.95))
     for finding in found.itertuples():
-        if finding.effect == GROUP and finding.sensitive == name and true[name][GROUP] < 1e-12:
+        if finding.effect == GROUP and finding.sensitive_features == name and true[name][GROUP] < 1e-12:
             rows.append(("examine: no alarm (5%) by the group score where it is 0", finding.p_value > 0.05, 0.95))
     if kind == "fair":
         rows.append(("examine: no alarm (5%) about a fair model", (found["p_value"] > 0.05).all(), 0.95))
     for n, scores in true.items():
         if scores[CAUSAL] >= CLEAR:
-            alarms = found[(found["sensitive"] == n) & (found["p_value"] <= 0.05) & (found["low"] > 0)]
+            alarms = found[(found["sensitive_features"] == n) & (found["p_value"] <= 0.05) & (found["low"] > 0)]
             rows.append(("examine: a clear rule is found", len(alarms) > 0, 0.99))
 
     themis = Themis(program, schema, random_state=number)
@@ -94,7 +94,7 @@ def look_at(number):
     rows.append(("Themis: the 99% interval of the causal score holds it", holds(causal, true[name][CAUSAL]), 0.99))
     rows.append(("Themis: the 99% interval of the group score holds it", holds(group, true[name][GROUP]), 0.99))
     for measure in ("causal", "group"):
-        search = themis.search(0.05, measure=measure, characteristics=["sex", "race"])
+        search = themis.search(0.05, measure=measure, sensitive_features=["sex", "race"])
         effect = CAUSAL if measure == "causal" else GROUP
         wrong = [names for names in search.found[measure] if true[" and ".join(names)][effect] < 0.05 - 1e-12]
         rows.append((f"Themis: a {measure} search at 0.05 names no set below it (99%)", not wrong, 0.99))

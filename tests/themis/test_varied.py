@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from fairlab.cases.case import Case
-from fairlab.themis.varied import Varied, over_inputs, over_people
+from fairlab.themis.varied import PEOPLE, Varied, over_inputs, over_people, proxies_of, strengths_of_proxies
 
 
 def varied(decisions, own=0, *, is_exact=False):
@@ -86,7 +86,7 @@ def case():
         },
         index=range(1000, 1300),
     )
-    return Case(lambda rows: (rows["age"] > 21) & (rows["sex"] == "m"), table, sensitive="sex")
+    return Case(lambda rows: (rows["age"] > 21) & (rows["sex"] == "m"), table, sensitive_features="sex")
 
 
 def test_over_all_inputs_and_some(case):
@@ -108,6 +108,27 @@ def test_over_all_inputs_and_some(case):
     assert whole.hits.all()
 
 
+@pytest.mark.parametrize("dtype", ["int64", "Int64", "float64"])
+def test_numbers_in_bins_are_those_of_the_table_as_often_in_every_bin(dtype):
+    table = pd.DataFrame({"sex": list("fm") * 500, "income": pd.Series(np.arange(1000) ** 2).astype(dtype)})
+    if dtype != "int64":
+        table.loc[:99, "income"] = pd.NA
+    case = Case(lambda rows: rows["income"].fillna(0) > 250_000, table, sensitive_features="sex")
+    rows = over_inputs(case, ("sex",), 5_000, np.random.default_rng(0)).rows
+    assert rows.dtypes.equals(table.dtypes)
+    assert rows["income"].dropna().isin(table["income"]).all()
+    assert rows["income"].nunique() > 800
+    feature = case.schema.features[1]
+    shares = np.bincount(feature.encode(rows["income"])) / len(rows)
+    assert shares == pytest.approx(np.full(len(feature.values), 1 / len(feature.values)), abs=0.02)
+    given = {"income": {"values": [7, 100, 2_000_000], "edges": [50, 1_000_000]}}
+    if dtype == "int64":  # nobody has more than a million
+        case = Case(lambda rows: rows["income"] > 0, table, sensitive_features="sex", schema=given)
+        drawn = over_inputs(case, ("sex",), 3_000, np.random.default_rng(0)).rows["income"]
+        assert (drawn == 2_000_000).mean() == pytest.approx(1 / 3, abs=0.05)
+        assert drawn.between(51, 1_000_000).mean() == pytest.approx(1 / 3, abs=0.05)
+
+
 def test_over_all_people_and_some(case):
     rng = np.random.default_rng(0)
     every = over_people(case, ("sex",), 10_000, rng)
@@ -126,3 +147,35 @@ def test_rows_come_in_batches(case, monkeypatch):
     rows = over_people(case, ("sex",), 300, np.random.default_rng(0)).decisions
     monkeypatch.setattr("fairlab.themis.varied.ROWS", 7)
     assert (over_people(case, ("sex",), 300, np.random.default_rng(0)).decisions == rows).all()
+
+
+def case_of(n):
+    rng = np.random.default_rng(0)
+    sex = rng.choice(["f", "m"], n)
+    table = pd.DataFrame(
+        {
+            "sex": sex,
+            "race": rng.choice(["a", "b"], n),
+            "title": np.where(sex == "f", "Ms", "Mr"),
+            "height": rng.normal(165, 6, n) + 20 * (sex == "m"),
+            "district": rng.choice(list("xyz"), n),
+        }
+    )
+    return Case(
+        lambda rows: rows["height"] > 170,
+        table,
+        sensitive_features=["sex", "race"],
+        features=["title", "height", "district"],
+    )
+
+
+@pytest.mark.parametrize("n", [500, PEOPLE + 500])
+def test_columns_that_tell_about_another(n):
+    case = case_of(n)
+    strengths = strengths_of_proxies(case, "sex")
+    assert strengths.index.tolist() == ["title", "height", "district"]
+    assert strengths["title"] == pytest.approx(1)
+    assert 0.1 < strengths["height"] < 0.9
+    assert abs(strengths["district"]) < 0.05
+    assert proxies_of(case, "sex") == ("title", "height")
+    assert proxies_of(case, "race") == ()

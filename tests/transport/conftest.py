@@ -21,6 +21,6 @@ def groups():
 @pytest.fixture(scope="session")
 def ensemble(groups):
     """Three small maps, fitted."""
-    from fairlab.transport import GANEnsemble
+    from fairlab.transport import GANTransport, fit_gans
 
-    return GANEnsemble([3, 4, 5], n_threads=1, **SMALL).fit(*groups)
+    return fit_gans([GANTransport(random_state=seed, **SMALL) for seed in (3, 4, 5)], *groups, n_threads=1)

@@ -9,24 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from fairlab.transport import ExactTransport, SolverError, linear_program, squared_l1
+from fairlab.transport import ExactTransport, SolverError, squared_l1
 
-SOLVERS = [("network_simplex", None), ("hungarian", None), ("lp", "HiGHS"), ("lp", "CBC")]
-FOR_WEIGHTS = [solver for solver in SOLVERS if solver[0] != "hungarian"]
-INSTALLED = pulp.listSolvers(onlyAvailable=True)
-
-solvers = pytest.mark.parametrize(("solver", "backend"), SOLVERS)
-for_weights = pytest.mark.parametrize(("solver", "backend"), FOR_WEIGHTS)
+solvers = pytest.mark.parametrize("solver", ["network_simplex", "hungarian", "lp"])
+for_weights = pytest.mark.parametrize("solver", ["network_simplex", "lp"])
 coordinates = st.floats(-50, 50, width=16)
 small_pairs = st.tuples(st.integers(1, 6), st.integers(1, 2)).flatmap(
     lambda shape: st.tuples(*[arrays(float, shape, elements=coordinates)] * 2)
 )
 
 
-def exact(solver, backend, **options):
-    if backend and {"HiGHS": "HiGHS", "CBC": "PULP_CBC_CMD"}[backend] not in INSTALLED:
-        pytest.skip(f"{backend} is not installed")
-    return ExactTransport(solver, lp_backend=backend, cost=squared_l1, **options)
+def exact(solver):
+    return ExactTransport(solver, cost=squared_l1)
 
 
 def groups(n_source, n_target, seed=0):
@@ -37,11 +31,11 @@ def groups(n_source, n_target, seed=0):
 @solvers
 @settings(max_examples=25, deadline=None)
 @given(pair=small_pairs)
-def test_equals_the_best_permutation(solver, backend, pair):
+def test_equals_the_best_permutation(solver, pair):
     source, target = pair
     cost = squared_l1(source, target)
     best = min(cost[range(len(source)), order].mean() for order in permutations(range(len(source))))
-    model = exact(solver, backend).fit(source, target)
+    model = exact(solver).fit(source, target)
     assert model.cost_ == pytest.approx(best, rel=1e-6, abs=1e-7)
     image = model.transform(source)
     assert np.square(np.abs(image - source).sum(axis=1)).mean() == pytest.approx(best, rel=1e-6, abs=1e-7)
@@ -49,10 +43,10 @@ def test_equals_the_best_permutation(solver, backend, pair):
 
 
 @solvers
-def test_solvers_agree_on_equal_sizes(solver, backend):
+def test_solvers_agree_on_equal_sizes(solver):
     source, target = groups(60, 60)
     reference = ExactTransport(cost=squared_l1).fit(source, target)
-    model = exact(solver, backend).fit(source, target)
+    model = exact(solver).fit(source, target)
     assert model.cost_ == pytest.approx(reference.cost_, rel=1e-6)
     np.testing.assert_array_equal(model.transform(source), reference.transform(source))
     assert model.plan_.nnz == 60
@@ -60,31 +54,31 @@ def test_solvers_agree_on_equal_sizes(solver, backend):
 
 @for_weights
 @pytest.mark.parametrize("weighted", [False, True])
-def test_solvers_agree_on_unequal_sizes_and_weights(solver, backend, weighted):
+def test_solvers_agree_on_unequal_sizes_and_weights(solver, weighted):
     source, target = groups(50, 35)
     rng = np.random.default_rng(2)
     weights = {"source_weight": rng.integers(0, 5, 50), "target_weight": rng.random(35)} if weighted else {}
     reference = ExactTransport(cost=squared_l1).fit(source, target, **weights)
-    model = exact(solver, backend).fit(source, target, **weights)
+    model = exact(solver).fit(source, target, **weights)
     assert model.cost_ == pytest.approx(reference.cost_, rel=1e-6)
     given_weight = weights.get("target_weight", np.ones(35))
     np.testing.assert_allclose(model.plan_.sum(axis=0), given_weight / given_weight.sum(), atol=1e-7)
 
 
 @solvers
-def test_a_set_goes_to_itself(solver, backend):
+def test_a_set_goes_to_itself(solver):
     source, _ = groups(40, 1)
-    model = exact(solver, backend).fit(source, source[::-1])
+    model = exact(solver).fit(source, source[::-1])
     np.testing.assert_array_equal(model.transform(source), source)
     assert model.cost_ == 0
 
 
 @for_weights
-def test_weights_stand_for_repeated_rows(solver, backend):
+def test_weights_stand_for_repeated_rows(solver):
     source, target = groups(12, 20)
     counts = np.arange(1, 13) % 4 + 1
     repeated = ExactTransport(cost=squared_l1).fit(np.repeat(source, counts, axis=0), target)
-    weighted = exact(solver, backend).fit(source, target, source_weight=counts)
+    weighted = exact(solver).fit(source, target, source_weight=counts)
     assert weighted.cost_ == pytest.approx(repeated.cost_, rel=1e-6)
 
 
@@ -116,12 +110,6 @@ def test_same_seed_same_sample(split_rows):
     np.testing.assert_array_equal(model.transform(source), model.transform(source))
 
 
-def test_barycentre_of_split_rows(split_rows):
-    source, target, weight = split_rows
-    model = ExactTransport(counterpart="barycentre").fit(source, target, target_weight=weight)
-    np.testing.assert_allclose(model.transform(source), [[1.25], [101.75]])
-
-
 def test_frames_keep_columns_and_index():
     source, target = (pd.DataFrame(values, columns=["work", "hair"]) for values in groups(5, 5))
     source.index = list("abcde")
@@ -131,13 +119,6 @@ def test_frames_keep_columns_and_index():
     pd.testing.assert_frame_equal(
         image.sort_values("work", ignore_index=True), target.sort_values("work", ignore_index=True)
     )
-
-
-def test_the_solver_is_recorded_with_its_version():
-    source, target = groups(3, 3)
-    assert ExactTransport().fit(source, target).solver_.startswith("network simplex (POT ")
-    assert ExactTransport("hungarian").fit(source, target).solver_.startswith("Hungarian algorithm (SciPy ")
-    assert f"PuLP {pulp.__version__}" in ExactTransport("lp").fit(source, target).solver_
 
 
 def test_rows_that_were_not_fitted():
@@ -192,9 +173,7 @@ def test_bad_weights(weight, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"solver": "simplex"}, "solver: unknown 'simplex', expected one of network_simplex, hungarian, lp"),
-        ({"counterpart": "mean"}, "counterpart: unknown 'mean', expected one of sample, barycentre"),
-        ({"solver": "lp", "lp_backend": "Gurobi"}, "lp_backend: unknown 'Gurobi', expected one of HiGHS, CBC"),
+        ({"solver": "simplex"}, "solver: expected one of network_simplex, hungarian, lp, found 'simplex'"),
     ],
 )
 def test_unknown_options(options, message):
@@ -220,21 +199,13 @@ def test_status_of_the_linear_program_counts(monkeypatch):
         ExactTransport("lp").fit(*groups(2, 2))
 
 
-def test_no_linear_program_solver(monkeypatch):
-    monkeypatch.setattr(linear_program.pulp, "listSolvers", lambda **_: [])
-    with pytest.raises(SolverError, match="HiGHS and CBC not found"):
-        ExactTransport("lp").fit(*groups(2, 2))
-
-
 def test_memory_is_refused_before_it_is_taken(monkeypatch):
     def never(*_):
         raise AssertionError("the cost was computed")
 
-    with pytest.raises(MemoryError, match=r"1,000 x 1,000 points needs about .* the limit is 0.001 GiB; subsample"):
-        ExactTransport(cost=never, memory_limit_gb=0.001).fit(*groups(1_000, 1_000))
     free = psutil.virtual_memory()._replace(available=1_000)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
-    with pytest.raises(MemoryError, match="this machine has free"):
+    with pytest.raises(MemoryError, match=r"1,000 x 1,000 points needs about .* GiB free; subsample"):
         ExactTransport(cost=never).fit(*groups(1_000, 1_000))
 
 
@@ -277,8 +248,6 @@ def test_mixed_columns_and_real_people():
     pd.testing.assert_frame_equal(image, target.loc[["b", "d"]].set_axis(source.index))
     with pytest.raises(ValueError, match="not the fitted rows"):
         model.transform(target)
-    with pytest.raises(ValueError, match="'barycentre' needs columns of numbers"):
-        ExactTransport(counterpart="barycentre").fit(source, target)
 
 
 def test_shares_of_split_people(split_rows):

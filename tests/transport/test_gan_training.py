@@ -5,7 +5,7 @@ pytest.importorskip("numba")
 
 from fairlab.networks import forward, initial_network
 from fairlab.transport import gan_training
-from fairlab.transport.gan_training import Recipe, train_map
+from fairlab.transport.gan_training import train_map
 
 
 @pytest.fixture(scope="module")
@@ -20,16 +20,16 @@ def samples():
     return of
 
 
-def one_record(n_steps):
-    return [(0, n_steps)]
+RECIPE = {"random_state": 0, "penalty": 1e-4, "hidden_layers": (8,), "batch_size": 4, "critic_steps": 5}
+RECIPE |= {"learning_rate": 5e-5, "clip": 0.01, "log_every": 100}
 
 
-def oracle(source, target, seed, penalty, widths, n_steps, recipe):
+def oracle(source, target, widths, recipe):
     """Train the same map by TensorFlow's gradients in double precision; return generator and losses of every step."""
     tf = pytest.importorskip("tensorflow")
 
     def network(stream, n_out):
-        first = initial_network(np.random.default_rng([seed, stream]), (*widths[:-1], n_out))
+        first = initial_network(np.random.default_rng([recipe["random_state"], stream]), (*widths[:-1], n_out))
         return [tf.Variable(part, dtype=tf.float64) for part in first]
 
     def step_down(variables, squares, loss):
@@ -37,22 +37,25 @@ def oracle(source, target, seed, penalty, widths, n_steps, recipe):
             value = loss()
         for variable, square, slope in zip(variables, squares, tape.gradient(value, variables), strict=True):
             square.assign(0.9 * square + 0.1 * slope**2)
-            variable.assign_sub(recipe.learning_rate * slope / (tf.sqrt(square) + 1e-7))
+            variable.assign_sub(recipe["learning_rate"] * slope / (tf.sqrt(square) + 1e-7))
         return float(value)
 
     G, D = network(0, widths[-1]), network(1, 1)
     of_g, of_d = ([tf.Variable(tf.zeros_like(part)) for part in parts] for parts in (G, D))
-    shape = n_steps, recipe.critic_steps, recipe.batch_size
-    real_rows = np.random.default_rng([seed, 3]).integers(len(target), size=shape)
-    rows = np.random.default_rng([seed, 2]).integers(len(source), size=(n_steps, shape[1] + 1, shape[2]))
+    n_steps, penalty = recipe["n_steps"], np.float32(recipe["penalty"])
+    shape = n_steps, recipe["critic_steps"], recipe["batch_size"]
+    real_rows = np.random.default_rng([recipe["random_state"], 3]).integers(len(target), size=shape)
+    rows = np.random.default_rng([recipe["random_state"], 2]).integers(
+        len(source), size=(n_steps, shape[1] + 1, shape[2])
+    )
     source, target, losses = source.astype(float), target.astype(float), []
     for step in range(n_steps):
-        for k in range(recipe.critic_steps):
+        for k in range(recipe["critic_steps"]):
             real, fake = target[real_rows[step, k]], forward(G, source[rows[step, k]])
             critic = step_down(D, of_d, lambda batch=real: tf.reduce_mean(forward(D, batch)))
             critic += step_down(D, of_d, lambda batch=fake: -tf.reduce_mean(forward(D, batch)))
             for part in D:
-                part.assign(tf.clip_by_value(part, -recipe.clip, recipe.clip))
+                part.assign(tf.clip_by_value(part, -recipe["clip"], recipe["clip"]))
         batch = source[rows[step, -1]]
         image = forward(G, batch)
         adversarial = tf.reduce_mean(forward(D, image))
@@ -72,11 +75,10 @@ def oracle(source, target, seed, penalty, widths, n_steps, recipe):
 @pytest.mark.parametrize("n_features", [1, 7])
 @pytest.mark.parametrize("hidden_layers", [(8,), (16, 16), (12, 10, 8, 6), ()])
 def test_steps_are_those_of_the_gradients(samples, hidden_layers, n_features):
-    widths, penalty = (n_features, *hidden_layers, n_features), np.float32(0.3)
-    recipe = Recipe(batch_size=16, critic_steps=2, learning_rate=1e-3, clip=0.05)
-    data = *samples(n_features), 7, penalty, widths
-    network, losses = train_map(*data, [(k, k + 1) for k in range(3)], recipe)
-    expected, expected_losses = oracle(*data, 3, recipe)
+    recipe = {"hidden_layers": hidden_layers, "random_state": 7, "penalty": 0.3, "n_steps": 3, "log_every": 1}
+    recipe |= {"batch_size": 16, "critic_steps": 2, "learning_rate": 1e-3, "clip": 0.05}
+    network, losses = train_map(*samples(n_features), **recipe)
+    expected, expected_losses = oracle(*samples(n_features), (n_features, *hidden_layers, n_features), recipe)
     for ours, theirs in zip(network, expected, strict=True):
         assert ours.dtype == np.float32
         # RMSprop divides by gradients: the few that nearly cancel out go another way in single precision.
@@ -108,36 +110,34 @@ def test_critic_weights_and_biases_are_clipped(samples, monkeypatch):
         return steps(*arguments)
 
     monkeypatch.setattr(gan_training, "_steps", kept)
-    recipe = Recipe(batch_size=8, critic_steps=1, learning_rate=1e-3, clip=1e-3)
-    train_map(*samples(2), 0, np.float32(1e-4), (2, 8, 2), one_record(3), recipe)
+    recipe = {"batch_size": 8, "critic_steps": 1, "learning_rate": 1e-3, "clip": 1e-3, "n_steps": 3}
+    train_map(*samples(2), **RECIPE | recipe)
     assert np.abs(critics[0]).max() == pytest.approx(1e-3)
     # The last bias' gradient is +1 on real and -1 on generated points: it drifts to the bound and stays.
     assert critics[0][-1] == pytest.approx(-1e-3)
 
 
 def test_the_map_does_not_depend_on_how_its_steps_are_cut(samples, monkeypatch):
-    data = *samples(2), 5, np.float32(1e-3), (2, 8, 2)
-    whole, losses = train_map(*data, one_record(10), Recipe(batch_size=4))
+    whole, losses = train_map(*samples(2), **RECIPE, n_steps=10)
     told = []
     monkeypatch.setattr(gan_training, "CHUNK", 3)
-    cut, more = train_map(*data, [(0, 7), (7, 8), (8, 10)], Recipe(batch_size=4), told.append)
+    cut, more = train_map(*samples(2), **RECIPE | {"log_every": 4}, n_steps=10, done=told.append)
     for one, other in zip(whole, cut, strict=True):
         np.testing.assert_array_equal(one, other)
-    np.testing.assert_allclose(np.average(more, axis=0, weights=[7, 1, 2]), losses[0], rtol=1e-12)
-    assert told == [7, 1, 2]
+    np.testing.assert_allclose(np.average(more, axis=0, weights=[4, 4, 2]), losses.iloc[0], rtol=1e-12)
+    assert told == [4, 4, 2]
 
 
 def test_training_ends_where_losses_are_not_finite(samples):
-    records = [(0, 2), (2, 4), (4, 6), (6, 8)]
     told = []
-    _, losses = train_map(*samples(2), 0, np.float32(1e38), (2, 8, 2), records, Recipe(batch_size=4), told.append)
-    assert np.isnan(losses[-1]).all()
-    assert len(told) < len(records)
+    recipe = RECIPE | {"penalty": 1e38, "log_every": 2, "n_steps": 8}
+    _, losses = train_map(*samples(2), **recipe, done=told.append)
+    assert losses.iloc[-1].isna().all()
+    assert len(told) < len(losses) == 4
 
 
 def test_each_seed_has_a_map_of_its_own(samples):
-    data, rest = samples(2), (np.float32(1e-4), (2, 8, 2), one_record(1), Recipe(batch_size=4))
-    first, second = (train_map(*data, seed, *rest)[0] for seed in (3, 4))
+    first, second = (train_map(*samples(2), **RECIPE | {"random_state": seed}, n_steps=1)[0] for seed in (3, 4))
     assert (first[0] != second[0]).all()
 
 

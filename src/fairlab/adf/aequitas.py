@@ -1,11 +1,10 @@
 """Aequitas (Udeshi, Arora, Chattopadhyay 2018): random draws, then walks whose odds are learned along the way.
 
-Three readings. `as_released` is the code that the authors of ADF released: the check returns a *value* of the protected
-attribute (the one that flips the class, or the input's own), walks may move the protected attributes, and a move is
-accepted by whether that value is 0, which has to do with discrimination only by accident; where the values start at 1,
-every move is accepted. `as_published` is the version behind the tables: its walks learn from that value, too, so that a
-move counts as a success where it is not 0. `as_described` moves the other attributes only, learns from discrimination
-and keeps every move.
+As `"published"`, the version behind the tables, the check returns a *value* of the protected attribute (the one that
+flips the class, or the input's own), walks may move the protected attributes, and both the acceptance of a move and
+what is learned from it depend on whether that value is 0, which has to do with discrimination only by accident; where
+the values start at 1, every move is accepted. `"sound"` moves the other attributes only, learns from discrimination and
+keeps every move.
 """
 
 import time
@@ -14,29 +13,35 @@ from itertools import pairwise
 
 import numpy as np
 
-from fairlab.adf.decisions import as_classes
-from fairlab.adf.discrimination import Partners, sensitive_columns
-from fairlab.adf.generation import clock, collect
-from fairlab.adf.global_phase import READINGS
-from fairlab.adf.local_phase import ACCEPT_WORSE, truncated_neighbours
-from fairlab.adf.result import SearchResult, Trace, repeated
+from fairlab.adf.discrimination import (
+    Partners,
+    SearchMethod,
+    SearchResult,
+    Trace,
+    check_choice,
+    clock,
+    collect,
+    repeated,
+    sensitive_columns,
+)
+from fairlab.adf.generation import ACCEPT_WORSE, VARIANTS, truncated_neighbours
+from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import Schema
 from fairlab.checks import check_count, check_seed
 
 STRATEGIES = ("random", "semi_directed", "fully_directed")
-AEQUITAS_READINGS = (*READINGS, "as_released")
 LEARNING_RATE = 0.001
 STEPS_DRAWN = 1000  # at once
 
 
-class Aequitas:
-    """Search by walks from discriminatory random draws; the odds of all moves are shared by all walks.
+class Aequitas(SearchMethod):
+    """SearchMethod by walks from discriminatory random draws; the odds of all moves are shared by all walks.
 
     Parameters
     ----------
     model : Keras model, Network, object with ``predict``, or callable
     schema : Schema
-    sensitive : str or sequence of str
+    sensitive_features : str or sequence of str
     strategy : {"fully_directed", "semi_directed", "random"}
         Whether the odds of both attribute and direction are learned, of the direction only, or nothing.
     n_local : int
@@ -46,8 +51,8 @@ class Aequitas:
         few draws are discriminatory, more find less: the first walks learn from nothing.
     n_walks : int
         Walks from every discriminatory draw.
-    reading : {"as_described", "as_published", "as_released"}
-    threshold : float or None
+    variant : {"sound", "published"}
+    decision_threshold : float or None
         For models that give scores: the class is whether the score is at least this.
     random_state : int, Generator or None
 
@@ -70,28 +75,31 @@ class Aequitas:
         self,
         model,
         schema: Schema,
-        sensitive,
+        sensitive_features,
         *,
         strategy: str = "fully_directed",
         n_local: int = 1000,
         in_flight: int = 32,
         n_walks: int = 1,
-        reading: str = "as_described",
-        threshold: float | None = None,
+        variant: str = "sound",
+        decision_threshold: float | None = None,
         random_state=0,
     ):
-        self.classify = as_classes(model, threshold=threshold)
-        sensitive_columns(schema, sensitive)
-        self._partners = Partners(self.classify, sensitive, schema=schema)
-        for name, value, known in (("strategy", strategy, STRATEGIES), ("reading", reading, AEQUITAS_READINGS)):
-            if value not in known:
-                raise ValueError(f"{name}: expected one of {', '.join(known)}, found {value!r}")
-        self.schema, self.sensitive, self.strategy, self.reading = schema, sensitive, strategy, reading
-        self._has_negatives = (schema.low < 0).any()
-        self.n_local = check_count(n_local, "n_local", least=0)
-        self.in_flight = check_count(in_flight, "in_flight")
-        self.n_walks = check_count(n_walks, "n_walks")
-        self.random_state = check_seed(random_state)
+        self.model, self.schema, self.sensitive_features, self.strategy = model, schema, sensitive_features, strategy
+        self.n_local, self.in_flight, self.n_walks = n_local, in_flight, n_walks
+        self.variant, self.decision_threshold, self.random_state = variant, decision_threshold, random_state
+        self._validate()
+
+    def _validate(self) -> None:
+        self.classify = wrap_model(self.model).deciding(self.decision_threshold)
+        sensitive_columns(self.schema, self.sensitive_features)
+        self._partners = Partners(self.classify, self.sensitive_features, schema=self.schema)
+        check_choice("strategy", self.strategy, STRATEGIES)
+        check_choice("variant", self.variant, VARIANTS)
+        self._has_negatives = (self.schema.low < 0).any()
+        for name, least in (("n_local", 0), ("in_flight", 1), ("n_walks", 1)):
+            check_count(getattr(self, name), name, least=least)
+        check_seed(self.random_state)
 
     def generate(
         self, *, n_samples: int = 1000, time_limit: float | None = None, max_found: int | None = None
@@ -171,12 +179,12 @@ class Aequitas:
         stop, ends = clock(time_limit), np.cumsum([0, *map(len, draws)])
         successful = np.zeros(ends[-1], dtype=bool)
         steps = self._steps(draws, successful, rngs)
-        trace = collect(steps, self.schema, self.sensitive, stop=stop, max_found=max_found)
+        trace = collect(steps, self.schema, self.sensitive_features, stop=stop, max_found=max_found)
         return [
             SearchResult.count(
                 trace.of_seeds(low, high),
                 schema=self.schema,
-                sensitive=self.sensitive,
+                sensitive_features=self.sensitive_features,
                 iterations=np.zeros(high - low, dtype=int),
                 successful=successful[low:high],
                 seconds=(time.perf_counter() - started) / len(draws),
@@ -193,11 +201,13 @@ class Aequitas:
         waiting = []
         for low, high in pairwise(ends):
             hits = low + np.flatnonzero(first.partner[low:high] >= 0)
-            hits = hits[~repeated(draws[hits], self.schema.positions(self.sensitive))]
+            hits = hits[~repeated(draws[hits], self.schema.positions(self.sensitive_features))]
             successful[hits] = True
             waiting.append(np.tile(hits, self.n_walks))
-        all_attributes = self.reading != "as_described"
-        odds = Odds.even(self.schema, self.sensitive, self.strategy, all_attributes=all_attributes, n_runs=len(rngs))
+        all_attributes = self.variant != "sound"
+        odds = Odds.even(
+            self.schema, self.sensitive_features, self.strategy, all_attributes=all_attributes, n_runs=len(rngs)
+        )
         for start in range(0, max(map(len, waiting)), self.in_flight):
             block = [hits[start : start + self.in_flight] for hits in waiting]
             run = np.repeat(np.arange(len(block)), [len(hits) for hits in block])
@@ -215,7 +225,7 @@ class Aequitas:
             moved = X.copy()
             moved[np.arange(len(X)), column] += step
             moved = np.minimum(np.maximum(moved, odds.low), odds.high)  # quicker than `clip` for a few rows
-            if self.reading == "as_described":
+            if self.variant == "sound":
                 trace, _ = self._evaluate(moved, seed)
                 odds.learn(column, step, trace.partner >= 0, run)
                 yield trace
@@ -227,12 +237,15 @@ class Aequitas:
                 tried, owner = np.concatenate([moved, neighbours]), np.concatenate([seed, seed[row]])
             trace, is_0 = self._evaluate(tried, owner)
             is_0 = is_0[: len(X)]
-            paid = ~is_0 if self.reading == "as_published" else trace.partner[: len(X)] >= 0
-            odds.learn(column, step, paid, run)
+            odds.learn(column, step, self._pays(trace.partner[: len(X)], is_0), run)
             yield trace
             accepted = (is_0 <= value_is_0) | (chance[2] < ACCEPT_WORSE)
             X = np.where(accepted[:, None], moved, X)
             value_is_0 = np.where(accepted, is_0, value_is_0)
+
+    def _pays(self, partner: np.ndarray, is_0: np.ndarray) -> np.ndarray:
+        """Return which moves count as a success, as published."""
+        return ~is_0
 
     def _evaluate(self, X, seed) -> tuple[Trace, np.ndarray]:
         """Return the inputs with their partners, and whether the protected value that the check returns is 0."""
@@ -259,11 +272,13 @@ class Odds:
         self.strategy = strategy
 
     @classmethod
-    def even(cls, schema: Schema, sensitive, strategy: str, *, all_attributes: bool, n_runs: int = 1) -> "Odds":
+    def even(
+        cls, schema: Schema, sensitive_features, strategy: str, *, all_attributes: bool, n_runs: int = 1
+    ) -> "Odds":
         """Return odds that favour no attribute; protected ones are left out unless `all_attributes`."""
         weights = np.ones((n_runs, len(schema.bounds)))
         if not all_attributes:
-            weights[:, schema.positions(sensitive)] = 0
+            weights[:, schema.positions(sensitive_features)] = 0
         return cls(schema, weights / weights.sum(axis=1, keepdims=True), strategy)
 
     def draw(self, X: np.ndarray, run: np.ndarray, chance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,18 +1,21 @@
-"""Individual discrimination (definition 2.1): whether another value of a protected attribute changes the class.
+"""Individual discrimination (definition 2.1), and what searches for it find.
 
-One attribute is varied, or several together.
+An input is discriminatory if another value of a protected attribute, or of several together, changes its class.
 """
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.proportion import proportion_confint
+from sklearn.base import BaseEstimator
 
-from fairlab.adf.decisions import as_classes
+from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import Schema
 from fairlab.checks import check_count, check_number, check_seed
+from fairlab.statistics import exact_interval
 
 CHUNK = 1 << 18  # inputs, counterparts included, that are held at once
 
@@ -48,16 +51,16 @@ class Fairness:
         """Of the share."""
         return float(np.sqrt(self.share * (1 - self.share) / self.n))
 
-    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+    def interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
         """Return the exact confidence interval of the share (Clopper and Pearson 1934).
 
         Raises
         ------
         ValueError
-            If `confidence` is not between 0 and 1.
+            If `confidence_level` is not between 0 and 1.
         """
-        check_number(confidence, "confidence", above=0, below=1)
-        low, high = proportion_confint(self.n_discriminatory, self.n, alpha=1 - confidence, method="beta")
+        check_number(confidence_level, "confidence_level", above=0, below=1)
+        low, high = exact_interval(self.n_discriminatory, self.n, alpha=1 - confidence_level)
         return float(low), float(high)
 
     def to_frame(self) -> pd.DataFrame:
@@ -72,7 +75,7 @@ def check_schema(schema, name: str = "schema") -> Schema:
     return schema
 
 
-def sensitive_columns(schema: Schema, sensitive) -> list[int]:
+def sensitive_columns(schema: Schema, sensitive_features) -> list[int]:
     """Return the columns of the protected attributes, in the schema's order.
 
     Raises
@@ -80,28 +83,28 @@ def sensitive_columns(schema: Schema, sensitive) -> list[int]:
     ValueError
         If one is not in the schema or named twice, there is none, or no other attribute is left to search along.
     """
-    columns = _positions(check_schema(schema), sensitive)
+    columns = _positions(check_schema(schema), sensitive_features)
     if len(columns) == len(schema.names):
-        raise ValueError("sensitive: no attribute is left to search along")
+        raise ValueError("sensitive_features: no attribute is left to search along")
     return columns
 
 
-def _positions(schema: Schema, sensitive) -> list[int]:
-    if not isinstance(sensitive, Iterable):
-        raise ValueError(f"sensitive: expected names of attributes, found {sensitive!r}")
-    return schema.positions(sensitive)
+def _positions(schema: Schema, sensitive_features) -> list[int]:
+    if not isinstance(sensitive_features, Iterable):
+        raise ValueError(f"sensitive_features: expected names of attributes, found {sensitive_features!r}")
+    return schema.positions(sensitive_features)
 
 
-def counterparts(X: np.ndarray, sensitive, *, schema: Schema) -> np.ndarray:
+def counterparts(X: np.ndarray, sensitive_features, *, schema: Schema) -> np.ndarray:
     """Return every input with each combination of protected values in turn, its own among them.
 
     Returns
     -------
     ndarray of shape (n_rows, n_combinations, n_attributes)
     """
-    values = schema.values(sensitive)
+    values = schema.values(sensitive_features)
     every = np.repeat(X[:, None, :], len(values), axis=1)
-    every[:, :, schema.positions(sensitive)] = values
+    every[:, :, schema.positions(sensitive_features)] = values
     return every
 
 
@@ -112,7 +115,7 @@ class Partners:
     ----------
     classify : callable
         Takes rows of integers, returns one class per row.
-    sensitive : str or sequence of str
+    sensitive_features : str or sequence of str
     schema : Schema
 
     Attributes
@@ -123,9 +126,9 @@ class Partners:
         Combinations of their values.
     """
 
-    def __init__(self, classify, sensitive, *, schema: Schema):
+    def __init__(self, classify, sensitive_features, *, schema: Schema):
         self.classify = classify
-        self.columns, self.values = schema.positions(sensitive), schema.values(sensitive)
+        self.columns, self.values = schema.positions(sensitive_features), schema.values(sensitive_features)
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """Return which is the first combination that gives each input another class, -1 if none does.
@@ -149,20 +152,22 @@ class Partners:
         return np.where(differs.any(axis=1), differs.argmax(axis=1), -1)
 
 
-def discriminatory(model, X, sensitive, *, schema: Schema, threshold: float | None = None) -> np.ndarray:
+def discriminatory(
+    model, X, sensitive_features, *, schema: Schema, decision_threshold: float | None = None
+) -> np.ndarray:
     """Return which inputs are discriminatory: some other protected values, all else equal, change the class.
 
     Parameters
     ----------
     model : Keras model, Network, object with ``predict``, or callable
-        Gives classes; with a threshold, scores. See `fairlab.adf.decisions`.
+        Gives classes; with a threshold, scores.
     X : DataFrame or array of integers of shape (n_rows, n_attributes)
         Inputs may lie outside of the bounds; protected values within them are tried all the same.
-    sensitive : str or sequence of str
+    sensitive_features : str or sequence of str
         With several attributes, every combination of their values is tried.
     schema : Schema
         Its bounds say which values there are.
-    threshold : float or None
+    decision_threshold : float or None
         For models that give scores: the class is whether the score is at least this.
 
     Returns
@@ -184,15 +189,21 @@ def discriminatory(model, X, sensitive, *, schema: Schema, threshold: float | No
     >>> discriminatory(model, np.array([[4, 0], [4, 1], [9, 0]]), "sex", schema=schema).tolist()
     [True, True, False]
     """
-    X, classify = check_schema(schema).check(X), as_classes(model, threshold=threshold)
-    _positions(schema, sensitive)
-    rows = max(1, CHUNK // len(schema.values(sensitive)))
-    pieces, partners = range(0, len(X), rows), Partners(classify, sensitive, schema=schema)
+    X, classify = check_schema(schema).check(X), wrap_model(model).deciding(decision_threshold)
+    _positions(schema, sensitive_features)
+    rows = max(1, CHUNK // len(schema.values(sensitive_features)))
+    pieces, partners = range(0, len(X), rows), Partners(classify, sensitive_features, schema=schema)
     return np.concatenate([partners(X[start : start + rows]) >= 0 for start in pieces])
 
 
 def estimate_unfairness(
-    model, *, schema: Schema, sensitive, n: int = 100_000, threshold: float | None = None, random_state=0
+    model,
+    *,
+    schema: Schema,
+    sensitive_features,
+    n: int = 100_000,
+    decision_threshold: float | None = None,
+    random_state=0,
 ) -> Fairness:
     """Estimate the share of discriminatory inputs among all of the domain (section 4.2, RQ3).
 
@@ -202,7 +213,7 @@ def estimate_unfairness(
         As for `discriminatory`.
     n : int
         Uniform draws; the protected attributes are drawn, too.
-    threshold : float or None
+    decision_threshold : float or None
         As for `discriminatory`.
     random_state : int, Generator or None
 
@@ -216,12 +227,225 @@ def estimate_unfairness(
     >>> from fairlab.cases import Schema
     >>> schema = Schema.from_bounds({"income": (0, 9), "sex": (0, 1)})
     >>> fairness = estimate_unfairness(
-    ...     lambda X: (X[:, 0] + 2 * X[:, 1] >= 5).astype(int), schema=schema, sensitive="sex", n=1_000
+    ...     lambda X: (X[:, 0] + 2 * X[:, 1] >= 5).astype(int), schema=schema, sensitive_features="sex", n=1_000
     ... )
     >>> low, high = fairness.interval()
     >>> low < 0.2 < high
     True
     """
     X = check_schema(schema).sample(check_count(n, "n"), random_state=check_seed(random_state))
-    found = discriminatory(model, X, sensitive, schema=schema, threshold=threshold)
+    found = discriminatory(model, X, sensitive_features, schema=schema, decision_threshold=decision_threshold)
     return Fairness(len(X), int(found.sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Inputs that a search evaluated, in any number and order.
+
+    Attributes
+    ----------
+    inputs : ndarray of int of shape (n, n_attributes)
+    partner : ndarray of int of shape (n,)
+        Which combination of protected values gives another class, as a row of `Schema.values`; -1 if none does.
+    seed : ndarray of int of shape (n,)
+        Number of the seed that the input goes back to.
+    """
+
+    inputs: np.ndarray
+    partner: np.ndarray
+    seed: np.ndarray
+
+    @classmethod
+    def join(cls, traces: list["Trace"], n_attributes: int) -> "Trace":
+        """Return several traces as one."""
+        if not traces:
+            return cls(np.empty((0, n_attributes), dtype=np.int64), np.empty(0, dtype=int), np.empty(0, dtype=int))
+        return cls(*(np.concatenate([getattr(t, part) for t in traces]) for part in ("inputs", "partner", "seed")))
+
+    def compact(self) -> "Trace":
+        """Return the same in less memory, where it is kept for long."""
+        small = self.inputs.astype(np.int32)
+        return Trace(small, self.partner.astype(np.int32), self.seed) if (small == self.inputs).all() else self
+
+    def of_seeds(self, low: int, high: int) -> "Trace":
+        """Return what goes back to the seeds from `low` to below `high`, which are then counted from 0."""
+        own = (self.seed >= low) & (self.seed < high)
+        return Trace(self.inputs[own], self.partner[own], self.seed[own] - low)
+
+    def first_of_each_seed(self) -> "Trace":
+        """Return the first input of every seed: in one step of a walk its candidate."""
+        _, first = np.unique(self.seed, return_index=True)
+        return Trace(self.inputs[first], self.partner[first], self.seed[first])
+
+    @property
+    def n_found(self) -> int:
+        """Number of discriminatory inputs, repeats included."""
+        return int((self.partner >= 0).sum())
+
+
+def repeated(inputs: np.ndarray, sensitive_features: np.ndarray) -> np.ndarray:
+    """Return which inputs occurred in an earlier row, whatever their protected values.
+
+    Parameters
+    ----------
+    inputs : ndarray of int of shape (n, n_attributes)
+    sensitive_features : ndarray of int
+        Columns that do not count.
+    """
+    others = np.delete(inputs, sensitive_features, axis=1)
+    if not others.size:
+        return np.arange(len(others)) > 0
+    low = others.min(axis=0)
+    sizes = others.max(axis=0) - low + 1
+    if prod(sizes.tolist()) < 2**63:  # one number for each input is found sooner than one for each attribute
+        return pd.Series(np.ravel_multi_index((others - low).T, sizes)).duplicated().to_numpy()
+    return pd.DataFrame(others).duplicated().to_numpy()
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """Result of a search for discriminatory inputs.
+
+    Inputs are distinct but for the protected attributes, as the paper counts them, and ordered by seed.
+
+    Attributes
+    ----------
+    schema : Schema
+    sensitive_features : tuple of str
+    trace : Trace
+        Every distinct input tried, with its partner and its seed.
+    iterations : ndarray of int of shape (n_seeds,)
+        Steps of the global phase until the seed was discriminatory; the most allowed if it never was.
+    successful : ndarray of bool of shape (n_seeds,)
+        Whether the global phase made something discriminatory of the seed.
+    seconds : float
+        Wall time of the whole search.
+
+    Examples
+    --------
+    >>> from fairlab.adf import Aequitas
+    >>> from fairlab.cases import Schema
+    >>> schema = Schema.from_bounds({"income": (0, 9), "sex": (0, 1)})
+    >>> model = lambda X: (X[:, 0] + 2 * X[:, 1] >= 5).astype(int)
+    >>> found = Aequitas(model, schema, "sex", n_local=20).generate(n_samples=20)
+    >>> found.n_inputs, found.n_discriminatory, round(found.success_rate, 2)
+    (10, 2, 0.2)
+    """
+
+    schema: Schema
+    sensitive_features: tuple[str, ...]
+    trace: Trace
+    iterations: np.ndarray
+    successful: np.ndarray
+    seconds: float
+
+    @classmethod
+    def count(cls, trace: Trace, *, schema, sensitive_features, iterations, successful, seconds) -> "SearchResult":
+        """Return the result of a search from everything that it evaluated."""
+        sensitive_features = (sensitive_features,) if isinstance(sensitive_features, str) else tuple(sensitive_features)
+        order = np.argsort(trace.seed, kind="stable")
+        first = order[~repeated(trace.inputs[order], schema.positions(sensitive_features))]
+        distinct = Trace(trace.inputs[first].astype(np.int64), trace.partner[first].astype(int), trace.seed[first])
+        return cls(schema, sensitive_features, distinct, iterations, successful, seconds)
+
+    @property
+    def n_inputs(self) -> int:
+        """Distinct inputs tried (#GDiff)."""
+        return len(self.trace.inputs)
+
+    @property
+    def n_discriminatory(self) -> int:
+        """Distinct discriminatory inputs (#ID)."""
+        return self.trace.n_found
+
+    @property
+    def success_rate(self) -> float:
+        """Share of the inputs tried that are discriminatory; 0 if none was tried."""
+        return self.n_discriminatory / max(self.n_inputs, 1)
+
+    @property
+    def discriminatory(self) -> np.ndarray:
+        """The distinct discriminatory inputs, shape (n_discriminatory, n_attributes)."""
+        return self.trace.inputs[self.trace.partner >= 0]
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """Discriminatory inputs, each with one that differs in protected values only and has another class.
+
+        Returns
+        -------
+        ndarray of int of shape (n_discriminatory, 2, n_attributes)
+        """
+        pairs = np.repeat(self.discriminatory[:, None, :], 2, axis=1)
+        values = self.schema.values(self.sensitive_features)[self.trace.partner[self.trace.partner >= 0]]
+        pairs[:, 1, self.schema.positions(self.sensitive_features)] = values
+        return pairs
+
+    def growth(self) -> pd.DataFrame:
+        """Return distinct inputs and discriminatory ones after each seed from which a local search started."""
+        started = np.unique(self.trace.seed)
+        place = np.searchsorted(started, self.trace.seed)
+        found = self.trace.partner >= 0
+        counts = {
+            "inputs": np.bincount(place, minlength=len(started)),
+            "discriminatory": np.bincount(place[found], minlength=len(started)),
+        }
+        return pd.DataFrame(counts, index=pd.RangeIndex(1, len(started) + 1, name="seeds")).cumsum()
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row with all counts."""
+        row = {
+            "inputs": self.n_inputs,
+            "discriminatory": self.n_discriminatory,
+            "success rate": self.success_rate,
+            "seeds": len(self.successful),
+            "successful seeds": int(self.successful.sum()),
+            "seconds": self.seconds,
+        }
+        return pd.DataFrame([row])
+
+
+def collect(steps: Iterable[Trace], schema: Schema, sensitive_features, *, stop, max_found: int | None) -> Trace:
+    """Return everything that a search evaluated until it ended, `stop` said so, or enough was found."""
+    max_found = None if max_found is None else check_count(max_found, "max_found")
+    traces, found = [], set()
+    columns = schema.positions(sensitive_features)
+    if stop():
+        return Trace.join([], len(schema.bounds))
+    for step in steps:
+        traces.append(step.compact())
+        if stop():
+            break
+        if max_found is not None:
+            others = np.delete(step.inputs[step.partner >= 0], columns, axis=1)
+            found.update(map(tuple, others.tolist()))
+            if len(found) >= max_found:
+                break
+    return Trace.join(traces, len(schema.bounds))
+
+
+def clock(time_limit: float | None):
+    """Return a function that says whether the time is over."""
+    if time_limit is None:
+        return lambda: False
+    end = time.perf_counter() + check_number(time_limit, "time_limit", least=0, infinite=True)
+    return lambda: time.perf_counter() >= end
+
+
+class SearchMethod(BaseEstimator):
+    """A search with its parameters as they were given: they can be read, set and cloned, and are checked each time."""
+
+    def set_params(self, **params):
+        """Set parameters, which are then checked."""
+        super().set_params(**params)
+        self._validate()
+        return self
+
+    def _validate(self) -> None:
+        raise NotImplementedError
+
+
+def check_choice(name: str, value, known) -> None:
+    """Raise a ValueError unless a value is among those known."""
+    if value not in known:
+        raise ValueError(f"{name}: expected one of {', '.join(known)}, found {value!r}")

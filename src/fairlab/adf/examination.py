@@ -13,21 +13,127 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.special import logit
 
 from fairlab.adf.aequitas import Aequitas
-from fairlab.adf.answers import Answers, BudgetReachedError, Pairs
 from fairlab.adf.discrimination import Fairness
-from fairlab.adf.generation import ADF
-from fairlab.adf.seeding import cluster_labels, round_robin
-from fairlab.adf.slopes import with_slopes
+from fairlab.adf.generation import ADF, cluster_labels, round_robin
+from fairlab.adf.gradients import with_slopes
 from fairlab.cases.case import check_examination
 from fairlab.cases.finding import Examination, Finding
+from fairlab.cases.queries import AnswerCache, BudgetSpentError
 from fairlab.seeds import derive_seed
+
+
+@dataclass(frozen=True, eq=False)
+class Discriminatory:
+    """Discriminatory inputs, one for each combination of the other attributes, with what changes their decision.
+
+    Attributes
+    ----------
+    inputs : ndarray of int of shape (n, n_features)
+        Codes.
+    other : ndarray of int of shape (n,)
+        Code of the sensitive attribute that gets another decision.
+    favourable : ndarray of bool of shape (n,)
+        Decision on the input itself.
+    """
+
+    inputs: np.ndarray
+    other: np.ndarray
+    favourable: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+
+class Answers:
+    """A memory of a case's decisions and scores by codes.
+
+    Parameters
+    ----------
+    case : Case
+    most : int
+        Rows that the model may be asked for; of a model that decides by labels, scores are rows of their own.
+    """
+
+    def __init__(self, case, most: int):
+        self.case, self.most = case, most
+        self.sizes = case.schema.sizes
+        self.domain = case.schema.of_codes
+        self._before = case.queries.asked
+        self._shift = (
+            0.0 if case.decision_threshold is None or case.unit == "score" else float(logit(case.decision_threshold))
+        )
+        self._decisions, self._leads = AnswerCache(), AnswerCache()
+
+    def __len__(self) -> int:
+        """Return the number of inputs whose decision was asked."""
+        return len(self._decisions)
+
+    @property
+    def left(self) -> int:
+        """Rows that may still be asked."""
+        return self.most - (self.case.queries.asked - self._before)
+
+    def check(self, n_rows: int) -> None:
+        """Raise a BudgetSpentError if fewer rows are left."""
+        if n_rows > self.left:
+            raise BudgetSpentError(f"{n_rows:,} rows would be asked, {self.left:,} are left")
+
+    def favourable(self, codes) -> np.ndarray:
+        """Return whether the decision on each input is the favourable one.
+
+        Raises
+        ------
+        BudgetSpentError
+            If that takes more rows than are left; none is asked then.
+        """
+        return self._cached(self._decisions, self._decide, codes).astype(bool)
+
+    def lead(self, codes) -> np.ndarray:
+        """Return log odds of the favourable decision, or the excess of a score over its threshold; as `favourable`.
+
+        Where a threshold decides, the decisions are then known, too.
+        """
+        lead = self._cached(self._leads, self._score, codes)
+        if self.case.decision_threshold is not None:
+            self.favourable(codes)
+        return lead
+
+    def pairs(self, column: int) -> Discriminatory:
+        """Return the discriminatory among all inputs asked: two differ in this attribute and decision alone."""
+        codes = self.domain.codes_of_keys(self._decisions.keys)
+        favourable = self._decisions.values.astype(bool)
+        others = pd.DataFrame(np.delete(codes, column, axis=1)).assign(every=0)
+        group = others.groupby(list(others), sort=False).ngroup()
+        first = pd.DataFrame({"group": group, "favourable": favourable}).drop_duplicates()
+        first = first.sort_values("group", kind="stable")
+        own = first.index[first["group"].duplicated(keep="last")].to_numpy(dtype=int)
+        other = first.index[first["group"].duplicated(keep="first")].to_numpy(dtype=int)
+        return Discriminatory(codes[own], codes[other, column], favourable[own])
+
+    def _cached(self, known: AnswerCache, ask, codes) -> np.ndarray:
+        codes = np.ascontiguousarray(codes, dtype=np.int64)
+        return known(self.domain.keys(codes), lambda new: ask(codes[new]))[0]
+
+    def _decide(self, codes) -> np.ndarray:
+        if self.case.decision_threshold is None or not self.case.has_scores:
+            self.check(len(codes))
+            return self.case.decide(self.case.schema.decode(codes))
+        self._cached(self._leads, self._score, codes)  # counted there
+        return self.case.decide(self.case.schema.decode(codes))
+
+    def _score(self, codes) -> np.ndarray:
+        self.check(len(codes))
+        return self.case.log_odds(self.case.schema.decode(codes)) - self._shift
+
 
 SAMPLE, PEOPLE = 0.3, 0.3  # of the budget of a sensitive attribute; what is left is for the search
 N_CLUSTERS, MAX_ITER = 4, 10  # as in the paper
 MOST_CLUSTERED = 10_000  # people among whom clusters are looked for
 MOST_ROWS = 1000  # of evidence
+FEWEST = 20  # inputs or people that a share may rest on
 MOST_STEPS = 1000  # of a walk
 MOST_WALKS = 128  # at a time
 REFRESH = 25  # steps of ADF's walks by differences
@@ -96,9 +202,9 @@ def examine(case, *, budget: int, confidence: float = 0.95, random_state: int = 
 def examine_adf(case, *, budget: int, confidence: float = 0.95, random_state: int = 0) -> Examination:
     """Return whose decision another value of a sensitive attribute changes, by the search of Zhang et al. (2020).
 
-    For every sensitive attribute that the model gets: the share of the people of the table; the share of uniformly
-    random inputs, with the inputs that ADF finds from people of all clusters. Gradients are those of the score, by
-    differences between neighbours, each of which is checked for discrimination, too.
+    For every sensitive attribute that the model gets: the share of the people of the table; the share of inputs drawn
+    uniformly, of a number in bins the medians, with the inputs that ADF finds from people of all clusters. Gradients
+    are those of the score, by differences between neighbours, each of which is checked for discrimination, too.
 
     Parameters
     ----------
@@ -120,8 +226,8 @@ def examine_adf(case, *, budget: int, confidence: float = 0.95, random_state: in
 def examine_aequitas(case, *, budget: int, confidence: float = 0.95, random_state: int = 0) -> Examination:
     """Return which inputs another value of a sensitive attribute changes, by the search of Udeshi et al. (2018).
 
-    For every sensitive attribute that the model gets: the share of uniformly random inputs, with the inputs that walks
-    from those find. Decisions are all that it asks for.
+    For every sensitive attribute that the model gets: the share of inputs drawn uniformly, of a number in bins the
+    medians, with the inputs that walks from those find. Decisions are all that it asks for.
 
     Parameters
     ----------
@@ -171,7 +277,7 @@ class _Examiner:
         for name in case.unseen:
             reasons.append(f"{name}: the model does not get it, so that its direct effect is 0 by construction.")
         names = []
-        for name in case.sensitive:
+        for name in case.sensitive_features:
             if name in case.unseen:
                 continue
             n_values = case.schema.sizes[case.schema.names.index(name)]
@@ -192,7 +298,7 @@ class _Examiner:
         domain, column = answers.domain, answers.domain.names.index(name)
         n_values, n_groups = answers.sizes[column], domain.n_inputs // answers.sizes[column]
         n = min(most // n_values, n_groups)
-        if n < 1:
+        if n < min(FEWEST, n_groups):
             return None
         if n == n_groups:
             free = [position for position in range(len(answers.sizes)) if position != column]
@@ -200,7 +306,8 @@ class _Examiner:
             codes[:, free] = domain.assignments(free) if free else 0
         else:
             codes = domain.sample(n, random_state=self.rng(name, "sample"))
-        every = with_all_values(codes, column, n_values)
+        every = np.repeat(codes[:, None, :], n_values, axis=1)
+        every[:, :, column] = np.arange(n_values)
         favourable = answers.favourable(every.reshape(-1, codes.shape[1])).reshape(n, n_values)
         hit = favourable.any(axis=1) & ~favourable.all(axis=1)
         return _Sample(codes, hit, exact=n == n_groups, n_asked=len(answers), left=answers.left)
@@ -213,12 +320,18 @@ class _Examiner:
         estimate, low, high = self._share(int(sample.hit.sum()), len(sample.hit))
         n_groups = answers.domain.n_inputs // answers.sizes[column]
         known = n_found / n_groups  # it is certainly not less
-        low, estimate, high = (estimate,) * 3 if sample.exact else np.maximum([low, estimate, high], known).tolist()
+        # Of a whole grid the share is known, but not that among the inputs that its bins stand for.
+        in_bins = any(feature.edges is not None and feature.name != name for feature in self.case.schema.features)
+        low, estimate, high = np.maximum([low, estimate, high], known).tolist()
+        if sample.exact:
+            low, high = (np.nan, np.nan) if in_bins else (estimate, estimate)
+        inputs = "inputs on a grid of bin medians" if in_bins else "combinations of values"
+        where = f"all {inputs}" if sample.exact else f"{inputs}, drawn uniformly"
         searched = max(len(answers) - sample.n_asked, sample.left - answers.left)
         return DiscriminatoryInputs(
             method=self.method,
-            sensitive=name,
-            where="all inputs of the domain" if sample.exact else "uniformly random inputs",
+            sensitive_features=name,
+            where=where,
             effect=f"share of inputs whose decision another {name} changes",
             estimate=estimate,
             low=low,
@@ -226,7 +339,7 @@ class _Examiner:
             p_value=0.0 if n_found else 1.0,
             evidence=self._shown(answers, pairs, name),
             n=len(sample.hit),
-            sentence=f"Another {name} changes the decision for {estimate:.1%} of all possible inputs",
+            sentence=f"Another {name} changes the decision for {estimate:.1%} of {where}",
             n_found=n_found,
             n_asked=sample.n_asked + searched,
             found_per_1000=1000 * (n_found - n_sampled) / searched if searched else np.nan,
@@ -239,7 +352,7 @@ class _Examiner:
         column = schema.names.index(name)
         n_values = schema.sizes[column]
         n = min(most // (n_values + 1), len(case.table))
-        if n < 1:
+        if n < min(FEWEST, len(case.table)):
             return None
         chosen = np.sort(self.rng(name, "people").permutation(len(case.table))[:n])
         rows = case.table.iloc[chosen][list(case.features)].reset_index(drop=True)
@@ -257,7 +370,7 @@ class _Examiner:
         shown["favourable"] = own[hit][:MOST_ROWS]
         finding = DiscriminatoryInputs(
             method=self.method,
-            sensitive=name,
+            sensitive_features=name,
             where="people of the table",
             effect=f"share of people whose decision another {name} changes",
             estimate=estimate,
@@ -277,7 +390,7 @@ class _Examiner:
         share = Fairness(n, n_hits)
         return share.share, *share.interval(self.confidence)
 
-    def _shown(self, answers: Answers, pairs: Pairs, name: str) -> pd.DataFrame:
+    def _shown(self, answers: Answers, pairs: Discriminatory, name: str) -> pd.DataFrame:
         """Return the first pairs found as a table: the input, the value that changes its decision, the decision."""
         inputs, column = pairs.inputs[:MOST_ROWS], answers.domain.names.index(name)
         other = inputs.copy()
@@ -355,7 +468,7 @@ def _search_by_adf(examiner: _Examiner, answers: Answers, name: str, concerned: 
         seeds = seeds[order][round_robin(labels[order], len(seeds))]
         for start in range(0, len(seeds), n_together):
             search.local_search(search.global_search(seeds[start : start + n_together]))
-    except BudgetReachedError:
+    except BudgetSpentError:
         return
 
 
@@ -376,17 +489,10 @@ def _search_by_aequitas(examiner: _Examiner, answers: Answers, name: str, sample
             search.local_search(starts)
         for _ in range(20):  # whatever is left is for more draws
             search.generate(n_samples=n_draws)
-    except BudgetReachedError:
+    except BudgetSpentError:
         return
 
 
 def _too_dear(examiner: _Examiner, name: str, budget: int) -> str:
     n_values = examiner.case.schema.sizes[examiner.case.schema.names.index(name)]
     return f"{name}: a budget of {budget} rows does not suffice for inputs with each of {n_values} values."
-
-
-def with_all_values(codes: np.ndarray, column: int, n_values: int) -> np.ndarray:
-    """Return every input with each value of one attribute in turn, shape (n_inputs, n_values, n_features)."""
-    every = np.repeat(codes[:, None, :], n_values, axis=1)
-    every[:, :, column] = np.arange(n_values)
-    return every

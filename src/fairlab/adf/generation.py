@@ -1,25 +1,329 @@
-"""ADF: both phases in one object."""
+"""ADF: seeds from all clusters, the global phase (Algorithm 1), the local phase (Algorithms 3 and 4).
+
+`"published"` is what stands behind the printed tables. Its global phase takes gradients in float32, which are exactly 0
+for many inputs; a seed whose own gradient is 0 stays where it is, one whose partner's is 0 moves by +1 along every
+attribute of nonzero gradient; without any common direction one attribute is drawn and moved. Its local phase accepts
+moves as SciPy's basinhopping does at temperature 1, which no listing mentions: a discriminatory input always, another
+one with probability 1/e if it would replace a discriminatory one. The partner's values stay those of the global phase,
+and negative values bring in neighbours (see `truncated_neighbours`).
+
+`"sound"` is Algorithms 1, 3 and 4 with gradients that cannot vanish by rounding: every move of a walk is kept, and the
+partner is looked up anew wherever there is one. In both the label of the loss is the predicted class: section 2 says
+so, the algorithm's text says ground truth, which inputs that were made up do not have.
+"""
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import softmax
+from sklearn.cluster import KMeans
 
-from fairlab.adf.discrimination import check_schema, sensitive_columns
-from fairlab.adf.feed_forward import FeedForward
-from fairlab.adf.finite_differences import FiniteDifferences
-from fairlab.adf.global_phase import READINGS, GlobalPhase, run_global_phase
-from fairlab.adf.local_phase import run_local_phase
-from fairlab.adf.result import SearchResult, Trace
-from fairlab.adf.seeding import PUBLISHED_SEED, cluster_labels, round_robin
+from fairlab.adf.discrimination import (
+    Partners,
+    SearchMethod,
+    SearchResult,
+    Trace,
+    check_choice,
+    check_schema,
+    clock,
+    collect,
+    counterparts,
+    repeated,
+    sensitive_columns,
+)
+from fairlab.adf.gradients import FeedForward, FiniteDifferences
+from fairlab.cases.model import is_keras
 from fairlab.cases.schema import Schema
-from fairlab.checks import check_count, check_number, check_seed
-from fairlab.models.protocol import as_network, is_keras
+from fairlab.checks import check_count, check_features, check_seed
 from fairlab.networks import Network
 
+PUBLISHED_SEED = 2019
+N_RESTARTS = 10
 
-class ADF:
+
+def cluster_labels(X, *, n_clusters: int = 4, random_state: int = PUBLISHED_SEED) -> np.ndarray:
+    """Return the k-means cluster of every row, on the raw columns.
+
+    The defaults give the clusters that the authors stored: exactly for census and credit, for all but a thousandth of
+    the rows of bank.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer rows than clusters.
+    """
+    values, _ = check_features(X)
+    if n_clusters > len(values):
+        raise ValueError(f"n_clusters: expected at most the {len(values)} rows of X, found {n_clusters}")
+    return KMeans(n_clusters, n_init=N_RESTARTS, random_state=random_state).fit_predict(values)
+
+
+def round_robin(labels: np.ndarray, n: int) -> np.ndarray:
+    """Return the first `n` rows when the clusters are gone through in turn, each in the order of its rows.
+
+    A cluster that is used up is left out. There are fewer than `n` if there are fewer rows.
+    """
+    order = np.argsort(labels, kind="stable")
+    starts = np.searchsorted(labels[order], labels[order])
+    rank = np.arange(len(labels)) - starts  # place of each row in its own cluster
+    return order[np.lexsort((labels[order], rank))][:n]
+
+
+VARIANTS = ("sound", "published")
+
+
+@dataclass(frozen=True, eq=False)
+class GlobalPhase:
+    """Seeds that became discriminatory.
+
+    Attributes
+    ----------
+    inputs : ndarray of int of shape (n_found, n_attributes)
+    partner : ndarray of int of shape (n_found, n_sensitive)
+        Protected values that give another class.
+    seed : ndarray of int of shape (n_found,)
+        Number of the seed.
+    iterations : ndarray of int of shape (n_seeds,)
+        Steps taken; `max_iter` for seeds that failed.
+
+    Examples
+    --------
+    >>> from fairlab.adf import GlobalPhase
+    >>> phase = GlobalPhase(np.array([[3, 0], [9, 1]]), np.array([1, -1]), np.array([0, 1]), np.array([2, 10]))
+    >>> phase.successful.tolist()
+    [True, True]
+    """
+
+    inputs: np.ndarray
+    partner: np.ndarray
+    seed: np.ndarray
+    iterations: np.ndarray
+
+    @property
+    def successful(self) -> np.ndarray:
+        """Whether each seed became discriminatory."""
+        return np.isin(np.arange(len(self.iterations)), self.seed)
+
+
+def run_global_phase(
+    network: Network,
+    seeds: np.ndarray,
+    *,
+    schema: Schema,
+    sensitive_features,
+    max_iter: int,
+    variant: str,
+    rng: np.random.Generator,
+    tried: Schema | None = None,
+    stop=lambda: False,
+) -> GlobalPhase:
+    """Advance all seeds together, one step at a time.
+
+    An input that another seed became already does not count: its seed goes on.
+
+    Parameters
+    ----------
+    tried : Schema or None
+        Another schema for the values of the protected attributes that are tried here; see `fairlab.adf.ADF`.
+    stop : callable
+        Asked before every step whether to end early.
+    """
+    tried = tried or schema
+    columns = schema.positions(sensitive_features)
+    X = seeds.copy()
+    active = np.arange(len(X))
+    iterations = np.full(len(X), max_iter)
+    values = tried.values(sensitive_features)
+    found, partners, owners = np.empty((0, X.shape[1]), dtype=X.dtype), [], []
+    for step in range(max_iter + 1):
+        if stop() or not len(active):
+            break
+        partner, flips = choose_partner(
+            network, X[active], schema=tried, sensitive_features=sensitive_features, variant=variant
+        )
+        hits = np.flatnonzero(flips)
+        together = np.concatenate([found, X[active[hits]]])
+        hits = hits[~repeated(together, columns)[len(found) :]]
+        found = np.concatenate([found, X[active[hits]]])
+        partners.append(values[partner[hits]])
+        owners.append(active[hits])
+        iterations[active[hits]] = step
+        left = np.setdiff1d(np.arange(len(active)), hits)
+        active, partner = active[left], partner[left]
+        if step < max_iter and len(active):
+            other = with_partner(X[active], partner, schema=tried, sensitive_features=sensitive_features)
+            X[active] = schema.clip(X[active] + direction(network, X[active], other, columns, variant, rng))
+    owner = np.concatenate([np.empty(0, dtype=int), *owners])
+    order = np.argsort(owner)
+    partner = np.concatenate([np.empty((0, len(columns)), dtype=int), *partners])[order]
+    return GlobalPhase(found[order], partner, owner[order], iterations)
+
+
+def choose_partner(
+    network: Network, X, *, schema: Schema, sensitive_features, variant: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which combination of protected values to pair every input with, and whether it has another class.
+
+    The first combination of another class; without one, that of the largest difference of probability (equation 3). As
+    published, -1 if every difference is exactly 0.
+    """
+    every = counterparts(X, sensitive_features, schema=schema)
+    logits = network.logits(every.reshape(-1, X.shape[1])).reshape(*every.shape[:2], -1)
+    own_logits = network.logits(X)
+    if variant == "sound":
+        logits, own_logits = logits.astype(float), own_logits.astype(float)
+    probabilities, own = softmax(logits, axis=-1), softmax(own_logits, axis=-1)
+    label = own.argmax(axis=1)
+    flips = probabilities.argmax(axis=2) != label[:, None]
+    difference = np.abs(
+        np.take_along_axis(probabilities, label[:, None, None], axis=2)[:, :, 0]
+        - own[np.arange(len(X)), label][:, None]
+    )
+    furthest = difference.argmax(axis=1)
+    if variant == "published":
+        furthest[difference.max(axis=1) == 0] = -1
+    else:
+        same = (every == X[:, None, :]).all(axis=2)
+        furthest = np.where(same, -1.0, difference).argmax(axis=1)
+    return np.where(flips.any(axis=1), flips.argmax(axis=1), furthest), flips.any(axis=1)
+
+
+def with_partner(X: np.ndarray, partner: np.ndarray, *, schema: Schema, sensitive_features) -> np.ndarray:
+    """Return every input with its partner's protected values; they are -1 where it has none."""
+    values = np.concatenate([schema.values(sensitive_features), [[-1] * len(schema.positions(sensitive_features))]])
+    other = X.copy()
+    other[:, schema.positions(sensitive_features)] = values[partner]
+    return other
+
+
+def direction(network: Network, X, other, sensitive_features: np.ndarray, variant: str, rng) -> np.ndarray:
+    """Return the step of every input in {-1, 0, 1}: where both sides of the pair agree in sign."""
+    if variant == "sound":
+        own, theirs = (-np.sign(network.margin_gradient(side)[1]) for side in (X, other))
+        step = np.where(own == theirs, own, 0)
+        step[:, sensitive_features] = 0
+        return step
+    own, theirs = (np.sign(network.loss_gradient(side)) for side in (X, other))
+    no_own, no_theirs = (~side.any(axis=1, keepdims=True) for side in (own, theirs))
+    mask = np.where(no_own, theirs, np.where(no_theirs, own, own == theirs))
+    mask[:, sensitive_features] = 0
+    nowhere = np.flatnonzero(~mask.any(axis=1))
+    free = np.setdiff1d(np.arange(X.shape[1]), sensitive_features)
+    mask[nowhere, rng.choice(free, len(nowhere))] = 1
+    return own * mask
+
+
+ACCEPT_WORSE = np.exp(-1)  # basinhopping at temperature 1, where the objective rises from 0 to 1
+
+
+def run_local_phase(
+    network: Network,
+    starts: np.ndarray,
+    partner: np.ndarray,
+    seed: np.ndarray,
+    *,
+    schema: Schema,
+    sensitive_features,
+    n_steps: int,
+    variant: str,
+    rng: np.random.Generator,
+    refresh: int = 1,
+) -> Iterator[Trace]:
+    """Walk from all starts together; yield the starts, then what each step evaluated, the candidates first.
+
+    Parameters
+    ----------
+    starts : ndarray of int of shape (n, n_attributes)
+        Discriminatory inputs.
+    partner : ndarray of int of shape (n, n_sensitive)
+        Protected values that give each another class.
+    seed : ndarray of int of shape (n,)
+        What to call each in the traces.
+    refresh : int
+        Steps for which the odds of the attributes are kept.
+    """
+    partners = Partners(network.predict, sensitive_features, schema=schema)
+    columns, low, high = partners.columns, schema.low, schema.high
+    X, anchor = starts, partner
+
+    def evaluate(inputs, owner):
+        return Trace(inputs, partners(inputs), owner)
+
+    first = evaluate(X, seed)
+    yield first
+    found = first.partner >= 0  # not so of a start whose partner lies outside of the schema
+    for number in range(n_steps if len(X) else 0):
+        if number % refresh == 0:
+            other = X.copy()
+            other[:, columns] = anchor
+            weights = attribute_weights(*saliency(network, X, other, variant), columns)
+        chosen = (weights.cumsum(axis=1) > rng.random((len(X), 1))).argmax(axis=1)
+        moved = X.copy()
+        moved[np.arange(len(X)), chosen] += rng.choice([-1, 1], len(X))
+        moved = np.clip(moved, low, high)
+        step = evaluate(moved, seed)
+        hit = step.partner >= 0
+        if variant == "published":
+            neighbours, owner = truncated_neighbours(moved)
+            yield Trace.join([step, evaluate(neighbours, seed[owner])], X.shape[1]) if len(owner) else step
+            accepted = hit | ~found | (rng.random(len(X)) < ACCEPT_WORSE)
+        else:
+            yield step
+            anchor = np.where(hit[:, None], partners.values[step.partner], anchor)
+            accepted = np.ones(len(X), dtype=bool)
+        X = np.where(accepted[:, None], moved, X)
+        found = np.where(accepted, hit, found)
+
+
+def saliency(network: Network, X: np.ndarray, other: np.ndarray, variant: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the absolute gradients of both sides of each pair, up to a factor that they share.
+
+    In the sound variant, the gradient of the loss is that of the margin times the other class's probability, which is
+    carried as a logarithm so that it does not vanish.
+    """
+    if variant == "published":
+        return np.abs(network.loss_gradient(X)).astype(float), np.abs(network.loss_gradient(other)).astype(float)
+    sides = [network.margin_gradient(side) for side in (X, other)]
+    logs = np.stack([-np.logaddexp(0, margin.astype(float)) for margin, _ in sides])
+    factors = np.exp(logs - logs.max(axis=0))
+    first, second = (factor[:, None] * np.abs(g).astype(float) for factor, (_, g) in zip(factors, sides, strict=True))
+    return first, second
+
+
+def attribute_weights(first: np.ndarray, second: np.ndarray, sensitive_features: np.ndarray) -> np.ndarray:
+    """Return the probability of moving along each attribute, in inverse proportion to both gradients (Algorithm 4).
+
+    Attributes of zero gradient share everything between them; protected ones have none.
+    """
+    total = first + second
+    total[:, sensitive_features] = np.inf
+    zero = total == 0
+    with np.errstate(divide="ignore"):
+        weights = np.where(zero.any(axis=1, keepdims=True), zero, 1 / total)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def truncated_neighbours(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the inputs that a finite difference of 1e-8 turns into others, since -3 + 1e-8 is truncated to -2.
+
+    The inner minimiser of basinhopping evaluates them; its line search on top of that is not followed here.
+
+    Returns
+    -------
+    inputs : ndarray of int of shape (n_negative, n_attributes)
+    owner : ndarray of int of shape (n_negative,)
+        Row of `X` that each comes from.
+    """
+    owner, column = np.nonzero(X < 0)
+    neighbours = X[owner]
+    neighbours[np.arange(len(owner)), column] += 1
+    return neighbours, owner
+
+
+class ADF(SearchMethod):
     """Adversarial discrimination finder (section 3), many seeds at a time.
 
     Parameters
@@ -28,7 +332,7 @@ class ADF:
         A network of two or more classes, whose gradients are followed; or a model that gives scores, whose gradients
         are differences between neighbours (`FiniteDifferences`, which is taken as it is, too).
     schema : Schema
-    sensitive : str or sequence of str
+    sensitive_features : str or sequence of str
         With several, every combination of their values is tried.
     n_clusters : int
         c_num of Table 2.
@@ -39,12 +343,12 @@ class ADF:
     refresh : int
         Steps of the local phase for which the odds of the attributes are kept before gradients are asked for again; the
         paper's is 1. Where gradients are differences, which cost two rows for every attribute, more is cheaper.
-    reading : {"as_described", "as_published"}
-        See `fairlab.adf.global_phase` and `fairlab.adf.local_phase`.
+    variant : {"sound", "published"}
+        See `fairlab.adf.generation`.
     tried : Schema or None
         Values of the protected attributes that the global phase tries, if not those of `schema`: the authors' code took
         the census's bounds for the age of credit.
-    threshold : float or None
+    decision_threshold : float or None
         For models that give scores: the class is whether the score is at least this.
     random_state : int, Generator or None
 
@@ -60,7 +364,7 @@ class ADF:
     >>> from fairlab.cases import Schema
     >>> schema = Schema.from_bounds({"income": (0, 9), "sex": (0, 1)})
     >>> score = lambda X: X[:, 0] + 2.0 * X[:, 1]
-    >>> search = ADF(score, schema, "sex", threshold=5, n_local=20)
+    >>> search = ADF(score, schema, "sex", decision_threshold=5, n_local=20)
     >>> search.generate(schema.sample(20, random_state=0)).n_discriminatory
     2
     """
@@ -69,33 +373,35 @@ class ADF:
         self,
         model,
         schema: Schema,
-        sensitive,
+        sensitive_features,
         *,
         n_clusters: int = 4,
         max_iter: int = 10,
         n_local: int = 1000,
         refresh: int = 1,
-        reading: str = "as_described",
+        variant: str = "sound",
         tried: Schema | None = None,
-        threshold: float | None = None,
+        decision_threshold: float | None = None,
         random_state=0,
     ):
-        sensitive_columns(schema, sensitive)
-        self.network = with_gradients(model, schema, sensitive, threshold)
-        if self.network.n_features != len(schema.bounds):
+        self.model, self.schema, self.sensitive_features, self.tried = model, schema, sensitive_features, tried
+        self.n_clusters, self.max_iter, self.n_local, self.refresh = n_clusters, max_iter, n_local, refresh
+        self.variant, self.decision_threshold, self.random_state = variant, decision_threshold, random_state
+        self._validate()
+
+    def _validate(self) -> None:
+        sensitive_columns(self.schema, self.sensitive_features)
+        self.network = with_gradients(self.model, self.schema, self.sensitive_features, self.decision_threshold)
+        if self.network.n_features != len(self.schema.bounds):
             raise ValueError(
-                f"model: takes {self.network.n_features} columns, the schema has {len(schema.bounds)} attributes"
+                f"model: takes {self.network.n_features} columns, the schema has {len(self.schema.bounds)} attributes"
             )
-        if tried is not None:
-            check_schema(tried, "tried")
-        if reading not in READINGS:
-            raise ValueError(f"reading: expected one of {', '.join(READINGS)}, found {reading!r}")
-        self.schema, self.sensitive, self.tried, self.reading = schema, sensitive, tried, reading
-        self.n_clusters = check_count(n_clusters, "n_clusters")
-        self.max_iter = check_count(max_iter, "max_iter", least=0)
-        self.n_local = check_count(n_local, "n_local", least=0)
-        self.refresh = check_count(refresh, "refresh")
-        self.random_state = check_seed(random_state)
+        if self.tried is not None:
+            check_schema(self.tried, "tried")
+        check_choice("variant", self.variant, VARIANTS)
+        for name, least in (("n_clusters", 1), ("max_iter", 0), ("n_local", 0), ("refresh", 1)):
+            check_count(getattr(self, name), name, least=least)
+        check_seed(self.random_state)
 
     def seeds(self, X, n: int) -> np.ndarray:
         """Return `n` rows of `X`, from its clusters in turn, as integers.
@@ -124,7 +430,7 @@ class ADF:
         return self._global_search(self.schema.check(seeds, "seeds"), clock(time_limit), self._rng())
 
     def local_search(self, pairs, *, time_limit: float | None = None, max_found: int | None = None) -> SearchResult:
-        """Search around discriminatory inputs (Algorithm 3).
+        """SearchMethod around discriminatory inputs (Algorithm 3).
 
         Parameters
         ----------
@@ -184,20 +490,22 @@ class ADF:
             self.network,
             seeds,
             schema=self.schema,
-            sensitive=self.sensitive,
+            sensitive_features=self.sensitive_features,
             max_iter=self.max_iter,
-            reading=self.reading,
+            variant=self.variant,
             rng=rng,
             tried=self.tried,
             stop=stop,
         )
 
     def _local_search(self, phase: GlobalPhase, stop, rng, max_found, started) -> SearchResult:
-        trace = collect(self._local_steps(phase, rng), self.schema, self.sensitive, stop=stop, max_found=max_found)
+        trace = collect(
+            self._local_steps(phase, rng), self.schema, self.sensitive_features, stop=stop, max_found=max_found
+        )
         return SearchResult.count(
             trace,
             schema=self.schema,
-            sensitive=self.sensitive,
+            sensitive_features=self.sensitive_features,
             iterations=phase.iterations,
             successful=phase.successful,
             seconds=time.perf_counter() - started,
@@ -210,10 +518,10 @@ class ADF:
             phase.partner,
             phase.seed,
             schema=self.schema,
-            sensitive=self.sensitive,
+            sensitive_features=self.sensitive_features,
             n_steps=self.n_local,
             refresh=self.refresh,
-            reading=self.reading,
+            variant=self.variant,
             rng=rng,
         )
 
@@ -223,9 +531,9 @@ class ADF:
             raise ValueError(f"pairs: expected integers, found {pairs.dtype}")
         if pairs.ndim != 3 or pairs.shape[1:] != (2, len(self.schema.bounds)):
             raise ValueError(f"pairs: expected shape (n, 2, {len(self.schema.bounds)}), found {pairs.shape}")
-        columns = self.schema.positions(self.sensitive)
+        columns = self.schema.positions(self.sensitive_features)
         partner = pairs[:, 1][:, columns]
-        known = (partner[:, None] == (self.tried or self.schema).values(self.sensitive)).all(axis=2)
+        known = (partner[:, None] == (self.tried or self.schema).values(self.sensitive_features)).all(axis=2)
         if not known.any(axis=1).all():
             raise ValueError("pairs: a partner has protected values outside of the schema")
         n = len(pairs)
@@ -236,7 +544,7 @@ class ADF:
 
 
 def with_gradients(
-    model, schema: Schema, sensitive, threshold: float | None
+    model, schema: Schema, sensitive_features, decision_threshold: float | None
 ) -> Network | FeedForward | FiniteDifferences:
     """Return a model with classes and gradients: its own, or with a threshold those of its scores by differences.
 
@@ -246,37 +554,12 @@ def with_gradients(
         If the model has no gradients and there is no threshold, or both are given.
     """
     if isinstance(model, Network | FeedForward | FiniteDifferences) or is_keras(model):
-        if threshold is not None:
-            raise ValueError(f"threshold: expected none, since {type(model).__name__} has classes of its own")
-        return as_network(model) if is_keras(model) else model
-    if threshold is None:
+        if decision_threshold is not None:
+            raise ValueError(f"decision_threshold: expected none, since {type(model).__name__} has classes of its own")
+        return Network(model) if is_keras(model) else model
+    if decision_threshold is None:
         found = type(model).__name__
-        raise TypeError(f"model: expected a Keras model, or a model that gives scores and a threshold, found {found}")
-    return FiniteDifferences(model, schema, sensitive, threshold=threshold)
-
-
-def collect(steps: Iterable[Trace], schema: Schema, sensitive, *, stop, max_found: int | None) -> Trace:
-    """Return everything that a search evaluated until it ended, `stop` said so, or enough was found."""
-    max_found = None if max_found is None else check_count(max_found, "max_found")
-    traces, found = [], set()
-    columns = schema.positions(sensitive)
-    if stop():
-        return Trace.join([], len(schema.bounds))
-    for step in steps:
-        traces.append(step.compact())
-        if stop():
-            break
-        if max_found is not None:
-            others = np.delete(step.inputs[step.partner >= 0], columns, axis=1)
-            found.update(map(tuple, others.tolist()))
-            if len(found) >= max_found:
-                break
-    return Trace.join(traces, len(schema.bounds))
-
-
-def clock(time_limit: float | None):
-    """Return a function that says whether the time is over."""
-    if time_limit is None:
-        return lambda: False
-    end = time.perf_counter() + check_number(time_limit, "time_limit", least=0, infinite=True)
-    return lambda: time.perf_counter() >= end
+        raise TypeError(
+            f"model: expected a Keras model, or a model that gives scores and a decision_threshold, found {found}"
+        )
+    return FiniteDifferences(model, schema, sensitive_features, decision_threshold=decision_threshold)

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import softmax
 
-from fairlab.adf.decisions import as_classes
+from fairlab.cases.model import wrap_model
 from fairlab.checks import check_count, check_features, check_seed
-from fairlab.networks import BETA_1, BETA_2, forward, layer_inputs, member
+from fairlab.networks import Training
 
 HIDDEN = (64, 32, 16, 8, 4)
 LEARNING_RATE, EPSILON = 0.01, 1e-8  # of Adam, as TensorFlow 1 has it
@@ -69,7 +68,7 @@ def majority_vote(voters, X) -> np.ndarray:
     Parameters
     ----------
     voters : sequence of models
-        Each gives classes, counted from 0; see `fairlab.adf.decisions.as_classes`.
+        Each gives classes, counted from 0.
 
     Raises
     ------
@@ -90,7 +89,7 @@ def majority_vote(voters, X) -> np.ndarray:
     _check_voters(voters)
     if np.ndim(X) != 2:
         raise ValueError(f"X: expected shape (n_rows, n_attributes), found {np.shape(X)}")
-    votes = np.stack([_check_classes(as_classes(voter)(X), len(X), "voters") for voter in voters])
+    votes = np.stack([_check_classes(wrap_model(voter).classes_of(X), len(X), "voters") for voter in voters])
     counts = (votes[:, :, None] == np.arange(votes.max() + 1)).sum(axis=0)
     return counts.argmax(axis=1)
 
@@ -155,18 +154,13 @@ def fit(start, X, y, rows, rngs, *, n_epochs: int) -> list[list[np.ndarray]]:
 
     Members with fewer rows than others go through theirs again, so that all take the same number of steps.
     """
-    shapes = [np.shape(part) for part in start[0]]
-    flat = np.stack([np.concatenate([np.ravel(part) for part in network]) for network in start]).astype(np.float32)
-    slope, mean, square = (np.zeros_like(flat) for _ in range(3))
-    parameters, slopes = _parts(flat, shapes), _parts(slope, shapes)
-    n_batches, step = -(-max(map(len, rows)) // BATCH_SIZE), 0
+    training = Training(start, LEARNING_RATE, epsilon=EPSILON)
+    n_batches = -(-max(map(len, rows)) // BATCH_SIZE)
     for _ in range(n_epochs):
         order = np.stack([_shuffled(own, n_batches * BATCH_SIZE, rng) for own, rng in zip(rows, rngs, strict=True)])
         for members in np.split(order, n_batches, axis=1):
-            backpropagate(parameters, X[members], y[members], out=slopes)
-            step += 1
-            adam_in_place(flat, slope, mean, square, step, LEARNING_RATE, epsilon=EPSILON)
-    return [[part.copy() for part in member(parameters, k)] for k in range(len(rows))]
+            training.step(X[members], y[members])
+    return training.networks()
 
 
 def _generators(random_states) -> list[np.random.Generator]:
@@ -187,42 +181,6 @@ def _check_classes(y, n_rows: int, name: str = "y") -> np.ndarray:
     if y.dtype.kind not in "biuf" or not (np.isfinite(y) & (y >= 0) & (y == np.trunc(y))).all():
         raise ValueError(f"{name}: expected classes counted from 0, found {y[:3].tolist()} ...")
     return y.astype(int)
-
-
-def backpropagate(network, X, y, *, out) -> None:
-    """Write the gradient of every member's mean cross-entropy into `out`, which is laid out as `network` is.
-
-    `fairlab.networks.mean_loss_gradient` in NumPy: for small networks it is quicker than calls of compiled code.
-
-    Parameters
-    ----------
-    network : list of ndarray
-        With an axis of members.
-    X : ndarray of shape (n_members, n_rows, n_in)
-    y : ndarray of int of shape (n_members, n_rows)
-    """
-    inputs = list(layer_inputs(network, X))
-    error = softmax(forward(network[-2:], inputs[-1]), axis=-1)
-    error -= y[..., None] == np.arange(error.shape[-1])
-    error /= y.shape[-1]
-    for k in reversed(range(len(inputs))):
-        np.matmul(inputs[k].swapaxes(-1, -2), error, out=out[2 * k])
-        np.sum(error, axis=-2, out=out[2 * k + 1])
-        error = (error @ network[2 * k].swapaxes(-1, -2)) * (inputs[k] > 0)
-
-
-def adam_in_place(parameters, gradient, mean, square, step: int, learning_rate: float, *, epsilon) -> None:
-    """Take the `step`-th step of Adam, counted from 1, on arrays: `parameters`, `mean` and `square` are changed."""
-    mean += (1 - BETA_1) * (gradient - mean)
-    square += (1 - BETA_2) * (gradient**2 - square)
-    rate = learning_rate * np.sqrt(1 - BETA_2**step) / (1 - BETA_1**step)
-    parameters -= rate * mean / (np.sqrt(square) + epsilon)
-
-
-def _parts(flat, shapes) -> list[np.ndarray]:
-    """Return views of the kernels and biases of all members."""
-    ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])
-    return [flat[:, low:high].reshape(-1, *shape) for (low, high), shape in zip(pairwise(ends), shapes, strict=True)]
 
 
 def _shuffled(rows, n, rng) -> np.ndarray:

@@ -59,9 +59,10 @@ def audit(
     budget : int
         How many rows the model may be asked at most, beside those that the case asked a second time, 1,000 at most, to
         see whether the model answers alike. The people of the table count first, once for all methods that
-        look at people, also where the case has asked about them already. What is left is split in parts of 1
-        (FlipTest), 1 (FairTest), 3 (individual fairness), 2 (Themis) and 3 (ADF and AEQUITAS), and what one method does
-        not use goes to those after it.
+        look at people, also where the case has asked about them already. They take half of the budget at most: of a
+        longer table a simple random sample is examined, and the report says of how many. What is left is split in
+        parts of 1 (FlipTest), 1 (FairTest), 3 (individual fairness), 2 (Themis) and 3 (ADF and AEQUITAS), and what
+        one method does not use goes to those after it.
     methods : iterable of str, optional
         Some of ``"fliptest"``, ``"fairtest"``, ``"individual_fairness"``, ``"themis"`` and ``"adf"``, which brings
         AEQUITAS; all by default. They run in this order.
@@ -84,7 +85,7 @@ def audit(
     TypeError
         If `case` is none.
     ValueError
-        If a parameter is not as it should be, or the budget does not reach for one answer about each person.
+        If a parameter is not as it should be.
 
     Notes
     -----
@@ -95,7 +96,8 @@ def audit(
     --------
     >>> import fairlab
     >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
-    >>> case = fairlab.Case(lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive="sex")
+    >>> rule = lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20
+    >>> case = fairlab.Case(rule, people, sensitive_features="sex")
     >>> report = fairlab.audit(case, methods=["themis"], budget=2_000)
     >>> len(report.significant) > 0
     True
@@ -110,7 +112,9 @@ def audit(
     check_number(confidence, "confidence", above=0, below=1)
     random_state = check_count(random_state, "random_state", least=0)
     start, examinations, pace = time.perf_counter(), [], case.queries.seconds_per_row
-    people = _ask_about_people(case, budget)
+    case = case.sample(max(budget // 2, 1), random_state=random_state)
+    people = len(case.table)
+    case.number() if case.task == "numbers" else case.decide()  # every method then finds the answers in memory
     asked = case.queries.asked
     with Progress(case.queries, budget, done=people, show=progress) as bar:
         for position, name in enumerate(names):
@@ -130,7 +134,8 @@ def audit(
         confidence=confidence,
         random_state=random_state,
         n_queries=case.queries.for_case + case.queries.asked - asked,
-        n_twice=case.queries.twice,
+        n_twice=case.queries.n_repeated,
+        n_beside=max(case.queries.for_case - case.queries.n_repeated - people, 0),
         seconds=time.perf_counter() - start,
     )
 
@@ -149,18 +154,6 @@ def _chosen(methods) -> list[str]:
     if not wanted:
         raise ValueError(f"methods: expected some of {', '.join(METHODS)}, found none")
     return [name for name in METHODS if name in wanted]
-
-
-def _ask_about_people(case, budget) -> int:
-    """Have an answer about everybody in the table, which every method then finds in memory, and return how many."""
-    people = len(case.table)
-    if people > budget:
-        raise ValueError(
-            f"budget: expected at least one answer for each person, {people:,} in all, found {budget:,}; "
-            "raise it, or make the case from a random sample of the table"
-        )
-    case.number() if case.task == "numbers" else case.decide()
-    return people
 
 
 def _examine(name, case, budget, options) -> Examination:

@@ -17,14 +17,26 @@ from scipy.stats import norm
 
 from fairlab.auditing import figures, page
 from fairlab.auditing.pairing import Pairs, pair
-from fairlab.auditing.report import holm
 from fairlab.auditing.wording import count, listed, name_of, number
 from fairlab.cases import Case, Result
 from fairlab.checks import check_number
+from fairlab.statistics import holm
 
 BETTER, WORSE, UNCLEAR = "better", "worse", "no clear difference"
 FEWEST = 10  # people of a group in each case, below which it is not compared
-COLUMNS = ["sensitive", "where", "measure", "before", "after", "change", "low", "high", "p_value", "verdict", "n"]
+COLUMNS = [
+    "sensitive_features",
+    "where",
+    "measure",
+    "before",
+    "after",
+    "change",
+    "low",
+    "high",
+    "p_value",
+    "verdict",
+    "n",
+]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,9 +60,9 @@ class Comparison(Result):
     >>> import fairlab
     >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
     >>> before = fairlab.Case(
-    ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive="sex"
+    ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive_features="sex"
     ... )
-    >>> after = fairlab.Case(lambda rows: rows["points"] > 20, people, sensitive="sex")
+    >>> after = fairlab.Case(lambda rows: rows["points"] > 20, people, sensitive_features="sex")
     >>> comparison = fairlab.compare(before, after)
     >>> comparison.is_paired, comparison.confidence
     (True, 0.95)
@@ -99,9 +111,10 @@ class Comparison(Result):
         Returns
         -------
         DataFrame
-            ``sensitive``, ``where`` (the group), ``measure``, its value ``before`` and ``after``, the ``change`` (of
-            its size, for a gap between groups) with its interval ``low`` to ``high``, ``p_value`` after correction over
-            all rows, ``verdict`` (``"better"``, ``"worse"`` or ``"no clear difference"``), and ``n`` people.
+            ``sensitive_features``, ``where`` (the group), ``measure``, its value ``before`` and ``after``, the
+            ``change`` (of its size, for a gap between groups) with its interval ``low`` to ``high``, ``p_value`` after
+            correction over all rows, ``verdict`` (``"better"``, ``"worse"`` or ``"no clear difference"``), and ``n``
+            people.
         """
         return self.rows.copy()
 
@@ -143,9 +156,9 @@ def compare(case_a: Case, case_b: Case, *, confidence: float = 0.95) -> Comparis
     >>> import fairlab
     >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
     >>> before = fairlab.Case(
-    ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive="sex"
+    ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive_features="sex"
     ... )
-    >>> after = fairlab.Case(lambda rows: rows["points"] > 20, people, sensitive="sex")
+    >>> after = fairlab.Case(lambda rows: rows["points"] > 20, people, sensitive_features="sex")
     >>> fairlab.compare(before, after).is_paired
     True
     """
@@ -155,11 +168,11 @@ def compare(case_a: Case, case_b: Case, *, confidence: float = 0.95) -> Comparis
         if case.task == "numbers":
             raise ValueError(f"{name}: expected decisions, found a model of numbers; give its case a threshold")
     check_number(confidence, "confidence", above=0, below=1)
-    common = [name for name in case_b.sensitive if name in case_a.sensitive]
+    common = [name for name in case_b.sensitive_features if name in case_a.sensitive_features]
     if not common:
         raise ValueError(
-            f"case_b: expected a sensitive column of case_a ({listed(case_a.sensitive)}), "
-            f"found {listed(case_b.sensitive)}"
+            f"case_b: expected a sensitive column of case_a ({listed(case_a.sensitive_features)}), "
+            f"found {listed(case_b.sensitive_features)}"
         )
     pairs, not_compared = pair(case_a, case_b), []
     for case in (case_a, case_b):
@@ -175,14 +188,16 @@ def compare(case_a: Case, case_b: Case, *, confidence: float = 0.95) -> Comparis
     return Comparison(case_a, case_b, rows, pairs.is_paired, tuple(dict.fromkeys(not_compared)), confidence)
 
 
-def _errors(pairs: Pairs, sensitive, confidence, not_compared) -> Iterator[dict]:
+def _errors(pairs: Pairs, sensitive_features, confidence, not_compared) -> Iterator[dict]:
     """Yield a row on the share of wrong decisions for everyone and for each group."""
     if not pairs.has_truth:
         not_compared.append("Errors, since y_true is not known in both cases.")
         return
     wrong = pairs.wrong()
     places = [("", "everyone", pairs.everyone())]
-    places += [(name, f"{name} = {group}", members) for name in sensitive for group, members in pairs.groups(name)]
+    places += [
+        (name, f"{name} = {group}", members) for name in sensitive_features for group, members in pairs.groups(name)
+    ]
     for name, where, members in places:
         if min(map(np.sum, members)) < FEWEST:
             not_compared.append(f"{where}, with fewer than {FEWEST} people.")
@@ -192,13 +207,13 @@ def _errors(pairs: Pairs, sensitive, confidence, not_compared) -> Iterator[dict]
         yield _row(name, where, "share of wrong decisions", first, second) | _normal(change, variance, confidence)
 
 
-def _gaps(pairs: Pairs, sensitive, confidence, not_compared) -> Iterator[dict]:
+def _gaps(pairs: Pairs, sensitive_features, confidence, not_compared) -> Iterator[dict]:
     """Yield a row on the gap between each group and everybody else, of all people and of those with a good label."""
     kinds = [("gap in favourable decisions", pairs.everyone())]
     if pairs.has_truth:
         kinds.append(("gap in favourable decisions among those with the favourable label", pairs.truth))
     for measure, among in kinds:
-        for name in sensitive:
+        for name in sensitive_features:
             groups = list(pairs.groups(name))
             for group, members in groups[:1] if len(groups) == 2 else groups:
                 inside = [some & chosen for some, chosen in zip(among, members, strict=True)]
@@ -207,7 +222,7 @@ def _gaps(pairs: Pairs, sensitive, confidence, not_compared) -> Iterator[dict]:
                 if min(map(np.sum, inside + outside)) < FEWEST:
                     not_compared.append(f"{measure}, {where}, with fewer than {FEWEST} people in a group.")
                     continue
-                yield {"sensitive": name, "where": where, "measure": measure} | gap(
+                yield {"sensitive_features": name, "where": where, "measure": measure} | gap(
                     pairs.decisions, inside, outside, is_paired=pairs.is_paired, confidence=confidence
                 )
 
@@ -274,8 +289,14 @@ def _range_of_change(u, v) -> tuple[float, float]:
     return float(min(corners)), float(max(corners))
 
 
-def _row(sensitive, where, measure, first, second) -> dict:
-    row = {"sensitive": sensitive, "where": where, "measure": measure, "before": first.mean(), "after": second.mean()}
+def _row(sensitive_features, where, measure, first, second) -> dict:
+    row = {
+        "sensitive_features": sensitive_features,
+        "where": where,
+        "measure": measure,
+        "before": first.mean(),
+        "after": second.mean(),
+    }
     return row | {"change": second.mean() - first.mean(), "n": len(second)}
 
 

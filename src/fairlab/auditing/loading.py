@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairlab.checks import optional
+from fairlab.checks import required
 from fairlab.models import CommandSoftware
 
 KERAS, PICKLES = (".keras", ".h5"), (".pkl", ".pickle", ".joblib")
+SAFE_KERAS = (
+    3,
+    12,
+)  # earlier versions run code of a file: of any .h5, and of .keras by known ways around its safe mode
 
 
 def load_model(name: str, *, trust_pickle: bool = False):
@@ -22,12 +26,13 @@ def load_model(name: str, *, trust_pickle: bool = False):
         ``module:attribute``, imported with the current directory on the path; a Keras file (``.keras``, ``.h5``); a
         pickle (``.pkl``, ``.pickle``, ``.joblib``).
     trust_pickle : bool
-        Whether a pickle may be opened. Opening one runs whatever code it holds, with all rights of the user.
+        Whether a pickle may be opened, and a Keras file by Keras before 3.12. Either may run whatever code it holds,
+        with all rights of the user. Later versions of Keras refuse layers with code of their own.
 
     Raises
     ------
     ValueError
-        If there is no such module, attribute or file, or the file is a pickle that is not trusted.
+        If there is no such module, attribute or file, or the file may run code and is not trusted.
     """
     suffix = Path(name).suffix.lower()
     if suffix in KERAS + PICKLES:
@@ -57,17 +62,23 @@ def load_model(name: str, *, trust_pickle: bool = False):
 def _from_file(path, suffix, trust_pickle):
     if not path.is_file():
         raise ValueError(f"model: there is no file {path}")
+    trusted = "if you made the file yourself or trust whoever did, give --trust-pickle"
     if suffix in PICKLES:
         if not trust_pickle:
             raise ValueError(
                 f"model: {path} is a pickle, and opening a pickle runs whatever code is in it, with all your rights; "
-                "if you made the file yourself or trust whoever did, give --trust-pickle, else import the model as "
-                "module:name"
+                f"{trusted}, else import the model as module:name"
             )
         import joblib
 
         return joblib.load(path)  # opens plain pickles too
-    return optional("keras").models.load_model(path, compile=False)  # Keras refuses to run code from inside a file
+    keras = required("keras")
+    if tuple(int(part) for part in keras.__version__.split(".")[:2]) < SAFE_KERAS and not trust_pickle:
+        raise ValueError(
+            f"model: expected Keras 3.12 or later, found {keras.__version__}, which may run code that is in {path}; "
+            f"upgrade it, or {trusted}"
+        )
+    return keras.models.load_model(path, compile=False)
 
 
 def command_model(command: str, **options) -> CommandSoftware:

@@ -21,6 +21,11 @@ STYLE = """
 .fairlab summary {cursor: pointer;}
 """
 NUMBERS = ("estimate", "before", "after", "change", "interval", "p", "n", "findings", "queries", "seconds")
+GENERATED = (
+    "Inputs are generated feature by feature, each value as likely as every other, so that many are unlike people. A "
+    "number with many values is in bins, all as likely: Themis draws from the table's values in a bin, ADF and "
+    "AEQUITAS take its median."
+)
 SAID_OF_ROWS = {
     "none": "Rows that show a finding are left out of this page.",
     "binned": "Rows that show a finding are in this page without their labels, numbers as ranges, rare values merged.",
@@ -33,7 +38,7 @@ def document(report, rows: str) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>Fairness audit of {escape(wording.name_of(report.case))}</title>\n</head>\n<body>\n"
+        f"<title>{escape(_title(report))}</title>\n</head>\n<body>\n"
         f"{fragment(report, rows)}</body>\n</html>\n"
     )
 
@@ -42,9 +47,9 @@ def fragment(report, rows: str) -> str:
     """Return the page without its frame, as a notebook shows it."""
     parts = [
         f"<style>{STYLE}</style>",
-        f"<h1>Fairness audit of {escape(wording.name_of(report.case))}</h1>",
+        f"<h1>{escape(_title(report))}</h1>",
         f'<p class="opening">{escape(report.opening)}</p>',
-        _list(report.notices),
+        _list([*wording.reasons(report), *report.notices]),
         _findings(report),
         _figure(report),
         _evidence(report, rows),
@@ -52,6 +57,10 @@ def fragment(report, rows: str) -> str:
         _reading(report, rows),
     ]
     return '<div class="fairlab">\n' + "\n".join(filter(None, parts)) + "\n</div>\n"
+
+
+def _title(report) -> str:
+    return f"Fairness audit of {wording.name_of(report.case)}{'' if report.n_tests else ': not assessed'}"
 
 
 def comparison(compared) -> str:
@@ -88,11 +97,11 @@ def _table_of(rows, report) -> str:
     frame = pd.DataFrame(
         {
             "method": [finding.method for finding, *_ in rows],
-            "sensitive": [finding.sensitive for finding, *_ in rows],
+            "sensitive_features": [finding.sensitive_features for finding, *_ in rows],
             "where": [finding.where for finding, *_ in rows],
             "effect": [finding.effect for finding, *_ in rows],
             "estimate": [wording.number(finding.estimate) for finding, *_ in rows],
-            "interval": [f"{wording.number(f.low)} to {wording.number(f.high)}" for f, *_ in rows],
+            "interval": [wording.interval(finding) for finding, *_ in rows],
             "p": ["no test" if p != p else f"{p:.1g}" if p >= 1e-4 else "< 0.0001" for _, p, _ in rows],
             "n": [f"{finding.n:,}" for finding, *_ in rows],
         }
@@ -113,7 +122,7 @@ def _evidence(report, rows) -> str:
         if shown is not None:
             kind = "generated inputs" if finding.evidence.attrs.get("generated") else "people of the table"
             of = f"{len(shown):,} of {len(finding.evidence):,} {kind}"
-            head = escape(f"{finding.method}, {finding.sensitive}, {finding.where}: {of}")
+            head = escape(f"{finding.method}, {finding.sensitive_features}, {finding.where}: {of}")
             parts.append(f"<details><summary>{head}</summary>\n{_table(shown)}</details>")
     return "<h2>Rows that show it</h2>\n" + "\n".join(parts) if parts else ""
 
@@ -135,6 +144,8 @@ def _reading(report, rows) -> str:
         SAID_OF_ROWS[rows],
         f"The same audit comes out again with random_state={report.random_state} and budget={report.budget}.",
     ]
+    if any(finding.evidence is not None and finding.evidence.attrs.get("generated") for finding in report.findings):
+        said.insert(1, GENERATED)
     return f"<h2>How to read this</h2>\n{_list(said)}\n{_table(frame)}"
 
 

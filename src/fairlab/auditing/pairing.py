@@ -44,9 +44,9 @@ class Pairs:
         """Return which decisions differ from the true labels."""
         return [decided != true for decided, true in zip(self.decisions, self.truth, strict=True)]
 
-    def groups(self, sensitive: str) -> Iterator[tuple[str, list[np.ndarray]]]:
+    def groups(self, sensitive_features: str) -> Iterator[tuple[str, list[np.ndarray]]]:
         """Yield each group that both tables have, with the masks of its members."""
-        columns = [pd.Series(np.asarray(case.groups(sensitive).astype(str))) for case in self.cases]
+        columns = [pd.Series(np.asarray(case.groups(sensitive_features).astype(str))) for case in self.cases]
         columns = [column.to_numpy()[order] for column, order in zip(columns, self.order, strict=True)]
         for group in sorted(set(columns[0]) & set(columns[1])):
             yield group, [column == group for column in columns]

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +15,7 @@ from fairlab.auditing import figures, page, wording
 from fairlab.auditing.evidence import check_rows, shown_rows
 from fairlab.cases import Case, Examination, Finding, Result
 from fairlab.paths import write_text
+from fairlab.statistics import holm
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,13 +43,15 @@ class Report(Result):
     seconds : float
     n_twice : int
         Rows among these that were asked a second time, to see whether the model answers alike.
+    n_beside : int
+        Rows among these that were asked when the case was made, before a sample of its table was drawn.
 
     Examples
     --------
     >>> import fairlab
     >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
     >>> case = fairlab.Case(
-    ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive="sex"
+    ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive_features="sex"
     ... )
     >>> report = fairlab.audit(case, methods=["themis"], budget=2_000)
     >>> len(report.significant) > 0, report.n_queries <= 2_000
@@ -65,6 +69,7 @@ class Report(Result):
     n_queries: int
     seconds: float
     n_twice: int = 0
+    n_beside: int = 0
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -106,17 +111,37 @@ class Report(Result):
         return tuple((e.method, reason) for e in self.examinations for reason in e.not_examined)
 
     @property
+    def not_assessed(self) -> dict[str, tuple[str, ...]]:
+        """Sensitive columns that no statistical test is about, with the reasons that the methods give."""
+        tested = {
+            f.sensitive_features for f, p in zip(self.findings, self.corrected_p_values, strict=True) if np.isfinite(p)
+        }
+        missed = [
+            name
+            for name in self.case.sensitive_features
+            if not any(column == name or column.startswith(f"{name} (through ") for column in tested)
+        ]
+        about = {name: re.compile(rf"(?<!\w){re.escape(name)}(?!\w)") for name in self.case.sensitive_features}
+        return {
+            name: tuple(
+                f"{method}: {reason}"
+                for method, reason in self.not_examined
+                if about[name].search(reason) or not any(each.search(reason) for each in about.values())
+            )
+            for name in missed
+        }
+
+    @property
     def opening(self) -> str:
         """One paragraph in plain words: what was tested, what was found, how sure, what was not looked at."""
         return wording.opening(self)
 
     @property
     def summary(self) -> str:
-        """How many findings are significant, and what the audit took."""
-        return (
-            f"{len(self.significant)} of {len(self.findings)} findings are significant at {self.confidence:g}; "
-            f"{self.n_queries:,} queries, {self.seconds:.0f} s"
-        )
+        """How many findings are significant, what was not assessed, and what the audit took."""
+        found = f"{len(self.significant)} of {len(self.findings)} findings are significant at {self.confidence:g}; "
+        missed = f"not assessed: {wording.listed(self.not_assessed)}; " if self.not_assessed else ""
+        return f"{missed}{found if self.n_tests else ''}{self.n_queries:,} queries, {self.seconds:.0f} s"
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each finding, in the order of `findings`.
@@ -124,11 +149,11 @@ class Report(Result):
         Returns
         -------
         DataFrame
-            ``method``, ``sensitive``, ``where``, ``effect`` (the measure, in words), ``estimate``, the interval ``low``
-            to ``high``, ``p_value`` after and ``raw_p_value`` before correction over all findings, ``significant``
-            (after correction), and ``n``, the people or inputs that it rests on.
+            ``method``, ``sensitive_features``, ``where``, ``effect`` (the measure, in words), ``estimate``, the
+            interval ``low`` to ``high``, ``p_value`` after and ``raw_p_value`` before correction over all findings,
+            ``significant`` (after correction), and ``n``, the people or inputs that it rests on.
         """
-        columns = ["method", "sensitive", "where", "effect", "estimate", "low", "high"]
+        columns = ["method", "sensitive_features", "where", "effect", "estimate", "low", "high"]
         rows = [[getattr(finding, column) for column in columns] for finding in self.findings]
         return pd.DataFrame(rows, columns=columns).assign(
             p_value=self.corrected_p_values,
@@ -169,20 +194,23 @@ class Report(Result):
         content = {
             "opening": self.opening,
             "notices": list(self.notices),
-            "sensitive": list(self.case.sensitive),
+            "sensitive_features": list(self.case.sensitive_features),
             "features": list(self.case.features),
             "people": len(self.case.table),
+            "people_in_table": self.case.n_given,
             "confidence": self.confidence,
             "random_state": self.random_state,
             "budget": self.budget,
             "queries": self.n_queries,
             "queries_asked_twice": self.n_twice,
+            "queries_before_the_sample": self.n_beside,
             "seconds": round(self.seconds, 3),
             "tests": self.n_tests,
             "significant": len(self.significant),
             "expected_false_alarms_uncorrected": self.expected_false_alarms,
             "rows": rows,
             "findings": findings,
+            "not_assessed": {name: list(reasons) for name, reasons in self.not_assessed.items()},
             "not_examined": [{"method": method, "reason": reason} for method, reason in self.not_examined],
             "methods": [
                 {"method": e.method, "findings": len(e.findings), "queries": e.n_queries, "seconds": e.seconds}
@@ -201,18 +229,6 @@ def _written(text, path) -> str:
             raise TypeError(f"path: expected the name of a file, found {path!r}")
         write_text(Path(path), text)
     return text
-
-
-def holm(p_values) -> np.ndarray:
-    """Return p-values corrected by Holm's method; nan stays nan and does not count."""
-    from statsmodels.stats.multitest import multipletests
-
-    p_values = np.asarray(p_values, dtype=float)
-    corrected = np.full(len(p_values), np.nan)
-    tested = np.isfinite(p_values)
-    if tested.any():
-        corrected[tested] = multipletests(p_values[tested], method="holm")[1]
-    return corrected
 
 
 def _finite(value) -> float:

@@ -1,5 +1,6 @@
 """A report in plain words: the paragraph at its head, and the lines that it shares with the page."""
 
+import math
 from collections.abc import Sequence
 
 from fairlab.cases import Case, Finding
@@ -7,7 +8,8 @@ from fairlab.cases import Case, Finding
 
 def opening(report) -> str:
     """Return one paragraph: what was tested, what was found, how sure that is, and what was not looked at."""
-    return " ".join([_tested(report), _found(report), _sure(report), _left_out(report)])
+    parts = [_not_assessed(report), _tested(report), _found(report), _sure(report), _left_out(report)]
+    return " ".join(filter(None, parts))
 
 
 def name_of(case: Case) -> str:
@@ -31,23 +33,52 @@ def number(value: float) -> str:
     return f"{value:.3g}"
 
 
+def interval(finding: Finding) -> str:
+    """Return an interval in words, and that there is none where its ends are unknown."""
+    if math.isnan(finding.low) or math.isnan(finding.high):
+        return "no interval"
+    return f"{number(finding.low)} to {number(finding.high)}"
+
+
+def reasons(report) -> list[str]:
+    """Return one sentence for each sensitive column that was not assessed, with the reasons."""
+    return [f"{name} was not assessed. {' '.join(why)}" for name, why in report.not_assessed.items()]
+
+
 def line(finding: Finding) -> str:
     """Return a finding in a few words: its sentence, or who, where and which effect, then its interval and method."""
-    said = finding.sentence or f"{finding.sensitive}, {finding.where}: {finding.effect} {number(finding.estimate)}"
-    return f"{said} (interval {number(finding.low)} to {number(finding.high)}, by {finding.method})"
+    said = (
+        finding.sentence
+        or f"{finding.sensitive_features}, {finding.where}: {finding.effect} {number(finding.estimate)}"
+    )
+    known = interval(finding)
+    return f"{said} ({known if known == 'no interval' else f'interval {known}'}, by {finding.method})"
+
+
+def _not_assessed(report) -> str:
+    if not report.n_tests:
+        whom = listed(report.case.sensitive_features)
+        return (
+            f"Not assessed: no statistical test was possible, so this audit says nothing about differences by {whom}."
+        )
+    names = listed(report.not_assessed)
+    return f"Not assessed: {names}, of which no statistical test was possible." if names else ""
 
 
 def _tested(report) -> str:
     ran = [examination for examination in report.examinations if examination.findings or examination.n_queries]
     methods = [name for examination in ran for name in examination.method.split(" and ")]
     asked = f"{listed(methods)} asked it about" if methods else "it was asked about"
-    twice = count(report.n_twice, "row")
+    twice, beside = count(report.n_twice, "row"), count(report.n_beside, "other row")
     again = f", and {twice} a second time to see whether it answers alike, which the budget does not count"
+    before = f", beside {beside} when the case was made"
+    people, given = count(len(report.case.table), "person", "people"), report.case.n_given
+    sample = f", a random sample of the {given:,} of the table," if len(report.case.table) < given else ""
     return (
-        f"{name_of(report.case)} was tested on {count(len(report.case.table), 'person', 'people')} for differences by "
-        f"{listed(report.case.sensitive)}: {asked} "
-        f"{count(report.n_queries - report.n_twice, 'row')} (at most {report.budget:,} were allowed)"
-        f"{again if report.n_twice else ''}."
+        f"{name_of(report.case)} was tested on {people}{sample} for differences by "
+        f"{listed(report.case.sensitive_features)}: {asked} "
+        f"{count(report.n_queries - report.n_twice - report.n_beside, 'row')} (at most {report.budget:,} were allowed"
+        f"{before if report.n_beside else ''}){again if report.n_twice else ''}."
     )
 
 
@@ -71,7 +102,7 @@ def _found(report) -> str:
 
 def _sure(report) -> str:
     if not report.n_tests:
-        return "Nothing was put to a statistical test."
+        return ""
     risk = f"{1 - report.confidence:.2g}"
     return (
         f"How sure: {count(report.n_tests, 'finding was', 'findings were')} tested together, corrected by Holm's "

@@ -8,7 +8,7 @@ from dataclasses import replace
 import joblib
 import numpy as np
 
-from fairlab.adf.feed_forward import FeedForward
+from fairlab.adf.gradients import FeedForward
 from fairlab.benchmarks import Row, benchmark, in_fresh_process, measure, speed_up
 
 GB = 1e9
@@ -97,7 +97,7 @@ def stored_subject(name: str):
 
     benchmark = BENCHMARKS[name]
     subject = subject_under_test(benchmark.subject, load(f"{benchmark.subject}-adf"))
-    seeds = ADF(subject.network, benchmark.schema, benchmark.sensitive).seeds(subject.X, benchmark.n_seeds)
+    seeds = ADF(subject.network, benchmark.schema, benchmark.sensitive_features).seeds(subject.X, benchmark.n_seeds)
     return subject, seeds
 
 
@@ -107,7 +107,7 @@ def search(network, name: str, **options):
     from fairlab.papers.adf.benchmarks import BENCHMARKS
 
     benchmark = BENCHMARKS[name]
-    return ADF(network, benchmark.schema, benchmark.sensitive, reading="as_published", random_state=0, **options)
+    return ADF(network, benchmark.schema, benchmark.sensitive_features, variant="published", random_state=0, **options)
 
 
 def one_at_a_time(model):
@@ -156,7 +156,7 @@ def find(adf, seeds, n_wanted: int) -> int:
 
 def find_seed_by_seed(adf, seeds, n_wanted: int) -> int:
     """Return the same for a search that goes through both phases with one seed before it takes the next."""
-    columns, found = adf.schema.positions(adf.sensitive), set()
+    columns, found = adf.schema.positions(adf.sensitive_features), set()
     for seed in seeds:
         result = adf.local_search(adf.global_search(seed[None]), max_found=n_wanted - len(found))
         found.update(map(tuple, np.delete(result.discriminatory, columns, axis=1)))

@@ -50,7 +50,7 @@ def adult_case(people: int | None = None) -> dict:
     target = data.target.loc[table.index]
     columns = [name for name in table if not is_number(table[name])]
     model = make_pipeline(encoder(columns), HistGradientBoostingClassifier(random_state=0)).fit(table, target)
-    options = {"y_true": target, "positive": data.positive_label, "sensitive": ["sex", "race"]}
+    options = {"y_true": target, "pos_label": data.positive_label, "sensitive_features": ["sex", "race"]}
     return {"model": model, "table": table} | options
 
 
@@ -72,7 +72,7 @@ def function_audit(people: int, budget: int) -> float:
     """Return the seconds of an audit of a function of generated people."""
     import fairlab
 
-    case = fairlab.Case(decide, generated(people), sensitive="sex", y_true="repaid", positive=True)
+    case = fairlab.Case(decide, generated(people), sensitive_features="sex", y_true="repaid", pos_label=True)
     start = time.perf_counter()
     fairlab.audit(case, budget=budget, progress=False)
     return time.perf_counter() - start

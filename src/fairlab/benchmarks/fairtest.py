@@ -8,7 +8,7 @@ import pandas as pd
 from fairlab import fairtest
 from fairlab.benchmarks import Row, benchmark, in_fresh_process, measure
 from fairlab.benchmarks.peers import against_peers
-from fairlab.fairtest import DataSource, Testing
+from fairlab.fairtest import DataSource, Investigation
 
 GB = 1e9
 N_STATES = 51
@@ -18,7 +18,7 @@ FULL_STATISTICS = "train, test and report; 10,000 bootstraps per context, 100,00
 
 @benchmark
 def fairtest_adult(*, quick: bool) -> list[Row]:
-    """Test Adult with both protected attributes; the peers' searches on the same table."""
+    """Test Adult with both sensitive features; the peers' searches on the same table."""
     from fairlab.data import load
 
     adult = load("adult-uci")
@@ -38,7 +38,7 @@ def fairtest_million(*, quick: bool) -> list[Row]:
     """Test a million users of a shop, as many as the largest study of the paper has."""
     n = 20_000 if quick else 1_000_000
     seconds, peak = in_fresh_process(seconds_for, n)
-    note = f"{n:,} generated users, income and race protected; {FULL_STATISTICS}"
+    note = f"{n:,} generated users, sensitive features income and race; {FULL_STATISTICS}"
     return [
         Row("fairtest_million_seconds", seconds, "s", note=note),
         Row("fairtest_million_peak_gb", peak / GB, "GB", note="of the whole process, the users included"),
@@ -95,9 +95,9 @@ def with_attributes(n: int, n_attributes: int) -> pd.DataFrame:
     return users
 
 
-def investigate(data: pd.DataFrame, protected, output):
+def investigate(data: pd.DataFrame, sensitive_features, output):
     """Train, test and report, with all defaults, and print the report to a text."""
-    report = fairtest.investigate(Testing(DataSource(data), protected, output))
+    report = fairtest.investigate(DataSource(data), Investigation(sensitive_features, output))
     str(report)
     return report
 
@@ -110,7 +110,7 @@ def seconds_for(n: int) -> float:
 
 def training_seconds(users: pd.DataFrame, *, max_depth: int = 5) -> float:
     """Return the seconds of training alone."""
-    investigation = Testing(DataSource(users), "income", "price")
+    source, investigation = DataSource(users), Investigation("income", "price", max_depth=max_depth)
     start = time.perf_counter()
-    fairtest.find_contexts(investigation, max_depth=max_depth)
+    investigation.fit(source)
     return time.perf_counter() - start

@@ -4,6 +4,7 @@ import time
 from types import SimpleNamespace
 
 import numpy as np
+from scipy.special import expit
 
 from fairlab.benchmarks import Row, benchmark, in_fresh_process, measure, speed_up
 
@@ -57,24 +58,28 @@ def attack_growth(*, quick: bool) -> list[Row]:
 
 @benchmark
 def sensr_stacked_vs_one_at_a_time(*, quick: bool) -> list[Row]:
-    """Train SenSR as on Adult: compiled loops over pieces where the network is linear, and TensorFlow, one by one."""
-    from fairlab.models import sensr_dense, sensr_training
+    """Train SenSR as on Adult: attacks by compiled loops where the network is linear, and by asking it at each step."""
     from fairlab.models.loops import IS_COMPILED
+    from fairlab.papers.individual_fairness import sensr
 
     if not IS_COMPILED:  # nothing to measure without numba
         return []
     n_networks, n_steps = (1, 20) if quick else (2, 150)
     work = sensr_like_adult(n_networks, n_steps)
-    trained = {module: [module.train(*part) for part in work] for module in (sensr_training, sensr_dense)}  # compiles
+
+    def train(attack_of):
+        return [sensr.train(*part, attack_of=attack_of) for part in work]
+
+    trained = [train(attack_of) for attack_of in (None, dense_attack)]  # compiles
     apart = max(
         np.linalg.norm(ours - theirs) / np.linalg.norm(theirs)
-        for one, other in zip(*trained.values(), strict=True)
+        for one, other in zip(*trained, strict=True)
         for ours, theirs in zip(one[0], other[0], strict=True)
     )
-    ours, baseline = (measure(lambda m=m: [m.train(*part) for part in work], repeats=1) for m in trained)
+    ours, baseline = (measure(lambda a=a: train(a), repeats=1) for a in (None, dense_attack))
     note = (
         f"{n_networks} networks of {N_FEATURES} features and 100 units, {n_steps} batches of 1,000, 10 + 50 steps of "
-        f"attack each; the baseline, in TensorFlow, asks the network at every step. Both compiled before. "
+        f"attack each; the baseline, in NumPy, asks the network at every step. Compiled before. "
         f"Weights differ by {apart:.1e} of their size"
     )
     return [
@@ -128,28 +133,69 @@ def adult_like(n_points: int) -> SimpleNamespace:
 
 
 def sensr_like_adult(n_networks: int, n_steps: int) -> list[tuple]:
-    """Return what SenSR's training takes, for some networks: people, labels, batches, networks, directions, recipe."""
-    from fairlab.models.network import balanced_batches
-    from fairlab.models.sensr_recipe import Recipe
+    """Return what SenSR's training takes, for some networks: people, labels, network, batches, directions, settings."""
     from fairlab.networks import initial_network
+    from fairlab.papers.individual_fairness.learners import SenSR, balanced_batches
 
     people, work = adult_like(4 * N_POINTS), []
     for seed in range(n_networks):
         rng = np.random.default_rng(seed)
         network = initial_network(rng, (N_FEATURES, 100, 2), bias=0.1)
         batches = balanced_batches(rng, people.y, n_steps, 1000)
-        recipe = Recipe(subspace_steps=10, full_steps=50, subspace_rate=10.0, distance_target=1e-3)
-        work.append((people.X, people.y.astype(np.int32), batches, network, rng.normal(size=(2, N_FEATURES)), recipe))
+        work.append((people.X, people.y, network, batches, rng.normal(size=(2, N_FEATURES)), SenSR()))
     return work
+
+
+def dense_attack(directions, settings):
+    """Attack as `fairlab.papers.individual_fairness.sensr.compiled_attack`, asking the network at every step."""
+    from fairlab.fair_metric import FairMetric
+    from fairlab.networks import adam
+    from fairlab.papers.individual_fairness.sensr import EPSILON
+
+    directions = np.asarray(directions, np.float32)
+    projection = FairMetric.from_directions(directions).projection.astype(np.float32)
+
+    def ascend(gradient, shape, n_steps, rate):
+        move, mean, square = np.zeros((3, *shape), np.float32)
+        for step in range(1, n_steps + 1):
+            adam(move, -gradient(move), mean, square, step, rate, epsilon=EPSILON)
+        return move
+
+    def attack(network, X, y, rate, penalty):
+        hidden, hidden_bias, output, output_bias = network
+        sign, weight = np.where(y == 1, 1, -1).astype(np.float32), output[:, 1] - output[:, 0]
+        bias = output_bias[1] - output_bias[0]
+
+        def margin(entering):
+            return sign * (np.maximum(entering, 0) @ weight + bias)
+
+        def mean_loss(entering):
+            return np.logaddexp(0, -margin(entering)).mean()
+
+        def slope(entering):
+            return (-sign * expit(-margin(entering)) / len(X))[:, None] * np.where(entering > 0, weight, np.float32(0))
+
+        entering, along = X @ hidden + hidden_bias, directions @ hidden
+        options = (len(X), len(directions)), settings.subspace_steps, settings.subspace_rate
+        inside = ascend(lambda u: slope(entering + u @ along) @ along.T, *options)
+        if mean_loss(entering + inside @ along) < mean_loss(entering):
+            inside[:] = 0
+        start, pull = entering + inside @ along, np.float32(penalty * 2 / len(X))
+        options = X.shape, settings.full_steps, rate
+        away = ascend(lambda v: slope(start + v @ hidden) @ hidden.T - pull * (v @ projection), *options)
+        distance = np.square(away @ projection).sum(axis=1).mean()
+        has_risen = mean_loss(start + away @ hidden) - penalty * distance >= mean_loss(start)
+        return X + inside @ directions + away, distance, has_risen
+
+    return attack
 
 
 def attack(audit: SimpleNamespace, n_steps: int):
     """Attack all points at once."""
     from fairlab.individual_fairness import gradient_flow_attack
-    from fairlab.models.mlp import BalancedMLP
+    from fairlab.papers.individual_fairness.learners import BalancedMLP
 
-    model = BalancedMLP()
-    model.network_, model.classes_ = audit.network, np.array([0, 1])
+    model = BalancedMLP().with_fitted({"network_": audit.network})
     return gradient_flow_attack(model, audit.metric, audit.X, audit.y, n_steps=n_steps, **OPTIONS)
 
 

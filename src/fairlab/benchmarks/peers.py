@@ -22,7 +22,7 @@ def against_peers(data: pd.DataFrame, output: str, *, positive: str, ours: float
     data : DataFrame
     output : str
     positive : str
-        The value of the output that peers look for; they know no protected attribute, which is a column like others.
+        The value of the output that peers look for; they know no sensitive feature, which is a column like others.
     ours : float
         Seconds of FairTest.
     what : str

@@ -3,10 +3,9 @@
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from fairlab.adf.explanation import Condition
-from fairlab.adf.symbolic import SymbolicGeneration
 from fairlab.benchmarks import Row, benchmark, measure, speed_up
 from fairlab.checks import optional
+from fairlab.papers.adf.symbolic import PathCondition, SymbolicGeneration
 
 z3, lime_tabular = optional("z3"), optional("lime.lime_tabular")
 TREE_SEED = 2019
@@ -15,13 +14,13 @@ TREE_SEED = 2019
 @benchmark
 def sg_vs_one_at_a_time(*, quick: bool) -> list[Row]:
     """Time to explore inputs of credit and gender, and with lime's rows, scikit-learn's whole trees and z3."""
-    from fairlab.adf.feed_forward import FeedForward
+    from fairlab.adf.gradients import FeedForward
     from fairlab.benchmarks.adf import stored_subject
     from fairlab.papers.adf.benchmarks import BENCHMARKS
 
     name, n_inputs = "credit.gender", 10 if quick else 100
     subject, seeds = stored_subject(name)
-    options = {"schema": BENCHMARKS[name].schema, "sensitive": BENCHMARKS[name].sensitive}
+    options = {"schema": BENCHMARKS[name].schema, "sensitive_features": BENCHMARKS[name].sensitive_features}
     ours, libraries = (
         search(FeedForward(subject.weights), **options) for search in (SymbolicGeneration, WithLibraries)
     )
@@ -61,7 +60,7 @@ class WithLibraries(SymbolicGeneration):
 
 
 def solve_by_z3(x, conditions, bounds) -> tuple | None:
-    """Return what `fairlab.adf.symbolic.solve` does, with the solver's choice of the values."""
+    """Return what `fairlab.papers.adf.symbolic.solve` does, with the solver's choice of the values."""
     solver = z3.Solver()
     variables = {c.column: z3.Int(f"x{c.column}") for c in conditions}
     for column, variable in variables.items():
@@ -77,7 +76,7 @@ def solve_by_z3(x, conditions, bounds) -> tuple | None:
     return tuple(child)
 
 
-def path_through(tree, x) -> list[Condition]:
+def path_through(tree, x) -> list[PathCondition]:
     """Return the conditions that `x` fulfils on its way through a fitted tree of scikit-learn."""
     path, node = [], 0
     while tree.children_left[node] >= 0:
@@ -85,6 +84,6 @@ def path_through(tree, x) -> list[Condition]:
         below = bool(x[column] <= threshold)
         child = (tree.children_left if below else tree.children_right)[node]
         share = float(tree.n_node_samples[child] / tree.n_node_samples[node])
-        path.append(Condition(column, below, int(np.floor(threshold)), share))
+        path.append(PathCondition(column, below, int(np.floor(threshold)), share))
         node = child
     return path

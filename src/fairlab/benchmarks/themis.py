@@ -38,7 +38,7 @@ def throughput(quick: bool) -> list[Row]:
 
     def score():
         sizes = {"min_samples": n_samples - 1, "max_samples": n_samples}
-        return Themis(decide, instance.schema, reading="as_published", **sizes).group_score(["race", "sex"])
+        return Themis(decide, instance.schema, variant="published", **sizes).group_score(["race", "sex"])
 
     seconds, tests = measure(score), score().tests
     return [Row("themis_tests_per_second", tests / seconds, "tests/s", note=f"{tests:,} tests of G on Census")]
@@ -71,8 +71,8 @@ def growth(quick: bool) -> list[Row]:
     rows = []
 
     def search(characteristics):
-        themis = Themis(decide, instance.schema, reading="as_published", max_samples=MAX_SAMPLES)
-        return themis.search(0.75, measure="both", characteristics=characteristics, prune=False)
+        themis = Themis(decide, instance.schema, variant="published", max_samples=MAX_SAMPLES)
+        return themis.search(0.75, measure="both", sensitive_features=characteristics, prune=False)
 
     for n in range(2, len(names) + 1):
         with threadpool_limits(1):  # as trials have it
@@ -86,7 +86,7 @@ def growth(quick: bool) -> list[Row]:
 def process_per_test(quick: bool) -> list[Row]:
     """Return how much faster a search of a small schema is if tests need no process each."""
     from fairlab.cases import Schema
-    from fairlab.themis import CommandSoftware
+    from fairlab.models import CommandSoftware
 
     shades = range(2 if quick else 40)
     schema = Schema.from_dict({"sex": ["Male", "Female"], "race": ["Red", "Green", "Blue"], "shade": shades})
@@ -96,7 +96,7 @@ def process_per_test(quick: bool) -> list[Row]:
         command = CommandSoftware([sys.executable, "-S", str(program)], timeout=60)
         slow = measure(lambda: search_all(command, schema), repeats=1)
     fast = measure(lambda: search_all(red_men, schema))
-    runs = search_all(red_men, schema).software_runs
+    runs = search_all(red_men, schema).model_runs
     note = f"the same search, {runs} distinct inputs, {command.n_jobs} processes at a time"
     return [
         Row("themis_process_seconds_per_test", slow / runs, "s", note=note),
@@ -109,11 +109,11 @@ def red_men(inputs):
     return (inputs["sex"] == "Male") & (inputs["race"] == "Red")
 
 
-def search_all(software: Callable, schema):
+def search_all(model: Callable, schema):
     """Search all sets by both measures, without pruning."""
     from fairlab.themis import Themis
 
-    return Themis(software, schema, reading="as_published").search(0.75, measure="both", prune=False)
+    return Themis(model, schema, variant="published").search(0.75, measure="both", prune=False)
 
 
 def system_g():

@@ -127,11 +127,10 @@ def compiled_step(hidden_layers, groups, *, n_maps: int, n_steps: int, n_threads
 
 def fit(hidden_layers, groups, n_maps, n_steps, n_threads=None):
     """Train one map alone, or an ensemble."""
-    from fairlab.transport import GANEnsemble, GANTransport
+    from fairlab.transport import GANTransport, fit_gans
 
     options = {"hidden_layers": hidden_layers, "penalty": PENALTY, "n_steps": n_steps}
-    model = GANTransport(**options) if n_maps == 1 else GANEnsemble(range(n_maps), n_threads=n_threads, **options)
-    return model.fit(*groups)
+    return fit_gans([GANTransport(random_state=k, **options) for k in range(n_maps)], *groups, n_threads=n_threads)
 
 
 def keras_stepper(source, target, hidden_layers):

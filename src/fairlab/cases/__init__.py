@@ -6,11 +6,10 @@ __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
         "case": ["Case"],
-        "encoding": ["Encoding"],
-        "feature": ["Feature", "SchemaError"],
         "finding": ["Examination", "Finding", "Result"],
-        "queries": ["BudgetSpentError", "Queries"],
-        "schema": ["Schema"],
-        "table": ["CaseError"],
+        "model": ["ModelAdapter", "wrap_model"],
+        "queries": ["AnswerCache", "BudgetSpentError", "Queries"],
+        "schema": ["Feature", "Schema", "SchemaError"],
+        "table": ["CaseError", "Encoding"],
     },
 )

@@ -1,20 +1,26 @@
 """A model, a table and its sensitive columns, ready for any method."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from fairlab.cases.decision import Decisions, check_labels
-from fairlab.cases.encoding import Encoding
-from fairlab.cases.feature import SchemaError
-from fairlab.cases.queries import Queries
-from fairlab.cases.schema import Schema
-from fairlab.cases.table import CaseError, check_table, in_dtypes, levels_of
+from fairlab.cases.model import check_labels, wrap_model
+from fairlab.cases.schema import Schema, SchemaError
+from fairlab.cases.table import (
+    CaseError,
+    Encoding,
+    check_names,
+    check_table,
+    feature_names,
+    in_dtypes,
+    levels_of,
+    sample_of,
+)
 from fairlab.checks import align, check_count, check_number
-from fairlab.models.protocol import as_form
 
 
 class Case:
@@ -30,7 +36,7 @@ class Case:
         labels, truth values, texts, probabilities or scores.
     table : DataFrame
         One row for each person: texts, categories, truth values and numbers; values may be missing.
-    sensitive : str or sequence of str
+    sensitive_features : str or sequence of str
         Columns of the table.
     features : sequence of str or None
         Columns that the model gets, in its order. By default those that it was fitted to, where it knows them, or all
@@ -38,26 +44,32 @@ class Case:
     y_true : str, Series, array-like of shape (n_rows,), or None
         True labels: a column of the table, which the model then does not get; values in the order of the rows; or a
         Series, aligned by its index.
-    positive : object or None
+    pos_label : object or None
         The favourable label, or class of a network (counted from 0). It goes without saying for 0 and 1, -1 and 1, and
         truth values. With more than two classes it is held against all others.
-    threshold : float or None
+    decision_threshold : float or None
         Least favourable score. Values within 0 and 1 get 0.5, with a notice.
     schema : Schema, mapping, path or None
         Domain of the features: whole, or of some of them, the others being taken from the table. A mapping or a YAML
         file has the content of `Schema.from_dict`, or ``{column: {"edges": [...]}}`` for a number in bins. Sensitive
         columns that the model does not get may stand in it for the edges of their groups.
+    max_rows : int or None
+        Of a table with more rows a simple random sample is taken before the model is asked.
+    random_state : int
+        Of the sample.
 
     Attributes
     ----------
     table : DataFrame
         A copy with the features and the sensitive columns.
+    n_given : int
+        Rows of the table as it was given, of which `table` may be a sample.
     features, sensitive : tuple of str
     unseen : tuple of str
         Sensitive columns that the model does not get: their direct effect is 0 by construction.
     task : {"classes", "scores", "numbers"}
         Labels only; scores or probabilities of which a threshold makes decisions; or a regression without a threshold.
-    positive, threshold : object
+    pos_label, threshold : object
         As they were given or settled; the threshold is None where the model decides by labels.
     has_scores, has_gradients : bool
     unit : {"probability", "log odds", "score"} or None
@@ -78,11 +90,11 @@ class Case:
     >>> from fairlab.cases import Case
     >>> table = pd.DataFrame({"sex": ["f", "m", "m"], "income": [3, 1, 2], "repaid": ["yes", "no", "yes"]})
     >>> model = lambda rows: rows["income"] > 1
-    >>> case = Case(model, table, sensitive="sex", y_true="repaid", positive="yes")
+    >>> case = Case(model, table, sensitive_features="sex", y_true="repaid", pos_label="yes")
     Traceback (most recent call last):
     ...
     fairlab.cases.table.CaseError: y_true: has the labels 'no', 'yes', the model answers False, True; make them alike
-    >>> case = Case(model, table, sensitive="sex")
+    >>> case = Case(model, table, sensitive_features="sex")
     >>> case
     Case: <lambda>, 3 rows, 3 features, sensitive sex; task classes, 67% favourable
     """
@@ -92,38 +104,41 @@ class Case:
         model,
         table: pd.DataFrame,
         *,
-        sensitive: str | Sequence[str],
+        sensitive_features: str | Sequence[str],
         features: Sequence[str] | None = None,
         y_true=None,
-        positive=None,
-        threshold: float | None = None,
+        pos_label=None,
+        decision_threshold: float | None = None,
         schema: Schema | Mapping | str | Path | None = None,
+        max_rows: int | None = None,
+        random_state: int = 0,
     ):
         self.model = model
         try:
-            form = as_form(model)
+            self._model = wrap_model(model)
         except (TypeError, ValueError) as error:
             raise CaseError(str(error)) from error
         if not isinstance(table, pd.DataFrame):
             raise CaseError(f"table: expected a DataFrame, found {type(table).__name__}")
-        self.sensitive = _names(sensitive, "sensitive", table)
+        self.sensitive_features = check_names(sensitive_features, "sensitive_features", table)
         labels = _labels(table, y_true)
-        self.features = _features(table, features, form.columns, y_true if isinstance(y_true, str) else None)
-        if isinstance(y_true, str) and y_true in (*self.sensitive, *self.features):
-            where = "sensitive" if y_true in self.sensitive else "features"
+        self.features = feature_names(table, features, self._model.columns, y_true if isinstance(y_true, str) else None)
+        if isinstance(y_true, str) and y_true in (*self.sensitive_features, *self.features):
+            where = "sensitive_features" if y_true in self.sensitive_features else "features"
             raise CaseError(f"y_true: {y_true!r} is also among {where}; expected a column of its own")
-        self.unseen = tuple(name for name in self.sensitive if name not in self.features)
+        self.unseen = tuple(name for name in self.sensitive_features if name not in self.features)
         self.table = check_table(table, [*self.features, *self.unseen])
-        for name in self.sensitive:
+        for name in self.sensitive_features:
             if self.table[name].nunique(dropna=False) < 2:
-                raise CaseError(f"sensitive: column {name!r} has one value only, expected at least two groups")
+                raise CaseError(f"sensitive_features: column {name!r} has one value only, expected at least two groups")
+        self.n_given = len(table)
+        max_rows = self.n_given if max_rows is None else check_count(max_rows, "max_rows", least=2)
+        if (rows := sample_of(self.n_given, max_rows, random_state)) is not None:
+            self.table, labels = self.table.iloc[rows], None if labels is None else labels.iloc[rows]
         self._dtypes = self.table.dtypes[list(self.features)]
-        self.queries = Queries()
-        self._decisions = Decisions.learn(
-            form, self.queries, self.table[list(self.features)], labels, positive, threshold
-        )
-        self.y_true = None if labels is None else self._decisions.truth(labels)
-        self._form = self._decisions.form
+        self.queries = self._model.queries
+        self._model.settle(self.table[list(self.features)], labels, pos_label, decision_threshold)
+        self.y_true = None if labels is None else self._model.truth(labels)
         self._given = _read_schema(schema)
         if schema is not None:
             _ = self.schema  # so that what does not fit is said at once
@@ -131,37 +146,56 @@ class Case:
     @property
     def task(self) -> str:
         """What the model gives: "classes", "scores" or "numbers"."""
-        return self._decisions.task
+        return self._model.task
 
     @property
-    def positive(self):
+    def pos_label(self):
         """The favourable label."""
-        return self._decisions.positive
+        return self._model.pos_label
 
     @property
-    def threshold(self) -> float | None:
+    def decision_threshold(self) -> float | None:
         """Least favourable score, None where the model decides by labels."""
-        return self._decisions.threshold
+        return self._model.decision_threshold
 
     @property
     def unit(self) -> str | None:
         """What the model's own scores are."""
-        return self._decisions.unit
+        return self._model.unit
 
     @property
     def notices(self) -> tuple[str, ...]:
         """What was settled without being told."""
-        return tuple(self._decisions.notices)
+        n, given = len(self.table), self.n_given
+        sample = f"A random sample of {n:,} of the {given:,} rows is examined; intervals are about all {given:,}."
+        return (*self._model.notices, *[sample] * (n < given))
 
     @property
     def has_scores(self) -> bool:
         """Whether `score` can be asked."""
-        return self._decisions.has_scores
+        return self._model.has_scores
 
     @property
     def has_gradients(self) -> bool:
         """Whether `score_gradient` and `log_odds_gradient` can be asked: of a network."""
-        return self._form.gradient is not None and self.has_scores
+        return self._model.gradient is not None and self.has_scores
+
+    def sample(self, n_rows: int, *, random_state: int = 0) -> "Case":
+        """Return the case of a simple random sample of its rows, or itself if it has no more; answers are remembered.
+
+        Raises
+        ------
+        ValueError
+            If `n_rows` or `random_state` is no whole number, of at least 1 and 0.
+        """
+        rows = sample_of(len(self.table), n_rows, random_state)
+        if rows is None:
+            return self
+        part = copy(self)
+        part.table, part.y_true = self.table.iloc[rows], None if self.y_true is None else self.y_true[rows]
+        for made_of_table in ("schema", "_domain", "encoding"):
+            part.__dict__.pop(made_of_table, None)
+        return part
 
     def groups(self, name: str) -> pd.Series:
         """Return a sensitive column as categories with names, aligned with the table.
@@ -174,8 +208,8 @@ class Case:
         CaseError
             If the column is not sensitive.
         """
-        if name not in self.sensitive:
-            raise CaseError(f"name: expected a sensitive column, {', '.join(self.sensitive)}, found {name!r}")
+        if name not in self.sensitive_features:
+            raise CaseError(f"name: expected a sensitive column, {', '.join(self.sensitive_features)}, found {name!r}")
         given = self._given.names if isinstance(self._given, Schema) else self._given or ()
         edges = {each.name: each.edges for each in self._domain.features}[name] if name in given else None
         return levels_of(self.table[name], edges)
@@ -205,7 +239,7 @@ class Case:
         BudgetSpentError
             If there are more new rows than the limit has left.
         """
-        return self._decisions.decide(self._asked(rows))
+        return self._model.decide(self._asked(rows))
 
     def score(self, rows: pd.DataFrame | None = None) -> np.ndarray:
         """Return the score of the favourable class, a probability where the model has one, shape (n_rows,).
@@ -215,7 +249,7 @@ class Case:
         CaseError
             If the model gives labels only, or numbers.
         """
-        return self._decisions.score(self._asked(rows))
+        return self._model.score(self._asked(rows))
 
     def log_odds(self, rows: pd.DataFrame | None = None) -> np.ndarray:
         """Return log odds of the favourable class, shape (n_rows,); of a network they never round to certainty.
@@ -227,11 +261,11 @@ class Case:
         CaseError
             If the model gives labels only, or numbers.
         """
-        return self._decisions.log_odds(self._asked(rows))
+        return self._model.log_odds(self._asked(rows))
 
     def number(self, rows: pd.DataFrame | None = None) -> np.ndarray:
         """Return the numbers of a regression, shape (n_rows,); CaseError for another task."""
-        return self._decisions.number(self._asked(rows))
+        return self._model.number(self._asked(rows))
 
     def log_odds_gradient(self, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return log odds of the favourable class, shape (n,), and their gradient in the encoding's units, (n, d).
@@ -249,7 +283,7 @@ class Case:
         if not self.has_gradients:
             raise CaseError("model: has no gradients; expected a Keras or PyTorch network")
         inputs = self.encoding.unscaled(matrix)
-        odds, gradient = self.queries.send_matrix(lambda X: self._form.gradient(X, self._decisions.label), inputs)
+        odds, gradient = self.queries.send_matrix(lambda X: self._model.gradient(X, self._model.label), inputs)
         return odds, gradient * self.encoding.scale
 
     def score_gradient(self, matrix: np.ndarray) -> np.ndarray:
@@ -281,9 +315,11 @@ class Case:
         return Encoding(self.table[list(self.features)])
 
     def __repr__(self) -> str:
-        size = f"{len(self.table):,} rows, {len(self.features)} features, sensitive {', '.join(self.sensitive)}"
+        size = (
+            f"{len(self.table):,} rows, {len(self.features)} features, sensitive {', '.join(self.sensitive_features)}"
+        )
         share = "" if self.task == "numbers" else f", {self.decide().mean():.0%} favourable"
-        return f"Case: {self._form.name}, {size}; task {self.task}{share}"
+        return f"Case: {self._model.name}, {size}; task {self.task}{share}"
 
     def _asked(self, rows) -> pd.DataFrame:
         return self.table[list(self.features)] if rows is None else self.rows(rows)
@@ -305,27 +341,11 @@ def check_examination(case, *, budget, confidence, random_state) -> tuple[int, i
     return check_count(budget, "budget", least=0), check_count(random_state, "random_state", least=0)
 
 
-def _names(names, argument: str, table: pd.DataFrame) -> tuple[str, ...]:
-    if not isinstance(names, str | Sequence | np.ndarray | pd.Index):
-        raise CaseError(f"{argument}: expected a column of the table or a list of them, found {names!r}")
-    names = (names,) if isinstance(names, str) else tuple(names)
-    if strange := [name for name in names if not isinstance(name, str)]:
-        raise CaseError(f"{argument}: expected names of columns, found {strange[0]!r}")
-    if not names:
-        raise CaseError(f"{argument}: expected at least one column of the table, found none")
-    if len(set(names)) < len(names):
-        raise CaseError(f"{argument}: expected every column once, found {', '.join(map(str, names))}")
-    if strange := [name for name in names if name not in table.columns]:
-        known = ", ".join(map(str, table.columns))
-        raise CaseError(f"{argument}: the table has no column {strange[0]!r}; it has {known}")
-    return names
-
-
 def _labels(table: pd.DataFrame, y_true) -> pd.Series | None:
     if y_true is None:
         return None
     if isinstance(y_true, str):
-        [name] = _names(y_true, "y_true", table)
+        [name] = check_names(y_true, "y_true", table)
         check_labels(table[name], "y_true")
         return table[name]
     try:
@@ -334,16 +354,6 @@ def _labels(table: pd.DataFrame, y_true) -> pd.Series | None:
         raise CaseError(str(error)) from error
     check_labels(labels, "y_true")
     return labels
-
-
-def _features(table, features, fitted, y_name) -> tuple[str, ...]:
-    if features is not None:
-        return _names(features, "features", table)
-    if fitted is None:
-        return _names([name for name in table.columns if name != y_name], "features", table)
-    if lacking := [name for name in fitted if name not in table.columns]:
-        raise CaseError(f"table: lacks {', '.join(lacking)}, which the model was fitted to")
-    return tuple(fitted)
 
 
 def _read_schema(given) -> Schema | Mapping | None:

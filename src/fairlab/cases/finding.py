@@ -53,7 +53,7 @@ class Finding(Result):
     ----------
     method : str
         Name of the method, as "FlipTest".
-    sensitive : str
+    sensitive_features : str
         Sensitive feature or features, as "sex and race".
     where : str
         Of whom, as "everyone" or "age >= 40 and workclass = Private".
@@ -88,7 +88,7 @@ class Finding(Result):
     """
 
     method: str
-    sensitive: str
+    sensitive_features: str
     where: str
     effect: str
     estimate: float
@@ -109,7 +109,7 @@ class Finding(Result):
     def summary(self) -> str:
         """Who, where, the effect and its interval."""
         interval = f"{self.estimate:.3g} [{self.low:.3g}, {self.high:.3g}]"
-        return f"{self.method}, {self.sensitive}, {self.where}: {self.effect} {interval}"
+        return f"{self.method}, {self.sensitive_features}, {self.where}: {self.effect} {interval}"
 
     def to_dict(self) -> dict:
         """Return all attributes but the evidence."""
@@ -186,7 +186,15 @@ def intervals(findings: pd.DataFrame) -> Figure:
     axis.axvline(0, color=GREY, linewidth=1)
     axis.hlines(places, low, high, color=BLUE)
     axis.plot(estimate, places, "o", color=BLUE)
-    labels = findings["method"] + ": " + findings["sensitive"] + ", " + findings["where"] + "\n" + findings["effect"]
+    labels = (
+        findings["method"]
+        + ": "
+        + findings["sensitive_features"]
+        + ", "
+        + findings["where"]
+        + "\n"
+        + findings["effect"]
+    )
     axis.set_yticks(places, labels.tolist(), fontsize="small")
     axis.set_ylim(-0.7, len(findings) - 0.3)
     axis.set_xlabel("effect with its confidence interval")

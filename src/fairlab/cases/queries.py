@@ -1,15 +1,20 @@
-"""How often a model was asked: rows are counted, sent in batches, remembered, and held to a limit."""
+"""How often a model was applied: rows are counted, sent in batches, remembered, and held to a limit."""
 
+import sys
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
+from functools import cache
 from numbers import Real
 
 import numpy as np
 import pandas as pd
 
 BATCH = 100_000  # rows in one call of the model
-_STEP = 0x9E3779B97F4A7C15  # the constants of splitmix64
+KEYS_AT_ONCE = 200_000  # that are put into new slots
+MOST_FULL = 0.55  # share of the slots
+LARGE = 5_000  # keys from which on a compiled loop is quicker than arrays
+_STEP = 0x9E3779B97F4A7C15  # an odd number whose multiples spread over all 64 bits; with the next, of splitmix64
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
@@ -38,8 +43,8 @@ class Queries:
     cached : int
         Rows that were answered from memory.
     for_case : int
-        Rows among those asked that making a case took, those asked twice included.
-    twice : int
+        Rows among those asked that making a case took, the repeated ones included.
+    n_repeated : int
         Rows among these that were sent a second time, to see whether they are answered alike.
     seconds : float
         Spent in the model.
@@ -52,17 +57,17 @@ class Queries:
     >>> queries = Queries()
     >>> rows = pd.DataFrame({"x": [1, 2, 1]})
     >>> queries.ask("double", lambda rows: 2 * rows["x"], rows).tolist()
-    [2.0, 4.0, 2.0]
+    [2, 4, 2]
     >>> queries.asked, queries.cached
     (2, 1)
     """
 
     def __init__(self):
-        self.asked = self.cached = self.for_case = self.twice = 0
+        self.asked = self.cached = self.for_case = self.n_repeated = 0
         self.seconds = 0.0
         self.is_deterministic = True
         self._left = np.inf
-        self._memory: dict[str, Memory] = {}
+        self._answers: dict[str, AnswerCache] = {}
         self._keys = RowKeys()
 
     @property
@@ -112,27 +117,19 @@ class Queries:
         BudgetSpentError
             If there are more new rows than the limit has left.
         """
-        memory = self._memory.setdefault(question, Memory())
-        keys, first, inverse = np.unique(self._keys(rows), return_index=True, return_inverse=True)
-        values, known = memory.look_up(keys)
-        new = rows.iloc[np.sort(first[~known])].reset_index(drop=True)
-        if len(new):
-            values[~known] = self.send(answer, new)[np.argsort(np.argsort(first[~known]))]
-            memory.keep(keys[~known], values[~known])
-        self.cached += len(rows) - len(new)
-        return values[inverse.reshape(-1)]
+        known = self._answers.setdefault(question, AnswerCache())
+        values, is_new = known(self._keys(rows), lambda new: self.send(answer, rows[new].reset_index(drop=True)))
+        self.cached += len(rows) - int(is_new.sum())
+        return values
 
     def tell(self, question: str, rows: pd.DataFrame, values: np.ndarray) -> None:
         """Remember answers that are known already."""
-        keys, first = np.unique(self._keys(rows), return_index=True)
-        memory = self._memory.setdefault(question, Memory())
-        known = memory.look_up(keys)[1]
-        memory.keep(keys[~known], np.asarray(values, dtype=float)[first[~known]])
+        values = np.asarray(values, dtype=float)
+        self._answers.setdefault(question, AnswerCache())(self._keys(rows), lambda new: values[new])
 
     def distinct(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the distinct rows, in the order in which they occur first."""
-        _, first = np.unique(self._keys(rows), return_index=True)
-        return rows.iloc[np.sort(first)].reset_index(drop=True)
+        return rows[~pd.Series(self._keys(rows)).duplicated().to_numpy()].reset_index(drop=True)
 
     def send(self, answer: Callable, rows: pd.DataFrame) -> np.ndarray:
         """Ask the model for every row, in batches, counted but not remembered; answers of batches are concatenated.
@@ -172,31 +169,172 @@ class Queries:
         return f"Queries: {self.asked:,} asked, {self.cached:,} from memory{noise}"
 
 
-class Memory:
-    """Numbers by 64-bit keys, in sorted runs of growing length, so that both sides are array operations."""
+class AnswerCache:
+    """Answers by key, each asked for once; the one memory of all methods.
 
-    def __init__(self):
-        self._runs: list[tuple[np.ndarray, np.ndarray]] = []  # longest first
+    Keys are kept in the order in which they were asked first. A table of slots leads from a key to its number: the slot
+    is a hash of the key, or the next free one (open addressing). All keys of a call go through it together; many of
+    them one after the other, where numba is installed.
 
-    def look_up(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers of keys, and which keys are known."""
-        values, known = np.full(len(keys), np.nan), np.zeros(len(keys), dtype=bool)
-        for run_keys, run_values in self._runs:
-            place = np.minimum(np.searchsorted(run_keys, keys), len(run_keys) - 1)
-            here = run_keys[place] == keys
-            values[here] = run_values[place[here]]
-            known |= here
-        return values, known
+    Parameters
+    ----------
+    loads_compiler : bool
+        Whether that may load numba, which takes half a second; otherwise it is used if it is loaded already.
 
-    def keep(self, keys: np.ndarray, values: np.ndarray) -> None:
-        """Remember the numbers of sorted keys, all of them new."""
-        if not len(keys):
-            return
-        self._runs.append((keys, values))
-        while len(self._runs) > 1 and len(self._runs[-2][0]) < 2 * len(self._runs[-1][0]):
-            keys, values = (np.concatenate(part) for part in zip(*self._runs[-2:], strict=True))
-            order = np.argsort(keys, kind="stable")
-            self._runs[-2:] = [(keys[order], values[order])]
+    Examples
+    --------
+    >>> from fairlab.cases import AnswerCache
+    >>> doubles, keys = AnswerCache(), np.array([3, 4, 3])
+    >>> values, is_new = doubles(keys, lambda new: 2 * keys[new])
+    >>> values.tolist(), is_new.tolist()
+    ([6, 8, 6], [True, True, False])
+    """
+
+    def __init__(self, *, loads_compiler: bool = False):
+        self._loads_compiler, self._n = loads_compiler, 0
+        self._keys = self._values = None
+        self._slots, self._bits = np.empty(0, dtype=np.int32), 11  # of a slot's number
+
+    def __len__(self) -> int:
+        return self._n
+
+    @property
+    def keys(self) -> np.ndarray:
+        """What was asked for, in the order of asking."""
+        return np.empty(0, dtype=np.int64) if self._keys is None else self._keys[: self._n]
+
+    @property
+    def values(self) -> np.ndarray:
+        """What was answered."""
+        return np.empty(0) if self._values is None else self._values[: self._n]
+
+    def __call__(self, keys: np.ndarray, answer: Callable) -> tuple[np.ndarray, np.ndarray]:
+        """Return the values of keys, and which keys were asked for now.
+
+        Parameters
+        ----------
+        keys : ndarray of int64, or of bytes of one length, of shape (n,)
+        answer : callable
+            Takes an array of bool of shape (n,), which is True where a key occurs for the first time; returns a value
+            for each of those.
+        """
+        if len(keys) == 0:
+            return self.values[:0], np.empty(0, dtype=bool)
+        try:
+            self._make_room(keys, self._n + len(keys))
+            numbers, is_new = self._find(keys, self._n)
+            if is_new.any():
+                self._keep(np.asarray(answer(is_new)))
+        except BaseException:  # slots may lead to keys without a value, so they are filled anew
+            self._slots = np.empty(0, dtype=np.int32)
+            raise
+        return self._values.take(numbers), is_new
+
+    def _keep(self, new: np.ndarray) -> None:
+        kept = new[:0] if self._values is None else self._values
+        kept, stop = kept.astype(np.result_type(kept, new), copy=False), self._n + len(new)
+        self._values = kept if stop <= len(kept) else _longer(kept, stop)
+        self._values[self._n : stop] = new
+        self._n = stop
+
+    def _find(self, asked: np.ndarray, known: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of each key, and whether it is the first such key beyond the first `known` ones.
+
+        Those that are new get the next numbers, and slots.
+        """
+        places = self._places(asked)
+        quick = len(asked) >= LARGE and asked.dtype.kind == "i" and (self._loads_compiler or "numba" in sys.modules)
+        if quick and (loop := _compiled_loop()) is not None:
+            return loop(self._slots, self._keys, known, asked, places)
+        stop = known + len(asked)
+        self._keys[known:stop] = asked
+        numbers, slots = self._find_rows(known, stop, places)
+        is_new = numbers == np.arange(known, stop)
+        if is_new.any() and not is_new.all():  # their numbers have gaps
+            first, again = np.flatnonzero(is_new), np.flatnonzero(~is_new)
+            here = again[numbers[again] >= known]
+            numbers[here] = known + np.searchsorted(first, numbers[here] - known)
+            numbers[first] = self._slots[slots.take(first)] = np.arange(known, known + len(first))
+            self._keys[known : known + len(first)] = asked.take(first)
+        return numbers, is_new
+
+    def _find_rows(self, start: int, stop: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return, for each of some keys, the number of the first that equals it, and the slot that holds this number.
+
+        Those that are new get a slot.
+        """
+        numbers, slots = np.arange(start, stop, dtype=np.int32), places.copy()
+        own, at, rows = numbers, places, None  # those without a number so far; at first all
+        while len(own):
+            held = self._slots.take(at)
+            free = np.flatnonzero(held < 0)[::-1]
+            self._slots[at.take(free)] = own.take(free)  # of several, the last one is kept: the first row
+            held[free] = self._slots.take(at.take(free))
+            other = np.flatnonzero(held != own)
+            held, own, at = held.take(other), own.take(other), at.take(other)
+            rows = other if rows is None else rows.take(other)
+            same = self._keys.take(held) == self._keys.take(own)
+            numbers[rows[same]] = held[same]
+            left = np.flatnonzero(~same)
+            rows, own, at = rows.take(left), own.take(left), (at.take(left) + 1) & (len(self._slots) - 1)
+            slots[rows] = at
+        return numbers, slots
+
+    def _make_room(self, like: np.ndarray, needed: int) -> None:
+        """Make the arrays large enough for so many keys."""
+        self._keys = like[:0].copy() if self._keys is None else self._keys
+        if needed > len(self._keys):
+            self._keys = _longer(self._keys, needed)
+        if needed > MOST_FULL * len(self._slots):
+            while needed > MOST_FULL * (1 << self._bits):
+                self._bits += 2
+            self._slots = np.full(1 << self._bits, -1, dtype=np.int32)
+            for start in range(0, self._n, KEYS_AT_ONCE):
+                self._find(self._keys[start : min(start + KEYS_AT_ONCE, self._n)], start)
+
+    def _places(self, keys: np.ndarray) -> np.ndarray:
+        """Return the slots in which to look for keys first."""
+        if keys.dtype.kind == "S":
+            words = keys.view(np.uint32).reshape(len(keys), -1).astype(np.uint64)
+            keys = words @ (np.uint64(_STEP) ** np.arange(1, words.shape[1] + 1, dtype=np.uint64))
+        places = keys.view(np.uint64) * np.uint64(_STEP)
+        places >>= np.uint64(64 - self._bits)
+        return places.view(np.int64)
+
+
+@cache
+def _compiled_loop():
+    """Return `_find_each` compiled; None where it cannot be."""
+    from fairlab.models.loops import IS_COMPILED, compiled
+
+    return compiled(_find_each) if IS_COMPILED else None
+
+
+def _find_each(slots, keys, known, asked, places):
+    """Return what `AnswerCache._find` does, one key after the other; `slots` and `keys` are changed."""
+    numbers, is_new = np.empty(len(asked), dtype=np.int32), np.zeros(len(asked), dtype=np.bool_)
+    last = len(slots) - 1
+    for row in range(len(asked)):
+        place = places[row]
+        held = slots[place]
+        while held >= 0 and keys[held] != asked[row]:
+            place = (place + 1) & last
+            held = slots[place]
+        if held < 0:
+            held, known = known, known + 1
+            slots[place], keys[held], is_new[row] = held, asked[row], True
+        numbers[row] = held
+    return numbers, is_new
+
+
+def _longer(array: np.ndarray, needed: int) -> np.ndarray:
+    """Return an array with the same first elements and room for at least so many, and for a quarter more than before.
+
+    It is the same array, where it can be made longer in its place.
+    """
+    longer = array if array.flags.owndata else array.copy()
+    longer.resize(max(needed, len(array) + len(array) // 4), refcheck=False)
+    return longer
 
 
 class RowKeys:
@@ -214,7 +352,7 @@ class RowKeys:
         keys = np.zeros(len(rows), dtype=np.uint64)
         for position, (name, column) in enumerate(rows.items()):
             keys = _mixed(keys ^ _mixed(self._codes(name, column) + np.uint64((position + 1) * _STEP % 2**64)))
-        return keys
+        return keys.view(np.int64)
 
     def _codes(self, name: str, column: pd.Series) -> np.ndarray:
         dtype = column.dtype

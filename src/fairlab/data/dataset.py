@@ -1,12 +1,25 @@
 """The one type that every loader returns: a table with its labels, its sensitive features and where it came from."""
 
 import html
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pandas as pd
 
 from fairlab.data.errors import DataError
+
+SOURCES = ("real", "generated", "reconstructed", "surrogate")
+"""Where rows come from, the strongest word first.
+
+The rows that the paper used, or a public copy of them; people whom the paper itself makes up, made by its own protocol;
+people fitted to published tables or to the public part of a data set; a fallback for data that is not available.
+"""
+
+
+def weakest(sources: Iterable[str]) -> str:
+    """Return the weakest of several words of `SOURCES`, which holds for all that rests on them together."""
+    return max(sources, key=SOURCES.index)
 
 
 @dataclass(frozen=True)
@@ -16,8 +29,8 @@ class Provenance:
     Attributes
     ----------
     variant : str
-    source : {"real", "surrogate", "generated"}
-        Surrogate rows stand in for real ones; generated rows are the real thing, made by a published recipe.
+    source : {"real", "generated", "reconstructed", "surrogate"}
+        See `SOURCES`.
     data_hash : str
         Hexadecimal digest that identifies the exact data: of the raw files and the script that prepares them, or of
         the generator's or surrogate's parameters and seed.
@@ -45,9 +58,9 @@ class Provenance:
     caveat: str = ""
 
     def __post_init__(self):
-        if self.source not in ("real", "surrogate", "generated"):
+        if self.source not in SOURCES:
             raise DataError(
-                f"provenance of {self.variant}: source {self.source!r}, expected real, surrogate or generated"
+                f"provenance of {self.variant}: source {self.source!r}, expected one of {', '.join(SOURCES)}"
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,7 +133,7 @@ class Dataset:
     @property
     def warning(self) -> str:
         """One plain line if the rows are not real, else an empty text."""
-        return "surrogate: generated stand-in data, not real people" if self.provenance.source == "surrogate" else ""
+        return "surrogate: fallback data, not real people" if self.provenance.source == "surrogate" else ""
 
     def __repr__(self):
         return "\n  ".join([f"Dataset {self._title()}", *self._lines(), *([self.warning] if self.warning else [])])
@@ -143,6 +156,6 @@ class Dataset:
         lines = [
             f"features: {', '.join(map(str, self.features.columns))}",
             f"target: {self.target.name}{positive}",
-            f"sensitive: {groups}",
+            f"sensitive_features: {groups}",
         ]
         return [*lines, f"source: {self.provenance.citation}"] if self.provenance.citation else lines

@@ -1,7 +1,6 @@
 """Files from the network: never more bytes or seconds than a file can need, and never from where nobody sent us."""
 
 import queue
-import shutil
 import threading
 import time
 import zipfile
@@ -49,10 +48,8 @@ def download(url: str, path: Path, *, size: int | None = None) -> None:
         If it broke off, went on beyond what the file can be, or came too slowly, its headers included.
     """
     import requests  # slow to import, and seldom needed
+    from urllib3.exceptions import MaxRetryError
 
-    host = urlsplit(url).netloc
-    if host in _unreachable:
-        raise AbsentError(f"not tried again, {host} could not be reached before")
     most = MOST_BYTES if size is None else size + SPARE_BYTES
 
     def transfer(received):
@@ -62,14 +59,19 @@ def download(url: str, path: Path, *, size: int | None = None) -> None:
                 _copy(response.raw, stream, most, received)
 
     try:
+        host = urlsplit(url).netloc
         _in_time(transfer, host)
     except requests.HTTPError as error:
         raise AbsentError(f"the server answered {error.response.status_code} {error.response.reason}") from error
     except requests.exceptions.SSLError as error:
         raise AbsentError(f"the certificate of {host} is not to be trusted") from error
     except requests.ConnectionError as error:
-        _unreachable.add(host)
+        host = urlsplit(error.request.url).netloc  # that of a redirect, if it led there
+        if isinstance(error.args[0], MaxRetryError):  # else the server answers, but not to this
+            _unreachable.add(host)
         raise AbsentError(f"no connection to {host}") from error
+    except ValueError as error:
+        raise AbsentError(f"leads to an invalid address: {error}") from error
     except requests.RequestException as error:
         raise AbsentError(f"{type(error).__name__}: {error}") from error
 
@@ -83,21 +85,34 @@ def extract(archive: Path, member: str, path: Path, *, size: int | None = None) 
         If it is no intact zip, has no such member, or the member is of another size.
     """
     most = MOST_BYTES if size is None else size
+    with path.open("wb") as stream:
+        for piece in _pieces(archive, member, most, size):
+            stream.write(piece)
+
+
+def _pieces(archive, member, most, size):
+    """Yield the content of a member of a zip."""
     try:
-        with zipfile.ZipFile(archive) as bundle, bundle.open(member) as content, path.open("wb") as stream:
+        with zipfile.ZipFile(archive) as bundle:
+            if member not in bundle.namelist():
+                raise RejectedError(f"the zip has no member {member}")
             told = bundle.getinfo(member).file_size
             if told > most or (size is not None and told != size):
                 raise RejectedError(f"the zip's member {member} has {told:,} bytes, expected {most:,}")
-            shutil.copyfileobj(content, stream)  # which ends at the size that the zip tells
-    except KeyError as error:
-        raise RejectedError(f"the zip has no member {member}") from error
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+            with bundle.open(member) as content:
+                while piece := content.read(BLOCK):  # ends at the size that the zip tells
+                    yield piece
+    except RejectedError:
+        raise
+    except Exception as error:  # zlib, bzip2, lzma and a seek to nowhere raise one of their own each
         raise RejectedError("is not an intact zip") from error
 
 
 def _answer(session, url):
     """Return the answer to a request, past its redirects."""
     for _ in range(MOST_REDIRECTS):
+        if (host := urlsplit(url).netloc) in _unreachable:
+            raise AbsentError(f"not tried again, {host} could not be reached before")
         # Nothing is asked for in packed form: a file that is packed itself must come as it is.
         response = session.get(
             url, stream=True, timeout=TIMEOUT, allow_redirects=False, headers={"Accept-Encoding": "identity"}

@@ -46,7 +46,7 @@ class DataUnavailableError(DataError):
 
 
 class SurrogateWarning(UserWarning):
-    """Generated stand-in data is used in place of real data.
+    """A surrogate is used in place of real data.
 
     Examples
     --------

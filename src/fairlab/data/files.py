@@ -95,6 +95,10 @@ def fetch_file(file: File) -> Path:
             refused.append(f"{name}: {error}")
         except AbsentError as error:
             refused.append(f"{name}: {error}")
+        except DataError:
+            raise
+        except Exception as error:  # whatever is wrong with a source, the next one is tried
+            refused.append(f"{name}: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}")
         else:
             if rejected:
                 _log.warning("%s: taken from %s; rejected: %s", file.path, name, "; ".join(rejected))
@@ -128,7 +132,7 @@ def _sources(file: File, path: Path):
     yield "cache", lambda: _from_cache(file, path)
     yield "mirror", lambda: _from_mirror(file, path)
     if url := os.environ.get("FAIRLAB_DATA_MIRROR_URL"):
-        mirrored = Address(url=f"{url.rstrip('/')}/{quote(file.path)}", kind="pinned")
+        mirrored = Address.model_construct(url=f"{url.rstrip('/')}/{quote(file.path)}", kind="pinned", member=None)
         yield mirrored.url, lambda: _from_network(file, path, mirrored)
     for address in file.urls:
         yield address.url, lambda address=address: _from_network(file, path, address)

@@ -32,7 +32,7 @@ def available() -> list[str]:
 
 
 def state_of(variant: str) -> str:
-    """Return what `load` would give without the network: "real", "generated", "surrogate" or "missing".
+    """Return what `load` would give without the network: a word of `fairlab.data.dataset.SOURCES`, or "missing".
 
     Examples
     --------
@@ -42,11 +42,11 @@ def state_of(variant: str) -> str:
     """
     registry = project_registry()
     entry = registry.variant(variant)
-    if entry.source == "generated":
-        return "generated"
+    if not entry.make:
+        return entry.source
     at_hand = (_file_state(registry.file(path))[0] in ("cached", "mirror") for path in entry.raw)
     if any(at_hand) if entry.any_raw else all(at_hand):
-        return "real"
+        return entry.source
     return _stand_in(entry)
 
 
@@ -70,6 +70,7 @@ def describe(variant: str) -> str:
     parts = [
         f"{entry.name}: {entry.description}. {entry.about}".rstrip(),
         f"{entry.rows:,} rows; {len(entry.features)} features; target: {entry.label}{positive}; sensitive: {groups}",
+        f"Provenance: {entry.source}",
         f"Cite: {entry.citation}",
     ]
     if stand_in := entry.surrogate:
@@ -123,8 +124,8 @@ def fetch(
     Returns
     -------
     DataFrame
-        Indexed by name, of each file of a folder: state (real, generated or cached; surrogate or missing if it could
-        not be had; error if it could not be kept), detail (what was done, or the whole error).
+        Indexed by name, of each file of a folder: state (cached, or the variant's word of `SOURCES`; surrogate or
+        missing if it could not be had; error if it could not be kept), detail (what was done, or the whole error).
 
     Raises
     ------
@@ -206,10 +207,10 @@ def _fetch_one(registry: Registry, name: str) -> tuple[str, str]:
     if name in registry.files:
         return "cached", str(fetch_file(registry.files[name]))
     variant = registry.variants[name]
-    if variant.source == "generated":
-        return "generated", "nothing to fetch"
+    if not variant.make:
+        return variant.source, "nothing to fetch"
     table, files, _ = prepare(variant)
-    return "real", f"{len(table):,} rows from {', '.join(files) or 'published counts'}"
+    return variant.source, f"{len(table):,} rows from {', '.join(files) or 'published counts'}"
 
 
 def _file_state(file: File) -> tuple[str, str]:

@@ -152,20 +152,22 @@ class Variant(Entry):
     ----------
     description, about : str
         What it is, in a line, and what to know when using it.
-    source : {"real", "generated"}
+    source : {"real", "generated", "reconstructed"}
+        What its rows are when they are no surrogate; see `fairlab.data.dataset.SOURCES`.
     raw : tuple of str
         Paths of the raw files that it is made from.
     any_raw : bool
         Whether one of the raw files will do, whichever can be had.
     make : str or None
-        Script in ``data_scripts`` that makes a real variant; at its head is the datasheet.
+        Script in ``data_scripts`` that makes it from files or counts; at its head is the datasheet. None for a variant
+        that a module of `fairlab.data.variants` draws.
     sha256 : str or None
-        Hash of the prepared table of a real variant, as CSV; None for data that could not be had when the registry
+        Hash of the table that the script makes, as CSV; None for data that could not be had when the registry
         was written. Then its raw files, rows, columns and categories are all that is checked.
     surrogate : Surrogate or None
     features : tuple of str
         Default: every column but the label.
-    sensitive : dict of str to Sensitive
+    sensitive_features : dict of str to Sensitive
         The sensitive columns.
     citation : str
         Default: that of the first raw file.
@@ -174,10 +176,10 @@ class Variant(Entry):
     name: str
     description: str
     about: str = ""
-    source: Literal["real", "generated"]
+    source: Literal["real", "generated", "reconstructed"]
     rows: Count
     label: str
-    sensitive: dict[str, Sensitive]
+    sensitive_features: dict[str, Sensitive]
     columns: dict[str, Column]
     citation: str = ""
     positive_label: str | int | None = None
@@ -191,7 +193,7 @@ class Variant(Entry):
     @property
     def privileged_group(self) -> dict[str, str]:
         """The privileged group of each sensitive column."""
-        return {column: spec.privileged for column, spec in self.sensitive.items()}
+        return {column: spec.privileged for column, spec in self.sensitive_features.items()}
 
     @model_validator(mode="before")
     @classmethod
@@ -202,16 +204,18 @@ class Variant(Entry):
 
     @model_validator(mode="after")
     def _parts_fit(self):
-        if bool(self.make) != (self.source == "real"):
-            raise ValueError("a real variant, and no other, has make")
-        if self.sha256 and self.source != "real":
-            raise ValueError("only a real variant has sha256")
-        for column in (self.label, *self.features, *self.sensitive):
+        if self.source == "real" and not self.make:
+            raise ValueError("a real variant has make")
+        if self.sha256 and not self.make:
+            raise ValueError("only a variant with make has sha256")
+        for column in (self.label, *self.features, *self.sensitive_features):
             if column not in self.columns:
                 raise ValueError(f"column {column!r} is used but not described under columns")
         for column, group in self.privileged_group.items():
             if group not in self.columns[column].categories:
-                raise EntryError(f"privileged group {group!r} is no category of {column!r}", "sensitive", column)
+                raise EntryError(
+                    f"privileged group {group!r} is no category of {column!r}", "sensitive_features", column
+                )
         if not self.citation and not self.raw:
             raise ValueError("misses citation")
         return self

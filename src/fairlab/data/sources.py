@@ -60,7 +60,7 @@ def load_variant(variant: Variant, *, surrogate: bool | None = None) -> Dataset:
             raise DataUnavailableError(f"{lost_since(variant.name)} {error}", error.rejected) from error
         rejected = f" Rejected: {'; '.join(error.rejected)}." if error.rejected else ""
         warnings.warn(
-            f"{variant.name}: real data is not at hand, a generated surrogate stands in. "
+            f"{variant.name}: real data is not at hand, a surrogate stands in. "
             f"Get the real data with `fairlab data fetch {variant.name}`.{rejected}",
             SurrogateWarning,
             stacklevel=_level_of_user(),
@@ -73,7 +73,7 @@ def real_dataset(variant: Variant) -> Dataset:
     table, files, data_hash = prepare(variant)
     provenance = Provenance(
         variant=variant.name,
-        source="real",
+        source=variant.source,
         data_hash=data_hash,
         rows=len(table),
         files=files,
@@ -121,7 +121,7 @@ def generated_dataset(name: str, table: pd.DataFrame, *, rows: int, parameters: 
     check_table(table, variant, rows=rows)
     provenance = Provenance(
         variant=variant.name,
-        source="generated",
+        source=variant.source,
         data_hash=digest(variant=variant.name, **parameters),
         rows=len(table),
         citation=variant.citation,

@@ -11,13 +11,11 @@ from sklearn.model_selection import train_test_split
 from fairlab.cases.case import check_examination
 from fairlab.cases.finding import Examination, Finding
 from fairlab.cases.queries import BudgetSpentError
-from fairlab.cases.table import GROUPS, levels_of
+from fairlab.cases.table import GROUPS, levels_of, small_groups
 from fairlab.checks import check_count
-from fairlab.fairtest.correlation import Correlation
 from fairlab.fairtest.investigation import MOST_CATEGORIES
-from fairlab.fairtest.metric import Metric
+from fairlab.fairtest.metrics import NMI, Correlation, Difference, Metric
 from fairlab.fairtest.sample import Column, Sample, encode
-from fairlab.fairtest.tables import NMI, Difference
 from fairlab.fairtest.tree import Condition, GuidedTree, Node
 from fairlab.seeds import derive_seed
 
@@ -60,7 +58,7 @@ class Question:
 
     Attributes
     ----------
-    sensitive : str
+    sensitive_features : str
     rows : ndarray of int
         Numbers of the people whom it concerns, in the table.
     sample : Sample
@@ -72,7 +70,7 @@ class Question:
         Whether contexts are looked for, too.
     """
 
-    sensitive: str
+    sensitive_features: str
     rows: np.ndarray
     sample: Sample
     metric: Metric
@@ -131,7 +129,7 @@ def examine(
     >>> from fairlab.fairtest import examine
     >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
     >>> case = fairlab.Case(
-    ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive="sex"
+    ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive_features="sex"
     ... )
     >>> examine(case, budget=1_000).method
     'FairTest'
@@ -151,7 +149,7 @@ def examine(
         halves = _split(rows, random_state)
         columns = _context_columns(case, remarks)
         for outcome in outcomes:
-            for name in case.sensitive:
+            for name in case.sensitive_features:
                 context = [column for column in columns if column.name != name]
                 for question in _questions(case, name, outcome, rows, remarks):
                     findings += _answers(
@@ -232,11 +230,10 @@ def _questions(case, name, outcome, rows, remarks) -> Iterator[Question]:
         return
     groups = case.groups(name).iloc[rows]
     sizes = groups.value_counts(sort=False)
-    for group in sizes.index[(sizes > 0) & (sizes < FEWEST)]:
-        remarks.append(f"FairTest left out {name} = {group}, which has {sizes[group]} people; {FEWEST} are needed.")
+    remarks += small_groups(name, sizes, FEWEST)
     large = [group for group in sizes.index if sizes[group] >= FEWEST]
     if len(large) < 2:
-        remarks.append(f"FairTest: {name} has fewer than two groups of {FEWEST} people.")
+        remarks.append(f"{name}: fewer than two groups have {FEWEST} people.")
         return
     kept = groups.isin(large).to_numpy()
     codes = groups[kept].cat.set_categories(large).cat.codes.to_numpy().astype(np.intp)
@@ -268,7 +265,7 @@ def _answers(
     case, question, outcome, context, halves, remarks, *, confidence, max_contexts, max_depth, random_state
 ) -> Iterator[Finding]:
     """Yield the finding among everyone, and those in contexts."""
-    stream = derive_seed(random_state, METHOD, question.sensitive, question.effect)
+    stream = derive_seed(random_state, METHOD, question.sensitive_features, question.effect)
     rng = np.random.default_rng(stream)
     everyone = np.arange(len(question.rows))
     yield _finding(case, question, outcome, everyone, "everyone", confidence=confidence, rng=rng)
@@ -287,7 +284,8 @@ def _answers(
         where, members = _words(node.conditions, case), test[_holds(node.conditions, here, test)]
         if len(members) < FEWEST:
             remarks.append(
-                f"FairTest did not test {question.sensitive} where {where}: {len(members)} people of the test half."
+                f"FairTest did not test {question.sensitive_features} where {where}: "
+                f"{len(members)} people of the test half."
             )
         else:
             yield _finding(case, question, outcome, members, where, confidence=confidence, rng=rng)
@@ -298,7 +296,7 @@ def _strongest(root: Node, question, columns, train, confidence) -> list[Node]:
     shown = {}
     for node in root.walk():
         people = question.sample.take(train[_holds(node.conditions, columns, train)])
-        effect = float(question.metric.effect(question.metric.approximate(people, conf=confidence)))
+        effect = float(question.metric.effect(question.metric.approximate(people, confidence_level=confidence)))
         around = shown.get(id(node.parent), 0.0)
         shown[id(node)] = max(effect, around)
         node.effect = effect if node.parent is not None and effect > around else 0.0
@@ -315,7 +313,7 @@ def _holds(conditions, columns, rows) -> np.ndarray:
 def _finding(case, question, outcome, members, where, *, confidence, rng) -> Finding:
     """Return the test of some people, given by their places in the question's sample."""
     sample, metric = question.sample.take(members), question.metric
-    interval = metric.exact(sample, conf=confidence, rng=rng)
+    interval = metric.exact(sample, confidence_level=confidence, rng=rng)
     estimate = metric.estimate(sample if isinstance(metric, Correlation) else metric.of_all(sample))
     evidence = case.table.iloc[question.rows[members]]
     if outcome.name not in evidence:
@@ -323,7 +321,7 @@ def _finding(case, question, outcome, members, where, *, confidence, rng) -> Fin
         evidence.insert(0, outcome.name, values == 1 if sample.output.is_categorical else values)
     low, high = float(interval.low), float(interval.high)
     return Finding(
-        METHOD, question.sensitive, where, question.effect, float(np.clip(estimate, low, high)), low, high,
+        METHOD, question.sensitive_features, where, question.effect, float(np.clip(estimate, low, high)), low, high,
         min(float(interval.p_value), 1.0), evidence, len(members), _sentence(question, outcome, where, float(estimate)),
     )  # fmt: skip
 
@@ -332,11 +330,11 @@ def _sentence(question: Question, outcome, where: str, estimate: float) -> str:
     """Return what an estimate says, in plain words."""
     among = "" if where == "everyone" else f"Where {where}: "
     if isinstance(question.metric, Difference):
-        first, second = question.sample.protected.categories
+        first, second = question.sample.sensitive_features.categories
         side = "lower" if estimate < 0 else "higher"
         points = f"{100 * abs(estimate):.1f} percentage points"
         return f"{among}{outcome.share} are {points} {side} for {first} than for {second}"
-    return f"{among}{outcome.name} goes with {question.sensitive} ({question.effect}: {estimate:.2g})"
+    return f"{among}{outcome.name} goes with {question.sensitive_features} ({question.effect}: {estimate:.2g})"
 
 
 def _words(conditions: tuple[Condition, ...], case) -> str:

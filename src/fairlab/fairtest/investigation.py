@@ -1,162 +1,314 @@
-"""What all investigations (section 4.5) have in common: what is looked for, where, and what was found."""
+"""Investigations (figure 3): subgroups are found in one part of the data, and tested and reported on another."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from copy import copy
 
 import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
 
-from fairlab.fairtest.arguments import check_whole, column_names
-from fairlab.fairtest.correction import bonferroni_confidence, holm
-from fairlab.fairtest.correlation import Correlation
-from fairlab.fairtest.finding import Association, Finding
-from fairlab.fairtest.metric import Interval, Metric
-from fairlab.fairtest.sample import Column, Sample
-from fairlab.fairtest.source import DataSource
-from fairlab.fairtest.tables import NMI, Difference
-from fairlab.fairtest.tree import GuidedTree, Node
+from fairlab.checks import check_count
+from fairlab.fairtest.metrics import NMI, AdditiveMetric, Correlation, Difference, Interval, Metric, Regression
+from fairlab.fairtest.report import Association, AssociationReport, Section, Subgroup
+from fairlab.fairtest.sample import Column, DataSource, Sample, column_names
+from fairlab.fairtest.tree import AGGREGATIONS, GuidedTree, Node
+from fairlab.statistics import bonferroni_level, holm
 
 MOST_CATEGORIES = 100
+SMALLEST_P_VALUE = 1e-180  # smaller ones are raised to it before correction, as in the authors' code
 
 
-class Investigation(ABC):
-    """What the three kinds have in common: `Testing`, `Discovery` and `ErrorProfiling`.
+class Investigation(BaseEstimator):
+    """Looks for associations of sensitive features with an output, overall and in subgroups (section 4.5).
+
+    *Testing* of one output; *error profiling*, if there is a ground truth; or *discovery* among many labels.
+
+    Parameters
+    ----------
+    sensitive_features : str or list of str
+        The paper's protected attributes. Each gets its own subgroups, which may use the others.
+    output : str or list of str
+        A column; or a list of labels (booleans, zeros and ones, or two categories), for a discovery: in training a
+        `Regression` chooses labels in each subgroup, in testing each of them is compared by itself. It needs sensitive
+        features with two categories. A label that is constant shows no association.
+    ground_truth : str or None
+        For error profiling, what `output` was to predict. The error is the absolute difference of numbers; of two
+        categories, correct, false negative or false positive, the second category being positive; of more, correct or
+        incorrect.
+    explanatory : str or None
+        A categorical attribute on which it is acceptable to differentiate: associations are those among people who
+        share its value. Not for a discovery.
+    context : list of str or None
+        Attributes that define subgroups. None for all columns but output, ground truth and explanatory attribute. One
+        that is constant never defines any.
+    metric : Metric, dict of str to Metric, or None
+        For all sensitive features, or for each by name. None: if both sides are categorical `NMI`, or given an
+        explanatory attribute and two categories on each side `Difference`; otherwise `Correlation`. In a discovery that
+        of one label in the test; None for `Difference`.
+    top_k : int
+        How many labels a discovery tests in each subgroup.
+    max_depth : int
+        Most conditions that define a subgroup.
+    min_leaf_size : int
+        Fewest people in a subgroup; given an explanatory attribute, in each of its strata that occurs.
+    score_aggregation : {"avg", "weighted_avg", "max"}
+        How the associations of subgroups make the score of a split.
+    max_bins : int
+        Most thresholds that are tried for a continuous attribute.
+    random_state : int
+        For Monte Carlo tests and bootstraps; they start with it anew in every subgroup.
 
     Attributes
     ----------
-    metric : dict of str to Metric
-        The metric for each protected attribute.
-    context : list of str
-        The context attributes; a protected one makes no contexts for itself.
+    source_ : DataSource
+    sensitive_features_, context_ : list of str
+        A sensitive feature makes no subgroups for itself.
+    metrics_ : dict of str to Metric
+        By sensitive feature.
     trees_ : dict of str to Node
-        After `grow_trees`: the root of each protected attribute's tree.
-    findings_ : dict of str to list of Finding
-        After `fairlab.fairtest.validate_contexts`: for each protected attribute, the tests of its contexts, the
-        root's first.
+        The root of each sensitive feature's tree.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import DataSource, Investigation
+    >>> people = pd.DataFrame(
+    ...     {"sex": ["f", "m"] * 300, "town": ["a", "a", "b", "b"] * 150, "offer": ["no", "yes"] * 300}
+    ... )
+    >>> investigation = Investigation("sex", "offer", min_leaf_size=50).fit(DataSource(people))
+    >>> investigation.test().section("sex").everyone.association().p_value < 0.05
+    True
+
+    The same with the errors of a prediction, and with many labels.
+
+    >>> people["truth"] = ["no", "yes", "yes"] * 200
+    >>> errors = Investigation("sex", "offer", ground_truth="truth", context=[]).fit(DataSource(people))
+    >>> rng = np.random.default_rng(0)
+    >>> photos = pd.DataFrame({"race": ["a", "b"] * 300, "smile": rng.random(600) < 0.5})
+    >>> photos["ball"] = (photos["race"] == "a") & (rng.random(600) < 0.6)
+    >>> labels = Investigation("race", ["smile", "ball"], context=[]).fit(DataSource(photos))
+    >>> labels.test().sections[0].everyone.labels().index.tolist()
+    ['ball', 'smile']
     """
 
-    def __init__(self, source, protected, outputs, *, explanatory, context, metric, random_state):
-        if not isinstance(source, DataSource):
-            raise TypeError(f"source: expected a DataSource, found {type(source).__name__}")
-        self.source = source
-        self.protected = column_names(protected, "protected")
-        self.outputs = column_names(outputs, "output")
-        check_whole("random_state", random_state, least=0)
+    def __init__(
+        self,
+        sensitive_features,
+        output,
+        *,
+        ground_truth=None,
+        explanatory=None,
+        context=None,
+        metric=None,
+        top_k=35,
+        max_depth=5,
+        min_leaf_size=100,
+        score_aggregation="avg",
+        max_bins=10,
+        random_state=0,
+    ):
+        self.sensitive_features = sensitive_features
+        self.output = output
+        self.ground_truth = ground_truth
+        self.explanatory = explanatory
+        self.context = context
+        self.metric = metric
+        self.top_k = top_k
+        self.max_depth = max_depth
+        self.min_leaf_size = min_leaf_size
+        self.score_aggregation = score_aggregation
+        self.max_bins = max_bins
         self.random_state = random_state
-        taken = [*self.outputs, *column_names(explanatory, "explanatory")]
-        self.context = (
-            [name for name in source.names if name not in taken]
-            if context is None
-            else column_names(context, "context")
-        )
-        self._explain(explanatory, metric)
 
-    @abstractmethod
-    def output(self, columns: Mapping[str, Column]) -> Column | tuple[Column, ...]:
-        """Return what is tested for associations, from the columns of a training or test set."""
+    def fit(self, source: DataSource) -> "Investigation":
+        """Find subgroups with strong associations in the training set (section 4.3).
 
-    def sample(self, columns: Mapping[str, Column], protected: str) -> Sample:
-        """Return what a metric looks at, from the columns of a training or test set."""
-        explanatory = None if self.explanatory is None else columns[self.explanatory]
-        return Sample(columns[protected], self.output(columns), explanatory)
-
-    def default_metric(self, sample: Sample) -> Metric:
-        """Return the metric that suits the columns (section 4.2)."""
-        sides = (sample.protected, sample.output)
-        if not all(column.is_categorical for column in sides):
-            metric = Correlation(reading=self.source.reading)
-        elif sample.explanatory and all(column.is_binary for column in sides):
-            metric = Difference(reading=self.source.reading)
-        else:
-            metric = NMI(reading=self.source.reading)
-        return metric
-
-    def contexts(self, protected: str) -> list[Node]:
-        """Return the contexts found for a protected attribute, the root first."""
-        if not hasattr(self, "trees_"):
-            raise ValueError("the investigation has no contexts yet: call find_contexts first")
-        return [node for node in self.trees_[protected].walk() if node.is_context]
-
-    def grow_trees(self, **parameters) -> None:
-        """Find the contexts of every protected attribute in the training set, with the parameters of `GuidedTree`."""
-        columns = self._training_columns()
-        trees = {}
-        for name in self.protected:
-            context = [columns[attribute] for attribute in self.context if attribute != name]
-            tree = GuidedTree(self.metric[name], self.source.conf_, **parameters)
-            trees[name] = tree.grow(self.sample(columns, name), context)
-        self.trees_ = trees
-
-    def tests_on(self, columns: Mapping[str, Column], *, conf: float, exact: bool) -> dict[str, list[Finding]]:
-        """Test the contexts among some people who had no part in finding them.
-
-        Parameters
-        ----------
-        columns : dict of str to Column
-            Of a test set.
-        conf : float
-            Confidence of all intervals together.
-        exact : bool
-            Whether small samples are tested by resampling.
-
-        Returns
-        -------
-        dict of str to list of Finding
-            For each protected attribute, the root's first.
+        Raises
+        ------
+        TypeError
+            If `source` is no DataSource, `metric` no Metric, or a column is not given by name.
+        ValueError
+            If a parameter is out of range; if a column does not exist, has two roles that exclude each other, has one
+            value in the training set, more than 100 categories, or a type that the metric is not for; if the
+            explanatory attribute is continuous; if a context attribute says the same as the output; if output and
+            ground truth are not of one kind; or if the training set is smaller than `min_leaf_size`.
         """
-        populations = [
-            (name, node, sample) for name in self.protected for node, sample in self._populations(name, columns)
-        ]
-        hypotheses = [self.metric[name].hypotheses(sample, node.labels) for name, node, sample in populations]
-        level = bonferroni_confidence(conf, sum(map(len, hypotheses)))
-        intervals = [interval for several in hypotheses for interval in self._intervals(several, level, exact)]
-        p_values = iter(holm([interval.p_value for interval in intervals]))
-        intervals = iter(intervals)
-        findings = {name: [] for name in self.protected}
-        for (name, node, sample), several in zip(populations, hypotheses, strict=True):
-            tests = tuple(_association(h, next(intervals), next(p_values)) for h in several)
-            findings[name].append(Finding(node, sample, tests))
-        return findings
+        columns = self._prepare(source)
+        parameters = ("max_depth", "min_leaf_size", "score_aggregation", "max_bins")
+        options = {name: getattr(self, name) for name in parameters}
+        self.trees_ = {}
+        for name, metric in self.metrics_.items():
+            context = [columns[attribute] for attribute in self.context_ if attribute != name]
+            tree = GuidedTree(metric, source.confidence_level_, **options)
+            self.trees_[name] = tree.grow(self._sample(columns, name), context)
+        return self
 
-    def with_explanatory(self, explanatory: str, *, metric: Metric | Mapping[str, Metric] | None = None):
-        """Return an investigation of the same contexts with an explanatory attribute (section 4.6).
+    def nodes(self, sensitive_features: str) -> list[Node]:
+        """Return the subgroups found for a sensitive feature, the whole population first."""
+        check_is_fitted(self)
+        return [node for node in self.trees_[sensitive_features].walk() if node.is_context]
 
-        `fairlab.fairtest.validate_contexts` tests them on a new test set, so that the source needs a budget of at
-        least 2.
+    def with_explanatory(self, explanatory: str, *, metric=None) -> "Investigation":
+        """Return a fitted investigation of the same subgroups with an explanatory attribute (section 4.6).
+
+        It is tested on a new test set, so that the source needs a budget of at least 2.
 
         Parameters
         ----------
         explanatory : str
             Name of a categorical attribute.
         metric : Metric, dict or None
-            None for the conditional version of the metric that was asked for at first, or else of the default one.
+            None for the metric that was asked for at first, or else for the default one.
 
         Raises
         ------
         ValueError
-            If there are no contexts yet, the attribute cannot be used, or a metric has no conditional version.
+            If the attribute cannot be used, or a metric cannot hold it fixed.
         """
-        self.contexts(self.protected[0])  # raises if there are none yet
-        other = copy(self)
-        other.__dict__.pop("findings_", None)
-        other.context = [name for name in self.context if name != explanatory]
-        other._explain(explanatory, self._asked_metric if metric is None else metric)
+        check_is_fitted(self)
+        other = clone(self).set_params(
+            explanatory=explanatory,
+            context=[name for name in self.context_ if name != explanatory],
+            metric=self.metric if metric is None else metric,
+        )
+        other._prepare(self.source_)
+        other.trees_ = self.trees_
         return other
 
-    def _explain(self, explanatory, metric) -> None:
-        """Set explanatory attribute and metrics, after checking that all columns suit their roles."""
-        names = column_names(explanatory, "explanatory")
-        if len(names) > 1:
-            raise ValueError(f"explanatory: expected one column, found {', '.join(names)}")
-        self.explanatory, self._asked_metric = (names or [None])[0], metric
-        self._check_roles()
-        columns = self._training_columns()
-        self._check_columns(columns)
-        self.metric = self._metrics(columns, metric)
+    def test(self, *others: "Investigation", exact: bool = True) -> AssociationReport:
+        """Test the subgroups on an unused test set, and report on them (section 4.4).
 
-    def _populations(self, protected, columns) -> Iterator[tuple[Node, Sample]]:
-        """Yield the contexts with their people among the rows of `columns`."""
-        everyone = self.sample(columns, protected)
+        Intervals are corrected by Bonferroni over all hypotheses of an investigation and over the investigations,
+        p-values by Holm's method within each investigation. Reported are the whole population and the subgroups with a
+        corrected p-value of at most 0.05 (for labels, an effect above 0) whose effect is not weaker than that of any
+        tested population around them.
+
+        Parameters
+        ----------
+        *others : Investigation
+            Fitted to the same source, to share the test set and the correction for the number of hypotheses.
+        exact : bool
+            Whether small samples are tested by Monte Carlo, permutation and bootstrap. Otherwise all are tested by
+            large-sample theory.
+
+        Raises
+        ------
+        BudgetError
+            If the source has no test set left.
+        ValueError
+            If an investigation is not fitted, or to another source. No test set is used up by an error.
+        """
+        several = [self, *others]
+        for one in several:
+            check_is_fitted(one)
+            if one.source_ is not self.source_:
+                raise ValueError("others: expected all fitted to one DataSource, found several")
+        level = bonferroni_level(self.source_.confidence_level_, len(several))
+        with self.source_.lend_test_set() as columns:
+            sections = [section for one in several for section in one._sections(columns, level, exact)]
+        return AssociationReport(
+            tuple(sections), tuple(dict.fromkeys(text for one in several for text in one._warnings()))
+        )
+
+    def _prepare(self, source) -> dict[str, Column]:
+        """Check the parameters against a source; return the columns of its training set that are looked at."""
+        if not isinstance(source, DataSource):
+            raise TypeError(f"source: expected a DataSource, found {type(source).__name__}")
+        for name, least in (("max_depth", 0), ("min_leaf_size", 1), ("max_bins", 1), ("top_k", 1), ("random_state", 0)):
+            check_count(getattr(self, name), name, least=least)
+        if self.score_aggregation not in AGGREGATIONS:
+            expected = ", ".join(AGGREGATIONS)
+            raise ValueError(f"score_aggregation: expected one of {expected}, found {self.score_aggregation!r}")
+        if source.n_train < self.min_leaf_size:
+            raise ValueError(
+                f"the training set has {source.n_train} rows, fewer than min_leaf_size={self.min_leaf_size}"
+            )
+        self.source_ = source
+        self.sensitive_features_ = column_names(self.sensitive_features, "sensitive_features")
+        self.outputs_ = [*column_names(self.output, "output"), *column_names(self.ground_truth, "ground_truth")]
+        self.explanatory_ = column_names(self.explanatory, "explanatory")
+        taken = {*self.outputs_, *self.explanatory_}
+        every = [name for name in source.names if name not in taken]
+        self.context_ = every if self.context is None else column_names(self.context, "context")
+        self._check_roles()
+        columns = source.training_set(self._columns)
+        self._check_columns(columns)
+        self.metrics_ = self._metrics(columns)
+        return columns
+
+    @property
+    def _is_discovery(self) -> bool:
+        return not isinstance(self.output, str) and isinstance(self.output, Iterable)
+
+    @property
+    def _columns(self) -> list[str]:
+        """Names of all columns that are looked at."""
+        return list(dict.fromkeys([*self.sensitive_features_, *self.outputs_, *self.explanatory_, *self.context_]))
+
+    def _output(self, columns: Mapping[str, Column]) -> Column | tuple[Column, ...]:
+        """Return what is tested for associations, from the columns of a training or test set."""
+        outputs = [columns[name] for name in self.outputs_]
+        if self._is_discovery:
+            return tuple(map(_label, outputs))
+        return outputs[0] if self.ground_truth is None else prediction_error(*outputs)
+
+    def _sample(self, columns: Mapping[str, Column], name: str) -> Sample:
+        """Return what a metric looks at, from the columns of a training or test set."""
+        explanatory = columns[self.explanatory_[0]] if self.explanatory_ else None
+        return Sample(columns[name], self._output(columns), explanatory)
+
+    def _metrics(self, columns) -> dict[str, Metric]:
+        """Return the metric of each sensitive feature, after checking that it is for its columns."""
+        given = (
+            self.metric if isinstance(self.metric, Mapping) else dict.fromkeys(self.sensitive_features_, self.metric)
+        )
+        if unknown := [name for name in given if name not in self.sensitive_features_]:
+            known = ", ".join(self.sensitive_features_)
+            raise ValueError(f"metric: no sensitive feature {unknown[0]!r}; there are {known}")
+        metrics = {}
+        for name in self.sensitive_features_:
+            sample = self._sample(columns, name)
+            metric = given.get(name) or self._default_metric(sample)
+            if not isinstance(metric, Metric):
+                raise TypeError(f"metric: expected a Metric such as NMI() or Difference(), found {metric!r}")
+            if self.explanatory_ and not isinstance(metric, AdditiveMetric):
+                raise ValueError(f"metric {metric.name} cannot hold an explanatory attribute fixed")
+            metrics[name] = Regression(top_k=self.top_k, label_metric=metric) if self._is_discovery else metric
+            metrics[name].check(sample)
+        return metrics
+
+    def _default_metric(self, sample: Sample) -> Metric:
+        """Return the metric that suits the columns (section 4.2)."""
+        sides, variant = (sample.sensitive_features, sample.output), self.source_.variant
+        if self._is_discovery:
+            return Difference(variant=variant)
+        if not all(column.is_categorical for column in sides):
+            return Correlation(variant=variant)
+        if sample.explanatory and all(column.is_binary for column in sides):
+            return Difference(variant=variant)
+        return NMI(variant=variant)
+
+    def _sections(self, columns: Mapping[str, Column], confidence_level, exact) -> list[Section]:
+        """Test the subgroups among people who had no part in finding them, all intervals together at a level."""
+        populations = [
+            (name, node, sample) for name in self.metrics_ for node, sample in self._populations(name, columns)
+        ]
+        hypotheses = [self.metrics_[name].hypotheses(sample, node.labels) for name, node, sample in populations]
+        level = bonferroni_level(confidence_level, sum(map(len, hypotheses)))
+        intervals = [interval for several in hypotheses for interval in self._intervals(several, level, exact)]
+        p_values = iter(holm([max(interval.p_value, SMALLEST_P_VALUE) for interval in intervals]))
+        intervals = iter(intervals)
+        subgroups = {name: [] for name in self.metrics_}
+        for (name, node, sample), several in zip(populations, hypotheses, strict=True):
+            tests = tuple(_association(h, next(intervals), next(p_values)) for h in several)
+            subgroups[name].append(Subgroup(node, sample, tests))
+        output = f"{len(self.outputs_)} labels" if self._is_discovery else self._output(columns).name
+        explanatory = next(iter(self.explanatory_), None)
+        return [
+            Section(output, name, explanatory, self.metrics_[name], tuple(found)) for name, found in subgroups.items()
+        ]
+
+    def _populations(self, name, columns) -> Iterator[tuple[Node, Sample]]:
+        """Yield the subgroups with their people among the rows of `columns`."""
+        everyone = self._sample(columns, name)
 
         def descend(node, rows):
             if node.is_context:
@@ -165,97 +317,166 @@ class Investigation(ABC):
                 members = child.condition.holds(columns[child.condition.attribute].take(rows))
                 yield from descend(child, rows[members])
 
-        yield from descend(self.trees_[protected], np.arange(len(everyone)))
+        yield from descend(self.trees_[name], np.arange(len(everyone)))
 
-    def _intervals(self, hypotheses, conf, exact) -> list[Interval]:
-        """Test the hypotheses of one context; its random numbers depend on no other context."""
+    def _intervals(self, hypotheses, confidence_level, exact) -> Iterator[Interval]:
+        """Test the hypotheses of one subgroup; its random numbers depend on no other subgroup."""
         rng = np.random.default_rng(self.random_state)
-        return [_interval(hypothesis, conf, rng if exact else None) for hypothesis in hypotheses]
+        for hypothesis in hypotheses:
+            metric, sample = hypothesis.metric, hypothesis.sample
+            if len(sample) == 0:
+                yield Interval(np.nan, np.nan, 1.0)
+            elif exact:
+                yield metric.exact(sample, confidence_level=confidence_level, rng=rng)
+            else:
+                yield metric.approximate(sample, confidence_level=confidence_level)
 
-    @property
-    def _explanatory_names(self) -> list[str]:
-        return [] if self.explanatory is None else [self.explanatory]
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of all columns that are looked at."""
-        return list(dict.fromkeys([*self.protected, *self.outputs, *self._explanatory_names, *self.context]))
-
-    def _training_columns(self) -> dict[str, Column]:
-        return self.source.training_set(self.columns)
-
-    def _metrics(self, columns, metric) -> dict[str, Metric]:
-        if isinstance(metric, Mapping):
-            if unknown := [name for name in metric if name not in self.protected]:
-                known = ", ".join(self.protected)
-                raise ValueError(f"metric: no protected attribute {unknown[0]!r}; there are {known}")
-            given = metric
-        else:
-            given = dict.fromkeys(self.protected, metric)
-        metrics = {}
-        for name in self.protected:
-            sample = self.sample(columns, name)
-            plain = given.get(name) or self.default_metric(sample)
-            if not isinstance(plain, Metric):
-                raise TypeError(f"metric: expected a Metric such as NMI() or Difference(), found {plain!r}")
-            metrics[name] = plain if self.explanatory is None else plain.conditional()
-            metrics[name].check(sample)
-        return metrics
-
-    def _check_names(self, names, argument) -> None:
-        if unknown := [name for name in names if name not in self.source.names]:
-            raise ValueError(f"{argument}: no column {unknown[0]!r}; there are {', '.join(self.source.names)}")
+    def _warnings(self) -> list[str]:
+        """Return one line that says which columns of numbers were taken as categories, if there are any."""
+        taken = [f"{name} ({text})" for name, text in self.source_.warnings.items() if name in self._columns]
+        if not taken:
+            return []
+        return [f"Taken as categories: {', '.join(taken)}; DataSource(..., numbers=[...]) keeps numbers."]
 
     def _check_roles(self) -> None:
-        if not self.protected:
-            raise ValueError("protected: expected at least one attribute, found none")
-        if not self.outputs:
+        """Raise a ValueError unless every column exists and has one role."""
+        if not self.sensitive_features_:
+            raise ValueError("sensitive_features: expected at least one, found none")
+        if not self.outputs_:
             raise ValueError("output: expected a column, found none")
-        explanatory = self._explanatory_names
-        roles = {"protected": self.protected, "output": self.outputs, "explanatory": explanatory}
-        for argument, names in [*roles.items(), ("context", self.context)]:
-            self._check_names(names, argument)
+        if len(self.explanatory_) > 1:
+            raise ValueError(f"explanatory: expected one column, found {', '.join(self.explanatory_)}")
+        if self._is_discovery and (self.explanatory_ or self.ground_truth is not None):
+            raise ValueError(
+                "output: expected one column with an explanatory attribute or a ground truth, found a list"
+            )
+        roles = {
+            "sensitive_features": self.sensitive_features_,
+            "output": self.outputs_,
+            "explanatory": self.explanatory_,
+        }
+        for role, names in [*roles.items(), ("context", self.context_)]:
+            if unknown := [name for name in names if name not in self.source_.names]:
+                raise ValueError(f"{role}: no column {unknown[0]!r}; there are {', '.join(self.source_.names)}")
             if doubled := [name for name in names if names.count(name) > 1]:
-                raise ValueError(f"{argument}: {doubled[0]!r} is named twice")
-        for first, second in (("protected", "output"), ("protected", "explanatory"), ("output", "explanatory")):
+                raise ValueError(f"{role}: {doubled[0]!r} is named twice")
+        pairs = (("sensitive_features", "output"), ("sensitive_features", "explanatory"), ("output", "explanatory"))
+        for first, second in pairs:
             if both := set(roles[first]) & set(roles[second]):
                 raise ValueError(f"{both.pop()!r} is both {first} and {second}; expected one of the two")
-        if both := set(self.context) & {*self.outputs, *explanatory}:
+        if both := set(self.context_) & {*self.outputs_, *self.explanatory_}:
             raise ValueError(f"context: {both.pop()!r} is an output or the explanatory attribute; leave it out")
 
     def _check_columns(self, columns) -> None:
-        output = self.output(columns)
+        """Raise a ValueError unless the values of every column suit its role."""
+        output = self._output(columns)
         single = [output] if isinstance(output, Column) else []
-        explanatory = [columns[name] for name in self._explanatory_names]
-        for argument, members in (
-            ("protected", [columns[name] for name in self.protected]),
+        explanatory = [columns[name] for name in self.explanatory_]
+        for role, members in (
+            ("sensitive_features", [columns[name] for name in self.sensitive_features_]),
             ("output", single),
             ("explanatory", explanatory),
         ):
             for column in members:
                 if column.is_categorical and len(column.categories) > MOST_CATEGORIES:
                     raise ValueError(
-                        f"{argument}: column {column.name!r} has {len(column.categories)} categories, expected at most "
+                        f"{role}: column {column.name!r} has {len(column.categories)} categories, expected at most "
                         f"{MOST_CATEGORIES}; group them"
                     )
-                if np.ptp(column.values) == 0 and argument != "explanatory":
-                    raise ValueError(f"{argument}: column {column.name!r} has one value in the training set")
+                if np.ptp(column.values) == 0 and role != "explanatory":
+                    raise ValueError(f"{role}: column {column.name!r} has one value in the training set")
         if not single and all(np.ptp(label.values) == 0 for label in output):
             raise ValueError(f"output: each of {len(output)} labels has one value in the training set")
         for column in explanatory:
             if not column.is_categorical:
                 raise ValueError(f"explanatory: column {column.name!r} holds numbers; cut them into categories first")
-        for name in set(self.context) - set(self.protected) if single else ():
+        for name in set(self.context_) - set(self.sensitive_features_) if single else ():
             if _says_the_same(columns[name], output):
                 raise ValueError(f"context: column {name!r} says the same as the output {output.name!r}; leave it out")
 
 
-def _interval(hypothesis, conf, rng) -> Interval:
-    """Test one hypothesis, by approximation if there is no generator."""
-    metric, sample = hypothesis.metric, hypothesis.sample
-    if len(sample) == 0:
-        return Interval(np.nan, np.nan, 1.0)
-    return metric.approximate(sample, conf=conf) if rng is None else metric.exact(sample, conf=conf, rng=rng)
+def investigate(source: DataSource, investigations, *, exact: bool = True) -> AssociationReport:
+    """Find subgroups in the training set, test them on an unused test set, and report what is left.
+
+    Parameters
+    ----------
+    source : DataSource
+    investigations : Investigation or list of Investigation
+        Several share the test set, and the correction for testing many hypotheses. Fitted are clones of them.
+    exact : bool
+        As for `Investigation.test`.
+
+    Raises
+    ------
+    BudgetError
+        If the source has no test set left.
+    TypeError, ValueError
+        As for `Investigation.fit`, or if there is no investigation. No test set is used up by an error.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import DataSource, Investigation, investigate
+    >>> people = pd.DataFrame(
+    ...     {"sex": ["f", "m"] * 300, "town": ["a", "a", "b", "b"] * 150, "offer": ["no", "yes"] * 300}
+    ... )
+    >>> found = investigate(DataSource(people), Investigation("sex", "offer"))
+    >>> len(found.sections), found.sections[0].sensitive_features
+    (1, 'sex')
+    """
+    several = list(investigations) if isinstance(investigations, Iterable) else [investigations]
+    for one in several:
+        if not isinstance(one, Investigation):
+            raise TypeError(f"investigations: expected an Investigation, found {one!r}")
+    if not several:
+        raise ValueError("investigations: expected at least one, found none")
+    if not isinstance(source, DataSource):
+        raise TypeError(f"source: expected a DataSource, found {type(source).__name__}")
+    source.check_budget()
+    first, *others = [clone(one).fit(source) for one in several]
+    return first.test(*others, exact=exact)
+
+
+def prediction_error(prediction: Column, truth: Column) -> Column:
+    """Return the error of predictions, as `Investigation` defines it."""
+    name = f"error of {prediction.name}"
+    if prediction.is_categorical != truth.is_categorical:
+        numbers, other = (truth, prediction) if prediction.is_categorical else (prediction, truth)
+        raise ValueError(
+            f"column {numbers.name!r} holds numbers and {other.name!r} categories; expected one kind, which "
+            "DataSource(..., numbers=...) or categories=... can make of whole numbers"
+        )
+    if not truth.is_categorical:
+        return Column(name, np.abs(prediction.values - truth.values))
+    _check_same_two(prediction, truth)
+    longer, shorter = sorted([truth.categories, prediction.categories], key=len, reverse=True)
+    categories = longer if set(shorter) <= set(longer) else sorted({*longer, *shorter})
+    place = {category: code for code, category in enumerate(categories)}
+    predicted, true = (
+        np.array([place[category] for category in column.categories])[column.values] for column in (prediction, truth)
+    )
+    if len(categories) > 2:
+        return Column(name, (predicted != true).astype(np.intp), ("correct", "incorrect"))
+    error = np.where(predicted == true, 0, np.where(predicted < true, 1, 2))
+    return Column(name, error, ("correct", "false negative", "false positive"))
+
+
+def _check_same_two(prediction, truth):
+    """Raise a ValueError if each of two columns has two categories at most, and together they have more."""
+    predicted, true = prediction.categories, truth.categories
+    if len(predicted) <= 2 and len(true) <= 2 and len({*predicted, *true}) > 2:
+        raise ValueError(
+            f"column {prediction.name!r} holds {' and '.join(predicted)}, {truth.name!r} {' and '.join(true)}; "
+            "expected the same two labels"
+        )
+
+
+def _label(column: Column) -> Column:
+    """Return zeros and ones as codes of both, even if one does not occur, anything else as it is."""
+    if column.is_categorical and set(column.categories) <= {"0", "1"}:
+        return Column(column.name, np.array(column.categories, dtype=np.intp)[column.values], ("0", "1"))
+    if column.is_categorical or not np.isin(column.values, (0, 1)).all():
+        return column
+    return Column(column.name, column.values.astype(np.intp), ("0", "1"))
 
 
 def _association(hypothesis, interval, p_value) -> Association:
@@ -270,14 +491,3 @@ def _says_the_same(column: Column, output: Column) -> bool:
         return False
     pairs = np.bincount(column.values * len(output.categories) + output.values)
     return np.count_nonzero(pairs) == len(np.unique(output.values)) == len(np.unique(column.values))
-
-
-def as_list(investigations) -> list[Investigation]:
-    """Return one or several investigations as a list; raise a ValueError if there is none."""
-    several = list(investigations) if isinstance(investigations, Iterable) else [investigations]
-    for one in several:
-        if not isinstance(one, Investigation):
-            raise TypeError(f"investigations: expected Testing, Discovery or ErrorProfiling, found {one!r}")
-    if not several:
-        raise ValueError("investigations: expected at least one, found none")
-    return several

@@ -17,17 +17,21 @@ EXACT_LIMIT = 1_000  # largest sample for which these replace large-sample theor
 _NUMBERS_AT_ONCE = 4_000_000
 
 
-def table_p_value(table: np.ndarray, rng: np.random.Generator, *, n_tables: int = TABLES) -> float:
+def table_p_value(table: np.ndarray, rng: np.random.Generator, *, n_tables: int = TABLES, exact: bool = False) -> float:
     """Return the Monte Carlo p-value of Pearson's chi-square statistic among tables with the same two margins.
 
     Parameters
     ----------
     table : ndarray of shape (n_protected, n_output)
         Counts.
+    exact : bool
+        Whether the p-value of two groups and two outputs is exact: no table is drawn.
     """
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     if min(table.shape) < 2:
         return 1.0
+    if exact and table.shape == (2, 2):
+        return exact_p_value(table)
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     expected = np.outer(rows, columns)
     drawn = random_table(rows, columns)
@@ -43,8 +47,18 @@ def table_p_value(table: np.ndarray, rng: np.random.Generator, *, n_tables: int 
 def two_by_two_p_value(table: np.ndarray, rng: np.random.Generator, *, n_tables: int = TABLES) -> float:
     """Return a p-value distributed as that of `table_p_value`, of two groups and two outputs, without drawing tables.
 
-    The probability of a statistic as large is a sum over the hypergeometric distribution. How many of the random tables
-    have one is drawn at once, from the binomial distribution.
+    How many of the random tables have a statistic as large is drawn at once, from the binomial distribution.
+    """
+    return (1 + int(rng.binomial(n_tables, exact_p_value(table)))) / (1 + n_tables)
+
+
+def exact_p_value(table: np.ndarray) -> float:
+    """Return the p-value of Pearson's chi-square statistic among all tables with the same two margins.
+
+    Parameters
+    ----------
+    table : ndarray of shape (2, 2)
+        Counts. The upper left one follows the hypergeometric distribution.
     """
     [first, second], [left, _] = table.sum(axis=1).tolist(), table.sum(axis=0).tolist()
     corner = np.arange(max(0, left - second), min(first, left) + 1)
@@ -53,8 +67,7 @@ def two_by_two_p_value(table: np.ndarray, rng: np.random.Generator, *, n_tables:
     # The statistic grows with the distance of a cell from its expectation, here times the number of people.
     distance = np.abs(corner * (first + second) - first * left)
     observed = abs(int(table[0, 0]) * (first + second) - first * left)
-    tail = min(probability[distance >= observed].sum() / probability.sum(), 1)
-    return (1 + int(rng.binomial(n_tables, tail))) / (1 + n_tables)
+    return float(min(probability[distance >= observed].sum() / probability.sum(), 1))
 
 
 def bootstrap_tables(
@@ -120,9 +133,9 @@ def bootstrap_correlation(x: np.ndarray, y: np.ndarray, rng: np.random.Generator
     return np.concatenate(drawn)
 
 
-def percentile_interval(draws: np.ndarray, conf: float) -> tuple[float, float]:
+def percentile_interval(draws: np.ndarray, confidence_level: float) -> tuple[float, float]:
     """Return the percentile interval of bootstrap draws."""
-    low, high = np.nanquantile(draws, [(1 - conf) / 2, (1 + conf) / 2])
+    low, high = np.nanquantile(draws, [(1 - confidence_level) / 2, (1 + confidence_level) / 2])
     return float(low), float(high)
 
 

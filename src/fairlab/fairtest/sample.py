@@ -1,13 +1,21 @@
-"""People as FairTest sees them: columns of codes or numbers, and the three columns that a metric looks at."""
+"""The data of an investigation: columns of codes or numbers, samples, and a training set with a budget of test sets."""
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
+from sklearn.model_selection import train_test_split
+
+from fairlab.checks import check_count, check_number
 
 MISSING = "(missing)"
 MOST_CODES = 10  # different whole numbers that still count as categories
+CONFIDENCE_LEVEL = 0.95  # over all test sets
+SOUND, PUBLISHED = VARIANTS = ("sound", "published")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +70,16 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """What a metric is computed from: protected attribute S, output O and explanatory attribute E of the same people.
+    """What a metric is computed from: sensitive feature S, output O and explanatory attribute E of the same people.
 
     Attributes
     ----------
-    protected : Column
+    sensitive_features : Column
+        One feature; the paper calls it the protected attribute.
     output : Column, or tuple of Column
-        Several for a `Discovery`, one per label.
+        Several in a discovery, one per label.
     explanatory : Column or None
+        Held fixed: metrics are then means over its categories.
 
     Examples
     --------
@@ -81,46 +91,252 @@ class Sample:
     >>> sample = Sample(sex, offer)
     >>> len(sample), len(sample.take([True, False, True]))
     (3, 2)
+    >>> sample.counts().loc["no"].to_dict()
+    {'f': 1, 'm': 1, 'Total': 2}
+    >>> sample.shares().loc["yes"].round(2).to_dict()
+    {'f': 0.0, 'm': 0.5, 'Total': 0.33}
     """
 
-    protected: Column
+    sensitive_features: Column
     output: Column | tuple[Column, ...]
     explanatory: Column | None = None
 
     def __post_init__(self):
-        several = self.output if isinstance(self.output, tuple) else (self.output,)
-        parts = [
-            ("protected", self.protected),
-            *(("output", one) for one in several),
-            ("explanatory", self.explanatory),
-        ]
-        for name, column in parts:
-            if not (isinstance(column, Column) or (name == "explanatory" and column is None)):
-                raise TypeError(f"{name}: expected a Column, found {type(column).__name__}")
-        outputs = [self.output] if isinstance(self.output, Column) else self.output
-        for column in [*outputs, *([self.explanatory] if self.explanatory else [])]:
-            if len(column.values) != len(self.protected.values):
-                raise ValueError(
-                    f"column {column.name!r} has {len(column.values)} rows, {self.protected.name!r} has "
-                    f"{len(self.protected.values)}; expected the same people"
-                )
+        outputs = self.output if isinstance(self.output, tuple) else (self.output,)
+        given = () if self.explanatory is None else (self.explanatory,)
+        parts = {"sensitive_features": (self.sensitive_features,), "output": outputs, "explanatory": given}
+        for name, columns in parts.items():
+            for column in columns:
+                if not isinstance(column, Column):
+                    raise TypeError(f"{name}: expected a Column, found {type(column).__name__}")
+                if len(column.values) != len(self):
+                    raise ValueError(
+                        f"column {column.name!r} has {len(column.values)} rows, {self.sensitive_features.name!r} has "
+                        f"{len(self)}; expected the same people"
+                    )
 
     def __len__(self):
-        return len(self.protected.values)
+        return len(self.sensitive_features.values)
 
     def take(self, rows) -> "Sample":
         """Return the sample of some rows, given as a mask or by their numbers."""
         output = self.output.take(rows) if isinstance(self.output, Column) else tuple(o.take(rows) for o in self.output)
         explanatory = self.explanatory and self.explanatory.take(rows)
-        return Sample(self.protected.take(rows), output, explanatory)
+        return Sample(self.sensitive_features.take(rows), output, explanatory)
 
     def strata(self) -> dict[str, "Sample"]:
         """Return one sample, without explanatory attribute, for each of that attribute's categories."""
-        plain = Sample(self.protected, self.output)
+        plain = Sample(self.sensitive_features, self.output)
         return {
             category: plain.take(self.explanatory.values == code)
             for code, category in enumerate(self.explanatory.categories)
         }
+
+    def counts(self) -> pd.DataFrame:
+        """Return numbers of people by output (rows) and group (columns), with totals.
+
+        Raises
+        ------
+        ValueError
+            If output or sensitive feature is continuous.
+        """
+        for column in (self.output, self.sensitive_features):
+            if not column.is_categorical:
+                raise ValueError(f"column {column.name!r} holds numbers, a contingency table needs categories")
+        rows, columns = (
+            pd.Index(column.categories, name=column.name) for column in (self.output, self.sensitive_features)
+        )
+        cells = self.output.values * len(columns) + self.sensitive_features.values
+        counted = np.bincount(cells, minlength=len(rows) * len(columns)).reshape(len(rows), len(columns))
+        table = pd.DataFrame(counted, rows, columns)
+        table["Total"] = table.sum(axis=1)
+        table.loc["Total"] = table.sum()
+        return table
+
+    def shares(self) -> pd.DataFrame:
+        """Return the share of each output (rows) in each group and among all (columns), from 0 to 1; see `counts`."""
+        table = self.counts()
+        return (table / table.loc["Total"]).drop(index="Total")
+
+
+class BudgetError(RuntimeError):
+    """Raised when every test set of a `DataSource` has been used.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import DataSource, Investigation, investigate
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 300, "offer": ["no", "yes", "yes"] * 200})
+    >>> source = DataSource(people, budget=1)
+    >>> found = investigate(source, Investigation("sex", "offer"))
+    >>> investigate(source, Investigation("sex", "offer"))
+    Traceback (most recent call last):
+    ...
+    fairlab.fairtest.sample.BudgetError: the budget of 1 test set is spent; ...
+    """
+
+
+class DataSource:
+    """People whose data is split once into a training set and `budget` test sets.
+
+    Text, categories and booleans are categorical attributes, coded before the split in their own order or a sorted one;
+    a missing one is a category that comes first. Numbers are continuous attributes, unless they are whole and there are
+    at most 10 different ones: such codes are categories, too, and `warnings` and every report say so.
+
+    Parameters
+    ----------
+    data : DataFrame of shape (n_rows, n_columns)
+        One row per person: sensitive features, context and explanatory attributes, and outputs.
+    budget : int
+        How many adaptive investigations are planned. The rows that are not for training are cut into so many test sets
+        of equal size. The training share does not depend on it.
+    confidence_level : float
+        Over all test sets together, between 0 and 1; each has ``confidence_level ** (1 / budget)``.
+    train_size : float
+        Share of the rows for training, between 0 and 1. For a training set as large as a test set, as in section
+        4.7, it is ``1 / (budget + 1)``.
+    random_state : int
+        Of the split.
+    numbers, categories : str or list of str
+        Columns of numbers that are to be taken as continuous, or as categories, whatever they hold.
+    variant : {"sound", "published"}
+        "published": all numbers are continuous unless named in `categories`, categories stand in the order of their
+        text, and investigations use the authors' intervals unless they are given a metric.
+
+    Attributes
+    ----------
+    warnings : dict of str to str
+        For each column of numbers that was taken as categories unasked, what it holds.
+    confidence_level_ : float
+        Of each test set, and of training.
+    remaining_ : int
+        Number of test sets that are still unused.
+
+    Raises
+    ------
+    TypeError
+        If `data` is no DataFrame, or columns are not given by name.
+    ValueError
+        If a parameter is out of range, a column occurs twice or cannot be coded, or there are too few rows.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import DataSource
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 300, "offer": ["no", "yes", "yes"] * 200})
+    >>> source = DataSource(people, budget=2)
+    >>> source.n_train, source.budget
+    (300, 2)
+    """
+
+    def __init__(
+        self,
+        data: pd.DataFrame,
+        *,
+        budget=1,
+        confidence_level=CONFIDENCE_LEVEL,
+        train_size=0.5,
+        random_state=0,
+        numbers=(),
+        categories=(),
+        variant=SOUND,
+    ):
+        if not isinstance(data, pd.DataFrame):
+            raise TypeError(f"data: expected a DataFrame, found {type(data).__name__}")
+        names = [str(name) for name in data.columns]
+        if doubled := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"data: columns occur twice: {', '.join(doubled)}")
+        budget = check_count(budget, "budget")
+        random_state = check_count(random_state, "random_state", least=0)
+        check_number(confidence_level, "confidence_level", above=0, below=1)
+        check_number(train_size, "train_size", above=0, below=1)
+        self.variant = check_variant(variant)
+        kinds = _kinds(names, numbers=numbers, categories=categories)
+        n_train = int(train_size * len(data))
+        if n_train < 1 or len(data) - n_train < budget:
+            raise ValueError(f"data: {len(data)} rows are too few for a training set and {budget} test sets")
+        self.budget = budget
+        self.confidence_level_ = confidence_level ** (1 / budget)
+        self.remaining_ = budget
+        most_codes = MOST_CODES if self.variant == SOUND else 0
+        self._columns = {
+            name: encode(data.iloc[:, i].rename(name), kind=kinds.get(name), most_codes=most_codes)
+            for i, name in enumerate(names)
+        }
+        self.warnings = {
+            name: f"{len(column.categories)} different whole numbers"
+            for i, (name, column) in enumerate(self._columns.items())
+            if column.is_categorical and name not in kinds and _holds_numbers(data.iloc[:, i])
+        }
+        self._train_rows, test_rows = train_test_split(
+            np.arange(len(data)), train_size=n_train, random_state=random_state
+        )
+        size = len(test_rows) // budget
+        self._slices = [test_rows[i * size : (i + 1) * size] for i in range(budget)]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return list(self._columns)
+
+    @property
+    def n_train(self) -> int:
+        """Number of rows of the training set."""
+        return len(self._train_rows)
+
+    def training_set(self, names) -> dict[str, Column]:
+        """Return some columns of the training set; a ValueError names one that does not exist."""
+        if unknown := [name for name in names if name not in self._columns]:
+            raise ValueError(f"names: no column {unknown[0]!r}; there are {', '.join(self.names)}")
+        return {name: self._columns[name].take(self._train_rows) for name in names}
+
+    def check_budget(self) -> None:
+        """Raise a BudgetError if no test set is left."""
+        if self.remaining_ == 0:
+            raise BudgetError(
+                f"the budget of {self.budget} test set{'s' * (self.budget > 1)} is spent; a further test needs new "
+                "data, or a DataSource with a larger budget from the start"
+            )
+
+    @contextmanager
+    def lend_test_set(self) -> Iterator[dict[str, Column]]:
+        """Lend the columns of an unused test set, the last first; an error inside the block gives the set back.
+
+        Raises
+        ------
+        BudgetError
+            If no test set is left.
+        """
+        self.check_budget()
+        self.remaining_ -= 1
+        rows = self._slices[self.remaining_]
+        try:
+            yield {name: self._columns[name].take(rows) for name in self.names}
+        except BaseException:
+            self.remaining_ += 1
+            raise
+
+
+def check_variant(variant: str) -> str:
+    """Return a variant of a method; raise a ValueError if there is no such one."""
+    if not isinstance(variant, str) or variant not in VARIANTS:
+        raise ValueError(f"variant: expected one of {', '.join(VARIANTS)}, found {variant!r}")
+    return variant
+
+
+def column_names(names, argument: str) -> list[str]:
+    """Return one name or several as a list of text; a number is a name, too, as it is in a table.
+
+    Raises
+    ------
+    TypeError
+        If they are neither.
+    """
+    if names is None:
+        return []
+    several = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
+    for name in several:
+        if not isinstance(name, str | Integral) or isinstance(name, bool):
+            raise TypeError(f"{argument}: expected the name of a column or a list of names, found {name!r}")
+    return [str(name) for name in several]
 
 
 def encode(values: pd.Series, *, kind: str | None = None, most_codes: int = MOST_CODES) -> Column:
@@ -214,6 +430,24 @@ def _coded(name, codes, values, order) -> Column:
     rank[order] = np.arange(len(values)) + has_missing
     rank[-1] = 0  # the code of a missing value is -1
     names = [MISSING] * has_missing + [str(value) for value in values]
-    clash = {text for text in names if names.count(text) > 1}
+    clash = {text for text, n in Counter(names).items() if n > 1}
     names[has_missing:] = [repr(value) if str(value) in clash else str(value) for value in values]
     return Column(name, rank[codes], tuple(names))
+
+
+def _kinds(names, **kinds) -> dict[str, str]:
+    """Return the kind of each column that the user named one for."""
+    chosen = {}
+    for kind, columns in kinds.items():
+        for name in column_names(columns, kind):
+            if name not in names:
+                raise ValueError(f"{kind}: no column {name!r}; there are {', '.join(names)}")
+            if chosen.setdefault(name, kind) != kind:
+                raise ValueError(f"categories: {name!r} is among numbers, too; expected one of the two")
+    return chosen
+
+
+def _holds_numbers(values: pd.Series) -> bool:
+    if values.dtype == object:
+        return pd.api.types.infer_dtype(values) in ("integer", "floating", "mixed-integer-float")
+    return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)

@@ -1,4 +1,4 @@
-"""The guided decision tree (algorithm 1): subpopulations with ever stronger association of output and protected group.
+"""The guided decision tree (algorithm 1): subpopulations where output and sensitive feature are ever more associated.
 
 The authors' code differs from the printed algorithm, and is what the published numbers come from. Associations are
 those that an interval proves, not plain estimates. A split must give some child a stronger association than the
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fairlab.fairtest.metric import Children, Metric
+from fairlab.fairtest.metrics import Children, Metric
 from fairlab.fairtest.sample import Column, Sample
 
 AGGREGATIONS = ("avg", "weighted_avg", "max")
@@ -63,7 +63,7 @@ class Node:
     size : int
         Number of people in training.
     labels : tuple of str
-        For a `Discovery`, the labels most associated with the protected attribute.
+        In a discovery, the labels most associated with the sensitive feature.
     parent : Node or None
     children : list of Node
     """
@@ -161,13 +161,13 @@ class Split:
 
 @dataclass(frozen=True)
 class GuidedTree:
-    """Builds the tree of one investigation and one protected attribute.
+    """Builds the tree of one investigation and one sensitive feature.
 
     Parameters
     ----------
     metric : Metric
-    conf : float
-        Confidence of the intervals that effects are taken from.
+    confidence_level : float
+        Of the intervals that effects are taken from.
     max_depth : int
         Most conditions on a path.
     min_leaf_size : int
@@ -179,7 +179,7 @@ class GuidedTree:
     """
 
     metric: Metric
-    conf: float
+    confidence_level: float
     max_depth: int
     min_leaf_size: int
     score_aggregation: str
@@ -188,8 +188,8 @@ class GuidedTree:
     def grow(self, sample: Sample, columns: list[Column]) -> Node:
         """Return the root of the tree of a sample, with the context attributes in `columns`."""
         attributes = [Attribute.of(column, self.max_bins) for column in columns]
-        effect = float(self.metric.effect(self.metric.approximate(sample, conf=self.conf)))
-        root = Node(None, effect, len(sample), self.metric.labels(sample, conf=self.conf))
+        effect = float(self.metric.effect(self.metric.approximate(sample, confidence_level=self.confidence_level)))
+        root = Node(None, effect, len(sample), self.metric.labels(sample, confidence_level=self.confidence_level))
         self._split(root, sample, np.arange(len(sample)), attributes, bar=0.0, depth=0)
         return root
 
@@ -211,14 +211,18 @@ class GuidedTree:
         for condition, effect in zip(best.conditions, best.effects, strict=True):
             members = condition.holds(column)
             there = here.take(members)
-            labels = self.metric.labels(there, conf=self.conf)
+            labels = self.metric.labels(there, confidence_level=self.confidence_level)
             child = Node(condition, effect, len(there), labels, node)
             node.children.append(child)
             self._split(child, there, rows[members], left, bar=best.score, depth=depth + 1)
 
     def _best_split(self, here, attribute, rows) -> Split | None:
         children = self.metric.children(
-            here, attribute.groups[rows], attribute.n_groups, ordered=attribute.ordered, conf=self.conf
+            here,
+            attribute.groups[rows],
+            attribute.n_groups,
+            ordered=attribute.ordered,
+            confidence_level=self.confidence_level,
         )
         choose = self._best_threshold if attribute.ordered else self._categories
         return choose(attribute, children, children.smallest_stratum >= self.min_leaf_size)

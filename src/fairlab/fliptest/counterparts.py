@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from fairlab.checks import align, check_count, check_seed
-from fairlab.fliptest.intervals import check_confidence, difference_of_shares, exclusive_correlation
+from fairlab.checks import align, check_count, check_number, check_seed
+from fairlab.statistics import difference_bounds, exclusive_correlation
 from fairlab.transport import ColumnCosts
 from fairlab.transport.cost import cost_matrix
 from fairlab.transport.exact import best_match
@@ -74,7 +74,7 @@ def counterpart_test(
     *,
     cost: ColumnCosts | None = None,
     n_people: int = MOST,
-    confidence: float = 0.95,
+    confidence_level: float = 0.95,
     random_state: int = 0,
 ) -> CounterpartTest:
     """Find how many decisions flip between two groups beyond the chance of the match.
@@ -92,7 +92,7 @@ def counterpart_test(
         Scaled differences by default.
     n_people : int
         Most people to take from a group; a sample of a larger one.
-    confidence : float
+    confidence_level : float
     random_state : int
 
     Raises
@@ -113,7 +113,7 @@ def counterpart_test(
     if len(tables) != 2 or len(decisions) != 2:
         found = f"{len(tables)} tables and {len(decisions)} decisions"
         raise ValueError(f"tables and decisions: expected those of two groups, found {found}")
-    check_confidence(confidence)
+    check_number(confidence_level, "confidence_level", above=0, below=1)
     check_seed(random_state)
     for table in tables:
         if not isinstance(table, pd.DataFrame):
@@ -127,8 +127,17 @@ def counterpart_test(
     thirds = [rng.permutation(len(table))[: 3 * size].reshape(3, size) for table in tables]
     parts = [_triples(tables, decisions, thirds, group, cost or ColumnCosts()) for group in (0, 1)]
     triples = pd.concat(parts, ignore_index=True)
-    odd, split = _counts(triples)
-    return CounterpartTest(triples, *_excess(odd, split, len(triples), confidence), _p_value(odd, split))
+    split = triples["counterpart_favourable"] != triples["second_favourable"]
+    n_split = int(split.sum())
+    n_odd = int((~split & (triples["favourable"] != triples["counterpart_favourable"])).sum())
+    # A triple counts 1 if the person is the odd one out, minus a half if a counterpart is: a person differs then from
+    # one of two. Both are shares of one sample, of which nothing is in both.
+    n = len(triples)
+    options = {"factor": 0.5, "correlation": exclusive_correlation(n_odd, n_split, n)}
+    low, high = difference_bounds([n_odd, n_split], [n, n], confidence_level=confidence_level, **options)
+    different = n_odd + n_split
+    p_value = float(binomtest(n_odd, different, 1 / 3, alternative="greater").pvalue) if different else 1.0
+    return CounterpartTest(triples, n_odd / n - 0.5 * n_split / n, float(low), float(high), p_value)
 
 
 def _checked(decisions, tables):
@@ -169,24 +178,3 @@ def _triples(tables, decisions, thirds, group, cost):
             "cost": sum(half[each, match] for half, match in zip(halves, matched, strict=True)) / 2,
         }
     )
-
-
-def _counts(triples):
-    """Return how many people are decided otherwise than both counterparts, and than one of two that differ."""
-    split = triples["counterpart_favourable"] != triples["second_favourable"]
-    odd = ~split & (triples["favourable"] != triples["counterpart_favourable"])
-    return int(odd.sum()), int(split.sum())
-
-
-def _excess(odd, split, n, confidence):
-    """Return the excess of flips and its interval.
-
-    A triple counts 1 if the person is the odd one out, minus a half if a counterpart is: a person differs then from one
-    of two. Both are shares of one sample, of which nothing is in both.
-    """
-    correlation = exclusive_correlation(odd, split, n)
-    return difference_of_shares((odd, split), (n, n), factor=0.5, correlation=correlation, confidence=confidence)
-
-
-def _p_value(odd, split):
-    return float(binomtest(odd, odd + split, 1 / 3, alternative="greater").pvalue) if odd + split else 1.0

@@ -9,10 +9,11 @@ from scipy.stats import fisher_exact
 
 from fairlab.cases import Case, Examination, Finding
 from fairlab.cases.case import check_examination
+from fairlab.cases.table import few, small_groups
 from fairlab.checks import check_count
 from fairlab.fliptest.counterparts import FEWEST, MOST, CounterpartTest, counterpart_test
-from fairlab.fliptest.intervals import difference_of_shares
 from fairlab.fliptest.transparency import differences_in_words
+from fairlab.statistics import difference_bounds
 from fairlab.transport import ColumnCosts
 
 METHOD = "FlipTest"
@@ -20,8 +21,6 @@ METHOD = "FlipTest"
 MOST_GROUPS = 10
 # People with their counterparts in the evidence of one finding.
 MOST_SHOWN = 20
-# Groups that are named of those not compared.
-MOST_NAMED = 3
 
 
 def examine(
@@ -83,7 +82,7 @@ def examine(
     >>> from fairlab.fliptest import examine
     >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
     >>> case = fairlab.Case(
-    ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive="sex"
+    ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive_features="sex"
     ... )
     >>> examination = examine(case, budget=1_000)
     >>> examination.method, len(examination.findings) > 0
@@ -100,8 +99,8 @@ def examine(
             favourable = case.decide()
         if not case.queries.is_deterministic:
             not_examined.append("Flips: the model answers one question in two ways, so decisions flip by themselves.")
-        matching = {"n_people": n_people, "confidence": confidence, "random_state": random_state, "cost": cost}
-        for pair in (pair for name in case.sensitive for pair in _pairs(case, name, not_examined)):
+        matching = {"n_people": n_people, "confidence_level": confidence, "random_state": random_state, "cost": cost}
+        for pair in (pair for name in case.sensitive_features for pair in _pairs(case, name, not_examined)):
             matched = _matched(case, pair, favourable, not_examined, matching)
             findings.append(_difference(case, pair, favourable, matched, confidence))
             if matched is not None:
@@ -113,44 +112,36 @@ def examine(
 class _Pair:
     """Two groups of one sensitive column: their names, and masks of their people."""
 
-    sensitive: str
+    sensitive_features: str
     names: tuple[str, str]
     members: tuple[np.ndarray, np.ndarray]
 
 
-def _pairs(case, sensitive, not_examined):
+def _pairs(case, sensitive_features, not_examined):
     """Yield the groups to compare, and say which are not."""
-    groups = case.groups(sensitive)
+    groups = case.groups(sensitive_features)
     sizes = groups.value_counts()
-    small = [f"{group} ({size})" for group, size in sizes.items() if 0 < size < FEWEST]
-    if small:
-        not_examined.append(f"{sensitive}: fewer than {FEWEST} people are {_few(small)}.")
+    not_examined += small_groups(sensitive_features, sizes, FEWEST)
     large = [group for group in groups.cat.categories if sizes[group] >= FEWEST]
     if len(large) > MOST_GROUPS:
         kept = set(sizes.index[:MOST_GROUPS])
         left_out = [str(group) for group in large if group not in kept]
-        not_examined.append(f"{sensitive}: only its {MOST_GROUPS} largest groups, not {_few(left_out)}.")
+        not_examined.append(f"{sensitive_features}: only its {MOST_GROUPS} largest groups, not {few(left_out)}.")
         large = [group for group in large if group in kept]
     if (sizes > 0).sum() == 2 and len(large) == 2:
-        yield _Pair(sensitive, tuple(map(str, large)), tuple((groups == group).to_numpy() for group in large))
+        yield _Pair(sensitive_features, tuple(map(str, large)), tuple((groups == group).to_numpy() for group in large))
         return
     for group in large:
         members = (groups == group).to_numpy()
         if (~members).sum() >= FEWEST:
-            yield _Pair(sensitive, (str(group), "everyone else"), (members, ~members))
-
-
-def _few(names):
-    """Return some names in words, and how many there are besides."""
-    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
+            yield _Pair(sensitive_features, (str(group), "everyone else"), (members, ~members))
 
 
 def _matched(case, pair, favourable, not_examined, matching) -> CounterpartTest | None:
     """Match both groups on all features but the sensitive one; None, with the reason, where that cannot be."""
-    columns = [name for name in case.features if name != pair.sensitive]
+    columns = [name for name in case.features if name != pair.sensitive_features]
     if not columns:
-        not_examined.append(f"Flips by {pair.sensitive}: the model gets no other feature to match people on.")
+        not_examined.append(f"Flips by {pair.sensitive_features}: the model gets no other feature to match people on.")
     if not columns or not case.queries.is_deterministic:
         return None
     tables = tuple(case.table.loc[members, columns] for members in pair.members)
@@ -163,7 +154,8 @@ def _difference(case, pair, favourable, matched, confidence):
     """Return the difference of favourable rates; as evidence, flips in its direction."""
     counts = [int(favourable[members].sum()) for members in pair.members]
     sizes = [int(members.sum()) for members in pair.members]
-    estimate, low, high = difference_of_shares(counts, sizes, confidence=confidence)
+    estimate = counts[0] / sizes[0] - counts[1] / sizes[1]
+    low, high = map(float, difference_bounds(counts, sizes, confidence_level=confidence))
     table = [[count, size - count] for count, size in zip(counts, sizes, strict=True)]
     odd = None if matched is None else matched.odd
     if odd is not None:
@@ -172,7 +164,7 @@ def _difference(case, pair, favourable, matched, confidence):
         odd = odd[first_is_favoured if estimate > 0 else ~first_is_favoured]
     return Finding(
         METHOD,
-        pair.sensitive,
+        pair.sensitive_features,
         "everyone",
         f"difference of favourable rates, {pair.names[0]} less {pair.names[1]}",
         estimate,
@@ -191,7 +183,7 @@ def _flips(case, pair, matched):
     """Return the flips beyond the chance of the match."""
     return Finding(
         METHOD,
-        pair.sensitive,
+        pair.sensitive_features,
         "everyone",
         f"share of flips between {pair.names[0]} and {pair.names[1]} beyond chance",
         matched.estimate,
@@ -221,7 +213,7 @@ def _evidence(case, odd, pair):
             name += "_"
         evidence.insert(place, name, values)
     if odd is not None and len(odd):
-        columns = [name for name in case.features if name != pair.sensitive]
+        columns = [name for name in case.features if name != pair.sensitive_features]
         people, counterparts = (case.table[columns].iloc[odd[role].to_numpy()] for role in roles[:2])
         evidence.attrs["in_words"] = differences_in_words(people, counterparts, scale_of=case.table[columns])
     return evidence

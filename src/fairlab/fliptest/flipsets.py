@@ -1,12 +1,34 @@
-"""Flipsets: whose outcome changes when they are mapped to the other group (FlipTest, definition 1)."""
+"""Flipsets: whose outcome changes when they are mapped to the other group, and how firm that is (definition 1)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
+from scipy.spatial.distance import cdist
 
-from fairlab.checks import align, check_features, check_predictions, check_same_columns
-from fairlab.transport.columns import check_mixed, is_number
+from fairlab.checks import (
+    align,
+    check_count,
+    check_features,
+    check_number,
+    check_predictions,
+    check_same_columns,
+    check_seed,
+)
+from fairlab.statistics import difference_bounds, exact_interval, exclusive_correlation
+from fairlab.transport import ExactTransport, squared_l1
+from fairlab.transport.cost import check_mixed, is_number
+
+METHODS = ("exact", "bootstrap")
+# The paper's cost first; the others are those that the literature on transport uses most.
+COSTS = {
+    "squared L1": squared_l1,
+    "L1": partial(cdist, metric="cityblock"),
+    "squared Euclidean": partial(cdist, metric="sqeuclidean"),
+    "Euclidean": partial(cdist, metric="euclidean"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,12 +94,12 @@ class Flipset:
         return pd.DataFrame(columns, index=self.index)
 
 
-def flipset(predict, X, X_image) -> Flipset:
+def flipset(model, X, X_image) -> Flipset:
     """Compare a classifier's predictions for people with those for their images (definition 1).
 
     Parameters
     ----------
-    predict : callable, or object with a ``predict`` method
+    model : callable, or object with a ``predict`` method
         The classifier h: takes a table such as `X`, returns a label in {0, 1} per row.
     X : DataFrame or array of shape (n_rows, n_features)
         People of one group. Columns need not be numbers, and may then miss values.
@@ -88,7 +110,7 @@ def flipset(predict, X, X_image) -> Flipset:
     ------
     ValueError
         If a table is empty or has missing values among numbers only, the tables differ in rows, row labels or columns,
-        or `predict` returns anything but one label 0 or 1 per row.
+        or `model` returns anything but one label 0 or 1 per row.
 
     Examples
     --------
@@ -103,10 +125,171 @@ def flipset(predict, X, X_image) -> Flipset:
     X_image = checked_images(X, X_image)
     index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(X))
     predictions = (
-        check_predictions(_in_row_order(predict, name), table, name)
-        for name, table in (("predict(X)", X), ("predict(X_image)", X_image))
+        check_predictions(_in_row_order(model, name), table, name)
+        for name, table in (("model(X)", X), ("model(X_image)", X_image))
     )
     return Flipset(*predictions, index)
+
+
+def flipset_intervals(
+    flip: Flipset,
+    *,
+    method: str = "exact",
+    confidence_level: float = 0.95,
+    n_resamples: int = 10_000,
+    random_state: int = 0,
+) -> pd.DataFrame:
+    """Return confidence intervals over people for the sizes of a flipset, the map being held.
+
+    They leave out what another seed or another training sample of the map would change.
+
+    Parameters
+    ----------
+    flip : Flipset
+    method : {"exact", "bootstrap"}
+        The intervals of Clopper and Pearson, for the net size put together by
+        `fairlab.statistics.difference_bounds`, which hold for small and empty flipsets too; or
+        percentiles of a bootstrap over people, by which an empty flipset stays empty.
+        `scipy.stats.bootstrap` gives the same distribution by drawing everyone's row in every resample; people differ
+        here by their flip alone, so one multinomial draw of the sizes does it, whatever the number of people.
+    confidence_level : float
+        Between 0 and 1.
+    n_resamples : int
+        Of the bootstrap.
+    random_state : int
+        Of the bootstrap.
+
+    Returns
+    -------
+    DataFrame of shape (3, 3)
+        Rows ``positive`` (size of F+), ``negative`` (of F-) and ``net`` (their difference), in numbers of people;
+        columns ``size``, ``low``, ``high``.
+
+    Raises
+    ------
+    ValueError
+        If `method` is unknown, `confidence_level` is not between 0 and 1, or `n_resamples` is no whole number above 0.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import Flipset, flipset_intervals
+    >>> flip = Flipset(np.repeat([1, 0], [20, 80]), np.zeros(100, dtype=int), pd.RangeIndex(100))
+    >>> flipset_intervals(flip).loc["positive"].round(1).to_dict()
+    {'size': 20.0, 'low': 12.7, 'high': 29.2}
+    """
+    if not isinstance(flip, Flipset):
+        raise TypeError(f"flip: expected a Flipset, found {type(flip).__name__}")
+    check_seed(random_state)
+    if method not in METHODS:
+        raise ValueError(f"method: unknown {method!r}, expected one of {', '.join(METHODS)}")
+    check_number(confidence_level, "confidence_level", above=0, below=1)
+    n_resamples = check_count(n_resamples, "n_resamples")
+    n = len(flip.index)
+    sizes = np.array([flip.n_positive, flip.n_negative])
+    if method == "exact":
+        low, high = exact_interval(sizes, n, alpha=1 - confidence_level)
+        correlation = exclusive_correlation(*sizes, n)
+        net = difference_bounds(sizes, [n, n], confidence_level=confidence_level, correlation=correlation)
+        low, high = n * np.append(low, net[0]), n * np.append(high, net[1])
+    else:
+        shares = np.append(sizes, n - sizes.sum()) / n
+        drawn = np.random.default_rng(random_state).multinomial(n, shares, n_resamples)[:, :2]
+        drawn = np.column_stack([drawn, drawn[:, 0] - drawn[:, 1]])
+        low, high = np.quantile(drawn, [(1 - confidence_level) / 2, (1 + confidence_level) / 2], axis=0)
+    rows = pd.Index(["positive", "negative", "net"], name="flipset")
+    return pd.DataFrame({"size": [*sizes, flip.net], "low": low, "high": high}, index=rows)
+
+
+def compare_flipsets(flips: Mapping[str, Flipset]) -> pd.DataFrame:
+    """Return the sizes of several maps' flipsets, and how far they name the same people as those of the first map.
+
+    Parameters
+    ----------
+    flips : dict of str to Flipset
+        Of the same people and the same model, one per map.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by map: ``F+``, ``F−``, and their Jaccard index with those of the first, ``Jaccard F+`` and
+        ``Jaccard F−``; not a number where both flipsets are empty.
+
+    Raises
+    ------
+    ValueError
+        If there is no flipset, or they are not of the same people and the same model.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import Flipset, compare_flipsets
+    >>> people = pd.Index(["Ada", "Bea", "Cleo"])
+    >>> first = Flipset(np.array([1, 0, 0]), np.array([0, 1, 0]), people)
+    >>> second = Flipset(np.array([1, 0, 0]), np.array([0, 0, 1]), people)
+    >>> compare_flipsets({"one": first, "another": second}).loc["another"].to_dict()
+    {'F+': 1.0, 'F−': 1.0, 'Jaccard F+': 1.0, 'Jaccard F−': 0.0}
+    """
+    if not isinstance(flips, Mapping) or not all(isinstance(flip, Flipset) for flip in flips.values()) or not flips:
+        raise ValueError(f"flips: expected a Flipset for each map, by its name, found {flips!r}")
+    first = next(iter(flips.values()))
+    rows = {}
+    for name, flip in flips.items():
+        if not first.index.equals(flip.index):
+            raise ValueError(f"flips: expected the same people under every map, found others for {name!r}")
+        if differing := int((first.prediction != flip.prediction).sum()):
+            raise ValueError(f"flips: expected one model, found {differing} other predictions for {name!r}")
+        shared = {"F+": (first.positive, flip.positive), "F−": (first.negative, flip.negative)}
+        rows[name] = {"F+": flip.n_positive, "F−": flip.n_negative}
+        rows[name] |= {f"Jaccard {sign}": jaccard(*pair) for sign, pair in shared.items()}
+    return pd.DataFrame(list(rows.values()), index=pd.Index(list(rows), name="map"))
+
+
+def jaccard(first: np.ndarray, second: np.ndarray) -> float:
+    """Return the share of those in either of two masks who are in both; not a number if both are empty."""
+    either = (first | second).sum()
+    return float((first & second).sum() / either) if either else float("nan")
+
+
+def flipsets_by_cost(model, X_source, X_target, *, costs=COSTS, random_state: int = 0) -> pd.DataFrame:
+    """Compare the flipsets of exact maps under several costs.
+
+    Parameters
+    ----------
+    model : callable, or object with a ``predict`` method
+        The classifier h.
+    X_source, X_target : DataFrame of shape (n, n_features)
+    costs : dict of str to callable
+        The first is the one that the others are compared with. Those that are there by default take the columns in
+        their units: scale them first.
+    random_state : int
+        For counterparts where a plan splits people.
+
+    Returns
+    -------
+    DataFrame
+        One row per cost: sizes ``F+`` and ``F−``, their Jaccard index with those of the first cost, and the mean L1
+        distance of a person and the counterpart.
+
+    Raises
+    ------
+    ValueError
+        If there is no cost, or the tables are not what is expected.
+
+    Examples
+    --------
+    >>> from fairlab.fliptest import flipsets_by_cost
+    >>> women = pd.DataFrame({"skill": [0.0, 1.0, 2.0], "hair": [1.0, 2.0, 2.0]})
+    >>> men = pd.DataFrame({"skill": [1.0, 2.0, 3.0], "hair": [0.0, 1.0, 1.0]})
+    >>> flipsets_by_cost(lambda X: (X["skill"] > 1.5).astype(int), women, men)["F−"].to_dict()
+    {'squared L1': 1, 'L1': 1, 'squared Euclidean': 1, 'Euclidean': 1}
+    """
+    if not costs:
+        raise ValueError("costs: is empty, expected at least one cost by its name")
+    flips, moved = {}, {}
+    for name, cost in costs.items():
+        image = ExactTransport(cost=cost, random_state=random_state).fit(X_source, X_target).transform(X_source)
+        flips[name] = flipset(model, X_source, image)
+        moved[name] = float(np.abs(X_source - image).sum(axis=1).mean())
+    return compare_flipsets(flips).rename_axis("cost").assign(**{"mean L1": moved.values()})
 
 
 def checked_images(X, X_image):
@@ -142,11 +325,11 @@ def _is_numeric(table: pd.DataFrame) -> bool:
     return all(is_number(table[name]) or pd.api.types.is_bool_dtype(table[name].dtype) for name in table.columns)
 
 
-def _in_row_order(predict, name):
-    """Return a function that answers as `predict`, but for a Series goes by the row labels of the table."""
-    call = getattr(predict, "predict", predict)
+def _in_row_order(model, name):
+    """Return a function that answers as the model, but for a Series goes by the row labels of the table."""
+    call = getattr(model, "predict", model)
     if not callable(call):
-        return predict
+        return model
 
     def in_row_order(table):
         answer = call(table)

@@ -7,7 +7,7 @@ import pandas as pd
 
 from fairlab.checks import check_count, check_features
 from fairlab.fliptest.flipsets import Flipset, check_same_length, checked_images
-from fairlab.transport.columns import as_table, check_mixed, codes_of, is_number
+from fairlab.transport.cost import as_table, check_mixed, codes_of, is_number
 
 
 @dataclass(frozen=True, eq=False)

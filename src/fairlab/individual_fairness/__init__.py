@@ -5,9 +5,8 @@ import lazy_loader as lazy
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
-        "attack": ["Attack", "DivergenceWarning", "gradient_flow_attack"],
-        "auditing": ["Audit", "audit"],
+        "attack": ["Attack", "StepSizeWarning", "gradient_flow_attack"],
+        "auditing": ["Audit", "RatioTest", "audit", "error_rate_ratio_test", "loss_ratio_test"],
         "examination": ["examine"],
-        "ratio_tests": ["RatioTest", "error_rate_ratio_test", "loss_ratio_test"],
     },
 )

@@ -9,11 +9,10 @@ import pandas as pd
 
 from fairlab.checks import align, check_count, check_features, check_same_columns, optional
 from fairlab.fair_metric import FairMetric, check_over_metric
-from fairlab.individual_fairness.ratio_tests import READINGS
-from fairlab.individual_fairness.unit_flow import can_follow, follow
 
 tf = optional("tensorflow")
 
+VARIANTS = ("sound", "published")
 SCHEDULES = {"constant": 0.0, "decaying": 2 / 3}  # powers of 1/k in the size of step k
 
 # What rounding may take from an objective that cannot fall, relative to the loss and absolutely.
@@ -24,13 +23,13 @@ _MODEL, _METRIC = ("loss", "loss_gradient", "predict"), ("squared_distance", "gr
 _HALVINGS = 4  # of the steps of a point, before it is given up
 
 
-class DivergenceWarning(UserWarning):
+class StepSizeWarning(UserWarning):
     """At some points the objective of the attack fell, or is not finite, however small the steps.
 
     Examples
     --------
-    >>> from fairlab.individual_fairness import DivergenceWarning
-    >>> issubclass(DivergenceWarning, UserWarning)
+    >>> from fairlab.individual_fairness import StepSizeWarning
+    >>> issubclass(StepSizeWarning, UserWarning)
     True
     """
 
@@ -51,7 +50,7 @@ class Attack:
         d_x^2 of each point to its image.
     diverged : bool ndarray of shape (..., n_points)
         Where the objective, the loss less the penalty, ended below its start or not finite, which no exact flow does
-        (equation 3.1). As described, such a point was left where it started.
+        (equation 3.1). Sound: such a point was left where it started.
     stopping_time : float
         T, the sum of all step sizes.
     loss_trajectory : ndarray of shape (n_steps + 1, ..., n_points) or None
@@ -97,7 +96,7 @@ def gradient_flow_attack(
     schedule: str = "constant",
     trajectory: bool = False,
     dtype: str = "float32",
-    reading: str = "as_described",
+    variant: str = "sound",
 ) -> Attack:
     r"""Move every point up its loss, held back by a fair metric, by Euler's method (equations 2.6 to 2.8).
 
@@ -114,8 +113,8 @@ def gradient_flow_attack(
     ----------
     model : object with ``loss``, ``loss_gradient`` and ``predict``
         See `fairlab.models.classifiers`. Where it has ``feature_names_in_``, a table `X` must have these columns.
-    metric : FairMetric or FunctionMetric
-        Or any object with their two methods.
+    metric : FairMetric
+        Or any object with its ``squared_distance`` and ``gradient``.
     X : DataFrame or array of shape (n_points, n_features), or array of shape (..., n_points, n_features)
         More axes attack several models at once.
     y : array-like of shape (n_points,) or (..., n_points)
@@ -132,8 +131,8 @@ def gradient_flow_attack(
         Whether to keep the loss at every step.
     dtype : {"float32", "float64"}
         Precision; single is what stands behind the paper's numbers.
-    reading : {"as_described", "as_published"}
-        As published, no step is halved, and images that are not finite numbers are kept; their prediction counts as 0.
+    variant : {"sound", "published"}
+        Published: no step is halved, and images that are not finite numbers are kept; their prediction counts as 0.
 
     Returns
     -------
@@ -144,11 +143,11 @@ def gradient_flow_attack(
     ValueError
         For features that are not finite numbers, labels, classes or predictions of the model other than 0 and 1, a
         table with other columns than those of the model or the metric, a loss that is not finite before the attack
-        (as described), or an option out of its range.
+        (sound), or an option out of its range.
 
     Warns
     -----
-    DivergenceWarning
+    StepSizeWarning
         If at some points the steps were too large.
 
     Examples
@@ -170,13 +169,13 @@ def gradient_flow_attack(
     check_over_metric(metric, X, points.shape[-1])
     if not (isinstance(regularizer, Real) and 0 <= regularizer < np.inf):
         raise ValueError(f"regularizer: expected zero or more, found {regularizer!r}")
-    if reading not in READINGS:
-        raise ValueError(f"reading: expected one of {', '.join(READINGS)}, found {reading!r}")
+    if variant not in VARIANTS:
+        raise ValueError(f"variant: expected one of {', '.join(VARIANTS)}, found {variant!r}")
     sizes = step_sizes(step_size, n_steps, schedule=schedule)
     wrong = _wrong(model, points, labels)
     options = {"regularizer": regularizer, "trajectory": trajectory, "dtype": dtype}
     X_attacked, loss, attacked_loss, losses, distance, diverged = _flow(model, metric, points, labels, sizes, **options)
-    if reading == "as_described":
+    if variant == "sound":
         if not np.isfinite(loss).all():
             raise ValueError(
                 f"model: its loss is not finite at {int((~np.isfinite(loss)).sum())} of {loss.size} points before the "
@@ -202,7 +201,7 @@ def gradient_flow_attack(
         warnings.warn(
             f"the attack overshot at {diverged.sum():,} of {diverged.size:,} points, where its objective fell or is "
             f"not finite; steps of {sizes[0]:.3g} are too large for regularizer {regularizer:.4g}",
-            DivergenceWarning,
+            StepSizeWarning,
             stacklevel=2,
         )
     return Attack(
@@ -229,6 +228,8 @@ def step_sizes(step_size: float, n_steps: int, *, schedule: str = "constant") ->
 
 def _flow(model, metric, points, labels, sizes, *, regularizer, trajectory, dtype):
     """Return images, losses before, after and on the way, squared distances, and where the flow diverged."""
+    from fairlab.individual_fairness.flow import can_follow, follow  # only to attack: it loads the compiler
+
     units = getattr(model, "units", None) if isinstance(metric, FairMetric) else None
     if units is None or not can_follow(units):
         arguments = [tf.convert_to_tensor(values) for values in (points, labels, sizes.astype(dtype))]

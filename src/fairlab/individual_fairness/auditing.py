@@ -1,12 +1,216 @@
-"""An audit: attack a model within a fair metric, then make both tests."""
+"""Tests whether an attack raises a model's loss, or its error rate, by too much (section 3, Appendices C and D)."""
 
 import warnings
 from dataclasses import dataclass
+from numbers import Real
 
+import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
-from fairlab.individual_fairness.attack import Attack, DivergenceWarning, gradient_flow_attack
-from fairlab.individual_fairness.ratio_tests import FOUR_FIFTHS, RatioTest, error_rate_ratio_test, loss_ratio_test
+from fairlab.checks import align
+from fairlab.individual_fairness.attack import VARIANTS, Attack, StepSizeWarning, gradient_flow_attack
+from fairlab.statistics import PairedErrors
+
+FOUR_FIFTHS = 5 / 4  # the four-fifths rule of US labour law, as a ratio of losses (section 3.2)
+
+
+@dataclass(frozen=True, eq=False)
+class RatioTest:
+    """One-sided test of a ratio against the largest that counts as fair; arrays if many tests were made at once.
+
+    Attributes
+    ----------
+    statistic : float or ndarray
+        S_n: the mean loss ratio, or the ratio of error rates.
+    standard_error : float or ndarray
+        Of the statistic.
+    n : int or ndarray
+        Points used.
+    n_dropped : int or ndarray
+        Points left out since their ratio is not finite.
+    max_loss_ratio : float
+        delta: largest ratio, of losses or of error rates, that counts as fair.
+    alpha : float
+        Level of the test.
+    errors : PairedErrors or None
+        Of sound error rates: what limits and p-value come from. Those of all other tests are of the normal
+        distribution.
+
+    Examples
+    --------
+    >>> from fairlab.individual_fairness import RatioTest
+    >>> test = RatioTest(statistic=1.5, standard_error=0.1, n=100, n_dropped=0, max_loss_ratio=1.25, alpha=0.05)
+    >>> round(float(test.lower_bound), 2), bool(test.p_value < 0.05)
+    (1.34, True)
+    """
+
+    statistic: float | np.ndarray
+    standard_error: float | np.ndarray
+    n: int | np.ndarray
+    n_dropped: int | np.ndarray
+    max_loss_ratio: float
+    alpha: float
+    errors: PairedErrors | None = None
+
+    @property
+    def lower_bound(self):
+        """One-sided lower confidence limit, which the paper's tables call T_n (equations 3.8 and 3.10)."""
+        return self._limits(self.alpha)[0]
+
+    @property
+    def interval(self):
+        """Lower and upper end of the two-sided confidence interval, on the last axis (equation 3.6)."""
+        return np.stack(self._limits(self.alpha / 2), axis=-1)
+
+    @property
+    def p_value(self):
+        """Of the hypothesis that the true ratio is at most `max_loss_ratio`."""
+        if self.errors is not None:
+            return self.errors.p_value(self.max_loss_ratio)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = (self.statistic - self.max_loss_ratio) / self.standard_error
+        # Without spread, 0/0 at the limit itself.
+        return norm.sf(np.where((self.standard_error == 0) & (self.statistic <= self.max_loss_ratio), -np.inf, z))[()]
+
+    @property
+    def rejected(self):
+        """Whether the model is found unfair: `lower_bound` above `max_loss_ratio` (equation 3.10)."""
+        return self.lower_bound > self.max_loss_ratio
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per test, with all attributes and both ends of the interval."""
+        names = ("statistic", "standard_error", "n", "n_dropped", "max_loss_ratio", "alpha")
+        names += ("lower_bound", "p_value", "rejected")
+        shape = np.shape(self.statistic)
+        columns = {name: np.broadcast_to(getattr(self, name), shape).ravel() for name in names}
+        low, high = np.reshape(self.interval, (-1, 2)).T
+        return pd.DataFrame(columns | {"interval_low": low, "interval_high": high})
+
+    def _limits(self, chance):
+        """Return the limits, each of which is passed with so small a chance."""
+        if self.errors is not None:
+            return self.errors.limits(chance)
+        half = norm.ppf(1 - chance) * self.standard_error
+        return self.statistic - half, self.statistic + half
+
+
+def loss_ratio_test(
+    loss, attacked_loss, *, max_loss_ratio: float = FOUR_FIFTHS, alpha: float = 0.05, variant: str = "sound"
+) -> RatioTest:
+    """Test whether an attack raises the loss by too large a factor on average (equations 3.2 to 3.10).
+
+    Parameters
+    ----------
+    loss, attacked_loss : array-like of shape (..., n_points)
+        Before and after the attack; leading axes hold tests of their own. Two Series are matched by their index. The
+        ratio of a point without any loss, before and after, is 1.
+    max_loss_ratio : float
+        delta.
+    alpha : float
+        Level of the test, between 0 and 1.
+    variant : {"sound", "published"}
+        What becomes of points whose ratio is not finite: an error, or, as behind the printed numbers, they are left
+        out and counted.
+
+    Returns
+    -------
+    RatioTest
+
+    Raises
+    ------
+    ValueError
+        For negative losses or such that are not numbers, ratios that are not finite, unequal shapes, options out of
+        range, or fewer than two finite ratios in a test.
+
+    Examples
+    --------
+    >>> from fairlab.individual_fairness import loss_ratio_test
+    >>> loss = np.linspace(0.5, 1.5, 100)
+    >>> test = loss_ratio_test(loss, 1.1 * loss)
+    >>> round(float(test.statistic), 2), bool(test.p_value < 0.05)
+    (1.1, False)
+    """
+    _check_variant(variant)
+    before, after = _check_pairs(loss, attacked_loss, ("loss", "attacked_loss"), max_loss_ratio, alpha)
+    for name, values in (("loss", before), ("attacked_loss", after)):
+        if (values < 0).any():
+            raise ValueError(f"{name}: expected zero or more, found {values[values < 0][0]}")
+        if variant == "sound" and np.isnan(values).any():
+            raise ValueError(f"{name}: {int(np.isnan(values).sum())} of {values.size} are not a number")
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = after / before
+    if variant == "sound":
+        ratio = np.where((before == 0) & (after == 0), 1.0, ratio)
+    finite = np.isfinite(ratio)
+    if variant == "sound" and not finite.all():
+        raise ValueError(
+            f"loss: {int((~finite).sum())} of {ratio.size} points have no finite ratio of losses, "
+            f"{int((before == 0)[~finite].sum())} of them since there is no loss before the attack; "
+            "take losses from logits, or leave such points out by variant='published'"
+        )
+    n = finite.sum(axis=-1)
+    if (n < 2).any():
+        raise ValueError(f"loss: {int(n.min())} finite ratios among {ratio.shape[-1]} points, expected at least 2")
+    mean = ratio.mean(axis=-1, where=finite)
+    error = ratio.std(axis=-1, where=finite) / np.sqrt(n)
+    return RatioTest(mean, error, n, ratio.shape[-1] - n, max_loss_ratio, alpha)
+
+
+def error_rate_ratio_test(
+    wrong, attacked_wrong, *, max_loss_ratio: float = FOUR_FIFTHS, alpha: float = 0.05, variant: str = "sound"
+) -> RatioTest:
+    """Test whether an attack raises the error rate by too large a factor (equations 3.11 to 3.13, Appendix C).
+
+    Parameters
+    ----------
+    wrong, attacked_wrong : array-like of shape (..., n_points)
+        Where the model errs before and after the attack: booleans, or zeros and ones. Two Series are matched by their
+        index.
+    max_loss_ratio, alpha : float
+        As in `loss_ratio_test`.
+    variant : {"sound", "published"}
+        Where limits and p-value come from. Published: the delta method of Appendix C, which takes a few errors for
+        certain (an attack that changes none has the interval from 1 to 1) and has no answer for a model that does not
+        err before the attack, all NaN and not rejected. Sound: limits that hold for few errors too, and are
+        exact for a model that errs only after the attack; see `PairedErrors`.
+
+    Returns
+    -------
+    RatioTest
+        Its standard error is by the delta method. The ratio is infinite for a model that errs only after the attack,
+        and NaN, not rejected, for one that never errs.
+
+    Raises
+    ------
+    ValueError
+        For values other than 0 and 1, unequal shapes, or options out of range.
+
+    Examples
+    --------
+    >>> from fairlab.individual_fairness import error_rate_ratio_test
+    >>> wrong = np.arange(200) < 20
+    >>> test = error_rate_ratio_test(wrong, np.arange(200) < 60)
+    >>> round(float(test.statistic), 2), bool(test.p_value < 0.05)
+    (3.0, True)
+    """
+    _check_variant(variant)
+    before, after = _check_pairs(wrong, attacked_wrong, ("wrong", "attacked_wrong"), max_loss_ratio, alpha)
+    for name, values in (("wrong", before), ("attacked_wrong", after)):
+        if not np.isin(values, (0, 1)).all():
+            raise ValueError(f"{name}: expected 0 and 1, found {values[~np.isin(values, (0, 1))][0]}")
+    n = before.shape[-1]
+    a, b = after.mean(axis=-1), before.mean(axis=-1)
+    covariance = (after * before).mean(axis=-1) - a * b
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = a / b
+        # The delta method's variance, with a (1 - a) and b (1 - b) the variances of the two indicators.
+        variance = (a * (1 - a) + ratio**2 * b * (1 - b) - 2 * ratio * covariance) / b**2
+    error = np.sqrt(np.maximum(variance, 0) / n)
+    if variant == "published":
+        return RatioTest(np.where(b > 0, ratio, np.nan)[()], error, n, 0, max_loss_ratio, alpha)
+    numbers = ((after * before), (1 - before) * after, before * (1 - after))
+    return RatioTest(ratio, error, n, 0, max_loss_ratio, alpha, PairedErrors(*(part.sum(axis=-1) for part in numbers)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +253,9 @@ def audit(
     X,
     y,
     *,
-    threshold: float = FOUR_FIFTHS,
-    level: float = 0.05,
-    reading: str = "as_described",
+    max_loss_ratio: float = FOUR_FIFTHS,
+    alpha: float = 0.05,
+    variant: str = "sound",
     **attack,
 ) -> Audit:
     """Test a model's individual fairness on audit data (Appendix D, algorithm 1).
@@ -60,12 +264,12 @@ def audit(
     ----------
     model, metric, X, y
         As in `gradient_flow_attack`.
-    threshold : float
+    max_loss_ratio : float
         Largest ratio that counts as fair.
-    level : float
+    alpha : float
         Of both tests.
-    reading : {"as_described", "as_published"}
-        As published, points where the attack diverged or the ratio of losses is not finite do not stop the audit: the
+    variant : {"sound", "published"}
+        Published: points where the attack diverged or the ratio of losses is not finite do not stop the audit: the
         former count with what became of them, the latter are left out.
     **attack
         Options of `gradient_flow_attack`: ``regularizer``, ``step_size`` and ``n_steps`` are needed.
@@ -77,7 +281,7 @@ def audit(
     Raises
     ------
     ValueError
-        As the attack and the tests, and (as described) if the attack diverged at a point: it would count as one that
+        As the attack and the tests, and (sound) if the attack diverged at a point: it would count as one that
         cannot be moved.
 
     Examples
@@ -92,19 +296,45 @@ def audit(
     True
     """
     with warnings.catch_warnings():
-        if reading != "as_published":
-            warnings.simplefilter("ignore", DivergenceWarning)
-        found = gradient_flow_attack(model, metric, X, y, reading=reading, **attack)
-    if reading == "as_described" and found.diverged.any():
+        if variant != "published":
+            warnings.simplefilter("ignore", StepSizeWarning)
+        found = gradient_flow_attack(model, metric, X, y, variant=variant, **attack)
+    if variant == "sound" and found.diverged.any():
         raise ValueError(
             f"step_size: the attack diverged at {found.diverged.sum():,} of {found.diverged.size:,} points, even with "
             "steps 16 times smaller than asked for; take smaller ones, or a metric with units, as "
             "`FairMetric.learned` gives"
         )
+    options = {"max_loss_ratio": max_loss_ratio, "alpha": alpha, "variant": variant}
     return Audit(
         attack=found,
-        loss_ratio=loss_ratio_test(found.loss, found.attacked_loss, threshold=threshold, level=level, reading=reading),
-        error_rate_ratio=error_rate_ratio_test(
-            found.wrong, found.attacked_wrong, threshold=threshold, level=level, reading=reading
-        ),
+        loss_ratio=loss_ratio_test(found.loss, found.attacked_loss, **options),
+        error_rate_ratio=error_rate_ratio_test(found.wrong, found.attacked_wrong, **options),
     )
+
+
+def _check_variant(variant):
+    if variant not in VARIANTS:
+        raise ValueError(f"variant: expected one of {', '.join(VARIANTS)}, found {variant!r}")
+
+
+def _check_pairs(before, after, names, max_loss_ratio, alpha):
+    if isinstance(before, pd.Series) and isinstance(after, pd.Series):
+        after = align(after, before.index, names[1])
+    before, after = (_numbers(values, name) for values, name in zip((before, after), names, strict=True))
+    if before.shape != after.shape or before.ndim == 0 or before.shape[-1] < 2:
+        raise ValueError(
+            f"{names[0]} has shape {before.shape}, {names[1]} {after.shape}; expected the same, with 2 points or more"
+        )
+    if not isinstance(max_loss_ratio, Real) or not 0 < max_loss_ratio < np.inf:
+        raise ValueError(f"max_loss_ratio: expected a number above 0, found {max_loss_ratio!r}")
+    if not isinstance(alpha, Real) or not 0 < alpha < 1:
+        raise ValueError(f"alpha: expected a number between 0 and 1, found {alpha!r}")
+    return before, after
+
+
+def _numbers(values, name):
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name}: expected numbers, found {array.dtype}")
+    return array.astype(float)

@@ -11,9 +11,19 @@ from scipy.stats import t
 
 from fairlab.cases import Examination, Finding
 from fairlab.cases.case import check_examination
-from fairlab.individual_fairness.counterparts import Moves, Null, Sums, loss, loss_ratios, permuted
-from fairlab.individual_fairness.ratio_tests import FOUR_FIFTHS
-from fairlab.individual_fairness.slopes import Scorer, log_odds_slopes, rows_per_person
+from fairlab.cases.table import small_groups
+from fairlab.individual_fairness.auditing import FOUR_FIFTHS
+from fairlab.individual_fairness.counterparts import (
+    Moves,
+    Null,
+    Scorer,
+    Sums,
+    log_odds_slopes,
+    loss,
+    loss_ratios,
+    permuted,
+    rows_per_person,
+)
 from fairlab.seeds import derive_seed
 
 METHOD = "individual fairness"
@@ -31,7 +41,7 @@ def examine(
     budget: int,
     confidence: float = 0.95,
     random_state: int = 0,
-    threshold: float = FOUR_FIFTHS,
+    max_loss_ratio: float = FOUR_FIFTHS,
 ) -> Examination:
     """Ask how much the loss of people rises when they are moved to their counterparts in another group.
 
@@ -44,7 +54,7 @@ def examine(
 
     The effect is the mean ratio of losses (equation 3.2), at least 1. Its interval counts people and directions as
     drawn at random (a jackknife over rows of the table). Its p-value is that of the hypothesis that the ratio is at
-    most `threshold`, or that what the model takes from the other features has nothing to do with the groups
+    most `max_loss_ratio`, or that what the model takes from the other features has nothing to do with the groups
     (permutations of the sensitive column), whichever is the larger.
 
     Parameters
@@ -55,7 +65,7 @@ def examine(
     confidence : float
         Of the intervals.
     random_state : int
-    threshold : float
+    max_loss_ratio : float
         Largest ratio that counts as fair.
 
     Returns
@@ -81,14 +91,14 @@ def examine(
     >>> people["repaid"] = people["points"] > 0
     >>> model = lambda rows: 1 / (1 + np.exp(-rows["points"] - (rows["sex"] == "m")))
     >>> case = fairlab.Case(
-    ...     model, people, sensitive="sex", features=["sex", "points"], y_true="repaid", threshold=0.5
+    ...     model, people, sensitive_features="sex", features=["sex", "points"], y_true="repaid", decision_threshold=0.5
     ... )
     >>> examine(case, budget=5_000).method
     'individual fairness'
     """
     budget, random_state = check_examination(case, budget=budget, confidence=confidence, random_state=random_state)
-    if not isinstance(threshold, Real) or not 1 <= threshold < np.inf:
-        raise ValueError(f"threshold: expected a ratio of losses, 1 or more, found {threshold!r}")
+    if not isinstance(max_loss_ratio, Real) or not 1 <= max_loss_ratio < np.inf:
+        raise ValueError(f"max_loss_ratio: expected a ratio of losses, 1 or more, found {max_loss_ratio!r}")
     start, asked = time.perf_counter(), case.queries.asked
     findings, not_examined = [], []
     reason = _why_not(case)
@@ -96,7 +106,7 @@ def examine(
         not_examined.append(reason)
     else:
         with case.queries.limit(budget):
-            for finding, remark in _findings(case, budget, confidence, random_state, threshold):
+            for finding, remark in _findings(case, budget, confidence, random_state, max_loss_ratio):
                 findings += [finding] if finding else []
                 not_examined += [remark] if remark else []
     seconds = time.perf_counter() - start
@@ -132,11 +142,11 @@ class _People:
     free: np.ndarray  # columns that are moved
 
 
-def _findings(case, budget, confidence, random_state, threshold) -> Iterator[tuple[Finding | None, str]]:
+def _findings(case, budget, confidence, random_state, max_loss_ratio) -> Iterator[tuple[Finding | None, str]]:
     """Yield a finding, and a sentence on what was not looked at."""
-    groups = {name: case.groups(name) for name in case.sensitive}
-    own = sum(groups[name].cat.categories.size for name in case.sensitive if name not in case.unseen)
-    spare = N_ASKED * len(case.sensitive)
+    groups = {name: case.groups(name) for name in case.sensitive_features}
+    own = sum(groups[name].cat.categories.size for name in case.sensitive_features if name not in case.unseen)
+    spare = N_ASKED * len(case.sensitive_features)
     n_people = int(min(len(case.table), MOST_PEOPLE, (budget - spare) // (rows_per_person(case) + own)))
     if n_people < FEWEST:
         needed = FEWEST * (rows_per_person(case) + own) + spare
@@ -150,20 +160,20 @@ def _findings(case, budget, confidence, random_state, threshold) -> Iterator[tup
             "Individual fairness had no true labels: the loss is that of the model's own decisions, so that it says "
             "how much less sure the model is of a decision, not how much more wrong.",
         )
-    for name in case.sensitive:
+    for name in case.sensitive_features:
         members = groups[name].iloc[people.learned]
         sizes = members.value_counts(sort=False)
         large = [group for group in sizes.index if sizes[group] >= FEWEST]
-        for group in sizes.index[(sizes > 0) & (sizes < FEWEST)]:
-            yield None, f"Individual fairness: {name} = {group} has {sizes[group]} people, {FEWEST} are needed."
+        for reason in small_groups(name, sizes, FEWEST):
+            yield None, reason
         if len(large) < 2:
-            yield None, f"Individual fairness: {name} has fewer than two groups of {FEWEST} people."
+            yield None, f"{name}: fewer than two groups have {FEWEST} people."
             continue
         membership = np.column_stack([members == group for group in large]).astype(float)
         fall, worst = _direct(case, scorer, people, name, groups[name], large)
         yield _finding(
             case, scorer, people, name, membership[:, 1:] if len(large) == 2 else membership, fall, worst,
-            confidence=confidence, random_state=derive_seed(random_state, METHOD, name), threshold=threshold,
+            confidence=confidence, random_state=derive_seed(random_state, METHOD, name), max_loss_ratio=max_loss_ratio,
         ), ""  # fmt: skip
 
 
@@ -174,12 +184,12 @@ def _people(case, scorer, n_people, random_state) -> _People:
     encoding = case.encoding
     encoded = encoding.transform(case.table[list(case.features)].iloc[learned])
     scale = encoded.std(axis=0)
-    free = np.array([source not in case.sensitive for source in encoding.source]) & (scale > 0)
+    free = np.array([source not in case.sensitive_features for source in encoding.source]) & (scale > 0)
     X = (encoded - encoded.mean(axis=0))[:, free] / scale[free]
     odds = scorer.log_odds(case.table[list(case.features)].iloc[rows])
     if case.y_true is None:
         label = np.where(case.decide(case.table.iloc[rows]), 1, -1)
-        odds = odds - scorer.threshold
+        odds = odds - scorer.decision_threshold
     else:
         label = np.where(case.y_true[rows], 1, -1)
     slopes = log_odds_slopes(scorer, rows)[:, free] * scale[free]
@@ -214,7 +224,7 @@ def _example(column: pd.Series, members: np.ndarray) -> int:
 
 
 def _finding(
-    case, scorer, people, name, membership, fall, worst, *, confidence, random_state, threshold
+    case, scorer, people, name, membership, fall, worst, *, confidence, random_state, max_loss_ratio
 ) -> Finding:  # fmt: skip
     sums = Sums.of(people.X, membership)
     moves = sums.moves(_gram(people.slopes))
@@ -229,16 +239,16 @@ def _finding(
     half = t.ppf((1 + confidence) / 2, N_FOLDS - 1)
     low = max(estimate - half * error, 1.0)
     high = max(estimate + half * error, with_chance + half * error_with_chance)
-    p_value = _p_value(estimate, threshold, error)
+    p_value = _p_value(estimate, max_loss_ratio, error)
     if not fall.any():
         p_value = max(p_value, null.p_value)
         if null.p_value > 1 - confidence:  # chance explains it
             low = 1.0
     return Finding(
         method=METHOD,
-        sensitive=name,
+        sensitive_features=name,
         where="everyone",
-        effect=_effect(case, name, threshold, null),
+        effect=_effect(case, name, max_loss_ratio, null),
         estimate=estimate,
         low=low,
         high=high,
@@ -246,7 +256,7 @@ def _finding(
         evidence=_evidence(case, scorer, people, moves, ratios, worst, name),
         n=len(ratios),
         sentence=f"For counterparts who differ in what shows {name}, the model's loss is {estimate:.2f} times that of "
-        f"the people themselves, where up to {threshold:g} counts as fair",
+        f"the people themselves, where up to {max_loss_ratio:g} counts as fair",
     )
 
 
@@ -254,10 +264,10 @@ def _gram(slopes) -> np.ndarray:
     return slopes.T @ slopes / len(slopes)
 
 
-def _p_value(estimate, threshold, error) -> float:
+def _p_value(estimate, max_loss_ratio, error) -> float:
     if error == 0:
-        return float(estimate <= threshold)
-    return float(t.sf((estimate - threshold) / error, N_FOLDS - 1))
+        return float(estimate <= max_loss_ratio)
+    return float(t.sf((estimate - max_loss_ratio) / error, N_FOLDS - 1))
 
 
 def _jackknife(people, membership, sums, fall, random_state) -> np.ndarray:
@@ -276,10 +286,10 @@ def _jackknife(people, membership, sums, fall, random_state) -> np.ndarray:
     return np.sqrt((N_FOLDS - 1) * means.var(axis=0))
 
 
-def _effect(case, name, threshold, null: Null) -> str:
+def _effect(case, name, max_loss_ratio, null: Null) -> str:
     labels = "" if case.y_true is not None else " of its own decisions"
     chance = f"{null.ratio:.2f} with {name} shuffled"
-    return f"mean ratio of losses{labels}, counterparts to people (fair up to {threshold:g}; {chance})"
+    return f"mean ratio of losses{labels}, counterparts to people (fair up to {max_loss_ratio:g}; {chance})"
 
 
 def _evidence(case, scorer, people, moves: Moves, ratios, worst, name) -> pd.DataFrame:
@@ -297,7 +307,7 @@ def _evidence(case, scorer, people, moves: Moves, ratios, worst, name) -> pd.Dat
     counterpart = case.encoding.inverse_transform(encoded).set_index(shown.index)
     if name not in case.unseen:
         counterpart[name] = case.table[name].iloc[worst[top]].array
-    label, shift = people.label[top], scorer.threshold if case.y_true is None else 0.0
+    label, shift = people.label[top], scorer.decision_threshold if case.y_true is None else 0.0
     before, after = (loss(label * (scorer.log_odds(rows[features]) - shift)) for rows in (shown, counterpart))
     ratio = after / before
     columns = {

@@ -7,15 +7,12 @@ The classifiers here answer arrays with arrays and tensors with tensors. Of thos
 asks no gradients.
 """
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit, log_expit, logsumexp
-from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import estimator_features, optional
-from fairlab.models.binary import BinaryClassifier, two_classes
+from fairlab.checks import optional
 
 keras = optional("keras")
 tf = optional("tensorflow")
@@ -121,82 +118,6 @@ class WhiteBoxClassifier:
         return np.stack([expit(-log_odds), expit(log_odds)], axis=-1)
 
 
-class LearnedClassifier(WhiteBoxClassifier, BinaryClassifier):
-    """White box that is a scikit-learn estimator; subclasses define `fit` and `log_odds`.
-
-    What it learned is arrays, numbers and strings, so that it comes apart into plain data, and back.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (2,)
-        The labels, in order: those that losses and log odds call 0 and 1.
-    n_features_in_ : int
-    feature_names_in_ : array of str
-        Where the features were a DataFrame.
-    """
-
-    def predict(self, X) -> np.ndarray:
-        """Return the label of every row, the second where the log odds are above 0, shape (..., n_points)."""
-        codes = super().predict(self._points(X))
-        return self.classes_[codes]
-
-    def predict_proba(self, X) -> np.ndarray:
-        """Return the probabilities of both labels, shape (..., n_points, 2)."""
-        return super().predict_proba(self._points(X))
-
-    def _training_data(self, X, y) -> tuple[np.ndarray, np.ndarray]:
-        """Return features in single precision and labels as 0 and 1; remember columns and classes.
-
-        Raises
-        ------
-        ValueError
-            For features that are not finite numbers, or labels that are not of two classes.
-        """
-        features = estimator_features(self, X, fitting=True, min_rows=2)
-        labels, self.classes_ = two_classes(y, len(features))
-        return features.astype(np.float32), labels.astype(np.int32)
-
-    def _points(self, X) -> np.ndarray:
-        """Return points in their own precision; hold those that are rows of a table to the columns of the fit."""
-        check_is_fitted(self)
-        own = np.asarray(X)
-        if own.ndim > 2:
-            return own
-        with warnings.catch_warnings():
-            # Who attacks a model moves plain arrays, whatever it was fitted to.
-            warnings.filterwarnings("ignore", "X does not have valid feature names")
-            values = estimator_features(self, X, fitting=False)
-        return values if own.dtype == object else own
-
-    def to_arrays(self) -> dict:
-        """Return everything that it takes to rebuild the fitted classifier, as plain data.
-
-        Returns
-        -------
-        dict
-            ``parameters``, those of the constructor, and ``fitted``, the attributes that `fit` set.
-
-        Raises
-        ------
-        NotFittedError
-        """
-        check_is_fitted(self)
-        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        for name in {"classes_", "feature_names_in_"} & fitted.keys():
-            fitted[name] = fitted[name].tolist()
-        return {"parameters": self.get_params(), "fitted": fitted}
-
-    @classmethod
-    def from_arrays(cls, arrays: dict) -> "LearnedClassifier":
-        """Return the classifier that `to_arrays` took apart; it answers the same, to the last bit."""
-        model = cls(**arrays["parameters"])
-        vars(model).update(arrays["fitted"])
-        for name, dtype in (("classes_", None), ("feature_names_in_", object)):
-            if name in arrays["fitted"]:
-                setattr(model, name, np.array(arrays["fitted"][name], dtype=dtype))
-        return model
-
-
 class LinearClassifier(WhiteBoxClassifier):
     """Logistic model, or several at once: log odds ``coef @ x + intercept``.
 
@@ -236,56 +157,6 @@ class LinearClassifier(WhiteBoxClassifier):
     def units(self) -> Votes:
         """One vote."""
         return Votes(self.coef[..., None], self.intercept[..., None], np.ones(1))
-
-
-class SoftVote(WhiteBoxClassifier):
-    """Mixture of logistic models, p(x) = sum_t weight_t sigmoid(coef_t . x + intercept_t), as Reductions gives it.
-
-    Parameters
-    ----------
-    coef : array-like of shape (n_models, n_features)
-    intercept : array-like of shape (n_models,)
-    weight : array-like of shape (n_models,)
-        Zero or more; sums to 1.
-    from_logits : bool
-        See `WhiteBoxClassifier`.
-
-    Examples
-    --------
-    >>> from fairlab.models import SoftVote
-    >>> vote = SoftVote([[1.0], [0.0]], [0.0, 0.0], [0.5, 0.5])
-    >>> vote.predict_proba(np.array([[0.0]])).tolist()
-    [[0.5, 0.5]]
-    """
-
-    def __init__(self, coef, intercept, weight, *, from_logits=True):
-        coef, intercept, weight = (
-            _numbers(*given) for given in ((coef, "coef"), (intercept, "intercept"), (weight, "weight"))
-        )
-        if coef.ndim != 2 or not coef.shape[:1] == intercept.shape == weight.shape:
-            found = f"{coef.shape}, {intercept.shape} and {weight.shape}"
-            raise ValueError(f"coef, intercept and weight: expected one row or number per model, found shapes {found}")
-        if (weight < 0).any() or not np.isclose(weight.sum(), 1):
-            raise ValueError(f"weight: expected shares that sum to 1, found a sum of {weight.sum():.6g}")
-        voting = weight > 0
-        self.coef = coef[voting]
-        self.intercept = intercept[voting]
-        self.weight = weight[voting]
-        self.from_logits = from_logits
-
-    def log_odds(self, X):
-        """Return the log odds of the mixture."""
-        _expect_width(X, self.coef)
-        logits = X @ like(X, self.coef.T) + like(X, self.intercept)
-        log_weight = like(X, np.log(self.weight))
-        log_sum, log_sigmoid = (tf.reduce_logsumexp, tf.math.log_sigmoid) if _is_tensor(X) else (logsumexp, log_expit)
-        one, zero = (log_sum(log_weight + log_sigmoid(s * logits), axis=-1) for s in (1, -1))
-        return one - zero
-
-    @property
-    def units(self) -> Votes:
-        """The logistic models and their weights."""
-        return Votes(self.coef.T, self.intercept, self.weight)
 
 
 class KerasClassifier(WhiteBoxClassifier):

@@ -19,7 +19,7 @@ class SoftwareError(RuntimeError):
 
     Examples
     --------
-    >>> from fairlab.themis import CommandSoftware
+    >>> from fairlab.models import CommandSoftware
     >>> import sys
     >>> CommandSoftware([sys.executable, "-c", "print('maybe')"], n_jobs=1)(pd.DataFrame({"age": [30]}))
     Traceback (most recent call last):
@@ -55,7 +55,7 @@ class CommandSoftware:
 
     Examples
     --------
-    >>> from fairlab.themis import CommandSoftware
+    >>> from fairlab.models import CommandSoftware
     >>> import sys
     >>> program = [sys.executable, "-c", "import sys; print(int(sys.argv[2] == 'm'))"]
     >>> CommandSoftware(program, n_jobs=1)(pd.DataFrame({"age": [30, 40], "sex": ["f", "m"]})).tolist()

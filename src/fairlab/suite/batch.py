@@ -19,7 +19,7 @@ from fairlab.suite.pool import Pool
 from fairlab.suite.progress import Clock, Progress, ended, status
 from fairlab.suite.run import failure_file, log_file, places, run_folder
 from fairlab.suite.schedule import Schedule
-from fairlab.suite.staging import clear_halves, discard, expect_writable, stage
+from fairlab.suite.staging import discard, expect_writable, stage
 from fairlab.suite.workflow import batch_log, kill_trees, marker, planned_minutes, producers, snakemake
 
 KILLED = "killed from outside, without a message"
@@ -90,7 +90,6 @@ def run_batch(
 
 def _run(names, profile, scheduler, *, jobs, cores, options, spread, dry_run):
     """Run what is not done; one batch of a profile at a time does in a folder."""
-    clear_halves()
     log = batch_log(profile)
     write_text(log, "")
     real = cluster.fetched(names) if scheduler != "local" and not dry_run else []

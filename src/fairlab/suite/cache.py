@@ -8,6 +8,7 @@ function, code, versions, host, time, seconds.
 import hashlib
 import json
 import platform
+import re
 import time
 from functools import cache
 from pathlib import Path
@@ -18,12 +19,13 @@ import pandas as pd
 from fairlab.paths import atomic_path, results_folder
 from fairlab.suite.fingerprint import PACKAGE, code_fingerprint, library_versions, modules_fingerprint
 from fairlab.suite.packing import pack, unpack
-from fairlab.suite.staging import HALF_SECONDS
 
-MARK = b"fairlab trial 1".ljust(24)
-SUFFIX = ".trial"
+FORM = b"fairlab trial "  # what the mark of every version begins with
+MARK = (FORM + b"1").ljust(24)
+KEY_LENGTH, SUFFIX = 24, ".trial"
+NAME = re.compile(rf"[0-9a-f]{{{KEY_LENGTH}}}{re.escape(SUFFIX)}")
 CHECKSUM_BYTES, LENGTH_BYTES, ALIGNMENT = 32, 8, 64
-CURRENT, STALE, DAMAGED, UNREADABLE = "current", "stale", "damaged", "unreadable"
+CURRENT, STALE, DAMAGED = "current", "stale", "damaged"
 
 
 class DamagedError(ValueError):
@@ -108,9 +110,10 @@ def entries() -> pd.DataFrame:
     """Return what is kept, one row a file: ``file``, ``mb``, ``function``, ``seconds``, ``host``, ``state``.
 
     The state is current; stale, if the function's code or its libraries have changed since, so that nobody asks for it
-    any more; damaged; or unreadable, which is said of what another version wrote or a killed process left.
+    any more; or damaged, which is also said of what another version wrote. Files with other names are not looked at.
     """
-    rows = [_entry(file) for file in sorted(folder().rglob("*")) if file.is_file() and not _is_being_written(file)]
+    files = sorted(folder().rglob(f"*{SUFFIX}"))
+    rows = [_entry(file) for file in files if NAME.fullmatch(file.name) and file.is_file()]
     return pd.DataFrame(rows, columns=["file", "mb", "function", "seconds", "host", "state"])
 
 
@@ -124,9 +127,9 @@ def status() -> pd.DataFrame:
 
 
 def prune() -> pd.DataFrame:
-    """Remove all that is not current; return its rows."""
+    """Remove the trials that are not current, and no other file; return their rows."""
     frame = entries()
-    gone = frame[frame["state"] != CURRENT]
+    gone = frame[(frame["state"] != CURRENT) & frame["file"].map(_has_form).astype(bool)]
     for file in gone["file"]:
         file.unlink(missing_ok=True)
     return gone
@@ -140,8 +143,6 @@ def damaged() -> pd.DataFrame:
 
 def _entry(file):
     row = {"file": file, "mb": file.stat().st_size / 1e6, "function": file.parent.name, "seconds": 0.0, "host": ""}
-    if file.suffix != SUFFIX or file.name.startswith("."):
-        return row | {"state": UNREADABLE}
     try:
         about = _parts(file)[0]["about"]
     except (OSError, ValueError):
@@ -157,5 +158,6 @@ def _current_code(function) -> str | None:
     return modules_fingerprint([module]) if module.split(".")[0] == PACKAGE else None
 
 
-def _is_being_written(file) -> bool:
-    return file.name.startswith(".") and time.time() - file.stat().st_mtime < HALF_SECONDS
+def _has_form(file) -> bool:
+    with file.open("rb") as stream:
+        return stream.read(len(FORM)) == FORM

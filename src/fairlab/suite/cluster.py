@@ -157,11 +157,11 @@ def refusals(names: list[str], profile: str, scheduler: str, cores: int | None, 
 
 
 def fetched(names: list[str]) -> list[str]:
-    """Fetch the data and files of experiments; return the variants that are real, and the files that are there."""
+    """Fetch the data and files of experiments; return the variants without surrogate, and the files that are there."""
     from fairlab.data import fetch
 
     states = fetch(inputs(names), keep_going=True, report=print)["state"]
-    return list(states.index[states.isin(["real", "cached"])])
+    return list(states.index[~states.isin(["surrogate", "missing", "error"])])
 
 
 def resources(options: str = "") -> dict[str, str | int]:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, TypeAdapter, ValidationError
 
+from fairlab.data.dataset import SOURCES
 from fairlab.data.documents import Entry
 from fairlab.plotting import TINTS
 from fairlab.suite.published import Artefact, Claim, Value
@@ -18,26 +19,27 @@ from fairlab.suite.verdicts import CLAIM_VERDICTS, JUDGED, VERDICTS, Pair, judge
 
 AGREEING = ("exact", "agrees")
 OPEN = ("differs", "fails")
-INFERRED = "inferred"  # reading of a row that is counted apart
+INFERRED = "inferred"  # reading of a row whose protocol rests on the published values alone
 MULTIPLES = 10  # relative differences from here on are told as multiples
 DIGITS = 6  # significant ones of fractions that are written
 
-# The words stand in the cells anyway.
+# Verdicts by their colour in every table and picture; those of one colour are one segment of a bar.
 COLOURS = {
-    "exact": TINTS["blue"],
-    "agrees": TINTS["blue"],
-    "near": TINTS["green"],
-    "compatible": TINTS["green"],
-    "same conclusion": TINTS["green"],
-    "differs": TINTS["vermilion"],
-    "holds": TINTS["blue"],
-    "fails": TINTS["vermilion"],
-    "impossible": TINTS["grey"],
-    "setting": TINTS["grey"],
-    "not comparable": TINTS["grey"],
-    "surrogate": TINTS["yellow"],
-    "not run": TINTS["grey"],
+    "blue": ("exact", "agrees", "holds"),
+    "green": ("near", "compatible", "same conclusion"),
+    "vermilion": ("differs", "fails"),
+    "purple": ("impossible",),
+    "orange": ("surrogate",),
+    "grey": ("setting", "not comparable", "not run"),
 }
+COLOUR_OF = {verdict: colour for colour, verdicts in COLOURS.items() for verdict in verdicts}
+
+# Where rows are counted, in the order in which counts are shown: numbers, claims, and what is counted apart.
+COLUMNS = (
+    *JUDGED,
+    *CLAIM_VERDICTS,
+    *("setting", "impossible", INFERRED, "not comparable", "surrogate", "not run"),
+)
 
 Numbers = float | tuple[float, float]
 
@@ -62,7 +64,8 @@ class Row(Entry):
     verdict : str
     reading : {"as_published", "inferred"} or None
         What is judged, of a number. ``inferred`` where the reading rests on the printed numbers alone, of claims too.
-    data : {"real", "surrogate"} or None
+    data : {"real", "generated", "reconstructed", "surrogate"} or None
+        The weakest provenance of the data that ours rests on; see `fairlab.data.dataset.SOURCES`.
     profile, seed, commit : str, int, str or None
         Of the run.
     reason : str or None
@@ -83,7 +86,7 @@ class Row(Entry):
     relative_difference: float | None = None
     verdict: Literal[VERDICTS + CLAIM_VERDICTS] = "not run"
     reading: Literal["as_published", "inferred"] | None = None
-    data: Literal["real", "surrogate"] | None = None
+    data: Literal[SOURCES] | None = None
     profile: str | None = None
     seed: int | None = None
     commit: str | None = None
@@ -93,10 +96,14 @@ class Row(Entry):
     as_described: str = Field("", exclude=True)
 
     @property
+    def is_inferred(self) -> bool:
+        """Whether the row was judged by a protocol that was inferred from the published values."""
+        return self.reading == INFERRED and self.verdict in JUDGED + CLAIM_VERDICTS
+
+    @property
     def column(self) -> str:
-        """Where the row is counted: its verdict, or apart."""
-        judged = self.verdict in JUDGED + CLAIM_VERDICTS
-        return INFERRED if judged and self.reading == INFERRED else self.verdict
+        """Where the row is counted: an inferred one apart, unless it is off: then it is off like any other."""
+        return INFERRED if self.is_inferred and self.verdict not in OPEN else self.verdict
 
     @property
     def shown(self) -> str:
@@ -168,7 +175,7 @@ class Comparison:
         return Comparison(row for row in self.rows if row.paper == paper)
 
     def counts(self) -> Counter:
-        """Return how often each verdict was given, inferred rows apart."""
+        """Return how often each verdict was given, inferred rows apart unless they are off: all rows, each once."""
         return Counter(row.column for row in self.rows)
 
     def median_difference(self) -> float | None:
@@ -179,22 +186,37 @@ class Comparison:
         return float(np.median(sizes)) if sizes else None
 
     def __str__(self) -> str:
-        return "\n".join([self._headline(), *(row.to_text() for row in self._open())])
+        return "\n".join([self.headline(), *(row.to_text() for row in self._open())])
 
     def _repr_html_(self) -> str:
         """Return counts first, then what differs or fails, then everything else folded away."""
         rows = self._open()
         rest = [row for row in self.rows if row not in rows]
-        parts = [f"<p>{self._headline()}</p>"]
+        parts = [f"<p>{self.headline()}</p>"]
         parts += [_html(rows)] if rows else []
         parts += [f"<details><summary>the other {len(rest)} rows</summary>{_html(rest)}</details>"] if rest else []
         return "\n".join(parts)
 
-    def _headline(self) -> str:
+    def headline(self) -> str:
+        """Return how every row came out, in counts that add up to all of them, and on which data they rest.
+
+        README, site, notebooks and ``REPRODUCTION.md`` show this sentence.
+        """
+        if not self.rows:
+            return "nothing published"
         counts, median = self.counts(), self.median_difference()
-        parts = [f"{counts[verdict]} {verdict}" for verdict in (*COLOURS, INFERRED) if counts[verdict]]
-        middle = "" if median is None else f"; median difference {median:.1%}"
-        return (", ".join(parts) or "nothing published") + middle
+        off = Counter(row.verdict for row in self.rows if row.is_inferred)
+        parts = []
+        for column in (column for column in COLUMNS if counts[column]):
+            word = column if counts[column] == 1 else column.removesuffix("s")  # 1 agrees, 2 agree
+            within = f" ({off[column]} inferred)" if column in OPEN and off[column] else ""
+            parts.append(f"{counts[column]} {word}{' and not off' * (column == INFERRED)}{within}")
+        parts = [f"{len(self.rows):,} published numbers and claims: {', '.join(parts)}"]
+        parts += [] if median is None else [f"median difference {median:.1%}"]
+        sources = Counter(row.data for row in self.rows)
+        made_up = [f"{sources[name]} on {name}" for name in ("generated", "reconstructed") if sources[name]]
+        parts += [f"{' and '.join(made_up)} data"] if made_up else []
+        return "; ".join(parts)
 
     def _open(self) -> list[Row]:
         return [row for row in self.rows if row.verdict in OPEN]
@@ -204,7 +226,8 @@ def short_line(comparison: Comparison) -> str:
     """Return what a run reproduced in a few words: ``59 of 62 numbers agree``.
 
     Numbers that agree are those with the verdict exact or agrees; all are those that were judged at all, so that
-    settings, surrogates, impossible and inferred rows are left out. Without any such number it is about the claims.
+    settings, surrogates and impossible rows are left out, and inferred ones unless they are off. Without any such
+    number it is about the claims.
     """
     counts = comparison.counts()
     agreeing, judged = (sum(counts[verdict] for verdict in verdicts) for verdicts in (AGREEING, JUDGED))
@@ -338,7 +361,7 @@ def _html(rows) -> str:
     columns = ["artefact", "id", "published", "ours", "difference", "as_described", "verdict", "reason"]
     frame = frame[columns if frame["as_described"].any() else [name for name in columns if name != "as_described"]]
     frame = frame.fillna("")
-    colour = {verdict: f"background-color: {value}; color: black" for verdict, value in COLOURS.items()}
+    colour = {verdict: f"background-color: {TINTS[name]}; color: black" for verdict, name in COLOUR_OF.items()}
     left = [{"selector": "th", "props": [("text-align", "left")]}]
     styled = frame.style.hide(axis="index").format(escape="html").map(colour.get, subset=["verdict"])
     styled = styled.set_properties(**{"text-align": "left", "vertical-align": "top"}).set_table_styles(left)

@@ -35,8 +35,8 @@ class Drawing:
         In Markdown, and in one sentence without any.
     marks : list of str
         Lines in the picture.
-    data : {"real", "surrogate"}
-        What the numbers rest on.
+    data : str
+        Provenance of what the numbers rest on, a word of `fairlab.data.dataset.SOURCES`.
     """
 
     draw: str
@@ -143,8 +143,8 @@ def with_mark(frame: pd.DataFrame, source: str) -> pd.DataFrame:
 
 
 def marks_of(run, source: str) -> list[str]:
-    """Return what a picture of a run must say: surrogate data, and sizes smaller than the paper profile's."""
-    marks = [plotting.SURROGATE_MARK] if source == "surrogate" else []
+    """Return what a picture of a run must say: data that is not real, and sizes smaller than the paper profile's."""
+    marks = [plotting.SOURCE_MARKS[source]] if source != "real" else []
     published = run.specification.parameters("paper") | run.specification.protocol
     if run.profile == "paper" or run.parameters == published:
         return marks

@@ -2,10 +2,12 @@
 
 import atexit
 import os
+import re
 import shutil
 import sys
 import time
 from pathlib import Path
+from string import Formatter
 
 import numpy as np
 import pandas as pd
@@ -79,8 +81,7 @@ class Experiment:
         self.in_batch = STAGING_VARIABLE in os.environ
         self.folder = Path(os.environ[STAGING_VARIABLE]) if self.in_batch else self._stage()
         self._started = time.perf_counter()
-        self._saved = 0.0  # seconds that trials found on disk would have taken
-        self._gigabytes = 0.0  # that the largest trial took
+        self._saved = self._gigabytes = 0.0  # seconds of the trials found on disk; memory of the largest trial
 
     @classmethod
     def open(cls, namespace) -> "Experiment":
@@ -147,6 +148,11 @@ class Experiment:
         """
         self.run.note_load({"variant": variant, "source": "surrogate", "missing": list(missing)}, {})
 
+    def stored(self, name) -> list[str]:
+        """Note that files are read which the authors stored, real whatever else is loaded; return them as `data`."""
+        self.run.note_load({"variant": name, "source": "real"}, {})
+        return [name]
+
     def trials(self, function, n_trials, *, batch=None, each=None, **parameters) -> list:
         """Run `n_trials` independent trials and return their results in order.
 
@@ -205,7 +211,7 @@ class Experiment:
         note : str
             What a reader of the scorecard must know, such as the number of trials left out.
         data : list of str or None
-            The data variants that the number rests on; None for all that the run has loaded.
+            The data variants that the number rests on: None for all that were loaded, [] if it rests on none of them.
 
         Raises
         ------
@@ -257,6 +263,97 @@ class Experiment:
         entry = {"artefact": artefact, "id": id, "holds": bool(holds), "detail": detail}
         self.run.claims.append(entry | {"data": self._variants(data)})
 
+    def record_frame(self, artefact, frame, *, id, values=None, reading="as_published", note="", data=None) -> None:
+        """Record the numbers of a table; rows with the same id are the trials of one number, in their order.
+
+        Parameters
+        ----------
+        artefact : str
+        frame : DataFrame
+            Its index levels count as columns.
+        id : str
+            How an id is made of the columns: ``"{benchmark}.{method}.gdiff"``.
+        values : str or None
+            The column of numbers. None for a wide table: every column that `id` does not name is one, and ``{column}``
+            stands for its name.
+        reading, note, data
+            As for `record`; a column ``reading`` of the table has precedence.
+
+        Raises
+        ------
+        KeyError
+            If an id that the table makes is not published.
+        ValueError
+            If a value is missing; drop the rows of failed trials before.
+
+        Examples
+        --------
+        >>> from fairlab import Experiment
+        >>> exp = Experiment("adf/versus_aequitas", profile="smoke")
+        >>> found = pd.DataFrame({"method": ["adf", "aequitas"], "gdiff": [10, 5], "id": [3, 1]})
+        >>> exp.record_frame("table-4", found, id="census.age.{method}.{column}")
+        >>> exp.beside("table-4", id="census.age.{method}.{column}")["ours"].dropna().tolist()
+        [5.0, 1.0, 10.0, 3.0]
+        """
+        long = frame if frame.index.names == [None] else frame.reset_index()
+        fields = fields_of(id)
+        if values is None:
+            fixed = [name for name in (*fields, "reading") if name in long]
+            long = long.melt(fixed, var_name="column", value_name="value", ignore_index=False)
+        else:
+            long = long.rename(columns={values: "value"})
+        readings = long["reading"] if "reading" in long else pd.Series(reading, index=long.index)
+        if missing := [name for name in fields if name not in long]:
+            raise KeyError(f"id: the table has no column {', '.join(missing)}; it has {', '.join(map(str, frame))}")
+        ids = long[fields].apply(lambda row: id.format(**row), axis=1) if fields else pd.Series(id, index=long.index)
+        for (own_reading, own_id), group in long["value"].groupby([readings, ids], sort=False):
+            self.record(artefact, own_id, group, reading=own_reading, note=note, data=data)
+
+    def claims(self, artefact, judged, *, data=None) -> None:
+        """Record which claims of an artefact hold.
+
+        Parameters
+        ----------
+        artefact : str
+        judged : dict of str to (bool or None, str)
+            By id: whether the claim holds, and the numbers that it rests on. None where there is nothing to judge, with
+            the reason.
+        data : list of str or None
+            As for `record`.
+        """
+        for id, (holds, detail) in judged.items():
+            if holds is None:
+                self.skip(artefact, id, detail)
+            else:
+                self.claim(artefact, id, holds, detail=detail, data=data)
+
+    def beside(self, artefact, id="{id}", *, reading="as_published") -> pd.DataFrame:
+        """Return what is published of an artefact beside what this run has recorded so far.
+
+        Parameters
+        ----------
+        artefact : str
+        id : str
+            Which ids, and what their parts are: ``"{benchmark}.{method}.gdiff"`` chooses those of this form and gives
+            an index of benchmarks and methods.
+        reading : {"as_published", "as_described"}
+
+        Returns
+        -------
+        DataFrame
+            One row a published number, in their order. Columns: ``published``, ``published_low`` and ``published_high``
+            (one standard deviation around it, or an interval's ends), ``ours`` (mean over trials), ``low`` and ``high``
+            (95% interval of the mean, or the mean interval's ends) and ``n_trials``; missing where there is none.
+        """
+        rows, names = [], fields_of(id)
+        pattern = re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+?)", re.escape(id)))
+        for value in self._artefact(artefact).values.values():
+            if found := pattern.fullmatch(value.id):
+                rows.append(found.groupdict() | _sides(value, self.run.ours(artefact, value.id, reading)))
+        if not rows:
+            raise KeyError(f"{artefact} has no value of the form {id!r}")
+        return pd.DataFrame(rows).set_index(names)
+
     def skip(self, artefact, id, reason) -> None:
         """Say why a published value or claim is left out; the scorecard then shows it as not run, with the reason."""
         known = self._artefact(artefact)
@@ -285,8 +382,7 @@ class Experiment:
         part : str or None
             Names one of several figures of the artefact.
         rests_on : list of str or None
-            The data variants that the numbers rest on, as for `record`: a surrogate among them is marked in the
-            picture, and so is a profile smaller than the paper's.
+            The data variants that the numbers rest on, as for `record`. The picture says so if they are not real.
         **options
             Of `draw`: numbers, text, True, False, None, and lists and dictionaries of these.
 
@@ -378,6 +474,25 @@ class Experiment:
         if unknown := set(variants) - set(loaded):
             raise KeyError(f"not loaded in this run: {', '.join(sorted(unknown))}")
         return variants
+
+
+def fields_of(id: str) -> list[str]:
+    """Return the names in the braces of a form of ids."""
+    return [name for _, name, *_ in Formatter().parse(id) if name]
+
+
+def _sides(value, ours) -> dict:
+    """Return a published number and ours, with their spread, as a row."""
+    row = dict.fromkeys(("published", "published_low", "published_high", "ours", "low", "high", "n_trials"), np.nan)
+    if value.kind == "interval":
+        row |= {"published": (value.low + value.high) / 2, "published_low": value.low, "published_high": value.high}
+    else:
+        spread = np.nan if value.std is None else value.std
+        row |= {"published": value.value, "published_low": value.value - spread, "published_high": value.value + spread}
+    if ours is not None:
+        low, high = ours.mean if value.kind == "interval" else ours.interval or (np.nan, np.nan)
+        row |= {"ours": np.mean(ours.mean), "low": low, "high": high, "n_trials": ours.n}
+    return {name: float(number) for name, number in row.items()}
 
 
 def _write_csv(frame, path) -> None:

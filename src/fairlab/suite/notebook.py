@@ -21,7 +21,7 @@ import psutil
 from fairlab.checks import optional, required
 from fairlab.paths import ROOT, write_text
 from fairlab.suite import run as runs
-from fairlab.suite.artefacts import keep_figures, missing_artefacts
+from fairlab.suite.artefacts import missing_artefacts
 from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification
 from fairlab.suite.experiment import JOBS_VARIABLE, STAGING_VARIABLE
 from fairlab.suite.forks import WORKER_ENVIRONMENT, variables
@@ -118,7 +118,7 @@ def run_experiment(
         _note_peak_memory(staged / "run.json", peak)
         if SHARE_VARIABLE in os.environ:  # the trials are what it was run for
             return staged
-        folder = runs.publish(staged, specification.name, target, seed)
+        return runs.publish(staged, specification.name, target, seed)
     except Exception as error:
         with suppress(OSError):  # a full disk must not hide the first error
             failure = runs.failure_file(specification.name, target, seed)
@@ -128,8 +128,6 @@ def run_experiment(
         raise
     finally:  # also of what was interrupted
         discard(staged)
-    keep_figures(folder)
-    return folder
 
 
 def execute(

@@ -1,30 +1,58 @@
-"""The verb ``fairlab figures``: draw the committed figures anew from the numbers beside them, without a run."""
+"""The verb ``fairlab figures``: draw figures anew from their numbers, without a run, and keep them with the project.
 
+The numbers are those of the best runs in the results folder, and the committed ones of experiments without a run.
+"""
+
+import json
+import shutil
 import sys
 from pathlib import Path
 
 from fairlab.checks import suggestion
-from fairlab.paths import FIGURES
-from fairlab.suite.artefacts import read_index
+from fairlab.paths import FIGURES, PARTIAL, results_folder
+from fairlab.suite import locks
+from fairlab.suite.catalogue import experiment_names
 from fairlab.suite.drawing import Drawing
+from fairlab.suite.published import paper_keys
+from fairlab.suite.run import Run, run_folder
+from fairlab.suite.scorecard import best_run, rank
+
+FORMATS = ("csv", "png", "svg")
+INDEX, LOCK = "index.json", "lock"
 
 
 def add_figures(command) -> None:
     """Add the verb; `command` makes one from its name, function and help."""
-    sub = command("figures", run, "draw the committed figures anew from the numbers beside them, without a run")
+    sub = command("figures", run, "draw figures anew from their numbers, of runs or else committed ones")
     sub.add_argument("names", nargs="*", metavar="PAPER[/FIGURE]", help="adf or adf/table-4 (default: all)")
-    sub.add_argument(
-        "--output", metavar="FOLDER", help="leave the committed ones alone and write there, a folder a paper"
+    place = sub.add_mutually_exclusive_group()
+    place.add_argument(
+        "--write", action="store_true", help="write those of the project, unless they are of better runs"
     )
+    place.add_argument("--output", metavar="FOLDER", help="write there, a folder a paper (default: results/figures)")
 
 
 def run(options) -> int:
     """Draw the figures and say how many; 1 if some were left as they are."""
+    target = FIGURES if options.write else Path(options.output or results_folder() / "figures")
     names = chosen(options.names)
-    left = [sentence for name in names if (sentence := redraw(name, options.output))]
+    left = write(names, target)
     print("\n".join(left), file=sys.stderr, end="\n" * bool(left))
-    print(f"{len(names) - len(left)} of {len(names)} figures drawn anew")
+    print(f"{len(names) - len(left)} of {len(names)} figures drawn anew, in {target}")
     return int(bool(left))
+
+
+def figures(paper: str) -> dict[str, tuple[Path, dict]]:
+    """Return the figures of a paper by name, each with the folder of its files and its entry in ``index.json``.
+
+    An entry has ``experiment``, ``profile``, ``seed``, ``data``, ``commit`` of the run that the figure is from, and
+    where that kept it ``draw`` (the name of a function), ``options``, ``caption``, ``alternative`` and ``marks`` (lines
+    in the picture). Figures of an experiment without a run in the results folder are the committed ones.
+    """
+    runs, folder = _runs(paper), FIGURES / paper
+    committed = {stem: (folder, entry) for stem, entry in read_index(folder).items() if entry["experiment"] not in runs}
+    found = committed | {stem: figure for one in runs.values() for stem, figure in _figures_of(one)}
+    return {stem: found[stem] for stem in sorted(found) if (found[stem][0] / f"{stem}.png").exists()}
 
 
 def chosen(names: list[str]) -> list[str]:
@@ -35,28 +63,91 @@ def chosen(names: list[str]) -> list[str]:
     KeyError
         For a name that is neither.
     """
-    known = [
-        f"{index.parent.name}/{stem}"
-        for index in sorted(FIGURES.glob("*/index.json"))
-        for stem in read_index(index.parent)
-    ]
+    known = [f"{paper}/{stem}" for paper in paper_keys() for stem in figures(paper)]
     papers = list(dict.fromkeys(name.partition("/")[0] for name in known))
     for name in names:
         if name not in known and name not in papers:
             of_paper = [one for one in known if one.partition("/")[0] == name.partition("/")[0]]
-            raise KeyError(f"no committed figure or paper with figures {name!r}{suggestion(name, of_paper or papers)}")
+            raise KeyError(f"no figure or paper with figures {name!r}{suggestion(name, of_paper or papers)}")
     return [name for name in known if not names or name in names or name.partition("/")[0] in names]
 
 
-def redraw(name: str, output: str | None = None) -> str:
-    """Draw a committed figure from its numbers, in place or below the folder `output`; return why not, if it cannot."""
-    paper, _, stem = name.partition("/")
-    entry = read_index(FIGURES / paper)[stem]
-    folder = FIGURES / paper if output is None else Path(output) / paper
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        Drawing.read(entry).paint(FIGURES / paper / stem, folder / stem, salt=entry["experiment"])
-    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
-        message = error.args[0] if isinstance(error, KeyError) and error.args else error
-        return f"{name}: left as it is: {message}"
-    return ""
+def write(names: list[str], target: Path) -> list[str]:
+    """Draw figures from their numbers into `target`, a folder a paper; return why, for those that cannot be drawn.
+
+    A figure that is there from a better run stays and is drawn from its own numbers. With all figures of a paper, those
+    that their experiment no longer draws are removed. One process at a time writes, and a file is replaced in one step:
+    killed at any time, it leaves every figure there, and the next one goes on.
+    """
+    left, partial = [], target / PARTIAL
+    with locks.held(partial / LOCK, f"the drawing of figures into {target}"):
+        for file in partial.iterdir():
+            if file.name != LOCK:  # of a process that was killed
+                file.unlink()
+        for paper in dict.fromkeys(name.partition("/")[0] for name in names):
+            left += _write_paper(paper, names, target / paper, partial)
+    return left
+
+
+def _write_paper(paper, names, target, partial) -> list[str]:
+    left, known, index = [], figures(paper), read_index(target)
+    wanted = {stem: figure for stem, figure in known.items() if f"{paper}/{stem}" in names}
+    target.mkdir(exist_ok=True)
+    for stem, (folder, entry) in wanted.items():
+        if stem in index and _rank(index[stem]) > _rank(entry):
+            folder, entry = target, index[stem]
+        try:
+            Drawing.read(entry).paint(folder / stem, partial / stem, salt=entry["experiment"])
+            shutil.copyfile(folder / f"{stem}.csv", partial / f"{stem}.csv")
+        except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+            message = error.args[0] if isinstance(error, KeyError) and error.args else error
+            left.append(f"{paper}/{stem}: left as it is: {message}")
+            continue
+        for suffix in FORMATS:
+            (partial / f"{stem}.{suffix}").replace(target / f"{stem}.{suffix}")
+        index[stem] = entry
+        _write_index(target, index, partial)
+    if wanted == known:
+        for stem in _no_longer_drawn(paper, known, index):
+            for suffix in FORMATS:
+                (target / f"{stem}.{suffix}").unlink(missing_ok=True)
+            del index[stem]
+            _write_index(target, index, partial)
+    return left
+
+
+def _no_longer_drawn(paper, known, index) -> list[str]:
+    """Return the figures of an index whose experiment has a run of at least their rank that does not draw them."""
+    runs = {name: rank(one.source(), one.profile) for name, one in _runs(paper).items()}
+    gone = {stem: entry for stem, entry in index.items() if stem not in known and entry["experiment"] in runs}
+    return [stem for stem, entry in gone.items() if _rank(entry) <= runs[entry["experiment"]]]
+
+
+def _write_index(folder, index, partial) -> None:
+    file = partial / INDEX
+    file.write_text(json.dumps(dict(sorted(index.items())), indent=1) + "\n", encoding="utf-8")
+    file.replace(folder / INDEX)
+
+
+def read_index(folder: Path) -> dict[str, dict]:
+    """Return what ``index.json`` says of the figures of a folder, by name; see `figures`."""
+    file = folder / INDEX
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+
+
+def _rank(entry) -> tuple[bool, int]:
+    return rank(entry["data"], entry["profile"])
+
+
+def _runs(paper) -> dict[str, Run]:
+    names = [name for name in experiment_names() if name.startswith(f"{paper}/")]
+    return {name: best for name in names if (best := best_run(name))}
+
+
+def _figures_of(one):
+    """Yield the figures of a run by name, each with its folder and its entry."""
+    folder = run_folder(one.name, one.profile) / "figures"
+    about = {"experiment": one.name, "profile": one.profile, "seed": one.seed, "data": one.source()}
+    for drawing in folder.glob("*.json"):
+        kept = json.loads(drawing.read_text(encoding="utf-8"))
+        yield drawing.stem, (folder, about | kept | {"commit": one.about.get("commit")})

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from fairlab.paths import FIGURES, ROOT, results_folder
+from fairlab.paths import ROOT, results_folder
 from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES
 
 OPTIONS = "--slurm-options"
@@ -124,8 +124,7 @@ def _report_batch(names, failed, profile):
     stand_ins = {variant for used in sources for variant, source in used if source == "surrogate"}
     if stand_ins:
         print(f"\nsurrogate data stood in for {', '.join(sorted(stand_ins))}; what rests on it is not counted")
-    places = f"{short(results_folder() / profile)}, {short(FIGURES)}"
-    print(f"\n{len(done)} of {len(names)} experiments done at {profile}: {places}")
+    print(f"\n{len(done)} of {len(names)} experiments done at {profile}: {short(results_folder() / profile)}")
     for line in lost(names, profile):
         print(f"lost: {line}", file=sys.stderr)
     for name, reason in failed.items():

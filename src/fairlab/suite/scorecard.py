@@ -7,9 +7,10 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from fairlab.checks import suggestion
+from fairlab.data.dataset import SOURCES
 from fairlab.paths import ROOT, results_folder, write_text
 from fairlab.suite.catalogue import experiment_names, specification
-from fairlab.suite.comparison import INFERRED, OPEN, Comparison, Row, compare_artefact, not_run
+from fairlab.suite.comparison import COLUMNS, OPEN, Comparison, Row, compare_artefact, not_run
 from fairlab.suite.deviations import sections, unexplained
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import Run, UnreadableRunError, failure_file, run_folder
@@ -19,29 +20,32 @@ RANKED_PROFILES = ("paper", "quick", "smoke")  # the best first
 NAME = "REPRODUCTION"
 LONGEST_LINE = 240
 MEDIAN = "median difference"
-COLUMNS = (
-    *("exact", "agrees", "near", "compatible", "same conclusion", "differs"),  # numbers
-    *("holds", "fails"),  # claims
-    *("setting", "impossible", INFERRED, "not comparable", "surrogate", "not run"),  # counted apart
-)
 NOTE = (
-    "Numbers are `exact` to `differs`, claims `holds` and `fails`; what follows is counted apart. The median is of the "
-    "sizes of the relative differences, over all numbers from `exact` to `differs`."
+    "Numbers are `exact` to `differs`, claims `holds` and `fails`; what follows is counted apart. `inferred` are rows "
+    "whose protocol was inferred from the published values and that are not off; those that are off stand under "
+    "`differs` and `fails`. The median is of the sizes of the relative differences, over all numbers from `exact` to "
+    "`differs`."
 )
 
 
 def published_runs(profile: str | None = None) -> dict[str, Run]:
     """Return the best published run of every experiment that has one.
 
-    Real data is better than a surrogate, then a larger profile than a smaller; `profile` restricts to one. Runs that
-    cannot be read are left out; see `unreadable`.
+    Any other data is better than a surrogate, then a larger profile than a smaller; `profile` restricts to one. Runs
+    that cannot be read are left out; see `unreadable`.
     """
-    best = {}
-    for name in experiment_names():
-        runs = [run for run in _runs(name, profile) if isinstance(run, Run)]
-        if runs:
-            best[name] = max(runs, key=lambda run: (run.source() == "real", -RANKED_PROFILES.index(run.profile)))
-    return best
+    return {name: best for name in experiment_names() if (best := best_run(name, profile))}
+
+
+def best_run(name: str, profile: str | None = None) -> Run | None:
+    """Return the best published run of an experiment, as `published_runs` chooses it; None if there is none."""
+    runs = [run for run in _runs(name, profile) if isinstance(run, Run)]
+    return max(runs, key=lambda run: rank(run.source(), run.profile), default=None)
+
+
+def rank(data: str, profile: str) -> tuple[bool, int]:
+    """Return a key by which a run on such data, at such a profile, is better than others."""
+    return data != "surrogate", -RANKED_PROFILES.index(profile)
 
 
 def unreadable(profile: str | None = None) -> list[str]:
@@ -119,9 +123,9 @@ def table(card: Comparison) -> pd.DataFrame:
 
 
 def head(card: Comparison) -> str:
-    """Return the table of verdicts as Markdown."""
+    """Return the headline and the table of verdicts as Markdown."""
     frame = table(card)
-    lines = [f"| paper | {' | '.join(frame)} |", "|---" * (frame.shape[1] + 1) + "|"]
+    lines = [f"{card.headline()}.", "", f"| paper | {' | '.join(frame)} |", "|---" * (frame.shape[1] + 1) + "|"]
     lines += [f"| {key} | " + " | ".join(str(cell or "·") for cell in row) + " |" for key, row in frame.T.items()]
     return "\n".join(lines) + f"\n\n{NOTE}"
 
@@ -136,14 +140,14 @@ def chosen(card: Comparison, names: list[str]) -> list[Row]:
 
 
 def surprising(card: Comparison, n: int = 5) -> list[Row]:
-    """Return the most surprising rows: what differs or fails on real data and is not inferred, one row an artefact.
+    """Return the most surprising rows: what differs or fails and is not judged on a surrogate, one row an artefact.
 
     What ``deviations.md`` does not explain comes first, then what is farthest off; see `fairlab.suite.verdicts.excess`.
     An artefact is as far off as its farthest number; a claim of it that fails stands for it.
     """
     odd, groups = set(map(id, unexplained(card))), {}
     for row in card.rows:
-        if row.column in OPEN and row.data == "real":
+        if row.verdict in OPEN:
             groups.setdefault((row.paper, row.artefact), []).append(row)
     ranked = sorted(
         groups.values(),
@@ -231,10 +235,9 @@ def _provenance(runs) -> str:
     for key in dict.fromkeys(name.split("/")[0] for name in runs):
         own = [run for run in runs.values() if run.paper == key]
         minutes = sum(run.about.get("seconds", 0) for run in own) / 60
-        stand_ins = sorted(
-            {variant for run in own for variant, source in run.sources().items() if source == "surrogate"}
-        )
-        data = f"surrogate: {', '.join(stand_ins)}" if stand_ins else "real"
+        loads = sorted({load for run in own for load in run.sources().items()})
+        named = {source: [variant for variant, of in loads if of == source] for source in SOURCES[1:]}
+        data = "; ".join(f"{source}: {', '.join(names)}" for source, names in named.items() if names) or "real"
         cells = [key, len(own), _several(run.profile for run in own), f"{minutes:.0f}", data]
         cells += [_several(run.seed for run in own), _several(run.about.get("commit") for run in own)]
         lines.append("| " + " | ".join(map(str, cells)) + " |")

@@ -7,7 +7,6 @@ command's temporary files are in such a folder, too, so that the next command re
 import multiprocessing.util
 import os
 import platform
-import re
 import shutil
 import tempfile
 import time
@@ -15,12 +14,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from fairlab.paths import results_folder
+from fairlab.paths import PARTIAL, results_folder
 from fairlab.suite import locks
 
 FORGOTTEN_SECONDS = 24 * 3600  # after which a folder is nobody's where the file system knows no locks
-HALF_SECONDS = 3600  # after which a file that was being written is nobody's
-HALF = re.compile(r"\..+(\.\w+)?\.[a-z0-9_]{8}(?(1)\1)")  # names of `fairlab.paths.atomic_path`
+PARTIAL_SECONDS = 3600  # after which a file that was being written is nobody's
 SUFFIX = ".lock"
 LONGEST_PATH = 49  # of a temporary folder in which ours may be: sockets in that have at most 103 characters
 LAST = -200  # of what is done at a process's end: after multiprocessing has removed its own temporary folder
@@ -28,7 +26,7 @@ _held: dict[Path, IO] = {}  # by folder, of this process
 
 
 def stage(name: str) -> Path:
-    """Return a new, empty staging folder for a run of `name`, and remove those whose owners are dead.
+    """Return a new, empty staging folder for a run of `name`, and remove what dead processes left of theirs.
 
     Raises
     ------
@@ -38,6 +36,7 @@ def stage(name: str) -> Path:
     parent = results_folder() / ".staging"
     try:
         parent.mkdir(parents=True, exist_ok=True)
+        _clear_partial()
         return _own(parent, f"{platform.node()}-{os.getpid()}-{name.replace('/', '-')}-")
     except OSError as error:
         raise PermissionError(
@@ -90,16 +89,6 @@ def keep_temporary_files() -> None:
         os.environ["TMPDIR"], tempfile.tempdir = str(folder), None
 
 
-def clear_halves() -> None:
-    """Remove, from all of the results, the files that killed processes had begun to write."""
-    for folder, _, names in os.walk(results_folder()):
-        for name in filter(HALF.fullmatch, names):
-            file = Path(folder, name)
-            with suppress(OSError):
-                if time.time() - file.stat().st_mtime > HALF_SECONDS:
-                    file.unlink()
-
-
 def outer_temporary_folder() -> str:
     """Return the temporary folder that there is without one of our own, for what runs elsewhere."""
     folder = Path(tempfile.gettempdir())
@@ -132,6 +121,14 @@ def discard(folder: Path) -> None:
         _lock_file(folder).unlink(missing_ok=True)
     if file := _held.pop(folder, None):
         file.close()
+
+
+def _clear_partial():
+    """Remove the files that killed processes had begun to write."""
+    for file in (results_folder() / PARTIAL).glob("*"):
+        with suppress(OSError):
+            if time.time() - file.stat().st_mtime > PARTIAL_SECONDS:
+                file.unlink()
 
 
 def _clear(parent):

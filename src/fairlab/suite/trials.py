@@ -44,7 +44,7 @@ def trial_keys(
     for k, trial in enumerate(trials):
         own = "".join(f"{name}={value_fingerprint(column[k])}\n" for name, column in sorted((each or {}).items()))
         text = f"{shared}\n{trial.name}\n{trial.root}\n{trial.index}\n{own}"
-        keys.append(hashlib.sha256(text.encode()).hexdigest()[:24])
+        keys.append(hashlib.sha256(text.encode()).hexdigest()[: kept.KEY_LENGTH])
     return keys
 
 

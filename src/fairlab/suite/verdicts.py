@@ -69,7 +69,7 @@ class Pair:
     missing : str
         Why nothing was.
     surrogate : bool
-        Whether ours is from generated stand-in data.
+        Whether ours rests on surrogate data.
     size : str
         How the run is smaller than the published protocol in a way on which this number depends; empty if it is not.
     claims_hold : bool

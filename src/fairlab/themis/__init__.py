@@ -5,13 +5,10 @@ import lazy_loader as lazy
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
-        "exact": ["DomainTooLargeError", "as_program", "causal_score", "group_score", "output_table"],
+        "exact": ["DomainTooLargeError", "causal_score", "group_score", "output_table", "read_settings"],
         "examination": ["examine"],
-        "proxies": ["proxies_of", "strengths_of_proxies"],
-        "score": ["Score"],
-        "search": ["Search", "n_groups"],
-        "settings": ["read_settings"],
-        "software": ["CommandSoftware", "SoftwareError"],
+        "score": ["Score", "Search"],
         "themis": ["Themis"],
+        "varied": ["proxies_of", "strengths_of_proxies"],
     },
 )

@@ -2,17 +2,347 @@
 
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from scipy.stats import norm
 
-from fairlab.themis.memory import Memory
-from fairlab.themis.sampling import Looks, Rounds, Sampling
+from fairlab.cases.model import ModelAdapter, wrap_model
+from fairlab.cases.queries import AnswerCache
+from fairlab.cases.schema import Schema
+from fairlab.cases.table import CaseError
+from fairlab.statistics import exact_interval, wilson_interval
 
+RULES = ("exact", "wilson", "normal")
+SPENT = (1 / 8, 1 / 8, 1 / 8, 1 / 8, 1 / 2)  # of the allowed error probability, at each look of the exact rule
+
+
+@lru_cache(maxsize=256)
+def z_value(confidence_level: float) -> float:
+    """Return the two-sided quantile of the standard normal distribution, 2.58 for 99%."""
+    return float(norm.ppf((1 + confidence_level) / 2))
+
+
+def half_width(count, n_samples, z: float, *, rule: str):
+    """Return half the width of a proportion's confidence interval.
+
+    Parameters
+    ----------
+    count, n_samples : array-like
+        How often out of how many.
+    z : float
+    rule : {"normal", "wilson"}
+        The paper's, z sqrt(p (1 - p) / r), is zero as long as all outcomes are alike, so that sampling ends at once.
+        Wilson's is not.
+    """
+    n_samples = np.asarray(n_samples, dtype=float)
+    share = count / n_samples
+    if rule == "normal":
+        return z * np.sqrt(share * (1 - share) / n_samples)
+    spread = share * (1 - share) / n_samples + z**2 / (4 * n_samples**2)
+    return z * np.sqrt(spread) / (1 + z**2 / n_samples)
+
+
+def samples_needed(count, n_samples, z: float, error_bound: float, *, rule: str) -> np.ndarray:
+    """Return how many samples bring the half-width to the bound if the proportion stays as it is."""
+    share = count / np.asarray(n_samples, dtype=float)
+    variance = share * (1 - share)
+    if rule == "normal":
+        return np.ceil(z**2 * variance / error_bound**2)
+    # Wilson's half-width equals the bound where a quadratic in 1 / n is zero.
+    a = z**4 * (error_bound**2 - 0.25)
+    b = z**2 * (2 * error_bound**2 - variance)
+    return np.ceil(2 * a / (-b - np.sqrt(b**2 - 4 * a * error_bound**2)))
+
+
+def error(count, n_samples, *, alpha, binary: bool = True) -> np.ndarray:
+    """Return how far the share can be from the truth: the longer side of its `exact_interval`."""
+    low, high = exact_interval(count, n_samples, alpha=alpha, binary=binary)
+    share = np.asarray(count) / n_samples
+    return np.maximum(share - low, high - share)
+
+
+@lru_cache(maxsize=256)
+def look_sizes(confidence_level: float, error_bound: float, *, binary: bool = True) -> tuple[int, ...]:
+    """Return after how many samples the exact rule looks whether it may stop.
+
+    The first look is where a sample without a hit meets the bound, the last where every sample does; those between
+    grow by a constant factor. Each look spends its share, `SPENT`, of the allowed error probability, so that together
+    they keep the bound (Bonferroni), however the truth is and wherever sampling stops.
+    """
+
+    def least(shares, spent: float) -> int:
+        alpha = spent * (1 - confidence_level)
+        return _least(lambda n: (error(shares * n, n, alpha=alpha, binary=binary) <= error_bound).all())
+
+    first, last = least(np.zeros(1), SPENT[0]), least(np.linspace(0, 0.5, 201), SPENT[-1])
+    return tuple(int(size) for size in np.ceil(np.geomspace(min(first, last), last, len(SPENT))))
+
+
+def _least(holds) -> int:
+    """Return the least positive number from which on something holds."""
+    high = 1
+    while not holds(high):
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+SAMPLES_AT_ONCE = 200_000  # samples drawn in one go
+# Asks for the outcomes of series, and returns the count and the number of samples of each.
+Rounds = Generator[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Looks:
+    """Sampling by the exact rule: it looks a few times, and may stop there (`fairlab.themis.estimation.look_sizes`).
+
+    Attributes
+    ----------
+    confidence_level, error_bound : float
+    min_samples, max_samples : int
+        More samples than the one are taken, and no more than the other, even if the bound is not reached.
+    binary : bool
+        Whether outcomes are 0 or 1, or anything between.
+    """
+
+    confidence_level: float
+    error_bound: float
+    min_samples: int
+    max_samples: int
+    binary: bool = True
+
+    @property
+    def sizes(self) -> dict[int, float]:
+        """After how many samples it looks, and the share of the allowed error probability that each look spends."""
+        planned = look_sizes(self.confidence_level, self.error_bound, binary=self.binary)
+        return dict(zip(np.clip(planned, self.min_samples + 1, self.max_samples).tolist(), SPENT, strict=True))
+
+    @property
+    def most_enumerated(self) -> int:
+        """Inputs that are all tried rather than sampled: as many as are sampled at least."""
+        return max(self.min_samples, min(self.sizes))
+
+    def enumerates(self, n_inputs: int, *, measure: str) -> bool:
+        """Whether there are so few inputs that all are tried."""
+        return n_inputs <= self.most_enumerated
+
+    def rounds(self, n_series: int) -> Rounds:
+        """Sample until every proportion is known well enough; see `Sampling.rounds`."""
+        counts, samples = np.zeros(n_series), np.zeros(n_series, dtype=np.int64)
+        active, taken = np.arange(n_series), 0
+        for size, spent in self.sizes.items():
+            block = size - taken
+            for some in np.array_split(active, -(-len(active) * block // SAMPLES_AT_ONCE)):
+                outcomes = np.asarray((yield np.repeat(some, block)), dtype=float)
+                counts[some] += outcomes.reshape(len(some), block).sum(axis=1)
+            samples[active], taken = size, size
+            alpha = spent * (1 - self.confidence_level)
+            active = active[error(counts[active], size, alpha=alpha, binary=self.binary) > self.error_bound]
+            if len(active) == 0:
+                break
+        return counts, samples
+
+    def interval(self, counts, samples, *, n_series: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Return intervals that hold all proportions together at the confidence, wherever each was stopped."""
+        sizes, spent = (np.array(list(part)) for part in (self.sizes, self.sizes.values()))
+        alpha = spent[np.searchsorted(sizes, samples)] * (1 - self.confidence_level) / n_series
+        return exact_interval(counts, samples, alpha=alpha, binary=self.binary)
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Sampling that may stop after any sample, as the paper's.
+
+    Attributes
+    ----------
+    confidence_level, error_bound : float
+    min_samples, max_samples : int
+    rule : {"normal", "wilson"}
+    """
+
+    confidence_level: float
+    error_bound: float
+    min_samples: int
+    max_samples: int
+    rule: str
+
+    @property
+    def z(self) -> float:
+        """Quantile of the confidence."""
+        return z_value(self.confidence_level)
+
+    def enumerates(self, n_inputs: int, *, measure: str) -> bool:
+        """Whether there are so few inputs that all are tried: of groups only."""
+        return measure == "group" and n_inputs <= self.min_samples
+
+    def interval(self, counts, samples, *, n_series: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Return Wilson's intervals of all proportions together, as if the numbers of samples had been fixed."""
+        return wilson_interval(counts, samples, alpha=(1 - self.confidence_level) / n_series)
+
+    def rounds(self, n_series: int) -> Rounds:
+        """Sample until every proportion is known well enough.
+
+        Samples come in blocks, but each series ends at the very sample at which one-by-one sampling would have
+        stopped; what was drawn beyond it is not used.
+
+        Parameters
+        ----------
+        n_series : int
+
+        Yields
+        ------
+        series : ndarray of int
+            The number of a series for each new sample, sorted. What is sent back are the outcomes, between 0 and 1.
+
+        Returns
+        -------
+        counts, samples : ndarray of shape (n_series,)
+            Sum of the outcomes that count, and how many these are.
+        """
+        counts, samples = np.zeros(n_series), np.zeros(n_series, dtype=np.int64)
+        active, block = np.arange(n_series), np.full(n_series, self.min_samples + 1)
+        while len(active):
+            series = np.repeat(active, block)
+            outcomes = np.asarray((yield series), dtype=float)
+            first = np.cumsum(block) - block
+            total = np.cumsum(outcomes)
+            total += np.repeat(counts[active] - total[first] + outcomes[first], block)
+            number = np.arange(len(series)) - np.repeat(first, block) + np.repeat(samples[active], block) + 1
+            ends = (number > self.min_samples) & self._exact_enough(total, number) | (number >= self.max_samples)
+            # The first end of each series, or else its last sample.
+            place = np.where(ends, np.arange(len(series)), len(series))
+            end = np.minimum.reduceat(place, first)
+            ended = end < len(series)
+            last = np.where(ended, end, first + block - 1)
+            counts[active], samples[active] = total[last], number[last]
+            active = active[~ended]
+            block = self._next_block(counts[active], samples[active])
+        return counts, samples
+
+    def _exact_enough(self, counts, samples) -> np.ndarray:
+        return half_width(counts, samples, self.z, rule=self.rule) < self.error_bound
+
+    def _next_block(self, counts, samples) -> np.ndarray:
+        needed = samples_needed(counts, samples, self.z, self.error_bound, rule=self.rule) - samples
+        # At least a few, or the last would come one by one; at most as many again, since needs fall with the share.
+        block = np.clip(needed, np.maximum(samples // 20, 1), samples)
+        return np.minimum(block, self.max_samples - samples).astype(np.int64)
+
+
+REPETITIONS = 200
+SHARES_AT_ONCE = 2_000_000  # shares drawn in one go
+
+
+def corrected_spread(counts, samples, rng: np.random.Generator) -> float:
+    """Return the highest less the lowest true share, corrected for the noise that makes it look larger.
+
+    The noise's part is what sampling adds to the spread of shares that are shrunk to their mean as far as noise
+    explains their variance (parametric bootstrap).
+
+    Parameters
+    ----------
+    counts, samples : ndarray of shape (n_groups,)
+        How often out of how many.
+    rng : Generator
+
+    Returns
+    -------
+    float
+        Between 0 and the spread of the observed shares.
+    """
+    counts, samples = np.asarray(counts), np.asarray(samples)
+    shares, mean = counts / samples, counts.sum() / samples.sum()
+    variance, noise = shares.var(ddof=1), (mean * (1 - mean) / samples).mean()
+    likely = mean + (shares - mean) * (max(0.0, 1 - noise / variance) if variance > 0 else 0.0)
+    repetitions = np.clip(SHARES_AT_ONCE // len(shares), 1, REPETITIONS)
+    drawn = rng.binomial(samples, np.clip(likely, 0, 1), size=(repetitions, len(shares))) / samples
+    added = np.ptp(drawn, axis=1).mean() - np.ptp(likely)
+    return float(np.clip(np.ptp(shares) - added, 0, np.ptp(shares)))
+
+
+def spread_interval(low, high) -> tuple[float, float]:
+    """Return the interval of the highest less the lowest share that the shares' intervals together allow."""
+    return float(max(0.0, low.max() - high.min())), float(high.max() - low.min())
+
+
+BATCH = 200_000  # inputs in one call of the model
 GROUPS_AT_ONCE = 2_000
 CELLS = 50_000  # inputs that are looked at in one go
 MOST_TOGETHER = 16  # estimates
 SHOWN = 5  # pairs of inputs that a causal estimate gives as examples
 Asking = Generator[np.ndarray, np.ndarray, object]  # yields inputs as codes, is sent their outputs, returns an estimate
+
+
+class Program:
+    """A model with its input domain, which is never applied twice to one input (section 4.1, test caching).
+
+    Parameters
+    ----------
+    model : callable, or object with ``predict``
+        See `fairlab.cases.wrap_model`.
+    schema : Schema
+    binary : bool
+        Whether outputs must be false and true.
+    """
+
+    def __init__(self, model, schema: Schema, *, binary: bool = True):
+        self.model, self.schema, self.binary = wrap_model(model), schema, binary
+        self._answers = AnswerCache(loads_compiler=True)
+
+    @property
+    def runs(self) -> int:
+        """To how many inputs the model has been applied, all of them distinct."""
+        return len(self._answers)
+
+    def __call__(self, codes: np.ndarray) -> np.ndarray:
+        """Return the outputs of inputs given as codes."""
+        return self.ask(codes)[0]
+
+    def ask(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the outputs of inputs, and to which of them the model was applied now."""
+
+        def outputs(is_new):
+            new = codes if is_new.all() else codes.T.take(np.flatnonzero(is_new), axis=1).T
+            return outputs_of(self.model, self.schema, new, binary=self.binary)
+
+        return self._answers(self.schema.keys(codes), outputs)
+
+    def contents(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return all inputs so far, as codes in the order of the domain, and their outputs."""
+        order = np.argsort(self._answers.keys, kind="stable")
+        return self.schema.codes_of_keys(self._answers.keys[order]), self._answers.values[order]
+
+
+def outputs_of(model: ModelAdapter, schema: Schema, codes: np.ndarray, *, binary: bool = True) -> np.ndarray:
+    """Return a model's outputs for inputs given as codes, in batches.
+
+    Raises
+    ------
+    CaseError
+        If it does not return one output for each input, or something else than false and true.
+    """
+    batches = np.split(codes, range(BATCH, len(codes), BATCH))
+    return np.concatenate([_outputs_of_batch(model, schema.decode(batch), binary) for batch in batches])
+
+
+def _outputs_of_batch(model: ModelAdapter, inputs, binary: bool) -> np.ndarray:
+    outputs = model.predict(inputs)
+    if not binary or outputs.dtype == bool:
+        return outputs
+    if outputs.dtype.kind in "iuf":
+        strange = (outputs != 0) & (outputs != 1)
+    else:
+        strange = np.array([not isinstance(output, bool | np.bool_) for output in outputs])
+    if strange.any():
+        row = int(np.flatnonzero(strange)[0])
+        values = ", ".join(f"{name} {value}" for name, value in inputs.iloc[row].items())
+        found = f"output {outputs[[row]].tolist()[0]!r} on input ({values})"
+        raise CaseError(f"model: {found}: expected 0 or 1; pass output_distance for other outputs")
+    return outputs.astype(bool)
 
 
 @dataclass(frozen=True)
@@ -27,7 +357,7 @@ class Causal:
         Inputs that were drawn and count.
     tests : int
         Inputs that algorithm 2 looks at for them, counterparts included.
-    inputs, counterparts : ndarray of int of shape (n_shown, n_characteristics)
+    inputs, counterparts : ndarray of int of shape (n_shown, n_features)
         Codes of the first that change, at most `SHOWN`, and of what changes them.
     is_exact : bool
         Whether all inputs were tried.
@@ -50,19 +380,19 @@ class Estimation:
 
     Attributes
     ----------
-    memory : Memory
+    program : Program
     sampling : Sampling or Looks
     output_distance : callable or None
         See `fairlab.themis.Themis`.
     """
 
-    memory: Memory
+    program: Program
     sampling: Sampling | Looks
     output_distance: Callable | None = None
 
     def group(self, positions: list[int], rng: np.random.Generator) -> Asking:
         """Return positive outputs and samples of every group, in the order of `Schema.assignments` (algorithm 1)."""
-        n_groups = self.memory.schema.n_assignments(positions)
+        n_groups = self.program.schema.n_assignments(positions)
         count = self._enumerate_groups if self.enumerates(positions) else self._sample_groups
         chunks = []
         for start in range(0, n_groups, GROUPS_AT_ONCE):
@@ -72,17 +402,17 @@ class Estimation:
 
     def enumerates(self, positions: list[int]) -> bool:
         """Whether groups are so small that all of their inputs are tried, and their shares known exactly."""
-        schema = self.memory.schema
+        schema = self.program.schema
         return self.sampling.enumerates(schema.n_assignments(others(positions, len(schema.sizes))), measure="group")
 
     def assignments(self, positions: list[int], numbers) -> np.ndarray:
         """Return the codes of assignments by their numbers."""
-        sizes = [self.memory.schema.sizes[position] for position in positions]
+        sizes = [self.program.schema.sizes[position] for position in positions]
         return np.column_stack(np.unravel_index(np.asarray(numbers), sizes))
 
     def causal(self, positions: list[int], rng: np.random.Generator) -> Asking:
-        """Return how many random inputs, or of all, change their output with the characteristics (algorithm 2)."""
-        schema, drawn = self.memory.schema, []
+        """Return how many random inputs, or of all, change their output with the features (algorithm 2)."""
+        schema, drawn = self.program.schema, []
 
         def look_at(inputs):
             drawn.append((inputs, *(yield from self.changes(inputs, positions))))
@@ -103,7 +433,7 @@ class Estimation:
         return Causal(float(count), int(samples), int(tests.sum()), inputs, counterparts, is_exact)
 
     def changes(self, inputs: np.ndarray, positions: list[int]) -> Asking:
-        """Tell for every input whether, or how far, some other values of the characteristics change its output.
+        """Tell for every input whether, or how far, some other values of the features change its output.
 
         Returns
         -------
@@ -111,7 +441,7 @@ class Estimation:
             The change; how many inputs had to be looked at, in the order of the assignments, up to the first change;
             and the number of the assignment that changes it most, 0 if none does.
         """
-        schema = self.memory.schema
+        schema = self.program.schema
         n_values = schema.n_assignments(positions)
         own = np.ravel_multi_index(tuple(inputs[:, positions].T), [schema.sizes[p] for p in positions])
         outputs = yield inputs
@@ -137,7 +467,7 @@ class Estimation:
         return changed, looked + (own >= looked), partner
 
     def _enumerate_groups(self, positions, groups: range, rng) -> Asking:
-        schema = self.memory.schema
+        schema = self.program.schema
         rest = others(positions, len(schema.sizes))
         n_others = schema.n_assignments(rest)
         codes = np.empty((len(groups), n_others, len(schema.sizes)), dtype=np.int64)
@@ -148,7 +478,7 @@ class Estimation:
         return outputs.sum(axis=1).astype(float), np.full(len(groups), n_others)
 
     def _sample_groups(self, positions, groups: range, rng) -> Asking:
-        schema = self.memory.schema
+        schema = self.program.schema
         fixed = schema.assignments(positions, start=groups.start, stop=groups.stop)
 
         def draw(series):
@@ -168,7 +498,7 @@ class Estimation:
         return distance
 
 
-def together(memory: Memory, estimates: Iterable[Asking]) -> list[tuple[object, int]]:
+def together(program: Program, estimates: Iterable[Asking]) -> list[tuple[object, int]]:
     """Return what estimates return, and how many inputs were run first for each.
 
     The program is run for many of them at once: on as many inputs as `CELLS`, or what one of them needs.
@@ -191,7 +521,7 @@ def together(memory: Memory, estimates: Iterable[Asking]) -> list[tuple[object, 
         ends = np.cumsum([len(codes) for _, codes in asking.values()])
         turn = list(asking.items())[: max(1, np.searchsorted(ends, CELLS, side="right"))]
         codes = [codes for _, (_, codes) in turn]
-        outputs, is_new = memory.ask(codes[0] if len(codes) == 1 else np.concatenate(codes))
+        outputs, is_new = program.ask(codes[0] if len(codes) == 1 else np.concatenate(codes))
         for (number, (estimate, _)), start, end in zip(turn, [0, *ends], ends, strict=False):
             found[number][1] += np.count_nonzero(is_new[start:end])
             del asking[number]  # and have its next turn after all others
@@ -209,6 +539,6 @@ def _answered(rounds: Rounds, ask: Callable[[np.ndarray], Asking]) -> Asking:
         outcomes = yield from ask(series)
 
 
-def others(positions: Iterable[int], n_characteristics: int) -> list[int]:
+def others(positions: Iterable[int], n_features: int) -> list[int]:
     """Return all other positions."""
-    return [position for position in range(n_characteristics) if position not in positions]
+    return [position for position in range(n_features) if position not in positions]

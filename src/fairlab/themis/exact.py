@@ -1,14 +1,16 @@
-"""Exact scores of small programs, from the outputs of all inputs (definitions 3.5 to 3.7)."""
+"""Exact scores of small programs, from all outputs (definitions 3.5 to 3.7), and Themis' settings files."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from numbers import Integral
+from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
-import pandas as pd
 
-from fairlab.cases.schema import Schema
+from fairlab.cases.model import wrap_model
+from fairlab.cases.schema import Schema, SchemaError
 from fairlab.checks import check_count
-from fairlab.themis.software import run
+from fairlab.themis.estimation import outputs_of
 
 LARGEST = 10_000_000  # inputs
 
@@ -27,13 +29,13 @@ class DomainTooLargeError(ValueError):
     """
 
 
-def output_table(software, schema: Schema, *, largest: int = LARGEST) -> np.ndarray:
+def output_table(model, schema: Schema, *, largest: int = LARGEST) -> np.ndarray:
     """Run a program on every input.
 
     Parameters
     ----------
-    software : callable
-        See `fairlab.themis.software`.
+    model : callable, or object with ``predict``
+        See `fairlab.cases.wrap_model`.
     schema : Schema
     largest : int
         Most inputs that may be tried.
@@ -56,39 +58,14 @@ def output_table(software, schema: Schema, *, largest: int = LARGEST) -> np.ndar
     >>> output_table(lambda rows: (rows["sex"] == "m") & (rows["race"] == "red"), schema).tolist()
     [[False, False], [True, False]]
     """
-    if not callable(software):
-        raise TypeError(f"software: expected a function, found {type(software).__name__}")
+    adapter = wrap_model(model)
     if not isinstance(schema, Schema):
         raise TypeError(f"schema: expected a Schema, found {type(schema).__name__}")
     if schema.n_inputs > check_count(largest, "largest"):
         raise DomainTooLargeError(
             f"the schema has {schema.n_inputs:,} inputs, more than {largest:,}: estimate scores with Themis"
         )
-    return run(software, schema, schema.assignments(range(len(schema.sizes)))).reshape(schema.sizes)
-
-
-def as_program(table: np.ndarray) -> tuple[Schema, Callable[[pd.DataFrame], np.ndarray]]:
-    """Return the program that a table of outputs describes, and the schema of its inputs, the table's indices.
-
-    The reverse of `output_table`. Characteristics are called ``x0``, ``x1``, ...
-
-    Raises
-    ------
-    ValueError
-        If the table has no axis or no output.
-
-    Examples
-    --------
-    >>> from fairlab.themis import as_program, output_table
-    >>> schema, program = as_program(np.array([[True, False], [False, False]]))
-    >>> schema.n_inputs, output_table(program, schema).tolist()
-    (4, [[True, False], [False, False]])
-    """
-    table = np.asarray(table)
-    if table.ndim == 0 or table.size == 0:
-        raise ValueError(f"table: expected at least one axis and one output, found shape {table.shape}")
-    schema = Schema.from_dict({f"x{axis}": range(size) for axis, size in enumerate(table.shape)})
-    return schema, lambda inputs: table[tuple(inputs.to_numpy().T)]
+    return outputs_of(adapter, schema, schema.assignments(range(len(schema.sizes)))).reshape(schema.sizes)
 
 
 def group_score(table: np.ndarray, positions: int | Iterable[int]) -> float:
@@ -147,3 +124,62 @@ def _checked(table, positions) -> tuple[np.ndarray, tuple[int, ...]]:
 
 def _is_binary(table: np.ndarray) -> bool:
     return table.dtype.kind in "iuf" and bool(np.isin(table, (0, 1)).all())
+
+
+def read_settings(path: str | Path) -> Schema:
+    """Read the input section of a Themis settings file.
+
+    Types are ``categorical``, with a list of values, and ``continuousInt``, with bounds. The upper bound counts, as
+    in Themis 2.0; version 1.0 left it out.
+
+    Raises
+    ------
+    SchemaError
+        If the file is not XML, an input lacks something, or its type is another.
+
+    Examples
+    --------
+    >>> from fairlab.themis import read_settings
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> values = "<values><value>f</value><value>m</value></values>"
+    >>> sex = f"<input><name>sex</name><type>categorical</type>{values}</input>"
+    >>> text = f"<settings><inputs>{sex}</inputs></settings>"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "settings.xml").write_text(text)
+    ...     read_settings(Path(folder, "settings.xml")).names
+    ['sex']
+    """
+    if not isinstance(path, str | Path):
+        raise TypeError(f"path: expected the path of a settings file, found {path!r}")
+    try:
+        root = ElementTree.parse(path).getroot()
+    except ElementTree.ParseError as error:
+        raise SchemaError(f"{path}: not XML: {error}") from error
+    found = {}
+    for element in root.iter("input"):
+        name, kind = (_text(element, tag, path) for tag in ("name", "type"))
+        if name in found:
+            raise SchemaError(f"{path}: two inputs are named {name!r}")
+        if kind == "categorical":
+            found[name] = [value.text.strip() for value in element.iter("value") if value.text]
+        elif kind == "continuousInt":
+            found[name] = {"low": _bound(element, "lowerbound", path), "high": _bound(element, "upperbound", path)}
+        else:
+            raise SchemaError(f"{path}: input {name!r} has type {kind!r}, expected categorical or continuousInt")
+    return Schema.from_dict(found)
+
+
+def _text(element: ElementTree.Element, tag: str, path) -> str:
+    found = next(element.iter(tag), None)
+    if found is None or not (found.text or "").strip():
+        raise SchemaError(f"{path}: an input lacks {tag!r}")
+    return found.text.strip()
+
+
+def _bound(element: ElementTree.Element, tag: str, path) -> int:
+    text = _text(element, tag, path)
+    try:
+        return int(text)
+    except ValueError:
+        raise SchemaError(f"{path}: {tag} is {text!r}, expected a whole number") from None

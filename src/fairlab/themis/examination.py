@@ -13,14 +13,15 @@ from fairlab.cases.finding import Examination, Finding
 from fairlab.cases.table import CaseError
 from fairlab.checks import check_number
 from fairlab.seeds import derive_seed
-from fairlab.themis.proxies import proxies_of
-from fairlab.themis.varied import Varied, over_inputs, over_people
+from fairlab.themis.varied import Varied, over_inputs, over_people, proxies_of
 
 METHOD = "Themis"
 FEWEST = 20  # inputs or people that a score may rest on
 ENOUGH = 10_000  # of either: within about 0.01 at 95%
-CAUSAL, GROUP = "causal score over all inputs", "group score over all inputs"
-PEOPLE = "causal score over the people of the table"
+CAUSAL = "counterfactual flip rate on generated inputs"
+GROUP = "demographic parity difference on generated inputs (largest − smallest)"
+PEOPLE = "counterfactual flip rate of the people of the table"
+ALL, DRAWN = "all combinations of values", "generated inputs, drawn feature by feature"
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class _Question:
     """Features to vary together, and whose effect that shows."""
 
     names: tuple[str, ...]
-    sensitive: str
+    sensitive_features: str
     n_values: int
     is_proxy: bool = False
 
@@ -44,19 +45,21 @@ def examine(
 ) -> Examination:
     """Return how often sensitive columns alone change the model's decisions.
 
-    For each sensitive column that the model gets, and for all of them together, there are three findings. The causal
-    score over all inputs is the share of inputs, drawn uniformly from the case's schema as in the paper, whose
-    decision some other values of the columns change (definition 3.7). The group score over all inputs is the highest
-    less the lowest favourable rate among those values (definition 3.6). Since uniform inputs are often unlike people,
-    the causal score over the people of the table varies the columns of each person. With three columns or more, sets
-    in between are looked at, too, small ones first: but for those that contain a set with a causal score above the
-    threshold, since theirs is no lower (theorem 4.1), and for all if the score of all columns together is below it.
+    For each sensitive column that the model gets, and for all of them together, there are three findings. The
+    counterfactual flip rate on generated inputs is the share of inputs whose decision some other values of the columns
+    change (the paper's causal score, definition 3.7). The demographic parity difference on generated inputs is the
+    largest less the smallest selection rate among those values (its group score, definition 3.6). Inputs are generated
+    feature by feature: each value of the schema is as likely as every other, and a number in bins is drawn from the
+    table's values in a bin (`fairlab.themis.varied.over_inputs`). Since such inputs are often unlike people, the third
+    finding varies the columns of each person of the table. With three columns or more, sets in between are examined,
+    too, small ones first: but not those that contain a set with a flip rate above the threshold, since theirs is no
+    lower (theorem 4.1), and none if the flip rate of all columns together is below it.
 
-    Intervals are exact for numbers of inputs that are fixed beforehand from the budget (Clopper and Pearson), and
-    points where all inputs could be tried. Those about people hold for the table and for those it is a sample of.
-    The p-value of a causal score is 0 with the first change and 1 without: a deterministic model that changes one
-    decision has a causal score above 0, beyond doubt, however small. How large it is, the interval says. The p-value
-    of a group score is that of an exact test, see `fairlab.themis.varied.Varied.group`.
+    Intervals are exact for numbers of inputs that are fixed beforehand from the budget (Clopper and Pearson). They are
+    points where no feature is in bins and all combinations of values are examined. Those about people hold for the
+    table and for the population it is a sample of. The p-value of a flip rate is 0 with the first change and 1 without:
+    a deterministic model that changes one decision has a flip rate above 0, however small. The interval says how large
+    it is. The p-value of a difference is that of an exact test, see `fairlab.themis.varied.Varied.group`.
 
     Parameters
     ----------
@@ -68,9 +71,9 @@ def examine(
     random_state : int
     proxies : mapping of str to iterable of str, or bool
         By sensitive column, features that stand for it and are varied in its place; True takes, for columns that the
-        model does not get, the features that tell most about them (`fairlab.themis.proxies.proxies_of`).
+        model does not get, the features that tell most about them (`fairlab.themis.varied.proxies_of`).
     threshold : float
-        Causal score that makes larger sets need no look, between 0 and 1.
+        Flip rate from which on larger sets are not examined, between 0 and 1.
 
     Returns
     -------
@@ -89,7 +92,7 @@ def examine(
     >>> from fairlab.themis import examine
     >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
     >>> case = fairlab.Case(
-    ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive="sex"
+    ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive_features="sex"
     ... )
     >>> [finding.p_value < 0.05 for finding in examine(case, budget=1_000).findings][0]
     True
@@ -132,8 +135,10 @@ def _checked(case: Case, proxies) -> dict[str, tuple[str, ...]]:
         raise ValueError(f"proxies: expected features by sensitive column, or True, found {proxies!r}")
     found = {name: (names,) if isinstance(names, str) else tuple(names) for name, names in proxies.items()}
     for name, names in found.items():
-        if name not in case.sensitive:
-            raise ValueError(f"proxies: expected sensitive columns, {', '.join(case.sensitive)}, found {name!r}")
+        if name not in case.sensitive_features:
+            raise ValueError(
+                f"proxies: expected sensitive columns, {', '.join(case.sensitive_features)}, found {name!r}"
+            )
         for feature in names:
             if feature not in case.features:
                 raise ValueError(f"proxies: expected features of the model, found {feature!r} for {name}")
@@ -146,15 +151,15 @@ def _questions(case: Case, proxies: dict) -> tuple[list[_Question], list[str]]:
     """Return what can be asked, the sensitive columns that the model gets first, and why the rest cannot."""
     sizes, reasons = dict(zip(case.schema.names, case.schema.sizes, strict=True)), []
 
-    def question(names, sensitive: str, is_proxy: bool = False) -> _Question:
-        return _Question(tuple(names), sensitive, prod(sizes[name] for name in names), is_proxy)
+    def question(names, sensitive_features: str, is_proxy: bool = False) -> _Question:
+        return _Question(tuple(names), sensitive_features, prod(sizes[name] for name in names), is_proxy)
 
-    got = [name for name in case.sensitive if name not in case.unseen]
+    got = [name for name in case.sensitive_features if name not in case.unseen]
     seen = [name for name in got if sizes[name] > 1]
     reasons += [f"{name}: the schema gives it one value only." for name in got if name not in seen]
     questions = [question([name], name) for name in seen]
     questions += [question(seen, _words(seen))] if len(seen) > 1 else []
-    for name in case.sensitive:
+    for name in case.sensitive_features:
         if varied := [feature for feature in proxies.get(name, ()) if sizes[feature] > 1]:
             questions.append(question(varied, f"{name} (through {_words(varied)})", is_proxy=True))
         elif name in case.unseen:
@@ -206,7 +211,7 @@ class _Run:
         if n_people < min(FEWEST, len(case.table)) or n_inputs < min(FEWEST, case.schema.n_inputs // n_values):
             advice = "a larger budget, or fewer bins in the schema, would do"
             self.not_examined.append(
-                f"{question.sensitive}: {n_values:,} combinations of values on {FEWEST} inputs and people "
+                f"{question.sensitive_features}: {n_values:,} combinations of values on {FEWEST} inputs and people "
                 f"are more than {rows:,} rows, its part of the budget; {advice}."
             )
             return 0.0, 1.0
@@ -214,11 +219,14 @@ class _Run:
             inputs = over_inputs(case, question.names, n_inputs, self._rng("inputs", question))
             people = over_people(case, question.names, n_people, self._rng("people", question))
         except CaseError as error:
-            self.not_examined.append(f"{question.sensitive}: the model cannot be asked about other values; {error}.")
+            self.not_examined.append(
+                f"{question.sensitive_features}: the model cannot be asked about other values; {error}."
+            )
             return 0.0, 1.0
-        self._add(question, CAUSAL, "all inputs", inputs, inputs.causal(self.alpha), inputs.pairs())
+        where = ALL if inputs.is_exact else DRAWN
+        self._add(question, CAUSAL, where, inputs, inputs.causal(self.alpha), inputs.pairs())
         *group, p_value = inputs.group(self.alpha, self._rng("group", question))
-        self._add(question, GROUP, "all inputs", inputs, group, inputs.extreme_pairs(), p_value)
+        self._add(question, GROUP, where, inputs, group, inputs.extreme_pairs(), p_value)
         self._add(question, PEOPLE, "everyone", people, people.causal(self.alpha), people.pairs())
         return tuple(
             max(ends) for ends in zip(inputs.causal(self.alpha)[1:], people.causal(self.alpha)[1:], strict=True)
@@ -227,22 +235,22 @@ class _Run:
     def _add(self, question, effect, where, varied: Varied, numbers, evidence, p_value=None) -> None:
         if p_value is None:
             p_value = 0.0 if varied.hits.any() else 1.0
-        counts, sentence = len(varied.rows), _sentence(question.sensitive, effect, numbers[0])
+        counts, sentence = len(varied.rows), _sentence(question.sensitive_features, effect, where, numbers[0])
         self.findings.append(
-            Finding(METHOD, question.sensitive, where, effect, *numbers, p_value, evidence, counts, sentence)
+            Finding(METHOD, question.sensitive_features, where, effect, *numbers, p_value, evidence, counts, sentence)
         )
 
     def _rng(self, stream: str, question: _Question) -> np.random.Generator:
         return np.random.default_rng(derive_seed("themis examination", self.random_state, stream, *question.names))
 
 
-def _sentence(sensitive: str, effect: str, estimate: float) -> str:
+def _sentence(sensitive_features: str, effect: str, where: str, estimate: float) -> str:
     """Return what an estimate says, in plain words."""
     if effect == GROUP:
         points = f"{100 * estimate:.1f} percentage points"
-        return f"Over all possible inputs, some {sensitive} is favoured {points} more often than another"
-    whom = "the people of the table" if effect == PEOPLE else "all possible inputs"
-    return f"A change of {sensitive} and of nothing else changes the decision for {estimate:.1%} of {whom}"
+        return f"Among {where}, some {sensitive_features} is favoured {points} more often than another"
+    whom = "the people of the table" if effect == PEOPLE else where
+    return f"A change of {sensitive_features} and of nothing else changes the decision for {estimate:.1%} of {whom}"
 
 
 def _words(names: Iterable[str]) -> str:

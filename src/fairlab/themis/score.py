@@ -1,14 +1,17 @@
-"""One estimated discrimination score."""
+"""Discrimination scores, the sets of features that a search finds (algorithm 3), and how both are drawn."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import combinations
 from numbers import Real
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from fairlab.cases.finding import Result
 from fairlab.cases.schema import Schema
+from fairlab.plotting import BLUE, GREY, VERMILION, legend_above, panels
 
 MEASURES = ("group", "causal")
 _COUNTERPART = " of the counterpart"
@@ -21,7 +24,7 @@ class Score(Result):
     Attributes
     ----------
     measure : {"group", "causal"}
-    characteristics : tuple of str
+    sensitive_features : tuple of str
     score : float
     low, high : float
         Confidence interval: Wilson's for the causal score; for the group score, which is a range of many shares and
@@ -30,8 +33,8 @@ class Score(Result):
         Random inputs that the estimate rests on.
     tests : int
         Inputs that the paper's algorithm looks at, one by one, in memory or not.
-    software_runs : int
-        How often the software was run for it. Inputs are tried in batches, so this can exceed `tests`.
+    model_runs : int
+        How often the model was applied for it. Inputs are tried in batches, so this can exceed `tests`.
     distinct_inputs : int
         Inputs in memory afterwards, over all scores.
     make_evidence : callable
@@ -48,20 +51,20 @@ class Score(Result):
     """
 
     measure: str
-    characteristics: tuple[str, ...]
+    sensitive_features: tuple[str, ...]
     score: float
     low: float
     high: float
     samples: int
     tests: int
-    software_runs: int
+    model_runs: int
     distinct_inputs: int
     make_evidence: Callable[[], pd.DataFrame] = field(default=pd.DataFrame, compare=False)
 
     @property
     def who(self) -> str:
-        """The characteristics."""
-        return " and ".join(self.characteristics)
+        """The sensitive_features."""
+        return " and ".join(self.sensitive_features)
 
     @property
     def where(self) -> str:
@@ -88,7 +91,7 @@ class Score(Result):
         """What shows it.
 
         Of a group score, the groups with the lowest and the highest share of positive outputs; of a causal score, the
-        first inputs whose output other values of the characteristics change, each with such a counterpart.
+        first inputs whose output other values of the sensitive_features change, each with such a counterpart.
         """
         return self.make_evidence()
 
@@ -101,9 +104,7 @@ class Score(Result):
         return pd.DataFrame([self.to_dict()])
 
     def plot(self):
-        """Draw the score with its interval; see `fairlab.themis.figures.score_intervals`."""
-        from fairlab.themis.figures import score_intervals
-
+        """Draw the score with its interval; see `fairlab.themis.score.score_intervals`."""
         return score_intervals(self.to_frame())
 
 
@@ -114,7 +115,7 @@ def extreme_groups(schema: Schema, positions: list[int], codes: np.ndarray, numb
     ----------
     schema : Schema
     positions : list of int
-        Of the characteristics that make the groups.
+        Of the sensitive_features that make the groups.
     codes : ndarray of int of shape (n_groups, n_positions)
         Their values.
     numbers : dict of str to ndarray
@@ -132,8 +133,8 @@ def pairs_of_inputs(schema: Schema, positions: list[int], inputs, outputs, other
     ----------
     schema : Schema
     positions : list of int
-        Of the characteristics in which a counterpart differs.
-    inputs, others : ndarray of int of shape (n_pairs, n_characteristics)
+        Of the sensitive_features in which a counterpart differs.
+    inputs, others : ndarray of int of shape (n_pairs, n_sensitive_features)
         Codes.
     outputs, other_outputs : ndarray of shape (n_pairs,)
     """
@@ -152,3 +153,172 @@ def expect_share(name: str, value, *, open_ends: bool = False) -> None:
     is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
     if not (is_number and (0 < value < 1 if open_ends else 0 <= value <= 1)):
         raise ValueError(f"{name} is {value!r}, expected a number between 0 and 1")
+
+
+@dataclass(frozen=True, repr=False)
+class Search(Result):
+    """Sets of features that a program discriminates against (definition 3.9).
+
+    Attributes
+    ----------
+    min_score : float
+    found : dict of str to tuple of tuple of str
+        By measure, the minimal sets whose score reaches it.
+    scores : tuple of Score
+        Of all sets that were tested.
+    skipped : dict of str to int
+        By measure, how many sets needed no test.
+    decided_by : {"score", "low"}
+        Which number of a `Score` has to reach it: the estimate, or the lower end of its interval.
+
+    Examples
+    --------
+    >>> from fairlab.themis import Themis
+    >>> from fairlab.cases import Schema
+    >>> schema = Schema.from_dict({"sex": ["f", "m"], "age": {"low": 18, "high": 20}})
+    >>> search = Themis(lambda rows: rows["sex"] == "m", schema).search(min_score=0.2)
+    >>> search.found
+    {'causal': (('sex',),)}
+    """
+
+    min_score: float
+    found: dict[str, tuple[tuple[str, ...], ...]]
+    scores: tuple[Score, ...]
+    skipped: dict[str, int]
+    decided_by: str = "score"
+
+    @property
+    def undecided(self) -> tuple[Score, ...]:
+        """Scores of the tested sets whose interval has the least score inside: more samples might find them."""
+        return tuple(score for score in self.scores if score.low < self.min_score <= score.high)
+
+    @property
+    def tests(self) -> int:
+        """Number of tests over all scores."""
+        return sum(score.tests for score in self.scores)
+
+    @property
+    def model_runs(self) -> int:
+        """How often the model was applied."""
+        return sum(score.model_runs for score in self.scores)
+
+    @property
+    def summary(self) -> str:
+        """The minimal sets by measure, and how many sets were tested for them."""
+        parts = [
+            f"{measure}: {'; '.join(' and '.join(names) for names in sets) or 'no set'}"
+            for measure, sets in self.found.items()
+        ]
+        skipped = sum(self.skipped.values())
+        counts = f"{len(self.scores)} sets tested, {skipped} skipped"
+        if self.decided_by == "low" and self.undecided:
+            counts += f", {len(self.undecided)} undecided"
+        return f"scores of at least {self.min_score:g} by {', by '.join(parts)} ({counts})"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each tested set."""
+        minimal = {(measure, names) for measure, sets in self.found.items() for names in sets}
+        table = pd.DataFrame([score.to_dict() for score in self.scores], columns=SCORE_COLUMNS)
+        return table.assign(minimal=[(score.measure, score.sensitive_features) in minimal for score in self.scores])
+
+    def plot(self):
+        """Draw all scores with their intervals and the least one; see `fairlab.themis.score.score_intervals`."""
+        return score_intervals(self.to_frame(), min_score=self.min_score)
+
+
+SCORE_COLUMNS = [name for name in Score.__dataclass_fields__ if name != "make_evidence"]
+
+
+def run_search(
+    score,
+    positions: Sequence[int],
+    *,
+    measures: Iterable[str],
+    min_score: float,
+    max_size: int,
+    prune: bool,
+    decided_by: str = "score",
+) -> tuple[dict[str, tuple], list[Score], dict[str, int]]:
+    """Test sets of features, small ones first.
+
+    Parameters
+    ----------
+    score : callable
+        ``score(measure, sets)`` takes a list of tuples of positions and returns a `Score` for each.
+    positions : sequence of int
+        What sets are made of.
+    measures, min_score, max_size, prune
+        See `fairlab.themis.Themis.search`.
+    decided_by : {"score", "low"}
+        See `Search`.
+
+    Returns
+    -------
+    found : dict of str to tuple of tuple of int
+        By measure, the minimal sets, as positions.
+    scores : list of Score
+    skipped : dict of str to int
+    """
+    scores, skipped, found = [], {}, {}
+    # Sets of one size do not prune each other, so they are tested together.
+    sizes = [[size] for size in range(1, max_size + 1)] if prune else [range(1, max_size + 1)]
+    for measure in measures:
+        minimal, skipped[measure] = [], 0
+        for together in sizes:
+            sets = [subset for size in together for subset in combinations(positions, size)]
+            tested = [s for s in sets if not (prune and _covered(s, minimal))]
+            skipped[measure] += len(sets) - len(tested)
+            by_set = dict(zip(tested, score(measure, tested), strict=True))
+            scores += by_set.values()
+            for subset in sets:
+                reaches = subset in by_set and getattr(by_set[subset], decided_by) >= min_score
+                if reaches and not _covered(subset, minimal):
+                    minimal.append(subset)
+        found[measure] = tuple(minimal)
+    return found, scores, skipped
+
+
+def _covered(subset: tuple[int, ...], minimal: list[tuple[int, ...]]) -> bool:
+    return any(set(other) <= set(subset) for other in minimal)
+
+
+LOOKS = {"group": {"marker": "s", "color": VERMILION}, "causal": {"marker": "o", "color": BLUE}}  # in all figures
+_SHIFTS = {"group": 0.12, "causal": -0.12}
+
+
+def score_intervals(table: pd.DataFrame, *, min_score: float | None = None) -> Figure:
+    """Draw scores with their confidence intervals, one line of the figure for each set of features.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``measure``, ``sensitive_features`` (tuples of names, or one text), ``score``, ``low`` and ``high``, as
+        in `Search.to_frame`.
+    min_score : float, optional
+        Drawn as a line.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or there is no row.
+    """
+    expected = ["measure", "sensitive_features", "score", "low", "high"]
+    if not isinstance(table, pd.DataFrame) or not set(expected) <= set(table.columns) or not len(table):
+        raise ValueError(
+            f"table: expected a DataFrame with rows and the columns {', '.join(expected)}, found {table!r}"
+        )
+    names = table["sensitive_features"].map(lambda of: of if isinstance(of, str) else ", ".join(of))
+    sets = names.unique()
+    figure, [axis] = panels(1, 1, width=5.4, height=1.3 + 0.26 * len(sets))
+    for measure, rows in table.groupby("measure", sort=False):
+        look = LOOKS[measure]
+        place = pd.Index(sets).get_indexer(names[rows.index]) + _SHIFTS[measure]
+        axis.hlines(place, rows["low"], rows["high"], color=look["color"], linewidth=1)
+        axis.plot(rows["score"], place, **look, linestyle="", markersize=4.5, label=f"{measure} score")
+    if min_score is not None:
+        axis.axvline(min_score, color=GREY, linestyle="--", linewidth=1, label="threshold")
+    axis.set(xlim=(-0.02, 1.02), xlabel="score (between 0 and 1), with its confidence interval")
+    axis.set_yticks(np.arange(len(sets)), sets)
+    axis.set_ylim(len(sets) - 0.4, -0.6)
+    legend_above(figure, axis)
+    return figure

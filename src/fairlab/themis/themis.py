@@ -7,44 +7,60 @@ from numbers import Integral
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 
 from fairlab.cases.schema import Schema
 from fairlab.checks import align, check_count
 from fairlab.seeds import derive_seed
-from fairlab.themis.estimation import Causal, Estimation, others, together
+from fairlab.themis.estimation import (
+    RULES,
+    Causal,
+    Estimation,
+    Looks,
+    Program,
+    Sampling,
+    corrected_spread,
+    others,
+    spread_interval,
+    together,
+)
 from fairlab.themis.exact import DomainTooLargeError
-from fairlab.themis.memory import Memory
-from fairlab.themis.sampling import Looks, Sampling
-from fairlab.themis.score import MEASURES, Score, expect_measure, expect_share, extreme_groups, pairs_of_inputs
-from fairlab.themis.search import Search, run_search
-from fairlab.themis.spread import corrected_spread, spread_interval
-from fairlab.themis.stopping import RULES
+from fairlab.themis.score import (
+    MEASURES,
+    Score,
+    Search,
+    expect_measure,
+    expect_share,
+    extreme_groups,
+    pairs_of_inputs,
+    run_search,
+)
 
 MOST_ASSIGNMENTS = 1_000_000  # combinations of values that a score may compare
-READINGS = ("as_described", "as_published")
+VARIANTS = ("sound", "published")
 
 
-class Themis:
-    """Tests a program for discrimination.
+class Themis(BaseEstimator):
+    """Tests a model or a program for discrimination.
 
     Parameters
     ----------
-    software : callable
-        Takes a DataFrame of inputs, returns one output each; see `fairlab.themis.software`.
+    model : callable, or object with ``predict``
+        Takes a DataFrame of inputs, returns one output each; a `fairlab.models.CommandSoftware` for a program.
     schema : Schema
-    confidence : float
+    confidence_level : float
         How often, at least, an estimate is within its error bound, and an interval holds the truth; between 0 and 1.
     error_bound : float
         How far a causal score, or the share of a group, may be from the truth; between 0 and 1.
-    reading : {"as_described", "as_published"}
-        As described, the bound is kept, the group score is corrected for the noise that makes it look larger, and a
-        search names the sets whose interval lies above its threshold, with intervals that hold for all sets together.
-        As published, sampling stops by the normal rule if nothing else is said, the group score is the plain
-        difference of the extreme shares, and a search compares estimates with its threshold.
+    variant : {"sound", "published"}
+        Sound: the bound is kept, the group score is corrected for the noise that makes it look larger, and a search
+        names the sets whose interval lies above its threshold, with intervals that hold for all sets together.
+        Published: sampling stops by the normal rule if nothing else is said, the group score is the plain difference of
+        the extreme shares, and a search compares estimates with its threshold.
     stop : {"exact", "wilson", "normal"}, optional
         When sampling stops. The exact rule looks a few times and keeps the error bound whatever the truth
-        (`fairlab.themis.stopping.look_sizes`); the default as described. The paper's, the normal one, ends at the
-        first stretch without a hit, and Wilson's looks after every sample; see `fairlab.themis.stopping.half_width`.
+        (`fairlab.themis.estimation.look_sizes`), the sound default. The paper's, the normal one, ends at the first
+        stretch without a hit, and Wilson's looks after every sample; see `fairlab.themis.estimation.half_width`.
         Neither promises its bound.
     min_samples, max_samples : int
         Sampling stops after more than `min_samples`, and at `max_samples` even if the bound is not reached.
@@ -70,12 +86,12 @@ class Themis:
 
     def __init__(
         self,
-        software: Callable,
+        model,
         schema: Schema,
         *,
-        confidence: float = 0.99,
+        confidence_level: float = 0.99,
         error_bound: float = 0.05,
-        reading: str = "as_described",
+        variant: str = "sound",
         stop: str | None = None,
         min_samples: int = 10,
         max_samples: int = 100_000,
@@ -84,13 +100,12 @@ class Themis:
     ):
         if not isinstance(schema, Schema):
             raise TypeError(f"schema: expected a Schema, found {type(schema).__name__}")
-        for name, value in (("software", software), ("output_distance", output_distance)):
-            if not callable(value) and not (name == "output_distance" and value is None):
-                raise TypeError(f"{name}: expected a function, found {type(value).__name__}")
-        expect_share("confidence", confidence, open_ends=True)
+        if not callable(output_distance) and output_distance is not None:
+            raise TypeError(f"output_distance: expected a function, found {type(output_distance).__name__}")
+        expect_share("confidence_level", confidence_level, open_ends=True)
         expect_share("error_bound", error_bound, open_ends=True)
-        if reading not in READINGS:
-            raise ValueError(f"reading is {reading!r}, expected one of {', '.join(READINGS)}")
+        if variant not in VARIANTS:
+            raise ValueError(f"variant is {variant!r}, expected one of {', '.join(VARIANTS)}")
         if stop is not None and stop not in RULES:
             raise ValueError(f"stop is {stop!r}, expected one of {', '.join(RULES)}")
         for name, value in (("min_samples", min_samples), ("max_samples", max_samples)):
@@ -98,23 +113,22 @@ class Themis:
                 raise ValueError(f"{name} is {value!r}, expected a whole number")
         if not 0 <= min_samples < max_samples:
             raise ValueError(f"min_samples {min_samples} and max_samples {max_samples}: expected 0 <= min < max")
-        self.schema, self.confidence, self.reading = schema, confidence, reading
+        self.model, self.schema, self.confidence_level, self.error_bound = model, schema, confidence_level, error_bound
+        self.variant, self.stop, self.min_samples, self.max_samples = variant, stop, min_samples, max_samples
         self.output_distance, self.random_state = output_distance, check_count(random_state, "random_state", least=0)
-        self._memory = Memory(software, schema, binary=output_distance is None)
-        self._error_bound, self._samples = error_bound, (min_samples, max_samples)
-        self._stop = stop or ("normal" if reading == "as_published" else "exact")
+        self._program = Program(model, schema, binary=output_distance is None)
 
     @property
-    def software_runs(self) -> int:
-        """How often the software has been run over all scores: never twice on one input."""
-        return self._memory.runs
+    def model_runs(self) -> int:
+        """To how many inputs the model was applied over all scores: never twice to one input."""
+        return self._program.runs
 
     def test_suite(self) -> pd.DataFrame:
         """Return all inputs that were tried, with their output."""
-        codes, outputs = self._memory.contents()
+        codes, outputs = self._program.contents()
         return self.schema.decode(codes).assign(output=outputs)
 
-    def group_score(self, characteristics: str | Iterable[str]) -> Score:
+    def group_score(self, sensitive_features: str | Iterable[str]) -> Score:
         """Estimate the group discrimination score (algorithm 1).
 
         Sampling goes on until the share of every group is within the error bound.
@@ -122,28 +136,28 @@ class Themis:
         Raises
         ------
         SchemaError
-            If a characteristic is unknown.
+            If a feature is unknown.
         DomainTooLargeError
-            If the characteristics have more than `MOST_ASSIGNMENTS` combinations of values.
+            If the features have more than `MOST_ASSIGNMENTS` combinations of values.
         TypeError
             With an output distance: shares of positive outputs need binary ones.
         """
-        return self._group([characteristics], self._estimation())[0]
+        return self._group([sensitive_features], self._estimation())[0]
 
-    def causal_score(self, characteristics: str | Iterable[str]) -> Score:
+    def causal_score(self, sensitive_features: str | Iterable[str]) -> Score:
         """Estimate the causal discrimination score (algorithm 2).
 
         Raises
         ------
         SchemaError
-            If a characteristic is unknown.
+            If a feature is unknown.
         DomainTooLargeError
-            If the characteristics have more than `MOST_ASSIGNMENTS` combinations of values.
+            If the features have more than `MOST_ASSIGNMENTS` combinations of values.
         """
-        return self._causal([characteristics], self._estimation())[0]
+        return self._causal([sensitive_features], self._estimation())[0]
 
     def apparent_score(
-        self, inputs: pd.DataFrame, characteristics: str | Iterable[str], *, measure: str, weight=None
+        self, inputs: pd.DataFrame, sensitive_features: str | Iterable[str], *, measure: str, weight=None
     ) -> float:
         """Return a score on the inputs of a test suite or of an operational profile (definition 3.8).
 
@@ -151,7 +165,7 @@ class Themis:
         ----------
         inputs : DataFrame
             One row for each input, with the schema's columns. Inputs and counterparts are among them only.
-        characteristics : str or iterable of str
+        sensitive_features : str or iterable of str
         measure : {"group", "causal"}
         weight : array-like of shape (n_inputs,), optional
             How often each input occurs; once by default.
@@ -159,7 +173,7 @@ class Themis:
         Raises
         ------
         SchemaError
-            If a characteristic is unknown, or an input does not fit the schema.
+            If a feature is unknown, or an input does not fit the schema.
         TypeError
             With an output distance, or if the inputs are no table.
         ValueError
@@ -168,14 +182,14 @@ class Themis:
         expect_measure(measure)
         if self.output_distance is not None:
             raise TypeError("the apparent score needs binary outputs; there is an output distance")
-        positions = self.schema.positions(_listed(characteristics))
+        positions = self.schema.positions(_listed(sensitive_features))
         if not isinstance(inputs, pd.DataFrame):
             raise TypeError(f"inputs: expected a DataFrame, found {type(inputs).__name__}")
         codes = self.schema.encode(inputs)
         if len(codes) == 0:
             raise ValueError("inputs: expected at least one, found none")
         weight = _weights(weight, inputs)
-        outputs = self._memory(codes)
+        outputs = self._program(codes)
         kept = positions if measure == "group" else others(positions, codes.shape[1])
         _, group = np.unique(codes[:, kept], axis=0, return_inverse=True)
         group = group.reshape(-1)
@@ -187,76 +201,74 @@ class Themis:
 
     def search(
         self,
-        threshold: float,
+        min_score: float,
         *,
         measure: str = "causal",
-        characteristics: Iterable[str] | None = None,
+        sensitive_features: Iterable[str] | None = None,
         max_size: int | None = None,
         prune: bool = True,
-        group_implies_causal: bool = False,
     ) -> Search:
-        """Find the minimal sets of characteristics whose score reaches a threshold (algorithm 3).
+        """Find the minimal sets of features whose score reaches a least one (algorithm 3).
 
-        Every set has random numbers of its own, so its score is the same whatever else is tested. As described, all
+        Every set has random numbers of its own, so its score is the same whatever else is tested. All
         intervals of a search hold together at the confidence, however many sets it may look at (Bonferroni), and a
         set is found if its interval lies at or above the threshold: a set that is below it is named, wherever in the
         search, with at most the error probability. What has the threshold in its interval is undecided.
 
         Parameters
         ----------
-        threshold : float
+        min_score : float
             Between 0 and 1. A set is found if its score is at least that (definition 3.9; algorithm 3 says above).
         measure : {"causal", "group", "both"}
             Both are searched one after the other, group first.
-        characteristics : iterable of str, optional
+        sensitive_features : iterable of str, optional
             Those that sets are made of; all by default.
         max_size : int, optional
             Largest set.
         prune : bool
             Whether to skip supersets of sets that were found (theorems 4.1 and 4.2). Without it all sets are tested.
-        group_implies_causal : bool
-            Whether sets found by the group measure count as found for the causal one (theorem 4.3), without a test.
 
         Raises
         ------
         ValueError
-            If the threshold, the measure or the largest size is out of range.
+            If the least score, the measure or the largest size is out of range.
         DomainTooLargeError
             If a set that has to be tested has more than `MOST_ASSIGNMENTS` combinations of values.
         """
-        expect_share("threshold", threshold)
+        expect_share("min_score", min_score)
         expect_measure(measure, (*MEASURES, "both"))
-        if characteristics is None:
-            characteristics = [feature.name for feature in self.schema.features if len(feature.values) > 1]
-        positions = self.schema.positions(_listed(characteristics))
+        if sensitive_features is None:
+            sensitive_features = [feature.name for feature in self.schema.features if len(feature.values) > 1]
+        positions = self.schema.positions(_listed(sensitive_features))
         max_size = len(positions) if max_size is None else max_size
         if max_size not in range(1, len(positions) + 1):
             raise ValueError(f"max_size is {max_size!r}, expected 1 to {len(positions)}")
         measures = MEASURES if measure == "both" else (measure,)
-        published = self.reading == "as_published"
+        published = self.variant == "published"
         n_scores = 1 if published else len(measures) * sum(comb(len(positions), k + 1) for k in range(max_size))
         estimation, ask = self._estimation(n_scores), {"group": self._group, "causal": self._causal}
         found, scores, skipped = run_search(
             lambda one, sets: ask[one](list(map(self._names, sets)), estimation),
             positions,
             measures=measures,
-            threshold=threshold,
+            min_score=min_score,
             max_size=max_size,
             prune=prune,
-            group_implies_causal=group_implies_causal,
             decided_by="score" if published else "low",
         )
         names = {one: tuple(map(self._names, minimal)) for one, minimal in found.items()}
-        return Search(threshold, names, tuple(scores), skipped, "score" if published else "low")
+        return Search(min_score, names, tuple(scores), skipped, "score" if published else "low")
 
     def _estimation(self, n_scores: int = 1) -> Estimation:
         """Return how scores are estimated, such that so many of them together keep the confidence."""
-        confidence = self.confidence if n_scores == 1 else 1 - (1 - self.confidence) / n_scores
-        if self._stop == "exact":
-            sampling = Looks(confidence, self._error_bound, *self._samples, binary=self.output_distance is None)
+        level = self.confidence_level if n_scores == 1 else 1 - (1 - self.confidence_level) / n_scores
+        stop = self.stop or ("normal" if self.variant == "published" else "exact")
+        limits = level, self.error_bound, self.min_samples, self.max_samples
+        if stop == "exact":
+            sampling = Looks(*limits, binary=self.output_distance is None)
         else:
-            sampling = Sampling(confidence, self._error_bound, self._stop, *self._samples)
-        return Estimation(self._memory, sampling, self.output_distance)
+            sampling = Sampling(*limits, rule=stop)
+        return Estimation(self._program, sampling, self.output_distance)
 
     def _group(self, sets: list, estimation: Estimation) -> list[Score]:
         if self.output_distance is not None:
@@ -267,13 +279,13 @@ class Themis:
         return self._estimate("causal", sets, estimation, self._score_of_changes)
 
     def _estimate(self, measure, sets, estimation: Estimation, score: Callable) -> list[Score]:
-        """Return the scores of sets of characteristics, all estimated together."""
-        before, positions = self.software_runs, list(map(self._positions, sets))
+        """Return the scores of sets of features, all estimated together."""
+        before, positions = self.model_runs, list(map(self._positions, sets))
         rngs = [self._rng(measure, each) for each in positions]
-        found = together(self._memory, map(getattr(estimation, measure), positions, rngs))
+        found = together(self._program, map(getattr(estimation, measure), positions, rngs))
         known = before + np.cumsum([runs for _, runs in found])
         return [
-            score(each, estimate, rng, estimation, {"software_runs": runs, "distinct_inputs": int(total)})
+            score(each, estimate, rng, estimation, {"model_runs": runs, "distinct_inputs": int(total)})
             for each, rng, (estimate, runs), total in zip(positions, rngs, found, known, strict=True)
         ]
 
@@ -284,7 +296,7 @@ class Themis:
             low = high = shares
         else:
             low, high = estimation.sampling.interval(counts, samples, n_series=len(counts))
-        plain = is_exact or self.reading == "as_published"
+        plain = is_exact or self.variant == "published"
         ends = [shares.argmin(), shares.argmax()]
         numbers = {"share": shares[ends], "low": low[ends], "high": high[ends], "samples": samples[ends]}
         codes = estimation.assignments(positions, ends)
@@ -302,7 +314,7 @@ class Themis:
     def _score_of_changes(self, positions, found: Causal, _, estimation: Estimation, runs: dict) -> Score:
         share = found.count / found.samples
         interval = (share, share) if found.is_exact else estimation.sampling.interval(found.count, found.samples)
-        pairs = [(part, self._memory(part)) for part in (found.inputs, found.counterparts)]
+        pairs = [(part, self._program(part)) for part in (found.inputs, found.counterparts)]
         return Score(
             "causal",
             self._names(positions),
@@ -313,8 +325,8 @@ class Themis:
             **runs,
         )
 
-    def _positions(self, characteristics) -> list[int]:
-        positions = self.schema.positions(_listed(characteristics))
+    def _positions(self, sensitive_features) -> list[int]:
+        positions = self.schema.positions(_listed(sensitive_features))
         n_assignments = self.schema.n_assignments(positions)
         if n_assignments > MOST_ASSIGNMENTS:
             names = ", ".join(self._names(positions))
@@ -345,9 +357,9 @@ def _weights(weight, inputs: pd.DataFrame) -> np.ndarray:
     return found
 
 
-def _listed(characteristics) -> str | list:
-    if isinstance(characteristics, str):
-        return characteristics
-    if not isinstance(characteristics, Iterable):
-        raise TypeError(f"characteristics: expected names of features, found {characteristics!r}")
-    return list(characteristics)
+def _listed(sensitive_features) -> str | list:
+    if isinstance(sensitive_features, str):
+        return sensitive_features
+    if not isinstance(sensitive_features, Iterable):
+        raise TypeError(f"sensitive_features: expected names of features, found {sensitive_features!r}")
+    return list(sensitive_features)

@@ -1,14 +1,78 @@
-"""Decisions on rows whose sensitive columns take all of their values, one after the other."""
+"""Decisions on rows whose sensitive columns, or columns that stand for them, take all of their values in turn."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
+from sklearn.metrics import adjusted_mutual_info_score
 
 from fairlab.cases.case import Case
+from fairlab.cases.schema import Feature
+from fairlab.statistics import exact_interval
 from fairlab.themis.estimation import others
-from fairlab.themis.stopping import exact_interval
+
+LEAST = 0.05  # adjusted mutual information, of which chance explains none
+MOST = 2  # proxies of one column
+PEOPLE = 5_000  # that associations are measured on
+
+
+def strengths_of_proxies(case: Case, name: str, *, random_state: int = 0) -> pd.Series:
+    """Return how much each feature tells about a sensitive column: adjusted mutual information, largest first.
+
+    It is 0 where chance explains all, and 1 where one column says the other. Wide numbers are taken by their bins.
+
+    Parameters
+    ----------
+    case : Case
+    name : str
+        Sensitive column.
+    random_state : int
+        Of the people looked at, if there are more than `PEOPLE`.
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> from fairlab.themis import strengths_of_proxies
+    >>> people = pd.DataFrame(
+    ...     {"sex": ["f", "m"] * 200, "hair": ["long", "short"] * 200, "points": np.arange(400) // 40}
+    ... )
+    >>> case = fairlab.Case(
+    ...     lambda rows: rows["points"] > 4, people, sensitive_features="sex", features=["hair", "points"]
+    ... )
+    >>> strengths_of_proxies(case, "sex").abs().round(2).to_dict()
+    {'hair': 1.0, 'points': 0.01}
+    """
+    if not isinstance(case, Case):
+        raise TypeError(f"case: expected a Case, found {type(case).__name__}")
+    people = case.table.reset_index(drop=True)
+    chosen = people.index if len(people) <= PEOPLE else people.sample(PEOPLE, random_state=random_state).index
+    groups = case.groups(name).cat.codes.to_numpy()[chosen]
+    codes = pd.DataFrame(case.schema.encode(people.loc[chosen, list(case.features)]), columns=list(case.features))
+    candidates = codes.drop(columns=[column for column in case.sensitive_features if column in codes])
+    found = {column: adjusted_mutual_info_score(groups, candidates[column]) for column in candidates}
+    return pd.Series(found, dtype=float, name=f"tells about {name}").sort_values(ascending=False, kind="stable")
+
+
+def proxies_of(case: Case, name: str, *, random_state: int = 0) -> tuple[str, ...]:
+    """Return the features that tell most about a sensitive column, at most `MOST`; none if all tell next to nothing.
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> from fairlab.themis import proxies_of
+    >>> people = pd.DataFrame(
+    ...     {"sex": ["f", "m"] * 200, "hair": ["long", "short"] * 200, "points": np.arange(400) // 40}
+    ... )
+    >>> case = fairlab.Case(
+    ...     lambda rows: rows["points"] > 4, people, sensitive_features="sex", features=["hair", "points"]
+    ... )
+    >>> proxies_of(case, "sex")
+    ('hair',)
+    """
+    strengths = strengths_of_proxies(case, name, random_state=random_state)
+    return tuple(strengths.index[strengths >= LEAST][:MOST])
+
 
 ROWS = 200_000  # in one question to the model
 SHOWN = 50  # pairs
@@ -26,7 +90,7 @@ class Varied:
     own : ndarray of bool of shape (n_rows,)
         The decision on each row as it is.
     is_exact : bool
-        Whether the rows are all that there are, so that scores are known.
+        Whether the rows are all that could be drawn, so that scores are known.
     rows : DataFrame of shape (n_rows, n_features)
         As they are.
     values : DataFrame of shape (n_assignments, n_columns)
@@ -110,7 +174,11 @@ class Varied:
 
 
 def over_inputs(case: Case, names: tuple[str, ...], n_inputs: int, rng: np.random.Generator) -> Varied:
-    """Return decisions on inputs drawn uniformly from the case's schema, or on all of them if they are no more.
+    """Return decisions on generated inputs: each feature is drawn by itself, all of its values alike.
+
+    A number in bins is drawn from the table's values in a bin, all bins alike, so that the inputs are an independent
+    sample of one distribution; if it is among those to vary, it takes the middle value of each bin. Where no other
+    feature is in bins, and they have no more combinations than wanted, all of them are taken.
 
     Parameters
     ----------
@@ -118,23 +186,36 @@ def over_inputs(case: Case, names: tuple[str, ...], n_inputs: int, rng: np.rando
     names : tuple of str
         Features to vary.
     n_inputs : int
-        Inputs that differ in other features, or are drawn so.
+        How many are drawn.
     rng : Generator
     """
     schema = case.schema
     positions = schema.positions(names)
     rest = others(positions, len(schema.sizes))
-    if is_exact := schema.n_assignments(rest) <= n_inputs:
+    in_bins = [position for position in rest if schema.features[position].edges is not None]
+    if is_exact := not in_bins and schema.n_assignments(rest) <= n_inputs:
         codes = np.zeros((schema.n_assignments(rest), len(schema.sizes)), dtype=np.int64)
         codes[:, rest] = schema.assignments(rest) if rest else 0
         codes[:, positions] = schema.sample_codes(len(codes), random_state=rng)[:, positions]
     else:
         codes = schema.sample_codes(n_inputs, random_state=rng)
     rows = case.rows(schema.decode(codes))
+    for position in in_bins:
+        name = schema.names[position]
+        rows[name] = _from_bins(rows[name], case.table[name], schema.features[position], codes[:, position], rng)
     own = np.ravel_multi_index(tuple(codes[:, positions].T), [schema.sizes[position] for position in positions])
     values = _values(case, positions)
     decisions = _decisions(case, rows, values)
     return Varied(decisions, decisions[np.arange(len(codes)), own], is_exact, rows, values, True)
+
+
+def _from_bins(middle: pd.Series, column: pd.Series, feature: Feature, codes: np.ndarray, rng) -> pd.Series:
+    """Return values of a column, each drawn from those in a bin; of a bin without any, its middle value."""
+    bins = feature.encode(column)
+    order = np.argsort(bins, kind="stable")
+    first, last = (np.searchsorted(bins[order], codes, side=side) for side in ("left", "right"))
+    drawn = np.minimum((first + rng.random(len(codes)) * (last - first)).astype(int), len(column) - 1)
+    return middle.where(first == last, column.iloc[order[drawn]].set_axis(middle.index))
 
 
 def over_people(case: Case, names: tuple[str, ...], n_people: int, rng: np.random.Generator) -> Varied:

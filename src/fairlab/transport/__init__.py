@@ -2,11 +2,11 @@
 
 Examples
 --------
->>> from fairlab.transport import SeguyEnsemble, SeguyTransport
->>> sorted(SeguyTransport().get_params())[:2]
-['batch_size', 'cost']
->>> SeguyEnsemble(random_states=[0, 1]).get_params()["random_states"]
-[0, 1]
+>>> from fairlab.transport import ExactTransport, GANTransport
+>>> ExactTransport().fit([[0.0], [5.0]], [[6.0], [1.0]]).transform([[0.0], [5.0]]).tolist()
+[[1.0], [6.0]]
+>>> GANTransport(n_steps=500).get_params()["n_steps"]
+500
 """
 
 import lazy_loader as lazy
@@ -14,14 +14,10 @@ import lazy_loader as lazy
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
-        "columns": ["ColumnCosts"],
-        "cost": ["squared_l1"],
+        "cost": ["ColumnCosts", "squared_l1"],
         "exact": ["ExactTransport"],
-        "divergence": ["DivergenceError", "DivergenceWarning"],
-        "gan": ["GANTransport"],
-        "gan_ensemble": ["GANEnsemble"],
-        "one_dimension": ["monotone_rearrangement"],
-        "plan": ["SolverError"],
-        "seguy": ["SeguyEnsemble", "SeguyTransport"],
+        "gan": ["GANTransport", "fit_gans"],
+        "maps": ["DivergenceError"],
+        "solvers": ["SolverError"],
     },
 )

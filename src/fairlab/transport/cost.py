@@ -1,15 +1,21 @@
-"""Costs of moving one point to another.
+"""Costs of moving one person to another: the paper's, and one put together column by column.
 
-A cost is any callable ``cost(X_source, X_target)`` that takes arrays of shape (n_source, n_features) and
-(n_target, n_features) and returns the matrix of shape (n_source, n_target) of all costs, none of them negative.
+A cost is any callable ``cost(X_source, X_target)`` that takes both samples, of shape (n_source, n_features) and
+(n_target, n_features), and returns the matrix of shape (n_source, n_target) of all costs, none of them negative.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 from scipy.spatial.distance import cdist
 
+from fairlab.checks import check_number, check_same_columns, suggestion
+
 Cost = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Table = pd.DataFrame | np.ndarray
+KINDS = ("absolute", "squared", "mismatch")
 
 
 def squared_l1(X_source: np.ndarray, X_target: np.ndarray) -> np.ndarray:
@@ -71,4 +77,205 @@ def cost_matrix(cost: Cost, X_source: np.ndarray, X_target: np.ndarray) -> np.nd
         raise ValueError("cost: returned NaN or infinite values, expected finite costs")
     if lowest < 0:
         raise ValueError(f"cost: returned {lowest:g}, expected costs of at least 0")
+    return matrix
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnCosts:
+    r"""A cost of moving one person to another, put together from a cost per column.
+
+    By default :math:`c(x, y) = (\sum_j w_j d_j(x_j, y_j))^2`, where :math:`d_j` is the absolute difference of a number
+    in standard deviations of both samples together, and for a category 0 if it is the same and 1 if not. On scaled
+    numbers this is the cost of FlipTest (section 3.1), whatever the units. A missing value is like another missing
+    value, and 1 from everything else.
+
+    Parameters
+    ----------
+    columns : dict of str to str or callable, optional
+        For single columns, another cost: ``"absolute"`` or ``"squared"`` difference of numbers, in standard deviations,
+        ``"mismatch"`` for categories that are written as numbers, or a function of two Series, the column in the source
+        and in the target, that returns an array of shape (n_source, n_target).
+    number : {"absolute", "squared", "mismatch"}
+        Cost of all other columns of numbers. Booleans, text, categories and everything else are categories.
+    weights : dict of str to float, optional
+        By column, 1 by default; 0 leaves a column out.
+    squared : bool
+        Whether to square the sum.
+
+    Examples
+    --------
+    >>> from fairlab.transport import ColumnCosts
+    >>> people = pd.DataFrame({"age": [20, 30, 40], "job": ["clerk", "clerk", "cook"]})
+    >>> ColumnCosts(squared=False)(people[:2], people[2:]).round(2)
+    array([[3.45],
+           [2.22]])
+    """
+
+    columns: Mapping[str, str | Callable] = field(default_factory=dict)
+    number: str = "absolute"
+    weights: Mapping[str, float] = field(default_factory=dict)
+    squared: bool = True
+
+    def __post_init__(self):
+        for argument in ("columns", "weights"):
+            if not isinstance(getattr(self, argument), Mapping):
+                raise ValueError(f"{argument}: expected a dict by column, found {getattr(self, argument)!r}")
+        if not isinstance(self.squared, bool | np.bool_):
+            raise ValueError(f"squared: expected True or False, found {self.squared!r}")
+        kinds = {f"columns[{name!r}]": kind for name, kind in self.columns.items() if not callable(kind)}
+        for what, kind in (kinds | {"number": self.number}).items():
+            if not isinstance(kind, str) or kind not in KINDS:
+                raise ValueError(f"{what}: unknown {kind!r}, expected one of {', '.join(KINDS)}")
+        for name, weight in self.weights.items():
+            check_number(weight, f"weights[{name!r}]", least=0)
+
+    def __call__(self, X_source: Table, X_target: Table) -> np.ndarray:
+        """Return the costs of all pairs.
+
+        Parameters
+        ----------
+        X_source, X_target : DataFrame or array of shape (n_source, n_features) and (n_target, n_features)
+
+        Returns
+        -------
+        array of shape (n_source, n_target)
+
+        Raises
+        ------
+        ValueError
+            If the tables differ in columns; if a column that is named is not there, is to be compared as numbers and is
+            none, holds infinite values or dates; or if a function returns another shape.
+        """
+        check_shapes(X_source, X_target)
+        source, target = as_table(X_source), as_table(X_target)
+        check_same_columns(*(list(map(str, table.columns)) for table in (source, target)), "X_source", "X_target")
+        for argument in ("columns", "weights"):
+            for name in getattr(self, argument):
+                if name not in source.columns:
+                    raise ValueError(f"{argument}: no column {name!r}{suggestion(str(name), map(str, source.columns))}")
+        total = np.zeros((len(source), len(target)))
+        numbers, categories, weights = [], [], []
+        for name in source.columns:
+            pair, weight = (source[name], target[name]), self.weights.get(name, 1.0)
+            kind = self.columns.get(name) or self._kind(name, pair)
+            if weight == 0:
+                continue
+            if callable(kind):
+                total += weight * _own(kind, *pair)
+            elif kind == "mismatch":
+                categories.append(codes_of(*pair))
+                weights.append(weight)
+            else:
+                x, y = _standardised(name, *pair)
+                if kind == "absolute" and not (np.isnan(x).any() or np.isnan(y).any()):
+                    numbers.append((weight * x, weight * y))
+                else:
+                    total += weight * _difference(x, y, squared=kind == "squared")
+        if numbers:
+            total += cdist(*map(np.column_stack, zip(*numbers, strict=True)), metric="cityblock")
+        if categories:
+            # SciPy's is the weighted share of columns that differ.
+            share = cdist(*map(np.column_stack, zip(*categories, strict=True)), metric="hamming", w=weights)
+            total += share * sum(weights)
+        return np.square(total, out=total) if self.squared else total
+
+    def _kind(self, name, pair):
+        if any(pd.api.types.is_datetime64_any_dtype(column.dtype) for column in pair):
+            raise ValueError(f"column {name!r} holds dates, expected numbers or categories; make it an age in days")
+        return self.number if all(map(is_number, pair)) else "mismatch"
+
+
+def as_table(X: Table) -> pd.DataFrame:
+    """Return a table as a DataFrame; columns of an array are called ``x0``, ``x1``, ..."""
+    if isinstance(X, pd.DataFrame):
+        return X
+    values = np.asarray(X)
+    return pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
+
+
+def is_mixed(X_source: Table, X_target: Table) -> bool:
+    """Whether two DataFrames have columns that are no numbers, or miss values."""
+    tables = (X_source, X_target)
+    if not all(isinstance(X, pd.DataFrame) for X in tables):
+        return False
+    plain = (
+        pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype) for X in tables for dtype in X.dtypes
+    )
+    return not all(plain) or any(X.isna().to_numpy().any() for X in tables)
+
+
+def check_mixed(X_source: pd.DataFrame, X_target: pd.DataFrame, *names: str) -> None:
+    """Raise a ValueError unless both tables have rows and the same columns, of numbers in both or in neither."""
+    names = names or ("X_source", "X_target")
+    for name, X in zip(names, (X_source, X_target), strict=True):
+        if not len(X):
+            raise ValueError(f"{name}: is empty, expected at least 1")
+        if doubled := sorted({str(column) for column in X.columns if (X.columns == column).sum() > 1}):
+            raise ValueError(f"{name}: columns occur twice: {', '.join(doubled)}")
+    check_same_columns(*(list(map(str, X.columns)) for X in (X_source, X_target)), *names)
+    for name in X_source.columns:
+        pair = X_source[name], X_target[name]
+        if is_number(pair[0]) != is_number(pair[1]) and not any(column.isna().all() for column in pair):
+            raise ValueError(
+                f"column {name!r} has type {pair[0].dtype} in {names[0]} and {pair[1].dtype} in {names[1]}; "
+                "expected numbers in both or in neither"
+            )
+
+
+def is_number(column: pd.Series) -> bool:
+    """Whether a column is compared as numbers: truth values, text, categories and dates are not."""
+    dtype = column.dtype
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+
+
+def _standardised(name, source, target):
+    """Return both columns in standard deviations of all values together; missing values are NaN."""
+    x, y = (_floats(name, column) for column in (source, target))
+    both = np.concatenate([x, y])
+    if np.isinf(both).any():
+        raise ValueError(f"column {name!r} holds infinite values, expected finite numbers")
+    deviation = np.nanstd(both) if not np.isnan(both).all() else 0.0
+    return (
+        (x / deviation, y / deviation) if deviation > 0 else (np.where(np.isnan(x), x, 0), np.where(np.isnan(y), y, 0))
+    )
+
+
+def _floats(name, column):
+    if pd.api.types.is_complex_dtype(column.dtype):
+        raise ValueError(f"column {name!r} has complex numbers, expected real ones")
+    try:
+        return column.to_numpy(dtype=float, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"column {name!r}: expected numbers, found type {column.dtype} ({error})") from error
+
+
+def _difference(x, y, *, squared):
+    """Return the differences of all pairs; between a number and a missing one it is 1, between two missing ones 0."""
+    difference = np.abs(x[:, None] - y)
+    one_is_missing = np.isnan(x)[:, None] != np.isnan(y)
+    difference = np.where(one_is_missing, 1.0, np.nan_to_num(difference))
+    return difference**2 if squared else difference
+
+
+def codes_of(source, target):
+    """Return both columns as codes of their distinct values, a missing value being one of them.
+
+    Raises
+    ------
+    ValueError
+        If values cannot be told apart, as lists cannot.
+    """
+    both = pd.concat([source.astype(object), target.astype(object)], ignore_index=True)
+    try:
+        codes = pd.factorize(both)[0].astype(float)
+    except TypeError as error:
+        raise ValueError(f"column {source.name!r}: expected values that can be told apart ({error})") from error
+    return codes[: len(source)], codes[len(source) :]
+
+
+def _own(cost, source, target):
+    matrix = np.asarray(cost(source, target), dtype=float)
+    expected = (len(source), len(target))
+    if matrix.shape != expected:
+        raise ValueError(f"columns[{source.name!r}]: returned shape {matrix.shape}, expected {expected}")
     return matrix

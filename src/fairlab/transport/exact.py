@@ -4,18 +4,10 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairlab.checks import align, check_number, check_seed, estimator_features
-from fairlab.transport import hungarian, linear_program, network_simplex
-from fairlab.transport.columns import ColumnCosts, as_table, check_mixed, is_mixed
-from fairlab.transport.cost import Cost, cost_matrix
-from fairlab.transport.duality import solve_to_optimality
-from fairlab.transport.memory import require_memory
-from fairlab.transport.merging import solve_merged
-from fairlab.transport.plan import check_marginals
-from fairlab.transport.transport_map import TransportMap
-
-SOLVERS = {"network_simplex": network_simplex, "hungarian": hungarian, "lp": linear_program}
-COUNTERPARTS = ("sample", "barycentre")
+from fairlab.checks import align, check_seed, estimator_features
+from fairlab.transport.cost import ColumnCosts, Cost, as_table, check_mixed, cost_matrix, is_mixed
+from fairlab.transport.maps import TransportMap, require_memory
+from fairlab.transport.solvers import SOLVERS, network_simplex, peak_bytes, solve_merged, solve_to_optimality
 
 
 class ExactTransport(TransportMap):
@@ -34,15 +26,9 @@ class ExactTransport(TransportMap):
         Takes both samples, returns the matrix of costs of all pairs. It gets arrays of numbers; DataFrames if a column
         is not of numbers or misses values. Default: `ColumnCosts`, scaled column by column. `squared_l1` is the one of
         the paper, in the units of the columns.
-    counterpart : {"sample", "barycentre"}
-        What a row's image is when the plan splits the row: one target row drawn from its share of the plan, or
-        their weighted mean. A row that is not split goes to its one match either way.
     random_state : int, Generator or None
-        Seed of that draw. With an int, every call of `transform` gives the same image; `match` gives all shares.
-    memory_limit_gb : float, optional
-        Most memory to use, in GiB; all that is free by default.
-    lp_backend : {"HiGHS", "CBC"}, optional
-        Which program solves the linear program; by default the first of these that is installed.
+        Seed of the draw of a row's image where the plan splits the row: one target row, by its share of the plan. With
+        an int, every call of `transform` gives the same image; `match` gives all shares.
 
     Attributes
     ----------
@@ -50,8 +36,6 @@ class ExactTransport(TransportMap):
         Mass moved between each pair; rows and columns sum to the weights, all of it to 1.
     cost_ : float
         Mean cost of the plan.
-    solver_ : str
-        Name and version of the program that solved it.
     gap_ : float
         By how much the plan may be dearer than the best: the duality gap, which is rounding.
     source_, target_ : array or DataFrame of shape (n_source, n_features) and (n_target, n_features)
@@ -75,17 +59,11 @@ class ExactTransport(TransportMap):
         solver: str = "network_simplex",
         *,
         cost: Cost | None = None,
-        counterpart: str = "sample",
         random_state=0,
-        memory_limit_gb: float | None = None,
-        lp_backend: str | None = None,
     ):
         self.solver = solver
         self.cost = cost
-        self.counterpart = counterpart
         self.random_state = random_state
-        self.memory_limit_gb = memory_limit_gb
-        self.lp_backend = lp_backend
 
     def fit(self, X_source, X_target, *, source_weight=None, target_weight=None) -> "ExactTransport":
         """Find an optimal plan.
@@ -108,25 +86,19 @@ class ExactTransport(TransportMap):
         SolverError
             If the solver does not reach an optimum, its plan misses the weights, or the duality gap is not closed.
         """
-        _require_known("solver", self.solver, SOLVERS)
-        _require_known("counterpart", self.counterpart, COUNTERPARTS)
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver: expected one of {', '.join(SOLVERS)}, found {self.solver!r}")
         check_seed(self.random_state)
-        if self.memory_limit_gb is not None:
-            check_number(self.memory_limit_gb, "memory_limit_gb", above=0)
         source, target = self._tables(X_source, X_target)
         X_source, X_target = (
             X if isinstance(X, pd.DataFrame) else values for X, values in ((X_source, source), (X_target, target))
         )
-        if self.counterpart == "barycentre" and isinstance(source, pd.DataFrame):
-            raise ValueError("counterpart: 'barycentre' needs columns of numbers without missing values; use 'sample'")
         source_weight = _normalised(source_weight, X_source, "source_weight")
         target_weight = _normalised(target_weight, X_target, "target_weight")
 
-        solver = SOLVERS[self.solver]
         require_memory(
-            solver.peak_bytes(len(source), len(target)),
+            peak_bytes(self.solver, len(source), len(target)),
             f"solver {self.solver!r} on {len(source):,} x {len(target):,} points",
-            limit_gb=self.memory_limit_gb,
             advice="subsample both groups, merge equal rows into weights, or use another solver or GANTransport",
         )
         by_column = self.cost is None or isinstance(self.cost, ColumnCosts)
@@ -134,13 +106,9 @@ class ExactTransport(TransportMap):
         costs = cost_matrix(self.cost or ColumnCosts(), *tables)
         weights = source_weight, target_weight
         if self.solver == "network_simplex":
-            solution, certificate = solve_merged(solver, costs, source, target, *weights)
+            self.plan_, self.gap_ = solve_merged(network_simplex, costs, source, target, *weights)
         else:
-            options = {"backend": self.lp_backend} if self.solver == "lp" else {}
-            solution, certificate = solve_to_optimality(solver, costs, *weights, **options)
-        check_marginals(solution.plan, source_weight, target_weight)
-
-        self.plan_, self.solver_, self.gap_ = solution.plan, solution.solver, certificate.gap
+            self.plan_, self.gap_ = solve_to_optimality(SOLVERS[self.solver], costs, *weights)
         from_row, to_row = self.plan_.nonzero()
         mass = self.plan_[from_row, to_row]
         self.cost_ = float(mass @ costs[from_row, to_row])
@@ -192,9 +160,6 @@ class ExactTransport(TransportMap):
         unweighted = np.flatnonzero(np.diff(self.plan_.indptr) == 0)
         if len(unweighted):
             raise ValueError(f"X: row {unweighted[0]} was fitted with weight 0 and has no counterpart")
-        if self.counterpart == "barycentre":
-            image = (self.plan_ @ self.target_) / self.plan_.sum(axis=1)[:, None]
-            return pd.DataFrame(image, index=X.index, columns=X.columns) if isinstance(X, pd.DataFrame) else image
         rows = self._sampled()
         if not isinstance(X, pd.DataFrame):
             return self.target_[rows]
@@ -227,14 +192,9 @@ def best_match(costs: np.ndarray) -> np.ndarray:
     costs : array of shape (n, n)
     """
     weight = np.full(len(costs), 1 / len(costs))
-    solution, _ = solve_to_optimality(network_simplex, np.ascontiguousarray(costs), weight, weight)
+    plan, _ = solve_to_optimality(network_simplex, np.ascontiguousarray(costs), weight, weight)
     # A vertex of the plans between equal weights splits nobody.
-    return solution.plan.argmax(axis=1)
-
-
-def _require_known(argument, value, known):
-    if value not in known:
-        raise ValueError(f"{argument}: unknown {value!r}, expected one of {', '.join(known)}")
+    return plan.argmax(axis=1)
 
 
 def _normalised(weight, X, name):

@@ -1,20 +1,24 @@
 """Approximate transport by FlipTest's Wasserstein GAN: a network moves the source until it passes for the target."""
 
-from dataclasses import asdict
+import os
+import warnings
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
+import joblib
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+from tqdm.auto import tqdm
 
-from fairlab.networks import forward, member
-from fairlab.transport.divergence import DivergenceError, finite_members
-from fairlab.transport.loss_history import LossHistory
-from fairlab.transport.options import check_options, single_precision
-from fairlab.transport.transport_map import TransportMap
+from fairlab.checks import check_count
+from fairlab.networks import forward
+from fairlab.transport.maps import CHUNK, DivergenceError, TransportMap, check_options, require_memory, single_precision
 
 # Rows that are mapped at once, so that hidden layers of a large table stay small.
 ROWS = 16_384
-
-REMEDY = "scale the features or lower learning_rate or penalty"
 
 
 class GANTransport(TransportMap):
@@ -24,8 +28,7 @@ class GANTransport(TransportMap):
     weights and biases are clipped, is low on the target and high on the image of the source; each of its steps is
     one update on a target batch and one on a generated batch.
 
-    Columns are numbers and count in their units, so scale them first; `fairlab.fliptest.match` does, and takes columns
-    of any kind.
+    Columns are numbers and count in their units, so scale them first.
 
     Parameters
     ----------
@@ -44,8 +47,8 @@ class GANTransport(TransportMap):
     clip : float
         Bound of the critic's weights and biases.
     random_state : int
-        Seed of weights and batches, at least 0. The same seed gives the same map, to the last bit that of a
-        `GANEnsemble` with this seed.
+        Seed of weights and batches, at least 0. The same seed gives the same map, to the last bit, alone or among
+        others.
     log_every : int
         Generator steps per record of the loss history.
     progress : bool
@@ -55,7 +58,10 @@ class GANTransport(TransportMap):
     ----------
     generator_ : list of arrays
         Kernels and biases in turn; see `fairlab.networks`.
-    history_ : LossHistory
+    history_ : DataFrame
+        By the generator steps that were done, the means since the record before: ``critic``, mean D over real points
+        minus mean D over generated ones, at the last critic step; ``adversarial``, mean D over generated points, which
+        the generator minimises; ``cost``, the mean squared L1 move without the penalty's factor.
     n_features_in_ : int
     feature_names_in_ : array of str
         Where the source was a DataFrame.
@@ -109,19 +115,7 @@ class GANTransport(TransportMap):
         DivergenceError
             If the weights do not stay finite.
         """
-        from fairlab.transport.gan_maps import train_maps  # with numba, which only training needs
-
-        options = training_options(self)
-        seeds, penalty = checked_seeds([self.random_state], "random_state"), checked_penalty(self.penalty, 1)
-        samples = self._samples(X_source, X_target, min_rows=2)
-        source, target = map(single_precision, samples, ("X_source", "X_target"))
-        generators, history = train_maps(source[None], target[None], seeds, penalty, **options)
-        if not converged(generators, history).all():
-            raise DivergenceError(
-                f"weights of the map of random_state {self.random_state} did not stay finite; {REMEDY}"
-            )
-        self.generator_, self.history_ = member(generators, 0), history
-        return self
+        return _fitted([self], [(X_source, X_target)], n_threads=1)[0]
 
     def to_arrays(self) -> dict:
         """Return everything that it takes to rebuild the fitted map, as plain data.
@@ -129,84 +123,137 @@ class GANTransport(TransportMap):
         Returns
         -------
         dict
-            ``parameters``, those of the constructor, ``generator``, ``history``, ``n_features`` and, where the source
-            was a DataFrame, ``feature_names``, else None.
+            ``parameters``, those of the constructor, and ``fitted``, the attributes by their names.
 
         Raises
         ------
         NotFittedError
         """
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        return {
-            "parameters": self.get_params(),
-            "generator": self.generator_,
-            "history": asdict(self.history_),
-            "n_features": self.n_features_in_,
-            "feature_names": None if names is None else names.tolist(),
-        }
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        if "feature_names_in_" in fitted:
+            fitted["feature_names_in_"] = fitted["feature_names_in_"].tolist()
+        return {"parameters": self.get_params(), "fitted": fitted}
 
     @classmethod
     def from_arrays(cls, arrays: dict) -> "GANTransport":
         """Return the map that `to_arrays` took apart; it answers the same, to the last bit, and needs no numba."""
-        transport = cls(**arrays["parameters"])
-        transport.generator_ = list(arrays["generator"])
-        transport.history_ = LossHistory(**arrays["history"])
-        transport.n_features_in_ = arrays["n_features"]
-        if arrays["feature_names"] is not None:
-            transport.feature_names_in_ = np.array(arrays["feature_names"], dtype=object)
-        return transport
+        gan = cls(**arrays["parameters"])
+        vars(gan).update(arrays["fitted"])
+        if hasattr(gan, "feature_names_in_"):
+            gan.feature_names_in_ = np.array(gan.feature_names_in_, dtype=object)
+        return gan
 
     def _image(self, X):
-        return image(self.generator_, X)
+        # In plain NumPy, so that a fitted map needs none of the extras.
+        image = np.empty(X.shape)
+        for start in range(0, len(X), ROWS):
+            image[start : start + ROWS] = forward(self.generator_, single_precision(X[start : start + ROWS], "X"))
+        return image
+
+    def _prepared(self, X_source, X_target):
+        """Return both samples in float32, options and samples checked."""
+        counts = ("n_steps", "batch_size", "critic_steps", "log_every")
+        check_options(self, counts=counts, positive=("learning_rate", "clip", "penalty"))
+        samples = self._samples(X_source, X_target, min_rows=2)
+        return [single_precision(X, name) for X, name in zip(samples, ("X_source", "X_target"), strict=True)]
+
+    def _training_bytes(self) -> int:
+        """Return an estimate of the bytes that training takes."""
+        layers = [self.n_features_in_, *self.hidden_layers, self.n_features_in_]
+        n_weights = sum((n_in + 1) * n_out for n_in, n_out in pairwise(layers))
+        # Two networks with mean squared gradients, a gradient and copies; their layers for a batch, there and back; the
+        # rows that are drawn for a chunk of steps.
+        batch = 2 * (len(layers) + 1) * max(layers) + 2 * CHUNK * (2 * self.critic_steps + 1)
+        return 4 * (8 * n_weights + batch * self.batch_size)
 
 
-def image(generator, X: np.ndarray) -> np.ndarray:
-    """Return a generator's outputs as floats; in plain NumPy, so that a fitted map needs none of the extras."""
-    mapped = np.empty(X.shape)
-    for start in range(0, len(X), ROWS):
-        mapped[start : start + ROWS] = forward(generator, single_precision(X[start : start + ROWS], "X"))
-    return mapped
+def fit_gans(maps: Sequence[GANTransport], X_source, X_target, *, n_threads: int | None = None) -> list[GANTransport]:
+    """Fit independent maps side by side, a core each; each is to the last bit what its own `fit` gives.
 
+    Parameters
+    ----------
+    maps : sequence of GANTransport
+        Not fitted; of several seeds, or penalties.
+    X_source, X_target : list of DataFrame or array of shape (n, n_features), one per map; or one for all of them
+    n_threads : int, optional
+        Most maps to train at once; by default ``OMP_NUM_THREADS`` if set, else the cores. Fewer run at once where
+        memory is short, with the same result.
 
-def converged(generators, history: LossHistory) -> np.ndarray:
-    """Return whether each map's weights and its last loss are finite, shape (n_maps,)."""
-    return finite_members(generators) & np.isfinite(history.cost[-1])
-
-
-def training_options(estimator) -> dict:
-    """Return the options of a GAN's training that an estimator holds, checked.
+    Returns
+    -------
+    list of GANTransport
+        The same maps, fitted. One that diverged has weights that are not finite, and maps to NaN.
 
     Raises
     ------
     ValueError
-        If one is out of its range.
+        If the features or an option are not what is expected.
+    MemoryError
+        If the training of one map will not fit.
+    DivergenceError
+        If no map's weights stay finite.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If some maps' weights do not.
+
+    Examples
+    --------
+    >>> from fairlab.transport import GANTransport, fit_gans
+    >>> women, men = np.array([[1.0], [2.0], [3.0]]), np.array([[2.0], [3.0], [4.0]])
+    >>> maps = [GANTransport(hidden_layers=(4,), n_steps=2, random_state=seed) for seed in range(3)]
+    >>> [gan.transform(women).shape for gan in fit_gans(maps, women, men)]
+    [(3, 1), (3, 1), (3, 1)]
     """
-    from fairlab.transport.gan_training import Recipe
-
-    counts = ("n_steps", "batch_size", "critic_steps", "log_every")
-    check_options(estimator, counts=counts, positive=("learning_rate", "clip"))
-    recipe = Recipe(estimator.batch_size, estimator.critic_steps, estimator.learning_rate, estimator.clip)
-    names = ("hidden_layers", "n_steps", "log_every", "progress")
-    return {"recipe": recipe} | {name: getattr(estimator, name) for name in names}
-
-
-def checked_seeds(seeds, name: str) -> np.ndarray:
-    """Return seeds as an array of int64, each at least 0."""
-    found = np.atleast_1d(seeds)
-    if found.ndim != 1 or len(found) == 0 or not np.issubdtype(found.dtype, np.integer) or found.min() < 0:
-        raise ValueError(f"{name}: expected integers of at least 0, found {seeds!r}")
-    return found.astype(np.int64)
+    if not maps:
+        raise ValueError("maps: expected at least one, found none")
+    n_cores = int(os.environ.get("OMP_NUM_THREADS") or joblib.cpu_count())
+    n_threads = n_cores if n_threads is None else check_count(n_threads, "n_threads")
+    pairs = zip(_one_each(X_source, maps, "X_source"), _one_each(X_target, maps, "X_target"), strict=True)
+    return _fitted(maps, list(pairs), n_threads=n_threads)
 
 
-def checked_penalty(penalty, n_maps: int) -> np.ndarray:
-    """Return one penalty per map, in float32, each above 0."""
-    try:
-        found = np.asarray(penalty, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"penalty (lambda): expected finite numbers above 0, found {penalty!r}") from error
-    if found.shape not in ((), (n_maps,)):
-        raise ValueError(f"penalty: expected a number or one per map ({n_maps}), found shape {found.shape}")
-    if not (np.isfinite(found) & (found > 0)).all():
-        raise ValueError(f"penalty (lambda): expected finite numbers above 0, found {penalty}")
-    return np.broadcast_to(found, (n_maps,))
+def _fitted(maps, pairs, *, n_threads):
+    """Fit each map to its pair of samples."""
+    from fairlab.transport.gan_training import train_map  # with numba, which only training needs
+
+    samples = [gan._prepared(*pair) for gan, pair in zip(maps, pairs, strict=True)]
+    largest = max(gan._training_bytes() for gan in maps)
+    free = require_memory(largest, "training one map", advice="use narrower hidden_layers or a smaller batch_size")
+    total = sum(gan.n_steps for gan in maps)
+    with (
+        tqdm(total=total, disable=not any(gan.progress for gan in maps), desc="GAN", unit="step") as bar,
+        # Threads of the matrix products would wait for each other, and round as they share the work.
+        threadpool_limits(1, "blas"),
+        ThreadPoolExecutor(min(n_threads, free // largest)) as pool,
+    ):
+
+        def train(gan, sample):
+            options = {name: value for name, value in gan.get_params().items() if name != "progress"}
+            return train_map(*sample, **options, done=bar.update)
+
+        fitted = list(pool.map(train, maps, samples))
+    diverged = []
+    for gan, (gan.generator_, gan.history_) in zip(maps, fitted, strict=True):
+        if not all(np.isfinite(part).all() for part in (*gan.generator_, gan.history_.iloc[-1])):
+            diverged.append(gan.random_state)
+    if diverged:
+        message = (
+            f"weights of {len(diverged)} of {len(maps)} maps did not stay finite, those of random_state "
+            f"{', '.join(map(str, diverged))}; scale the features or lower learning_rate or penalty"
+        )
+        if len(diverged) == len(maps):
+            raise DivergenceError(message)
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+    return list(maps)
+
+
+def _one_each(X, maps, name):
+    """Return one sample per map: its own of a list, else the one that all share."""
+    if not isinstance(X, list) or np.ndim(X[0]) != 2:
+        return [X] * len(maps)
+    if len(X) != len(maps):
+        raise ValueError(f"{name}: expected one sample for each of {len(maps)} maps, found {len(X)}")
+    return X

@@ -5,15 +5,15 @@ other, a kernel of shape (n_out, n_in); below it stand its mean squared gradient
 products takes one pass each: bias and ReLU over the layer, the whole of RMSprop over the weights of a layer.
 """
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import scipy.linalg.cython_blas  # noqa: F401  whose products the compiled code takes: loaded before threads are limited
 
 from fairlab import networks
 from fairlab.checks import MissingExtraError, required
-from fairlab.transport.loss_history import LOSSES
+from fairlab.transport.maps import CHUNK
 
 try:
     compiled = required("numba").njit(
@@ -26,7 +26,7 @@ except MissingExtraError:  # `train_map` says so
         return function
 
 
-CHUNK = 64  # generator steps whose rows are drawn at once
+LOSSES = ["critic", "adversarial", "cost"]
 # OpenBLAS copies matrices first unless their product has at most so many multiplications, which is quicker by a third.
 UNPACKED = 1_000_000
 FEW = 4  # parts in which a product is quicker than as a whole, at most
@@ -37,73 +37,61 @@ FAINT = np.float32(1e-30)
 ZERO, ONE, TWO = np.float32(0), np.float32(1), np.float32(2)
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """How to train.
-
-    Attributes
-    ----------
-    batch_size : int
-    critic_steps : int
-        Critic steps per generator step.
-    learning_rate : float
-        Of RMSprop, for both networks.
-    clip : float
-        Bound of the critic's weights and biases.
-    """
-
-    batch_size: int = 64
-    critic_steps: int = 5
-    learning_rate: float = 5e-5
-    clip: float = 0.01
-
-
-def train_map(source, target, seed: int, penalty, widths, records, recipe: Recipe, done=None):
-    """Train one map.
+def train_map(
+    source,
+    target,
+    *,
+    random_state: int,
+    penalty: float,
+    hidden_layers,
+    n_steps: int,
+    batch_size: int,
+    critic_steps: int,
+    learning_rate: float,
+    clip: float,
+    log_every: int,
+    done=None,
+):
+    """Train one map, on which nothing but its data and options has a bearing.
 
     Parameters
     ----------
     source, target : array of float32 of shape (n, n_features)
-    seed : int
-        All that a map depends on beside its data and options.
-    penalty : float32
-    widths : tuple of int
-        Of the generator's layers, input and output included. The critic differs in its one output.
-    records : list of (int, int)
-        First step of each record of the losses, and the one after its last.
-    recipe : Recipe
+    random_state, penalty, hidden_layers, n_steps, batch_size, critic_steps, learning_rate, clip, log_every
+        As for `fairlab.transport.GANTransport`.
     done : callable, optional
-        Is told the number of steps after each record.
+        Gets the number of steps after each record.
 
     Returns
     -------
     generator : list of ndarray
         See `fairlab.networks`.
-    losses : array of shape (n_records, 3)
-        NaN from where one was not finite, and training ended.
+    history : DataFrame
+        Mean losses by the step of each record; NaN from where one was not finite, and training ended.
     """
     required("numba")
-    of_generator, of_critic, of_source, of_target = (np.random.default_rng([seed, stream]) for stream in range(4))
+    widths = (source.shape[1], *hidden_layers, source.shape[1])
+    streams = [np.random.default_rng([random_state, stream]) for stream in range(4)]
+    of_generator, of_critic, of_source, of_target = streams
     generator = _vector(networks.initial_network(of_generator, widths))
     critic = _vector(networks.initial_network(of_critic, (*widths[:-1], 1)))
-    losses = np.full((len(records), len(LOSSES)), np.nan)
-    rates = np.float32(recipe.learning_rate), np.float32(recipe.clip)
-    for record, (start, end) in enumerate(records):
+    options = np.array(widths), np.float32(penalty), np.float32(learning_rate), np.float32(clip)
+    ends = [*range(log_every, n_steps, log_every), n_steps]
+    losses = np.full((len(ends), len(LOSSES)), np.nan)
+    for record, (start, end) in enumerate(pairwise([0, *ends])):
         total = np.zeros(len(LOSSES))
         for step in range(start, end, CHUNK):
             # Draws of one generator follow each other: in how many pieces they are made does not matter.
-            size = min(CHUNK, end - step), recipe.critic_steps, recipe.batch_size
+            size = min(CHUNK, end - step), critic_steps, batch_size
             to_critic = of_target.integers(len(target), size=size)
             to_generator = of_source.integers(len(source), size=(size[0], size[1] + 1, size[2]))
-            total += _steps(
-                source, target, to_generator, to_critic, generator, critic, np.array(widths), penalty, *rates
-            )
+            total += _steps(source, target, to_generator, to_critic, generator, critic, *options)
         losses[record] = total / (end - start)
         if done:
             done(end - start)
         if not np.isfinite(losses[record]).all():
             break
-    return _parts(generator[0], widths), losses
+    return _parts(generator[0], widths), pd.DataFrame(losses, index=pd.Index(ends, name="step"), columns=LOSSES)
 
 
 def _vector(network) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Bad input of ADF, AEQUITAS and symbolic generation."""
+"""Bad input of ADF and AEQUITAS."""
 
 import numpy as np
 from contract.bad_input.cases import CASE
@@ -10,10 +10,10 @@ from fairlab.adf import (
     Aequitas,
     DiscriminatoryInputs,
     Fairness,
+    FeedForward,
     FiniteDifferences,
     GlobalPhase,
     SearchResult,
-    SymbolicGeneration,
     discriminatory,
     estimate_unfairness,
     majority_vote,
@@ -28,7 +28,7 @@ WEIGHTS = [np.ones((3, 2), np.float32), np.zeros(2, np.float32)]
 
 
 def unfairness(model=skilled, schema=SCHEMA, **options):
-    return lambda: estimate_unfairness(model, schema=schema, sensitive="sex", **options)
+    return lambda: estimate_unfairness(model, schema=schema, sensitive_features="sex", **options)
 
 
 def retrained(additions, voters, n_epochs=1):
@@ -39,16 +39,12 @@ def discriminating(model=skilled, X=NUMBERS, schema=SCHEMA, **options):
     return lambda: discriminatory(model, X, "sex", schema=schema, **options)
 
 
-def adf_of(model=None, schema=SCHEMA, sensitive="sex", **options):
-    return lambda: ADF(network() if model is None else model, schema, sensitive, **options)
+def adf_of(model=None, schema=SCHEMA, sensitive_features="sex", **options):
+    return lambda: ADF(network() if model is None else model, schema, sensitive_features, **options)
 
 
-def aequitas_of(model=skilled, schema=SCHEMA, sensitive="sex", **options):
-    return lambda: Aequitas(model, schema, sensitive, **options)
-
-
-def symbolic_of(model=skilled, sensitive="sex", **options):
-    return lambda: SymbolicGeneration(model, SCHEMA, sensitive, **options)
+def aequitas_of(model=skilled, schema=SCHEMA, sensitive_features="sex", **options):
+    return lambda: Aequitas(model, schema, sensitive_features, **options)
 
 
 ADF_ROWS = [
@@ -56,7 +52,7 @@ ADF_ROWS = [
         "ADF",
         "model",
         adf_of(model=3),
-        "expected a Keras model, or a model that gives scores and a threshold",
+        "expected a Keras model, or a model that gives scores and a decision_th",
         TypeError,
     ),
     Bad(
@@ -66,8 +62,13 @@ ADF_ROWS = [
         "takes 3 columns, the schema has 2 attributes",
     ),
     Bad("ADF", "schema", adf_of(schema={"sex": [0, 1]}), "expected a Schema, found dict", TypeError),
-    Bad("ADF", "wage", adf_of(sensitive="wage"), "is not in the schema"),
-    Bad("ADF", "sex", adf_of(sensitive=["sex", "sex"]), "expected features of the schema, each once, found sex, sex"),
+    Bad("ADF", "wage", adf_of(sensitive_features="wage"), "is not in the schema"),
+    Bad(
+        "ADF",
+        "sex",
+        adf_of(sensitive_features=["sex", "sex"]),
+        "expected features of the schema, each once, found sex, sex",
+    ),
     Bad("ADF", "n_clusters", adf_of(n_clusters=0), "expected a positive integer, found 0"),
     Bad(
         "ADF",
@@ -77,8 +78,13 @@ ADF_ROWS = [
     ),
     Bad("ADF", "max_iter", adf_of(max_iter=0.5), "expected an integer, at least 0, found 0.5"),
     Bad("ADF", "n_local", adf_of(n_local=-1), "expected an integer, at least 0, found -1"),
-    Bad("ADF", "reading", adf_of(reading="printed"), "expected one of as_published, as_described, found 'printed'"),
-    Bad("ADF", "threshold", adf_of(threshold="high"), "expected none, since Sequential has classes of its own"),
+    Bad("ADF", "variant", adf_of(variant="printed"), "expected one of sound, published, found 'printed'"),
+    Bad(
+        "ADF",
+        "decision_threshold",
+        adf_of(decision_threshold="high"),
+        "expected none, since Sequential has classes of its own",
+    ),
     Bad("ADF", "tried", adf_of(tried=3), "expected a Schema, found int", TypeError),
     Bad("ADF", "random_state", adf_of(random_state="zero"), "expected an integer, at least 0, found 'zero'"),
     Bad("ADF", "n_seeds", lambda: adf_of()().generate(NUMBERS, n_seeds=-1), "expected a positive integer, found -1"),
@@ -100,10 +106,10 @@ ADF_ROWS = [
         "Aequitas",
         "model",
         aequitas_of(model=3),
-        "expected a function or an object with .predict, found int",
+        "expected an object with .predict or .predict_proba, a Keras or",
         TypeError,
     ),
-    Bad("Aequitas", "wage", aequitas_of(sensitive="wage"), "is not in the schema"),
+    Bad("Aequitas", "wage", aequitas_of(sensitive_features="wage"), "is not in the schema"),
     Bad(
         "Aequitas",
         "strategy",
@@ -120,59 +126,48 @@ ADF_ROWS = [
         lambda: aequitas_of(lambda X: np.full(len(X), 0.5))().generate(n_samples=3),
         "expected one class per row",
     ),
+    Bad("FeedForward", "weights", lambda: FeedForward([np.ones((3, 2))]), "expected kernels and biases in turn"),
     Bad(
         "FiniteDifferences",
-        "score",
-        lambda: FiniteDifferences(3, SCHEMA, "sex", threshold=0.5),
-        "expected a function or an object with .predict_proba, found int",
+        "model",
+        lambda: FiniteDifferences(3, SCHEMA, "sex", decision_threshold=0.5),
+        "expected an object with .predict or .predict_proba, a Keras or",
         TypeError,
     ),
     Bad(
         "FiniteDifferences",
-        "threshold",
-        lambda: FiniteDifferences(skilled, SCHEMA, "sex", threshold=np.nan),
+        "decision_threshold",
+        lambda: FiniteDifferences(skilled, SCHEMA, "sex", decision_threshold=np.nan),
         "expected a finite number, found nan",
     ),
     Bad(
         "FiniteDifferences",
         "wage",
-        lambda: FiniteDifferences(skilled, SCHEMA, "wage", threshold=0.5),
+        lambda: FiniteDifferences(skilled, SCHEMA, "wage", decision_threshold=0.5),
         "is not in the schema",
-    ),
-    Bad(
-        "SymbolicGeneration",
-        "model",
-        symbolic_of(model=3),
-        "expected a function or an object with .predict, found int",
-        TypeError,
-    ),
-    Bad("SymbolicGeneration", "n_neighbours", symbolic_of(n_neighbours=1), "expected an integer, at least 2, found 1"),
-    Bad(
-        "SymbolicGeneration", "smallest_share", symbolic_of(smallest_share=2), "expected a share, from 0 to 1, found 2"
-    ),
-    Bad(
-        "SymbolicGeneration",
-        "n_inputs",
-        lambda: symbolic_of()().generate(NUMBERS, NUMBERS, n_inputs=0),
-        "expected a positive integer, found 0",
     ),
     Bad(
         "discriminatory",
         "model",
         discriminating(3),
-        "expected a function or an object with .predict, found int",
+        "expected an object with .predict or .predict_proba, a Keras or",
         TypeError,
     ),
     Bad("discriminatory", "model", discriminating(lambda X: X[:, 2] / 7), "expected one class per row"),
     Bad("discriminatory", "X", discriminating(X=NUMBERS[:, :2]), "has the columns x0, x1"),
     Bad("discriminatory", "schema", discriminating(schema=3), "expected a Schema, found int", TypeError),
-    Bad("discriminatory", "threshold", discriminating(threshold="x"), "expected a finite number, found 'x'"),
+    Bad(
+        "discriminatory",
+        "decision_threshold",
+        discriminating(decision_threshold="x"),
+        "expected a finite number, found 'x'",
+    ),
     Bad("estimate_unfairness", "n", unfairness(n=0), "expected a positive integer, found 0"),
     Bad(
         "estimate_unfairness",
         "model",
         unfairness(None),
-        "expected a function or an object with .predict, found NoneType",
+        "expected an object with .predict or .predict_proba, a Keras or",
         TypeError,
     ),
     Bad(
@@ -187,7 +182,7 @@ ADF_ROWS = [
         "majority_vote",
         "model",
         lambda: majority_vote([3], NUMBERS),
-        "expected a function or an object with .predict, found int",
+        "expected an object with .predict or .predict_proba, a Keras or",
         TypeError,
     ),
     Bad(
@@ -233,7 +228,12 @@ ADF_ROWS = [
         retrained([[]], [skilled], n_epochs=-1),
         "expected a positive integer, found -1",
     ),
-    Bad("Fairness", "confidence", lambda: Fairness(10, 2).interval(95), "expected a number between 0 and 1, found 95"),
+    Bad(
+        "Fairness",
+        "confidence_level",
+        lambda: Fairness(10, 2).interval(95),
+        "expected a number between 0 and 1, found 95",
+    ),
     Bad("examine", "case", lambda: adf.examine(3, budget=10), "expected a Case, found int", TypeError),
     Bad("examine", "budget", lambda: adf.examine(CASE, budget=-1), "expected an integer, at least 0, found -1"),
     Bad(

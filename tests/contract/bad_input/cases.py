@@ -7,6 +7,7 @@ from contract.bad_input.rows import SCHEMA, TABLE, Bad, Y, at_40, lacking, numbe
 import fairlab
 from fairlab.auditing import Comparison, Report, audit, compare
 from fairlab.cases import (
+    AnswerCache,
     BudgetSpentError,
     Case,
     CaseError,
@@ -14,15 +15,17 @@ from fairlab.cases import (
     Examination,
     Feature,
     Finding,
+    ModelAdapter,
     Queries,
     Result,
     Schema,
     SchemaError,
+    wrap_model,
 )
 from fairlab.data import DataError
 
 PEOPLE = TABLE.assign(sex=[*"fmfmfmfm"], repaid=Y)
-GOOD = {"sensitive": "sex", "features": ["age", "income"]}
+GOOD = {"sensitive_features": "sex", "features": ["age", "income"]}
 CASE = Case(at_40, PEOPLE, **GOOD)
 
 
@@ -36,6 +39,21 @@ def over_budget():
 
 
 CASES = [
+    Bad("wrap_model", "model", lambda: wrap_model(3), "expected an object with .predict or .predict_proba", TypeError),
+    Bad(
+        "ModelAdapter", "model", lambda: wrap_model(lambda X: [1]).predict(TABLE), "expected 8 values, one for each row"
+    ),
+    Bad(
+        "ModelAdapter", "model", lambda: wrap_model(lambda X: [0.5] * 8).classes_of(TABLE), "expected one class per row"
+    ),
+    lacking(ModelAdapter, "name"),
+    Bad(
+        "AnswerCache",
+        "callable",
+        lambda: AnswerCache()(np.arange(2), answer=None),
+        "'NoneType' object is not callable",
+        TypeError,
+    ),
     Bad("Case", "model", case(3), "expected an object with .predict or .predict_proba, a Keras or"),
     Bad("Case", "model", case(number), "expected one value for each row, found int (answers of the model)"),
     Bad("Case", "model", case(lambda rows: [None] * len(rows)), "expected one for each row"),
@@ -71,10 +89,34 @@ CASES = [
     ),
     Bad("Case", "wave", case(table=PEOPLE.assign(wave=1j), features=["age", "wave"]), "has type complex128"),
     Bad("Case", "income", case(table=PEOPLE.assign(income=np.inf)), "expected finite or missing ones"),
-    Bad("Case", "sensitive", case(sensitive="gender"), "the table has no column 'gender'"),
-    Bad("Case", "sensitive", case(sensitive=[]), "expected at least one column of the table, found none"),
-    Bad("Case", "sensitive", case(sensitive=3), "expected a column of the table or a list of them, found 3"),
-    Bad("Case", "sensitive", case(sensitive=["sex", "sex"]), "expected every column once, found sex, sex"),
+    Bad("Case", "max_rows", case(max_rows=1), "expected an integer, at least 2, found 1", ValueError),
+    Bad(
+        "Case",
+        "random_state",
+        case(max_rows=4, random_state="0"),
+        "expected an integer, at least 0, found '0'",
+        ValueError,
+    ),
+    Bad("Case", "n_rows", lambda: CASE.sample(0), "expected a positive integer, found 0", ValueError),
+    Bad("Case", "sensitive_features", case(sensitive_features="gender"), "the table has no column 'gender'"),
+    Bad(
+        "Case",
+        "sensitive_features",
+        case(sensitive_features=[]),
+        "expected at least one column of the table, found none",
+    ),
+    Bad(
+        "Case",
+        "sensitive_features",
+        case(sensitive_features=3),
+        "expected a column of the table or a list of them, found 3",
+    ),
+    Bad(
+        "Case",
+        "sensitive_features",
+        case(sensitive_features=["sex", "sex"]),
+        "expected every column once, found sex, sex",
+    ),
     Bad("Case", "sex", case(table=PEOPLE.assign(sex="f")), "expected at least two groups"),
     Bad("Case", "features", case(features=["wage"]), "the table has no column 'wage'"),
     Bad("Case", "features", case(features=[]), "expected at least one column of the table, found none"),
@@ -82,9 +124,9 @@ CASES = [
     Bad("Case", "y_true", case(y_true="paid"), "the table has no column 'paid'"),
     Bad("Case", "y_true", case(y_true=Y[:5]), "expected 8 values, one for each row, found 5"),
     Bad("Case", "y_true", case(y_true=pd.Series(Y, index=range(10, 18))), "expected the same index"),
-    Bad("Case", "positive", case(y_true="repaid", positive="yes"), "yes' is not among the labels (known: 0, 1)"),
-    Bad("Case", "threshold", case(threshold="high"), "expected a finite number, found 'high'"),
-    Bad("Case", "threshold", case(threshold=np.nan), "expected a finite number, found nan"),
+    Bad("Case", "pos_label", case(y_true="repaid", pos_label="yes"), "yes' is not among the labels (known: 0, 1)"),
+    Bad("Case", "decision_threshold", case(decision_threshold="high"), "expected a finite number, found 'high'"),
+    Bad("Case", "decision_threshold", case(decision_threshold=np.nan), "expected a finite number, found nan"),
     Bad("Case", "schema", case(schema=3), "expected a Schema, a mapping or a path, found int"),
     Bad("Case", "schema", case(schema=SCHEMA), "skill' is not among the"),
     Bad("Case", "rows", lambda: CASE.decide(PEOPLE[["age"]]), "lack the columns income"),
@@ -217,7 +259,7 @@ AUDITING = [
 ]
 
 TOP = [
-    Bad("Case", "sensitive", lambda: fairlab.Case(at_40, PEOPLE), "missing", TypeError),
+    Bad("Case", "sensitive_features", lambda: fairlab.Case(at_40, PEOPLE), "missing", TypeError),
     Bad("audit", "case", lambda: fairlab.audit(None), "expected a fairlab.Case, found NoneType", TypeError),
     Bad("compare", "case_b", lambda: fairlab.compare(CASE, None), "expected a fairlab.Case, found NoneType", TypeError),
     Bad("load", "lypton", lambda: fairlab.load("lypton"), "unknown data set 'lypton'", DataError),

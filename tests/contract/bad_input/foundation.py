@@ -4,7 +4,7 @@ import numpy as np
 from contract.bad_input.rows import NAN, SEX, TABLE, TEXTS, Bad, lacking, network
 
 from fairlab.data import DataError, Dataset, Provenance, describe, fetch, load, state_of, verify
-from fairlab.fair_metric import FairMetric, FunctionMetric, check_over_metric, sensitive_directions
+from fairlab.fair_metric import FairMetric, check_over_metric, sensitive_directions
 from fairlab.networks import Network, dense_classifier, dense_network
 from fairlab.seeds import Trial, derive_seed
 
@@ -83,19 +83,6 @@ FAIR_METRIC = [
         lambda: METRIC.squared_distance(np.ones((3, 4)), np.ones((3, 4))),
         "expected 2 columns each, found shapes (3, 4) and (3, 4)",
     ),
-    Bad(
-        "FunctionMetric",
-        "function",
-        lambda: FunctionMetric(3),
-        "expected a function of two tensors, found int",
-        TypeError,
-    ),
-    Bad(
-        "FunctionMetric",
-        "function",
-        lambda: FunctionMetric(lambda a, b: a[:1, 0]).squared_distance(np.ones((3, 2)), np.ones((3, 2))),
-        "expected one distance for each row, shape (3,), found shape (1,)",
-    ),
     Bad("check_over_metric", "metric", lambda: check_over_metric(METRIC, TABLE, 3), "is over 2 features, X has 3"),
     Bad(
         "sensitive_directions",
@@ -136,8 +123,8 @@ FAIR_METRIC = [
     ),
     Bad(
         "sensitive_directions",
-        "confidence",
-        lambda: sensitive_directions(TABLE, SEX.to_frame(), confidence=95),
+        "confidence_level",
+        lambda: sensitive_directions(TABLE, SEX.to_frame(), confidence_level=95),
         "expected a number between 0 and 1, or None, found 95",
     ),
 ]

@@ -16,7 +16,7 @@ from fairlab.individual_fairness import (
     gradient_flow_attack,
     loss_ratio_test,
 )
-from fairlab.models import LeastSquaresClassifier, LinearClassifier
+from fairlab.models import LinearClassifier
 
 LINE = LinearClassifier([0.1, -0.1], 0.0)
 METRIC = FairMetric.from_directions([[1.0, 0.0]])
@@ -55,7 +55,7 @@ ROWS = {
         Bad(
             "gradient_flow_attack",
             "model",
-            attack(model=LeastSquaresClassifier()),
+            attack(model=METRIC),
             "expected an object with loss, loss_gradient, predict, found one",
             TypeError,
         ),
@@ -96,20 +96,20 @@ ROWS = {
         Bad("gradient_flow_attack", "dtype", attack(dtype="int8"), "expected one of float32, float64, found 'int8'"),
         Bad(
             "gradient_flow_attack",
-            "reading",
-            attack(reading="printed"),
-            "expected one of as_described, as_published, found 'printed'",
+            "variant",
+            attack(variant="printed"),
+            "expected one of sound, published, found 'printed'",
         ),
-        Bad("audit", "threshold", audited(threshold=-1), "expected a number above 0, found -1"),
-        Bad("audit", "threshold", audited(threshold="fair"), "expected a number above 0, found 'fair'"),
-        Bad("audit", "level", audited(level=5), "expected a number between 0 and 1, found 5"),
+        Bad("audit", "max_loss_ratio", audited(max_loss_ratio=-1), "expected a number above 0, found -1"),
+        Bad("audit", "max_loss_ratio", audited(max_loss_ratio="fair"), "expected a number above 0, found 'fair'"),
+        Bad("audit", "alpha", audited(alpha=5), "expected a number between 0 and 1, found 5"),
         Bad("audit", "y", audited(y=LABELS), "expected the same index"),
         Bad("audit", "X", audited(X=OTHER.iloc[:0], y=[]), "expected at least 1"),
         Bad(
             "audit",
-            "reading",
-            audited(reading="printed"),
-            "expected one of as_described, as_published, found 'printed'",
+            "variant",
+            audited(variant="printed"),
+            "expected one of sound, published, found 'printed'",
         ),
         Bad("loss_ratio_test", "loss", lambda: loss_ratio_test(-LOSS, LOSS), "expected zero or more, found -1.0"),
         Bad("loss_ratio_test", "loss", lambda: loss_ratio_test(LOSS * np.nan, LOSS), "8 of 8 are not a number"),
@@ -134,21 +134,21 @@ ROWS = {
         ),
         Bad(
             "loss_ratio_test",
-            "threshold",
-            lambda: loss_ratio_test(LOSS, LOSS, threshold=np.nan),
+            "max_loss_ratio",
+            lambda: loss_ratio_test(LOSS, LOSS, max_loss_ratio=np.nan),
             "expected a number above 0, found nan",
         ),
         Bad(
             "loss_ratio_test",
-            "level",
-            lambda: loss_ratio_test(LOSS, LOSS, level=95),
+            "alpha",
+            lambda: loss_ratio_test(LOSS, LOSS, alpha=95),
             "expected a number between 0 and 1, found 95",
         ),
         Bad(
             "loss_ratio_test",
-            "reading",
-            lambda: loss_ratio_test(LOSS, LOSS, reading="printed"),
-            "expected one of as_described, as_published, found 'printed'",
+            "variant",
+            lambda: loss_ratio_test(LOSS, LOSS, variant="printed"),
+            "expected one of sound, published, found 'printed'",
         ),
         Bad(
             "error_rate_ratio_test", "wrong", lambda: error_rate_ratio_test(LOSS, WRONG), "expected 0 and 1, found 2.0"
@@ -161,14 +161,14 @@ ROWS = {
         ),
         Bad(
             "error_rate_ratio_test",
-            "threshold",
-            lambda: error_rate_ratio_test(WRONG, WRONG, threshold=0),
+            "max_loss_ratio",
+            lambda: error_rate_ratio_test(WRONG, WRONG, max_loss_ratio=0),
             "expected a number above 0, found 0",
         ),
         Bad(
             "error_rate_ratio_test",
-            "level",
-            lambda: error_rate_ratio_test(WRONG, WRONG, level="low"),
+            "alpha",
+            lambda: error_rate_ratio_test(WRONG, WRONG, alpha="low"),
             "expected a number between 0 and 1, found 'low'",
         ),
         Bad("examine", "case", lambda: examine(3, budget=10), "expected a Case, found int", TypeError),
@@ -181,8 +181,8 @@ ROWS = {
         ),
         Bad(
             "examine",
-            "threshold",
-            lambda: examine(CASE, budget=10, threshold="fair"),
+            "max_loss_ratio",
+            lambda: examine(CASE, budget=10, max_loss_ratio="fair"),
             "expected a ratio of losses, 1 or more, found 'fair'",
         ),
         lacking(Attack, "X"),

@@ -7,16 +7,13 @@ from contract.bad_input.cases import CASE
 from contract.bad_input.rows import INPUTS, SCHEMA, Bad, lacking, skilled
 
 from fairlab import themis
+from fairlab.cases import CaseError
 from fairlab.themis import (
-    CommandSoftware,
     Score,
     Search,
-    SoftwareError,
     Themis,
-    as_program,
     causal_score,
     group_score,
-    n_groups,
     output_table,
     proxies_of,
     read_settings,
@@ -38,12 +35,12 @@ def apparent(weight):
 
 
 THEMIS_ROWS = [
-    Bad("Themis", "software", themis_of(3), "expected a function, found int", TypeError),
+    Bad("Themis", "model", themis_of(3), "expected an object with .predict or .predict_proba, a Keras or", TypeError),
     Bad("Themis", "schema", themis_of(schema={"sex": [0, 1]}), "expected a Schema, found dict", TypeError),
-    Bad("Themis", "confidence", themis_of(confidence=95), "expected a number between 0 and 1"),
-    Bad("Themis", "confidence", themis_of(confidence="high"), "expected a number between 0 and 1"),
+    Bad("Themis", "confidence_level", themis_of(confidence_level=95), "expected a number between 0 and 1"),
+    Bad("Themis", "confidence_level", themis_of(confidence_level="high"), "expected a number between 0 and 1"),
     Bad("Themis", "error_bound", themis_of(error_bound=0), "expected a number between 0 and 1"),
-    Bad("Themis", "reading", themis_of(reading="printed"), "expected one of as_described, as_published"),
+    Bad("Themis", "variant", themis_of(variant="printed"), "expected one of sound, published"),
     Bad("Themis", "stop", themis_of(stop="soon"), "expected one of exact, wilson, normal"),
     Bad("Themis", "min_samples", themis_of(min_samples=-1), "expected 0"),
     Bad("Themis", "max_samples", themis_of(max_samples=10.5), "expected a whole number"),
@@ -57,7 +54,7 @@ THEMIS_ROWS = [
         lambda: THEMIS.group_score(["sex", "sex"]),
         "expected features of the schema, each once, found sex, sex",
     ),
-    Bad("Themis", "threshold", lambda: THEMIS.search(95), "expected a number between 0 and 1"),
+    Bad("Themis", "min_score", lambda: THEMIS.search(95), "expected a number between 0 and 1"),
     Bad("Themis", "measure", lambda: THEMIS.search(0.1, measure="luck"), "expected one of group, causal, both"),
     Bad("Themis", "max_size", lambda: THEMIS.search(0.1, max_size=9), "expected 1 to 3"),
     Bad(
@@ -82,20 +79,25 @@ THEMIS_ROWS = [
     Bad("Themis", "weight", apparent([1, 1, 1, np.inf]), "expected 4 positive numbers, found [1, 1, 1, inf]"),
     Bad(
         "Themis",
-        "output",
+        "model",
         lambda: HALVES.causal_score("sex"),
         "expected 0 or 1",
-        SoftwareError,
+        CaseError,
     ),
     Bad(
         "Themis",
-        "output",
+        "model",
         lambda: ALONE.causal_score("sex"),
-        "expected one output for each of 40 inputs, found shape (1,)",
-        SoftwareError,
+        "expected 40 values, one for each row, found 1",
+        CaseError,
     ),
-    Bad("CommandSoftware", "command", lambda: CommandSoftware([3]), "expected a list of texts, found [3]"),
-    Bad("output_table", "software", lambda: output_table(3, SCHEMA), "expected a function, found int", TypeError),
+    Bad(
+        "output_table",
+        "model",
+        lambda: output_table(3, SCHEMA),
+        "expected an object with .predict or .predict_proba, a Keras or",
+        TypeError,
+    ),
     Bad("output_table", "schema", lambda: output_table(skilled, 3), "expected a Schema, found int", TypeError),
     Bad(
         "output_table",
@@ -109,7 +111,6 @@ THEMIS_ROWS = [
         lambda: output_table(skilled, SCHEMA, largest="all"),
         "expected a positive integer, found 'all'",
     ),
-    Bad("as_program", "table", lambda: as_program(True), "expected at least one axis and one output, found shape ()"),
     Bad(
         "group_score",
         "table",
@@ -136,9 +137,6 @@ THEMIS_ROWS = [
         lambda: causal_score(OUTPUTS, "sex"),
         "expected different ones of 0 to 1, found 'sex'",
     ),
-    Bad("n_groups", "sizes", lambda: n_groups({}), "expected at least one characteristic, found none"),
-    Bad("n_groups", "sizes", lambda: n_groups({"sex": 0}), "expected a positive integer, found 0"),
-    Bad("n_groups", "found", lambda: n_groups({"sex": 2}, [["wage"]]), "expected sets of sex, found 'wage'"),
     Bad("read_settings", "path", lambda: read_settings(3), "expected the path of a settings file, found 3", TypeError),
     Bad(
         "read_settings",
@@ -182,7 +180,7 @@ THEMIS_ROWS = [
         "expected a sensitive column, sex, found 'gender'",
     ),
     lacking(Score, "measure"),
-    lacking(Search, "threshold"),
+    lacking(Search, "min_score"),
 ]
 
 

@@ -7,7 +7,7 @@ from fairlab.data.variants.staples_population import LEVELS, draw_counts, expect
 
 def test_rows_are_the_counts():
     dataset, counts = load("staples-population", n_users=5_000, seed=3), draw_counts(5_000, seed=3)
-    assert dataset.provenance.source == "generated"
+    assert dataset.provenance.source == "reconstructed"
     rows = dataset.features.assign(price=dataset.target).value_counts()
     assert rows.reorder_levels(LEVELS).to_dict() == counts.to_dict()
     assert len(dataset.target) == 5_000

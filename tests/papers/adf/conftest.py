@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
+import small_network
 
 from fairlab.networks import dense_classifier
 from fairlab.papers.adf.benchmarks import SCHEMAS, Subject
+
+network, schema, weights = small_network.network, small_network.schema, small_network.weights  # fixtures
 
 
 def one_layer(subject, coefficients, bias):

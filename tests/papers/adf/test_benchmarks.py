@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 
 from fairlab.adf import ADF, discriminatory, estimate_unfairness
-from fairlab.adf.global_phase import direction
-from fairlab.adf.local_phase import attribute_weights, saliency
+from fairlab.adf.generation import attribute_weights, direction, saliency
 from fairlab.data import load
 from fairlab.data.encoding import codes
 from fairlab.data.errors import DataUnavailableError, SurrogateWarning
@@ -38,7 +37,9 @@ def table():
 
 
 def test_benchmarks_name_an_attribute_of_their_schema():
-    assert {name: benchmark.schema.names.index(benchmark.sensitive) for name, benchmark in BENCHMARKS.items()} == {
+    assert {
+        name: benchmark.schema.names.index(benchmark.sensitive_features) for name, benchmark in BENCHMARKS.items()
+    } == {
         "census.age": 0,
         "census.race": 7,
         "census.gender": 8,
@@ -100,7 +101,11 @@ def test_accuracy_is_the_published_one(stored, data, subject, accuracy):
 def test_share_of_discriminatory_inputs_is_the_published_one(stored, name, share):
     benchmark = BENCHMARKS[name]
     fairness = estimate_unfairness(
-        stored[benchmark.subject], schema=benchmark.schema, sensitive=benchmark.sensitive, n=30_000, random_state=0
+        stored[benchmark.subject],
+        schema=benchmark.schema,
+        sensitive_features=benchmark.sensitive_features,
+        n=30_000,
+        random_state=0,
     )
     assert fairness.share == pytest.approx(share, abs=0.01)
 
@@ -114,14 +119,14 @@ def test_the_running_example(stored, data):
     column = schema.positions("sex")
     other = x.copy()
     other[:, column] = 0
-    step = direction(network, x, other, column, "as_published", np.random.default_rng(0))
+    step = direction(network, x, other, column, "published", np.random.default_rng(0))
     assert step.tolist() == [[0, 1, 0, 0, -1, 1, -1, 0, 0, 0, 0, 1, -1]]
     moved = schema.clip(x + step)
     assert moved.tolist() == [[4, 1, 6, 6, 0, 2, 1, 1, 1, 0, 0, 41, 39]]
     assert discriminatory(network, moved, "sex", schema=schema)[0]
     partner = moved.copy()
     partner[:, column] = 0
-    weights = attribute_weights(*saliency(network, moved, partner, "as_published"), column)
+    weights = attribute_weights(*saliency(network, moved, partner, "published"), column)
     expected = [0.030, 0.019, 0.057, 0.075, 0.002, 0.009, 0.020, 0.015, 0, 0.002, 0.027, 0.612, 0.131]
     np.testing.assert_allclose(weights[0], expected, atol=6e-4)
 
@@ -138,7 +143,7 @@ def test_seeds_are_the_published_ones(stored, data, subject, rows):
 
 def test_the_global_phase_of_table_6(stored, data):
     benchmark = BENCHMARKS["census.gender"]
-    adf = ADF(stored["census"], benchmark.schema, benchmark.sensitive, reading="as_published", random_state=0)
+    adf = ADF(stored["census"], benchmark.schema, benchmark.sensitive_features, variant="published", random_state=0)
     phase = adf.global_search(adf.seeds(codes(data["census"].features), 1000))
     assert phase.successful.sum() == pytest.approx(334, rel=0.02)
     assert phase.iterations.mean() == pytest.approx(7.759, rel=0.01)

@@ -2,11 +2,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.adf import ADF, Aequitas, SymbolicGeneration, discriminatory
-from fairlab.adf.feed_forward import FeedForward
-from fairlab.adf.result import Trace
+from fairlab.adf import ADF, Aequitas, discriminatory
+from fairlab.adf.discrimination import Trace
+from fairlab.adf.gradients import FeedForward
 from fairlab.cases import Schema
 from fairlab.papers.adf import courses
+from fairlab.papers.adf.symbolic import SymbolicGeneration
 
 SCHEMA = Schema.from_bounds({"a": (0, 9), "b": (-9, 9), "group": (1, 4)})
 # Class 1 where a + group > 8: the group matters to a from 4 to 7.
@@ -16,7 +17,7 @@ COLUMNS = ["rows", "inputs", "found", "seed"]
 
 @pytest.fixture
 def adf():
-    return ADF(NETWORK, SCHEMA, "group", n_local=30, reading="as_published", random_state=0)
+    return ADF(NETWORK, SCHEMA, "group", n_local=30, variant="published", random_state=0)
 
 
 class Counting:
@@ -88,7 +89,7 @@ def test_neighbours_of_negative_values_are_counted_as_inputs_and_not_as_rows(adf
 
 
 def test_aequitas_stops_at_the_walk_that_found_enough():
-    aequitas = Aequitas(NETWORK, SCHEMA, "group", n_local=20, in_flight=1, reading="as_published", random_state=0)
+    aequitas = Aequitas(NETWORK, SCHEMA, "group", n_local=20, in_flight=1, variant="published", random_state=0)
     draws = SCHEMA.sample(50, random_state=3)
     hits = np.flatnonzero(discriminatory(NETWORK, draws, "group", schema=SCHEMA))
     course = courses.course_of_aequitas(aequitas, draws, n_found=25)

@@ -3,8 +3,15 @@ import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 
-from fairlab.adf.figures import MARKS
-from fairlab.papers.adf.figures import ADDED, beside_published, in_words, ratios_by_network, shares_by_method
+from fairlab.papers.adf.figures import (
+    ADDED,
+    MARKS,
+    beside_published,
+    growth_curves,
+    in_words,
+    ratios_by_network,
+    shares_by_method,
+)
 from fairlab.plotting import check
 
 COUNTS = pd.DataFrame(
@@ -88,3 +95,20 @@ def test_shares_have_a_panel_per_benchmark_and_a_line_for_before():
     assert [label.get_text() for label in figure.axes[2].get_xticklabels()] == list(ADDED)
     assert len(drawn(first)[True, MARKS["ADF"]["color"]]) == 1
     assert len(drawn(first)[False, MARKS["ADF"]["color"]]) == 2
+
+
+RUN = pd.DataFrame({"method": "ADF", "series": "ours", "run": 0, "seeds": [1, 2], "inputs": [3, 5]})
+FRAME = pd.concat(
+    [RUN, RUN.assign(run=1), RUN.assign(series="published"), RUN.assign(method="Aequitas")], ignore_index=True
+).assign(discriminatory=1)
+
+
+def test_growth_has_a_panel_per_method_and_a_curve_per_run():
+    figure = growth_curves(FRAME)
+    check(figure)
+    first, second = figure.axes
+    assert (len(first.lines), len(second.lines)) == (4, 2)
+    assert first.lines[0].get_ydata().tolist() == [3, 5]
+    assert [axis.lines[0].get_color() for axis in figure.axes] == [MARKS[name]["color"] for name in ("ADF", "Aequitas")]
+    assert [points.get_offsets().tolist() for points in first.collections] == [[[1, 3], [2, 5]], [[1, 1], [2, 1]]]
+    assert [len(points.get_offsets()) for points in second.collections] == [0, 0]

@@ -3,7 +3,7 @@ import pytest
 from plain_data import is_plain
 
 from fairlab.adf import ADF, SearchResult, discriminatory
-from fairlab.adf.result import Trace
+from fairlab.adf.discrimination import Trace
 from fairlab.cases import Schema
 from fairlab.papers.adf import trials
 from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS
@@ -90,8 +90,10 @@ def test_never_more_seeds_than_the_benchmark_has(credit, gender, monkeypatch):
 
 def test_other_attributes_than_the_benchmarks(credit, gender):
     [alone, together] = [
-        trials.searched_by_adf(TRIAL, X=credit.X, reading="as_published", sensitive=sensitive, **gender, **SMALL)
-        for sensitive in (None, ("age", "sex"))
+        trials.searched_by_adf(
+            TRIAL, X=credit.X, reading="as_published", sensitive_features=sensitive_features, **gender, **SMALL
+        )
+        for sensitive_features in (None, ("age", "sex"))
     ]
     assert together["n_successful"] >= alone["n_successful"]
 
@@ -104,7 +106,9 @@ def test_credit_tries_an_age_outside_of_the_domain_as_published_only(credit, nee
     }
     assert found["as_published"]["n_successful"] == 10
     assert found["as_described"]["n_successful"] == 0
-    assert trials.searched_by_adf(TRIAL, reading="as_published", sensitive="age", **budget)["n_successful"] == 0
+    assert (
+        trials.searched_by_adf(TRIAL, reading="as_published", sensitive_features="age", **budget)["n_successful"] == 0
+    )
 
 
 def test_symbolic_generation_explores_from_the_seeds_of_adf(credit, gender):
@@ -184,9 +188,7 @@ def test_where_no_seed_succeeds_nothing_is_found(credit, constant):
 def test_same_starts_count_every_input_once_the_starts_among_them(credit, gender):
     growth = trials.same_starts(TRIAL, X=credit.X, n_runs=2, n_runs_adf=1, **gender, **SMALL)
     benchmark = BENCHMARKS["credit.gender"]
-    adf = ADF(
-        credit.network, benchmark.schema, "sex", n_local=5, reading="as_published", random_state=TRIAL.seed("adf")
-    )
+    adf = ADF(credit.network, benchmark.schema, "sex", n_local=5, variant="published", random_state=TRIAL.seed("adf"))
     phase = adf.global_search(adf.seeds(credit.X, 20))
     sex = benchmark.schema.positions("sex")
     walk = adf.local_evaluations(phase)

@@ -8,18 +8,21 @@ import pytest
 
 from fairlab.data import load
 from fairlab.fairtest import NMI, Column, Sample, Section
-from fairlab.fairtest.finding import Association, Finding
-from fairlab.fairtest.metric import Hypothesis
+from fairlab.fairtest.metrics import Hypothesis
+from fairlab.fairtest.report import Association, Subgroup
 from fairlab.fairtest.tree import Condition, Node
 from fairlab.suite.catalogue import specification
+from fairlab.suite.experiment import Experiment
 
 
 class Notes:
     """Takes the place of an experiment; like it, refuses ids that the paper does not have, and doubles."""
 
+    claims, record_frame = Experiment.claims, Experiment.record_frame
+
     def __init__(self, name):
         self.specification = specification(name)
-        self.records, self.claims, self.skipped = {}, {}, {}
+        self.records, self.judged, self.skipped = {}, {}, {}
 
     def record(self, artefact, id, values, *, reading="as_published", note="", data=None):
         assert id in self._published(artefact).values
@@ -29,7 +32,7 @@ class Notes:
     def claim(self, artefact, id, holds, *, detail="", data=None):
         assert id in self._published(artefact).claims
         assert isinstance(holds, bool | np.bool_)
-        self.claims[artefact, id] = bool(holds)
+        self.judged[artefact, id] = bool(holds)
 
     def skip(self, artefact, id, reason):
         known = self._published(artefact)
@@ -38,7 +41,7 @@ class Notes:
 
     def silent(self):
         """Return the published values and claims of which nothing was said."""
-        said = {key[:2] for key in (*self.records, *self.claims, *self.skipped)}
+        said = {key[:2] for key in (*self.records, *self.judged, *self.skipped)}
         return [
             (artefact, id)
             for artefact in self.specification.artefacts
@@ -101,7 +104,7 @@ def section(association):
                 node = Node(Condition(attribute, **bounds), 0.1, 9, parent=node)
             options = {"of": samples[conditions]} if samples else {}
             test = association(low, high, p_value, **options)
-            findings.append(Finding(node, test.hypothesis.sample, (test,)))
+            findings.append(Subgroup(node, test.hypothesis.sample, (test,)))
         return Section(output, protected, None, NMI(), tuple(findings))
 
     return make

@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.fairtest import DataSource, Testing, find_contexts, validate_contexts
-from fairlab.fairtest.correction import bonferroni_confidence
+from fairlab.fairtest import DataSource, Investigation
 from fairlab.papers.fairtest import lattice
+from fairlab.statistics import bonferroni_level
 
 NAMES = {
     "income": ["state", "gender", "race", "income", "price"],
@@ -38,33 +38,36 @@ def counted(columns, names):
 
 
 def test_contexts_tests_and_report_are_those_of_the_library(shop):
-    source = DataSource(shop, reading="as_published")
-    investigation = Testing(source, ["income", "race"], "price")
-    find_contexts(investigation, min_leaf_size=50)
+    source = DataSource(shop, variant="published")
+    investigation = Investigation(["income", "race"], "price", min_leaf_size=50).fit(source)
     columns = source.training_set(source.names)
     with source.lend_test_set() as lent:
         test = {name: counted(lent, names) for name, names in NAMES.items()}
     source.remaining_ = 1
-    report = validate_contexts(investigation)
+    report = investigation.test()
 
     contexts = {
         name: lattice.find_contexts(counted(columns, names)[None], min_leaf_size=50)[0] for name, names in NAMES.items()
     }
     corrected = lattice.test_contexts([(test[name], contexts[name]) for name in NAMES], np.random.default_rng(0))
-    conf = bonferroni_confidence(0.95, sum(map(len, contexts.values())))
+    confidence_level = bonferroni_level(0.95, sum(map(len, contexts.values())))
     for (protected, names), p_values in zip(NAMES.items(), corrected, strict=True):
 
         def conditions(cell, names=names):
             return {f"{n}: {columns[n].categories[code]}" for n, code in zip(names, cell, strict=False) if code >= 0}
 
         section = report.section(protected)
-        expected = [set(map(str, finding.node.conditions)) for finding in section.findings]
+        expected = [set(map(str, finding.node.conditions)) for finding in section.subgroups]
         assert [conditions(cell) for cell in contexts[protected]] == expected
-        expected = [finding.association().p_value for finding in section.findings]
+        expected = [finding.association().p_value for finding in section.subgroups]
         assert list(p_values.values()) == pytest.approx(expected, rel=0.5, abs=0.05)  # those of few people are drawn
         p_values = dict(zip(p_values, expected, strict=True))
         reported = lattice.report_contexts(
-            test[protected], contexts[protected], p_values, conf=conf, rng=np.random.default_rng(0)
+            test[protected],
+            contexts[protected],
+            p_values,
+            confidence_level=confidence_level,
+            rng=np.random.default_rng(0),
         )
         expected = [set(map(str, finding.node.conditions)) for finding in section.reported]
         assert [conditions(cell) for cell in reported] == expected
@@ -89,3 +92,9 @@ def test_a_part_is_a_random_draw_without_replacement():
     assert (parts <= counts).all()
     np.testing.assert_allclose(parts.mean(axis=0), counts * 33 / 101, atol=0.2)
     assert parts[:, 1, 0].var() == pytest.approx(33 * (30 / 101) * (71 / 101) * (68 / 100), rel=0.1)
+
+
+def test_tiny_p_values_are_raised_before_correction_as_in_the_library():
+    apart = np.array([[4_000, 0], [0, 4_000]])
+    [p_values] = lattice.test_contexts([(np.stack([apart, apart]), [(0,), (1,)])], None)
+    assert list(p_values.values()) == [2e-180, 2e-180]

@@ -4,7 +4,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from fairlab.data.variants.planted import plant_effects
-from fairlab.fairtest.finding import Finding
+from fairlab.fairtest.report import Subgroup
 from fairlab.fairtest.tree import Condition, Node
 from fairlab.papers.fairtest.microbenchmark import alarm_shares, noise, pairs_named, point, price_section
 
@@ -13,7 +13,7 @@ def finding(**conditions):
     node = Node(None, effect=0.0, size=1)
     for name, category in conditions.items():
         node = Node(Condition(name, category), effect=0.0, size=1, parent=node)
-    return Finding(node, sample=None, associations=())
+    return Subgroup(node, sample=None, associations=())
 
 
 def test_a_context_names_a_pair_by_both_parts_and_whatever_else():

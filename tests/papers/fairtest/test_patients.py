@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.fairtest import Column, Sample
-from fairlab.fairtest.finding import Finding
+from fairlab.fairtest.report import Subgroup
 from fairlab.fairtest.tree import Node
 from fairlab.papers.fairtest.patients import AGE, CARE, PREDICTION, TRUTH, mean_errors, table_of
 
@@ -28,7 +28,7 @@ def test_mean_errors_by_age_and_care(association):
     everyone = people([20.0, 60.0, 70.0, 80.0], [1.0, 2.0, 3.0, 8.0])
     parts = {"": everyone, "urgent care: no": everyone.take([0, 2]), "urgent care: yes": everyone.take([1, 3])}
     tests = tuple(association(0.0, 0.1, part=name, of=sample) for name, sample in parts.items())
-    errors = mean_errors(Finding(Node(None, 0.0, 4), everyone, tests))
+    errors = mean_errors(Subgroup(Node(None, 0.0, 4), everyone, tests))
     assert errors.loc["everyone"].tolist() == [3.5, 5.5, 1.5]
     assert errors.loc["urgent care"].tolist() == [5, 8, 2]
     assert errors.loc["no urgent care"].tolist() == [2, 3, 1]

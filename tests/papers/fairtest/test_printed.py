@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 
 from fairlab.data import load
-from fairlab.fairtest import DataSource, Testing, investigate
+from fairlab.fairtest import DataSource, Investigation, investigate
 from fairlab.papers.fairtest.printed import berkeley_values, beside_published, context_values
 from fairlab.papers.fairtest.studies import PLAIN
 from fairlab.suite.catalogue import specification
@@ -28,8 +28,8 @@ def test_a_table_has_shares_of_columns_in_its_body_and_of_everybody_in_its_total
 def test_figure_4_in_full():
     applicants = load("berkeley")
     data = applicants.features.assign(accepted=applicants.target)
-    given = Testing(DataSource(data), "gender", "accepted", explanatory="department", metric=PLAIN)
-    values = berkeley_values(investigate(given).section("gender").everyone)
+    given = Investigation("gender", "accepted", explanatory="department", metric=PLAIN)
+    values = berkeley_values(investigate(DataSource(data), given).section("gender").everyone)
     published = specification("fairtest/berkeley").published.artefact("figure-4").values
     assert set(values) == set(published)
     for id, value in values.items():

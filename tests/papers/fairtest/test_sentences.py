@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.fairtest import Correlation, Report
+from fairlab.fairtest import AssociationReport, Correlation
 from fairlab.papers.fairtest import sentences
 from fairlab.papers.fairtest.contexts import NATIVE, WHITE
 
@@ -35,14 +35,16 @@ def test_high_prices_by_race_and_in_alaska(shoppers):
     ],
 )
 def test_staples(section, shoppers, income, race, holds):
-    report = Report((section({(): income}, protected="income"), section({(): race}, protected="race")))
+    report = AssociationReport((section({(): income}, protected="income"), section({(): race}, protected="race")))
     answer = sentences.staples(report, shoppers)
     assert answer.holds is holds
     assert f"{NATIVE}, 50%" in answer.detail
 
 
 def test_staples_needs_native_shoppers_to_pay_most(section, shoppers):
-    report = Report(tuple(section({(): (low, 0.1, 0.01)}, protected=p) for p, low in (("income", 0), ("race", 0.05))))
+    report = AssociationReport(
+        tuple(section({(): (low, 0.1, 0.01)}, protected=p) for p, low in (("income", 0), ("race", 0.05)))
+    )
     shoppers.target[:] = ["low"] * 4 + ["high"] * 4
     assert not sentences.staples(report, shoppers).holds
 

@@ -4,7 +4,7 @@ import pytest
 
 from fairlab.data import load
 from fairlab.data.variants.planted import count_users
-from fairlab.fairtest import DataSource, Difference, Testing, investigate
+from fairlab.fairtest import DataSource, Difference, Investigation, investigate
 from fairlab.papers.fairtest import trials
 from fairlab.seeds import Trial
 
@@ -83,8 +83,8 @@ def test_another_split_of_applicants_is_an_investigation_without_and_one_with_th
     assert list(p_values)[:3] == ["everyone", "everyone, given the department", "department: A"]
     seed = TRIAL.seed("split")
     source = DataSource(applicants, random_state=seed)
-    plain = Testing(source, "gender", "accepted", context=[], metric=Difference(smoothing=0), random_state=seed)
-    assert p_values["everyone"] == investigate(plain).section("gender").everyone.association().p_value
+    plain = Investigation("gender", "accepted", context=[], metric=Difference(smoothing=0), random_state=seed)
+    assert p_values["everyone"] == investigate(source, plain).section("gender").everyone.association().p_value
     assert 0 < p_values["some department, to the disadvantage of women"] <= 1
 
 

@@ -8,6 +8,7 @@ from fairlab.data.dataset import Dataset, Provenance
 from fairlab.papers.fliptest.strategic_subjects import LABELS
 from fairlab.seeds import Trial
 from fairlab.suite.catalogue import specification
+from fairlab.suite.experiment import Experiment
 
 
 class Recorder:
@@ -16,7 +17,9 @@ class Recorder:
     def __init__(self, name):
         self.published = specification(name).published
         self.artefacts = specification(name).artefacts
-        self.records, self.claims, self.skipped = {}, {}, {}
+        self.records, self.claimed, self.skipped = {}, {}, {}
+
+    record_frame, claims = Experiment.record_frame, Experiment.claims
 
     def record(self, artefact, id, values, *, reading="as_published", note="", data=None):
         values = np.atleast_1d(np.asarray(values, dtype=float))
@@ -26,15 +29,15 @@ class Recorder:
 
     def claim(self, artefact, id, holds, *, detail="", data=None):
         assert isinstance(holds, bool | np.bool_)
-        assert (artefact, id) not in self.claims
-        self.claims[artefact, id] = bool(holds)
+        assert (artefact, id) not in self.claimed
+        self.claimed[artefact, id] = bool(holds)
 
     def skip(self, artefact, id, reason):
         self.skipped[artefact, id] = reason
 
     def missing(self):
         """Return the published values and claims of which nothing was said."""
-        said = {(artefact, id) for artefact, id, _ in self.records} | {*self.claims} | {*self.skipped}
+        said = {(artefact, id) for artefact, id, _ in self.records} | {*self.claimed} | {*self.skipped}
         expected = {
             (artefact, id)
             for artefact in self.artefacts

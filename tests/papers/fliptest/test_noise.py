@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from sklearn.svm import SVC
 
-from fairlab.fliptest.validation import DISTANCES, MEASURES
+from fairlab.papers.fliptest.ensembles import DISTANCES, MEASURES
 from fairlab.papers.fliptest.noise import (
     SHIFT,
     flip_counts,

@@ -15,11 +15,13 @@ from fairlab.papers.fliptest.prior_arrests import (
     expected_flips,
     flips_by_reading,
     measured_flips,
+    monotone_rearrangement,
     population_plan,
     redrawn_flips,
     root_of_l1,
     subgroup_table,
 )
+from fairlab.transport import ExactTransport, squared_l1
 
 S = pd.DataFrame({"arrests": [0, 1, 1, 2, 5]}, index=list("vwxyz"))
 
@@ -118,7 +120,7 @@ def test_a_concave_cost():
 
 def finding(name, protected, output):
     sample = SimpleNamespace(
-        protected=SimpleNamespace(values=np.array(protected)), output=SimpleNamespace(values=np.array(output))
+        sensitive_features=SimpleNamespace(values=np.array(protected)), output=SimpleNamespace(values=np.array(output))
     )
     return SimpleNamespace(
         node=name, size=len(protected), sample=sample, associations=[SimpleNamespace(low=0.1, high=0.3, p_value=0.01)]
@@ -138,3 +140,17 @@ def test_a_coin_for_each_pair_flips_equal_people(trials):
     flip = flipset(TossingModel(trials[0].rng("tosses")), one, one)
     assert 60 < flip.n_positive < 140
     assert 60 < flip.n_negative < 140
+
+
+def test_monotone_rearrangement_by_hand():
+    np.testing.assert_array_equal(monotone_rearrangement([3, 1, 2], [10, 30, 20]), [30, 10, 20])
+    np.testing.assert_array_equal(monotone_rearrangement([1, 1, 0], [5, 6, 7]), [6, 7, 5])  # equals keep their order
+    with pytest.raises(ValueError, match="expected as many values"):
+        monotone_rearrangement([1, 2], [1])
+
+
+def test_the_rearrangement_costs_as_little_as_the_exact_plan():
+    source, target = np.random.default_rng(0).normal(size=(2, 50))
+    mean_cost = np.square(monotone_rearrangement(source, target) - source).mean()
+    exact = ExactTransport("hungarian", cost=squared_l1).fit(source[:, None], target[:, None])
+    assert mean_cost == pytest.approx(exact.cost_, rel=1e-9)

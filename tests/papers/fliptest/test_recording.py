@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.fliptest import Flipset, transparency_report, validate_map
+from fairlab.fliptest import Flipset, transparency_report
 from fairlab.papers.fliptest import recording
-from fairlab.papers.fliptest.map_fits import MapFits
+from fairlab.papers.fliptest.ensembles import MapFits, validate_map
 from fairlab.papers.fliptest.strategic_subjects import LABELS
 
 RNG = np.random.default_rng(0)
@@ -130,7 +130,7 @@ def test_ssl_parity(recorder):
         exp,
         flips=flips,
         note="",
-        section=SimpleNamespace(findings=[everyone], reported=[everyone]),
+        section=SimpleNamespace(everyone=everyone, reported=[everyone]),
         rates=pd.Series({"BLK": 0.2, "WHI": 0.1}),
         people=PEOPLE,
         gangs=(PEOPLE["gang_affiliation"] > 0).astype(int),
@@ -173,7 +173,7 @@ def test_stability(recorder):
     index = pd.MultiIndex.from_tuples(keys, names=["map", "features", "dimension", "quantity"])
     recording.stability(exp, intervals=pd.DataFrame({"value": 0.5, "low": 0.4, "high": 0.6}, index=index))
     assert exp.missing() == (set(), set())
-    assert exp.claims["figure-2", "gan-variance-below-exact"] is False
+    assert exp.claimed["figure-2", "gan-variance-below-exact"] is False
 
 
 @pytest.mark.parametrize(("more", "holds"), [([0, 2], True), ([1, 2], False), ([0, 0], False)])
@@ -181,4 +181,4 @@ def test_overview(recorder, more, holds):
     exp = recorder("fliptest/overview")
     recording.overview(exp, models=pd.DataFrame({"F+": [3, 5], "F−": [3, 4], "more positives": more}))
     assert exp.missing() == (set(), set())
-    assert exp.claims["proposition-2", "balance-is-demographic-parity"] is holds
+    assert exp.claimed["proposition-2", "balance-is-demographic-parity"] is holds

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.fliptest import MapValidation
+from fairlab.papers.fliptest.ensembles import MapValidation
 from fairlab.papers.fliptest.stability import (
     coordinate_statistics,
     equicorrelated_normal,

@@ -1,9 +1,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from fairlab.fliptest import MapValidation
+from fairlab.papers.fliptest import trials as replayed
+from fairlab.papers.fliptest.ensembles import MapValidation
 from fairlab.papers.fliptest.noise import floor_flipsets, identical_groups, random_label_svm
+from fairlab.papers.fliptest.prior_arrests import monotone_rearrangement
 from fairlab.papers.fliptest.stability import coordinate_statistics, equicorrelated_normal
 from fairlab.papers.fliptest.trials import (
     exact_distances,
@@ -16,7 +19,7 @@ from fairlab.papers.fliptest.trials import (
     seguy_images,
     train_maps,
 )
-from fairlab.transport import ExactTransport, monotone_rearrangement, squared_l1
+from fairlab.transport import ExactTransport, squared_l1
 
 RECIPE = {"hidden_layers": (8,), "n_steps": 4, "batch_size": 8}
 PEOPLE = {"n_points": 60, "n_seen": 2, "n_telling": 1}
@@ -104,17 +107,27 @@ def test_noise_floors(trials):
 def test_a_map_of_noise_depends_on_its_trial_only(trials):
     pytest.importorskip("numba")
     both, [alone] = noise_maps(trials[:2], **PEOPLE, **RECIPE), noise_maps(trials[1:2], **PEOPLE, **RECIPE)
-    for one, same in zip(both[1]["generator"], alone["generator"], strict=True):
+    for one, same in zip(both[1]["fitted"]["generator_"], alone["fitted"]["generator_"], strict=True):
         np.testing.assert_array_equal(one, same)
 
 
-def test_a_map_that_diverged_has_no_flips(trials):
-    pytest.importorskip("numba")
-    from fairlab.transport import DivergenceWarning
+@pytest.fixture
+def last_diverges(monkeypatch):
+    """Give the last of several maps a penalty that is beyond its numbers."""
+    gans = replayed._gans
 
-    recipe = RECIPE | {"n_steps": 3, "penalty": [1e-4, 3e38], "learning_rate": 1e6}
-    with pytest.warns(DivergenceWarning):
-        maps = noise_maps(trials[:2], **PEOPLE, **recipe)
+    def with_penalty(*args, **options):
+        maps = gans(*args, **options)
+        maps[-1].set_params(penalty=3e38)
+        return maps
+
+    monkeypatch.setattr(replayed, "_gans", with_penalty)
+
+
+def test_a_map_that_diverged_has_no_flips(trials, last_diverges):
+    pytest.importorskip("numba")
+    with pytest.warns(ConvergenceWarning):
+        maps = noise_maps(trials[:2], **PEOPLE, **RECIPE | {"n_steps": 20})
     healthy, diverged = (
         noise_floor(trial, gan=gan, **PEOPLE, C=1.0, gamma="scale") for trial, gan in zip(trials[:2], maps, strict=True)
     )
@@ -135,25 +148,26 @@ def test_exact_images_are_those_of_the_closed_form(trials):
 
 def test_learnt_maps_share_the_sample_of_the_exact_map(trials, monkeypatch):
     pytest.importorskip("tensorflow")
-    from fairlab.transport import GANEnsemble, SeguyEnsemble
+    from fairlab.papers.fliptest.seguy import SeguyTransport
 
     seen = []
-    for ensemble in (GANEnsemble, SeguyEnsemble):
-        fit = ensemble.fit
+    for owner, name in ((replayed, "fit_gans"), (SeguyTransport, "fit")):
+        fit = getattr(owner, name)
 
-        def spied(self, source, target, fit=fit):
-            seen.append((source, target))
-            return fit(self, source, target)
+        def spied(first, source, target, fit=fit):
+            seen.append((source, target) if isinstance(source, np.ndarray) else (source[1], target[1]))
+            return fit(first, source, target)
 
-        monkeypatch.setattr(ensemble, "fit", spied)
+        monkeypatch.setattr(owner, name, spied)
     gan_images(trials[:2], **SIZE, **RECIPE)
     seguy_images(trials[:2], **SIZE, **SEGUY)
     rng = trials[1].rng("sample")
     source, target = (equicorrelated_normal(rng, 30, 2, correlation=0.5) for _ in range(2))
     source[0] = 0
-    for sources, targets in seen:
-        np.testing.assert_array_equal(sources[1], source)
-        np.testing.assert_array_equal(targets[1], target)
+    assert len(seen) == 3
+    for sample in (seen[0], seen[2]):
+        np.testing.assert_array_equal(sample[0], source)
+        np.testing.assert_array_equal(sample[1], target)
 
 
 @pytest.mark.parametrize(("function", "recipe"), [(gan_images, RECIPE), (seguy_images, SEGUY)])
@@ -170,10 +184,10 @@ def test_in_whatever_pieces_the_images_are_the_same(function, recipe, trials):
     assert np.isfinite(whole[0]["fit"]).all(axis=None)
 
 
-def test_a_diverged_map_has_no_images_and_is_counted_out(trials):
+def test_a_diverged_map_has_no_images_and_is_counted_out(trials, last_diverges):
     pytest.importorskip("tensorflow")
     with pytest.warns(UserWarning, match="did not stay finite"):
-        draws = gan_images(trials[:3], **SIZE, **RECIPE | {"n_steps": 20}, penalty=[1e-4, 1e-4, 1e38])
+        draws = gan_images(trials[:3], **SIZE, **RECIPE | {"n_steps": 20})
     assert MapValidation.from_frame(draws[2]["fit"]).diverged
     assert np.isnan(draws[2]["origin"]).all()
     np.testing.assert_array_equal(coordinate_statistics(draws), coordinate_statistics(draws[:2]))

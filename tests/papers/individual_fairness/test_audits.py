@@ -10,12 +10,12 @@ from fairlab.papers.individual_fairness.audits import (
     COMPAS_AUDIT,
     attack_test_part,
     audit_on_test_part,
+    average_odds_difference,
     group_fairness,
     group_table,
     rounding_table,
     swap_shares,
 )
-from fairlab.papers.individual_fairness.group_fairness import average_odds_difference
 from fairlab.papers.individual_fairness.methods import METHODS, classifiers
 
 FEW = replace(COMPAS_AUDIT, n_points=40)
@@ -33,7 +33,9 @@ def test_settings_of_the_studies():
 
 def test_the_head_of_the_test_part_is_audited_within_its_own_metric(baseline, split):
     found = audit_on_test_part(baseline, split, FEW, n_steps=4)
-    metric = FairMetric.learned(split.X_test, split.sensitive_test, solver="published", scaled=False, confidence=None)
+    metric = FairMetric.learned(
+        split.X_test, split.sensitive_test, solver="published", scaled=False, confidence_level=None
+    )
     options = {"regularizer": 100, "step_size": 0.005, "n_steps": 4}
     expected = audit(baseline, metric, split.X_test[:40], split.y_test[:40], **options)
     np.testing.assert_array_equal(found.attack.X, expected.attack.X)
@@ -60,10 +62,10 @@ def test_group_measures(baseline, models, split):
 
 
 def test_rounded_losses_drop_those_the_model_is_sure_of(models, split):
-    sure = dict(models["baseline"]["fitted"])
+    sure = dict(models["baseline"])
     hidden, hidden_bias, output, output_bias = sure["network_"]
     sure["network_"] = (hidden, hidden_bias, 15 * output, 15 * output_bias)
-    arrays = {"baseline": models["baseline"] | {"fitted": sure}}
+    arrays = {"baseline": sure}
     table = rounding_table(arrays, split, FEW, n_steps=1)
     rounded = audit_on_test_part(classifiers(arrays)["baseline"], split, FEW, n_steps=1).loss_ratio
     assert table.loc["baseline", "dropped"] == rounded.n_dropped > 0
@@ -84,3 +86,10 @@ def test_swaps_against_one_person_at_a_time(models, split, baseline):
         twin[1] = 1 - twin[1]
         changed += (baseline.predict(person[None]) != baseline.predict(twin[None]))[0]
     assert shares["baseline", "race"] == pytest.approx(changed / 60)
+
+
+def test_odds_by_hand():
+    group, truth = [0, 0, 0, 0, 1, 1, 1, 1], [1, 1, 0, 0, 1, 1, 0, 0]
+    predicted = [1, 0, 0, 0, 1, 1, 1, 0]  # true positive rates 1/2 and 1, false positive rates 0 and 1/2
+    assert average_odds_difference(truth, predicted, sensitive_features=group) == pytest.approx(-0.5)
+    assert average_odds_difference(truth, truth, sensitive_features=group) == 0

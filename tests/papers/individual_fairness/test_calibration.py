@@ -39,15 +39,15 @@ def test_the_population_is_attacked_under_each_weight():
 def test_many_audits_are_those_made_one_at_a_time():
     rows = np.random.default_rng(0).integers(4, size=(6, 30))
     thresholds = {"loss ratio": 1.2, "error-rate ratio": 1.4}
-    together = calibration.sampled_audits(ATTACKED, rows, thresholds=thresholds)
+    together = calibration.sampled_audits(ATTACKED, rows, max_ratios=thresholds)
     for k, line in enumerate(rows):
         people = ATTACKED.iloc[line]
         alone = {
             "loss ratio": loss_ratio_test(
-                people["loss"], people["attacked_loss"], threshold=1.2, reading="as_published"
+                people["loss"], people["attacked_loss"], max_loss_ratio=1.2, variant="published"
             ),
             "error-rate ratio": error_rate_ratio_test(
-                people["wrong"], people["attacked_wrong"], threshold=1.4, reading="as_published"
+                people["wrong"], people["attacked_wrong"], max_loss_ratio=1.4, variant="published"
             ),
         }
         for name, test in alone.items():
@@ -97,13 +97,13 @@ def test_each_sample_has_its_own_metric():
     features, _, group = calibration.draw_people(rng, 3, 80)
     directions = calibration.learned_directions(features, group)
     assert directions.shape == (3, 5)
-    options = {"solver": "published", "scaled": False, "confidence": None}
+    options = {"solver": "published", "scaled": False, "confidence_level": None}
     np.testing.assert_array_equal(directions[1], sensitive_directions(features[1], group[1][:, None], **options)[0])
     label = rng.integers(0, 2, (3, 80))
     thresholds = dict.fromkeys(calibration.TESTS, 1.0)
-    together = calibration.both_tests_of_each(directions, features, label, thresholds=thresholds)["loss ratio"]
+    together = calibration.both_tests_of_each(directions, features, label, max_ratios=thresholds)["loss ratio"]
     metric, model = FairMetric.from_directions(directions[[1]]), calibration.audited_model()
-    alone = audit(model, metric, features[1], label[1], reading="as_published", **calibration.LEARNED_FLOW)
+    alone = audit(model, metric, features[1], label[1], variant="published", **calibration.LEARNED_FLOW)
     np.testing.assert_allclose(together.lower_bound[1], alone.loss_ratio.lower_bound)
     assert len(set(together.lower_bound)) == 3
 

@@ -45,7 +45,7 @@ def test_what_was_trained_comes_back_from_plain_data(split):
 
 def test_methods_learn_from_the_training_part_only(split):
     method = compas_methods(3, **EFFORT)["project"]
-    arrays = trained({"project": method}, split)["project"]["fitted"]
+    arrays = trained({"project": method}, split)["project"]
     features = split.X_train.columns.get_indexer(["sex", "race"])
     np.testing.assert_allclose(arrays["projection_"][features], 0, atol=1e-9)  # both are free, whatever the rest is
     assert arrays["network_"][0].shape == (7, 50)

@@ -1,41 +1,43 @@
 """The printed numbers go in as if they were ours: then every value is recorded, and every claim about them holds."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from fairlab import Experiment
 from fairlab.individual_fairness import loss_ratio_test
-from fairlab.models import BalancedMLP
 from fairlab.papers.individual_fairness import recording, simulation
+from fairlab.papers.individual_fairness.learners import BalancedMLP
 from fairlab.papers.individual_fairness.methods import METHODS
 from fairlab.suite.published import load_paper
 
 ARTEFACTS = load_paper("individual_fairness").artefacts
 
 
-class Recorder:
-    """Takes records and claims as an experiment does."""
+class Recorder(Experiment):
+    """Takes records and claims, and keeps nothing on disk."""
 
     def __init__(self):
-        self.records, self.claims = {}, {}
+        self.records, self.claimed = {}, {}
 
-    def record(self, artefact, id, values, *, reading="as_published", note=""):
+    def record(self, artefact, id, values, *, reading="as_published", note="", data=None):
         assert id in ARTEFACTS[artefact].values
         assert (artefact, id, reading) not in self.records
         self.records[artefact, id, reading] = (values, note)
 
-    def claim(self, artefact, id, holds, *, detail):
+    def claim(self, artefact, id, holds, *, detail, data=None):
         assert id in ARTEFACTS[artefact].claims
-        assert type(holds) is bool
+        assert isinstance(holds, bool | np.bool_)
         assert detail
-        self.claims[artefact, id] = holds
+        self.claimed[artefact, id] = bool(holds)
 
     def failed(self):
-        return {id for (_, id), holds in self.claims.items() if not holds}
+        return {id for (_, id), holds in self.claimed.items() if not holds}
 
     def assert_complete(self, *artefacts):
         for artefact in artefacts:
             assert {id for a, id, _ in self.records if a == artefact} == set(ARTEFACTS[artefact].values)
-            assert {id for a, id in self.claims if a == artefact} == set(ARTEFACTS[artefact].claims)
+            assert {id for a, id in self.claimed if a == artefact} == set(ARTEFACTS[artefact].claims)
 
 
 def printed_rows(artefact, n_splits=10):
@@ -182,5 +184,5 @@ def test_calibration():
     exp.assert_complete("section-4")
     assert exp.failed() == set()
     other = Recorder()
-    recording.calibration(other, loss_ratio_test([1.0, 2.0], [1.0, 2.0], threshold=1.2))
+    recording.calibration(other, loss_ratio_test([1.0, 2.0], [1.0, 2.0], max_loss_ratio=1.2))
     assert other.failed() == {"threshold-is-five-fourths"}

@@ -47,7 +47,7 @@ def test_without_the_files_nothing_is_given(monkeypatch, tmp_path):
 @at_hand
 def test_project_takes_out_the_stored_directions():
     arrays = stored.stored_models("compas")[0]
-    projection = arrays["project"]["fitted"]["projection_"]
+    projection = arrays["project"]["projection_"]
     np.testing.assert_allclose(projection @ projection, projection, atol=1e-6)
     assert round(np.trace(projection)) == 3  # of seven features
     network = classifiers(arrays)["project"]

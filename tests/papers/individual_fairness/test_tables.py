@@ -102,7 +102,7 @@ def test_the_curve_printed_as_project_is_of_plain_networks():
     assert curves["lower_bound"].tolist() == [1, 1, 3, 4]
 
 
-def test_means_and_deviations_stand_beside_the_print(audits, groups):
+def test_means_and_deviations_over_splits(audits, groups):
     rows = pd.concat(
         {reading: tables.adult_rows(audits, groups, reading=reading, **STEPS) for reading in tables.READINGS},
         names=["reading"],
@@ -118,12 +118,6 @@ def test_means_and_deviations_stand_beside_the_print(audits, groups):
     published = pd.DataFrame(
         {"value": {k: v.value for k, v in values.items()}, "std": {k: v.std for k, v in values.items()}}
     )
-    beside = tables.beside_print(table, published)
-    assert beside.index.tolist() == list(values)
-    assert beside.loc["project.entropy.t_n", ("printed", "mean")] == 1.660
-    for reading, of in (("as_published", "baseline"), ("as_described", "project")):
-        expected = code(of, "loss ratio", 20, 0.5)
-        assert beside.loc["project.entropy.t_n", (reading, "mean")] == pytest.approx(expected)
     plain = tables.baseline_by_steps(audits, published)
     assert plain.loc[50, ["min", "max"]].tolist() == [code("baseline", "loss ratio", 50, split) for split in (0, 1)]
     assert plain.loc["printed", ["mean", "std"]].tolist() == [3.676, 2.164]

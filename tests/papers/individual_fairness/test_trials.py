@@ -39,9 +39,9 @@ def test_training_takes_the_authors_seeds(adult, adult_models):
     assert tuple(adult_models) == METHODS
     assert is_plain(list(adult_models.values()))
     network = adult_methods(model_seed, **EFFORT)["baseline"]
-    expected = trained({"baseline": network}, adult_split(adult, data_seed))["baseline"]["fitted"]["network_"]
-    np.testing.assert_array_equal(adult_models["baseline"]["fitted"]["network_"][0], expected[0])
-    assert adult_models["sensr"]["fitted"]["directions_"].shape == (2, 39)
+    expected = trained({"baseline": network}, adult_split(adult, data_seed))["baseline"]["network_"]
+    np.testing.assert_array_equal(adult_models["baseline"]["network_"][0], expected[0])
+    assert adult_models["sensr"]["directions_"].shape == (2, 39)
 
 
 def test_the_root_of_the_run_changes_the_networks(compas):
@@ -49,15 +49,14 @@ def test_the_root_of_the_run_changes_the_networks(compas):
     first, other = (trials.train_compas(Trial("study", 1, root=root), dataset=compas, **effort) for root in (0, 1))
     assert tuple(first) == METHODS
     for name in ("baseline", "project", "sensr"):
-        weights = [models[name]["fitted"]["network_"][0] for models in (first, other)]
+        weights = [models[name]["network_"][0] for models in (first, other)]
         assert (weights[0] != weights[1]).any()
 
 
 def test_balanced_reductions_are_balanced(compas, models):
     arrays = trials.train_balanced_reductions(FIRST, dataset=compas, max_iter=2)
     assert list(arrays) == ["reduction"]
-    assert arrays["reduction"]["parameters"] == models["reduction"]["parameters"] | {"class_weight": "balanced"}
-    assert arrays["reduction"]["fitted"]["intercept_"][0] != models["reduction"]["fitted"]["intercept_"][0]
+    assert arrays["reduction"]["intercept_"][0] != models["reduction"]["intercept_"][0]
 
 
 def test_audit_of_adult(adult, few):
@@ -96,7 +95,9 @@ def test_stopping_times(adult, few):
     # The last point of the flow is the attack with as many steps of the same size.
     assert flow["lower_bound"].iloc[1] == pytest.approx(sizes["lower_bound"].iloc[1], rel=1e-6)
     split = adult_split(adult, ADULT_SEEDS[0][0])
-    metric = FairMetric.learned(split.X_test, split.sensitive_test, solver="published", scaled=False, confidence=None)
+    metric = FairMetric.learned(
+        split.X_test, split.sensitive_test, solver="published", scaled=False, confidence_level=None
+    )
     attack = attack_test_part(classifiers(few[0])["baseline"], metric, split, ADULT_AUDIT, n_steps=2)
     test = loss_ratio_test(attack.loss, attack.attacked_loss)
     assert flow["lower_bound"].iloc[0] == pytest.approx(test.lower_bound, rel=1e-6)

@@ -12,7 +12,7 @@ from fairlab.papers.themis.figures import (
     threshold_lines,
 )
 from fairlab.plotting import check
-from fairlab.themis.figures import MEASURES
+from fairlab.themis.score import LOOKS
 
 SCORES = pd.DataFrame(
     {
@@ -97,7 +97,7 @@ def test_both_ends_of_a_search_are_seen_also_where_they_are_one():
     assert bar.get_xdata()[0] == dot.get_xdata()[0] == 100
     assert bar.get_marker() == "|"
     assert bar.get_markersize() > dot.get_markersize()
-    assert [axis.lines[0].get_color() for axis in (group, causal)] == [look["color"] for look in MEASURES.values()]
+    assert [axis.lines[0].get_color() for axis in (group, causal)] == [look["color"] for look in LOOKS.values()]
 
 
 def test_more_programs_make_a_larger_point():

@@ -1,9 +1,11 @@
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from fairlab.papers.themis import searches
-from fairlab.papers.themis.instances import INSTANCES
+from fairlab.papers.themis.instances import INPUT_SPACES, INSTANCES
 from fairlab.paths import EXPERIMENTS
 from fairlab.suite.published import read_paper
 
@@ -15,7 +17,7 @@ def search(group, causal, tests=(10, 20, 100)):
     return pd.DataFrame(
         {
             "measure": ["group"] * 3 + ["causal"] * 3,
-            "characteristics": SETS * 2,
+            "sensitive_features": SETS * 2,
             "score": [*group, *causal],
             "tests": [*tests, *tests],
         }
@@ -90,7 +92,7 @@ def test_means_of_factors():
 
 def test_few_samples_against_many():
     rough = {INSTANCES[0]: search([0.8, 0.9, 0.9], [0.1, 0.7, 0.9])}
-    precise = {INSTANCES[0]: search([0.6, 0.8, 0.9], [0.1, 0.8, 0.9]).query("characteristics != @SETS[2]")}
+    precise = {INSTANCES[0]: search([0.6, 0.8, 0.9], [0.1, 0.8, 0.9]).query("sensitive_features != @SETS[2]")}
     group, causal = searches.check_few_samples(rough, precise).to_dict("records")
     assert (group["sets"], group["at the threshold"], group["still there"], group["missed"]) == (2, 2, 1, 0)
     assert (causal["at the threshold"], causal["still there"], causal["missed"]) == (0, 0, 1)
@@ -131,3 +133,78 @@ def test_thresholds_systems_and_ranks():
         pd.DataFrame({"measure": "group", "mean score": [0.1, 0.2, 0.3], "factor": [1, 5, 9]})
     )
     assert ranks.to_dict() == {"group": 1}
+
+
+PAPER = read_paper(EXPERIMENTS / "themis" / "published.yaml")
+FIGURE_3, TEXT = PAPER.artefact("figure-3").values, PAPER.artefact("section-5.4").values
+
+
+@pytest.fixture(scope="module")
+def bounds():
+    return searches.beside_bounds(pd.DataFrame({"value": {id: float(value.value) for id, value in FIGURE_3.items()}}))
+
+
+def test_causal_rule_is_the_worst_case_for_all_small_sets():
+    [c] = [i for i in INSTANCES if i.id == "c.census.gender"]
+    n_sets = sum(len(list(combinations(range(13), size))) for size in (1, 2, 3))
+    assert searches.inferred_without(c, "causal") == n_sets * 625 == FIGURE_3["causal.c.census.without"].value
+
+
+def test_group_rule_fills_the_largest_set_of_three():
+    by_id = {instance.id: instance for instance in INSTANCES}
+    sizes = INPUT_SPACES["census"].sizes
+    largest = max(np.prod(some) for some in combinations(sizes, 3))
+    assert searches.inferred_without(by_id["c.census.gender"], "group") == 11 * largest == 7_700_000
+    assert searches.inferred_without(by_id["f.census.unaware"], "group") == 10 * largest
+    assert searches.inferred_without(by_id["f.credit.unaware"], "group") == 11 * 200 * 80 * 75
+
+
+def test_sharing_inputs_the_largest_set_needs_nearly_all():
+    """Fill every group of every set of at most three characteristics of a small space, counting earlier inputs."""
+    sizes, rng = np.array([2, 3, 4, 12, 15, 20]), np.random.default_rng(0)
+    inputs = np.empty((0, len(sizes)), dtype=np.int64)
+    for size in (1, 2, 3):
+        for names in combinations(range(len(sizes)), size):
+            names = list(names)
+            groups = np.ravel_multi_index(inputs[:, names].T, sizes[names])
+            lacking = np.maximum(0, 11 - np.bincount(groups, minlength=sizes[names].prod()))
+            new = rng.integers(sizes, size=(lacking.sum(), len(sizes)))
+            new[:, names] = np.column_stack(np.unravel_index(np.repeat(np.arange(len(lacking)), lacking), sizes[names]))
+            inputs = np.concatenate([inputs, new])
+    assert 1 <= len(inputs) / (11 * 12 * 15 * 20) < 1.05
+
+
+def test_least_tests():
+    least = {
+        (data, measure): searches.least_tests(data, measure) for data in INPUT_SPACES for measure in searches.MEASURES
+    }
+    assert least == {
+        ("census", "group"): 1_100,
+        ("census", "causal"): 11 + 11 * 13,
+        ("credit", "group"): 2_200,
+        ("credit", "causal"): 231,
+    }
+
+
+def test_impossible_are_the_printed_counts_below_the_least_and_their_factors(bounds):
+    for (measure, row), found in bounds.iterrows():
+        for part in ("with", "factor"):
+            assert bool(FIGURE_3[f"{measure}.{row}.{part}"].impossible) == found["impossible"]
+        assert not FIGURE_3[f"{measure}.{row}.without"].impossible
+        assert FIGURE_3[f"{measure}.{row}.without"].inferred
+    assert bounds["impossible"].groupby(level="measure").sum().to_dict() == {"group": 6, "causal": 3}
+
+
+def test_impossible_are_the_means_above_what_the_least_allows(bounds):
+    limits = searches.largest_means(bounds)
+    for measure in searches.MEASURES:
+        for mean in ("arithmetic", "geometric"):
+            printed = FIGURE_3[f"{measure}.{mean}_mean"]
+            assert limits.loc[measure, f"{mean}, of the printed factors"] == pytest.approx(printed.value, rel=0.006)
+            assert printed.impossible and limits.loc[measure, f"{mean}, at most"] < printed.value
+        assert TEXT[f"mean_factor.{measure}"].impossible
+    least = searches.least_tests("credit", "group")
+    counts = {id: value for id, value in TEXT.items() if id.endswith(".tests")}
+    assert {id for id, value in counts.items() if value.impossible} == {
+        id for id, value in counts.items() if value.value < least
+    }

@@ -2,6 +2,7 @@ import pandas as pd
 import pytest
 
 from fairlab.papers.themis.instances import INSTANCES
+from fairlab.papers.themis.programs import pruned_sets
 from fairlab.papers.themis.trials import (
     causal_scores,
     figure_1_scores,
@@ -12,7 +13,6 @@ from fairlab.papers.themis.trials import (
     searched_characteristics,
 )
 from fairlab.seeds import Trial
-from fairlab.themis.search import pruned_sets
 
 TRIAL = Trial("test", 0)
 
@@ -23,7 +23,7 @@ def test_figure_1_has_a_score_for_every_cell(people):
     assert scores["id"].is_unique
     causal, group = (scores[scores["measure"] == measure] for measure in ("causal", "group"))
     assert (causal["samples"] == 12).all()
-    races = group["characteristics"] == ("race",)
+    races = group["sensitive_features"] == ("race",)
     assert (group["samples"] == 12 * races.map({True: 5, False: 2})).all()
     assert scores["score"].between(0, 1).all()
 
@@ -33,16 +33,16 @@ def test_scores_come_in_the_order_asked_for_with_so_many_samples(people):
     scores = causal_scores(TRIAL, people=people, reading="as_published", sets=sets, n_samples=25)
     assert scores["id"].tolist() == sets
     assert (scores["samples"] == 25).all()
-    assert scores["characteristics"].tolist() == [("race",), ("sex", "age"), ("sex",)]
+    assert scores["sensitive_features"].tolist() == [("race",), ("sex", "age"), ("sex",)]
 
 
 def test_trials_run_through_the_instances(people):
     options = {"people": people, "reading": "as_published", "max_values": 3, "max_samples": 20}
     search = search_all_sets(Trial("test", len(INSTANCES)), **options)
     assert INSTANCES[0].data == "credit"
-    assert {name for names in search["characteristics"] for name in names} == {"sex", "housing", "liable", "foreign"}
+    assert {name for names in search["sensitive_features"] for name in names} == {"sex", "housing", "liable", "foreign"}
     assert search["measure"].tolist() == ["group"] * 15 + ["causal"] * 15
-    assert search["characteristics"][:15].map(len).is_monotonic_increasing
+    assert search["sensitive_features"][:15].map(len).is_monotonic_increasing
 
 
 def test_small_sets_are_minimal(people):
@@ -77,6 +77,6 @@ def test_a_table_of_all_sets_tells_what_pruning_saves(people):
     options = {"people": people, "reading": "as_published", "max_values": 3, "max_samples": 20}
     search = search_all_sets(TRIAL, **options)
     group = search[search["measure"] == "group"]
-    tested, minimal = pruned_sets(group["characteristics"], group["score"], 0.0)
-    assert group["characteristics"][minimal].map(len).tolist() == [1] * 4, "any score reaches a threshold of 0"
+    tested, minimal = pruned_sets(group["sensitive_features"], group["score"], 0.0)
+    assert group["sensitive_features"][minimal].map(len).tolist() == [1] * 4, "any score reaches a threshold of 0"
     assert tested.sum() == 4

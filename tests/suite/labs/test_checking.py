@@ -4,8 +4,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from fairlab.suite.labs.checking import Line, as_text, check
 
-LATE = "from fairlab.suite.labs.expectation import LabError\nraise LabError('share: expected 1, found 2.')"
-
 
 def graded(name, points, solution=False):
     return {"nbgrader": {"grade": True, "grade_id": name, "points": points, "solution": solution}}
@@ -32,6 +30,20 @@ def test_a_notebook_is_run_in_a_copy_and_every_test_gets_a_line(tmp_path, capfd)
     text = as_text(lines)
     assert "2 of 5 points by the tests that you have" in text
     assert "4 points are given by hand" in text
+
+
+def test_an_exercise_that_hangs_is_stopped_and_the_others_are_reported(tmp_path):
+    cells = [
+        new_code_cell("def share():\n    while True: pass"),
+        new_code_cell("assert share() == 1", metadata=graded("test-one", 2)),
+        new_code_cell("import os; os._exit(1)", metadata=graded("test-two", 1)),
+        new_code_cell("assert callable(share)", metadata=graded("test-three", 3)),
+    ]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "mine.ipynb")
+    one, two, three = check(tmp_path / "mine.ipynb", seconds=5)
+    assert one == Line("test-one", "not yet", 2, "CellTimeoutError: stopped: it took longer than 5 seconds")
+    assert two.message == "DeadKernelError: ended the kernel; the others were run without it"
+    assert three == Line("test-three", "ok", 3)
 
 
 def test_what_cannot_be_checked_is_said(tmp_path):

@@ -1,11 +1,13 @@
+import re
 import subprocess
 import sys
 import zipfile
 
 import pytest
 
-from fairlab.suite.labs.card import card
-from fairlab.suite.labs.course import build, pack, student_requirements
+from fairlab.paths import ROOT
+from fairlab.suite.labs.card import card, masters_folder
+from fairlab.suite.labs.course import LOCK, build, pack
 from fairlab.suite.labs.masters import read
 
 
@@ -29,6 +31,9 @@ def test_a_course_has_three_parts(course):
         f"course/guides/{lab}.md",
         "course/nbgrader_config.py",
         "course/gradebook.db",
+        "course/container/Dockerfile",
+        "course/container/kernels/contained/kernel.json",
+        "course/container/kernels/contained/kernel.sh",
         f"solved/{lab}/berkeley.ipynb",
     }
 
@@ -68,10 +73,35 @@ def test_only_what_students_get_is_packed(course, tmp_path):
         pack(course / "course", tmp_path)
 
 
-def test_students_install_the_wheel_the_core_and_jupyter_in_locked_versions():
-    lines = student_requirements("fairlab-0.1.0-py3-none-any.whl").splitlines()
-    assert lines[1] == "./fairlab-0.1.0-py3-none-any.whl"
-    names = {line.partition("==")[0] for line in lines[2:]}
-    assert {"numpy", "pandas", "scikit-learn", "jupyterlab", "ipykernel", "nbclient"} <= names
+def install(python, course, folder, *options):
+    """Unzip what a student gets, and let pip say what it would install."""
+    (written,) = pack(course / "students", folder / "zips")
+    with zipfile.ZipFile(written) as archive:
+        archive.extractall(folder)
+    command = [python, "-m", "pip", "install", "--dry-run", *options, "-r", "requirements-labs.txt"]
+    lab = folder / "lab1-berkeley"
+    answer = subprocess.run(command, cwd=lab, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout
+
+
+def test_pip_reads_the_requirements_of_a_zip(course, tmp_path):
+    assert "Would install fairlab" in install(sys.executable, course, tmp_path, "--no-index")
+
+
+@pytest.mark.slow
+def test_a_zip_is_installed_in_an_empty_environment_with_its_hashes(course, tmp_path):
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "empty"], check=True)
+    python = tmp_path / "empty" / "bin" / "python"
+    told = install(python, course, tmp_path, "--require-hashes").splitlines()[-1]
+    assert all(f" {name}-" in told for name in ("fairlab", "numpy", "jupyterlab", "fqdn")), told
+
+
+def test_students_get_the_versions_of_the_lock():
+    every, theirs = (
+        set(re.split(r"\n(?=\S)", path.read_text(encoding="utf-8").strip()))
+        for path in (ROOT / "requirements.lock", masters_folder() / LOCK)
+    )
+    assert theirs <= every, "run `make lock`"
+    names = {entry.partition("==")[0] for entry in theirs}
     assert not {"tensorflow-cpu", "nbgrader", "snakemake", "z3-solver"} & names
-    assert all("==" in line for line in lines[2:])

@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -51,6 +53,32 @@ def test_the_mistake_that_gives_the_answer_is_named_and_no_other():
         expect("it", 2.0, 3, mistakes=mistakes)
     with pytest.raises(LabError, match=r"found 4\.$"):
         expect("it", 4, 3, mistakes=mistakes)
+
+
+def test_another_right_answer_is_right_where_it_is_named():
+    expect("it", 2, 1, also=[2])
+    with pytest.raises(LabError, match=r"expected 1, found 3\.$"):
+        expect("it", 3, 1, also=[2])
+
+
+class Agrees(float):
+    """Is whatever is asked for."""
+
+    def __float__(self):
+        return sys._getframe(1).f_locals["expected"]
+
+    def __eq__(self, other):
+        return True
+
+    __hash__ = float.__hash__
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda own: own, lambda own: [own], lambda own: {"a": own}, lambda own: np.array([own], dtype=object)]
+)
+def test_an_object_that_compares_as_it_likes_is_no_answer(wrap):
+    with pytest.raises(LabError, match="return plain numbers or text"):
+        expect("it", wrap(Agrees()), [1])
 
 
 def test_a_notebook_shows_the_message_alone():

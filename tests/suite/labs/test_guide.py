@@ -1,17 +1,18 @@
 from fairlab.suite.labs.card import card, cards
 from fairlab.suite.labs.guide import description, guide, reading
-from fairlab.suite.labs.masters import read
+from fairlab.suite.labs.masters import read, without_guide
 
 
 def test_a_guide_has_card_points_mistakes_and_rubrics():
     lab = card("berkeley")
-    text = guide(lab, read(lab.notebook))
+    text = guide(lab, without_guide(read(lab.notebook)), 7)
     assert text.startswith("# Lab 1: Berkeley")
     assert "| test-gaps | 3 | by tests |" in text
     assert "| letter | 4 | by hand |" in text
     assert all(mistake.message in text for mistake in lab.mistakes)
     assert "**Strong (4).**" in text
     assert "BEGIN SOLUTION" not in text
+    assert "Numbers in the answers are those of course 7." in text
 
 
 def test_students_read_neither_mistakes_nor_rubrics():

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 import fairlab
+from fairlab.suite.labs.programs import company
 from fairlab.suite.labs.tables import ADMISSIONS, FAMILIES, admissions, borrowers, families, hiring, shops, trainees
 
 
@@ -33,6 +34,23 @@ def test_another_course_has_as_many_applicants_and_other_admissions():
 def test_hiring_is_drawn_for_the_course():
     assert list(hiring(n_people=5)["gender"]) == ["male"] * 5 + ["female"] * 5
     assert not hiring(1, n_people=5).equals(hiring(2, n_people=5))
+
+
+@pytest.mark.parametrize("course", [2027, *range(29)])
+def test_draws_that_break_the_story_of_a_lab_are_drawn_again(course):
+    people = hiring(course, n_people=300)
+    women, men = (company(people[people["gender"] == gender]).mean() for gender in ("female", "male"))
+    assert abs(women - men) <= 0.01
+    applied = admissions(course)
+    yes = applied["admitted"] == "yes"
+    rate = yes.groupby([applied["department"], applied["gender"]]).mean().unstack()
+    assert (rate["woman"] > rate["man"])[["A", "B"]].all()
+    assert np.diff(yes.groupby(applied["gender"]).mean()) <= -0.1
+    assert abs(borrowers(course)[["quarter", "repaid"]].corr().iloc[0, 1]) < 0.1
+    ranked = trainees(course)
+    for half in (ranked[:1000], ranked[1000:]):
+        foreign, local = (half["invited"] == "yes").groupby(half["origin"]).mean()
+        assert local - foreign >= 0.15
 
 
 @pytest.mark.parametrize("course", range(3))

@@ -2,7 +2,7 @@ import nbformat
 
 from fairlab.paths import FIGURES
 from fairlab.suite.published import paper_keys
-from fairlab.suite.site.drawings import Drawing, Picture, drawing_of, drawings, file_of, inline, pictures
+from fairlab.suite.site.drawings import Drawing, Picture, drawing_of, drawings, inline, pictures
 
 CELL = """
 for part, frame in parts.items():
@@ -28,12 +28,16 @@ def test_a_figure_belongs_to_the_call_with_the_longest_name_that_fits():
     assert drawing_of("figure-3", calls) == Drawing("figure-3")
 
 
-def test_every_committed_figure_is_shown_with_the_lines_that_draw_it():
+def test_every_committed_figure_is_shown_with_the_lines_that_draw_it(results):
     for paper in paper_keys():
         own = pictures(paper)
         assert {picture.stem for picture in own} == {file.stem for file in (FIGURES / paper).glob("*.png")}
         assert all("exp.figure(" in picture.code for picture in own)
-        assert all(file_of(picture, suffix).exists() for picture in own for suffix in ("png", "svg", "csv"))
+        assert all(
+            (picture.folder / f"{picture.stem}.{suffix}").exists()
+            for picture in own
+            for suffix in ("png", "svg", "csv")
+        )
 
 
 def test_a_picture_has_a_sentence_for_who_does_not_see_it():

@@ -2,7 +2,7 @@ from fairlab.suite.site.drawings import Picture, pictures
 from fairlab.suite.site.gallery import entry, gallery_page
 
 
-def test_every_figure_of_a_paper_has_its_place_numbers_and_lines():
+def test_every_figure_of_a_paper_has_its_place_numbers_and_lines(results):
     page = gallery_page("adf", "ADF")
     for picture in pictures("adf"):
         assert f"## {picture.title}\n" in page
@@ -10,7 +10,7 @@ def test_every_figure_of_a_paper_has_its_place_numbers_and_lines():
     assert page.count("```python") == len(pictures("adf"))
 
 
-def test_an_entry_links_files_and_notebook():
+def test_an_entry_links_files_and_notebook(results):
     (first, *_) = pictures("themis")
     text = entry(first)
     assert f'href="../figures/themis/{first.stem}.csv"' in text

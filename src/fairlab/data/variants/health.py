@@ -45,7 +45,7 @@ def load(*, folder: Path | str | None = None, surrogate: bool | None = None) -> 
     files = {name: pooch.file_hash(str(folder / name)) for name in make.FILES}
     provenance = Provenance(
         variant=variant.name,
-        source="real",
+        source=variant.source,
         data_hash=digest(variant=variant.name, raw=files, make=pooch.file_hash(str(script))),
         rows=len(table),
         files=files,

@@ -5,7 +5,7 @@ numbers by state, race and price, and the share of them with a low income, stand
 ``data_scripts/staples_population.csv``; ``data_scripts/fit_staples_population.py``, which makes it from census tables
 and the public users, says how. What that model does not know of a cell's incomes is drawn anew each time, too.
 Fit for: studies of the size that the paper has. Unfit for: statements about Staples, or about real people's incomes.
-Generated, hence no licence and no surrogate.
+Drawn here, hence no licence and no surrogate.
 """
 
 from functools import cache

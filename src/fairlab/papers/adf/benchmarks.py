@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fairlab.adf.feed_forward import FeedForward
+from fairlab.adf.gradients import FeedForward
 from fairlab.adf.training import train_networks
 from fairlab.cases.schema import Schema
 from fairlab.data.checkpoints import read_tensor
@@ -94,14 +94,14 @@ class Benchmark:
     ----------
     subject : str
         census, credit or bank.
-    sensitive : str
+    sensitive_features : str
         The attribute under its name in the schema.
     n_seeds : int
         Inputs of the global phase (section 4.1).
     """
 
     subject: str
-    sensitive: str
+    sensitive_features: str
     n_seeds: int
 
     @property

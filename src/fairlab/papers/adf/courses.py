@@ -13,11 +13,9 @@ import numpy as np
 import pandas as pd
 
 from fairlab.adf.aequitas import Aequitas
-from fairlab.adf.discrimination import discriminatory
-from fairlab.adf.generation import ADF
-from fairlab.adf.global_phase import GlobalPhase
-from fairlab.adf.result import Trace, repeated
-from fairlab.adf.symbolic import SymbolicGeneration
+from fairlab.adf.discrimination import Trace, discriminatory, repeated
+from fairlab.adf.generation import ADF, GlobalPhase
+from fairlab.papers.adf.symbolic import SymbolicGeneration
 
 WALKS_AT_ONCE = 16
 SECONDS = 500  # of table 5
@@ -33,7 +31,7 @@ def course_of_adf(
     Walks do not depend on one another. Some advance together, and are counted one after the other.
     """
     phase = adf.global_search(adf.seeds(X, n_seeds))
-    n_values = len((adf.tried or adf.schema).values(adf.sensitive))
+    n_values = len((adf.tried or adf.schema).values(adf.sensitive_features))
     before = np.cumsum((phase.iterations + 1) * n_values + phase.iterations * GRADIENTS)
     traces, rows, so_far = [], [], course([], [], before, adf)
     for start in range(0, len(phase.seed), WALKS_AT_ONCE):
@@ -59,10 +57,10 @@ def course_of_aequitas(aequitas: Aequitas, draws: np.ndarray, *, n_found: int) -
     draws : array of int of shape (n_draws, n_attributes)
     """
     schema = aequitas.schema
-    columns = schema.positions(aequitas.sensitive)
-    hits = np.flatnonzero(discriminatory(aequitas.classify, draws, aequitas.sensitive, schema=schema))
+    columns = schema.positions(aequitas.sensitive_features)
+    hits = np.flatnonzero(discriminatory(aequitas.classify, draws, aequitas.sensitive_features, schema=schema))
     hits = hits[~repeated(draws[hits], columns)]
-    before = np.arange(1, len(draws) + 1) * len(schema.values(aequitas.sensitive))
+    before = np.arange(1, len(draws) + 1) * len(schema.values(aequitas.sensitive_features))
     traces, n_first, found = [], [], set()
     for number, trace in enumerate(aequitas.steps(draws[hits]) if len(hits) else ()):
         traces.append(Trace(trace.inputs, trace.partner, hits[trace.seed]))
@@ -101,8 +99,8 @@ def course_of_sg(sg: SymbolicGeneration, X, seeds: np.ndarray, *, n_inputs: int 
 
 def rows_to_check(trace: Trace, search) -> np.ndarray:
     """Return how many rows a check of each input takes: itself, and the other values until one flips the class."""
-    values = search.schema.values(search.sensitive)
-    own = (trace.inputs[:, None, search.schema.positions(search.sensitive)] == values).all(axis=2)
+    values = search.schema.values(search.sensitive_features)
+    own = (trace.inputs[:, None, search.schema.positions(search.sensitive_features)] == values).all(axis=2)
     last = np.where(trace.partner < 0, len(values) - 1, trace.partner)
     return 1 + ((np.arange(len(values)) <= last[:, None]) & ~own).sum(axis=1)
 
@@ -125,7 +123,7 @@ def course(traces: list[Trace], rows: list[np.ndarray], before: np.ndarray, sear
     if not len(trace.inputs):
         return pd.DataFrame({"rows": before[-1:], "inputs": 0, "found": 0, "seed": len(before) - 1})
     order = np.argsort(trace.seed, kind="stable")
-    new = ~repeated(trace.inputs[order], search.schema.positions(search.sensitive))
+    new = ~repeated(trace.inputs[order], search.schema.positions(search.sensitive_features))
     asked = np.concatenate([np.zeros(0, dtype=int), *rows])[order]
     return pd.DataFrame(
         {

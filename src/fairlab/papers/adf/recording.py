@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from fairlab.adf.generation import ADF
-from fairlab.adf.global_phase import direction
+from fairlab.adf.generation import ADF, direction
 from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, Subject
 from fairlab.papers.adf.courses import SECONDS
 from fairlab.papers.adf.headline import RATIOS, ratios
@@ -41,7 +40,7 @@ def models(exp, *, subjects: Mapping[str, Subject]) -> None:
     for name, id in sizes.items():
         exp.record("section-4.1", id, len(subjects[name].X), data=[f"{name}-adf"])
         exp.record("section-4.1", f"{name}.attributes", subjects[name].X.shape[1], data=[f"{name}-adf"])
-    adf = ADF(subjects["census"].network, SCHEMAS["census"], "sex", reading="as_published")
+    adf = ADF(subjects["census"].network, SCHEMAS["census"], "sex", variant="published")
     most_seeds = max(benchmark.n_seeds for benchmark in BENCHMARKS.values())
     exp.record("section-4.1", "global_instances", most_seeds)
     exp.record("section-4.1", "global_instances_credit", BENCHMARKS["credit.age"].n_seeds)
@@ -52,7 +51,7 @@ def models(exp, *, subjects: Mapping[str, Subject]) -> None:
     exp.record("section-4.1", "retrain_repeats", specification("adf/retraining").parameters("quick")["n_trials"])
 
     some, columns = adf.schema.clip(subjects["census"].X[:100]), adf.schema.positions("sex")
-    steps = direction(adf.network, some, some, columns, "as_published", exp.trial().rng("probe"))
+    steps = direction(adf.network, some, some, columns, "published", exp.trial().rng("probe"))
     pairs = np.stack([some, some], axis=1)
     pairs[:, 1, columns] = 1 - pairs[:, 0, columns]
     _, moved = itertools.islice(adf.steps(pairs), 2)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.adf.discrimination import estimate_unfairness
-from fairlab.adf.feed_forward import FeedForward
+from fairlab.adf.gradients import FeedForward
 from fairlab.cases.schema import Schema
 from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, Subject
 from fairlab.papers.adf.courses import ROWS_OF_500_SECONDS, at_inputs, to_find, within
@@ -267,7 +267,7 @@ def networks_compared(
             fairness = estimate_unfairness(
                 subject.network,
                 schema=benchmark.schema,
-                sensitive=benchmark.sensitive,
+                sensitive_features=benchmark.sensitive_features,
                 n=n,
                 random_state=random_state,
             )

@@ -11,19 +11,18 @@ import numpy as np
 import pandas as pd
 
 from fairlab.adf.aequitas import Aequitas
-from fairlab.adf.discrimination import discriminatory, estimate_unfairness
-from fairlab.adf.feed_forward import FeedForward
-from fairlab.adf.generation import ADF
-from fairlab.adf.global_phase import GlobalPhase
-from fairlab.adf.result import SearchResult, Trace, repeated
-from fairlab.adf.symbolic import SymbolicGeneration
+from fairlab.adf.discrimination import SearchResult, Trace, discriminatory, estimate_unfairness, repeated
+from fairlab.adf.generation import ADF, GlobalPhase
+from fairlab.adf.gradients import FeedForward
 from fairlab.adf.training import retrain, train_networks
 from fairlab.cases.schema import Schema
 from fairlab.networks import CHUNK, dense_classifier
 from fairlab.papers.adf import courses
 from fairlab.papers.adf.benchmarks import BENCHMARKS, Subject
+from fairlab.papers.adf.symbolic import SymbolicGeneration
 from fairlab.seeds import Trial
 
+VARIANTS = {"as_published": "published", "as_described": "sound"}  # of the library, by reading
 SHARE_KEPT = 0.05  # what section 4.2 retrains with
 
 NOTHING_GROWN = pd.DataFrame({"inputs": [], "discriminatory": []}, dtype=int)
@@ -33,18 +32,27 @@ NOTHING_GROWN = pd.DataFrame({"inputs": [], "discriminatory": []}, dtype=int)
 TRIED = {"credit.age": Schema.from_bounds(BENCHMARKS["credit.age"].schema.bounds | {"age": (0, 8)})}
 
 
+class AequitasAsReleased(Aequitas):
+    """The code that the authors of ADF released: its walks learn from discrimination, not from the value returned."""
+
+    def _pays(self, partner, is_0):
+        return partner >= 0
+
+
 def trained(trials: list[Trial], *, X: np.ndarray, y: np.ndarray, n_steps: int) -> list[list[np.ndarray]]:
     """Train one network per trial, all at once; return their weights."""
     return train_networks(X, y, [trial.seed("network") for trial in trials], n_steps=n_steps)
 
 
 def searched_by_adf(
-    trial: Trial, *, name: str, weights, X, n_seeds: int, n_local: int, reading: str, sensitive=None
+    trial: Trial, *, name: str, weights, X, n_seeds: int, n_local: int, reading: str, sensitive_features=None
 ) -> dict:
-    """Run ADF on a benchmark and return its `tally`; `sensitive` names other attributes than the benchmark's."""
-    as_tried = reading == "as_published" and sensitive is None
+    """Run ADF on a benchmark and return its `tally`; `sensitive_features` replaces the benchmark's."""
+    as_tried = reading == "as_published" and sensitive_features is None
     model = FeedForward(weights)
-    adf = _adf(trial, name, model, sensitive=sensitive, tried=as_tried, n_local=n_local, reading=reading)
+    adf = _adf(
+        trial, name, model, sensitive_features=sensitive_features, tried=as_tried, n_local=n_local, reading=reading
+    )
     return tally(adf.generate(X, n_seeds=BENCHMARKS[name].at_most(n_seeds)), weights, trial)
 
 
@@ -178,7 +186,7 @@ def local_yields(
         starts.append(GlobalPhase(phase.inputs[chosen], phase.partner[chosen], np.arange(n), np.zeros(n)))
     if not min(len(its.seed) for its in starts):
         return pd.DataFrame(columns=["run", "method", "steps", "repeats", "distinct"])
-    columns = BENCHMARKS[name].schema.positions(BENCHMARKS[name].sensitive)
+    columns = BENCHMARKS[name].schema.positions(BENCHMARKS[name].sensitive_features)
     for steps in n_local:
         walks = [_adf(own, name, model, n_local=steps).steps(its) for own, its in zip(each, starts, strict=True)]
         for run, walk in enumerate(walks):
@@ -254,7 +262,7 @@ def discriminatory_seeds(trial: Trial, *, name: str, weights, X, n_seeds: int) -
     """Return how many of ADF's seeds are discriminatory as they stand: what symbolic generation finds of them."""
     benchmark, network = BENCHMARKS[name], FeedForward(weights)
     seeds = _adf(trial, name, network).seeds(X, benchmark.at_most(n_seeds))
-    return int(discriminatory(network, seeds, benchmark.sensitive, schema=benchmark.schema).sum())
+    return int(discriminatory(network, seeds, benchmark.sensitive_features, schema=benchmark.schema).sum())
 
 
 def retrained(
@@ -297,7 +305,7 @@ def assessed(weights, X, y, *, name: str, n_points: int, seed: int) -> dict[str,
     """Return a network's share of discriminatory inputs among random ones, and its accuracy on its training rows."""
     benchmark, network = BENCHMARKS[name], FeedForward(weights)
     fairness = estimate_unfairness(
-        network, schema=benchmark.schema, sensitive=benchmark.sensitive, n=n_points, random_state=seed
+        network, schema=benchmark.schema, sensitive_features=benchmark.sensitive_features, n=n_points, random_state=seed
     )
     return {"share": fairness.share, "accuracy": float((network.predict(X) == y).mean())}
 
@@ -318,7 +326,7 @@ def tally(result: SearchResult, weights, trial: Trial) -> dict:
         sample : ndarray of shape (n_kept, n_attributes), a share of the discriminatory inputs.
     """
     found, pairs = result.discriminatory, result.pairs
-    columns = result.schema.positions(result.sensitive)
+    columns = result.schema.positions(result.sensitive_features)
     n_distinct = len({row.tobytes() for row in np.delete(found, columns, axis=1)})
     sides = [_classes(weights, pairs[:, side]) for side in (0, 1)]
     outside = (found < result.schema.low) | (found > result.schema.high)
@@ -343,36 +351,38 @@ def _as_trials(trial: Trial, n: int) -> list[Trial]:
 
 
 def _adf(
-    trial: Trial, name: str, model, *, sensitive=None, tried: bool = True, reading: str = "as_published", **options
+    trial: Trial,
+    name: str,
+    model,
+    *,
+    sensitive_features=None,
+    tried: bool = True,
+    reading: str = "as_published",
+    **options,
 ) -> ADF:
     """Return ADF on a benchmark; `tried` says whether the global phase tries what the authors' tried."""
     benchmark = BENCHMARKS[name]
     return ADF(
         model,
         benchmark.schema,
-        sensitive or benchmark.sensitive,
+        sensitive_features or benchmark.sensitive_features,
         tried=TRIED.get(name) if tried else None,
-        reading=reading,
+        variant=VARIANTS[reading],
         random_state=trial.seed("adf"),
         **options,
     )
 
 
 def _aequitas(trial: Trial, name: str, model, *, reading: str = "as_published", **options) -> Aequitas:
-    benchmark = BENCHMARKS[name]
-    return Aequitas(
-        model,
-        benchmark.schema,
-        benchmark.sensitive,
-        reading=reading,
-        random_state=trial.seed("aequitas"),
-        **options,
-    )
+    benchmark, as_released = BENCHMARKS[name], reading == "as_released"
+    options |= {"variant": "published" if as_released else VARIANTS[reading], "random_state": trial.seed("aequitas")}
+    method = AequitasAsReleased if as_released else Aequitas
+    return method(model, benchmark.schema, benchmark.sensitive_features, **options)
 
 
 def _sg(trial: Trial, name: str, model) -> SymbolicGeneration:
     benchmark = BENCHMARKS[name]
-    return SymbolicGeneration(model, benchmark.schema, benchmark.sensitive, random_state=trial.seed("sg"))
+    return SymbolicGeneration(model, benchmark.schema, benchmark.sensitive_features, random_state=trial.seed("sg"))
 
 
 def _classes(weights, X) -> np.ndarray:

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from fairlab.fairtest.finding import Finding
-from fairlab.fairtest.reporting import Section
+from fairlab.fairtest.report import Section, Subgroup
 
 Conditions = tuple[str, ...]
 
@@ -71,7 +70,7 @@ def short(words: str) -> str:
     return words
 
 
-def find_shown(section: Section, shown: Mapping[str, Conditions]) -> dict[str, Finding]:
+def find_shown(section: Section, shown: Mapping[str, Conditions]) -> dict[str, Subgroup]:
     """Return the tests of those shown contexts that the tree has, by their names."""
     found = {name: section.find(*conditions) for name, conditions in shown.items()}
     return {name: finding for name, finding in found.items() if finding is not None}

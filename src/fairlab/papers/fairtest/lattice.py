@@ -9,10 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from fairlab.fairtest.correction import holm
-from fairlab.fairtest.finding import SIGNIFICANCE
-from fairlab.fairtest.intervals import g_test
-from fairlab.fairtest.metric import AS_PUBLISHED
+from fairlab.fairtest.investigation import SMALLEST_P_VALUE
+from fairlab.fairtest.metrics import NMI
+from fairlab.fairtest.report import SIGNIFICANCE
 from fairlab.fairtest.resampling import (
     EXACT_LIMIT,
     TABLES,
@@ -21,10 +20,11 @@ from fairlab.fairtest.resampling import (
     table_p_value,
     two_by_two_p_value,
 )
-from fairlab.fairtest.tables import NMI
+from fairlab.fairtest.sample import PUBLISHED
+from fairlab.statistics import g_test, holm
 
 ANY = -1  # in place of a category's number
-METRIC = NMI(reading=AS_PUBLISHED)
+METRIC = NMI(variant=PUBLISHED)
 FEW_TABLES, NOT_SURE = 2_000, 0.5  # a corrected p-value that few random tables find larger is not one for a report
 
 Cell = tuple[int, ...]
@@ -48,15 +48,17 @@ def draw_part(counts: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarra
     return rng.multivariate_hypergeometric(counts.ravel(), n, method="marginals").reshape(counts.shape)
 
 
-def find_contexts(counts: np.ndarray, *, min_leaf_size: int, conf: float = 0.95) -> list[dict[Cell, tuple[Cell, ...]]]:
-    """Grow a guided tree in each of some populations, as `fairlab.fairtest.find_contexts` does.
+def find_contexts(
+    counts: np.ndarray, *, min_leaf_size: int, confidence_level: float = 0.95
+) -> list[dict[Cell, tuple[Cell, ...]]]:
+    """Grow a guided tree in each of some populations, as `fairlab.fairtest.Investigation` does.
 
     Parameters
     ----------
     counts : ndarray of shape (n_populations, *n_categories, n_protected, n_output)
         Of the training sets.
     min_leaf_size : int
-    conf : float
+    confidence_level : float
 
     Returns
     -------
@@ -65,7 +67,7 @@ def find_contexts(counts: np.ndarray, *, min_leaf_size: int, conf: float = 0.95)
     """
     n_attributes = counts.ndim - 3
     tables = with_any(counts, n_attributes)
-    effects, sizes = METRIC.training_effect(tables, conf=conf), tables.sum(axis=(-2, -1))
+    effects, sizes = METRIC.training_effect(tables, confidence_level=confidence_level), tables.sum(axis=(-2, -1))
     root = (ANY,) * n_attributes
     return [
         {root: ()} | dict(_below(root, (), effect, size, list(range(n_attributes)), 0.0, min_leaf_size))
@@ -117,7 +119,7 @@ def test_contexts(
     for n_tables in (FEW_TABLES, TABLES):
         for i in small:
             p_values[i] = _random_p_value(tables[i], rng, n_tables)
-        corrected = holm(p_values)
+        corrected = holm(np.maximum(p_values, SMALLEST_P_VALUE))
         small = [i for i in small if corrected[i] <= NOT_SURE]
     corrected = iter(corrected.tolist())
     return [{cell: next(corrected) for cell in contexts} for _, contexts in populations]
@@ -134,7 +136,7 @@ def report_contexts(
     contexts: Mapping[Cell, Sequence[Cell]],
     p_values: Mapping[Cell, float],
     *,
-    conf: float,
+    confidence_level: float,
     rng: np.random.Generator,
 ) -> dict[Cell, tuple[float, float]]:
     """Return what is reported of the contexts for one protected attribute: the root, then the others, strongest first.
@@ -149,7 +151,7 @@ def report_contexts(
         As `find_contexts` returns them.
     p_values : dict
         As `test_contexts` returns them.
-    conf : float
+    confidence_level : float
         Of each interval, corrected.
     rng : numpy.random.Generator
         Of the bootstraps.
@@ -158,7 +160,7 @@ def report_contexts(
     around = {cell: [one for one in contexts[cell] if one in contexts] for cell in others}
     needed = list(dict.fromkeys([root, *others, *(one for several in around.values() for one in several)]))
     bounds = {
-        cell: percentile_interval(bootstrap_tables(table, rng, METRIC.estimate), conf)
+        cell: percentile_interval(bootstrap_tables(table, rng, METRIC.estimate), confidence_level)
         for cell, table in zip(needed, _tables(counts, needed), strict=True)
     }
     low = {cell: bound for cell, (bound, _) in bounds.items()}

@@ -4,12 +4,9 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from fairlab.data import Dataset
-from fairlab.fairtest.finding import Finding
-from fairlab.fairtest.metric import AS_PUBLISHED
-from fairlab.fairtest.procedure import investigate
-from fairlab.fairtest.reporting import Section
-from fairlab.fairtest.source import DataSource
-from fairlab.fairtest.testing import Testing
+from fairlab.fairtest.investigation import Investigation, investigate
+from fairlab.fairtest.report import Section, Subgroup
+from fairlab.fairtest.sample import PUBLISHED, DataSource
 
 PAIR = ("state", "race")
 TRIALS_OF_A_RUN = 10  # of the printed means
@@ -19,11 +16,12 @@ LEAST_SPREAD = 0.1  # contexts, of trials
 def price_section(dataset: Dataset, *, min_leaf_size: int, exact: bool, random_state: int) -> Section:
     """Look for associations of price and income in contexts of state, gender and race."""
     data = dataset.features.assign(price=dataset.target)
-    investigation = Testing(DataSource(data, random_state=random_state, reading=AS_PUBLISHED), "income", "price")
-    return investigate(investigation, min_leaf_size=min_leaf_size, exact=exact).section("income")
+    source = DataSource(data, random_state=random_state, variant=PUBLISHED)
+    investigation = Investigation("income", "price", min_leaf_size=min_leaf_size)
+    return investigate(source, investigation, exact=exact).section("income")
 
 
-def pairs_named(finding: Finding) -> set[tuple[str, str]]:
+def pairs_named(finding: Subgroup) -> set[tuple[str, str]]:
     """Return the pair that the conditions of a context name, if they name both of its parts."""
     named = {condition.attribute: condition.category for condition in finding.node.conditions}
     return {tuple(named[name] for name in PAIR)} if set(PAIR) <= set(named) else set()

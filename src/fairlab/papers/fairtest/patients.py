@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.data import Dataset
-from fairlab.fairtest.finding import Finding
+from fairlab.fairtest.report import Subgroup
 from fairlab.fairtest.sample import Sample
 
 AGE, CARE, CONFIDENCE = "Age", "Treated at Urgent Care", "confidence"
@@ -28,12 +28,12 @@ def table_of(health: Dataset) -> pd.DataFrame:
     return attributes.join(outcomes)
 
 
-def mean_errors(in_days: Finding) -> pd.DataFrame:
+def mean_errors(in_days: Subgroup) -> pd.DataFrame:
     """Return mean absolute errors in days of everyone, and with and without urgent care.
 
     Parameters
     ----------
-    in_days : Finding
+    in_days : Subgroup
         Of the error in days by age, given urgent care.
 
     Returns
@@ -49,5 +49,5 @@ def mean_errors(in_days: Finding) -> pd.DataFrame:
 
 
 def _mean_errors(sample: Sample) -> dict[str, float]:
-    errors, old = sample.output.values, sample.protected.values > OLD
+    errors, old = sample.output.values, sample.sensitive_features.values > OLD
     return {"all": errors.mean(), "older": errors[old].mean(), "younger": errors[~old].mean()}

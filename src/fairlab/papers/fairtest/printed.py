@@ -5,9 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from fairlab.fairtest.finding import Association, Finding
-from fairlab.fairtest.reporting import Report
-from fairlab.fairtest.summaries import contingency_table
+from fairlab.fairtest.report import Association, AssociationReport, Subgroup
 from fairlab.papers.fairtest import contexts
 
 ADULT_OUTPUTS = {"le_50k": "<=50K", "gt_50k": ">50K"}
@@ -39,7 +37,7 @@ def context_values(
         Counts, and percentages of the column in the body of the table and of all people in its totals.
     """
     tests = {"p": association.p_value, interval: (association.low, association.high)}
-    table = contingency_table(association.hypothesis.sample)
+    table = association.hypothesis.sample.counts()
     return {f"{prefix}.{id}": value for id, value in tests.items()} | table_values(
         table, prefix, outputs=outputs, groups=groups
     )
@@ -59,7 +57,7 @@ def table_values(
     return {f"{prefix}.{id}": value for id, value in values.items()}
 
 
-def adult_values(report: Report) -> Values:
+def adult_values(report: AssociationReport) -> Values:
     """Return the numbers of figure 10, of those contexts that the trees have."""
     values = {}
     for key, protected in contexts.ADULT_PROTECTED.items():
@@ -72,7 +70,7 @@ def adult_values(report: Report) -> Values:
     return values
 
 
-def berkeley_values(finding: Finding) -> Values:
+def berkeley_values(finding: Subgroup) -> Values:
     """Return the numbers of figure 4, of everyone given the department and of departments A and B."""
     values = {}
     for prefix, part in BERKELEY_PARTS.items():

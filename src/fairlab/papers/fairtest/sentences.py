@@ -6,8 +6,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from fairlab.data import Dataset
-from fairlab.fairtest.finding import SIGNIFICANCE, Association, Finding
-from fairlab.fairtest.reporting import Report, Section
+from fairlab.fairtest.report import SIGNIFICANCE, Association, AssociationReport, Section, Subgroup
 
 EDUCATED = 12
 
@@ -37,7 +36,7 @@ def high_prices_in_alaska(shoppers: Dataset) -> pd.DataFrame:
     return table.rename(columns={True: "Alaska", False: "elsewhere"})
 
 
-def staples(report: Report, shoppers: Dataset) -> Answer:
+def staples(report: AssociationReport, shoppers: Dataset) -> Answer:
     """Whether price goes with race more than with income, and American Indians get the high price most often.
 
     "In Alaska" is read as part of the group's name, "American Indian and Alaska Native", as in the paper's appendix.
@@ -76,11 +75,11 @@ def movies(rating: Association) -> Answer:
     )
 
 
-def educated(sex: Section) -> list[Finding]:
+def educated(sex: Section) -> list[Subgroup]:
     """Return the contexts that a lower bound on education of about twelve defines, and nothing else does."""
     return [
         finding
-        for finding in sex.findings
+        for finding in sex.subgroups
         for conditions in [finding.node.conditions]
         if len(conditions) == 1
         and conditions[0].attribute == "education-num"

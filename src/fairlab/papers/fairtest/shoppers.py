@@ -7,11 +7,9 @@ import pandas as pd
 
 from fairlab.data import Dataset
 from fairlab.data.variants.staples_population import N_USERS, draw_counts
-from fairlab.fairtest.correction import bonferroni_confidence
-from fairlab.fairtest.finding import SIGNIFICANCE
-from fairlab.fairtest.intervals import g_test
+from fairlab.fairtest.report import SIGNIFICANCE
 from fairlab.fairtest.resampling import bootstrap_tables, percentile_interval
-from fairlab.fairtest.source import CONFIDENCE
+from fairlab.fairtest.sample import CONFIDENCE_LEVEL
 from fairlab.papers.fairtest import contexts
 from fairlab.papers.fairtest.lattice import (
     ANY,
@@ -23,6 +21,7 @@ from fairlab.papers.fairtest.lattice import (
     with_any,
 )
 from fairlab.papers.fairtest.printed import STAPLES_OUTPUTS, table_values
+from fairlab.statistics import bonferroni_level, g_test
 
 # The attributes that define contexts, by protected one, which with the price is the last of the counts' axes.
 CONTEXT = {"income": ["state", "gender", "race"], "race": ["state", "gender", "income"]}
@@ -54,16 +53,16 @@ def drawn_shoppers(trial, *, budget: int = 1, reading: str = "as_published", n_u
     """
     population = draw_counts(n_users, seed=trial.seed("shoppers"), reading=reading)
     halves = parted(population, budget, trial.rng(f"halves for a budget of {budget}"))
-    conf = CONFIDENCE ** (1 / budget)
+    confidence_level = CONFIDENCE_LEVEL ** (1 / budget)
     trees = {
-        name: find_contexts(train[None], min_leaf_size=MIN_LEAF_SIZE, conf=conf)[0]
+        name: find_contexts(train[None], min_leaf_size=MIN_LEAF_SIZE, confidence_level=confidence_level)[0]
         for name, (train, _) in halves.items()
     }
     n_tests = sum(map(len, trees.values()))
-    rng, level = trial.rng(f"tests for a budget of {budget}"), bonferroni_confidence(conf, n_tests)
+    rng, level = trial.rng(f"tests for a budget of {budget}"), bonferroni_level(confidence_level, n_tests)
     p_values = dict(zip(trees, test_contexts([(halves[name][1], trees[name]) for name in trees], rng), strict=True))
     reports = {
-        name: report_contexts(halves[name][1], tree, p_values[name], conf=level, rng=rng)
+        name: report_contexts(halves[name][1], tree, p_values[name], confidence_level=level, rng=rng)
         for name, tree in trees.items()
     }
     names = {name: _names(population, protected=name) for name in trees}

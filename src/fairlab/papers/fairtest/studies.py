@@ -8,19 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 from fairlab.data import Dataset
-from fairlab.fairtest.discovery import Discovery
-from fairlab.fairtest.error_profiling import ErrorProfiling
 from fairlab.fairtest.investigation import Investigation
-from fairlab.fairtest.metric import AS_PUBLISHED
-from fairlab.fairtest.reporting import Report
-from fairlab.fairtest.source import DataSource
-from fairlab.fairtest.tables import Difference
-from fairlab.fairtest.testing import Testing
+from fairlab.fairtest.metrics import Difference
+from fairlab.fairtest.report import AssociationReport
+from fairlab.fairtest.sample import PUBLISHED, DataSource
 
 MOVIE_CONTEXT = ("gender", "age", "occupation")
 MOVIE_NUMBERS = ("seen_rating", "rmse", "movie_age")
+Study = tuple[DataSource, list[Investigation]]
 PLAIN = Difference(smoothing=0)  # as in the published figures 4 and 9
 TITLES = {
     "staples": "Staples",
@@ -44,13 +42,13 @@ def load_studies(load: Callable[..., Dataset], n_users: int) -> dict[str, Datase
     }
 
 
-def staples(users: Dataset) -> list[Investigation]:
+def staples(users: Dataset) -> Study:
     """Test the price for associations with income and with race."""
-    source = DataSource(users.features.assign(price=users.target), reading=AS_PUBLISHED)
-    return [Testing(source, ["income", "race"], "price")]
+    source = DataSource(users.features.assign(price=users.target), variant=PUBLISHED)
+    return source, [Investigation(["income", "race"], "price")]
 
 
-def healthcare(patients: Dataset) -> list[Investigation]:
+def healthcare(patients: Dataset) -> Study:
     """Profile the error of the predicted days in hospital, on a log scale, against age.
 
     A third of the patients is for training and each of two test sets, the second for the confidence of the prediction
@@ -59,43 +57,43 @@ def healthcare(patients: Dataset) -> list[Investigation]:
     prediction, confidence = "predicted_days", "confidence"
     logs = {prediction: np.log1p(patients.features[prediction]), "days": np.log1p(patients.target)}
     data = pd.concat([patients.features.drop(columns=prediction), pd.DataFrame(logs)], axis=1)
-    source = DataSource(data, budget=2, train_size=0.33, reading=AS_PUBLISHED)
+    source = DataSource(data, budget=2, train_size=0.33, variant=PUBLISHED)
     context = [name for name in patients.features if name not in ("Age", prediction, confidence)]
-    return [ErrorProfiling(source, "Age", prediction, ground_truth="days", context=context)]
+    return source, [Investigation("Age", prediction, ground_truth="days", context=context)]
 
 
-def image_tagger(photos: Dataset) -> list[Investigation]:
+def image_tagger(photos: Dataset) -> Study:
     """Discover the labels that go with race."""
-    source = DataSource(photos.features.assign(race=photos.target), reading=AS_PUBLISHED)
-    return [Discovery(source, "race", list(photos.features), context=[], metric=PLAIN)]
+    source = DataSource(photos.features.assign(race=photos.target), variant=PUBLISHED)
+    return source, [Investigation("race", list(photos.features), context=[], metric=PLAIN)]
 
 
-def movies(viewers: Dataset) -> list[Investigation]:
+def movies(viewers: Dataset) -> Study:
     """Test rating and age of recommended movies, profile errors and discover genres, by gender and age.
 
     The error is in the data already, one for each user. A discovery takes two groups only, hence gender alone.
     """
     rating = "recommended_rating"
-    source = DataSource(viewers.features.assign(**{rating: viewers.target}), reading=AS_PUBLISHED)
+    source = DataSource(viewers.features.assign(**{rating: viewers.target}), variant=PUBLISHED)
     genres = [name for name in viewers.features if name not in (*MOVIE_CONTEXT, *MOVIE_NUMBERS)]
     context = list(MOVIE_CONTEXT)
-    tests = [Testing(source, ["gender", "age"], output, context=context) for output in (rating, "movie_age", "rmse")]
-    return [*tests, Discovery(source, "gender", genres, context=context)]
+    tests = [Investigation(["gender", "age"], output, context=context) for output in (rating, "movie_age", "rmse")]
+    return source, [*tests, Investigation("gender", genres, context=context)]
 
 
-def adult(people: Dataset) -> list[Investigation]:
+def adult(people: Dataset) -> Study:
     """Test income for associations with sex and with race."""
-    source = DataSource(people.features.drop(columns="fnlwgt").assign(income=people.target), reading=AS_PUBLISHED)
-    return [Testing(source, ["sex", "race"], "income")]
+    source = DataSource(people.features.drop(columns="fnlwgt").assign(income=people.target), variant=PUBLISHED)
+    return source, [Investigation(["sex", "race"], "income")]
 
 
-def berkeley(applicants: Dataset) -> list[Investigation]:
+def berkeley(applicants: Dataset) -> Study:
     """Test admission for a difference between women and men, given the department."""
-    source = DataSource(applicants.features.assign(accepted=applicants.target), reading=AS_PUBLISHED)
-    return [Testing(source, "gender", "accepted", explanatory="department", metric=PLAIN)]
+    source = DataSource(applicants.features.assign(accepted=applicants.target), variant=PUBLISHED)
+    return source, [Investigation("gender", "accepted", explanatory="department", metric=PLAIN)]
 
 
-STUDIES: Mapping[str, Callable[[Dataset], list[Investigation]]] = {
+STUDIES: Mapping[str, Callable[[Dataset], Study]] = {
     "staples": staples,
     "healthcare": healthcare,
     "image_tagger": image_tagger,
@@ -106,16 +104,22 @@ STUDIES: Mapping[str, Callable[[Dataset], list[Investigation]]] = {
 
 
 def attributes(investigations: Sequence[Investigation]) -> set[str]:
-    """Return the attributes of a study that are protected, explanatory or define contexts."""
-    return {
-        name
-        for investigation in investigations
-        for name in (*investigation.protected, *investigation.context, investigation.explanatory)
-        if name is not None
-    }
+    """Return the attributes of a fitted study that are protected, explanatory or define contexts."""
+    return {name for one in investigations for name in (*one.sensitive_features_, *one.context_, *one.explanatory_)}
 
 
-def table_2_row(dataset: Dataset, investigations: Sequence[Investigation], report: Report) -> dict[str, int]:
+def fitted(study: Study) -> list[Investigation]:
+    """Find the contexts of a study."""
+    source, investigations = study
+    return [clone(one).fit(source) for one in investigations]
+
+
+def tested(investigations: Sequence[Investigation]) -> AssociationReport:
+    """Test the contexts of a study, all on one test set."""
+    return investigations[0].test(*investigations[1:])
+
+
+def table_2_row(dataset: Dataset, investigations: Sequence[Investigation], report: AssociationReport) -> dict[str, int]:
     """Return what table 2 prints of a study.
 
     Counts are over all trees and include the whole population where it belongs there. ``smallest_reported`` is the

@@ -1,22 +1,17 @@
 """Seconds of training and testing (section 6.2), what the tests spend them on, and where resampling ends."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pandas as pd
 
 from fairlab.data import Dataset
-from fairlab.fairtest.correlation import Correlation
-from fairlab.fairtest.investigation import Investigation
-from fairlab.fairtest.metric import AS_PUBLISHED
-from fairlab.fairtest.procedure import find_contexts, validate_contexts
+from fairlab.fairtest.metrics import Correlation, Difference
+from fairlab.fairtest.report import AssociationReport
 from fairlab.fairtest.resampling import EXACT_LIMIT
-from fairlab.fairtest.sample import Column, Sample
-from fairlab.fairtest.tables import Difference
-from fairlab.papers.fairtest.studies import STUDIES
-
-PARTS = {"train": find_contexts, "test": validate_contexts}
+from fairlab.fairtest.sample import PUBLISHED, Column, Sample
+from fairlab.papers.fairtest.studies import STUDIES, fitted, tested
 
 
 def seconds_of_studies(data: Mapping[str, Dataset], n_repeats: int) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -35,32 +30,25 @@ def seconds_of_studies(data: Mapping[str, Dataset], n_repeats: int) -> tuple[pd.
     repeats : DataFrame
         Columns ``study``, ``repeat``, ``train`` and ``test`` (seconds).
     work : DataFrame
-        By study: see `tested_hypotheses`.
+        By study: see `tested_hypotheses`, and the ``people trained on``.
     """
     repeats, work = [], {}
     for name, dataset in data.items():
         for repeat in range(n_repeats):
-            investigations = STUDIES[name](dataset)
-            seconds = {part: _seconds(step, investigations) for part, step in PARTS.items()}
-            repeats.append({"study": name, "repeat": repeat} | seconds)
-        work[name] = tested_hypotheses(investigations)
+            train, investigations = _seconds(fitted, STUDIES[name](dataset))
+            test, report = _seconds(tested, investigations)
+            repeats.append({"study": name, "repeat": repeat, "train": train, "test": test})
+        work[name] = tested_hypotheses(report) | {"people trained on": investigations[0].source_.n_train}
     return pd.DataFrame(repeats), pd.DataFrame(work).T
 
 
-def tested_hypotheses(investigations: Sequence[Investigation]) -> dict:
-    """Return how many hypotheses were tested, how many of few people, by which metrics, and the people trained on."""
-    tested = [
-        association
-        for investigation in investigations
-        for findings in investigation.findings_.values()
-        for finding in findings
-        for association in finding.associations
-    ]
+def tested_hypotheses(report: AssociationReport) -> dict:
+    """Return how many hypotheses were tested, how many of few people, and by which metrics."""
+    frame = report.to_frame()
     return {
-        "hypotheses": len(tested),
-        f"of at most {EXACT_LIMIT} people": sum(association.size <= EXACT_LIMIT for association in tested),
-        "metrics": ", ".join(sorted({association.hypothesis.metric.name for association in tested})),
-        "people trained on": investigations[0].source.n_train,
+        "hypotheses": len(frame),
+        f"of at most {EXACT_LIMIT} people": (frame["size"] <= EXACT_LIMIT).sum(),
+        "metrics": ", ".join(sorted(set(frame["metric"]))),
     }
 
 
@@ -82,15 +70,15 @@ def resampling_limits(rng: np.random.Generator, *, random_state: int = 0) -> pd.
         Columns ``metric``, ``people`` and ``resampled``.
     """
     kinds = {
-        "difference": (Difference(reading=AS_PUBLISHED), _coins),
-        "correlation": (Correlation(reading=AS_PUBLISHED), _numbers),
+        "difference": (Difference(variant=PUBLISHED), _coins),
+        "correlation": (Correlation(variant=PUBLISHED), _numbers),
     }
     rows = []
     for kind, (metric, column) in kinds.items():
         for n in (EXACT_LIMIT, EXACT_LIMIT + 1):
             sample = Sample(column("group", n, rng), column("output", n, rng))
-            exact = metric.exact(sample, conf=0.95, rng=np.random.default_rng(random_state))
-            approximate = metric.approximate(sample, conf=0.95)
+            exact = metric.exact(sample, confidence_level=0.95, rng=np.random.default_rng(random_state))
+            approximate = metric.approximate(sample, confidence_level=0.95)
             pairs = [(getattr(exact, name), getattr(approximate, name)) for name in ("low", "high", "p_value")]
             rows.append(
                 {"metric": kind, "people": n, "resampled": not np.isclose(*zip(*pairs, strict=True), rtol=1e-12).all()}
@@ -98,10 +86,11 @@ def resampling_limits(rng: np.random.Generator, *, random_state: int = 0) -> pd.
     return pd.DataFrame(rows)
 
 
-def _seconds(step: Callable, investigations: Sequence[Investigation]) -> float:
+def _seconds(step: Callable, argument) -> tuple[float, object]:
+    """Return the seconds of a step, and what it returns."""
     start = time.process_time()
-    step(investigations)
-    return time.process_time() - start
+    result = step(argument)
+    return time.process_time() - start, result
 
 
 def _coins(name, n, rng):

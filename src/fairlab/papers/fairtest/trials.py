@@ -9,19 +9,14 @@ import pandas as pd
 
 from fairlab.data.variants.planted import choose_pairs, plant_counts
 from fairlab.data.variants.staples_population import draw_counts
-from fairlab.fairtest.correction import bonferroni_confidence
-from fairlab.fairtest.discovery import Discovery
-from fairlab.fairtest.error_profiling import ErrorProfiling
-from fairlab.fairtest.finding import SIGNIFICANCE
-from fairlab.fairtest.metric import AS_PUBLISHED
-from fairlab.fairtest.procedure import investigate, validate_contexts
-from fairlab.fairtest.reporting import report
-from fairlab.fairtest.source import CONFIDENCE, DataSource
-from fairlab.fairtest.tables import Difference
-from fairlab.fairtest.testing import Testing
+from fairlab.fairtest.investigation import Investigation, investigate
+from fairlab.fairtest.metrics import Difference
+from fairlab.fairtest.report import SIGNIFICANCE
+from fairlab.fairtest.sample import CONFIDENCE_LEVEL, PUBLISHED, DataSource
 from fairlab.papers.fairtest.lattice import ANY, draw_part, find_contexts, report_contexts, test_contexts
 from fairlab.papers.fairtest.microbenchmark import PAIR, TRIALS_OF_A_RUN
 from fairlab.seeds import Trial
+from fairlab.statistics import bonferroni_level
 
 SMALL = 1_000  # pairs of fewer users are tested by resampling, as in the authors' code
 
@@ -70,11 +65,11 @@ def false_alarms(trial, *, n_users: int, min_leaf_size: int = 100) -> dict[str, 
     none = pd.DataFrame(columns=list(PAIR))
     prices = plant_counts(users, none, delta=0, rng=rng)[None]
     [found] = _tested(prices, rng, min_leaf_size=min_leaf_size, exact=True)
-    conf = bonferroni_confidence(CONFIDENCE, len(found.contexts))
+    level = bonferroni_level(CONFIDENCE_LEVEL, len(found.contexts))
     return {
         "contexts": len(found.contexts),
         "significant": sum(p_value <= SIGNIFICANCE for p_value in found.p_values.values()),
-        "reported": len(report_contexts(found.test, found.contexts, found.p_values, conf=conf, rng=rng)),
+        "reported": len(report_contexts(found.test, found.contexts, found.p_values, confidence_level=level, rng=rng)),
     }
 
 
@@ -120,18 +115,16 @@ def adult_split(trial, *, people: pd.DataFrame, protected: list[str], output: st
         commas.
     """
     seed = trial.seed("split")
-    investigation = Testing(
-        DataSource(people, random_state=seed, reading=AS_PUBLISHED), protected, output, random_state=seed
-    )
+    source = DataSource(people, random_state=seed, variant=PUBLISHED)
     rows = [
         {
-            "protected": section.protected,
+            "protected": section.sensitive_features,
             "significant": finding.is_significant,
             "reported": finding in section.reported,
             "attributes": ",".join(condition.attribute for condition in finding.node.conditions),
         }
-        for section in investigate(investigation).sections
-        for finding in section.findings
+        for section in investigate(source, Investigation(protected, output, random_state=seed)).sections
+        for finding in section.subgroups
     ]
     return pd.DataFrame(rows)
 
@@ -141,12 +134,10 @@ def berkeley_split(trial, *, applicants: pd.DataFrame, smoothing: float) -> dict
     seed = trial.seed("split")
     p_values = {}
     for name, explanatory in (("everyone", None), ("everyone, given the department", "department")):
-        source = DataSource(applicants, random_state=seed, reading=AS_PUBLISHED)
+        source = DataSource(applicants, random_state=seed, variant=PUBLISHED)
         metric = Difference(smoothing=smoothing)
-        investigation = Testing(
-            source, "gender", "accepted", explanatory=explanatory, context=[], metric=metric, random_state=seed
-        )
-        tests = investigate(investigation).sections[0].everyone.associations
+        about = {"explanatory": explanatory, "context": [], "metric": metric, "random_state": seed}
+        tests = investigate(source, Investigation("gender", "accepted", **about)).sections[0].everyone.associations
         p_values |= {a.hypothesis.part or name: a.p_value for a in tests}
         if explanatory:
             p_values["some department, to the disadvantage of women"] = min(
@@ -174,12 +165,10 @@ def health_split(
         Columns ``metric``, ``part``, ``low`` and ``high``.
     """
     seed = trial.seed("split")
-    source = DataSource(patients, budget=budget, train_size=train_size, random_state=seed, reading=AS_PUBLISHED)
-    plain = ErrorProfiling(source, age, prediction, ground_truth=truth, context=[], random_state=seed)
-    investigate(plain)
-    given = plain.with_explanatory(confidence)
-    validate_contexts(given)
-    return report([plain, given]).to_frame()[["metric", "part", "low", "high"]]
+    source = DataSource(patients, budget=budget, train_size=train_size, random_state=seed, variant=PUBLISHED)
+    plain = Investigation(age, prediction, ground_truth=truth, context=[], random_state=seed).fit(source)
+    reports = [plain.test(), plain.with_explanatory(confidence).test()]
+    return pd.concat([report.to_frame() for report in reports], ignore_index=True)[["metric", "part", "low", "high"]]
 
 
 def recommender_split(
@@ -193,8 +182,9 @@ def recommender_split(
         Columns ``output``, ``part``, ``protected``, ``low`` and ``high``.
     """
     seed = trial.seed("split")
-    source = DataSource(users, random_state=seed, reading=AS_PUBLISHED)
-    investigations = [Testing(source, protected, output, context=[], random_state=seed) for output in outputs]
+    source = DataSource(users, random_state=seed, variant=PUBLISHED)
+    investigations = [Investigation(protected, output, context=[], random_state=seed) for output in outputs]
     for name in ("gender", "generation"):
-        investigations.append(Discovery(source, name, genres, top_k=len(genres), context=[], random_state=seed))
-    return investigate(investigations).to_frame()[["output", "part", "protected", "low", "high"]]
+        investigations.append(Investigation(name, genres, top_k=len(genres), context=[], random_state=seed))
+    found = investigate(source, investigations).to_frame().rename(columns={"sensitive_features": "protected"})
+    return found[["output", "part", "protected", "low", "high"]]

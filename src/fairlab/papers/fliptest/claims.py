@@ -1,10 +1,9 @@
 """Whether what the paper says in words holds of our results, experiment by experiment.
 
-A claim about learnt maps must hold on every usable one. The limits that stand for the paper's words are set here. A
-claim whose flipset is empty under some map is neither true nor false: there `holds` is None.
+A claim about learnt maps must hold on every usable one. The limits that stand for the paper's words are set here. Each
+function returns, by artefact and id, whether the claim holds and the numbers that it rests on: what
+`fairlab.Experiment.claims` takes. A claim whose flipset is empty under some map is neither true nor false, but None.
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -27,25 +26,6 @@ EMPTY_PLUS = "F+ is empty under some map"
 EMPTY_PLUS_ALWAYS = "F+ is empty under every map"
 
 
-@dataclass(frozen=True)
-class Claim:
-    """What our results say of one published claim.
-
-    Attributes
-    ----------
-    artefact, id : str
-    holds : bool or None
-        None if there is nothing to judge.
-    detail : str
-        The numbers that it rests on, or why there is nothing to judge.
-    """
-
-    artefact: str
-    id: str
-    holds: bool | None
-    detail: str
-
-
 def sizes(flips, sign: str) -> np.ndarray:
     """Return the size of F+ (``positive``) or F- (``negative``), one value per map."""
     return np.array([getattr(flip, f"n_{sign}") for flip in flips.values()])
@@ -56,201 +36,155 @@ def changes(reports, sign: str, feature: str) -> np.ndarray:
     return np.array([getattr(report, sign).loc[feature, "mean_difference"] for report in reports.values()])
 
 
-def lipton(*, women, flips, reports, directions) -> list[Claim]:
-    """Judge figures 1 and 5 and appendix D; for the parameters see `fairlab.papers.fliptest.recording.lipton`."""
+def lipton(*, women, flips, reports, directions) -> dict:
+    """Judge figures 1 and 5 and appendix D."""
     average = women.mean()
-    experience = changes(reports, "negative", "work_experience")
-    hair = changes(reports, "positive", "hair_length")
+    experience, hair = changes(reports, "negative", "work_experience"), changes(reports, "positive", "hair_length")
     long, short = (_member_means(flips, sign, women["hair_length"]) for sign in ("positive", "negative"))
     worked = _member_means(flips, "negative", women["work_experience"])
     forward, backward = directions.loc["women to men"], directions.loc["men to women"]
     with np.errstate(divide="ignore", invalid="ignore"):  # an empty flipset leaves no ratio, and no claim
         ratios = np.divide(forward[["F+", "F−"]].to_numpy(), backward[["F−", "F+"]].to_numpy())
-    return [
-        _finite(
-            "figure-1",
-            "negative-flipset-less-experience",
-            experience,
-            (experience <= -LARGE).all(),
-            _range(experience),
-        ),
-        _finite("figure-1", "positive-flipset-longer-hair", hair, (hair >= LARGE).all(), _range(hair)),
-        _finite(
-            "figure-5",
-            "advantaged-longer-hair",
-            np.append(long, short),
-            (long > average["hair_length"]).all() and (short < average["hair_length"]).all(),
-            f"F+ {_range(long)}, F− {_range(short)}, all women {average['hair_length']:.2f}",
-        ),
-        _finite(
-            "figure-5",
-            "disadvantaged-more-experience",
-            worked,
-            (worked > average["work_experience"]).all(),
-            f"F− {_range(worked)}, all women {average['work_experience']:.2f}",
-        ),
-        _finite(
-            "appendix-d",
-            "directions-agree",
-            ratios,
-            (np.abs(ratios - 1) <= CLOSE).all(),
-            f"mean sizes, women to men over men to women: {ratios[0]:.2f} and {ratios[1]:.2f}",
-        ),
-    ]
+    longer = (long > average["hair_length"]).all() and (short < average["hair_length"]).all()
+    more = (worked > average["work_experience"]).all()
+    of_hair = f"F+ {_range(long)}, F− {_range(short)}, all women {average['hair_length']:.2f}"
+    of_work = f"F− {_range(worked)}, all women {average['work_experience']:.2f}"
+    of_ratios = f"mean sizes, women to men over men to women: {ratios[0]:.2f} and {ratios[1]:.2f}"
+    return {
+        "figure-1": {
+            "negative-flipset-less-experience": _finite(experience, (experience <= -LARGE).all(), _range(experience)),
+            "positive-flipset-longer-hair": _finite(hair, (hair >= LARGE).all(), _range(hair)),
+        },
+        "figure-5": {
+            "advantaged-longer-hair": _finite(np.append(long, short), longer, of_hair),
+            "disadvantaged-more-experience": _finite(worked, more, of_work),
+        },
+        "appendix-d": {"directions-agree": _finite(ratios, (np.abs(ratios - 1) <= CLOSE).all(), of_ratios)},
+    }
 
 
-def law_school(*, shift, members, report) -> list[Claim]:
-    """Judge figures 6, 7 and 12; for the parameters see `fairlab.papers.fliptest.recording.law_school`."""
+def law_school(*, shift, members, report) -> dict:
+    """Judge figures 6, 7 and 12."""
     causal, gan = shift["counterfactual"], shift["GAN"]
+    up = bool(min(causal, gan) > 0 and abs(gan / causal - 1) <= CLOSE)
     means = members.groupby("map")[[f"mean {score} in F−" for score in TESTED]].mean().loc[["GAN", "counterfactual"]]
     in_words = "; ".join(
         f"{column}: GAN {values['GAN']:.2f}, counterfactual {values['counterfactual']:.2f}"
         for column, values in means.items()
     )
+    higher = (means.loc["GAN"] > means.loc["counterfactual"]).all()
     report = report[["counterfactual", "GAN"]]
     size = report.abs()
-    return [
-        Claim(
-            "figure-6",
-            "both-shift-up",
-            bool(min(causal, gan) > 0 and abs(gan / causal - 1) <= CLOSE),
-            f"mean shift {causal:.2f} (causal) and {gan:.2f} (GAN) standard deviations",
-        ),
-        _finite(
-            "figure-7",
-            "gan-flipset-higher-scores",
-            means,
-            (means.loc["GAN"] > means.loc["counterfactual"]).all(),
-            in_words,
-        ),
-        _finite(
-            "figure-12",
-            "lsat-above-gpa",
-            report,
-            (size.loc["LSAT"] > np.maximum(size.loc["GPA"], 1)).all() and (size.loc["male"] < SMALL).all(),
-            "; ".join(f"{name}: " + ", ".join(f"{k} {v:.2f}" for k, v in report[name].items()) for name in report),
-        ),
-    ]
+    above = (size.loc["LSAT"] > np.maximum(size.loc["GPA"], 1)).all() and (size.loc["male"] < SMALL).all()
+    of_report = "; ".join(f"{name}: " + ", ".join(f"{k} {v:.2f}" for k, v in report[name].items()) for name in report)
+    shifted = f"mean shift {causal:.2f} (causal) and {gan:.2f} (GAN) standard deviations"
+    return {
+        "figure-6": {"both-shift-up": (up, shifted)},
+        "figure-7": {"gan-flipset-higher-scores": _finite(means, higher, in_words)},
+        "figure-12": {"lsat-above-gpa": _finite(report, above, of_report)},
+    }
 
 
-def arrests(*, subgroups, flips) -> list[Claim]:
-    """Judge section 5.5; for the parameters see `fairlab.papers.fliptest.recording.arrests`."""
+def arrests(*, subgroups, flips) -> dict:
+    """Judge section 5.5."""
     everyone, others = subgroups.iloc[0], subgroups.iloc[1:]
     listed = "; ".join(f"{row['subgroup']} {row['correlation']:.3f}" for _, row in others.iterrows())
-    weaker = Claim(
-        "section-5.5",
-        "subgroups-weaken-correlation",
-        bool((others["correlation"].abs() <= everyone["correlation"]).all()),
-        f"everyone {everyone['correlation']:.3f}; {listed or 'no subgroup found'}",
-    )
+    weaker = bool((others["correlation"].abs() <= everyone["correlation"]).all())
     share = flips["share with more arrests"].dropna()
-    if share.empty:
-        return [weaker, Claim("section-5.5", "all-have-more-arrests", None, EMPTY_PLUS_ALWAYS)]
-    detail = f"share of F+ with more arrests: {share.min():.4f} to {share.max():.4f} over {len(share)} maps"
-    return [weaker, Claim("section-5.5", "all-have-more-arrests", bool((share == 1).all()), detail)]
+    all_have_more = None, EMPTY_PLUS_ALWAYS
+    if len(share):
+        detail = f"share of F+ with more arrests: {share.min():.4f} to {share.max():.4f} over {len(share)} maps"
+        all_have_more = bool((share == 1).all()), detail
+    of_subgroups = f"everyone {everyone['correlation']:.3f}; {listed or 'no subgroup found'}"
+    weaken = {"subgroups-weaken-correlation": (weaker, of_subgroups)}
+    return {"section-5.5": weaken | {"all-have-more-arrests": all_have_more}}
 
 
-def gan_validation(*, counts, n_points) -> list[Claim]:
+def gan_validation(*, counts, n_points) -> dict:
     """Judge section 5.1: flipsets "of similar size" if the smaller has at least half of the larger."""
     plus, minus = counts["F+"].mean(), counts["F−"].mean()
     together = (plus + minus) / n_points
     holds = THREE_PERCENT[0] <= together <= THREE_PERCENT[1] and min(plus, minus) >= max(plus, minus) / 2
     detail = f"together {together:.1%} of the points; mean F+ {plus:.0f}, F− {minus:.0f}"
-    return [Claim("section-5.1", "flipsets-near-three-percent", bool(holds), detail)]
+    return {"section-5.1": {"flipsets-near-three-percent": (bool(holds), detail)}}
 
 
-def ssl_parity(*, people, gangs, flips, reports, proxies, proxy_flips, proxy_reports) -> list[Claim]:
-    """Judge section 5.2.1 and figures 3, 8 and 9; see `fairlab.papers.fliptest.recording.ssl_parity`."""
+def ssl_parity(*, people, gangs, flips, reports, proxies, proxy_flips, proxy_reports) -> dict:
+    """Judge section 5.2.1 and figures 3, 8 and 9."""
     positive, negative = (sizes(flips, sign) for sign in ("positive", "negative"))
     ratio = positive.mean() / max(negative.mean(), 1)
-    found = [Claim("section-5.2.1", "asymmetric", bool(ratio >= HUNDREDS), f"mean F+ over mean F−: {ratio:.0f}")]
+    first = younger = more = overlaps = lead = None, EMPTY_PLUS
     if (positive > 0).all():
-        first = set().union(*_leaders(reports).values()) == {"narcotics_arrests"}
-        found.append(Claim("section-5.2.1", "transparency-names-narcotics", first, _leaders_in_words(reports)))
-        found.append(Claim("figure-8", "narcotics-first", first, _leaders_in_words(reports)))
-        for id, feature, factor in (
-            ("flipset-is-younger", "age", -1),
-            ("flipset-more-narcotics", "narcotics_arrests", 1),
-        ):
-            members, everyone = _member_means(flips, "positive", people[feature]), people[feature].mean()
-            detail = f"F+ {members.min():.2f} to {members.max():.2f} sd over {len(members)} maps, all {everyone:.2f}"
-            found.append(Claim("figure-3", id, bool((factor * (members - everyone) > 0).all()), detail))
+        first = set().union(*_leaders(reports).values()) == {"narcotics_arrests"}, _leaders_in_words(reports)
+        younger, more = (
+            _beyond(flips, people[feature], factor) for feature, factor in (("age", -1), ("narcotics_arrests", 1))
+        )
         shared = 1 - np.abs(_member_means(flips, "positive", gangs) - gangs.mean())
         detail = f"histograms share {shared.min():.0%} to {shared.max():.0%}"
-        found.append(Claim("figure-3", "gang-marginal-overlaps", bool((shared >= OVERLAP).all()), detail))
-    else:
-        ids = {"section-5.2.1": ["transparency-names-narcotics"], "figure-8": ["narcotics-first"]}
-        ids["figure-3"] = ["flipset-is-younger", "flipset-more-narcotics", "gang-marginal-overlaps"]
-        found += [Claim(artefact, id, None, EMPTY_PLUS) for artefact, several in ids.items() for id in several]
-    if not (sizes(proxy_flips, "positive") > 0).all():
-        return [*found, Claim("figure-9", "proxies-lead-report", None, EMPTY_PLUS)]
-    lead = all(set(leaders) <= set(proxies.proxies) for leaders in _leaders(proxy_reports).values())
-    detail = f"proxies {', '.join(proxies.proxies)}; {_leaders_in_words(proxy_reports)}"
-    return [*found, Claim("figure-9", "proxies-lead-report", lead, detail)]
+        overlaps = bool((shared >= OVERLAP).all()), detail
+    if (sizes(proxy_flips, "positive") > 0).all():
+        leads = all(set(leaders) <= set(proxies.proxies) for leaders in _leaders(proxy_reports).values())
+        lead = leads, f"proxies {', '.join(proxies.proxies)}; {_leaders_in_words(proxy_reports)}"
+    asymmetric = bool(ratio >= HUNDREDS), f"mean F+ over mean F−: {ratio:.0f}"
+    return {
+        "section-5.2.1": {"asymmetric": asymmetric, "transparency-names-narcotics": first},
+        "figure-3": {
+            "flipset-is-younger": younger,
+            "flipset-more-narcotics": more,
+            "gang-marginal-overlaps": overlaps,
+        },
+        "figure-8": {"narcotics-first": first},
+        "figure-9": {"proxies-lead-report": lead},
+    }
 
 
-def fairtest_on_ssl(*, section, rates) -> list[Claim]:
-    """Judge what FairTest says of the same classifier; see `fairlab.papers.fliptest.recording.ssl_parity`."""
+def fairtest_on_ssl(*, section, rates) -> dict:
+    """Judge what FairTest says of the same classifier."""
     by_narcotics = [
         finding
         for finding in section.reported[1:]
         if any(condition.attribute == "narcotics_arrests" for condition in finding.node.conditions)
     ]
-    holds = bool(section.findings[0].is_significant and rates["BLK"] > rates["WHI"] and not by_narcotics)
+    holds = bool(section.everyone.is_significant and rates["BLK"] > rates["WHI"] and not by_narcotics)
     detail = (
         f"at high risk: {rates['BLK']:.1%} of black people, {rates['WHI']:.1%} of white ones; subgroups reported: "
         f"{len(section.reported) - 1}, by narcotics arrests: {len(by_narcotics)}"
     )
-    return [Claim("section-5.5-ssl", "no-narcotics-context", holds, detail)]
+    return {"section-5.5-ssl": {"no-narcotics-context": (holds, detail)}}
 
 
-def ssl_odds(*, black_negatives, flips, reports) -> list[Claim]:
-    """Judge section 5.2.2 and figures 4, 10 and 11; see `fairlab.papers.fliptest.recording.ssl_odds`."""
+def ssl_odds(*, black_negatives, flips, reports) -> dict:
+    """Judge section 5.2.2 and figures 4, 10 and 11."""
     negatives, positives = ((flips[truth], reports[truth]) for truth in ("negatives", "positives"))
     narcotics, age = ("positive", "narcotics_arrests"), ("negative", "age")
-    return [
-        _profile_of_negatives(black_negatives, flips["negatives"]),
-        *(
-            _by_ranks(artefact, id, *negatives, *narcotics, lambda ranks, signs: (ranks == 1).all())
-            for artefact, id in (("section-5.2.2", "negatives-name-narcotics"), ("figure-10", "narcotics-first"))
-        ),
-        _by_ranks(
-            "section-5.2.2",
-            "positives-name-narcotics",
-            *positives,
-            *narcotics,
-            lambda ranks, signs: (ranks <= MAIN).all(),
-        ),
-        _by_ranks(
-            "section-5.2.2",
-            "positives-minus-name-age",
-            *positives,
-            *age,
-            lambda ranks, signs: (ranks[:, 1] <= MAIN).all() and min(signs) > 0,
-        ),
-        _by_ranks("figure-11", "age-leads-f-minus", *positives, *age, lambda ranks, signs: (ranks[:, 1] == 1).all()),
-    ]
+    first = _by_ranks(*negatives, *narcotics, lambda ranks, signs: (ranks == 1).all())
+    among = _by_ranks(*positives, *narcotics, lambda ranks, signs: (ranks <= MAIN).all())
+    named = _by_ranks(*positives, *age, lambda ranks, signs: (ranks[:, 1] <= MAIN).all() and min(signs) > 0)
+    leads = _by_ranks(*positives, *age, lambda ranks, signs: (ranks[:, 1] == 1).all())
+    return {
+        "figure-4": {"younger-more-narcotics-more-gang": _profile_of_negatives(black_negatives, flips["negatives"])},
+        "section-5.2.2": {
+            "negatives-name-narcotics": first,
+            "positives-name-narcotics": among,
+            "positives-minus-name-age": named,
+        },
+        "figure-10": {"narcotics-first": first},
+        "figure-11": {"age-leads-f-minus": leads},
+    }
 
 
-def overview(*, models) -> list[Claim]:
-    """Judge proposition 2; for the parameters see `fairlab.papers.fliptest.recording.overview`."""
+def overview(*, models) -> dict:
+    """Judge proposition 2."""
     balanced, parity = models["F+"] == models["F−"], models["more positives"] == 0
-    return [
-        Claim(
-            "proposition-2",
-            "balance-is-demographic-parity",
-            bool((balanced == parity).all()),
-            f"of {len(models)} models {parity.sum()} have equal rates and {balanced.sum()} balanced flipsets",
-        )
-    ]
+    detail = f"of {len(models)} models {parity.sum()} have equal rates and {balanced.sum()} balanced flipsets"
+    return {"proposition-2": {"balance-is-demographic-parity": (bool((balanced == parity).all()), detail)}}
 
 
-def stability(*, intervals) -> list[Claim]:
+def stability(*, intervals) -> dict:
     """Judge figure 2: variances by their median over coordinates, at every dimension.
 
     The exact map "pulls" if its mean falls with every step up in dimension and its interval ends below 1 at the
-    highest; the GAN does not if its mean stays within `NEAR_ONE` of 1. For the parameters see
-    `fairlab.papers.fliptest.recording.stability`.
+    highest; the GAN does not if its mean stays within `NEAR_ONE` of 1.
     """
     value = intervals["value"].unstack("quantity")
     independent, correlated = intervals.index.unique("features")
@@ -280,13 +214,12 @@ def stability(*, intervals) -> list[Claim]:
             f"{ratios[correlated]}; {means[correlated]}",
         ),
     }
-    return [Claim("figure-2", id, *claim) for id, claim in found.items()]
+    return {"figure-2": found}
 
 
-def _profile_of_negatives(black, flips) -> Claim:
-    key = ("figure-4", "younger-more-narcotics-more-gang")
+def _profile_of_negatives(black, flips):
     if not (sizes(flips, "positive") > 0).all():
-        return Claim(*key, None, EMPTY)
+        return None, EMPTY
     change = {name: _member_means(flips, "positive", black[name]) - black[name].mean() for name in LABELS}
     others = ["shooting_victim", "assault_victim", "violent_arrests", "weapons_arrests"]
     holds = (
@@ -297,24 +230,30 @@ def _profile_of_negatives(black, flips) -> Claim:
         and all((np.abs(change[name]) <= SMALL).all() for name in others)
     )
     detail = ", ".join(f"{LABELS[name]} {values.mean():.2f}" for name, values in change.items())
-    return Claim(*key, bool(holds), f"F+ minus all, in sd: {detail}")
+    return bool(holds), f"F+ minus all, in sd: {detail}"
 
 
-def _by_ranks(artefact, id, flips, reports, sign, feature, holds) -> Claim:
+def _by_ranks(flips, reports, sign, feature, holds):
     """Judge a feature's places by change and by sign, shape (n_maps, 2), and its mean signs."""
     if not (sizes(flips, sign) > 0).all():
-        return Claim(artefact, id, None, EMPTY)
+        return None, EMPTY
     rows = [getattr(report, sign).loc[feature] for report in reports.values()]
     ranks = np.array([[row["difference_rank"], row["sign_rank"]] for row in rows], dtype=float)
     places = ", ".join(f"{change:.0f}/{of_sign:.0f}" for change, of_sign in ranks)
     detail = f"{LABELS[feature]}: place by change and sign {places}"
-    return Claim(artefact, id, bool(holds(ranks, [row["mean_sign"] for row in rows])), detail)
+    return bool(holds(ranks, [row["mean_sign"] for row in rows])), detail
 
 
-def _finite(artefact, id, values, holds, detail) -> Claim:
+def _beyond(flips, feature, factor):
+    """Judge whether members of F+ have less (-1) or more (1) of a feature than everyone."""
+    members, everyone = _member_means(flips, "positive", feature), feature.mean()
+    detail = f"F+ {members.min():.2f} to {members.max():.2f} sd over {len(members)} maps, all {everyone:.2f}"
+    return bool((factor * (members - everyone) > 0).all()), detail
+
+
+def _finite(values, holds, detail):
     """Return the claim, or one that says nothing if a value is missing, as the mean over an empty flipset is."""
-    finite = bool(np.isfinite(values).all(axis=None))
-    return Claim(artefact, id, bool(holds), detail) if finite else Claim(artefact, id, None, EMPTY)
+    return (bool(holds), detail) if np.isfinite(values).all(axis=None) else (None, EMPTY)
 
 
 def _member_means(flips, sign, feature: pd.Series) -> np.ndarray:

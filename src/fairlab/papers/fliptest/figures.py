@@ -1,19 +1,41 @@
-"""Figures of the paper alone: fixed points, predictions before and after, a single feature, flips by features.
+"""FlipTest's figures: each is drawn from one table; beside a function that draws stands one that makes its table."""
 
-Each is drawn from one table; where a study does not have it as it is, a function here makes it.
-"""
-
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 from scipy.stats import gaussian_kde
 
 from fairlab.checks import check_features
-from fairlab.fliptest.figures import FLIPSETS, map_looks
-from fairlab.plotting import BLACK, GREY, PUBLISHED, SKY, TINTS, YELLOW, legend_above, panels
+from fairlab.fliptest.flipsets import Flipset, check_pairs
+from fairlab.plotting import (
+    BLACK,
+    GREEN,
+    GREY,
+    LINES,
+    ORANGE,
+    PUBLISHED,
+    PURPLE,
+    SKY,
+    TINTS,
+    YELLOW,
+    legend_above,
+    panels,
+)
+
+FLIPSETS = {"positive": LINES[0] | {"symbol": "$F^+$"}, "negative": LINES[1] | {"symbol": "$F^-$"}}
+MAPS = {
+    "GAN": {"color": GREEN, "marker": "s"},
+    "exact": {"color": BLACK, "marker": "o"},
+    "counterfactual": {"color": PURPLE, "marker": "D"},
+    "Seguy et al.": {"color": ORANGE, "marker": "^"},
+}
+_OTHERS = ({"color": SKY, "marker": "v"}, {"color": YELLOW, "marker": "P"}, {"color": GREY, "marker": "X"})
+SETS = ("everyone", *FLIPSETS)
 
 # Chicago's list: what its values are called, and what its predictors are counted in.
 BANDS = {
@@ -34,16 +56,237 @@ LIST_LABELS = {
 CLASSIFIERS = ((SKY, "v", "-"), (GREY, "P", "--"), (YELLOW, "X", "-."), (TINTS["vermilion"], "h", ":"))
 
 
-def printed_sizes(published: pd.DataFrame, prefix: str = "") -> dict[str, int]:
-    """Return the printed sizes of both flipsets by the columns of `fairlab.fliptest.figures.flipset_marginals`.
+def map_looks(names: Iterable[str]) -> dict[str, dict]:
+    """Return the colour and the marker of each map: always the same for those that the paper compares."""
+    others = cycle(_OTHERS)
+    return {name: MAPS[name] if name in MAPS else next(others) for name in dict.fromkeys(names)}
 
-    Parameters
-    ----------
-    published : DataFrame
-        As `fairlab.Experiment.published` returns it.
-    prefix : str
-        Of the ids.
+
+def marginal_table(
+    X, flipset: Flipset, *, n_bins: int = 40, bands: Mapping[str, Mapping] | None = None
+) -> pd.DataFrame:
+    """Count people by the bins of every feature: all, those in F+, and those in F-."""
+    values, names = check_features(X, "X")
+    members = {"everyone": np.ones(len(values), dtype=bool)}
+    members |= {sign: getattr(flipset, sign) for sign in FLIPSETS}
+    parts = []
+    for name, column in zip(names, values.T, strict=True):
+        of_feature = (bands or {}).get(name)
+        if of_feature is None:
+            edges, titles = _bins(column, n_bins), ""
+        else:
+            column, edges, titles = _in_bands(name, column, of_feature)
+        counts = {key: np.histogram(column[mask], edges)[0] for key, mask in members.items()}
+        place = {"feature": name, "low": edges[:-1], "high": edges[1:], "band": titles}
+        parts.append(pd.DataFrame(place | counts))
+    return pd.concat(parts, ignore_index=True)
+
+
+def flipset_marginals(
+    table: pd.DataFrame,
+    *,
+    labels: Mapping[str, str] | None = None,
+    everyone: str = "all",
+    positive: str = "advantaged",
+    negative: str = "disadvantaged",
+    n_columns: int = 3,
+) -> Figure:
+    """Draw the distribution of every feature in both flipsets against that of all people (figures 3, 4, 5 and 7)."""
+    _check_columns(table, {"feature", "low", "high", "band", *SETS})
+    features = table["feature"].unique()
+    n_columns = min(n_columns, len(features))
+    words = {"everyone": everyone, "positive": positive, "negative": negative}
+    n_rows = -(-len(features) // n_columns)
+    figure, axes = panels(n_rows, n_columns, width=6.7 / n_columns, height=2.2 if n_rows > 1 else 2.6)
+    for axis in axes[len(features) :]:
+        axis.remove()
+    for axis, name in zip(axes, features, strict=False):
+        bins = table[table["feature"] == name]
+        _draw_marginal(axis, bins, words)
+        axis.set_xlabel((labels or {}).get(name, name), fontsize=9)
+        axis.tick_params(labelsize=8)
+        axis.set_ylim(0, None)
+    for axis in axes[: len(features) : n_columns]:
+        axis.set_ylabel("share of each set (%)", fontsize=9)
+    legend_above(figure, axes[0], n_columns=1)
+    return figure
+
+
+def transport_pairs(X, X_image, flipset: Flipset, *, n_lines: int = 150, random_state=0) -> pd.DataFrame:
+    """Choose some people and their images at random: of everyone, of F+ and of F-."""
+    values, image_values, names = check_pairs(X, X_image)
+    if len(names) != 2:
+        raise ValueError(f"X has {len(names)} columns, a transport figure needs 2")
+    rng = np.random.default_rng(random_state)
+    rows = {"everyone": np.arange(len(values))}
+    rows |= {sign: np.flatnonzero(getattr(flipset, sign)) for sign in FLIPSETS}
+    columns = [*names, *(f"{name}_image" for name in names)]
+    both = pd.DataFrame(np.hstack([values, image_values]), columns=columns)
+    chosen = {name: both.iloc[_some(rng, of_set, n_lines)] for name, of_set in rows.items()}
+    return pd.concat(chosen, names=["set", None]).reset_index(level=0).reset_index(drop=True)
+
+
+def transport_lines(
+    table: pd.DataFrame, *, coef: Sequence[float], intercept: float, labels: Sequence[str] | None = None
+) -> Figure:
+    """Join people to their images, everyone's above and the flipsets' below with the decision boundary (figure 1)."""
+    _check_columns(table, {"set"})
+    names = [name for name in table if f"{name}_image" in table]
+    if len(names) != 2:
+        raise ValueError(f"table: expected two features with their images, found {', '.join(names) or 'none'}")
+    figure, (top, bottom) = panels(2, 1, width=6.2, height=3.2, sharex=True, sharey=True)
+    looks = {"everyone": (top, {"color": GREY, "marker": "o", "label": "people"})}
+    for sign, style in FLIPSETS.items():
+        look = {key: style[key] for key in ("color", "marker", "linestyle")}
+        looks[sign] = bottom, look | {"label": f"people in {style['symbol']}"}
+    for name, (axis, look) in looks.items():
+        pairs = table[table["set"] == name]
+        _draw_pairs(axis, pairs[names].to_numpy(), pairs[[f"{one}_image" for one in names]].to_numpy(), **look)
+    _draw_boundary(bottom, coef, intercept)
+    xlabel, ylabel = labels or names
+    top.set(ylabel=ylabel, title="some of all people and their images")
+    bottom.set(xlabel=xlabel, ylabel=ylabel, title="some of both flipsets")
+    bottom.plot([], [], color=BLACK, marker="x", linestyle="", markersize=4, label="images")
+    handles = [handle for axis in (top, bottom) for handle in axis.get_legend_handles_labels()[0]]
+    legend_above(figure, handles=handles, n_columns=3)
+    return figure
+
+
+def transparency_rankings(
+    table: pd.DataFrame,
+    *,
+    flipset: str = "negative",
+    labels: Mapping[str, str] | None = None,
+    unit: str = "units of the feature",
+) -> Figure:
+    """Draw both quantities that rank the features of a transparency report (figures 8 to 12).
+
+    A large mark is the mean over the maps of a kind, small ones are the maps; features stand in the order of the
+    first kind's means.
     """
+    if flipset not in FLIPSETS:
+        raise ValueError(f"flipset: expected 'positive' or 'negative', found {flipset!r}")
+    _check_columns(table, {"map", "flipset", "feature", "mean_difference", "mean_sign"})
+    table = table if "kind" in table else table.assign(kind=table["map"])
+    table = table[table["flipset"] == flipset]
+    if table.empty:
+        raise ValueError("table: expected at least one report, found none")
+    first = table["kind"].iloc[0]
+    means = table.groupby(["kind", "feature"], sort=False)[["mean_difference", "mean_sign"]].mean()
+    features = list(means.loc[first].index)
+    for name, of_map in table[table["kind"] != PUBLISHED["label"]].groupby("map"):
+        if set(of_map["feature"]) != set(features):
+            found = ", ".join(of_map["feature"])
+            raise ValueError(f"table: the map {name!r} has {found}, expected {', '.join(features)}")
+    kinds = {kind: of_kind["map"].nunique() for kind, of_kind in table.groupby("kind", sort=False)}
+    height = 1.1 + max(0.28, 0.16 * len(kinds)) * len(features)
+    figure, axes = panels(1, 2, width=3.35, height=height)
+    symbol = FLIPSETS[flipset]["symbol"]
+    quantities = {"mean_difference": f"mean of x − G(x) ({unit})", "mean_sign": "mean of the sign of x − G(x)"}
+    for axis, (quantity, words) in zip(axes, quantities.items(), strict=True):
+        order = list(means.loc[first][quantity].abs().sort_values(kind="stable", ascending=False).index)
+        _draw_ranking(axis, table, kinds, quantity, order)
+        axis.set_xlabel(words, fontsize=9)
+        axis.set_title(f"{symbol}: {quantity.replace('_', ' ')}", fontsize=10)
+        axis.set_yticks(range(len(order)), [(labels or {}).get(name, name) for name in order], fontsize=8)
+        axis.set_ylim(len(order) - 0.5, -0.5)
+    legend_above(figure, axes[0], n_columns=2 if len(kinds) > 2 else len(kinds))
+    return figure
+
+
+def _bins(column: np.ndarray, n_bins: int) -> np.ndarray:
+    """Return bin edges with round numbers amid them, so that values on a grid of whole numbers have one bin each."""
+    values = np.unique(column)
+    if _is_whole(values):
+        step = np.gcd.reduce(np.diff(values).astype(int)) or 1
+        if np.ptp(values) / step < n_bins:
+            return np.arange(values[0] - step / 2, values[-1] + step, step)
+    centres = MaxNLocator(n_bins, steps=[1, 2, 5, 10]).tick_values(values[0], values[-1])
+    width = centres[1] - centres[0]
+    return np.append(centres, centres[-1] + width) - width / 2
+
+
+def _in_bands(name: str, column: np.ndarray, bands: Mapping) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Return the place of each value among the bands, the edges around the places, and the bands' names."""
+    known = np.array(list(bands), dtype=float)
+    if len(strange := np.setdiff1d(column, known)):
+        raise ValueError(f"bands: {name!r} has the value {strange[0]:g}, expected one of {', '.join(map(str, bands))}")
+    place = np.argsort(known)[np.searchsorted(np.sort(known), column)]
+    return place, np.arange(len(known) + 1) - 0.5, list(bands.values())
+
+
+def _is_whole(values: np.ndarray) -> bool:
+    return bool((values == values.round()).all())
+
+
+def _draw_marginal(axis, bins: pd.DataFrame, words: Mapping[str, str]) -> None:
+    edges = [*bins["low"], bins["high"].iloc[-1]]
+    for name in SETS:
+        total = bins[name].sum()
+        share = 100 * bins[name].to_numpy() / max(total, 1)
+        if name == "everyone":
+            look = {"fill": True, "color": GREY, "alpha": 0.45, "linewidth": 0}
+            label = f"{words[name]} ({total:,})"
+        else:
+            style = FLIPSETS[name]
+            look = {"color": style["color"], "linestyle": style["linestyle"], "linewidth": 1.6}
+            printed = bins.get(f"published_{name}")
+            size = f"{total:,}" if printed is None else f"{total:,}; published {printed.iloc[0]:,}"
+            label = f"{style['symbol']}, {words[name]} ({size})"
+        if total:
+            axis.stairs(share, edges, label=label, **look)
+        else:  # nothing to draw, but its place in the legend
+            axis.plot([], [], label=label, **look)
+    named = [name for name in bins["band"] if isinstance(name, str) and name]
+    if named:
+        tilt = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if len(bins) > 3 else {}
+        axis.set_xticks((bins["low"] + bins["high"]) / 2, named, **tilt)
+    else:
+        centres = ((bins["low"] + bins["high"]) / 2).to_numpy()
+        axis.xaxis.set_major_locator(MaxNLocator(6, integer=_is_whole(centres)))
+
+
+def _some(rng: np.random.Generator, rows: np.ndarray, n_most: int) -> np.ndarray:
+    return rows if len(rows) <= n_most else rng.choice(rows, n_most, replace=False)
+
+
+def _draw_pairs(axis, points, images, *, color, marker, label, linestyle="-") -> None:
+    lines = LineCollection(np.stack([points, images], axis=1), colors=color, linestyles=linestyle, linewidths=0.5)
+    axis.add_collection(lines)
+    axis.plot(*points.T, color=color, marker=marker, linestyle="", markersize=3, label=label)
+    axis.plot(*images.T, color=BLACK, marker="x", linestyle="", markersize=3, alpha=0.7)
+
+
+def _draw_boundary(axis, coef, intercept: float) -> None:
+    first, second = np.asarray(coef, dtype=float)
+    look = {"color": BLACK, "linestyle": "-.", "linewidth": 1.5, "label": "decision boundary"}
+    if second == 0:
+        axis.axvline(-intercept / first, **look)
+    else:
+        axis.axline((0, -intercept / second), slope=-first / second, **look)
+
+
+def _draw_ranking(axis, table, kinds: Mapping[str, int], quantity: str, order: list[str]) -> None:
+    axis.hlines(range(len(order)), 0, 1, transform=axis.get_yaxis_transform(), color=GREY, linewidth=0.3, zorder=0)
+    axis.axvline(0, color=BLACK, linewidth=0.8)
+    ours = [kind for kind in kinds if kind != PUBLISHED["label"]]
+    offsets = dict(zip(ours, np.linspace(-0.25, 0.25, len(ours)) if len(ours) > 1 else [0.0], strict=True))
+    looks = map_looks(ours)
+    for kind, n_maps in kinds.items():
+        of_kind = table[table["kind"] == kind]
+        place = pd.Index(order).get_indexer(of_kind["feature"]) + offsets.get(kind, 0.0)
+        if kind == PUBLISHED["label"]:
+            axis.plot(of_kind[quantity], place, markersize=9, **PUBLISHED)
+            continue
+        if n_maps > 1:
+            axis.plot(of_kind[quantity], place, linestyle="", markersize=3, alpha=0.4, **looks[kind])
+        means = of_kind.groupby("feature")[quantity].mean()[order]
+        label = f"{kind}, mean of {n_maps} maps and each" if n_maps > 1 else kind
+        axis.plot(means, np.arange(len(order)) + offsets[kind], linestyle="", markersize=6, label=label, **looks[kind])
+
+
+def printed_sizes(published: pd.DataFrame, prefix: str = "") -> dict[str, int]:
+    """Return the printed sizes of both flipsets by the columns of `flipset_marginals`."""
     ids = {"positive": f"{prefix}f_plus", "negative": f"{prefix}f_minus"}
     return {f"published_{sign}": int(published.loc[id, "value"]) for sign, id in ids.items()}
 
@@ -56,25 +299,7 @@ def by_dimension(
     log: bool = False,
     reference: float | None = None,
 ) -> Figure:
-    """Draw a quantity of every coordinate against the dimension, one panel per kind of features (figure 2).
-
-    Parameters
-    ----------
-    table : DataFrame
-        Columns ``features``, the panel's title, ``map``, ``dimension`` and `quantity`, one row per point.
-    quantity : str
-    ylabel : str
-        What it is, with its unit.
-    log : bool
-        Whether its axis is logarithmic; that of the dimension always is.
-    reference : float, optional
-        Where to draw a thin line across: the value of a map that moves nobody.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing or there is no row.
-    """
+    """Draw a quantity of every coordinate against the dimension, one panel per kind of features (figure 2)."""
     _check_columns(table, {"features", "map", "dimension", quantity})
     titles = table["features"].unique()
     looks = map_looks(table["map"])
@@ -98,27 +323,7 @@ def by_dimension(
 
 
 def density_table(before: np.ndarray, after: Mapping[str, np.ndarray], *, n_points: int = 150) -> pd.DataFrame:
-    """Estimate the density of a model's predictions for people, and for their images under some maps (figure 6).
-
-    Parameters
-    ----------
-    before : array-like of shape (n,)
-        Predictions for people.
-    after : dict of str to array-like of shape (n,)
-        Per map, those for their images.
-    n_points : int
-        At how many predictions.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``map``, ``prediction``, and the densities ``before`` and ``after``, per unit of the prediction.
-
-    Raises
-    ------
-    ValueError
-        If predictions are missing, or all equal so that they have no density.
-    """
+    """Estimate the density of a model's predictions for people, and for their images under some maps (figure 6)."""
     pooled = np.concatenate([before, *after.values()])
     margin = 0.08 * np.ptp(pooled)
     grid = np.linspace(pooled.min() - margin, pooled.max() + margin, n_points)
@@ -133,19 +338,7 @@ def density_table(before: np.ndarray, after: Mapping[str, np.ndarray], *, n_poin
 def prediction_densities(
     table: pd.DataFrame, *, xlabel: str, titles: Mapping[str, str] | None = None, before: str = "as observed"
 ) -> Figure:
-    """Draw the density of a model's predictions before and after a map, one panel per map (figure 6).
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `density_table` returns it.
-    xlabel : str
-        What is predicted, with its unit.
-    titles : dict of str to str, optional
-        What to call a map.
-    before : str
-        What to call the people in the legend.
-    """
+    """Draw the density of a model's predictions before and after a map, one panel per map (figure 6)."""
     _check_columns(table, {"map", "prediction", "before", "after"})
     looks = map_looks(table["map"])
     figure, axes = panels(1, len(looks), width=6.7 / len(looks), height=2.6, sharex=True, sharey=True)
@@ -165,30 +358,7 @@ def prediction_densities(
 
 
 def one_feature_table(x, exact, learnt: Mapping[str, np.ndarray], *, most: float = np.inf) -> pd.DataFrame:
-    """Gather where maps send the values of a single feature.
-
-    Parameters
-    ----------
-    x : array-like of shape (n,)
-        The feature of one group.
-    exact : array-like of shape (n,)
-        Its image under the exact map.
-    learnt : dict of str to array-like of shape (n,)
-        Per map, its name and its images, which depend on `x` alone.
-    most : float
-        Largest value of `x` to keep.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``map``, ``value``, ``image`` and ``people``: for the map ``exact`` a row for each pair of value and
-        image, for the others one for each value.
-
-    Raises
-    ------
-    ValueError
-        If an image has not one value per value of `x`.
-    """
+    """Gather where maps send the values of a single feature."""
     x = np.asarray(x, dtype=float)
     for name, image in {"exact": exact, **learnt}.items():
         if np.shape(image) != x.shape:
@@ -204,15 +374,7 @@ def one_feature_table(x, exact, learnt: Mapping[str, np.ndarray], *, most: float
 
 
 def maps_of_one_feature(table: pd.DataFrame, *, xlabel: str, ylabel: str) -> Figure:
-    """Draw where maps send the values of a single feature: the exact map's pairs as dots, learnt maps as lines.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `one_feature_table` returns it.
-    xlabel, ylabel : str
-        What to call the axes, with units.
-    """
+    """Draw where maps send the values of a single feature: the exact map's pairs as dots, learnt maps as lines."""
     _check_columns(table, {"map", "value", "image", "people"})
     figure, (axis,) = panels(1, 1, width=6, height=3.6)
     exact, learnt = (table[(table["map"] == "exact") == side] for side in (True, False))
@@ -233,19 +395,7 @@ def maps_of_one_feature(table: pd.DataFrame, *, xlabel: str, ylabel: str) -> Fig
 
 
 def flips_by_features(table: pd.DataFrame) -> Figure:
-    """Draw which share of the people a map flips, against the number of features (section 5.1).
-
-    Parameters
-    ----------
-    table : DataFrame
-        One row per trial: columns ``features``, ``model``, and shares ``F+`` and ``F−``. A row whose model is
-        ``published`` is a line across with an open mark: the paper does not tell its number of features.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing or there is no row.
-    """
+    """Draw which share of the people a map flips, against the number of features (section 5.1)."""
     _check_columns(table, {"features", "model", "F+", "F−"})
     published = table[table["model"] == PUBLISHED["label"]]
     ours = table[table["model"] != PUBLISHED["label"]]

@@ -8,8 +8,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from fairlab.data.dataset import Dataset
 from fairlab.fliptest.flipsets import flipset
-from fairlab.fliptest.validation import validate_map
 from fairlab.papers.fliptest.counterfactual import KnowledgeModel
+from fairlab.papers.fliptest.ensembles import validate_map
 
 RACES = ("Black", "White")
 ATTRIBUTES = ["black", "male"]  # of the causal model

@@ -13,9 +13,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC
 
-from fairlab.fliptest.ensemble import usable_maps
 from fairlab.fliptest.flipsets import Flipset
-from fairlab.fliptest.validation import MapValidation
+from fairlab.papers.fliptest.ensembles import MapValidation, usable_maps
 
 # Difference of the groups' means in each feature that tells them apart, in standard deviations.
 SHIFT = 1.0

@@ -9,10 +9,19 @@ from scipy.stats import geom
 
 from fairlab.data.variants.arrests import STOP, classify
 from fairlab.fliptest.flipsets import Flipset, flipset
-from fairlab.transport import monotone_rearrangement
 
 # What may be made of a fraction of an arrest; the first is recorded.
 FRACTIONS = {"rounded": np.round, "cut off": np.floor, "as they are": np.asarray}
+
+
+def monotone_rearrangement(source, target) -> np.ndarray:
+    """Return each source value's image under the map of order, optimal for every cost convex in the distance."""
+    source, target = np.asarray(source, dtype=float), np.asarray(target, dtype=float)
+    if source.ndim != 1 or source.shape != target.shape:
+        raise ValueError(f"source and target: expected as many values, found shapes {source.shape} and {target.shape}")
+    image = np.empty(len(source))
+    image[np.argsort(source, kind="stable")] = np.sort(target)
+    return image
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,8 +207,8 @@ def subgroup_table(findings, reported) -> pd.DataFrame:
 
     Parameters
     ----------
-    findings : sequence of fairlab.fairtest.Finding
-    reported : sequence of fairlab.fairtest.Finding
+    findings : sequence of fairlab.fairtest.Subgroup
+    reported : sequence of fairlab.fairtest.Subgroup
         Those of them that are reported.
     """
     return pd.DataFrame(
@@ -207,7 +216,7 @@ def subgroup_table(findings, reported) -> pd.DataFrame:
             {
                 "subgroup": str(finding.node),
                 "people": finding.size,
-                "correlation": correlation(finding.sample.protected.values, finding.sample.output.values),
+                "correlation": correlation(finding.sample.sensitive_features.values, finding.sample.output.values),
                 "low": finding.associations[0].low,
                 "high": finding.associations[0].high,
                 "p-value": finding.associations[0].p_value,

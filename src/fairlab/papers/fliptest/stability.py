@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import bootstrap
 
-from fairlab.fliptest.ensemble import usable_maps
-from fairlab.fliptest.validation import MapValidation
+from fairlab.papers.fliptest.ensembles import MapValidation, usable_maps
 
 
 def equicorrelated_normal(rng, n_points: int, dimension: int, *, correlation: float = 0.0) -> np.ndarray:

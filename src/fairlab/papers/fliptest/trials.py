@@ -7,10 +7,10 @@ arrays and numbers. A learnt map is the arrays that `fairlab.transport.GANTransp
 import numpy as np
 import pandas as pd
 
-from fairlab.fliptest.validation import MapValidation, validate_map
+from fairlab.papers.fliptest.ensembles import MapValidation, validate_map
 from fairlab.papers.fliptest.noise import identical_groups, random_label_svm
 from fairlab.papers.fliptest.stability import equicorrelated_normal
-from fairlab.transport import ExactTransport, GANTransport, squared_l1
+from fairlab.transport import ExactTransport, GANTransport, fit_gans, squared_l1
 
 # Fresh points per side on which the maps of the stability study are validated.
 N_TEST = 2_000
@@ -28,17 +28,14 @@ def train_maps(trials, *, source, target, stream: str = "gan", **recipe) -> list
     stream : str
         Name of the stream of each trial that the map's seed is from.
     **recipe
-        Options of `fairlab.transport.GANEnsemble`.
+        Options of `fairlab.transport.GANTransport`.
 
     Returns
     -------
     list of dict
         Per trial, the arrays of its map.
     """
-    from fairlab.transport import GANEnsemble
-
-    ensemble = GANEnsemble([trial.seed(stream) for trial in trials], **recipe).fit(source, target)
-    return [gan.to_arrays() for gan in ensemble.maps_]
+    return [gan.to_arrays() for gan in fit_gans(_gans(trials, stream, **recipe), source, target)]
 
 
 def maps_by_penalty(trials, *, source, target, penalties, **recipe) -> list[list[dict]]:
@@ -51,19 +48,21 @@ def maps_by_penalty(trials, *, source, target, penalties, **recipe) -> list[list
     penalties : sequence of float
         Values of the paper's lambda.
     **recipe
-        Other options of `fairlab.transport.GANEnsemble`.
+        Other options of `fairlab.transport.GANTransport`.
 
     Returns
     -------
     list of list of dict
         Per trial and penalty, the arrays of its map.
     """
-    from fairlab.transport import GANEnsemble
-
-    seeds = np.repeat([trial.seed("gan by penalty") for trial in trials], len(penalties))
-    ensemble = GANEnsemble(seeds, penalty=np.tile(penalties, len(trials)), **recipe).fit(source, target)
-    maps = iter(ensemble.maps_)
-    return [[next(maps).to_arrays() for _ in penalties] for _ in trials]
+    maps = [
+        gan
+        for trial in trials
+        for penalty in penalties
+        for gan in _gans([trial], "gan by penalty", penalty=penalty, **recipe)
+    ]
+    arrays = [gan.to_arrays() for gan in fit_gans(maps, source, target)]
+    return [arrays[k : k + len(penalties)] for k in range(0, len(arrays), len(penalties))]
 
 
 def exact_image(trial, *, source, target) -> pd.DataFrame:
@@ -116,19 +115,16 @@ def noise_maps(trials, *, n_points, n_seen, n_telling, **recipe) -> list[dict]:
     n_points, n_seen, n_telling : int
         See `fairlab.papers.fliptest.noise.identical_groups`.
     **recipe
-        Options of `fairlab.transport.GANEnsemble`.
+        Options of `fairlab.transport.GANTransport`.
 
     Returns
     -------
     list of dict
         Per trial, the arrays of its map.
     """
-    from fairlab.transport import GANEnsemble
-
     groups = [identical_groups(t.rng("points"), n_points, n_seen=n_seen, n_telling=n_telling) for t in trials]
-    ensemble = GANEnsemble([trial.seed("gan") for trial in trials], **recipe)
-    ensemble.fit(*(np.stack(side) for side in zip(*groups, strict=True)))
-    return [gan.to_arrays() for gan in ensemble.maps_]
+    maps = fit_gans(_gans(trials, "gan", **recipe), *map(list, zip(*groups, strict=True)))
+    return [gan.to_arrays() for gan in maps]
 
 
 def noise_floor(trial, *, gan, n_points, n_seen, n_telling, C, gamma, n_subset=None) -> dict:
@@ -215,7 +211,7 @@ def gan_images(trials, *, n_points, dimension, correlation, **recipe) -> list[di
     n_points, dimension, correlation
         As for `exact_images`.
     **recipe
-        Options of `fairlab.transport.GANEnsemble`.
+        Options of `fairlab.transport.GANTransport`.
 
     Returns
     -------
@@ -223,10 +219,9 @@ def gan_images(trials, *, n_points, dimension, correlation, **recipe) -> list[di
         As `exact_images`, and ``fit``, a table of the map's validation on fresh points. Images of a map that diverged
         are not a number.
     """
-    from fairlab.transport import GANEnsemble
-
-    ensemble = GANEnsemble([trial.seed("gan") for trial in trials], **recipe)
-    return _learnt_images(ensemble, trials, n_points, dimension, correlation)
+    samples = _samples_of(trials, n_points, dimension, correlation)
+    maps = fit_gans(_gans(trials, "gan", **recipe), *map(list, zip(*samples, strict=True)))
+    return _learnt_images(maps, trials, dimension, correlation)
 
 
 def seguy_images(trials, *, n_points, dimension, correlation, **recipe) -> list[dict]:
@@ -238,25 +233,35 @@ def seguy_images(trials, *, n_points, dimension, correlation, **recipe) -> list[
     n_points, dimension, correlation
         As for `exact_images`.
     **recipe
-        Options of `fairlab.transport.SeguyEnsemble`.
+        Options of `fairlab.papers.fliptest.seguy.SeguyTransport`.
 
     Returns
     -------
     list of dict
     """
-    from fairlab.transport import SeguyEnsemble
+    from fairlab.papers.fliptest.seguy import SeguyTransport
 
-    ensemble = SeguyEnsemble([trial.seed("seguy") for trial in trials], **recipe)
-    return _learnt_images(ensemble, trials, n_points, dimension, correlation)
+    samples = _samples_of(trials, n_points, dimension, correlation)
+    pairs = zip(trials, samples, strict=True)
+    maps = [SeguyTransport(random_state=trial.seed("seguy"), **recipe).fit(*sample) for trial, sample in pairs]
+    return _learnt_images(maps, trials, dimension, correlation)
 
 
-def _learnt_images(ensemble, trials, n_points, dimension, correlation):
+def _gans(trials, stream, **recipe):
+    return [GANTransport(random_state=trial.seed(stream), **recipe) for trial in trials]
+
+
+def _samples_of(trials, n_points, dimension, correlation):
+    """Return a source and a target sample per trial, the origin in the first place of the source."""
     samples = [_samples(trial, n_points, dimension, correlation) for trial in trials]
-    source, target = (np.stack(side) for side in zip(*samples, strict=True))
-    source[:, 0] = 0
-    ensemble.fit(source, target)
+    for source, _ in samples:
+        source[0] = 0
+    return samples
+
+
+def _learnt_images(maps, trials, dimension, correlation):
     images = []
-    for trial, transport in zip(trials, ensemble.maps_, strict=True):
+    for trial, transport in zip(trials, maps, strict=True):
         origin, ones = transport.transform(np.stack([np.zeros(dimension), np.ones(dimension)]))
         fit = _fit_on_fresh_points(transport, trial, dimension, correlation).to_frame()
         images.append({"origin": origin, "ones": ones, "fit": fit})

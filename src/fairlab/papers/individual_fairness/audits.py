@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
+from sklearn.metrics import balanced_accuracy_score
 
 from fairlab.fair_metric import FairMetric
 from fairlab.individual_fairness.attack import Attack, gradient_flow_attack
 from fairlab.individual_fairness.auditing import Audit, audit
-from fairlab.papers.individual_fairness.group_fairness import average_odds_difference, balanced_accuracy_score
+from fairlab.papers.individual_fairness.learners import PUBLISHED_METRIC
 from fairlab.papers.individual_fairness.methods import classifiers
 from fairlab.papers.individual_fairness.splits import Split
 
@@ -39,7 +41,7 @@ MIXED_AUDITS = (replace(ADULT_AUDIT, regularizer=35.0),) * 5 + (replace(ADULT_AU
 
 def metric_of_test_part(split: Split, *, solver: str = "published") -> FairMetric:
     """Return the metric that the test part teaches, in the units of the split."""
-    return FairMetric.learned(split.X_test, split.sensitive_test, solver=solver, scaled=False, confidence=None)
+    return FairMetric.learned(split.X_test, split.sensitive_test, **PUBLISHED_METRIC | {"solver": solver})
 
 
 def audit_on_test_part(model, split: Split, settings: AuditSettings, *, n_steps: int, metric=None) -> Audit:
@@ -57,7 +59,14 @@ def audit_on_test_part(model, split: Split, settings: AuditSettings, *, n_steps:
     metric = metric_of_test_part(split) if metric is None else metric
     n = settings.n_points
     options = {"regularizer": settings.regularizer, "step_size": settings.step_size, "n_steps": n_steps}
-    return audit(model, metric, split.X_test[:n], split.y_test[:n], reading="as_published", **options)
+    return audit(model, metric, split.X_test[:n], split.y_test[:n], variant="published", **options)
+
+
+def average_odds_difference(y_true, y_pred, *, sensitive_features) -> float:
+    """Return the mean of the differences in true and in false positive rates, group 0 minus group 1."""
+    groups, truth, predicted = (np.asarray(values) for values in (sensitive_features, y_true, y_pred))
+    rates = [[predicted[(groups == group) & (truth == label)].mean() for group in (0, 1)] for label in (1, 0)]
+    return float(np.mean([first - second for first, second in rates]))
 
 
 def group_fairness(model, split: Split) -> pd.Series:
@@ -141,5 +150,5 @@ def attack_test_part(
     """Attack the whole test part within a metric, by default with the step of the study."""
     step_size = settings.step_size if step_size is None else step_size
     options |= {"regularizer": settings.regularizer, "step_size": step_size, "n_steps": n_steps}
-    options |= {"reading": "as_published"}
+    options |= {"variant": "published"}
     return gradient_flow_attack(model, metric, split.X_test, split.y_test, **options)

@@ -8,12 +8,13 @@ from scipy.stats import norm
 from fairlab.data import Dataset
 from fairlab.fair_metric import FairMetric, sensitive_directions
 from fairlab.individual_fairness.attack import gradient_flow_attack
-from fairlab.individual_fairness.ratio_tests import RatioTest, error_rate_ratio_test, loss_ratio_test
+from fairlab.individual_fairness.auditing import RatioTest, error_rate_ratio_test, loss_ratio_test
 from fairlab.models.classifiers import LinearClassifier
+from fairlab.papers.individual_fairness.learners import PUBLISHED_METRIC
 from fairlab.papers.individual_fairness.simulation import FLOW, METRIC_DIRECTIONS, fitted_intercepts
 
-LEVEL = 0.05
-READING = "as_published"
+ALPHA = 0.05
+VARIANT = "published"
 TESTS = ("loss ratio", "error-rate ratio")
 COLUMNS = ("loss", "attacked_loss", "wrong", "attacked_wrong")  # of an attack, that the tests need
 
@@ -48,7 +49,7 @@ def attacked_population(people: Dataset) -> dict[float, pd.DataFrame]:
     metric = FairMetric.from_directions(METRIC_DIRECTIONS)
     models = (LinearClassifier(*pair) for pair in zip(coef, fitted_intercepts(coef, X, y), strict=True))
     return {
-        weight: gradient_flow_attack(model, metric, X, y, **FLOW, n_steps=N_STEPS, reading=READING).to_frame()
+        weight: gradient_flow_attack(model, metric, X, y, **FLOW, n_steps=N_STEPS, variant=VARIANT).to_frame()
         for weight, model in zip(WEIGHTS, models, strict=True)
     }
 
@@ -79,19 +80,19 @@ def truth_table(population: dict[float, pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame(rows).T.rename_axis("weight")
 
 
-def both_tests(before, after, wrong, attacked_wrong, *, thresholds: dict[str, float]) -> dict[str, RatioTest]:
-    """Make both tests of many audits, arrays of shape (n_audits, n_points), each against its own threshold."""
-    loss, errors = (thresholds[name] for name in TESTS)
+def both_tests(before, after, wrong, attacked_wrong, *, max_ratios: dict[str, float]) -> dict[str, RatioTest]:
+    """Make both tests of many audits, arrays of shape (n_audits, n_points), each against its own largest ratio."""
+    loss, errors = (max_ratios[name] for name in TESTS)
     tests = (
-        loss_ratio_test(before, after, threshold=loss, level=LEVEL, reading=READING),
-        error_rate_ratio_test(wrong, attacked_wrong, threshold=errors, level=LEVEL, reading=READING),
+        loss_ratio_test(before, after, max_loss_ratio=loss, alpha=ALPHA, variant=VARIANT),
+        error_rate_ratio_test(wrong, attacked_wrong, max_loss_ratio=errors, alpha=ALPHA, variant=VARIANT),
     )
     return dict(zip(TESTS, tests, strict=True))
 
 
-def sampled_audits(attacked: pd.DataFrame, rows: np.ndarray, *, thresholds: dict[str, float]) -> dict[str, RatioTest]:
+def sampled_audits(attacked: pd.DataFrame, rows: np.ndarray, *, max_ratios: dict[str, float]) -> dict[str, RatioTest]:
     """Make both tests of many audits, each of the people whose numbers stand in a line of `rows`."""
-    return both_tests(*(column[rows] for column in _columns(attacked)), thresholds=thresholds)
+    return both_tests(*(column[rows] for column in _columns(attacked)), max_ratios=max_ratios)
 
 
 def coverage(test: RatioTest, truth: float) -> float:
@@ -110,10 +111,10 @@ def beyond_monte_carlo_error(rates: pd.DataFrame, *, n_repetitions: int) -> pd.D
     n_repetitions : int
         Audits that each rate was counted over.
     """
-    error = np.sqrt(LEVEL * (1 - LEVEL) / n_repetitions)
+    error = np.sqrt(ALPHA * (1 - ALPHA) / n_repetitions)
     beyond = {
-        "type I error too high": rates["type I error"] > LEVEL + 3 * error,
-        "coverage too low": rates["coverage"] < 1 - LEVEL - 3 * error,
+        "type I error too high": rates["type I error"] > ALPHA + 3 * error,
+        "coverage too low": rates["coverage"] < 1 - ALPHA - 3 * error,
     }
     return pd.DataFrame(beyond).groupby([rates["test"], rates["n"]], sort=False).sum()
 
@@ -155,22 +156,19 @@ def draw_people(rng: np.random.Generator, *shape: int) -> tuple[np.ndarray, np.n
 def learned_directions(features: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Return the sensitive direction that each sample teaches, shape (n_samples, n_features)."""
     return np.concatenate(
-        [
-            sensitive_directions(x, g[:, None], solver="published", scaled=False, confidence=None)
-            for x, g in zip(features, groups, strict=True)
-        ]
+        [sensitive_directions(x, g[:, None], **PUBLISHED_METRIC) for x, g in zip(features, groups, strict=True)]
     )
 
 
-def both_tests_of_each(directions, features, labels, *, thresholds: dict[str, float]) -> dict[str, RatioTest]:
+def both_tests_of_each(directions, features, labels, *, max_ratios: dict[str, float]) -> dict[str, RatioTest]:
     """Audit `audited_model` on each of several samples, within a metric that ignores the sample's own direction."""
-    model, options = audited_model(), LEARNED_FLOW | {"reading": READING}
+    model, options = audited_model(), LEARNED_FLOW | {"variant": VARIANT}
     attacks = [
         gradient_flow_attack(model, FairMetric.from_directions([direction]), x, y, **options)
         for direction, x, y in zip(directions, features, labels, strict=True)
     ]
     columns = (np.array([getattr(attack, name) for attack in attacks]) for name in COLUMNS)
-    return both_tests(*columns, thresholds=thresholds)
+    return both_tests(*columns, max_ratios=max_ratios)
 
 
 def median_angle(directions: np.ndarray) -> float:

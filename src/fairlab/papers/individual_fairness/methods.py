@@ -2,10 +2,7 @@
 
 from collections.abc import Mapping
 
-from fairlab.models.mlp import BalancedMLP
-from fairlab.models.project import ProjectedMLP
-from fairlab.models.reductions import EqualizedOddsMixture
-from fairlab.models.sensr import SenSR
+from fairlab.papers.individual_fairness.learners import BalancedMLP, EqualizedOddsMixture, ProjectedMLP, SenSR
 from fairlab.papers.individual_fairness.splits import Split
 
 CLASSES = {"baseline": BalancedMLP, "project": ProjectedMLP, "reduction": EqualizedOddsMixture, "sensr": SenSR}
@@ -14,9 +11,6 @@ LABELS = {"baseline": "Baseline", "project": "Project", "reduction": "Reductions
 
 # Losses are taken from rounded probabilities, as behind the printed numbers.
 ROUNDED = {"from_logits": False}
-
-# The subspace, too, is the one behind the printed numbers: not quite converged, and in the units of the splits.
-PUBLISHED_METRIC = {"solver": "published", "scaled": False, "confidence": None}
 
 
 def adult_methods(seed: int, *, network_steps: int, sensr_steps: int, reductions_iterations: int) -> dict:
@@ -36,7 +30,7 @@ def adult_methods(seed: int, *, network_steps: int, sensr_steps: int, reductions
     """
     return {
         "baseline": BalancedMLP(n_steps=network_steps, random_state=seed, **ROUNDED),
-        "project": ProjectedMLP(n_steps=network_steps, random_state=seed, **PUBLISHED_METRIC, **ROUNDED),
+        "project": ProjectedMLP(n_steps=network_steps, random_state=seed, **ROUNDED),
         "reduction": EqualizedOddsMixture(max_iter=reductions_iterations, eps=0.03, **ROUNDED),
         "sensr": SenSR(n_steps=sensr_steps, solver="liblinear", random_state=seed, **ROUNDED),
     }
@@ -60,7 +54,7 @@ def compas_methods(seed: int, *, network_steps: int, sensr_steps: int, reduction
     attack = {"learning_rate": 1e-4, "subspace_rate": 0.1, "full_steps": 8}
     return {
         "baseline": BalancedMLP(n_steps=network_steps, random_state=seed, **ROUNDED),
-        "project": ProjectedMLP(n_steps=network_steps, random_state=seed, **PUBLISHED_METRIC, **ROUNDED),
+        "project": ProjectedMLP(n_steps=network_steps, random_state=seed, **ROUNDED),
         "reduction": compas_reductions(reductions_iterations, class_weight=None),
         "sensr": SenSR(n_steps=sensr_steps, solver="published", random_state=seed, **attack, **ROUNDED),
     }
@@ -72,28 +66,17 @@ def compas_reductions(max_iter: int, *, class_weight: str | None) -> EqualizedOd
 
 
 def trained(methods: Mapping, split: Split) -> dict[str, dict]:
-    """Train classifiers on the training part of a split and return what they learned, as plain data.
-
-    Returns
-    -------
-    dict of str to dict
-        By method, the plain data from which `classifiers` makes the trained classifier again.
-    """
+    """Train classifiers on the training part of a split and return what they learned, as plain data by method."""
     groups = {"sensitive_features": split.sensitive_train}
     return {
-        name: method.fit(split.X_train, split.y_train, **(groups if name != "baseline" else {})).to_arrays()
+        name: method.fit(split.X_train, split.y_train, **(groups if name != "baseline" else {})).fitted()
         for name, method in methods.items()
     }
 
 
-def classifiers(arrays: Mapping[str, dict], *, from_logits: bool = False) -> dict:
+def classifiers(learned: Mapping[str, dict], *, from_logits: bool = False) -> dict:
     """Return trained classifiers from what `trained` returned of them.
 
-    Parameters
-    ----------
-    arrays : dict of str to dict
-        By method.
-    from_logits : bool
-        How their losses are taken; see `WhiteBoxClassifier`. False is what stands behind the printed numbers.
+    `from_logits` is how their losses are taken; see `WhiteBoxClassifier`. False stands behind the printed numbers.
     """
-    return {name: CLASSES[name].from_arrays(part).set_params(from_logits=from_logits) for name, part in arrays.items()}
+    return {name: CLASSES[name](from_logits=from_logits).with_fitted(part) for name, part in learned.items()}

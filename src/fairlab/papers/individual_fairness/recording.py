@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from fairlab.individual_fairness.ratio_tests import FOUR_FIFTHS, RatioTest
-from fairlab.models.mlp import BalancedMLP
+from fairlab.individual_fairness.auditing import FOUR_FIFTHS, RatioTest
+from fairlab.papers.individual_fairness.learners import BalancedMLP
 from fairlab.papers.individual_fairness.methods import LABELS, METHODS
 from fairlab.papers.individual_fairness.simulation import ROTATIONS, weight_axis
 from fairlab.papers.individual_fairness.splits import ADULT_SEEDS, Split
@@ -38,7 +38,7 @@ def adult(exp, rows: pd.DataFrame, claimed: pd.DataFrame, *, notes: Mapping[str,
                 name = f"{method}.{column}"
                 said = [text for start, text in notes.items() if reading == "as_published" and name.startswith(start)]
                 exp.record(artefact, name, values.dropna().to_numpy(), reading=reading, note="; ".join(said))
-        _claim(exp, artefact, claims)
+        exp.claims(artefact, claims)
     exp.record("table-2", "learning_rate", baseline.learning_rate)
     exp.record("table-2", "batch_size", baseline.batch_size)
     exp.record("table-2", "num_steps", baseline.n_steps)
@@ -99,11 +99,10 @@ def compas(exp, rows: pd.DataFrame, *, note: str = "") -> None:
     note : str
         What a reader of the scorecard must know of the rows as published.
     """
-    for (reading, method), numbers in rows.groupby(level=["reading", "method"], sort=False):
-        for column in COMPAS_COLUMNS:
-            said = note if reading == "as_published" else ""
-            exp.record("table-4", f"{method}.{column}", numbers[column].to_numpy(), reading=reading, note=said)
-    _claim(exp, "table-4", _compas_claims(rows.loc["as_published"]))
+    for reading, of in rows[list(COMPAS_COLUMNS)].droplevel("split").groupby(level="reading", sort=False):
+        said = note if reading == "as_published" else ""
+        exp.record_frame("table-4", of, id="{method}.{column}", note=said)
+    exp.claims("table-4", _compas_claims(rows.loc["as_published"]))
 
 
 def _compas_claims(rows: pd.DataFrame) -> dict[str, tuple[bool, str]]:
@@ -164,7 +163,7 @@ def stopping_time(exp, printed: pd.DataFrame) -> None:
         ),
         "increasing-in-t": (smallest >= 0, f"smallest increase of a mean {smallest:.4f}"),
     }
-    _claim(exp, "figure-2", claims)
+    exp.claims("figure-2", claims)
 
 
 def simulation(exp, claims: pd.DataFrame, groups: pd.DataFrame) -> None:
@@ -178,7 +177,7 @@ def simulation(exp, claims: pd.DataFrame, groups: pd.DataFrame) -> None:
     groups : DataFrame
         One row per group of people, with their number (``people``) and their means of ``x1`` and ``x2``.
     """
-    _claim(exp, "figure-1", {claim: (row["holds"], row["detail"]) for claim, row in claims.iterrows()})
+    exp.claims("figure-1", dict(zip(claims.index, claims[["holds", "detail"]].to_numpy(), strict=True)))
     for panel, degrees in ROTATIONS.items():
         exp.record("figure-1", f"rotation.{panel}_degrees", degrees)
     exp.record("figure-1", "grid.points_per_axis", len(weight_axis()))
@@ -191,20 +190,17 @@ def simulation(exp, claims: pd.DataFrame, groups: pd.DataFrame) -> None:
         ),
         "minority-is-small": (abs(share - 0.1) <= 0.025, f"{share:.1%} of the points"),
     }
-    _claim(exp, "figure-3", found)
+    exp.claims("figure-3", found)
 
 
 def calibration(exp, test: RatioTest) -> None:
     """Record the settings of section 4 from a test that was made without naming any."""
-    exp.record("section-4", "delta", test.threshold)
-    exp.record("section-4", "significance_level", test.level)
+    exp.record("section-4", "delta", test.max_loss_ratio)
+    exp.record("section-4", "significance_level", test.alpha)
     exp.record("section-4", "repetitions", len(ADULT_SEEDS))
-    exp.claim("section-4", "threshold-is-five-fourths", test.threshold == 1 / (4 / 5), detail=f"{test.threshold}")
-
-
-def _claim(exp, artefact: str, claims: Mapping[str, tuple[bool, str]]) -> None:
-    for claim, (holds, detail) in claims.items():
-        exp.claim(artefact, claim, bool(holds), detail=detail)
+    exp.claim(
+        "section-4", "threshold-is-five-fourths", test.max_loss_ratio == 1 / (4 / 5), detail=f"{test.max_loss_ratio}"
+    )
 
 
 def _each(mean: pd.DataFrame, row: str) -> str:

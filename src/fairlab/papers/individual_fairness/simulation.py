@@ -8,8 +8,7 @@ from scipy.special import expit
 
 from fairlab.checks import check_features
 from fairlab.fair_metric import FairMetric
-from fairlab.individual_fairness.auditing import Audit, audit
-from fairlab.individual_fairness.ratio_tests import FOUR_FIFTHS
+from fairlab.individual_fairness.auditing import FOUR_FIFTHS, Audit, audit
 from fairlab.models.classifiers import LinearClassifier
 
 ROTATIONS = {"left": 0, "center": 5, "right": 10}  # degrees that the metric of each panel is turned by
@@ -100,7 +99,7 @@ def audit_grid(model: LinearClassifier, X, y, *, degrees: float, **flow) -> Audi
     """
     metric = FairMetric.from_directions(METRIC_DIRECTIONS).rotated(degrees)
     points = np.broadcast_to(np.asarray(X), (len(model.coef), *np.shape(X)))
-    return audit(model, metric, points, y, **{"reading": "as_published"} | flow)
+    return audit(model, metric, points, y, **{"variant": "published"} | flow)
 
 
 def as_map(values) -> pd.DataFrame:

@@ -68,10 +68,10 @@ def adult_split(dataset: Dataset, seed: int) -> Split:
     """
     numbers = dataset.features.select_dtypes("number").columns
     X = pd.get_dummies(dataset.features, dtype=float).astype(float)
-    sensitive = _privileged(dataset)
+    sensitive_features = _privileged(dataset)
     order = np.random.RandomState(seed).permutation(len(X))  # the generator of the authors
     train, test = np.split(order, [int(TRAIN_SHARE * len(X))])
-    return _split(X, (dataset.target == dataset.positive_label).astype(int), sensitive, train, test, numbers)
+    return _split(X, (dataset.target == dataset.positive_label).astype(int), sensitive_features, train, test, numbers)
 
 
 def compas_split(dataset: Dataset, seed: int) -> Split:
@@ -89,12 +89,12 @@ def compas_split(dataset: Dataset, seed: int) -> Split:
         Seven features, the first of which are sex (1 for women) and race (1 for Caucasian people); label 1 for a new
         charge.
     """
-    sensitive = _privileged(dataset)
-    others = dataset.features.drop(columns=sensitive.columns)
-    X = sensitive.join(pd.get_dummies(others, dtype=float)).drop(columns="c_charge_degree_M").astype(float)
+    sensitive_features = _privileged(dataset)
+    others = dataset.features.drop(columns=sensitive_features.columns)
+    X = sensitive_features.join(pd.get_dummies(others, dtype=float)).drop(columns="c_charge_degree_M").astype(float)
     y = dataset.target
     train, test = train_test_split(np.arange(len(X)), train_size=TRAIN_SHARE, stratify=y, random_state=seed)
-    return _split(X, y, sensitive, train, test, ["priors_count"])
+    return _split(X, y, sensitive_features, train, test, ["priors_count"])
 
 
 def _privileged(dataset: Dataset) -> pd.DataFrame:
@@ -103,8 +103,8 @@ def _privileged(dataset: Dataset) -> pd.DataFrame:
     return pd.DataFrame({name: (dataset.sensitive_features[name] == groups[name]).astype(int) for name in groups})
 
 
-def _split(X, y, sensitive, train, test, numbers) -> Split:
+def _split(X, y, sensitive_features, train, test, numbers) -> Split:
     part = X.loc[train, numbers]
     X = X.assign(**((X[numbers] - part.mean()) / part.std(ddof=0)))
-    parts = [table.iloc[rows].reset_index(drop=True) for table in (X, y, sensitive) for rows in (train, test)]
+    parts = [table.iloc[rows].reset_index(drop=True) for table in (X, y, sensitive_features) for rows in (train, test)]
     return Split(*parts)

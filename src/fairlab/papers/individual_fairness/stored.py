@@ -9,7 +9,7 @@ from fairlab.data.checkpoints import read_tensor
 from fairlab.data.errors import DataUnavailableError
 from fairlab.data.files import fetch_file
 from fairlab.data.registry import project_registry
-from fairlab.papers.individual_fairness.methods import METHODS, ROUNDED
+from fairlab.papers.individual_fairness.methods import METHODS
 from fairlab.papers.individual_fairness.splits import ADULT_SEEDS, COMPAS_SEEDS
 
 FOLDER = "individual_fairness_models"
@@ -52,9 +52,7 @@ def how_to_get(study: str) -> str:
 def _stored(study: str, method: str, seeds: Sequence[int]) -> dict:
     seeds = seeds[:1] if method == "reduction" else seeds
     place = f"{FOLDER}/{study}/" + "_".join([method, *map(str, seeds)])
-    fitted = _READERS[method](place)
-    n_features = len(fitted["coef_"][0] if method == "reduction" else fitted["network_"][0])
-    return {"parameters": ROUNDED, "fitted": fitted | {"classes_": [0, 1], "n_features_in_": n_features}}
+    return _READERS[method](place)
 
 
 def _file(path: str):
@@ -82,7 +80,7 @@ def _project(place: str) -> dict:
     kernel, *rest, directions = _tensors(place, *(f"variables/{k}" for k in range(5)))
     projection = np.eye(len(kernel)) - directions.T.astype(float) @ directions
     kernel = (projection @ kernel).astype(np.float32)
-    return {"network_": (kernel, *rest), "projection_": projection, "scale_": None}
+    return {"network_": (kernel, *rest), "projection_": projection}
 
 
 def _sensr(place: str) -> dict:

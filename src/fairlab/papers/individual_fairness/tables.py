@@ -135,28 +135,6 @@ def over_splits(rows: pd.DataFrame) -> pd.DataFrame:
     return table.loc[[(*key, name) for key in order for name in parts]]
 
 
-def beside_print(table: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Return printed and own numbers side by side: one row per value, its columns as printed and by reading.
-
-    Parameters
-    ----------
-    table : DataFrame
-        See `over_splits`.
-    published : DataFrame
-        See `Experiment.published`; ids are ``<method>.<column>``.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``printed``, ``std``, and ours, the mean and standard deviation by reading.
-    """
-    long = table.melt(var_name="column", value_name="ours", ignore_index=False).reset_index()
-    long["id"] = long["method"] + "." + long["column"]
-    ours = long.pivot_table(index="id", columns=["reading", "over splits"], values="ours", sort=False, dropna=False)
-    printed = published[["value", "std"]].rename(columns={"value": "mean"})
-    return pd.concat({"printed": printed}, axis=1).join(ours)
-
-
 def baseline_by_steps(audits: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Return the bound of our plain networks' loss ratio under each number of steps, above the printed Baseline's.
 

@@ -12,8 +12,7 @@ import pandas as pd
 from fairlab.data import Dataset
 from fairlab.fair_metric import FairMetric
 from fairlab.individual_fairness.attack import gradient_flow_attack
-from fairlab.individual_fairness.ratio_tests import FOUR_FIFTHS, loss_ratio_test
-from fairlab.models.mlp import BalancedMLP
+from fairlab.individual_fairness.auditing import FOUR_FIFTHS, loss_ratio_test
 from fairlab.papers.individual_fairness import calibration
 from fairlab.papers.individual_fairness.audits import (
     ADULT_AUDIT,
@@ -24,6 +23,7 @@ from fairlab.papers.individual_fairness.audits import (
     group_fairness,
     metric_of_test_part,
 )
+from fairlab.papers.individual_fairness.learners import BalancedMLP
 from fairlab.papers.individual_fairness.methods import (
     ROUNDED,
     adult_methods,
@@ -254,7 +254,7 @@ def by_step_size(
     for method, model in classifiers(models).items():
         for step_size in step_sizes:
             attack = attack_test_part(model, metric, split, ADULT_AUDIT, step_size=step_size, n_steps=n_steps[method])
-            test = loss_ratio_test(attack.loss, attack.attacked_loss, reading="as_published")
+            test = loss_ratio_test(attack.loss, attack.attacked_loss, variant="published")
             rows.append(
                 {"method": method, "time": attack.stopping_time, "lower_bound": test.lower_bound}
                 | {"rejected": test.rejected, "diverged": attack.diverged.sum()}
@@ -286,7 +286,7 @@ def along_the_flow(trial: Trial, *, dataset: Dataset, models: Mapping, n_steps: 
     rows = []
     for method, model in classifiers(models).items():
         losses = attack_test_part(model, metric, split, ADULT_AUDIT, n_steps=n_steps, trajectory=True).loss_trajectory
-        tests = loss_ratio_test(np.broadcast_to(losses[0], losses[at].shape), losses[at], reading="as_published")
+        tests = loss_ratio_test(np.broadcast_to(losses[0], losses[at].shape), losses[at], variant="published")
         times = ADULT_AUDIT.step_size * np.array(at)
         rows.append(pd.DataFrame({"method": method, "time": times, "lower_bound": tests.lower_bound}))
     return pd.concat(rows, ignore_index=True)
@@ -317,7 +317,7 @@ def audit_population(trial: Trial, *, population: Mapping[float, pd.DataFrame], 
         for n_points in calibration.SIZES:
             people = rng.integers(len(attacked), size=(n_repetitions, n_points))
             at_truth, at_four_fifths = (
-                calibration.sampled_audits(attacked, people, thresholds=thresholds)
+                calibration.sampled_audits(attacked, people, max_ratios=thresholds)
                 for thresholds in (truth, four_fifths)
             )
             rows += [
@@ -346,7 +346,7 @@ def audit_with_learned_metrics(trial: Trial, *, n_population: int, n_learned: in
         ``truth``, the true ratio by test, and ``audits``, a table with one row per size, metric and test.
     """
     rng = trial.rng("learned metrics")
-    model, flow = calibration.audited_model(), calibration.LEARNED_FLOW | {"reading": calibration.READING}
+    model, flow = calibration.audited_model(), calibration.LEARNED_FLOW | {"variant": calibration.VARIANT}
     right = FairMetric.from_directions([calibration.DIRECTION])
     features, label, _ = calibration.draw_people(rng, n_population)
     truth = calibration.true_ratios(gradient_flow_attack(model, right, features, label, **flow).to_frame())
@@ -360,7 +360,7 @@ def audit_with_learned_metrics(trial: Trial, *, n_population: int, n_learned: in
             "learned from the audited": calibration.learned_directions(features, group),
         }
         for way, directions in ways.items():
-            tests = calibration.both_tests_of_each(directions, features, label, thresholds=truth)
+            tests = calibration.both_tests_of_each(directions, features, label, max_ratios=truth)
             angle = calibration.median_angle(directions)
             rows += [
                 {"metric": way, "test": name, "n": n_points, "median angle (degrees)": angle}

@@ -1,6 +1,6 @@
 """The paper's figures beside ours: printed scores, tests with and without pruning, tests by threshold, programs.
 
-Open markers are printed. Both measures look as in `fairlab.themis.figures`; instances are named in words.
+Open markers are printed. Both measures look as in `fairlab.themis.score`; instances are named in words.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairlab.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, legend_above, log_ticks, panels
-from fairlab.themis.figures import MEASURES
+from fairlab.themis.score import LOOKS, score_intervals
 
 # Where a score comes from: its look, and how far from its line.
 SERIES = {
@@ -85,6 +85,11 @@ def scores_beside_printed(frame: pd.DataFrame) -> Figure:
     return figure
 
 
+def scores_of_search(frame: pd.DataFrame, *, min_score: float) -> Figure:
+    """Draw the scores of a search with their intervals; see `fairlab.themis.score.score_intervals`."""
+    return score_intervals(frame, min_score=min_score)
+
+
 def map_of_singles(frame: pd.DataFrame) -> Figure:
     """Draw causal scores of single characteristics as a map, each with its number and, where one is, the printed one.
 
@@ -124,7 +129,7 @@ def pruning_counts(frame: pd.DataFrame) -> Figure:
         rows = frame[frame["measure"] == measure]
         place = pd.Index(instances).get_indexer(rows["instance"])
         for prefix, shift, color, line, fill in (
-            ("", -0.17, MEASURES[measure]["color"], "-", None),
+            ("", -0.17, LOOKS[measure]["color"], "-", None),
             ("printed ", 0.17, BLACK, ":", "white"),
         ):
             low, high = rows[f"{prefix}with"], rows[f"{prefix}without"]

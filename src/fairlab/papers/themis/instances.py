@@ -79,10 +79,10 @@ class Instance:
 
     def sets(self, size: int) -> list[str]:
         """Return the ids of all sets of so many of its sensitive characteristics, named as in figure 2."""
-        return [f"{self.id}.{'_'.join(words)}" for words in combinations(self.sensitive, size)]
+        return [f"{self.id}.{'_'.join(words)}" for words in combinations(self.sensitive_features, size)]
 
     @property
-    def sensitive(self) -> dict[str, str]:
+    def sensitive_features(self) -> dict[str, str]:
         """Its sensitive characteristics, by the paper's word."""
         return {word: name for word, name in SENSITIVE.items() if name in self.schema.names}
 
@@ -108,7 +108,8 @@ def sensitive_sizes() -> pd.DataFrame:
     """Return how many values each sensitive characteristic has, one column for each data set."""
     sizes = {
         instance.data: {
-            word: instance.schema.sizes[instance.schema.names.index(name)] for word, name in instance.sensitive.items()
+            word: instance.schema.sizes[instance.schema.names.index(name)]
+            for word, name in instance.sensitive_features.items()
         }
         for instance in INSTANCES
     }

@@ -1,4 +1,8 @@
-"""What each experiment records: its numbers under the paper's ids, and whether the paper's claims hold for them."""
+"""What each experiment records under the paper's ids, tables of the printed cells beside ours, and the paper's claims.
+
+Scores are in percent, by the id of the printed cell or set; some may be missing. A claim is then judged if the others
+decide it.
+"""
 
 from collections.abc import Mapping
 
@@ -10,11 +14,281 @@ from fairlab.data.dataset import Dataset
 from fairlab.data.errors import DataUnavailableError
 from fairlab.data.files import fetch_file
 from fairlab.data.registry import project_registry
-from fairlab.papers.themis.instances import INPUT_SPACES, INSTANCES, instance_table
-from fairlab.papers.themis.rules import inferred_without
-from fairlab.papers.themis.searches import Searches, count_tests, printed_rows, rank_correlations
+from fairlab.papers.themis.instances import AWARE, INPUT_SPACES, INSTANCES, instance_table
+from fairlab.papers.themis.searches import Searches, count_tests, inferred_without, printed_rows, rank_correlations
+from fairlab.papers.themis.suites import score_suite, stored_suites
 from fairlab.suite.experiment import Experiment
 from fairlab.themis.score import MEASURES
+
+SUITE = "stored suite"
+FRESH = {"as_published": "as released", "as_described": "as described"}  # fresh runs, by how the systems are trained
+_PARTS = {"": "score", "low": "low", "high": "high"}
+
+
+def scores_of_suites(artefact: str) -> pd.DataFrame:
+    """Return the scores of the stored suites of a figure, one row for each printed cell.
+
+    Returns
+    -------
+    DataFrame
+        By id: ``measure``; ``score`` in percent; ``samples``, of which ``changed`` are base inputs whose output changes
+        (causal); the ``stretches`` that these form, and how many they form on average ``in random order``. All missing
+        where the suite is not among those counted and was not fetched; ``path`` is its place.
+    """
+    rows = []
+    for suite in stored_suites():
+        if suite.artefact != artefact:
+            continue
+        row = {"cell": suite.id, "measure": suite.measure, "path": suite.path}
+        if counts := suite.counts():
+            score = score_suite(counts)
+            row |= {"score": 100 * score.score, "samples": score.samples}
+            if suite.measure == "causal":
+                [n], [hits] = counts.n, counts.hits
+                row |= {"changed": hits, "stretches": counts.stretches, "in random order": hits * (n - hits + 1) / n}
+        rows.append(row)
+    columns = ["cell", "measure", "score", "samples", "changed", "stretches", "in random order", "path"]
+    table = pd.DataFrame(rows, columns=columns).set_index("cell")
+    return table.astype({"samples": "Int64", "changed": "Int64", "stretches": "Int64"})
+
+
+def beside_printed(published: pd.DataFrame, suites: pd.DataFrame, fresh: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return printed scores beside ours, in percent, one row a cell.
+
+    Parameters
+    ----------
+    published : DataFrame
+        As `Experiment.published` returns it.
+    suites : DataFrame
+        Of `scores_of_suites`.
+    fresh : dict of str to DataFrame
+        By reading, one trial's scores with a column ``id``.
+
+    Returns
+    -------
+    DataFrame
+        By id: ``printed``, ``less than`` (whether the print says only that), the score of the stored suite and, for
+        fresh runs by reading, the score and both ends of its interval.
+    """
+    columns = {"printed": published["value"], "less than": published["printed"].str.startswith("<")}
+    columns[SUITE] = suites["score"].loc[published.index]
+    for reading, name in FRESH.items():
+        of = fresh[reading].set_index("id").loc[published.index]
+        columns |= {f"{name} {part}".strip(): 100 * of[column] for part, column in _PARTS.items()}
+    return pd.DataFrame(columns).rename_axis("cell")
+
+
+def as_series(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of `beside_printed` with one row for each cell and series, as it is drawn."""
+    missing = pd.Series(np.nan, index=table.index)
+    return pd.concat(
+        pd.DataFrame(
+            {"cell": table.index, "series": series, "score": table[series]}
+            | {part: table.get(f"{series} {part}", missing) for part in ("low", "high")}
+        )
+        for series in ("printed", SUITE, *FRESH.values())
+    ).reset_index(drop=True)
+
+
+def by_measure(long: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of `as_series` with the measure that ends a cell's id in a column of its own (figure 1)."""
+    parts = long["cell"].str.rpartition(".")
+    split = long.assign(cell=parts[0], measure=parts[2])
+    return split[["cell", "measure", "series", "score", "low", "high"]]
+
+
+def relation_to_printed(table: pd.DataFrame) -> pd.DataFrame:
+    """Count the cells whose printed score lies below, in or above the interval of a fresh run, one column a reading."""
+    counts = {}
+    for name in FRESH.values():
+        low, high = table[f"{name} low"], table[f"{name} high"]
+        where = np.select(
+            [table["less than"], table["printed"] < low, table["printed"] > high],
+            ["printed as below 0.01", "below the interval", "above it"],
+            "in the interval",
+        )
+        counts[name] = pd.Series(where).value_counts()
+    return pd.DataFrame(counts).fillna(0).astype(int).rename_axis("printed score")
+
+
+def group_above_causal(table: pd.DataFrame) -> pd.Series:
+    """Count the pairs of cells whose group score exceeds the causal one, in fresh runs by more than intervals allow."""
+    ends = {name: (name, name) for name in ("printed", SUITE)}
+    ends |= {name: (f"{name} low", f"{name} high") for name in FRESH.values()}
+    cells = table.index.str.rpartition(".").get_level_values(0).unique()
+    group, causal = ([f"{cell}.{measure}" for cell in cells] for measure in ("group", "causal"))
+    above = {
+        name: int((table.loc[group, low].to_numpy() > table.loc[causal, high].to_numpy()).sum())
+        for name, (low, high) in ends.items()
+    }
+    return pd.Series(above, name="pairs with group above causal")
+
+
+def by_characteristic(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores of single characteristics in percent, instances by characteristics.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        One trial's scores with a column ``id``, the singles among them.
+    """
+    score = 100 * scores.set_index("id")["score"]
+    words = sorted({word for instance in INSTANCES for word in instance.sensitive_features})
+    rows = {i.id: {word: score[f"{i.id}.{word}"] for word in i.sensitive_features} for i in INSTANCES}
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=words)
+    return table.rename_axis(index="instance", columns="characteristic")
+
+
+def with_printed(table: pd.DataFrame, published: pd.Series) -> pd.DataFrame:
+    """Return a table of `by_characteristic` one score a row: instance, characteristic, score, printed (where it is)."""
+    long = table.rename_axis(columns=None).rename_axis("instance").reset_index()
+    long = long.melt("instance", var_name="characteristic", value_name="score")
+    return long.assign(printed=(long["instance"] + "." + long["characteristic"]).map(published))
+
+
+def beyond_parts(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return by how much scores of pairs exceed the sum of their parts, in percent, the largest excess first.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        One trial's scores with a column ``id``, all singles and pairs among them.
+    """
+    score = 100 * scores.set_index("id")["score"]
+    rows = []
+    for instance in INSTANCES:
+        for id in instance.sets(2):
+            words = id.rpartition(".")[2]
+            parts = sum(score[f"{instance.id}.{word}"] for word in words.split("_"))
+            rows.append({"instance": instance.id, "pair": words, "score": score[id], "sum of parts": parts})
+    joint = pd.DataFrame(rows)
+    joint["excess"] = joint["score"] - joint["sum of parts"]
+    return joint.sort_values("excess", ascending=False, ignore_index=True)
+
+
+def mean_scores(trials: list[pd.DataFrame]) -> pd.DataFrame:
+    """Return scores and the ends of their intervals in percent, the means over trials, by id."""
+    return 100 * pd.concat(trials).groupby("id", sort=False)[list(_PARTS.values())].mean()
+
+
+def supersets_below(scores: pd.DataFrame) -> tuple[int, list[tuple[str, str]]]:
+    """Return how many pairs of a set and a superset were scored, and those whose superset is below by its interval.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        One trial's scores with a column ``id``.
+    """
+    of = scores.set_index("id")
+    sets = {id: (id.rpartition(".")[0], frozenset(id.rpartition(".")[2].split("_"))) for id in of.index}
+    pairs = [
+        (small, large)
+        for small, (instance, of_small) in sets.items()
+        for large, (other, of_large) in sets.items()
+        if instance == other and of_small < of_large
+    ]
+    return len(pairs), [(small, large) for small, large in pairs if of.loc[large, "high"] < of.loc[small, "low"]]
+
+
+# The system without awareness that is of the kind of one with: trees and naive Bayes. The paper's sentence leaves out
+# logistic regression (A and G).
+COUNTERPARTS = {"b": "f", "c": "e", "d": "f"}
+WORDS = {True: "holds", False: "fails", None: "not decided"}
+
+
+Answers = dict[str, tuple[bool | None, str]]  # by claim: whether it holds, None if undecided, and what that rests on
+
+
+def of_figure_1(score: pd.Series) -> Answers:
+    """Judge the statements on figure 1."""
+    group, causal = (score[f"b.census.gender.gender.{measure}"] for measure in ("group", "causal"))
+    race = score["b.census.gender.race.causal"]
+    return {
+        "b-gender-causal-far-above-group": (
+            _decided(causal > 21 * group, [group, causal]),
+            f"causal {_percent(causal)}, group {_percent(group)}",
+        ),
+        "b-gender-discriminates-race": (_decided(race > 35, [race]), _percent(race)),
+        "aware-not-better": _unaware_lower(score),
+        "aware-still-discriminate": _largest_own(score),
+        "most-are-small": _most((score < 5)[score.notna()], len(score), "{} of {} cells are below 5%"),
+    }
+
+
+def of_figure_2(scores: pd.DataFrame, printed: pd.Index) -> Answers:
+    """Judge the statements on figure 2.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        By id, columns ``score``, ``low`` and ``high``; sets that are not printed may be among them.
+    printed : Index of str
+        The ids of the printed sets.
+    """
+    score, there = scores["score"], scores.dropna()
+    joined, alone = score["b.census.gender.gender_marital_race"], score["b.census.gender.gender"]
+    country_race = score["f.census.unaware.country_race"]
+    compared, below = supersets_below(there.reset_index(names="id"))
+    shown = score[printed].dropna()
+    return {
+        "b-gender-77": (_decided(joined > 75, [joined]), _percent(joined)),
+        "b-gender-alone-12": (_decided(alone < 12, [alone]), _percent(alone)),
+        "f-country-race-98": (_decided(country_race > 95, [country_race]), _percent(country_race)),
+        "superset-at-least-subset": (not below, f"below in {len(below)} of {compared} pairs of sets"),
+        "all-at-least-five": (
+            bool((shown >= 5).all()),
+            f"{(shown >= 5).sum()} of {len(shown)} sets, the least {_percent(shown.min())}",
+        ),
+    }
+
+
+def answers_beside(answers: dict[str, Answers]) -> pd.DataFrame:
+    """Return answers by what was asked, one row a statement: whether it holds, and what that rests on."""
+    columns = {}
+    for name, of in answers.items():
+        columns[name] = {id: WORDS[holds] for id, (holds, _) in of.items()}
+        columns[f"{name}: detail"] = {id: detail for id, (_, detail) in of.items()}
+    return pd.DataFrame(columns).rename_axis("claim")
+
+
+def _unaware_lower(score: pd.Series) -> tuple[bool | None, str]:
+    pairs = {}
+    for id in score.index:
+        system, data, _, tested, measure = id.split(".")
+        if system in COUNTERPARTS:
+            pairs[id] = f"{COUNTERPARTS[system]}.{data}.unaware.{tested}.{measure}"
+    aware, unaware = score[list(pairs)].to_numpy(), score[list(pairs.values())].to_numpy()
+    there = ~np.isnan(aware) & ~np.isnan(unaware)
+    return _most(pd.Series(unaware < aware)[there], len(pairs), "the unaware system is lower in {} of {} cells")
+
+
+def _largest_own(score: pd.Series) -> tuple[bool | None, str]:
+    """Look at the causal scores of aware systems by what they were made aware of."""
+    own = score[[id for id in score.index if _is_own_causal(id)]]
+    largest = own.idxmax()
+    holds = True if own[largest] > 10 else None if own.isna().any() else False
+    return (holds, f"largest of {own.notna().sum()}: {largest} {_percent(own[largest])}")
+
+
+def _is_own_causal(id: str) -> bool:
+    system, _, trained_for, tested, measure = id.split(".")
+    return system in AWARE and trained_for == tested and measure == "causal"
+
+
+def _most(hits: pd.Series, total: int, sentence: str) -> tuple[bool | None, str]:
+    """Judge whether more than half of all hit, given those that are there."""
+    n, missing = int(hits.sum()), total - len(hits)
+    holds = True if n > total / 2 else False if n + missing <= total / 2 else None
+    return (holds, sentence.format(n, len(hits)) + (f" ({missing} are not there)" if missing else ""))
+
+
+def _decided(holds, needed: list[float]) -> bool | None:
+    return None if np.isnan(needed).any() else bool(holds)
+
+
+def _percent(score: float) -> str:
+    return "no score" if np.isnan(score) else f"{score:.2f}%"
+
 
 # Instances and thresholds of section 5.4, by the ids of their printed numbers.
 TEXT_OF_THRESHOLDS = {
@@ -50,11 +324,13 @@ def overview(exp: Experiment, adult: Dataset, whole: Mapping[str, Dataset]):
     for data, schema in INPUT_SPACES.items():
         counts[f"{data}.sampled"] = len(whole[data].features)
         counts[f"{data}.characteristics"] = len(schema.names)
-    for id, count in counts.items():
-        exp.record("section-5.1", id, count)
+    exp.record_frame(
+        "section-5.1", pd.Series(counts, name="count").rename_axis("id").to_frame(), id="{id}", values="count"
+    )
     try:
         german = fetch_file(project_registry().file("german/german.data"))
-        exp.record("section-5.1", "german.individuals", len(german.read_text().splitlines()), data=[])
+        n_people = len(german.read_text().splitlines())
+        exp.record("section-5.1", "german.individuals", n_people, data=exp.stored(german.name))
     except DataUnavailableError:
         exp.skip("section-5.1", "german.individuals", "fairlab data fetch german/german.data brings the whole file")
     found = (counts["aware"], counts["aware.race"], counts["aware.gender"], len(instances) - len(aware))
@@ -69,7 +345,7 @@ def scores(exp: Experiment, suites: pd.DataFrame, described: list[pd.DataFrame],
     ----------
     exp : Experiment
     suites : DataFrame
-        Of `fairlab.papers.themis.cells.scores_of_suites`.
+        Of `fairlab.papers.themis.recording.scores_of_suites`.
     described : list of DataFrame
         Trials of the systems as described, with a column ``id``.
     answers : mapping of str to Answer
@@ -84,19 +360,20 @@ def characteristics(exp: Experiment, suites: pd.DataFrame, described: list[pd.Da
 
 
 def _record_cells(exp, artefact, suites, described, answers):
+    stored = exp.stored("Themis' suites")
     fresh = [trial.set_index("id")["score"] for trial in described]
     for id in exp.published(artefact).index:
         exp.record(artefact, id, [100 * score[id] for score in fresh], reading="as_described")
         if pd.isna(suites.loc[id, "score"]):
             exp.skip(artefact, id, _absent(suites.loc[id, "path"]))
         else:
-            exp.record(artefact, id, suites.loc[id, "score"], data=[])
-    for id, answer in answers.items():
-        if answer.holds is None:
-            how = "the numbers of this figure that are not run say how to get each"
-            exp.skip(artefact, id, f"rests on stored suites that are not at hand: {answer.detail}; {how}")
-        else:
-            exp.claim(artefact, id, answer.holds, detail=f"on the stored suites: {answer.detail}", data=[])
+            exp.record(artefact, id, suites.loc[id, "score"], data=stored)
+    missing = "rests on stored suites that are not available: {}; the numbers that are not run say how to get each"
+    judged = {
+        id: (holds, (missing if holds is None else "on the stored suites: {}").format(on))
+        for id, (holds, on) in answers.items()
+    }
+    exp.claims(artefact, judged, data=stored)
 
 
 def _absent(path: str) -> str:
@@ -165,9 +442,9 @@ def theorems(exp: Experiment, violations: pd.DataFrame, ordered: pd.DataFrame):
     ----------
     exp : Experiment
     violations : DataFrame
-        Of `fairlab.papers.themis.theorems.count_violations`.
+        Of `fairlab.papers.themis.programs.count_violations`.
     ordered : DataFrame
-        Of `fairlab.papers.themis.theorems.count_ordered_pairs`.
+        Of `fairlab.papers.themis.programs.count_ordered_pairs`.
     """
     for id, column in (
         ("group-monotone", "group: subset higher"),

@@ -39,12 +39,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fairlab.data.dataset import Dataset
-from fairlab.models.bounded_covariance import BoundedCovarianceLogistic
-from fairlab.models.least_squares import LeastSquaresClassifier
-from fairlab.models.massaging import balancing_weights, massage
-from fairlab.models.multiway_tree import MultiwayTree
-from fairlab.models.nearby_svc import NearbySVC
 from fairlab.papers.themis.instances import INSTANCES, SENSITIVE, Instance
+from fairlab.papers.themis.learners import (
+    BoundedCovarianceLogistic,
+    LeastSquaresClassifier,
+    MultiwayTree,
+    NearbySVC,
+    balancing_weights,
+    massage,
+)
 
 READINGS = ("as_published", "as_described")
 BEHIND = ("figure-1 group", "figure-1 causal", "figure-2")
@@ -148,7 +151,7 @@ def _as_published(instance, X, y, group, disadvantaged, behind):
         case "f":
             return MultiwayTree(purity=("class" if group_on_credit else "first",)).fit(X, y)
         case "g":
-            return LeastSquaresClassifier(threshold=0.0).fit(X, y)
+            return LeastSquaresClassifier().fit(X, y)
         case "h":
             return NearbySVC().fit(X, y)
 

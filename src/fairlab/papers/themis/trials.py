@@ -7,11 +7,15 @@ import pandas as pd
 
 from fairlab.data.dataset import Dataset
 from fairlab.papers.themis.instances import INSTANCES, SEARCHED, SENSITIVE, Instance
-from fairlab.papers.themis.programs import PEOPLE_OF_RARE, unfair_to_one_in_twenty
+from fairlab.papers.themis.programs import (
+    PEOPLE_OF_RARE,
+    RANDOM_SIZES,
+    as_program,
+    random_programs,
+    unfair_to_one_in_twenty,
+)
 from fairlab.papers.themis.systems import train
-from fairlab.papers.themis.theorems import RANDOM_SIZES, random_programs
 from fairlab.seeds import Trial
-from fairlab.themis.exact import as_program
 from fairlab.themis.score import MEASURES
 from fairlab.themis.themis import Themis
 
@@ -71,7 +75,7 @@ def search_all_sets(
     """Score all sets of the characteristics of figure 3 for one instance, by both measures and without pruning.
 
     Trials run through the instances: trial 0 searches the first, trial 20 the first again. What pruning saves follows
-    by `fairlab.themis.search.pruned_sets`.
+    by `fairlab.themis.score.pruned_sets`.
 
     Parameters
     ----------
@@ -89,14 +93,14 @@ def search_all_sets(
     themis = Themis(
         train(instance, people[instance.data], reading=reading),
         instance.schema,
-        confidence=CONFIDENCE,
+        confidence_level=CONFIDENCE,
         error_bound=ERROR_BOUND,
-        reading="as_published",
+        variant="published",
         max_samples=max_samples,
         random_state=trial.seed("themis"),
     )
     names = searched_characteristics(instance, max_values=max_values)
-    search = themis.search(THRESHOLD, measure="both", characteristics=names, prune=False)
+    search = themis.search(THRESHOLD, measure="both", sensitive_features=names, prune=False)
     return search.to_frame().drop(columns="minimal")
 
 
@@ -105,9 +109,9 @@ def search_small_sets(
 ) -> dict[str, tuple[tuple[str, ...], ...]]:
     """Return the minimal sets, by measure, among the small sets of all characteristics of the trial's instance."""
     instance = INSTANCES[trial.index]
-    software = train(instance, people[instance.data])
-    options = {"reading": "as_published", "max_samples": max_samples, "random_state": trial.seed("all")}
-    themis = Themis(software, instance.schema, **options)
+    model = train(instance, people[instance.data])
+    options = {"variant": "published", "max_samples": max_samples, "random_state": trial.seed("all")}
+    themis = Themis(model, instance.schema, **options)
     return themis.search(THRESHOLD, measure="both", max_size=max_size).found
 
 
@@ -122,7 +126,7 @@ def search_twice(trial: Trial, *, threshold: float) -> dict[str, bool | int]:
     sizes = RANDOM_SIZES[trial.index % len(RANDOM_SIZES)]
     table = random_programs(sizes, 1, trial.rng("program"))[0]
     schema, program = as_program(table)
-    options = {"reading": "as_published", "random_state": trial.seed("themis")}
+    options = {"variant": "published", "random_state": trial.seed("themis")}
     options |= {"min_samples": table.size, "max_samples": 10 * table.size}
     pruned, unpruned = (
         Themis(program, schema, **options).search(threshold, measure="both", prune=prune) for prune in (True, False)
@@ -137,7 +141,7 @@ def search_twice(trial: Trial, *, threshold: float) -> dict[str, bool | int]:
 
 def score_again(trial: Trial, *, stop: str) -> dict:
     """Estimate the causal score by sex of a program that is unfair to one person in twenty."""
-    options = {"reading": "as_published", "stop": stop, "random_state": trial.seed("stop")}
+    options = {"variant": "published", "stop": stop, "random_state": trial.seed("stop")}
     themis = Themis(unfair_to_one_in_twenty, PEOPLE_OF_RARE, **options)
     return themis.causal_score("sex").to_dict()
 
@@ -154,9 +158,9 @@ def _fixed_size(decide, instance: Instance, n_samples: int, trial: Trial) -> The
     return Themis(
         decide,
         instance.schema,
-        confidence=CONFIDENCE,
+        confidence_level=CONFIDENCE,
         error_bound=1e-9,
-        reading="as_published",
+        variant="published",
         stop="wilson",
         min_samples=n_samples - 1,
         max_samples=n_samples,

@@ -6,7 +6,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
         "expectation": ["LabError", "expect", "require"],
-        "programs": ["QUESTIONS", "agency"],
+        "programs": ["QUESTIONS", "agency", "company"],
         "sabotage": ["sabotage"],
         "tables": ["FAMILIES", "admissions", "borrowers", "families", "hiring", "shops", "trainees"],
     },

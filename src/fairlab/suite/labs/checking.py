@@ -4,11 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlab.checks import optional
-from fairlab.suite.labs.masters import exercises, read
-
-nbclient = optional("nbclient")
-MOST_SECONDS = 300  # for one cell
+from fairlab.suite.labs.masters import CELL_SECONDS, QUIET, exercises, read
 
 
 @dataclass(frozen=True)
@@ -30,13 +26,17 @@ class Line:
     message: str = ""
 
 
-def check(notebook: Path | str) -> list[Line]:
+def check(notebook: Path | str, *, seconds: int = CELL_SECONDS) -> list[Line]:
     """Run a notebook in a copy, from the first cell to the last, and return what its tests say.
+
+    A cell that takes too long is stopped; the others are run.
 
     Parameters
     ----------
     notebook : Path or str
         Of a student, or any other with cells that nbgrader grades. It is left as it is.
+    seconds : int
+        For one cell.
 
     Raises
     ------
@@ -44,8 +44,8 @@ def check(notebook: Path | str) -> list[Line]:
         If there is no such file.
     ValueError
         If it is no notebook, or none of its cells is graded.
-    RuntimeError
-        If the kernel died or a cell took longer than five minutes.
+    MissingExtraError
+        If JupyterLab is not installed.
     """
     notebook = Path(notebook)
     if not notebook.is_file():
@@ -54,19 +54,11 @@ def check(notebook: Path | str) -> list[Line]:
     graded = {exercise.name: exercise for exercise in exercises(content)}
     if not graded:
         raise ValueError(f"{notebook}: no cell is graded; is it the notebook of a lab?")
-    resources = {"metadata": {"path": str(notebook.resolve().parent)}}
-    client = nbclient.NotebookClient(
-        content,
-        timeout=MOST_SECONDS,
-        kernel_name="python3",
-        allow_errors=True,
-        resources=resources,
-        extra_arguments=["--log-level=ERROR"],  # or the kernel warns of matters that are not a student's
-    )
-    try:
-        client.execute()
-    except (nbclient.exceptions.CellTimeoutError, nbclient.exceptions.DeadKernelError) as error:
-        raise RuntimeError(f"{notebook}: {str(error).splitlines()[0]}") from error
+    from fairlab.suite.labs.running import ResilientExecute
+
+    runner = ResilientExecute(timeout=seconds, kernel_name="python3", extra_arguments=QUIET)
+    runner.log.setLevel("CRITICAL")  # what is logged stands in the lines
+    content, _ = runner.preprocess(content, {"metadata": {"path": str(notebook.resolve().parent)}})
     lines = []
     for number, cell in enumerate(content.cells, start=1):
         exercise = graded.get(cell.metadata.get("nbgrader", {}).get("grade_id"))

@@ -1,31 +1,33 @@
 """A course from the masters: what students get, what is graded with nbgrader, and the solutions."""
 
+import hashlib
 import logging
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
 from fairlab.checks import optional, required
 from fairlab.paths import ROOT, write_text
 from fairlab.suite.forks import variables
 from fairlab.suite.labs import tables
-from fairlab.suite.labs.card import Card, cards
+from fairlab.suite.labs.card import Card, cards, masters_folder
 from fairlab.suite.labs.card import card as find
 from fairlab.suite.labs.guide import guide, reading
-from fairlab.suite.labs.masters import STUB, TEXT_STUB, for_course, read, solved
+from fairlab.suite.labs.masters import CELL_SECONDS, NOTEBOOK_SECONDS, QUIET, STUB, TEXT_STUB, for_course, read, solved
+from fairlab.suite.labs.stories import told
 
 nbformat = optional("nbformat")
 
-STUDENT_PACKAGES = ("fairlab", "jupyterlab", "ipykernel")
 REQUIREMENTS, README = "requirements-labs.txt", "README.md"
+LOCK = "requirements.lock"  # of what students install; `make lock` writes it beside the masters
+CONTAINER = "container"  # the folder of what lets students' code run in one when it is graded
 # By the key of a lab: its tables, to be looked at outside of Python.
 TABLES = {
     "berkeley": ("admissions",),
@@ -38,12 +40,19 @@ TABLES = {
 
 CONFIGURATION = f'''"""How nbgrader hands out and grades the labs; run it in this folder."""
 
+from fairlab.suite.labs.grading import AUTOGRADE, SANITIZE, in_container
+
 c = get_config()
 c.CourseDirectory.course_id = "fairlab"
 c.ClearSolutions.code_stub = {{"python": {STUB!r}}}
 c.ClearSolutions.text_stub = {TEXT_STUB!r}
-c.ExecutePreprocessor.timeout = 120  # seconds for one cell
+c.Autograde.sanitize_preprocessors = SANITIZE
+c.Autograde.autograde_preprocessors = AUTOGRADE
+c.ExecutePreprocessor.timeout = {CELL_SECONDS}  # seconds for one cell
+c.ExecuteAll.notebook_timeout = {NOTEBOOK_SECONDS}  # seconds for a notebook
+c.ExecutePreprocessor.extra_arguments = {QUIET}
 c.ExecutePreprocessor.kernel_name = "python3"  # whatever kernel a student used
+# in_container(c)  # students' code sees neither the answers nor your files: see docs/labs.md
 '''
 
 
@@ -72,24 +81,34 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
     MissingExtraError
         If nbgrader is not installed.
     RuntimeError
-        If nbgrader or the making of the wheel failed; the message has what they said.
+        If nbgrader or the making of the wheel failed; the message has what they said. If a solution of a lab fails, or
+        the data are not as its texts tell.
     """
     required("nbgrader")
     folder, labs = Path(folder).resolve(), list(cards() if labs is None else labs)
     if folder.exists() and any(folder.iterdir()):
         raise FileExistsError(f"{folder}: not empty; name a new folder")
-    write_grading(labs, folder / "course", course=course)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        masters = list(pool.map(lambda card: _told(card, course), labs))
+    write_grading(zip(labs, masters, strict=True), folder / "course")
+    shutil.copytree(masters_folder() / CONTAINER, folder / "course" / CONTAINER)
     students = folder / "students"
-    for card in labs:
-        master = for_course(read(card.notebook), course)
+    for card, master in zip(labs, masters, strict=True):
+        write_text(folder / "course" / "guides" / f"{card.assignment}.md", guide(card, master, course))
         _write(solved(master), folder / "solved" / card.assignment / card.notebook.name)
         shutil.copytree(folder / "course" / "release" / card.assignment, students / card.assignment)
         for name, table in _tables(card, course).items():
             write_text(students / card.assignment / "data" / f"{name}.csv", table.to_csv(index=False))
-    make_wheel(students)
-    write_text(students / REQUIREMENTS, student_requirements(next(students.glob("*.whl")).name))
+    write_text(students / REQUIREMENTS, student_requirements(make_wheel(students)))
     write_text(students / README, reading(labs))
     return folder
+
+
+def _told(card: Card, course: int):
+    try:
+        return told(for_course(read(card.notebook), course))
+    except RuntimeError as error:
+        raise RuntimeError(f"{card.assignment}, course {course}: {error}; choose another number") from error
 
 
 def _tables(card: Card, course: int) -> dict:
@@ -99,19 +118,18 @@ def _tables(card: Card, course: int) -> dict:
     return {name: table for name, table in found.items() if name not in several} | split
 
 
-def write_grading(labs: Iterable[Card], folder: Path, *, course: int = 0) -> None:
-    """Write what nbgrader works on: its configuration, the sources, its releases of them, and a guide to each lab.
+def write_grading(masters: Iterable[tuple[Card, object]], folder: Path) -> None:
+    """Write what nbgrader works on: its configuration, the masters of labs for a course, and its releases of them.
 
     Raises
     ------
     RuntimeError
         If nbgrader made no release of a lab.
     """
-    labs = list(labs)
-    for card in labs:
-        master = for_course(read(card.notebook), course)
+    labs = []
+    for card, master in masters:
+        labs.append(card)
         _write(master, folder / "source" / card.assignment / card.notebook.name)
-        write_text(folder / "guides" / f"{card.assignment}.md", guide(card, master))
     write_text(folder / "nbgrader_config.py", CONFIGURATION)
     with grader(folder) as api:
         for card in labs:
@@ -152,33 +170,11 @@ def make_wheel(folder: Path) -> Path:
     return next(folder.glob("*.whl"))
 
 
-def student_requirements(wheel: str) -> str:
-    """Return the lines of a requirements file: the wheel, and the versions of the lock of what it and Jupyter need."""
-    needed = _needed(STUDENT_PACKAGES)
-    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
-    pinned = [line for line in lines if _normal(re.split(r"[=<>;\s\[]", line, maxsplit=1)[0]) in needed]
-    head = "# In the folder of this file: python -m pip install -r requirements-labs.txt (Python 3.11, 3.12 or 3.13)"
-    return "\n".join([head, f"./{wheel}", *pinned]) + "\n"
-
-
-def _needed(names) -> set[str]:
-    """Return the names of packages and of all that they need, on any system."""
-    found, waiting = set(), [_normal(name) for name in names]
-    while waiting:
-        name = waiting.pop()
-        if name in found:
-            continue
-        found.add(name)
-        try:
-            lines = requires(name) or []
-        except PackageNotFoundError:  # of another system
-            continue
-        waiting += [_normal(re.split(r"[^\w.-]", line, maxsplit=1)[0]) for line in lines if "extra ==" not in line]
-    return found - {"fairlab"}
-
-
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
+def student_requirements(wheel: Path) -> str:
+    """Return the lines of a requirements file: the wheel, and all that it and Jupyter need, with their hashes."""
+    head = f"# In the folder of this file: python -m pip install -r {REQUIREMENTS} (Python 3.11, 3.12 or 3.13)"
+    own = f"./{wheel.name} --hash=sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}"
+    return "\n".join([head, own, (masters_folder() / LOCK).read_text(encoding="utf-8")])
 
 
 def pack(students: Path | str, folder: Path | str) -> list[Path]:

@@ -6,7 +6,7 @@ from fairlab.suite.labs.card import Card
 from fairlab.suite.labs.masters import exercises, solved
 
 
-def guide(card: Card, master) -> str:
+def guide(card: Card, master, course: int) -> str:
     """Return the teacher's page of a lab: card, plan of the minutes, points, common mistakes, rubrics."""
     graded = exercises(master)
     total = sum(exercise.points for exercise in graded)
@@ -24,7 +24,8 @@ def guide(card: Card, master) -> str:
         "## Common mistakes\n\n| test | what is done | what the test says |\n|---|---|---|\n" + "\n".join(mistakes),
     ]
     if rubrics:
-        parts.append("## Free answers\n\n" + "\n\n".join(rubrics))
+        about = f"Numbers in the answers are those of course {course}."
+        parts.append("\n\n".join(["## Free answers", about, *rubrics]))
     return "\n\n".join(parts) + "\n"
 
 

@@ -11,7 +11,9 @@ nbformat = optional("nbformat")
 SOLUTION, HIDDEN = "SOLUTION", "HIDDEN TESTS"
 STUB = "# YOUR CODE HERE"
 TEXT_STUB = "*Your answer here.*"
-PARAMETERS = "parameters"
+PARAMETERS, GUIDE = "parameters", "guide"
+CELL_SECONDS, NOTEBOOK_SECONDS = 60, 600  # what a cell, and a notebook, may take when it is checked or graded
+QUIET = ["--log-level=ERROR"]  # or a kernel warns of matters that are not a student's
 _MARKER = re.compile(rf"^[ \t]*### (?:BEGIN|END) (?:{SOLUTION}|{HIDDEN})[ \t]*\n?", re.MULTILINE)
 _COURSE = re.compile(r"^course = \d+$", re.MULTILINE)
 
@@ -34,10 +36,15 @@ class Exercise:
     by_hand: bool
 
 
+def marks(cell) -> dict:
+    """Return what nbgrader knows of a cell: nothing, or its ``grade_id``, whether it is graded, and more."""
+    return cell.metadata.get("nbgrader", {})
+
+
 def exercises(notebook) -> list[Exercise]:
     """Return the graded cells of a notebook, in its order."""
-    graded = [marks for cell in notebook.cells if (marks := cell.metadata.get("nbgrader", {})).get("grade")]
-    return [Exercise(marks["grade_id"], marks["points"], marks["solution"]) for marks in graded]
+    graded = [found for cell in notebook.cells if (found := marks(cell)).get("grade")]
+    return [Exercise(found["grade_id"], found["points"], found["solution"]) for found in graded]
 
 
 def read(path: Path | str):
@@ -70,6 +77,12 @@ def for_course(notebook, course: int):
     raise ValueError("expected a cell tagged `parameters` with a line `course = 0`")
 
 
+def without_guide(notebook):
+    """Return a copy of a master without the cells that are run for the teacher's guide only."""
+    cells = [cell for cell in notebook.cells if GUIDE not in cell.metadata.get("tags", ())]
+    return nbformat.from_dict({**notebook, "cells": cells})
+
+
 def solved(notebook):
     """Return a copy of a master with its solutions and all tests in, and without the marks around them."""
     changed = nbformat.from_dict(notebook)
@@ -79,13 +92,13 @@ def solved(notebook):
 
 
 def secrets(notebook) -> list[str]:
-    """Return the lines of a master that students must not get: those of solutions and hidden tests.
+    """Return the lines of a master that students must not get: those of solutions, hidden tests and the guide.
 
     Lines that stand elsewhere in the notebook as well, or have less than twelve letters, are left out.
     """
     hidden, public = [], []
     for cell in notebook.cells:
-        inside = False
+        inside = GUIDE in cell.metadata.get("tags", ())
         for line in cell.source.splitlines():
             if _MARKER.match(line):
                 inside = "BEGIN" in line

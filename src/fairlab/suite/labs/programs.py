@@ -18,6 +18,24 @@ QUESTIONS = {
 }
 
 
+def company(people: pd.DataFrame) -> np.ndarray:
+    """Return 1 for those whom a company hires: who reach 16 with their years and 0.6 times the length of their hair.
+
+    Parameters
+    ----------
+    people : DataFrame
+        With the columns work and hair of `hiring`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fairlab.suite.labs import company
+    >>> company(pd.DataFrame({"work": [16, 10], "hair": [0, 5]})).tolist()
+    [1, 0]
+    """
+    return (people["work"] + 0.6 * people["hair"] >= 16).astype(int).to_numpy()
+
+
 def agency(course: int = 0) -> Callable[[pd.DataFrame], np.ndarray]:
     """Return the program of an agency that decides who is invited to view a flat.
 

@@ -1,15 +1,20 @@
 """Tables of the labs. They ship with the package as counts or are generated; nothing is downloaded.
 
 A course has a number. Number 0 gets the tables as published; any other gets its own, drawn from it, so that last year's
-numbers do not fit.
+numbers do not fit. What a lab tells of its table has to hold for every course: a table of which it does not is drawn
+again, until it holds.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 from scipy.stats import fisher_exact
+from sklearn.model_selection import train_test_split
 
 from fairlab.data.variants.lipton import draw
 from fairlab.seeds import derive_seed
+from fairlab.suite.labs.programs import company
 
 # department: men admitted, men rejected, women admitted, women rejected
 # Bickel, Hammel and O'Connell (1975), as counted in the file of FairTest; the same as `fairlab.load("berkeley")`.
@@ -42,7 +47,8 @@ def admissions(course: int = 0) -> pd.DataFrame:
     ----------
     course : int
         0: the published counts. Else: as many applicants of each gender to each department, who are admitted at
-        random with the published rates.
+        random with the published rates; drawn again until men are ahead by at least ten percentage points overall, and
+        women in departments A and B and in the mean of the departments, weighted by their applicants.
 
     Returns
     -------
@@ -56,12 +62,9 @@ def admissions(course: int = 0) -> pd.DataFrame:
     (4425, ['gender', 'department', 'admitted'])
     """
     rng = _rng("admissions", course)
-    blocks = []
-    for department, counts in ADMISSIONS.items():
-        for gender, yes, no in (("man", *counts[:2]), ("woman", *counts[2:])):
-            admitted = int(rng.binomial(yes + no, yes / (yes + no))) if course else yes
-            blocks += [(gender, department, "yes")] * admitted + [(gender, department, "no")] * (yes + no - admitted)
-    return pd.DataFrame(blocks, columns=["gender", "department", "admitted"])
+    if not course:
+        return _applications(lambda yes, no: yes)
+    return _drawn(lambda: _applications(lambda yes, no: int(rng.binomial(yes + no, yes / (yes + no)))), _turns_round)
 
 
 def hiring(course: int = 0, *, n_people: int = 1000) -> pd.DataFrame:
@@ -71,29 +74,35 @@ def hiring(course: int = 0, *, n_people: int = 1000) -> pd.DataFrame:
     ----------
     course : int
     n_people : int
-        Of each gender.
+        Of each gender. They are drawn again until the shares of women and of men whom `company` hires differ by at most
+        one percentage point.
 
     Returns
     -------
     DataFrame
-        Columns gender, work_experience (years), hair_length (centimetres) and hired (0, 1): see
-        `fairlab.data.variants.lipton`.
+        Columns gender (male, female), work (years of experience beyond what the job asks for) and hair (its length in
+        centimetres): see `fairlab.data.variants.lipton`.
 
     Examples
     --------
     >>> from fairlab.suite.labs import hiring
-    >>> hiring(n_people=6).shape[0]
-    12
+    >>> hiring(n_people=6).shape
+    (12, 3)
     """
-    seed = derive_seed("hiring", course) % 10**6 if course else 0
-    return draw(n_people, seed=seed)
+    rng = _rng("hiring", course)
+    names = {"gender": "gender", "work_experience": "work", "hair_length": "hair"}
+    return _drawn(lambda: draw(n_people, seed=rng.integers(10**6))[list(names)].rename(columns=names), _hires_alike)
 
 
 def shops(course: int = 0, *, n_people: int = 4000) -> dict[str, pd.DataFrame]:
     """Return the customers of two generated shops, and who of them was offered a discount.
 
     One shop offers it to every second customer. The other does so too, but for one region, where it offers it to men
-    almost twice as often. Of the fair shop so many are drawn that in one of them something looks bad.
+    almost twice as often; it is drawn again until the shares differ there by at least 20 percentage points in both
+    halves of its customers. The fair shop is drawn again until one of its twenty contexts looks bad (p < 0.03), and in
+    the second half nothing does: neither all customers, nor those of a region or an age or of both (p >= 0.06). The
+    halves are those of scikit-learn's `train_test_split` with ``random_state=0``: FairTest searches in the first half,
+    and tests in the second.
 
     Parameters
     ----------
@@ -113,13 +122,12 @@ def shops(course: int = 0, *, n_people: int = 4000) -> dict[str, pd.DataFrame]:
     ['A', 'B']
     """
     rng = _rng("shops", course)
-    unfair = _customers(rng, n_people)
-    where = unfair["region"] == rng.choice(REGIONS)
-    share = np.where(where, np.where(unfair["gender"] == "man", 0.64, 0.36), 0.5)
-    unfair["discount"] = np.where(rng.random(n_people) < share, "yes", "no")
-    fair = _customers(rng, n_people)
-    while _smallest_p_value(fair) >= 0.03:
-        fair = _customers(rng, n_people)
+    region = rng.choice(REGIONS)
+    unfair = _drawn(
+        lambda: _customers(rng, n_people, region),
+        lambda table: all(_gap(half, region) >= 0.2 for half in _halves(table)),
+    )
+    fair = _drawn(lambda: _customers(rng, n_people), _looks_bad_before_it_is_tested)
     tables = [fair, unfair] if rng.random() < 0.5 else [unfair, fair]
     return dict(zip("AB", tables, strict=True))
 
@@ -136,7 +144,8 @@ def borrowers(course: int = 0, *, n_people: int = 300) -> pd.DataFrame:
     -------
     DataFrame
         Columns merit and quarter, both with mean 0 and standard deviation 1 (the second has to do with a group that is
-        not in the table), and repaid (0, 1), which depends on merit alone.
+        not in the table), and repaid (0, 1), which depends on merit alone: drawn again until its correlation with the
+        quarter is below 0.1.
 
     Examples
     --------
@@ -145,11 +154,15 @@ def borrowers(course: int = 0, *, n_people: int = 300) -> pd.DataFrame:
     5
     """
     rng = _rng("borrowers", course)
-    group = rng.integers(0, 2, n_people)
-    features = np.column_stack([rng.normal(size=n_people), rng.normal(1.6 * group, 0.6)])
-    features = (features - features.mean(axis=0)) / features.std(axis=0)
-    repaid = rng.random(n_people) < 1 / (1 + np.exp(-2 * features[:, 0]))
-    return pd.DataFrame(features, columns=["merit", "quarter"]).assign(repaid=repaid.astype(int))
+
+    def drawn():
+        group = rng.integers(0, 2, n_people)
+        features = np.column_stack([rng.normal(size=n_people), rng.normal(1.6 * group, 0.6)])
+        features = (features - features.mean(axis=0)) / features.std(axis=0)
+        repaid = rng.random(n_people) < 1 / (1 + np.exp(-2 * features[:, 0]))
+        return pd.DataFrame(features, columns=["merit", "quarter"]).assign(repaid=repaid.astype(int))
+
+    return _drawn(drawn, lambda people: abs(people["quarter"].corr(people["repaid"])) < 0.1)
 
 
 def families(course: int = 0, *, n_people: int = 3000) -> pd.DataFrame:
@@ -197,7 +210,8 @@ def families(course: int = 0, *, n_people: int = 3000) -> pd.DataFrame:
 def trainees(course: int = 0, *, n_people: int = 2000) -> pd.DataFrame:
     """Return generated people who applied for a traineeship, and whom the firms invited.
 
-    Firms invite people from abroad less often, and men as often as women.
+    Firms invite people from abroad less often, and men as often as women. They are drawn again until the difference is
+    at least 15 percentage points in the first half of the table, from which a model can learn, and in the second.
 
     Parameters
     ----------
@@ -214,10 +228,46 @@ def trainees(course: int = 0, *, n_people: int = 2000) -> pd.DataFrame:
     Examples
     --------
     >>> from fairlab.suite.labs import trainees
-    >>> trainees(n_people=5).shape[0]
-    5
+    >>> trainees(n_people=200).shape[0]
+    200
     """
     rng = _rng("trainees", course)
+    less = rng.uniform(1.0, 1.5) if course else 1.2
+    return _drawn(lambda: _applicants(rng, n_people, less), _invites_fewer_from_abroad)
+
+
+def _drawn(draw: Callable, holds: Callable):
+    """Return the first draw for which something holds."""
+    for _ in range(100_000):
+        if holds(table := draw()):
+            return table
+    raise RuntimeError("no draw is as the lab tells it")
+
+
+def _applications(count: Callable) -> pd.DataFrame:
+    """Return one row for each application; `count` says how many are admitted, given the published counts."""
+    blocks = []
+    for department, counts in ADMISSIONS.items():
+        for gender, yes, no in (("man", *counts[:2]), ("woman", *counts[2:])):
+            admitted = count(yes, no)
+            blocks += [(gender, department, "yes")] * admitted + [(gender, department, "no")] * (yes + no - admitted)
+    return pd.DataFrame(blocks, columns=["gender", "department", "admitted"])
+
+
+def _turns_round(table: pd.DataFrame) -> bool:
+    admitted = table["admitted"] == "yes"
+    overall = admitted.groupby(table["gender"]).mean()
+    rate = admitted.groupby([table["department"], table["gender"]]).mean().unstack()
+    gap = rate["woman"] - rate["man"]
+    weighted = (gap * table["department"].value_counts(normalize=True)).sum()
+    return overall["man"] - overall["woman"] >= 0.1 and gap[["A", "B"]].min() > 0 and weighted > 0
+
+
+def _hires_alike(people: pd.DataFrame) -> bool:
+    return np.ptp(pd.Series(company(people)).groupby(people["gender"]).mean()) <= 0.01
+
+
+def _applicants(rng: np.random.Generator, n_people: int, less: float) -> pd.DataFrame:
     origin = rng.choice(["local", "foreign"], n_people, p=[0.7, 0.3])
     home = np.where(origin == "foreign", "harbour", "centre")
     table = pd.DataFrame(
@@ -233,21 +283,46 @@ def trainees(course: int = 0, *, n_people: int = 2000) -> pd.DataFrame:
             "internship": rng.choice(["no", "yes"], n_people, p=[0.6, 0.4]),
         }
     )
-    less = rng.uniform(1.0, 1.5) if course else 1.2
     odds = 1.4 * (table["grade"] - 3) - 0.12 * (table["absent"] - 4) + 0.1 * (table["age"] - 18)
     odds += 0.9 * (table["internship"] == "yes") - less * (origin == "foreign") - 0.6
     table.loc[rng.random(n_people) < 0.08, "absent"] = np.nan
     return table.assign(invited=np.where(rng.random(n_people) < 1 / (1 + np.exp(-odds)), "yes", "no"))
 
 
-def _customers(rng: np.random.Generator, n: int) -> pd.DataFrame:
-    values = {"gender": ["man", "woman"], "region": REGIONS, "age": AGES, "discount": ["no", "yes"]}
-    return pd.DataFrame({name: rng.choice(choices, n) for name, choices in values.items()})
+def _invites_fewer_from_abroad(table: pd.DataFrame) -> bool:
+    half = np.arange(len(table)) < len(table) // 2
+    share = (table["invited"] == "yes").groupby([half, table["origin"]]).mean().unstack()
+    return (share["local"] - share["foreign"]).min() >= 0.15
 
 
-def _smallest_p_value(table: pd.DataFrame) -> float:
-    contexts = table.groupby(["region", "age"])
-    return min(fisher_exact(pd.crosstab(some["gender"], some["discount"])).pvalue for _, some in contexts)
+def _customers(rng: np.random.Generator, n: int, unfair_region: str | None = None) -> pd.DataFrame:
+    values = {"gender": ["man", "woman"], "region": REGIONS, "age": AGES}
+    table = pd.DataFrame({name: rng.choice(choices, n) for name, choices in values.items()})
+    share = np.where(table["region"] == unfair_region, np.where(table["gender"] == "man", 0.64, 0.36), 0.5)
+    return table.assign(discount=np.where(rng.random(n) < share, "yes", "no"))
+
+
+def _gap(table: pd.DataFrame, region: str) -> float:
+    some = table[table["region"] == region]
+    share = (some["discount"] == "yes").groupby(some["gender"]).mean()
+    return share["man"] - share["woman"]
+
+
+def _looks_bad_before_it_is_tested(table: pd.DataFrame) -> bool:
+    if _smallest_p_value(table, ["region", "age"]) >= 0.03:
+        return False
+    _, tested = _halves(table)
+    return all(_smallest_p_value(tested, by) >= 0.06 for by in ([], ["region"], ["age"], ["region", "age"]))
+
+
+def _halves(table: pd.DataFrame) -> list[pd.DataFrame]:
+    return train_test_split(table, train_size=len(table) // 2, random_state=0)
+
+
+def _smallest_p_value(table: pd.DataFrame, by: list[str]) -> float:
+    contexts = [table[name] for name in by] or [np.zeros(len(table))]
+    counts = pd.crosstab(contexts, [table["gender"], table["discount"]])
+    return min(fisher_exact(each.reshape(2, 2)).pvalue for each in counts.to_numpy())
 
 
 def _rng(name: str, course: int) -> np.random.Generator:

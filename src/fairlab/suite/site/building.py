@@ -7,12 +7,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlab.paths import FIGURES, ROOT
+from fairlab.paths import ROOT
+from fairlab.suite.published import paper_keys
+from fairlab.suite.redrawing import FORMATS
+from fairlab.suite.site.drawings import pictures
 from fairlab.suite.site.links import dead_links
 from fairlab.suite.site.pages import write_sources
 
 MARK = ".buildinfo"  # what Sphinx writes into a folder that it made
-FIGURE_SUFFIXES = (".png", ".svg", ".csv")
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def _run_sphinx(sources, made, doctrees, n_jobs) -> None:
 
 
 def _copy_figures(target) -> None:
-    for file in FIGURES.glob("*/*"):
-        if file.suffix in FIGURE_SUFFIXES:
-            (target / file.parent.name).mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, target / file.parent.name / file.name)
+    for picture in (picture for paper in paper_keys() for picture in pictures(paper)):
+        (target / picture.paper).mkdir(parents=True, exist_ok=True)
+        for name in (f"{picture.stem}.{suffix}" for suffix in FORMATS):
+            shutil.copyfile(picture.folder / name, target / picture.paper / name)

@@ -7,11 +7,10 @@ from fnmatch import fnmatchcase
 from html import escape
 from pathlib import Path
 
-from fairlab.paths import FIGURES
-from fairlab.suite.artefacts import read_index
 from fairlab.suite.catalogue import specification
 from fairlab.suite.drawing import first_sentence
 from fairlab.suite.published import load_paper
+from fairlab.suite.redrawing import figures
 from fairlab.suite.site.wording import artefact_name, tag
 
 
@@ -34,7 +33,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Picture:
-    """A committed figure.
+    """A figure of a run, or a committed one.
 
     Attributes
     ----------
@@ -43,6 +42,8 @@ class Picture:
         Of the run it is from: ``experiment``, ``profile``, ``seed``, ``data``, ``commit``; and where the run kept it
         ``draw``, ``options``, ``caption``, ``alternative``, ``marks``.
     caption, code : str
+    folder : Path
+        Of its files.
     """
 
     paper: str
@@ -50,6 +51,7 @@ class Picture:
     about: dict
     caption: str = ""
     code: str = ""
+    folder: Path = Path()
 
     @property
     def artefact(self) -> str:
@@ -72,7 +74,7 @@ class Picture:
     def provenance(self) -> str:
         """Profile, data, seed and commit of the run."""
         about = self.about
-        return f"{about['profile']}, {about['data']} data, seed {about['seed']}, commit {about['commit'][:7]}"
+        return f"{about['profile']}, {about['data']} data, seed {about['seed']}, commit {str(about['commit'])[:7]}"
 
     def image(self, root: str) -> str:
         """Return the picture as an HTML image."""
@@ -93,17 +95,17 @@ def drawings(notebook) -> list[Drawing]:
 
 
 def pictures(paper: str) -> list[Picture]:
-    """Return the committed figures of a paper, in the order in which it prints their artefacts."""
+    """Return the figures of a paper, of runs or else committed, in the order in which it prints their artefacts."""
     from fairlab.suite.labs.masters import read
 
-    index = read_index(FIGURES / paper)
-    names = {entry["experiment"] for entry in index.values()}
+    known = figures(paper)
+    names = {about["experiment"] for _, about in known.values()}
     drawn = {name: drawings(read(specification(name).notebook)) for name in names}
     order = list(load_paper(paper).artefacts)
     found = []
-    for stem, about in index.items():
+    for stem, (folder, about) in known.items():
         drawing = drawing_of(stem, drawn[about["experiment"]])
-        found.append(Picture(paper, stem, about, about.get("caption") or drawing.caption, drawing.code))
+        found.append(Picture(paper, stem, about, about.get("caption") or drawing.caption, drawing.code, folder))
     return sorted(found, key=lambda picture: (order.index(picture.artefact), picture.stem))
 
 
@@ -144,8 +146,3 @@ def _text(node, unknown) -> str:
             texts = [_text(part, unknown) for part in parts]
             return "".join(texts) if unknown or all(texts) else ""
     return unknown
-
-
-def file_of(picture: Picture, suffix: str) -> Path:
-    """Return a file of the figure: ``png``, ``svg`` or ``csv``."""
-    return FIGURES / picture.paper / f"{picture.stem}.{suffix}"

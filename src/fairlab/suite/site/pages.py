@@ -9,7 +9,7 @@ from fairlab.checks import optional, required
 from fairlab.paths import ROOT, results_folder
 from fairlab.suite.comparison import Comparison, Row
 from fairlab.suite.labs.card import cards
-from fairlab.suite.labs.masters import read
+from fairlab.suite.labs.masters import read, without_guide
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.site.gallery import gallery_page
 from fairlab.suite.site.notebooks import write_notebooks
@@ -89,7 +89,7 @@ def write_labs(folder: Path) -> None:
 
     folder.mkdir(parents=True, exist_ok=True)
     for card in cards():
-        released = read(card.notebook)
+        released = without_guide(read(card.notebook))
         for step in (ClearSolutions(), ClearHiddenTests()):
             released, _ = step.preprocess(released, {})
         nbformat.write(released, folder / card.notebook.name)

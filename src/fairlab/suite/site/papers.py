@@ -10,10 +10,11 @@ import yaml
 
 from fairlab.paths import EXPERIMENTS, ROOT
 from fairlab.suite.catalogue import PROFILES, experiment_names, specification
-from fairlab.suite.comparison import OPEN, Row
+from fairlab.suite.comparison import OPEN, Comparison, Row
 from fairlab.suite.published import Artefact, load_paper, paper_keys
+from fairlab.suite.site.bars import bars_as_html
 from fairlab.suite.site.drawings import Picture, pictures
-from fairlab.suite.site.picture import in_words, linked_marks, mark, symbols
+from fairlab.suite.site.picture import linked_marks, mark, symbols
 from fairlab.suite.site.table import short_table
 from fairlab.suite.site.wording import Shown, artefact_name, tag
 
@@ -64,7 +65,7 @@ def paper_page(key: str, rows: Sequence[Row]) -> str:
         name=head["name"],
         title=paper.about.title,
         figure=_html(figure.figure(UP)) if figure else "",
-        picture=_html(symbols() + tag("p", in_words(own)) + linked_marks(own, UP)),
+        picture=_html(symbols() + bars_as_html(Comparison(own), {key: head["name"]}) + linked_marks(own, UP)),
         artefacts="\n\n".join(_artefact(paper.artefact(id), own, drawn) for id in paper.artefacts),
         claims=_html(claims(own)),
         deviations=deviations(key)[""],

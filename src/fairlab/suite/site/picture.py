@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from html import escape
 from itertools import groupby
 
-from fairlab.suite.comparison import Row
+from fairlab.suite.comparison import COLOUR_OF, Comparison, Row
 from fairlab.suite.published import load_paper
+from fairlab.suite.site.bars import bars_as_html
 from fairlab.suite.site.wording import MEANINGS, Shown, artefact_name, paper_anchor, slug, tag
 
 # Shapes in a square of 12 by 12: a verdict is told by its shape as well as by its colour.
@@ -39,7 +40,7 @@ def mark(verdict: str, inferred: bool = False) -> str:
     """Return the mark of a verdict; hollow where the reading was inferred."""
     hollow = " fl-hollow" * inferred
     use = f'<use href="#mark-{slug(verdict)}"/>'
-    return f'<svg class="fl-mark v-{slug(verdict)}{hollow}" aria-hidden="true">{use}</svg>'
+    return f'<svg class="fl-mark fl-{COLOUR_OF[verdict]}{hollow}" aria-hidden="true">{use}</svg>'
 
 
 def linked_marks(rows: Sequence[Row], root: str = "") -> str:
@@ -65,7 +66,7 @@ def picture(rows: Sequence[Row], names: dict[str, str], root: str = "") -> str:
         What papers are called, by key.
     root : str
     """
-    papers = []
+    papers = [bars_as_html(Comparison(rows), names)]
     for key in dict.fromkeys(row.paper for row in rows):
         of_paper, groups = [row for row in rows if row.paper == key], []
         for artefact, several in groupby(of_paper, key=lambda row: row.artefact):
@@ -74,18 +75,9 @@ def picture(rows: Sequence[Row], names: dict[str, str], root: str = "") -> str:
             label = tag("a", artefact_name(artefact), href=root + paper_anchor(of_artefact[0]), title=title)
             groups.append(tag("li", label + linked_marks(of_artefact, root), class_="fl-artefact"))
         link = tag("a", escape(names[key]), href=f"{root}papers/{key}.html")
-        head = tag("h3", f"{link} {tag('small', in_words(of_paper))}")
+        head = tag("h3", f"{link} {tag('small', escape(Comparison(of_paper).headline()))}")
         papers.append(tag("section", head + tag("ul", "".join(groups)), class_="fl-paper"))
     return symbols() + tag("div", "".join(papers), class_="fl-picture") + legend(rows, root)
-
-
-def in_words(rows: Sequence[Row]) -> str:
-    """Return how many numbers and claims there are, and how they came out."""
-    counts = Counter(row.column for row in rows)
-    numbers = sum(row.kind == "number" for row in rows)
-    agreeing = counts["exact"] + counts["agrees"]
-    claims = f", {counts['holds']} of {counts['holds'] + counts['fails']} claims hold" if counts["holds"] else ""
-    return f"{numbers} numbers: {agreeing} exact or in agreement, {counts['differs']} differ{claims}"
 
 
 def legend(rows: Sequence[Row], root: str = "") -> str:
@@ -104,5 +96,7 @@ def legend(rows: Sequence[Row], root: str = "") -> str:
     if inferred:
         head = f"{mark('agrees', True)} hollow <small>{inferred}</small>"
         link = tag("a", head, href=f"{root}scorecard.html?reading=inferred")
-        entries.append(f"{link} <span>the reading was inferred from the print alone; counted apart</span>")
+        entries.append(
+            f"{link} <span>the protocol was inferred from the published values; counted apart unless off</span>"
+        )
     return tag("ul", "".join(tag("li", entry) for entry in entries), class_="fl-legend")

@@ -5,7 +5,7 @@ from html import escape
 
 from fairlab.suite.comparison import Row
 from fairlab.suite.site.picture import mark, symbols
-from fairlab.suite.site.wording import Shown, artefact_name, paper_anchor, slug, tag
+from fairlab.suite.site.wording import Shown, artefact_name, paper_anchor, tag
 
 COLUMNS = ("row", "published", "ours", "difference", "verdict", "run", "why")
 FILTERS = ("paper", "artefact", "verdict", "data", "profile", "reading")
@@ -41,7 +41,7 @@ def table_row(shown: Shown, names: dict[str, str], root: str = "") -> str:
     data = {f"data-{name}": str(getattr(row, name) or "none") for name in FILTERS}
     size = "" if row.relative_difference is None else f"{abs(row.relative_difference):.6g}"
     inner = "".join(f'<td data-label="{name}">{cell}</td>' for name, cell in cells.items())
-    return tag("tr", inner, id=shown.anchor, class_=f"v-{slug(row.verdict)}", data_size=size, **data)
+    return tag("tr", inner, id=shown.anchor, data_size=size, **data)
 
 
 def short_table(rows: Sequence[Row], root: str = "") -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 
 from fairlab import __version__
-from fairlab.suite.comparison import INFERRED, Row
+from fairlab.suite.comparison import Row
 from fairlab.suite.published import load_paper
 
 UNITS = {"percent": "%", "seconds": "s"}
@@ -24,7 +24,7 @@ MEANINGS = {
     "setting": "a parameter that the run was given",
     "impossible": "a printed number that contradicts the paper's own method",
     "not comparable": "seconds, or a smaller run than the paper's",
-    "surrogate": "from generated stand-in data, never counted",
+    "surrogate": "on a fallback for data that is not available, never counted",
     "not run": "with the reason",
 }
 
@@ -70,8 +70,8 @@ class Shown:
 
     @property
     def is_inferred(self) -> bool:
-        """Whether the reading was inferred from the print alone, so that the row is counted apart."""
-        return self.row.column == INFERRED
+        """Whether the protocol was inferred from the published values."""
+        return self.row.is_inferred
 
     @property
     def published(self) -> str:

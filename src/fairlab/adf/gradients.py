@@ -1,0 +1,254 @@
+"""What ADF asks of a model: classes and input gradients, of a network in NumPy or by differences of a score.
+
+The networks of the paper are so small that a call of compiled code takes longer than the numbers it returns.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from fairlab.adf.discrimination import check_schema
+from fairlab.cases.model import wrap_model
+from fairlab.cases.schema import Schema
+from fairlab.checks import check_number
+
+DENORMAL = np.finfo(np.float32).tiny  # below it numbers are denormal, which compiled code rounds to 0
+
+
+class FeedForward:
+    """Classes and input gradients of a network given by its weights, ReLU between layers, in float32.
+
+    Parameters
+    ----------
+    weights : sequence of ndarray
+        Kernels and biases in turn; the last layer has one logit for each of two or more classes.
+
+    Attributes
+    ----------
+    n_features, n_classes : int
+
+    Raises
+    ------
+    ValueError
+        If the weights do not fit each other.
+
+    Examples
+    --------
+    >>> from fairlab.adf import FeedForward
+    >>> FeedForward([np.array([[1.0, -1.0]]), np.zeros(2)]).predict([[2.0], [-3.0]]).tolist()
+    [0, 1]
+    """
+
+    def __init__(self, weights):
+        shapes = [np.shape(part) for part in weights]
+        kernels, biases = shapes[::2], shapes[1::2]
+        fitting = len(kernels) == len(biases) > 0 and all(len(shape) == 2 for shape in kernels)
+        fitting = fitting and all(bias == shape[1:] for shape, bias in zip(kernels, biases, strict=True))
+        if not fitting or any(one[1] != other[0] for one, other in pairwise(kernels)) or kernels[-1][1] < 2:
+            raise ValueError(f"weights: expected kernels and biases in turn that fit each other, found shapes {shapes}")
+        self._weights = [np.asarray(part, dtype=np.float32) for part in weights]
+        self.n_features, self.n_classes = kernels[0][0], kernels[-1][1]
+
+    def predict(self, X) -> np.ndarray:
+        """Return the class of every row, the first of several with the same logit."""
+        logits = self.logits(X)
+        return (logits[:, 1] > logits[:, 0]).astype(int) if self.n_classes == 2 else logits.argmax(axis=1)
+
+    def probabilities(self, X) -> np.ndarray:
+        """Return the probabilities in float32, shape (n_rows, n_classes)."""
+        return softmax(self.logits(X), axis=-1)
+
+    def logits(self, X) -> np.ndarray:
+        """Return the inputs of the softmax in float32, shape (n_rows, n_classes)."""
+        return self._layers(X)[-1]
+
+    def loss_gradient(self, X) -> np.ndarray:
+        """Return the input gradient of the cross-entropy with the predicted class as the label, ties shared.
+
+        Exactly 0 where the probability of the other classes rounds to 0.
+        """
+        *inputs, logits = self._layers(X)
+        p = softmax(logits, axis=1)
+        label = (p == p.max(axis=1, keepdims=True)).astype(np.float32)
+        return self._backwards(inputs, p - label / label.sum(axis=1, keepdims=True))
+
+    def margin_gradient(self, X) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lead of the highest logit over the second, shape (n_rows,), and its input gradient."""
+        *inputs, logits = self._layers(X)
+        each, order = np.arange(len(logits)), np.argsort(-logits, axis=1, kind="stable")
+        slope = np.zeros_like(logits)
+        slope[each, order[:, 0]], slope[each, order[:, 1]] = 1, -1
+        return logits[each, order[:, 0]] - logits[each, order[:, 1]], self._backwards(inputs, slope)
+
+    def _backwards(self, inputs, slope) -> np.ndarray:
+        """Return the slope by the inputs of a network from that by its logits."""
+        for k in reversed(range(len(inputs))):
+            slope[np.abs(slope) < DENORMAL] = 0
+            slope = slope @ self._weights[2 * k].T
+            if k:
+                slope *= inputs[k] > 0
+        slope[np.abs(slope) < DENORMAL] = 0
+        return slope
+
+    def _layers(self, X) -> list[np.ndarray]:
+        """Return what enters each layer, and the logits."""
+        layers = [np.asarray(X, dtype=np.float32)]
+        if layers[0].ndim != 2 or layers[0].shape[1] != self.n_features:
+            raise ValueError(f"X: the network takes {self.n_features} columns, was given shape {layers[0].shape}")
+        for number in range(0, len(self._weights), 2):
+            if number:
+                np.maximum(layers[-1], 0, out=layers[-1])
+            layers.append(layers[-1] @ self._weights[number])
+            layers[-1] += self._weights[number + 1]
+        return layers
+
+
+CHUNK = 1 << 18  # inputs that are asked at once
+LEAST = 1e-12  # margin of a score that is just its threshold, so that it has a side
+
+
+class FiniteDifferences:
+    """A scored model with what ADF asks of a `Network`: two classes, and input gradients.
+
+    The domain is whole numbers, so that an attribute's slope is half the difference of the score one step above and one
+    step below; at a bound, the difference to the neighbour that there is. It costs two rows for every attribute that
+    is not sensitive; along those that are, nothing moves, and the slope is given as 0.
+
+    Parameters
+    ----------
+    score : object with ``predict_proba``, or callable
+        Of two probabilities, the second is the score.
+    schema : Schema
+        Of intervals.
+    sensitive_features : str or sequence of str
+    decision_threshold : float
+        Class 1 is a score of at least this.
+    decide : callable, optional
+        Takes rows, returns which of them have class 1, where something else than the threshold says so.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the model cannot be called, or the threshold is no number.
+
+    Examples
+    --------
+    >>> from fairlab.adf import FiniteDifferences
+    >>> from fairlab.cases import Schema
+    >>> schema = Schema.from_bounds({"income": (0, 9), "sex": (0, 1)})
+    >>> model = FiniteDifferences(lambda X: X[:, 0] + 2.0 * X[:, 1], schema, "sex", decision_threshold=5)
+    >>> model.predict(np.array([[4, 0], [4, 1]])).tolist()
+    [0, 1]
+    """
+
+    def __init__(self, score, schema: Schema, sensitive_features, *, decision_threshold: float, decide=None):
+        columns = check_schema(schema).positions(sensitive_features)
+        self._score, self._decide = wrap_model(score).scores_of, decide
+        self.decision_threshold = check_number(decision_threshold, "decision_threshold")
+        self.low, self.high = schema.low, schema.high
+        self.n_features = len(schema.names)
+        self._free = np.setdiff1d(np.arange(self.n_features), columns)
+
+    def predict(self, X) -> np.ndarray:
+        """Return class 0 or 1 of every row."""
+        return (self.lead(X) > 0).astype(int)
+
+    def logits(self, X) -> np.ndarray:
+        """Return 0 and the lead of class 1, shape (n_rows, 2)."""
+        lead = self.lead(X)
+        return np.stack([np.zeros_like(lead), lead], axis=1)
+
+    def probabilities(self, X) -> np.ndarray:
+        """Return the softmax of `logits`."""
+        return softmax(self.logits(X), axis=1)
+
+    def lead(self, X) -> np.ndarray:
+        """Return by how much the score of each row exceeds the threshold, shape (n_rows,); its sign is the class."""
+        X = np.asarray(X)
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(f"X: expected {self.n_features} columns, found shape {X.shape}")
+        lead = self._score(X) - self.decision_threshold
+        positive = lead >= 0 if self._decide is None else np.asarray(self._decide(X), dtype=bool)
+        return np.where(positive, np.maximum(lead, LEAST), np.minimum(lead, -LEAST))
+
+    def margin_gradient(self, X) -> tuple[np.ndarray, np.ndarray]:
+        """Return the margin of every row's class, shape (n_rows,), and its slope along every attribute."""
+        X = np.asarray(X)
+        rows = max(1, CHUNK // (2 * self.n_features))
+        lead = self.lead(X)  # which checks X
+        slopes = [self._slopes(X[start : start + rows]) for start in range(0, len(X), rows)]
+        slope = np.concatenate([np.zeros((0, self.n_features)), *slopes])
+        return np.abs(lead), np.sign(lead)[:, None] * slope
+
+    def loss_gradient(self, X) -> np.ndarray:
+        """Return the slopes of the cross-entropy of the predicted class, as `Network.loss_gradient` has it."""
+        margin, gradient = self.margin_gradient(X)
+        return -expit(-margin)[:, None] * gradient
+
+    def _slopes(self, X) -> np.ndarray:
+        """Return the slopes of the score, shape (n_rows, n_features)."""
+        own = X[:, self._free]
+        low, high = self.low[self._free], self.high[self._free]
+        above = np.minimum(own + 1, np.maximum(own, high))
+        below = np.maximum(own - 1, np.minimum(own, low))
+        each = np.arange(len(self._free))
+        neighbours = np.repeat(X[:, None, None, :], 2, axis=1).repeat(len(each), axis=2)
+        neighbours[:, 0, each, self._free], neighbours[:, 1, each, self._free] = above, below
+        score = self._score(neighbours.reshape(-1, X.shape[1])).reshape(neighbours.shape[:3])
+        slopes = np.zeros(X.shape)
+        slopes[:, self._free] = (score[:, 0] - score[:, 1]) / np.maximum(above - below, 1)
+        return slopes
+
+
+class NetworkSlopes(FiniteDifferences):
+    """Slopes of a network's log odds along codes.
+
+    A step to the next value of an attribute is a move in the encoding, of one column or of two of one category; the
+    gradient along that move takes one row, not two for every attribute.
+
+    Parameters
+    ----------
+    answers : fairlab.adf.examination.Answers
+        Of a case with gradients.
+    name : str
+        The sensitive attribute.
+    """
+
+    def __init__(self, answers, name: str):
+        super().__init__(answers.lead, answers.domain, name, decision_threshold=0.0, decide=answers.favourable)
+        self._answers = answers
+        case, encoding = answers.case, answers.case.encoding
+        self._columns = [np.flatnonzero(np.array(encoding.source) == feature) for feature in answers.domain.names]
+        self._values = []
+        for position, columns in enumerate(self._columns):
+            codes = np.zeros((answers.sizes[position], len(answers.sizes)), dtype=np.int64)
+            codes[:, position] = np.arange(len(codes))
+            self._values.append(encoding.transform(case.rows(case.schema.decode(codes)))[:, columns])
+        self._n_columns = len(encoding.source)
+
+    def encoded(self, X) -> np.ndarray:
+        """Return codes in the units of the encoding, shape (n_rows, n_columns)."""
+        matrix = np.empty((len(X), self._n_columns))
+        for position, columns in enumerate(self._columns):
+            matrix[:, columns] = self._values[position][X[:, position]]
+        return matrix
+
+    def _slopes(self, X) -> np.ndarray:
+        self._answers.check(len(X))
+        _, gradient = self._answers.case.log_odds_gradient(self.encoded(X))
+        slopes = np.zeros(X.shape)
+        for position in self._free:
+            above = np.minimum(X[:, position] + 1, self.high[position])
+            below = np.maximum(X[:, position] - 1, self.low[position])
+            move = self._values[position][above] - self._values[position][below]
+            slope = (gradient[:, self._columns[position]] * move).sum(axis=1)
+            slopes[:, position] = slope / np.maximum(above - below, 1)
+        return slopes
+
+
+def with_slopes(answers, name: str) -> FiniteDifferences:
+    """Return a case's model for ADF, with the gradients of a network or differences of a score."""
+    if answers.case.has_gradients:
+        return NetworkSlopes(answers, name)
+    return FiniteDifferences(answers.lead, answers.domain, name, decision_threshold=0.0, decide=answers.favourable)

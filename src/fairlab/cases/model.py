@@ -1,0 +1,638 @@
+"""One adapter for any model: what it answers about rows, its scores, which answer is favourable, and its gradients."""
+
+import difflib
+import re
+import sys
+import warnings
+from importlib import import_module
+from numbers import Real
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit, logsumexp
+
+from fairlab.cases.queries import Queries
+from fairlab.cases.schema import is_missing
+from fairlab.cases.table import CaseError
+from fairlab.checks import align, check_number
+
+REPEATED = 1000  # rows that are sent a second time
+PATIENCE = 2.0  # seconds that this may take
+LOGITS = "Network(model, from_logits=True) for a network that ends in logits"
+LABELS = (str, bytes, Real, np.bool_)
+DEFAULTS = ((False, True), (0, 1), (-1, 1))  # pairs of labels whose second is favourable unless told otherwise
+
+
+class ModelAdapter:
+    """A model as every method meets it; `wrap_model` makes one.
+
+    `predict`, `classes_of` and `scores_of` apply the model to a table or a matrix. After `settle` has seen the answers
+    to a table, `decide`, `score`, `log_odds` and `number` say what they mean for the favourable label; those count as
+    model queries, and no row is sent twice.
+
+    Parameters
+    ----------
+    name : str
+        Of the model's type.
+    answer : callable or None
+        What the model gives of its own: labels, or, of a function, whatever it returns.
+    scorer : callable or None
+        Takes rows and the number of a class, returns a float each: how much speaks for this class.
+    unit : {"probability", "log odds", "score"} or None
+        Of the score.
+    classes : tuple or None
+        The labels, where the model knows them; the numbers 0, 1, ... of a network.
+    columns : tuple of str or None
+        The features that the model was fitted to, where it knows them.
+    gradient : callable or None
+        Takes a matrix of the features and the number of a class, returns log odds and their input gradient.
+
+    Attributes
+    ----------
+    task : {"classes", "scores", "numbers"}
+    pos_label : object
+        The favourable label; None for a score that is no class's.
+    decision_threshold : float or None
+        Least favourable score; None where labels decide.
+    queries : Queries
+    notices : list of str
+        What was settled without being told.
+
+    Examples
+    --------
+    >>> from fairlab.cases import wrap_model
+    >>> wrap_model(lambda rows: rows[:, 0] > 1).classes_of(np.array([[0], [2]])).tolist()
+    [False, True]
+    """
+
+    def __init__(self, name: str, *, answer=None, scorer=None, unit=None, classes=None, columns=None, gradient=None):
+        self.name, self.answer, self.scorer, self.unit = name, answer, scorer, unit
+        self.classes, self.columns, self.gradient = classes, columns, gradient
+        self.task, self.pos_label, self.decision_threshold, self.is_told = "classes", None, None, False
+        self.queries, self.notices = Queries(), []
+
+    def predict(self, X) -> np.ndarray:
+        """Return what the model answers, one value a row of a table or a matrix.
+
+        Raises
+        ------
+        CaseError
+            If there is not one answer for each row.
+        """
+        if self.answer is None and self.unit != "log odds":
+            raise CaseError(f"model: expected predict, found scores of {self.name} only; give decision_threshold")
+        answer = self.scorer(X, 1) > 0 if self.answer is None else self.answer(X)
+        if isinstance(answer, np.ndarray) and answer.shape == (len(X),):
+            return answer
+        try:
+            return align(answer, X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(X)), "model").to_numpy()
+        except ValueError as error:
+            raise CaseError(f"{error} (answers of the model)") from error
+
+    def classes_of(self, X) -> np.ndarray:
+        """Return one class a row; answers that are scores are refused, since equality tells none of them apart.
+
+        Raises
+        ------
+        CaseError
+            If there is not one class for each row: one is missing, infinite or a fraction.
+        """
+        answer = self.predict(X)
+        if answer.dtype.kind in "biuUS":
+            return answer
+        if (missing := pd.isna(answer)).any():
+            found = f"{int(missing.sum())} of {len(answer)} rows: {answer[missing][0]}"
+            raise CaseError(f"model: returned no class for {found}")
+        numbers = pd.Series(answer).infer_objects().to_numpy()
+        if numbers.dtype.kind in "fc" and not (whole := np.isfinite(numbers) & (numbers == np.round(numbers))).all():
+            found = f"{numbers[~whole][0]!r}, expected one class per row"
+            raise CaseError(f"model: returned {found}; scores and probabilities need decision_threshold")
+        return answer
+
+    def scores_of(self, X) -> np.ndarray:
+        """Return the score of class 1, a probability where the model has one; of a function, what it returns.
+
+        Raises
+        ------
+        CaseError
+            If there is not one finite number for each row.
+        """
+        if self.scorer is None:
+            answer = self.predict(X)
+        else:
+            answer = expit(self.scorer(X, 1)) if self.unit == "log odds" else self.scorer(X, 1)
+        if answer.dtype.kind not in "biuf":
+            raise CaseError(f"model: returned {answer.dtype}, expected numbers as scores")
+        if not np.isfinite(answer).all():
+            odd = answer[~np.isfinite(answer)]
+            raise CaseError(f"model: returned {odd[0]} for {len(odd)} of {len(X)} rows, expected finite scores")
+        return answer.astype(float)
+
+    def deciding(self, decision_threshold: float | None):
+        """Return a function from rows to classes: the model's own, or whether its score reaches a threshold."""
+        if decision_threshold is None:
+            return self.classes_of
+        threshold = check_number(decision_threshold, "decision_threshold")
+        return lambda X: self.scores_of(X) >= threshold
+
+    def settle(self, rows: pd.DataFrame, y, pos_label, decision_threshold) -> None:
+        """Apply the model to all rows of a table, and find out what its answers mean.
+
+        Parameters
+        ----------
+        rows : DataFrame
+            The features of the table.
+        y : Series or None
+            True labels.
+        pos_label, decision_threshold
+            As for `fairlab.cases.Case`.
+
+        Raises
+        ------
+        CaseError
+            If the answers are not one for each row, values are missing, a favourable label or a threshold is needed.
+        """
+        is_number = isinstance(decision_threshold, Real) and not isinstance(decision_threshold, bool)
+        if decision_threshold is not None and not (is_number and np.isfinite(decision_threshold)):
+            raise CaseError(f"decision_threshold: expected a finite number, found {decision_threshold!r}")
+        if not (pos_label is None or isinstance(pos_label, LABELS)):
+            raise CaseError(f"pos_label: expected a label, found {pos_label!r}")
+        self.pos_label, self.is_told = pos_label, pos_label is not None
+        self.decision_threshold = None if decision_threshold is None else float(decision_threshold)
+        rows = self.queries.distinct(rows)
+        if self.answer is None or (decision_threshold is not None and self.scorer is not None):
+            self._by_score(y)
+        else:
+            self._by_answer(rows, y)
+        self._repeat(rows)
+
+    def decide(self, rows: pd.DataFrame) -> np.ndarray:
+        """Return whether the decision is favourable, shape (n_rows,)."""
+        if self.task == "numbers":
+            raise CaseError(
+                "decision_threshold: the model gives numbers; the least favourable one makes them decisions"
+            )
+        if self.decision_threshold is None:
+            return self.queries.ask("label", self._labels, rows).astype(bool)
+        return self.score(rows) >= self.decision_threshold
+
+    def score(self, rows: pd.DataFrame) -> np.ndarray:
+        """Return the score of the favourable class, shape (n_rows,)."""
+        if not self.has_scores:
+            raise CaseError("model: gives labels, a score was asked for; hand in an object with predict_proba")
+        values = self._raw_score(rows)
+        return expit(values) if self.unit == "log odds" else values
+
+    def log_odds(self, rows: pd.DataFrame) -> np.ndarray:
+        """Return log odds of the favourable class; of a score that is no probability, its excess over the threshold."""
+        values = self.score(rows) if self.unit != "log odds" else self._raw_score(rows)
+        if self.unit == "log odds":
+            return values
+        if self.unit == "probability":
+            tiny = np.finfo(float).eps
+            values = np.clip(values, tiny, 1 - tiny)
+            return np.log(values) - np.log1p(-values)
+        return values - (self.decision_threshold or 0.0)
+
+    def number(self, rows: pd.DataFrame) -> np.ndarray:
+        """Return the numbers of a regression, shape (n_rows,)."""
+        if self.task != "numbers":
+            raise CaseError("model: gives decisions, numbers were asked for")
+        return self.queries.ask("score", self._scores, rows)
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether there is a score beside the decision."""
+        return self.task != "numbers" and self.unit is not None
+
+    @property
+    def label(self) -> int:
+        """Number of the favourable class among the model's."""
+        classes = self.classes or (0, 1)
+        return classes.index(self.pos_label) if self.pos_label in classes else len(classes) - 1
+
+    def truth(self, y: pd.Series) -> np.ndarray:
+        """Return true labels as whether they are favourable; of a regression, as numbers.
+
+        Raises
+        ------
+        CaseError
+            If a value is missing, or the labels are not the model's.
+        """
+        if y.isna().any():
+            raise CaseError(f"y_true: misses {int(y.isna().sum())} of {len(y)} values")
+        if self.task == "numbers":
+            if not pd.api.types.is_numeric_dtype(y):
+                raise CaseError(f"y_true: the model gives numbers, expected numbers, found {y.iloc[0]!r}")
+            return y.to_numpy(dtype=float)
+        values = set(y.unique().tolist())
+        pos_label = self.pos_label if self.is_told else _default_positive(values)
+        if pos_label is None:
+            raise CaseError(f"pos_label: y_true has the labels {_listed(values)}; which one is favourable?")
+        if self.classes and self.decision_threshold is None and (strange := values - set(self.classes)):
+            known = _listed(self.classes)
+            raise CaseError(f"y_true: holds {_listed(strange)}; the model's classes are {known}")
+        if len(values) > 1 and pos_label not in values:
+            raise CaseError(f"y_true: expected the favourable label {pos_label!r} among them, found {_listed(values)}")
+        return np.asarray([value == pos_label for value in y.tolist()])
+
+    def _by_score(self, y) -> None:
+        """Decide by the model's own scores of a class."""
+        classes = self.classes or (0, 1)
+        self.task = "scores"
+        if self.pos_label is None:
+            self.pos_label = _default_positive(set(classes))
+        if self.pos_label is None:
+            raise CaseError(f"pos_label: the model's classes are {_listed(classes)}; which one is favourable?")
+        if self.pos_label not in classes:
+            labels = set() if y is None else set(y.unique().tolist())
+            if not (classes == (0, 1) and self.pos_label in labels):
+                raise CaseError(f"pos_label: {self.pos_label!r} is not among the model's classes, {_listed(classes)}")
+            # A network's class 1 stands for the favourable label.
+        if self.decision_threshold is None:
+            if len(classes) > 2:
+                raise CaseError(
+                    f"decision_threshold: the model has {len(classes)} classes and no predict; give a threshold"
+                )
+            self.decision_threshold = 0.0 if self.unit == "score" else 0.5
+
+    def _by_answer(self, rows, y) -> None:
+        answers = self.queries.send(self._answers, rows)
+        if answers.ndim == 2:
+            self._by_matrix(rows, answers)
+            return
+        values = set(answers.tolist())
+        floats = answers.dtype.kind == "f"
+        declared = self.classes
+        is_labels = declared is not None or not floats or any(values <= set(pair) for pair in DEFAULTS)
+        if self.decision_threshold is not None and answers.dtype.kind in "iuf" and not values <= {0, 1}:
+            self._by_number(rows, answers.astype(float))
+        elif self.decision_threshold is not None and answers.dtype.kind not in "iuf":
+            raise CaseError(
+                f"decision_threshold: the model gives the labels {_listed(values)}; leave the threshold out"
+            )
+        elif is_labels or (self.is_told and self.pos_label in values):
+            self._by_label(rows, answers, y)
+        else:
+            self._by_number(rows, answers, y)
+
+    def _by_label(self, rows, answers, y) -> None:
+        self.decision_threshold = None
+        values = set(answers.tolist())
+        known = set(self.classes or ()) | values
+        if self.classes and (strange := values - set(self.classes)):
+            raise CaseError(f"model: answers {_listed(strange)}; its classes are {_listed(self.classes)}")
+        labels = set() if y is None else set(y.dropna().unique().tolist())
+        if not self.classes and labels and len(values) > 1 and not (values <= labels or labels <= values):
+            raise CaseError(
+                f"y_true: has the labels {_listed(labels)}, the model answers {_listed(values)}; make them alike"
+            )
+        known |= labels if not self.classes else set()
+        if self.pos_label is None:
+            self.pos_label = _default_positive(known)
+        if self.pos_label is None:
+            rest = ", one against the rest" if len(known) > 2 else ""
+            raise CaseError(f"pos_label: the labels are {_listed(known)}; which one is favourable{rest}?")
+        if self.pos_label not in known:
+            if len(known) > 1:
+                near = difflib.get_close_matches(str(self.pos_label), {str(label) for label in known}, n=3, cutoff=0.6)
+                meant = " or ".join(sorted(repr(label) for label in known if str(label) in near))
+                hint = f"{f'; did you mean {meant}?' if meant else ''} (known: {_listed(known)})"
+                raise CaseError(f"pos_label: {self.pos_label!r} is not among the labels{hint}")
+            self._notice(f"The model never answers {self.pos_label!r}, the favourable label.")
+        if self.scorer is not None:
+            self.task = "scores"
+        self.queries.tell("label", rows, self._is_favourable(answers))
+
+    def _by_matrix(self, rows, answers) -> None:
+        """Take columns of probabilities, one a class, from a function."""
+        n_classes = answers.shape[1]
+        if not _are_probabilities(answers) or not np.allclose(answers.sum(axis=1), 1, atol=1e-4):
+            raise CaseError(
+                f"model: returned {n_classes} columns, expected one answer a row, or probabilities; or {LOGITS}"
+            )
+        if n_classes > 2 and self.decision_threshold is None:
+            raise CaseError(
+                f"decision_threshold: the model gives probabilities of {n_classes} classes; give a threshold for the "
+                "favourable one, or hand in labels"
+            )
+        if self.pos_label is None and n_classes > 2:
+            raise CaseError(f"pos_label: the model gives probabilities of {n_classes} classes; which is favourable?")
+        classes = tuple(range(n_classes))
+        column = classes.index(self.pos_label) if self.pos_label in classes else 1
+        if n_classes > 2 and self.pos_label not in classes:
+            raise CaseError(
+                f"pos_label: expected the number of a column, 0 to {n_classes - 1}, found {self.pos_label!r}"
+            )
+        answer = self.answer
+        self.answer = lambda rows: _columns(answer(rows))[:, column]
+        self._by_number(rows, answers[:, column])
+
+    def _by_number(self, rows, answers, y=None) -> None:
+        """Take scores or probabilities, or a regression's numbers."""
+        probabilities = _are_probabilities(answers)
+        if self.decision_threshold is None and probabilities:
+            self.decision_threshold = 0.5
+            self._notice("The model gives values within 0 and 1: from 0.5 on they count as favourable.")
+        elif self.decision_threshold is None:
+            self._by_regression(answers, y)
+        self.unit = "probability" if probabilities else "score"
+        self.task = "scores" if self.decision_threshold is not None else "numbers"
+        self.queries.tell("score", rows, answers.astype(float))
+
+    def _by_regression(self, answers, y) -> None:
+        """Take numbers for those of a regression, unless labels say that decisions are meant."""
+        found = f"the model gives numbers from {answers.min():g} to {answers.max():g}"
+        labels = set() if y is None else set(y.dropna().unique().tolist())
+        is_told = any(isinstance(label, str | bytes | bool | np.bool_) for label in labels) or 0 < len(labels) <= 2
+        if is_told or self.is_told:
+            said = (
+                f"y_true has the labels {_listed(labels)}" if is_told else f"the favourable label is {self.pos_label!r}"
+            )
+            raise CaseError(f"decision_threshold: {found}, {said}; give decision_threshold=, or {LOGITS}")
+        self._notice(f"T{found[1:]} and no threshold is given: taken as a regression.")
+
+    def _repeat(self, rows) -> None:
+        """Send some rows again, in another order and batch, and compare."""
+        question = self._labels if self.task != "numbers" and self.decision_threshold is None else self._scores
+        name = "label" if question == self._labels else "score"
+        first = self.queries.ask(name, question, rows)
+        per_row = self.queries.seconds_per_row
+        n = min(REPEATED, len(rows), max(10, int(PATIENCE / max(per_row, 1e-9))))
+        some = np.random.default_rng(0).permutation(len(rows))[:n]
+        again = self.queries.send(question, rows.iloc[some])
+        self.queries.for_case, self.queries.n_repeated = self.queries.asked, n
+        self.queries.is_deterministic = bool(np.allclose(first[some], again, rtol=1e-4, atol=1e-5))
+        if not self.queries.is_deterministic:
+            share = 1 - np.isclose(first[some], again, rtol=1e-4, atol=1e-5).mean()
+            self._notice(f"Asked again, the model answers {share:.0%} of {n} rows otherwise: it is not deterministic.")
+
+    def _raw_score(self, rows) -> np.ndarray:
+        return self.queries.ask("score", self._scores, rows)
+
+    def _scores(self, rows) -> np.ndarray:
+        try:
+            if self.scorer is not None:
+                values = np.asarray(self.scorer(rows, self.label), dtype=float)
+            else:
+                values = self._answers(rows).astype(float)
+        except CaseError:
+            raise
+        except Exception as error:
+            raise _failed(error) from error
+        if not np.isfinite(values).all():
+            bad = int((~np.isfinite(values)).sum())
+            raise CaseError(f"model: {bad} of {len(values)} scores are missing or infinite")
+        if self.unit == "probability" and not _are_probabilities(values):
+            strange = values[(values < 0) | (values > 1)][0]
+            raise CaseError(f"model: gives {strange:g} after values within 0 and 1; give a threshold for its scores")
+        return values
+
+    def _labels(self, rows) -> np.ndarray:
+        return self._is_favourable(self._answers(rows)).astype(float)
+
+    def _is_favourable(self, answers) -> np.ndarray:
+        known = self.classes
+        if known is None and not self.is_told:
+            known = next((pair for pair in DEFAULTS if pair[1] == self.pos_label and self.pos_label in pair), None)
+        if known is not None and (strange := set(answers.tolist()) - set(known) - {-1, 0, 1}):
+            raise CaseError(f"model: answers {_listed(strange)}; its classes are {_listed(known)}")
+        if answers.dtype != object:
+            return answers == self.pos_label
+        return np.array([value == self.pos_label for value in answers.tolist()], dtype=bool)
+
+    def _answers(self, rows) -> np.ndarray:
+        """Return what the model answers: one value a row, or columns; none missing."""
+        try:
+            answers = self.answer(rows)
+        except Exception as error:
+            raise _failed(error) from error
+        if getattr(answers, "ndim", 1) == 2 and answers.shape[1] > 1:
+            answers = _columns(answers)
+            if answers.shape[0] != len(rows):
+                raise CaseError(f"model: returned {len(answers)} answers, expected {len(rows)}, one for each row")
+            return answers
+        try:
+            answers = align(answers, rows.index, "model")
+        except ValueError as error:
+            raise CaseError(f"{error} (answers of the model)") from error
+        if answers.isna().any():
+            bad = int(answers.isna().sum())
+            raise CaseError(f"model: {bad} of {len(answers)} answers are missing, expected one for each row")
+        if pd.api.types.is_numeric_dtype(answers.dtype):
+            answers = answers.to_numpy(dtype=getattr(answers.dtype, "numpy_dtype", answers.dtype))
+            if answers.dtype.kind == "c" or not np.isfinite(answers.astype(float)).all():
+                raise CaseError("model: answers infinite or complex numbers, expected finite ones")
+            return answers
+        check_labels(answers, "model")
+        return answers.to_numpy(dtype=object)
+
+    def _notice(self, text: str) -> None:
+        self.notices.append(text)
+        warnings.warn(text, stacklevel=5)
+
+
+def wrap_model(model) -> ModelAdapter:
+    """Return the adapter of a model.
+
+    Parameters
+    ----------
+    model : object with ``predict`` or ``predict_proba``, Keras model, `Network`, PyTorch module, or callable
+        A callable takes a table, or a matrix, as does a `CommandSoftware`.
+
+    Raises
+    ------
+    TypeError
+        If it is none of these.
+
+    Examples
+    --------
+    >>> from fairlab.cases import wrap_model
+    >>> wrap_model(lambda rows: rows["age"] > 40).answer(pd.DataFrame({"age": [30, 50]})).tolist()
+    [False, True]
+    """
+    if is_torch(model):
+        return _of_network(_imported("..models.torch_network").TorchNetwork(model))
+    if hasattr(model, "log_odds_gradient") and hasattr(model, "n_classes"):  # a `fairlab.networks.Network`
+        return _of_network(model)
+    if is_keras(model):
+        return _of_keras(model)
+    if not isinstance(model, type) and (hasattr(model, "predict") or hasattr(model, "predict_proba")):
+        return _of_estimator(model)
+    if callable(model) and not isinstance(model, type):
+        return ModelAdapter(getattr(model, "__name__", type(model).__name__), answer=model)
+    expected = "an object with .predict or .predict_proba, a Keras or PyTorch network, or a function of a DataFrame"
+    hint = "; a program comes in as CommandSoftware([...])" if isinstance(model, str | list | tuple) else ""
+    found = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+    raise TypeError(f"model: expected {expected}, found {found}{hint}")
+
+
+def is_keras(model) -> bool:
+    """Return whether `model` is a Keras model, without importing Keras."""
+    keras = sys.modules.get("keras")
+    return keras is not None and isinstance(model, keras.Model)
+
+
+def is_torch(model) -> bool:
+    """Return whether `model` is a PyTorch module, without importing PyTorch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
+
+
+def as_matrix(rows: pd.DataFrame, n_features: int) -> np.ndarray:
+    """Return rows of numbers and truth values as a network takes them, in float32.
+
+    Raises
+    ------
+    ValueError
+        If there are other columns than the network takes, a column is not numeric, or a value is missing.
+    """
+    if not isinstance(rows, pd.DataFrame):
+        return np.asarray(rows, dtype=np.float32)
+    if rows.shape[1] != n_features:
+        found = ", ".join(rows.columns)
+        raise ValueError(f"features: the network takes {n_features} columns, found {rows.shape[1]}: {found}")
+    for name, dtype in rows.dtypes.items():
+        if not pd.api.types.is_numeric_dtype(dtype):
+            advice = "put its encoding and the network into a function of a DataFrame"
+            raise ValueError(f"model: a network takes numbers, column {name!r} has type {dtype}; {advice}")
+        if rows[name].isna().any():
+            raise ValueError(f"model: a network takes no missing values, column {name!r} has some")
+    with np.errstate(over="ignore"):
+        return rows.to_numpy(dtype=np.float64).astype(np.float32)
+
+
+def _of_keras(model) -> ModelAdapter:
+    inputs = getattr(model, "inputs", None)
+    if inputs is not None and len(inputs) > 1:
+        raise TypeError(f"model: expected a Keras model with one input, found {len(inputs)}; wrap it in a function")
+    try:
+        return _of_network(_imported("..networks").Network(model))
+    except (AttributeError, ValueError):
+        # An end without softmax or sigmoid, layers within layers, a class of its own: the model is asked as it is.
+        shape = getattr(model, "input_shape", None)
+        n_features = shape[-1] if isinstance(shape, tuple) else None
+
+        def answer(rows):
+            return model.predict(as_matrix(rows, n_features or rows.shape[1]), verbose=0)
+
+        return ModelAdapter(type(model).__name__, answer=answer)
+
+
+def _imported(name: str):
+    """Import what only networks need; not by a statement, so that trials of other models do not depend on it."""
+    return import_module(name, __package__)
+
+
+def _of_network(network) -> ModelAdapter:
+    def odds_of(logits, label):
+        logits = logits.astype(float)
+        return logits[:, label] - logsumexp(np.delete(logits, label, axis=1), axis=1)
+
+    def odds(rows, label):
+        return odds_of(network.logits(as_matrix(rows, network.n_features)), label)
+
+    def gradient(matrix, label):
+        return odds_of(network.logits(matrix), label), network.log_odds_gradient(matrix, label)
+
+    def best(rows):
+        return network.logits(as_matrix(rows, network.n_features)).argmax(axis=1)
+
+    classes, answer = tuple(range(network.n_classes)), best if network.n_classes > 2 else None
+    return ModelAdapter(
+        type(network.model).__name__, answer=answer, scorer=odds, unit="log odds", classes=classes, gradient=gradient
+    )
+
+
+def _of_estimator(model) -> ModelAdapter:
+    classes = getattr(model, "classes_", None)
+    if isinstance(classes, list):
+        raise TypeError("model: expected one output, found several; hand them in one by one")
+    if classes is not None:
+        classes = tuple(np.asarray(classes).tolist())
+    columns = _fitted_columns(model)
+    # What was fitted to a plain array is given one: many libraries refuse, or warn of, names that they have not seen.
+    given = _as_array if columns is None and hasattr(model, "n_features_in_") else lambda rows: rows
+    answer = score = unit = None
+    if hasattr(model, "predict"):
+
+        def answer(rows):
+            return model.predict(given(rows))
+
+    if hasattr(model, "predict_proba"):
+        n_classes, unit = 2 if classes is None else len(classes), "probability"
+
+        def score(rows, label):
+            return _shaped(model.predict_proba(given(rows)), (len(rows), n_classes), "predict_proba")[:, label]
+
+    elif hasattr(model, "decision_function") and classes is not None and len(classes) == 2:
+        unit = "score"
+
+        def score(rows, label):
+            values = _shaped(model.decision_function(given(rows)), (len(rows),), "decision_function")
+            return values if label == 1 else -values
+
+    if answer is None and classes is None:
+        classes = (0, 1)
+    return ModelAdapter(type(model).__name__, answer=answer, scorer=score, unit=unit, classes=classes, columns=columns)
+
+
+def _fitted_columns(model) -> tuple[str, ...] | None:
+    names = getattr(model, "feature_names_in_", None)
+    if names is None or all(re.fullmatch(r"Column_\d+", str(name)) for name in names):  # LightGBM's for an array
+        return None
+    return tuple(map(str, names))
+
+
+def _as_array(rows) -> np.ndarray:
+    if not isinstance(rows, pd.DataFrame):
+        return np.asarray(rows)
+    if all(pd.api.types.is_numeric_dtype(dtype) for dtype in rows.dtypes):
+        return rows.to_numpy(dtype=float, na_value=np.nan)
+    return rows.to_numpy()
+
+
+def _shaped(values, shape: tuple[int, ...], what: str) -> np.ndarray:
+    values = np.asarray(values, dtype=float)
+    if values.shape != shape:
+        raise ValueError(f"model: {what} returned shape {values.shape}, expected {shape}")
+    return values
+
+
+def check_labels(values: pd.Series, name: str) -> None:
+    """Raise a CaseError unless values are texts, truth values, numbers or missing."""
+    if not pd.api.types.is_numeric_dtype(values.dtype) and not isinstance(values.dtype, pd.StringDtype):
+        for value in values:
+            if not (isinstance(value, LABELS) or is_missing(value)):
+                raise CaseError(f"{name}: expected texts, truth values or numbers, found a {type(value).__name__}")
+
+
+def _failed(error: Exception) -> CaseError:
+    return CaseError(f"model: fails on the rows of the table: {type(error).__name__}: {error}")
+
+
+def _columns(answers) -> np.ndarray:
+    try:
+        columns = np.asarray(answers, dtype=float)
+    except (TypeError, ValueError):
+        raise CaseError("model: returned several columns that are no numbers, expected one answer a row") from None
+    if not np.isfinite(columns).all():
+        raise CaseError("model: some probabilities are missing or infinite")
+    return columns
+
+
+def _are_probabilities(values) -> bool:
+    return bool(((values >= 0) & (values <= 1)).all())
+
+
+def _default_positive(labels: set):
+    """Return the favourable label where it goes without saying, else None."""
+    for pair in DEFAULTS:
+        if labels <= set(pair) and not any(isinstance(label, str) or is_missing(label) for label in labels):
+            return pair[1] if any(isinstance(label, bool) for label in labels) or pair != (False, True) else 1
+    return None
+
+
+def _listed(labels) -> str:
+    listed = sorted(map(repr, labels))
+    return ", ".join(listed[:6]) + (", ..." if len(listed) > 6 else "")

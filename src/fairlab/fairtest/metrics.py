@@ -1,0 +1,823 @@
+"""Association metrics (table 1): mutual information, difference, ratio, correlation, and the regression of labels.
+
+Given an explanatory attribute, every metric is the mean over its strata, weighted by numbers of people (sections 4.2
+and 4.6). Derive your own metric from `Metric`.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from numbers import Real
+
+import numpy as np
+from scipy.linalg import pinvh
+from scipy.special import chndtrinc, ndtr, ndtri
+from scipy.stats import fisher_exact
+from sklearn.linear_model import LogisticRegression
+
+from fairlab.checks import check_count
+from fairlab.fairtest.resampling import (
+    EXACT_LIMIT,
+    RESAMPLES,
+    bootstrap_correlation,
+    bootstrap_tables,
+    percentile_interval,
+    permute_correlation,
+    permute_tables,
+    table_p_value,
+)
+from fairlab.fairtest.sample import PUBLISHED, SOUND, Column, Sample, check_variant
+from fairlab.statistics import (
+    correlation_bounds,
+    difference_bounds,
+    entropies,
+    g_test,
+    information_bounds,
+    ratio_bounds,
+)
+
+LATER_SMOOTHING = 5  # of the authors' later code
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval of an association, and the p-value of having none; numbers, or arrays of one shape.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Interval
+    >>> Interval(low=0.1, high=0.3, p_value=0.001).low
+    0.1
+    """
+
+    low: float | np.ndarray
+    high: float | np.ndarray
+    p_value: float | np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Children:
+    """The subpopulations that a split would make, as arrays of one shape.
+
+    Attributes
+    ----------
+    effect : ndarray
+        Strength of the association in each.
+    size : ndarray of int
+        Number of people in each.
+    smallest_stratum : ndarray of int
+        Number of people in the smallest stratum that occurs in each; the size, for a metric without strata.
+    """
+
+    effect: np.ndarray
+    size: np.ndarray
+    smallest_stratum: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Hypothesis:
+    """That there is no association among some people.
+
+    Attributes
+    ----------
+    part : str
+        Empty for a whole context; else a label of a discovery, or a stratum such as ``department: A``.
+    metric : Metric
+    sample : Sample
+    """
+
+    part: str
+    metric: "Metric"
+    sample: Sample
+
+    @property
+    def metric_name(self) -> str:
+        """Name of the metric, which says whether an explanatory attribute is held fixed."""
+        return self.metric.name_given(self.sample.explanatory)
+
+
+class Metric(ABC):
+    """Strength of the association between a sensitive feature and an output.
+
+    A metric of your own needs a `name` and `approximate`; `exact` if it has better methods for small samples, `effect`
+    if no association is not 0, and `check` if it is not for every kind of column. Only metrics derived from
+    `AdditiveMetric` can hold an explanatory attribute fixed.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Correlation, Metric, NMI
+    >>> issubclass(NMI, Metric), issubclass(Correlation, Metric)
+    (True, True)
+    """
+
+    name: str
+
+    def name_given(self, explanatory) -> str:
+        """Return the name, which says whether an explanatory attribute is held fixed."""
+        return self.name if explanatory is None else f"COND-{self.name}"
+
+    @abstractmethod
+    def approximate(self, sample: Sample, *, confidence_level: float) -> Interval:
+        """Return the interval at `confidence_level` and the p-value by a method that is fast enough for training."""
+
+    def exact(self, sample: Sample, *, confidence_level: float, rng: np.random.Generator) -> Interval:
+        """Return the interval at `confidence_level` and the p-value for testing, by resampling where that is better."""
+        return self.approximate(sample, confidence_level=confidence_level)
+
+    def effect(self, interval: Interval):
+        """Return the strength that an interval proves: its distance from 0, which is 0 if it holds 0."""
+        return np.maximum(np.maximum(interval.low, -np.asarray(interval.high)), 0.0)
+
+    def check(self, sample: Sample) -> None:  # noqa: B027 - most metrics of a user's own suit any column
+        """Raise a ValueError, naming the column, if the metric is not for such columns."""
+
+    def labels(self, sample: Sample, *, confidence_level: float) -> tuple[str, ...]:
+        """Return the labels to test in a context, from its people in training; none but in a discovery."""
+        return ()
+
+    def hypotheses(self, sample: Sample, labels: tuple[str, ...]) -> "list[Hypothesis]":
+        """Return what is to be tested among a context's people in a test set; first the context itself."""
+        own = Hypothesis("", self, sample)
+        if sample.explanatory is None:
+            return [own]
+        name = sample.explanatory.name
+        return [own, *(Hypothesis(f"{name}: {value}", self, part) for value, part in sample.strata().items())]
+
+    def children(
+        self, sample: Sample, groups: np.ndarray, n_groups: int, *, ordered: bool, confidence_level: float
+    ) -> Children:
+        """Return all subpopulations that splits of a sample by one attribute would make.
+
+        Parameters
+        ----------
+        groups : ndarray of shape (n_rows,)
+            Number of the group that each row is in, from 0.
+        ordered : bool
+            Whether the groups are intervals of a continuous attribute. Then each of the ``n_groups - 1`` cuts makes two
+            children and arrays have shape (n_groups - 1, 2); else each group is a child, and they have shape
+            (n_groups,).
+        """
+        if ordered:
+            members = [side for cut in range(n_groups - 1) for side in (groups <= cut, groups > cut)]
+        else:
+            members = [groups == group for group in range(n_groups)]
+        size = np.array([mask.sum() for mask in members], dtype=int)
+        shown = (
+            self.approximate(sample.take(mask), confidence_level=confidence_level) for mask in members if mask.any()
+        )
+        effect = np.zeros(len(members))
+        effect[size > 0] = [self.effect(interval) for interval in shown]
+        shape = (n_groups - 1, 2) if ordered else (n_groups,)
+        size = size.reshape(shape)
+        return Children(effect.reshape(shape), size, size)
+
+
+class AdditiveMetric(Metric):
+    """A metric of counts or sums: those of a union are the sum of its parts', so that all children come at once.
+
+    Statistics have one axis more, of strata, where the sample has an explanatory attribute.
+    """
+
+    @abstractmethod
+    def statistics(self, sample: Sample, groups: np.ndarray, n_groups: int) -> np.ndarray:
+        """Return the statistics of every group, an array of shape (n_groups, ...), whatever the strata."""
+
+    @abstractmethod
+    def interval(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
+        """Return the intervals that trees are grown by, and p-values, over the leading axes of `statistics`."""
+
+    def training_effect(self, statistics: np.ndarray, *, confidence_level: float) -> np.ndarray:
+        """Return the strengths that the intervals prove, over the leading axes of `statistics`."""
+        return self.effect(self.interval(statistics, confidence_level=confidence_level))
+
+    @abstractmethod
+    def size(self, statistics: np.ndarray) -> np.ndarray:
+        """Return numbers of people, over the leading axes of `statistics`."""
+
+    def by_stratum(self, sample: Sample, groups: np.ndarray, n_groups: int) -> np.ndarray:
+        """Return the statistics of every group, of shape (n_groups, n_strata, ...) given an explanatory attribute."""
+        if sample.explanatory is None:
+            return self.statistics(sample, groups, n_groups)
+        n_strata = len(sample.explanatory.categories)
+        stacked = self.statistics(sample, groups * n_strata + sample.explanatory.values, n_groups * n_strata)
+        return stacked.reshape(n_groups, n_strata, *stacked.shape[1:])
+
+    def of_all(self, sample: Sample) -> np.ndarray:
+        """Return the statistics of the whole sample."""
+        return self.by_stratum(sample, np.zeros(len(sample), dtype=np.intp), 1)[0]
+
+    def interval_given(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
+        """Return the means of the strata's interval bounds and p-values, from statistics of shape (..., n_strata, ...).
+
+        Trees are grown by them.
+        """
+        return self._mean(self.interval(statistics, confidence_level=confidence_level), statistics)
+
+    def approximate(self, sample: Sample, *, confidence_level: float) -> Interval:
+        """Return the approximate interval and p-value of one sample."""
+        interval = self.interval if sample.explanatory is None else self.interval_given
+        return interval(self.of_all(sample), confidence_level=confidence_level)
+
+    def children(
+        self, sample: Sample, groups: np.ndarray, n_groups: int, *, ordered: bool, confidence_level: float
+    ) -> Children:
+        """Return all subpopulations that splits of a sample by one attribute would make; see `Metric.children`."""
+        statistics = self.by_stratum(sample, groups, n_groups)
+        if ordered:
+            left = statistics.cumsum(axis=0)
+            statistics = np.stack([left[:-1], left[-1] - left[:-1]], axis=1)
+        sizes = self.size(statistics)
+        if sample.explanatory is None:
+            return Children(self.training_effect(statistics, confidence_level=confidence_level), sizes, sizes)
+        effect = self.effect(self.interval_given(statistics, confidence_level=confidence_level))
+        smallest = np.where(sizes > 0, sizes, np.iinfo(int).max).min(axis=-1) * (sizes > 0).any(axis=-1)
+        return Children(effect, sizes.sum(axis=-1), smallest)
+
+    def _mean(self, part: Interval, statistics) -> Interval:
+        """Return the means of the strata's bounds and p-values, weighted by their sizes."""
+        sizes = self.size(statistics)
+        weights = _weights(sizes)
+        with np.errstate(invalid="ignore"):  # a ratio without bound, of nobody
+            low, high, p_value = (
+                np.where(weights > 0, weights * bound, 0).sum(axis=-1) for bound in (part.low, part.high, part.p_value)
+            )
+        return Interval(low, high, np.where(sizes.any(axis=-1), p_value, 1.0))
+
+
+class TableMetric(AdditiveMetric):
+    """A metric of contingency tables of shape (..., n_groups, n_outputs); given strata, (..., n_strata, n_groups, ...).
+
+    Attributes
+    ----------
+    variant : {"sound", "published"}
+    """
+
+    variant: str
+
+    @abstractmethod
+    def estimate(self, tables: np.ndarray) -> np.ndarray:
+        """Return the metric itself, over the leading axes of `tables`."""
+
+    @abstractmethod
+    def strength(self, estimate: np.ndarray) -> np.ndarray:
+        """Return how far estimates are from no association, for a permutation test."""
+
+    @abstractmethod
+    def sound(self, tables: np.ndarray, *, confidence_level: float) -> Interval:
+        """Return intervals that hold the truth at their rate, and p-values, over the leading axes of `tables`."""
+
+    def statistics(self, sample: Sample, groups: np.ndarray, n_groups: int) -> np.ndarray:
+        """Return the contingency table of every group."""
+        shape = len(sample.sensitive_features.categories), len(sample.output.categories)
+        cell = (groups * shape[0] + sample.sensitive_features.values) * shape[1] + sample.output.values
+        return np.bincount(cell, minlength=n_groups * shape[0] * shape[1]).reshape(n_groups, *shape)
+
+    def size(self, statistics: np.ndarray) -> np.ndarray:
+        """Return the totals of the tables."""
+        return statistics.sum(axis=(-2, -1))
+
+    def estimate_given(self, tables: np.ndarray) -> np.ndarray:
+        """Return the mean of the strata's estimates, from tables of shape (..., n_strata, n_groups, n_outputs)."""
+        sizes = self.size(tables)
+        return (self.estimate(tables) * sizes).sum(axis=-1) / sizes.sum(axis=-1)
+
+    def sound_given(self, tables: np.ndarray, *, confidence_level: float) -> Interval:
+        """Return the means of the strata's bounds, and twice that of their p-values, which alone is none."""
+        means = self._mean(self.sound(tables, confidence_level=confidence_level), tables)
+        return replace(means, p_value=np.minimum(2 * means.p_value, 1))
+
+    def approximate(self, sample: Sample, *, confidence_level: float) -> Interval:
+        """Return the interval and p-value of one sample; as published, those that trees are grown by."""
+        if self.variant == PUBLISHED:
+            return super().approximate(sample, confidence_level=confidence_level)
+        sound = self.sound if sample.explanatory is None else self.sound_given
+        return sound(self.of_all(sample), confidence_level=confidence_level)
+
+    def exact(self, sample: Sample, *, confidence_level: float, rng: np.random.Generator) -> Interval:
+        """Test as the notes of each metric say; given an explanatory attribute, always by resampling within strata."""
+        exact = self._exact if sample.explanatory is None else self._exact_given
+        return exact(self.of_all(sample), confidence_level=confidence_level, rng=rng)
+
+    def _exact(self, table, *, confidence_level, rng) -> Interval:
+        """Test up to 1,000 people by Monte Carlo with both margins fixed and a bootstrap, more by normal theory."""
+        if table.sum() > EXACT_LIMIT:
+            return self.interval(table, confidence_level=confidence_level)
+        p_value = table_p_value(table, rng)
+        return Interval(*percentile_interval(bootstrap_tables(table, rng, self.estimate), confidence_level), p_value)
+
+    def _exact_given(self, tables, *, confidence_level, rng) -> Interval:
+        """Shuffle the output within strata for the p-value; as published, bootstrap within strata for the interval."""
+        tables = tables[tables.any(axis=(-2, -1))]
+        drawn = self.strength(permute_tables(tables, rng, self.estimate_given))
+        observed = self.strength(self.estimate_given(tables))
+        if self.variant == SOUND:
+            theory = self.sound_given(tables, confidence_level=confidence_level)
+            p_value = (1 + float((drawn >= observed * (1 - 1e-9)).sum())) / (1 + RESAMPLES)
+            return Interval(float(theory.low), float(theory.high), p_value)
+        above = drawn > observed
+        interval = percentile_interval(bootstrap_tables(tables, rng, self.estimate_given), confidence_level)
+        return Interval(*interval, max(float(above.mean()), 1 / RESAMPLES))
+
+
+class NMI(TableMetric):
+    """Mutual information of two categorical attributes over the smaller of their entropies, from 0 to 1.
+
+    Parameters
+    ----------
+    variant : {"sound", "published"}
+        Whose intervals. "sound": see `fairlab.statistics.information_bounds`; the lower bound is 0 where the
+        data cannot tell an association from none. "published": the authors' code adds one to every cell, takes
+        intervals in training from the non-centrality of the G statistic, and bootstraps those of tests, which never
+        hold 0.
+
+    Notes
+    -----
+    P-values of up to 1,000 people are from Monte Carlo tables, unless "sound" with two groups and two outputs: exact.
+    Those of more people are from the G test.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Column, NMI, Sample
+    >>> sex = Column("sex", np.tile([0, 1], 50), ("f", "m"))
+    >>> offer = Column("offer", np.tile([0, 1], 50), ("no", "yes"))
+    >>> bool(NMI().approximate(Sample(sex, offer), confidence_level=0.95).p_value < 0.05)
+    True
+    """
+
+    name = "NMI"
+
+    def __init__(self, *, variant: str = SOUND):
+        self.variant = check_variant(variant)
+
+    def check(self, sample: Sample) -> None:
+        """Raise a ValueError unless both attributes are categorical."""
+        for column in (sample.sensitive_features, sample.output):
+            _require_categorical(column, self.name)
+
+    def effect(self, interval: Interval):
+        """Return the lower bound; mutual information is never below 0."""
+        return interval.low
+
+    def estimate(self, tables: np.ndarray) -> np.ndarray:
+        """Return the normalised mutual information, from 0 to 1.
+
+        It is that of the table less what chance alone adds; as published, that of the table with one added to every
+        cell.
+        """
+        added = self.variant == PUBLISHED
+        rows, columns, joint = entropies(tables + added)
+        information, smaller = rows + columns - joint, np.minimum(rows, columns)
+        if added:
+            return np.maximum(information, 0) / smaller
+        _, df, _ = g_test(tables)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = (information - df / (2 * tables.sum(axis=(-2, -1)))) / smaller
+        return np.where(df > 0, np.clip(share, 0, 1), 0.0)
+
+    def strength(self, estimate: np.ndarray) -> np.ndarray:
+        """Return the estimates."""
+        return estimate
+
+    def sound(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
+        """Return intervals that hold 0 where chance explains the table, and p-values of the G test."""
+        return Interval(*information_bounds(statistics, confidence_level=confidence_level))
+
+    def interval(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
+        """Return intervals from the non-central chi-square distribution of the G statistic, p-values of the G test."""
+        g, df, p_value = g_test(statistics)
+        low = self._lower_bound(statistics, g, df, p_value, confidence_level)
+        high = np.clip((chndtrinc(g, np.maximum(df, 1), (1 - confidence_level) / 2) + df) / _scale(statistics), 0, 1)
+        return Interval(low, np.where(df > 0, high, 1.0), p_value)
+
+    def training_effect(self, statistics: np.ndarray, *, confidence_level: float) -> np.ndarray:
+        """Return the lower bounds of `interval` alone."""
+        return self._lower_bound(statistics, *g_test(statistics), confidence_level)
+
+    def _lower_bound(self, tables, g, df, p_value, confidence_level) -> np.ndarray:
+        """Return the lower bound, from the G test; 0 where it is not significant, without a search for one."""
+        g, significant = np.asarray(g), p_value <= 1 - confidence_level
+        low = np.zeros(g.shape)
+        freedom = np.maximum(df, 1)[significant]
+        noncentral = chndtrinc(g[significant], freedom, (1 + confidence_level) / 2) + df[significant]
+        low[significant] = np.clip(noncentral / _scale(tables[significant]), 0, 1)
+        return low
+
+    def _exact(self, table, *, confidence_level, rng) -> Interval:
+        """Test as the notes say; as published, bootstrap the interval at every size."""
+        theory = (self.sound if self.variant == SOUND else self.interval)(table, confidence_level=confidence_level)
+        p_value = float(theory.p_value)
+        if table.sum() <= EXACT_LIMIT:
+            p_value = table_p_value(table, rng, exact=self.variant == SOUND)
+        if self.variant == SOUND:
+            return Interval(float(theory.low) * (p_value <= 1 - confidence_level), float(theory.high), p_value)
+        return Interval(*percentile_interval(bootstrap_tables(table, rng, self.estimate), confidence_level), p_value)
+
+
+class RateMetric(TableMetric):
+    """A comparison of the rates of the second output value in two groups; `smoothing` and `variant` as below."""
+
+    def __init__(self, *, smoothing: float | None = None, variant: str = SOUND):
+        if check_variant(variant) == PUBLISHED and smoothing is None:
+            smoothing = LATER_SMOOTHING
+        if smoothing is not None and not (isinstance(smoothing, Real) and 0 <= smoothing < np.inf):
+            raise ValueError(f"smoothing: expected None or a number from 0, found {smoothing!r}")
+        self.smoothing = smoothing
+        self.variant = SOUND if smoothing is None else PUBLISHED
+
+    def check(self, sample: Sample) -> None:
+        """Raise a ValueError unless both attributes have two categories."""
+        for column in (sample.sensitive_features, sample.output):
+            _require_categorical(column, self.name, binary=True)
+
+    def _counts(self, tables, smoothing):
+        """Return numbers of people with the second output value, and of all, in each group.
+
+        `smoothing` is added to every cell unless the metric has one of its own: in training always something, so that
+        small groups do not split off by chance.
+        """
+        smoothed = tables + (smoothing if self.smoothing is None else self.smoothing)
+        return smoothed[..., 1], smoothed.sum(axis=-1)
+
+    def _exact(self, table, *, confidence_level, rng) -> Interval:
+        """Test by Fisher's exact test; as published, up to 1,000 people by Monte Carlo and bootstrap."""
+        if self.variant == PUBLISHED:
+            return super()._exact(table, confidence_level=confidence_level, rng=rng)
+        theory = self.sound(table, confidence_level=confidence_level)
+        return Interval(float(theory.low), float(theory.high), float(fisher_exact(table).pvalue))
+
+
+class Difference(RateMetric):
+    """Difference of the rates of the second output value: in the first group minus in the second, from -1 to 1.
+
+    Parameters
+    ----------
+    smoothing : float or None
+        None: nothing is added to the counts, and intervals hold the truth at their rate in small groups, too; see
+        `fairlab.statistics.difference_bounds`. A number is added to every cell, and intervals are the authors'
+        normal ones and bootstraps: 5 in their later code, 0 behind the paper's figures 4 and 9.
+    variant : {"sound", "published"}
+        "published" is short for a smoothing of 5.
+
+    Notes
+    -----
+    As published, the interval is normal with unpooled standard error, and a table with an empty row or column has the
+    interval [0, 1] and p-value 1.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Column, Difference, Sample
+    >>> sex = Column("sex", np.tile([0, 1], 50), ("f", "m"))
+    >>> offer = Column("offer", np.tile([0, 1], 50), ("no", "yes"))
+    >>> bool(Difference().approximate(Sample(sex, offer), confidence_level=0.95).p_value < 0.05)
+    True
+    """
+
+    name = "DIFF"
+
+    def estimate(self, tables: np.ndarray) -> np.ndarray:
+        """Return the differences of rates; 0 where a group is empty."""
+        hits, totals = self._counts(tables, 0)
+        with np.errstate(invalid="ignore"):
+            rates = hits / totals
+        return np.nan_to_num(rates[..., 0] - rates[..., 1])
+
+    def strength(self, estimate: np.ndarray) -> np.ndarray:
+        """Return absolute estimates."""
+        return np.abs(estimate)
+
+    def sound(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
+        """Return square-and-add intervals, and p-values of the two-sided z-test of equal rates."""
+        return Interval(
+            *difference_bounds(*_hits(statistics), confidence_level=confidence_level), _pooled_test(statistics)
+        )
+
+    def interval(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
+        """Return normal intervals, cut to [-1, 1], and p-values of the two-sided z-test with the same error."""
+        hits, totals = self._counts(statistics, LATER_SMOOTHING)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rates = hits / totals
+            difference = rates[..., 0] - rates[..., 1]
+            error = np.sqrt((rates * (1 - rates) / totals).sum(axis=-1))
+            p_value = _two_sided(difference / error)
+        margin = _quantile(confidence_level) * error
+        unknown = _has_empty_line(statistics)
+        return Interval(
+            np.where(unknown, 0.0, np.clip(difference - margin, -1, 1)),
+            np.where(unknown, 1.0, np.clip(difference + margin, -1, 1)),
+            np.where(unknown, 1.0, p_value),
+        )
+
+    def sound_given(self, tables: np.ndarray, *, confidence_level: float) -> Interval:
+        """Return the weighted mean of the strata's differences with the root of their squared margins added."""
+        p_value = super().sound_given(tables, confidence_level=confidence_level).p_value
+        weights, middle = _weights(self.size(tables)), self.estimate(tables)
+        part = self.sound(tables, confidence_level=confidence_level)
+        below, above = (np.sqrt(((weights * (bound - middle)) ** 2).sum(axis=-1)) for bound in (part.low, part.high))
+        mean = (weights * middle).sum(axis=-1)
+        return Interval(np.maximum(mean - below, -1), np.minimum(mean + above, 1), p_value)
+
+
+class Ratio(RateMetric):
+    """Rate of the second output value in the first group over that in the second; 1 if there is no association.
+
+    Parameters
+    ----------
+    smoothing : float or None
+        None: nothing is added to the counts, and intervals hold the truth at their rate in small groups, too; see
+        `fairlab.statistics.ratio_bounds`. A number is added to every cell, and intervals are the authors'
+        normal ones and bootstraps: 5 in their later code, 0 behind the paper's figures 4 and 9.
+    variant : {"sound", "published"}
+        "published" is short for a smoothing of 5.
+
+    Notes
+    -----
+    The strength of an association is measured on the log scale. As published, the interval is normal there, and a
+    table with an empty row or column has the interval [1, 1] and p-value 1.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Column, Ratio, Sample
+    >>> sex = Column("sex", np.tile([0, 1], 50), ("f", "m"))
+    >>> offer = Column("offer", np.tile([0, 0, 0, 1], 25), ("no", "yes"))
+    >>> bool(Ratio().approximate(Sample(sex, offer), confidence_level=0.95).p_value < 0.05)
+    True
+    """
+
+    name = "RATIO"
+
+    def effect(self, interval: Interval):
+        """Return the distance of the interval from 1 on the log scale."""
+        with np.errstate(divide="ignore"):
+            return super().effect(Interval(np.log(interval.low), np.log(interval.high), interval.p_value))
+
+    def estimate(self, tables: np.ndarray) -> np.ndarray:
+        """Return the ratios of rates; 1 where they are undefined."""
+        hits, totals = self._counts(tables, 0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rates = hits / totals
+            ratio = rates[..., 0] / rates[..., 1]
+        return np.where(np.isnan(ratio), 1.0, ratio)
+
+    def strength(self, estimate: np.ndarray) -> np.ndarray:
+        """Return absolute logarithms of estimates."""
+        with np.errstate(divide="ignore"):
+            return np.abs(np.log(estimate))
+
+    def sound(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
+        """Return intervals from exact ones of both rates, and p-values of the two-sided z-test of equal rates."""
+        return Interval(*ratio_bounds(*_hits(statistics), confidence_level=confidence_level), _pooled_test(statistics))
+
+    def interval(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
+        """Return normal intervals on the log scale, and p-values of the two-sided z-test with the same error."""
+        hits, totals = self._counts(statistics, LATER_SMOOTHING)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio = np.diff(np.log(hits / totals), axis=-1)[..., 0] * -1
+            error = np.sqrt((1 / hits - 1 / totals).sum(axis=-1))
+            p_value = _two_sided(ratio / error)
+            margin = _quantile(confidence_level) * error
+            low, high = np.exp(ratio - margin), np.exp(ratio + margin)
+        unknown = _has_empty_line(statistics)
+        unbounded = ~np.isfinite(error)  # without smoothing, a group without a single hit
+        return Interval(
+            np.where(unknown, 1.0, np.where(unbounded, 0.0, low)),
+            np.where(unknown, 1.0, np.where(unbounded, np.inf, high)),
+            np.where(unknown | unbounded, 1.0, p_value),
+        )
+
+
+class Correlation(AdditiveMetric):
+    """Pearson's correlation, from -1 to 1; a categorical attribute with two categories counts as 0 and 1.
+
+    Data without variance, or of three people or fewer, has the interval [-1, 1] and p-value 1.
+
+    Given an explanatory attribute, interval bounds are weighted means of the strata's. The p-value is that of
+    Stouffer's weighted sum of the strata's normal scores; as published, it is the weighted mean of the strata's, too.
+
+    Parameters
+    ----------
+    variant : {"sound", "published"}
+        Whose intervals and p-values. "sound": those of `fairlab.statistics.correlation_bounds`, which need no
+        normal distribution; Fisher's z is for comparing splits in training only. "published": Fisher's z above
+        1,000 people; up to 1,000, tests shuffle the output and bootstrap pairs.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Column, Correlation, Sample
+    >>> age = Column("age", np.arange(40.0))
+    >>> price = Column("price", 2 * np.arange(40.0) + np.tile([-5.0, 5.0], 20))
+    >>> interval = Correlation().approximate(Sample(age, price), confidence_level=0.95)
+    >>> bool(0.9 < interval.low < interval.high < 1)
+    True
+    """
+
+    name = "CORR"
+
+    def __init__(self, *, variant: str = SOUND):
+        self.variant = check_variant(variant)
+
+    def check(self, sample: Sample) -> None:
+        """Raise a ValueError if an attribute has more than two categories."""
+        for column in (sample.sensitive_features, sample.output):
+            if column.is_categorical and not column.is_binary:
+                raise ValueError(
+                    f"metric {self.name} needs numbers or two categories; column {column.name!r} has "
+                    f"{len(column.categories)} categories"
+                )
+
+    def estimate(self, sample: Sample) -> float:
+        """Return the correlation, 0 where one attribute has a single value."""
+        x, y = _centred(sample)
+        return float(np.corrcoef(x, y)[0, 1]) if len(x) and np.ptp(x) > 0 and np.ptp(y) > 0 else 0.0
+
+    def approximate(self, sample: Sample, *, confidence_level: float) -> Interval:
+        """Return the interval and the p-value of one sample; as published, by Fisher's z."""
+        if self.variant == PUBLISHED:
+            return super().approximate(sample, confidence_level=confidence_level)
+        if sample.explanatory is not None:
+            return self._exact_given(sample, confidence_level, rng=None)
+        return Interval(*correlation_bounds(*_centred(sample), confidence_level=confidence_level))
+
+    def statistics(self, sample: Sample, groups: np.ndarray, n_groups: int) -> np.ndarray:
+        """Return per group the number of people and the sums of x, y, x², y² and xy, both centred."""
+        x, y = _centred(sample)
+        return np.stack(
+            [np.bincount(groups, weights=w, minlength=n_groups) for w in (None, x, y, x * x, y * y, x * y)], axis=-1
+        )
+
+    def size(self, statistics: np.ndarray) -> np.ndarray:
+        """Return numbers of people."""
+        return statistics[..., 0].astype(int)
+
+    def interval(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
+        """Return intervals and p-values by Fisher's z transformation."""
+        n, x, y, xx, yy, xy = np.moveaxis(statistics, -1, 0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            variances = (xx - x * x / n) * (yy - y * y / n)
+            # Sums of squares leave a rest of rounding where a group holds one value.
+            known = (n > 3) & (variances > 1e-12 * xx * yy)
+            r = np.where(known, (xy - x * y / n) / np.sqrt(np.where(known, variances, 1)), 0)
+        z = np.arctanh(np.clip(r, -1 + 1e-6, 1 - 1e-6))
+        error = 1 / np.sqrt(np.maximum(n - 3, 1))
+        margin = ndtri((1 + confidence_level) / 2) * error
+        return Interval(
+            np.where(known, np.tanh(z - margin), -1.0),
+            np.where(known, np.tanh(z + margin), 1.0),
+            np.where(known, 2 * ndtr(-np.abs(z) / error), 1.0),
+        )
+
+    def exact(self, sample: Sample, *, confidence_level: float, rng: np.random.Generator) -> Interval:
+        """Test as `approximate` does; as published, up to 1,000 people by a permutation test and a bootstrap of pairs.
+
+        The authors' code shuffles the values of both attributes together, which tests something else.
+        """
+        if sample.explanatory is not None:
+            return self._exact_given(sample, confidence_level, rng)
+        x, y = _centred(sample)
+        if self.variant == SOUND or len(sample) > EXACT_LIMIT or len(sample) <= 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+            return self.approximate(sample, confidence_level=confidence_level)
+        observed = abs(np.corrcoef(x, y)[0, 1])
+        hits = (np.abs(permute_correlation(x, y, rng)) >= observed * (1 - 1e-9)).sum()
+        interval = percentile_interval(bootstrap_correlation(x, y, rng), confidence_level)
+        return Interval(*interval, float(1 + hits) / (1 + RESAMPLES))
+
+    def _exact_given(self, sample, confidence_level, rng) -> Interval:
+        """Return the weighted means of the strata's exact interval bounds, and the p-value."""
+        strata = [stratum for stratum in sample.strata().values() if len(stratum)]
+        parts = [self.exact(stratum, confidence_level=confidence_level, rng=rng) for stratum in strata]
+        weights = [len(stratum) for stratum in strata]
+        bounds = ([getattr(part, name) for part in parts] for name in ("low", "high", "p_value"))
+        means = Interval(*(float(np.average(bound, weights=weights)) for bound in bounds))
+        return means if self.variant == PUBLISHED else replace(means, p_value=_stouffer(parts, np.sqrt(weights)))
+
+
+class Regression(Metric):
+    """Logistic regression of a binary sensitive feature on many labels, each with two values.
+
+    It is for finding contexts and labels in training; a test compares each of the labels found by `label_metric`.
+
+    Parameters
+    ----------
+    top_k : int
+        How many labels to keep in each context; the association is the mean of their effects.
+    label_metric : Metric
+        Of one label in the test.
+
+    Notes
+    -----
+    Penalised by C = 1 with liblinear, intercept included. The standard error of a coefficient is
+    ``sqrt(MSE * diag(pinv(X'X)))`` with the share of misclassified people as MSE and no intercept in X.
+
+    Examples
+    --------
+    >>> from fairlab.fairtest import Regression
+    >>> Regression(top_k=5).top_k
+    5
+    """
+
+    name = "REG"
+
+    def __init__(self, *, top_k: int = 35, label_metric: Metric | None = None):
+        check_count(top_k, "top_k")
+        if label_metric is not None and not isinstance(label_metric, Metric):
+            raise TypeError(f"metric: expected a Metric such as Difference(), found {label_metric!r}")
+        self.top_k = top_k
+        self.label_metric = label_metric or Difference()
+
+    def check(self, sample: Sample) -> None:
+        """Raise a ValueError unless the sensitive feature and all labels have two categories."""
+        for column in (sample.sensitive_features, *sample.output):
+            _require_categorical(column, self.name, binary=True)
+
+    def approximate(self, sample: Sample, *, confidence_level: float) -> Interval:
+        """Return one interval for each label's coefficient; there are no p-values."""
+        labels = np.column_stack([column.values for column in sample.output]).astype(float)
+        nothing = np.zeros(labels.shape[1])
+        if np.ptp(sample.sensitive_features.values) == 0:
+            return Interval(nothing, nothing, np.ones_like(nothing))
+        model = LogisticRegression(solver="liblinear").fit(labels, sample.sensitive_features.values)
+        error_share = (model.predict(labels) != sample.sensitive_features.values).mean()
+        with np.errstate(invalid="ignore"):
+            error = np.sqrt(error_share * np.diag(pinvh(labels.T @ labels)))
+        margin = ndtri((1 + confidence_level) / 2) * error
+        [coefficient] = model.coef_
+        return Interval(
+            np.nan_to_num(coefficient - margin), np.nan_to_num(coefficient + margin), np.ones_like(coefficient)
+        )
+
+    def effect(self, interval: Interval):
+        """Return the mean effect of the `top_k` strongest labels."""
+        effects = super().effect(interval)
+        return np.sort(effects)[-self.top_k :].mean()
+
+    def labels(self, sample: Sample, *, confidence_level: float) -> tuple[str, ...]:
+        """Return the names of the `top_k` labels with the largest effects, in that order."""
+        effects = super().effect(self.approximate(sample, confidence_level=confidence_level))
+        return tuple(sample.output[i].name for i in np.argsort(-effects, kind="stable")[: self.top_k])
+
+    def hypotheses(self, sample: Sample, labels: tuple[str, ...]) -> list[Hypothesis]:
+        """Return one hypothesis for each label found in training."""
+        outputs = {column.name: column for column in sample.output}
+        return [
+            Hypothesis(name, self.label_metric, Sample(sample.sensitive_features, outputs[name])) for name in labels
+        ]
+
+
+def _require_categorical(column: Column, metric: str, *, binary: bool = False) -> None:
+    """Raise a ValueError unless a column is categorical, with two categories if `binary`."""
+    if not column.is_categorical:
+        raise ValueError(f"metric {metric} needs categories; column {column.name!r} holds numbers")
+    if binary and not column.is_binary:
+        raise ValueError(
+            f"metric {metric} needs two categories; column {column.name!r} has {len(column.categories)}: "
+            f"{', '.join(column.categories[:5])}{', ...' * (len(column.categories) > 5)}"
+        )
+
+
+def _weights(sizes):
+    """Return the share of each stratum, along the last axis."""
+    return sizes / np.maximum(sizes.sum(axis=-1, keepdims=True), 1)
+
+
+def _scale(tables):
+    """Return what the G statistic of tables is divided by for NMI, with one added to every cell."""
+    smoothed = tables + 1
+    rows, columns, _ = entropies(smoothed)
+    return 2 * smoothed.sum(axis=(-2, -1)) * np.minimum(rows, columns)
+
+
+def _hits(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the people with the second output value, and all people, of each group."""
+    return tables[..., 1], tables.sum(axis=-1)
+
+
+def _pooled_test(tables):
+    """Return p-values of equal rates, 1 where one group or one output value is missing."""
+    totals = tables.sum(axis=-1)
+    rates = tables[..., 1] / np.maximum(totals, 1)
+    pooled = tables[..., 1].sum(axis=-1) / np.maximum(totals.sum(axis=-1), 1)
+    error = np.sqrt(pooled * (1 - pooled) * (1 / np.maximum(totals, 1)).sum(axis=-1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p_value = _two_sided((rates[..., 0] - rates[..., 1]) / error)
+    return np.where(_has_empty_line(tables), 1.0, p_value)
+
+
+def _has_empty_line(tables):
+    return (tables.sum(axis=-1) == 0).any(axis=-1) | (tables.sum(axis=-2) == 0).any(axis=-1)
+
+
+def _quantile(confidence_level):
+    return ndtri((1 + confidence_level) / 2)
+
+
+def _two_sided(z):
+    return 2 * ndtr(-np.abs(z))
+
+
+def _stouffer(parts, weights):
+    """Return the p-value of the weighted sum of two-sided tests' normal scores, each with the sign of its interval."""
+    sign = np.array([np.sign(part.low + part.high) for part in parts])
+    score = sign * -ndtri(np.clip([part.p_value for part in parts], 1e-300, 1) / 2)
+    return float(2 * ndtr(-abs((weights * score).sum()) / np.sqrt((weights**2).sum())))
+
+
+def _centred(sample):
+    return (column.values - column.values.mean() for column in (sample.sensitive_features, sample.output))

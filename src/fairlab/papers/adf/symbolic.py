@@ -1,0 +1,390 @@
+"""Symbolic generation (Agarwal et al. 2018) as the authors of ADF rebuilt it: explain, negate, solve.
+
+An input is explained by the path that it takes through a decision tree fitted to the model's answers; one condition of
+the path is negated, and what results is solved for another input. Every condition bounds one attribute, so that the
+solutions are the integers of an interval for each, and no solver is needed to find them.
+
+The tree is fitted to the model's answers on LIME's neighbourhood with every attribute declared categorical: each column
+drawn from its frequencies in the training data, so that apart from its first row, the input itself, nothing in it is
+near the input. What is asked of the tree is one path, so only the nodes on this path are grown: the same splits as
+those of scikit-learn's classifier (Gini impurity, no limit of depth), from counts instead of sorted rows.
+"""
+
+import time
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from statistics import fmean
+from typing import NamedTuple
+
+import numpy as np
+
+from fairlab.adf.discrimination import Partners, SearchResult, Trace, clock, collect, sensitive_columns
+from fairlab.cases.model import wrap_model
+from fairlab.cases.schema import Schema
+from fairlab.checks import check_count, check_number, check_seed
+
+
+class PathCondition(NamedTuple):
+    """One condition on the way from the root of a tree to an input's leaf.
+
+    Attributes
+    ----------
+    column : int
+    below : bool
+        Whether the value is at most `threshold`, an integer, rather than above it.
+    threshold : int
+    share : float
+        Of the node's rows, how many fulfil the condition.
+    """
+
+    column: int
+    below: bool
+    threshold: int
+    share: float
+
+    def negated(self) -> "PathCondition":
+        """Return the opposite condition."""
+        return PathCondition(self.column, not self.below, self.threshold, 1 - self.share)
+
+
+class Explainer:
+    """Explains one input after the other, each by a tree on rows of its own.
+
+    The rows of a tree are picked anew for every input, from many that were drawn and asked about once.
+
+    Parameters
+    ----------
+    classify : callable
+        Takes rows of integers, returns one class per row.
+    X : array of int of shape (n_rows, n_attributes)
+        The training data, whose frequencies the rows have.
+    bounds : sequence of (int, int)
+        Within which an input may lie outside of the data.
+    n_neighbours : int
+        Rows that each tree is fitted to, the input among them.
+    n_pool : int
+        Rows to pick from.
+    rng : numpy.random.Generator
+    """
+
+    def __init__(self, classify, X: np.ndarray, bounds, *, n_neighbours: int, n_pool: int, rng: np.random.Generator):
+        self.classify, self.n_neighbours, self.rng = classify, n_neighbours, rng
+        pool = np.column_stack([rng.choice(column, n_pool) for column in X.T]).astype(np.int64)
+        self.known, labels = np.unique(classify(pool), return_inverse=True)
+        low, high = np.transpose(bounds)
+        self.counts = Counts(np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0)), len(self.known) + 1)
+        small = np.min_scalar_type(len(self.counts.column))  # is quicker to pick from
+        self._bins, self._labels = self.counts.bins(pool).astype(small), labels
+
+    def __call__(self, x) -> list[PathCondition]:
+        """Return the conditions that `x` fulfils, from the root on."""
+        picked, row = self.pick(), np.array([x])
+        same = np.flatnonzero(self.known == self.classify(row)[0])
+        bins, labels = self._bins[picked], self._labels[picked]
+        bins[0], labels[0] = self.counts.bins(row)[0], same[0] if same.size else len(self.known)
+        return follow(self.counts, bins, labels, self.rng)
+
+    def pick(self) -> np.ndarray:
+        """Return which rows of the pool come to a tree; the first gives way to the input."""
+        return self.rng.integers(len(self._bins), size=self.n_neighbours)
+
+
+def grow_path(rows: np.ndarray, classes: np.ndarray, rng: np.random.Generator) -> list[PathCondition]:
+    """Return the path of the first row through a decision tree fitted to all rows.
+
+    Of columns that split a node equally well one is drawn, as scikit-learn does, and the lowest of several equal
+    thresholds is taken. Thresholds are rounded down, which changes nothing for integers.
+
+    Parameters
+    ----------
+    rows : array of int of shape (n_rows, n_attributes)
+    classes : array of shape (n_rows,)
+    rng : numpy.random.Generator
+        Decides between equal splits.
+    """
+    known, labels = np.unique(classes, return_inverse=True)
+    counts = Counts(rows.min(axis=0), rows.max(axis=0), len(known))
+    return follow(counts, counts.bins(rows), labels, rng)
+
+
+def follow(counts: "Counts", bins: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> list[PathCondition]:
+    """Return the path of the first row; see `grow_path`.
+
+    Parameters
+    ----------
+    counts : Counts
+    bins : ndarray of int of shape (n_rows, n_attributes)
+        Of every row.
+    labels : ndarray of int of shape (n_rows,)
+        Number of its class.
+    """
+    cells = bins + (labels * len(counts.column))[:, None]
+    path, inside = [], np.arange(len(bins))
+    table = counts.of(cells)
+    while (splits := counts.best_splits(table)).size:
+        split = splits[rng.integers(len(splits))]
+        column = counts.column[split]
+        below = bins[0, column] <= split
+        stays = (bins[inside, column] <= split) == below
+        stay, leave = inside[stays], inside[~stays]
+        share = len(stay) / len(inside)
+        path.append(PathCondition(int(column), bool(below), counts.threshold(table, split), share))
+        # Counting the smaller side will do.
+        table = counts.of(cells[stay]) if len(stay) < len(leave) else table - counts.of(cells[leave])
+        inside = stay
+    return path
+
+
+class Counts:
+    """Rows of a node counted by class and by value of every column: all that the choice of a split needs.
+
+    Parameters
+    ----------
+    low, high : ndarray of int of shape (n_attributes,)
+        Lowest and highest value of each.
+    n_classes : int
+
+    Attributes
+    ----------
+    column, value : ndarray of shape (n_bins,)
+        What a table counts in each place: the columns one after the other, their values in order.
+    """
+
+    def __init__(self, low: np.ndarray, high: np.ndarray, n_classes: int):
+        widths = high - low + 1
+        self._shift = np.cumsum(widths) - widths - low
+        self.column = np.repeat(np.arange(len(widths)), widths)
+        self.value = np.arange(widths.sum()) - self._shift[self.column]
+        self._shape = n_classes, len(self.column)
+
+    def bins(self, rows: np.ndarray) -> np.ndarray:
+        """Return where a table counts each value, shape (n_rows, n_attributes)."""
+        return rows + self._shift
+
+    def of(self, cells: np.ndarray) -> np.ndarray:
+        """Return the counts of bins, those of the second class moved on by as many as there are, and so on."""
+        return np.bincount(cells.ravel(), minlength=self._shape[0] * self._shape[1]).reshape(self._shape)
+
+    def best_splits(self, table: np.ndarray) -> np.ndarray:
+        """Return the bins after which a node is split best, one for each column that does; none if it is a leaf."""
+        bins = np.flatnonzero(table.any(axis=0))
+        counted, column = table[:, bins].astype(float), self.column[bins]
+        node = counted.sum(axis=1, keepdims=True) / (column[-1] + 1)  # every column counts every row
+        n = node.sum()
+        if node.max() == n:
+            return bins[:0]
+        left = counted.cumsum(axis=1) - node * column
+        n_left = left.sum(axis=0)
+        inner = n_left < n
+        bins, left, n_left = bins[inner], left[:, inner], n_left[inner]
+        if not bins.size:
+            return bins
+        right, n_right = node - left, n - n_left
+        # Rounding decides between splits that are equal, so it is done in the order in which scikit-learn does it.
+        impurity = [
+            1 - (side * side).sum(axis=0) / (count * count) for side, count in ((left, n_left), (right, n_right))
+        ]
+        quality = -n_right * impurity[1] - n_left * impurity[0]
+        best = bins[quality == quality.max()]
+        return best if len(best) == 1 else best[np.diff(self.column[best], prepend=-1) > 0]
+
+    def threshold(self, table: np.ndarray, split: int) -> int:
+        """Return the middle between the value of a bin and the next one that occurs, rounded down."""
+        following = split + 1 + table[:, split + 1 :].any(axis=0).argmax()
+        return int((self.value[split] + self.value[following]) // 2)
+
+
+# Smaller ranks are explored first: inputs of the local search, then seeds, then inputs of the global search.
+LOCAL_RANK, SEED_RANK, GLOBAL_RANK = 1.0, 5.0, 10.0
+SOLUTIONS = ("uniform", "lowest")
+
+
+class SymbolicGeneration:
+    """Search by negating explanations.
+
+    Parameters
+    ----------
+    model : Keras model, Network, object with ``predict``, or callable
+    schema : Schema
+    sensitive_features : str or sequence of str
+        Conditions on these are never negated.
+    n_neighbours : int
+        Rows that each tree is fitted to.
+    n_pool : int
+        Rows that the model is asked about beforehand; those of each tree are picked from them anew.
+    smallest_share : float
+        The global search stops at the first condition with a smaller share.
+    solution : {"uniform", "lowest"}
+        Which of the values that obey the conditions an attribute gets: any, or the lowest. The authors left that to a
+        solver: z3 of their time returned high and inner values, which a uniform draw comes near; of later versions it
+        is mostly the lowest.
+    decision_threshold : float or None
+        For models that give scores: the class is whether the score is at least this.
+    random_state : int or None
+
+    Raises
+    ------
+    ValueError
+        If a protected attribute is not in the schema, or a parameter is out of range.
+
+    Examples
+    --------
+    >>> from fairlab.papers.adf.symbolic import SymbolicGeneration
+    >>> from fairlab.cases import Schema
+    >>> schema = Schema.from_bounds({"income": (0, 9), "sex": (0, 1)})
+    >>> model = lambda X: (X[:, 0] + 2 * X[:, 1] >= 5).astype(int)
+    >>> search = SymbolicGeneration(model, schema, "sex", n_neighbours=200, n_pool=1_000)
+    >>> X = schema.sample(100, random_state=0)
+    >>> search.generate(X, X[:5], n_inputs=10).n_inputs <= 10
+    True
+    """
+
+    def __init__(
+        self,
+        model,
+        schema: Schema,
+        sensitive_features,
+        *,
+        n_neighbours: int = 5000,
+        n_pool: int = 200_000,
+        smallest_share: float = 0.3,
+        solution: str = "uniform",
+        decision_threshold: float | None = None,
+        random_state: int | None = 0,
+    ):
+        self.classify = wrap_model(model).deciding(decision_threshold)
+        self.columns = sensitive_columns(schema, sensitive_features)
+        if check_number(smallest_share, "smallest_share", least=0) > 1:
+            raise ValueError(f"smallest_share: expected a share, from 0 to 1, found {smallest_share!r}")
+        if solution not in SOLUTIONS:
+            raise ValueError(f"solution: expected one of {', '.join(SOLUTIONS)}, found {solution!r}")
+        self.schema, self.sensitive_features, self.solution = schema, sensitive_features, solution
+        self._bounds = list(schema.bounds.values())
+        self.n_neighbours = check_count(n_neighbours, "n_neighbours", least=2)
+        self.n_pool = check_count(n_pool, "n_pool", least=2)
+        self.smallest_share = smallest_share
+        self.random_state = check_seed(random_state)
+
+    def generate(
+        self, X, seeds, *, n_inputs: int = 1000, time_limit: float | None = None, max_found: int | None = None
+    ) -> SearchResult:
+        """Explore from `seeds` until `n_inputs` distinct inputs were explored, or nothing is left to explore.
+
+        Parameters
+        ----------
+        X : DataFrame or array of int of shape (n_rows, n_attributes)
+            The training data, whose frequencies the neighbourhoods have.
+        seeds : array of int of shape (n_seeds, n_attributes)
+        n_inputs : int
+        time_limit : float or None
+            Seconds.
+        max_found : int or None
+            Stop at so many distinct discriminatory inputs.
+        """
+        started, stop = time.perf_counter(), clock(time_limit)
+        seeds = self.schema.check(seeds, "seeds")
+        steps = self.steps(X, seeds, n_inputs=n_inputs)
+        trace = collect(steps, self.schema, self.sensitive_features, stop=stop, max_found=max_found)
+        is_seed = (trace.inputs == seeds[trace.seed]).all(axis=1)
+        return SearchResult.count(
+            trace,
+            schema=self.schema,
+            sensitive_features=self.sensitive_features,
+            iterations=np.zeros(len(seeds), dtype=int),
+            successful=np.isin(np.arange(len(seeds)), trace.seed[is_seed & (trace.partner >= 0)]),
+            seconds=time.perf_counter() - started,
+        )
+
+    def steps(self, X, seeds, *, n_inputs: int | None = None) -> Iterator[Trace]:
+        """Yield one explored input at a time, in the order of exploring; see `generate`, without limit if None."""
+        X, seeds = self.schema.check(X), self.schema.check(seeds, "seeds")
+        most = np.inf if n_inputs is None else check_count(n_inputs, "n_inputs")
+        rng = np.random.default_rng(self.random_state)
+        return self._explore(self._explainer(X, rng), seeds, most, rng)
+
+    def _explainer(self, X, rng):
+        """Return a function from an input to the conditions of its path."""
+        return Explainer(self.classify, X, self._bounds, n_neighbours=self.n_neighbours, n_pool=self.n_pool, rng=rng)
+
+    def _solve(self, x, conditions, rng) -> tuple | None:
+        """Return `x` with values that obey the conditions; None where there are none."""
+        return solve(x, conditions, self._bounds, rng if self.solution == "uniform" else None)
+
+    def _explore(self, explain, seeds, n_inputs, rng) -> Iterator[Trace]:
+        """Yield one explored input at a time."""
+        queue = []
+        for number, seed in enumerate(seeds):
+            heappush(queue, (SEED_RANK, tuple(seed.tolist()), number))
+        partners, explored, negated = Partners(self.classify, self.sensitive_features, schema=self.schema), set(), set()
+        while queue and len(explored) < n_inputs:
+            _, x, number = heappop(queue)
+            explored.add(tuple(np.delete(x, self.columns)))
+            partner = partners(np.array([x]))
+            yield Trace(np.array([x]), partner, np.array([number]))
+            path = explain(np.array(x))
+            children = self._global_search(x, path, negated, rng)
+            if partner[0] >= 0:
+                children = [*self._local_search(x, path, negated, rng), *children]
+            for rank, child in children:
+                heappush(queue, (rank, child, number))
+
+    def _local_search(self, x, path, negated, rng) -> Iterator[tuple[float, tuple]]:
+        """Yield inputs that differ from `x` in the attribute of one negated condition, with their rank."""
+        for place, condition in enumerate(path):
+            if condition.column in self.columns:
+                continue
+            conditions = (*path[:place], condition.negated(), *path[place + 1 :])
+            if conditions not in negated:
+                negated.add(conditions)
+                on_it = [other for other in conditions if other.column == condition.column]
+                child = self._solve(x, on_it, rng)
+                if child is not None:
+                    yield LOCAL_RANK + fmean(other.share for other in conditions), child
+
+    def _global_search(self, x, path, negated, rng) -> Iterator[tuple[float, tuple]]:
+        """Yield inputs that share the beginning of the path of `x` and leave it at one condition, with their rank."""
+        prefix = ()
+        for condition in path:
+            if condition.column in self.columns:
+                continue
+            if condition.share < self.smallest_share:
+                return
+            conditions = (*prefix, condition.negated())
+            if conditions not in negated:
+                negated.add(conditions)
+                child = self._solve(x, conditions, rng)
+                if child is not None:
+                    yield GLOBAL_RANK - fmean(other.share for other in conditions), child
+            prefix = (*prefix, condition)
+
+
+def intervals(conditions, bounds) -> dict[int, tuple[int, int]]:
+    """Return the lowest and the highest value that obey conditions and bounds, by attribute that is in a condition.
+
+    Where the lowest is above the highest, none obeys.
+    """
+    found = {}
+    for c in conditions:
+        low, high = found.get(c.column, bounds[c.column])
+        found[c.column] = (low, min(high, c.threshold)) if c.below else (max(low, c.threshold + 1), high)
+    return found
+
+
+def solve(x, conditions, bounds, rng: np.random.Generator | None = None) -> tuple | None:
+    """Return `x` with the attributes of `conditions` set to values within bounds that obey them; None without any.
+
+    Parameters
+    ----------
+    x : sequence of int
+    conditions : sequence of PathCondition
+    bounds : sequence of (int, int)
+        Lowest and highest value of every attribute.
+    rng : numpy.random.Generator or None
+        Draws each value from those that obey; without it, the lowest is taken.
+    """
+    child = list(x)
+    for column, (low, high) in intervals(conditions, bounds).items():
+        if low > high:
+            return None
+        child[column] = low if rng is None else int(rng.integers(low, high + 1))
+    return tuple(child)

@@ -1,0 +1,181 @@
+"""The classifiers that the paper compares: a plain network, Project, Reductions and SenSR (Appendix F.3)."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import log_expit, logsumexp
+from sklearn.linear_model import LogisticRegression
+
+from fairlab.checks import optional
+from fairlab.fair_metric import FairMetric, sensitive_directions
+from fairlab.models.classifiers import HiddenUnits, Votes, WhiteBoxClassifier, like
+from fairlab.networks import Training, initial_network, layer_inputs
+
+reductions, tf = optional("fairlearn.reductions"), optional("tensorflow")
+
+PUBLISHED_METRIC = {"solver": "published", "scaled": False, "confidence_level": None}  # behind the printed numbers
+
+
+class Learner(WhiteBoxClassifier):
+    """White box that `fit` gives its attributes with an underscore at the end, for labels 0 and 1."""
+
+    def fitted(self) -> dict:
+        """Return what was learned, as plain data."""
+        return {name: value for name, value in vars(self).items() if name.endswith("_")}
+
+    def with_fitted(self, learned: dict) -> "Learner":
+        """Take over what `fitted` returned of another one."""
+        vars(self).update(learned)
+        return self
+
+
+@dataclass(kw_only=True, eq=False)
+class BalancedMLP(Learner):
+    """Network with one hidden layer, trained by Adam on batches with as many negatives as positives."""
+
+    n_hidden: int = 50
+    learning_rate: float = 1e-4
+    n_steps: int = 8000
+    batch_size: int = 250
+    from_logits: bool = True
+    random_state: int = 0
+
+    def fit(self, X, y) -> "BalancedMLP":
+        """Train."""
+        features, *start = self._start(X, y)
+        return self._train(features, *start)
+
+    def log_odds(self, X):
+        """Return the log odds of label 1, shape (..., n_points)."""
+        network = [like(X, part) for part in self.network_]
+        *_, active = layer_inputs(network, X)
+        output, bias = network[-2:]
+        return (active @ (output[:, 1:] - output[:, :1]))[..., 0] + bias[1] - bias[0]
+
+    @property
+    def units(self) -> HiddenUnits:
+        """The hidden layer."""
+        kernel, bias, output, output_bias = self.network_
+        return HiddenUnits(kernel, bias, output[:, 1] - output[:, 0], float(output_bias[1] - output_bias[0]))
+
+    def _start(self, X, y, *, bias: float = 0.0):
+        """Return features, labels, the initial network and the rows of each batch, drawn from one generator."""
+        features, labels = np.asarray(X, dtype=np.float32), np.asarray(y).astype(np.int32)
+        rng = np.random.default_rng(self.random_state)
+        network = initial_network(rng, (features.shape[1], self.n_hidden, 2), bias=bias)
+        return features, labels, network, balanced_batches(rng, labels, self.n_steps, self.batch_size)
+
+    def _train(self, features, labels, network, batches):
+        training = Training([network], self.learning_rate)
+        for rows in batches:
+            training.step(features[rows][None], labels[rows][None])
+        self.network_ = tuple(training.networks()[0])
+        return self
+
+
+@dataclass(kw_only=True, eq=False)
+class ProjectedMLP(BalancedMLP):
+    """`BalancedMLP` after a fixed layer that projects the sensitive subspace, learned from the training data, out."""
+
+    def fit(self, X, y, *, sensitive_features) -> "ProjectedMLP":
+        """Learn the subspace, then train."""
+        features, *start = self._start(X, y)
+        self.projection_ = FairMetric.learned(X, sensitive_features, **PUBLISHED_METRIC).projection
+        projection = self.projection_.astype(np.float32)
+        self._train(features @ projection, *start)
+        hidden, *others = self.network_
+        self.network_ = (projection @ hidden, *others)
+        return self
+
+
+@dataclass(kw_only=True, eq=False)
+class SenSR(BalancedMLP):
+    """Sensitive subspace robustness (Yurochkin et al. 2020): a network trained on batches that are attacked.
+
+    Each batch is attacked first freely inside the sensitive subspace, then in all directions with a penalty on the fair
+    distance. An attack that lowers its own objective is undone, or makes the network skip the batch. Rates are Adam's,
+    `distance_target` is rho and `penalty` lambda at the start.
+    """
+
+    n_hidden: int = 100
+    learning_rate: float = 1e-5
+    n_steps: int = 20_000
+    batch_size: int = 1000
+    subspace_steps: int = 10
+    subspace_rate: float = 10.0
+    full_steps: int = 50
+    full_rate: float = 1e-4
+    penalty: float = 2.0
+    distance_target: float = 1e-3
+    solver: str = "converged"
+
+    def fit(self, X, y, *, sensitive_features) -> "SenSR":
+        """Learn the sensitive directions, then train."""
+        from fairlab.papers.individual_fairness import sensr  # only to train: it loads what it compiles with
+
+        start = self._start(X, y, bias=0.1)
+        options = {"solver": self.solver, "scaled": False, "confidence_level": None}
+        self.directions_ = sensitive_directions(X, sensitive_features, **options)
+        network, self.penalty_, self.n_skipped_ = sensr.train(*start, self.directions_, self)
+        self.network_ = tuple(network)
+        return self
+
+
+@dataclass(kw_only=True, eq=False)
+class EqualizedOddsMixture(Learner):
+    """Reductions (Agarwal et al. 2018) over logistic models, used as a soft vote with a gradient.
+
+    The bound of the multipliers is 1/eps, and `eps` the violation of equalized odds that is allowed, as one number
+    stood for both in the fairlearn of the paper's time.
+    """
+
+    eps: float = 0.03
+    max_iter: int = 50
+    class_weight: str | None = "balanced"
+    from_logits: bool = True
+
+    def fit(self, X, y, *, sensitive_features) -> "EqualizedOddsMixture":
+        """Train; the groups are all combinations of the sensitive features."""
+        groups = np.unique(np.asarray(sensitive_features), axis=0, return_inverse=True)[1]
+        learner = reductions.ExponentiatedGradient(
+            LogisticRegression(solver="liblinear", class_weight=self.class_weight),
+            reductions.EqualizedOdds(difference_bound=self.eps),
+            eps=self.eps,
+            max_iter=self.max_iter,
+        )
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="fairlearn")  # it warns of its own use of pandas
+            features = np.asarray(X, dtype=np.float32).astype(float)
+            learner.fit(features, np.asarray(y).astype(np.int32), sensitive_features=groups)
+        weight = learner.weights_.to_numpy()
+        models = [learner.predictors_[k] for k in learner.weights_.index]
+        voting = weight > 0  # the linear program leaves rounding errors
+        self.coef_ = np.vstack([model.coef_ for model in models])[voting]
+        self.intercept_ = np.concatenate([model.intercept_ for model in models])[voting]
+        self.weight_ = (weight / np.maximum(weight, 0).sum())[voting]
+        return self
+
+    def log_odds(self, X):
+        """Return the log odds of the mixture, p(x) = sum_t weight_t sigmoid(coef_t . x + intercept_t)."""
+        logits = X @ like(X, self.units.kernel) + like(X, self.units.bias)
+        log_weight = like(X, np.log(self.units.weight))
+        is_array = isinstance(X, np.ndarray)
+        log_sum, log_sigmoid = (logsumexp, log_expit) if is_array else (tf.reduce_logsumexp, tf.math.log_sigmoid)
+        one, zero = (log_sum(log_weight + log_sigmoid(s * logits), axis=-1) for s in (1, -1))
+        return one - zero
+
+    @property
+    def units(self) -> Votes:
+        """The logistic models and their weights."""
+        voting = self.weight_ > 0
+        return Votes(self.coef_[voting].T, self.intercept_[voting], self.weight_[voting])
+
+
+def balanced_batches(rng: np.random.Generator, y: np.ndarray, n_batches: int, batch_size: int) -> np.ndarray:
+    """Return row numbers drawn with replacement, shape (n_batches, batch_size): half negatives, half positives."""
+    halves = [
+        rows[rng.integers(len(rows), size=(n_batches, batch_size // 2))]
+        for rows in (np.flatnonzero(y == label) for label in (0, 1))
+    ]
+    return np.concatenate(halves, axis=1).astype(np.int32)

@@ -1,0 +1,328 @@
+"""Confidence intervals and corrections for multiple testing, each in one place.
+
+Intervals hold the truth at their stated rate, also in small groups, of rare outcomes, and of no effect at all. Each
+function works on arrays of counts, of tables, or on one sample of pairs. The formulas are held to those of statsmodels
+and SciPy by tests; statsmodels itself takes half a second to import and does not take arrays of levels.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betaincinv, chndtrinc, ndtri, rel_entr, xlogy
+from scipy.stats import chi2, norm
+from scipy.stats import t as student
+
+ADDED = 0.5  # to every cell where the spread of mutual information is estimated, or an empty cell would have none
+HALVINGS = 60
+LARGEST_QUANTILE = 38.0  # of the standard normal distribution, beyond which tail probabilities are zero
+
+
+def holm(p_values) -> np.ndarray:
+    """Return p-values corrected by Holm's step-down method; nan stays nan and does not count.
+
+    Parameters
+    ----------
+    p_values : array-like of shape (n_tests,)
+
+    Notes
+    -----
+    Equal to ``statsmodels.stats.multitest.multipletests(p_values, method="holm")``, which collects the garbage of the
+    whole process in every call: that takes longer than a small investigation.
+    """
+    p_values = np.asarray(p_values, dtype=float)
+    corrected = np.full(len(p_values), np.nan)
+    order = np.argsort(p_values)[: np.isfinite(p_values).sum()]  # nan is sorted last
+    corrected[order] = np.minimum(np.maximum.accumulate(p_values[order] * np.arange(len(order), 0, -1)), 1)
+    return corrected
+
+
+def bonferroni_level(confidence_level: float, n: int) -> float:
+    """Return the confidence level of each of `n` intervals that together have `confidence_level`."""
+    return 1 - (1 - confidence_level) / n
+
+
+def wilson_interval(count, n_samples, *, alpha=None, z=None) -> tuple[np.ndarray, np.ndarray]:
+    """Return Wilson's interval of a proportion at the confidence level 1 - `alpha`, or for a normal quantile `z`.
+
+    Without any sample it is 0 and 1.
+    """
+    count, n = np.asarray(count, dtype=float), np.asarray(n_samples, dtype=float)
+    z = -ndtri(np.asarray(alpha) / 2) if z is None else z
+    with np.errstate(divide="ignore", invalid="ignore"):
+        half = z * np.sqrt(z**2 + 4 * count * (1 - np.where(n > 0, count / np.maximum(n, 1), 0.0)))
+        low, high = ((2 * count + z**2 + sign * half) / (2 * (n + z**2)) for sign in (-1, 1))
+    # Ends at 0 and 1 are so exactly, without the rounding of a sum.
+    low, high = np.where(count == 0, 0.0, low), np.where((count == n) & (n > 0), 1.0, high)
+    return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+
+def exact_interval(count, n_samples, *, alpha, binary: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Return an interval that holds the truth with a probability of at least 1 - `alpha`, whatever the truth is.
+
+    Parameters
+    ----------
+    count : array-like
+        Sum of the outcomes.
+    n_samples : array-like
+        Fixed beforehand; without any, the interval is 0 and 1.
+    alpha : float or array-like
+    binary : bool
+        Whether outcomes are 0 or 1: then the interval is Clopper and Pearson's. For any outcomes between 0 and 1 it
+        is Chernoff's, which is wider.
+    """
+    count, n_samples, alpha = map(np.array, np.broadcast_arrays(1.0 * np.asarray(count), n_samples, alpha))
+    if binary:
+        rest = n_samples - count
+        low = np.where(count > 0, betaincinv(np.maximum(count, np.finfo(float).tiny), rest + 1, alpha / 2), 0.0)
+        high = np.where(rest > 0, betaincinv(count + 1, np.maximum(rest, np.finfo(float).tiny), 1 - alpha / 2), 1.0)
+        return low, high
+    share, surprise = count / n_samples, np.log(2 / alpha) / n_samples
+    return _unlikely(share, np.zeros_like(share), surprise), _unlikely(share, np.ones_like(share), surprise)
+
+
+def _unlikely(share, end, surprise) -> np.ndarray:
+    """Return, between a share and an end, the furthest mean that does not make the share too surprising."""
+    near, far = share.copy(), end.copy()
+    for _ in range(HALVINGS):
+        middle = (near + far) / 2
+        likely = rel_entr(share, middle) + rel_entr(1 - share, 1 - middle) <= surprise
+        near, far = np.where(likely, middle, near), np.where(likely, far, middle)
+    return np.where(share == end, end, far)
+
+
+def rate_bounds(hits, totals, *, confidence_level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return rates with the exact bounds of Clopper and Pearson; in an empty group 0, with bounds 0 and 1."""
+    hits, totals = np.asarray(hits), np.asarray(totals)
+    low, high = exact_interval(hits, totals, alpha=1 - confidence_level)
+    return hits / np.maximum(totals, 1), low, high
+
+
+def difference_bounds(
+    hits, totals, *, confidence_level: float, factor: float = 1.0, correlation: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return bounds of a rate less a multiple of another rate.
+
+    Parameters
+    ----------
+    hits, totals : array-like of shape (..., 2)
+        Counts of the first and the second rate.
+    confidence_level : float
+    factor : float
+        Of the second rate.
+    correlation : float
+        Between both rates, where they are of one sample; see `exclusive_correlation`.
+
+    Notes
+    -----
+    Newcombe's square-and-add method, for correlated rates Zou and Donner's (2008), with exact bounds in place of
+    Wilson's, which miss rare outcomes of small groups at the high level that a correction for many tests asks for.
+    """
+    rate, low, high = rate_bounds(hits, totals, confidence_level=confidence_level)
+    estimate = rate[..., 0] - factor * rate[..., 1]
+    down, up = rate - low, high - rate
+
+    def distance(first, second):
+        second = factor * second
+        return np.sqrt(first**2 + second**2 - 2 * correlation * first * second)
+
+    known = np.asarray(totals).all(axis=-1)
+    return (
+        np.where(known, estimate - distance(down[..., 0], up[..., 1]), -factor),
+        np.where(known, estimate + distance(up[..., 0], down[..., 1]), 1.0),
+    )
+
+
+def exclusive_correlation(first: int, second: int, n: int) -> float:
+    """Return the correlation between the shares of two kinds of `n` people, of whom nobody is both."""
+    spread = np.sqrt(float(first) * (n - first) * second * (n - second))
+    return -first * second / spread if spread > 0 else 0.0
+
+
+def ratio_bounds(hits, totals, *, confidence_level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return bounds of the first rate over the second; infinite where nothing bounds it.
+
+    Parameters
+    ----------
+    hits, totals : array-like of shape (..., 2)
+
+    Notes
+    -----
+    Donner and Zou's bounds of a ratio (2012, "Closed-form confidence intervals for functions of the normal mean and
+    standard deviation"), from exact bounds of both rates.
+    """
+    rate, low, high = rate_bounds(hits, totals, confidence_level=confidence_level)
+
+    def bound(first, second, sign):
+        """Return the bound that a bound of the first and the opposite one of the second rate make."""
+        product = rate[..., 0] * rate[..., 1]
+        rest = first * second * (2 * rate[..., 0] - first) * (2 * rate[..., 1] - second)
+        root = np.sqrt(np.maximum(product**2 - rest, 0))
+        return (product + sign * root) / (second * (2 * rate[..., 1] - second))
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        lowest, highest = bound(low[..., 0], high[..., 1], -1), bound(high[..., 0], low[..., 1], 1)
+    known = np.asarray(totals).all(axis=-1)
+    return (
+        np.where(known & (rate[..., 0] > 0), lowest, 0.0),
+        np.where(known & (rate[..., 1] > 0), highest, np.inf),
+    )
+
+
+def information_bounds(tables: np.ndarray, *, confidence_level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return bounds of the mutual information over the smaller entropy, and the p-value of the G test.
+
+    Returns
+    -------
+    low, high, p_value : ndarray of shape (...)
+        `low` is 0 wherever the p-value is above ``1 - confidence_level``; a single row or column is known nothing of.
+
+    Notes
+    -----
+    The G statistic of few or weakly associated people follows a noncentral chi-square distribution, which gives the
+    bounds. Where the estimate varies more than under that distribution, by the delta method, they are as much wider.
+    """
+    rows, columns, _ = entropies(tables)
+    smaller = np.minimum(rows, columns)
+    g, df, p_value = g_test(tables)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scale, freedom, excess = 2 * tables.sum(axis=(-2, -1)) * smaller, np.maximum(df, 1), np.maximum(g - df, 0)
+        low = excess - chndtrinc(g, freedom, (1 + confidence_level) / 2)
+        high = chndtrinc(np.maximum(g, freedom), freedom, (1 - confidence_level) / 2) - excess
+        wider = np.maximum(_information_error(tables + ADDED) * scale / np.sqrt(2 * freedom + 4 * excess), 1)
+        low, high = (excess - wider * low) / scale, (excess + wider * high) / scale
+    known = (df > 0) & (smaller > 0)
+    low = np.where(known & (p_value <= 1 - confidence_level), np.clip(low, 0, 1), 0.0)
+    return low, np.where(known, np.clip(high, 0, 1), 1.0), p_value
+
+
+def _information_error(tables):
+    """Return the standard error of normalised mutual information, by the delta method."""
+    share = tables / tables.sum(axis=(-2, -1), keepdims=True)
+    of_rows, of_columns = share.sum(axis=-1, keepdims=True), share.sum(axis=-2, keepdims=True)
+    rows, columns, joint = entropies(tables)
+    smaller = np.minimum(rows, columns)
+    information = ((rows + columns - joint) / smaller)[..., None, None]
+    surprise = np.where((rows <= columns)[..., None, None], -np.log(of_rows), -np.log(of_columns))
+    influence = np.log(share / of_rows / of_columns) - information * surprise
+    mean = (share * influence).sum(axis=(-2, -1), keepdims=True)
+    variance = (share * (influence - mean) ** 2).sum(axis=(-2, -1))
+    return np.sqrt(variance / tables.sum(axis=(-2, -1))) / smaller
+
+
+def correlation_bounds(x: np.ndarray, y: np.ndarray, *, confidence_level: float) -> tuple[float, float, float]:
+    """Return bounds of Pearson's correlation, and the p-value of there being none.
+
+    Notes
+    -----
+    The wider of two intervals on Fisher's scale, and the larger of their p-values: with the error ``1 / sqrt(n - 3)``,
+    which holds of independent or normal pairs, and with the error that the pairs' influences on the correlation show,
+    which holds of any others once they are many. Student's t of the latter has the degrees of freedom that the spread
+    of the squared influences leaves.
+    """
+    n = len(x)
+    if n <= 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return -1.0, 1.0, 1.0
+    u, v = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()
+    r = float(np.clip((u * v).mean(), 1e-9 - 1, 1 - 1e-9))
+    influence = (u * v - r * (u * u + v * v) / 2) ** 2
+    mean, spread = influence.mean(), influence.var()
+    freedom = n - 2 if spread == 0 else max(1.0, min(n - 2, 2 * n * mean**2 / spread))
+    errors = np.array([1 / np.sqrt(n - 3), np.sqrt(mean / (n - 2)) / (1 - r * r)])
+    freedoms = np.array([np.inf, freedom])
+    z = np.arctanh(r)
+    margin = (student.ppf((1 + confidence_level) / 2, freedoms) * errors).max()
+    p_value = (2 * student.sf(abs(z) / np.maximum(errors, np.finfo(float).tiny), freedoms)).max()
+    return float(np.tanh(z - margin)), float(np.tanh(z + margin)), float(p_value)
+
+
+def entropies(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the entropies of rows, of columns, and of both together, in nats; nan where a table is empty."""
+    total = tables.sum(axis=(-2, -1))
+    rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
+    joint = tables.reshape(*tables.shape[:-2], tables.shape[-2] * tables.shape[-1])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return tuple(np.log(total) - _n_log_n(counts).sum(axis=-1) / total for counts in (rows, columns, joint))
+
+
+def _n_log_n(counts: np.ndarray) -> np.ndarray:
+    """Return n log n of counts, looked up where there are more of them than numbers up to the largest."""
+    if counts.dtype.kind not in "iu" or counts.size == 0 or (largest := counts.max()) >= counts.size:
+        return xlogy(counts, counts)
+    numbers = np.arange(largest + 1)
+    return xlogy(numbers, numbers)[counts]
+
+
+def g_test(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the G statistic, its degrees of freedom and the p-value, empty rows and columns left out."""
+    rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
+    total = rows.sum(axis=-1)
+    parts = xlogy(rows, rows).sum(axis=-1) + xlogy(columns, columns).sum(axis=-1)
+    g = np.maximum(2 * (xlogy(tables, tables).sum(axis=(-2, -1)) + xlogy(total, total) - parts), 0)
+    df = ((rows > 0).sum(axis=-1) - 1) * ((columns > 0).sum(axis=-1) - 1)
+    df = np.where(total > 0, df, 0)
+    return g, df, np.where(df > 0, chi2.sf(g, np.maximum(df, 1)), 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class PairedErrors:
+    """Two error rates of the same points, with limits and p-values of their ratio that hold where errors are few.
+
+    The limits are those of Bonett and Price, hybrids of Wilson's intervals of both rates. Where nothing was wrong
+    before, the ratio is infinite and they are exact: an error is then new with a chance of at most
+    ``ratio / (1 + ratio)``.
+
+    Attributes
+    ----------
+    both, new, mended : ndarray of int
+        Points wrong before and after, after only, before only.
+
+    References
+    ----------
+    Bonett, Price. Confidence intervals for a ratio of binomial proportions based on paired data. Statistics in Medicine
+    25, 2006.
+    """
+
+    both: np.ndarray
+    new: np.ndarray
+    mended: np.ndarray
+
+    def limits(self, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lower and the upper limit, each of which fails with at most this probability."""
+        low, high = self._hybrid(norm.isf(alpha))
+        only_new = self.both + self.mended == 0
+        with np.errstate(divide="ignore"):
+            share = alpha ** (1 / self.new.astype(float))
+        return np.where(only_new, share / (1 - share), low)[()], np.where(only_new, np.inf, high)[()]
+
+    def p_value(self, max_ratio: float):
+        """Return the probability of as large a ratio if the true one is at most `max_ratio`."""
+        # The limits grow apart with the quantile: halve where the max_ratio lies among them.
+        above = self.after > max_ratio * self.before
+        small, large = np.zeros(above.shape), np.full(above.shape, LARGEST_QUANTILE)
+        for _ in range(HALVINGS):
+            middle = (small + large) / 2
+            low, high = self._hybrid(middle)
+            beyond = np.where(above, low <= max_ratio, high >= max_ratio)
+            small, large = np.where(beyond, small, middle), np.where(beyond, middle, large)
+        hybrid = norm.sf(np.where(above, small, -small))
+        exact = (max_ratio / (1 + max_ratio)) ** self.new.astype(float)
+        return np.where(self.both + self.mended == 0, exact, hybrid)[()]
+
+    @property
+    def before(self) -> np.ndarray:
+        """Points wrong before."""
+        return self.both + self.mended
+
+    @property
+    def after(self) -> np.ndarray:
+        """Points wrong after."""
+        return self.both + self.new
+
+    def _hybrid(self, z):
+        m, a, b = self.both + self.new + self.mended, self.after, self.before
+        wide = np.sqrt((self.new + self.mended + 2) / ((a + 1) * (b + 1)))
+        narrow = sum(np.sqrt((1 - (x + 1) / (m + 2)) / (x + 1)) for x in (a, b))
+        z = z * wide / narrow
+        (low_a, high_a), (low_b, high_b) = (wilson_interval(x, m, z=z) for x in (a, b))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return low_a / high_b, high_a / low_b

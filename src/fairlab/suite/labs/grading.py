@@ -1,0 +1,169 @@
+"""What is done besides nbgrader's own: put back what was handed out, run all that can be run, tell the teacher.
+
+nbgrader restores tests whose text was changed, but neither a test that was deleted, renamed or tagged as one to be
+skipped, nor a notebook whose kernel ended; and it takes a number that a test shows for its points.
+"""
+
+import atexit
+import os
+import shutil
+import symtable
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from random import random
+
+from IPython.core.inputtransformer2 import TransformerManager
+from nbformat import from_dict
+from nbformat.v4 import new_code_cell, new_markdown_cell
+from nbgrader.api import Gradebook
+from nbgrader.converters import Autograde
+from nbgrader.preprocessors import Execute, NbGraderPreprocessor
+
+from fairlab.suite.labs.masters import marks, read
+from fairlab.suite.labs.running import ResilientExecute
+
+NOTICED = "fairlab_noticed"  # in a notebook's metadata, between the two steps
+# Tests that no answer can pass. Where one passes, what tests are made of was changed.
+CONTROLS = (
+    "from fairlab.suite.labs import expect\n\nexpect('the share', {}, {})",
+    "from fairlab.suite.labs import require\n\nrequire({} > {}, 'the first has to be larger')",
+)
+TAMPERED = "A control that has to fail passed: what the tests use was changed, and no point by tests can be relied on."
+
+
+class Restore(NbGraderPreprocessor):
+    """Put back the cells that a student was given, with their marks, and note which were changed."""
+
+    def preprocess(self, nb, resources):
+        """Restore a submission by the release of its lab."""
+        lab, name = (resources["nbgrader"][key] for key in ("assignment", "notebook"))
+        course = self.parent.parent.coursedir
+        released = read(f"{course.format_path(course.release_directory, '.', lab)}/{name}.ipynb")
+        with Gradebook(resources["nbgrader"]["db_url"]) as gradebook:
+            tests = [cell.source for cell in gradebook.find_notebook(name, lab).source_cells if cell.locked]
+        nb, noticed = put_back(nb, released)
+        anew = sorted(set_anew(nb, released) & set().union(*map(names_read, tests)))
+        noticed += [f"`{each}` is given and was set anew; tests that use it may test something else." for each in anew]
+        nb.metadata[NOTICED] = noticed
+        return nb, resources
+
+
+class ExecuteAll(ResilientExecute, Execute):
+    """Run a submission and controls after it, and write at its top what was noticed."""
+
+    def preprocess(self, nb, resources, **more):
+        """Run all cells that can be run."""
+        noticed = nb.metadata.pop(NOTICED, [])
+        n_cells = len(nb.cells)
+        low, high = random() / 2, 1 - random() / 2
+        nb.cells += [new_code_cell(control.format(low, high)) for control in CONTROLS]
+        nb, resources = super().preprocess(nb, resources, **more)
+        controls, nb.cells = nb.cells[n_cells:], nb.cells[:n_cells]
+        noticed += [f"{_place(nb.cells[i], i)} {why}." for i, why in sorted(self.lost.items()) if i < n_cells]
+        if not all(any(output.output_type == "error" for output in each.outputs) for each in controls):
+            noticed.append(TAMPERED)
+        for cell in nb.cells:
+            if cell.cell_type == "code" and marks(cell).get("grade"):
+                cell.outputs = [_without_points(output) for output in cell.outputs]
+        if noticed:
+            lines = ["**Noticed when this was graded**", "", *(f"* {each}" for each in noticed)]
+            nb.cells.insert(0, new_markdown_cell("\n".join(lines)))
+        for each in noticed:
+            self.log.warning("%s, %s: %s", resources["nbgrader"]["student"], resources["nbgrader"]["assignment"], each)
+        return nb, resources
+
+
+_steps = Autograde.class_traits()
+SANITIZE = [Restore, *_steps["sanitize_preprocessors"].default()]
+AUTOGRADE = [ExecuteAll if step is Execute else step for step in _steps["autograde_preprocessors"].default()]
+
+
+def in_container(config) -> None:
+    """Let nbgrader, in the folder of a course, run the code of students by the kernel of ``container``."""
+    sockets = tempfile.mkdtemp(prefix="labs-")  # short: the path of a socket has at most 107 letters
+    atexit.register(shutil.rmtree, sockets, ignore_errors=True)
+    config.KernelManager.transport = "ipc"
+    config.KernelManager.connection_file = f"{sockets}/kernel.json"
+    config.ExecutePreprocessor.kernel_name = "contained"
+    os.environ["JUPYTER_PATH"] = os.pathsep.join([str(Path("container").resolve()), os.environ.get("JUPYTER_PATH", "")])
+
+
+def put_back(notebook, released) -> tuple:
+    """Return a submission in which all marked cells but the answers are those of a release, and what differed."""
+    given = {marks(cell)["grade_id"]: cell for cell in released.cells if marks(cell)}
+    cells, places, noticed = [], {}, []
+    for cell in notebook.cells:
+        name = _name(cell)
+        if name not in given or name in places:
+            cell.metadata = from_dict({})
+            cells.append(cell)
+            continue
+        places[name] = own = from_dict(given[name])
+        if marks(own)["solution"]:
+            own.source = cell.source
+            own |= {"attachments": cell.attachments} if "attachments" in cell else {}
+        elif own.source.strip() != cell.source.strip():
+            noticed.append(f"`{name}` was changed; it was graded as it was handed out.")
+        cells.append(own)
+    before = -1
+    for name, cell in given.items():
+        if name not in places:
+            places[name] = from_dict(cell)
+            cells.insert(before + 1, places[name])
+            noticed.append(f"`{name}` was deleted; it was put back.")
+        before = next(index for index, each in enumerate(cells) if each is places[name])
+    return from_dict({**notebook, "cells": cells}), noticed
+
+
+def set_anew(notebook, released) -> set[str]:
+    """Return the names that both given cells and cells of a student set."""
+    given = {cell.source: marks(cell).get("solution") for cell in released.cells if cell.cell_type == "code"}
+    answers = {name for source, solution in given.items() if solution for name in names_set(source)}
+    theirs = {name for cell in _code(notebook) if given.get(cell.source, True) for name in names_set(cell.source)}
+    return theirs & {name for source, solution in given.items() if not solution for name in names_set(source)} - answers
+
+
+def names_set(source) -> set[str]:
+    """Return the names that a cell sets."""
+    return {name.get_name() for name in _table(source).get_symbols() if name.is_local()}
+
+
+def names_read(source) -> set[str]:
+    """Return the names that a cell reads and does not set."""
+    return _globals(_table(source)) - names_set(source)
+
+
+def _name(cell) -> str | None:
+    own = cell.metadata.get("nbgrader")
+    name = own.get("grade_id") if isinstance(own, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def _place(cell, index) -> str:
+    return f"`{marks(cell)['grade_id']}`" if marks(cell) else f"Cell {index + 1}"
+
+
+def _without_points(output):
+    # nbgrader gives no point to a test that warns, and to one that shows a number as many as the number says.
+    if output.output_type == "stream":
+        output.name = "stdout"
+    if output.output_type == "execute_result":
+        output = from_dict({"output_type": "display_data", "data": output.data, "metadata": output.metadata})
+    return output
+
+
+def _code(notebook) -> Iterator:
+    return (cell for cell in notebook.cells if cell.cell_type == "code")
+
+
+def _table(source) -> symtable.SymbolTable:
+    try:
+        return symtable.symtable(TransformerManager().transform_cell(source), "cell", "exec")
+    except SyntaxError:
+        return symtable.symtable("", "cell", "exec")
+
+
+def _globals(table) -> set[str]:
+    own = {name.get_name() for name in table.get_symbols() if name.is_global()}
+    return own.union(*map(_globals, table.get_children()))

@@ -1,0 +1,90 @@
+"""A notebook run to its end whatever its cells do: one that hangs is stopped, one that ends the kernel is left out."""
+
+from collections import Counter
+from math import ceil
+from time import monotonic
+
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbconvert.preprocessors import ExecutePreprocessor
+from nbformat import from_dict
+from nbformat.v4 import new_output
+from traitlets import Bool, Integer
+
+from fairlab.suite.labs.masters import CELL_SECONDS, NOTEBOOK_SECONDS
+
+MOST_LETTERS = 1_000_000  # of the output of a cell; what a loop prints in a minute fills the memory of a computer
+
+
+class ResilientExecute(ExecutePreprocessor):
+    """Run all cells that can be run.
+
+    A cell that takes too long is interrupted. If that fails, or a cell ends the kernel, the notebook is run again
+    without it. What is left when the notebook's time is over is not run. Such cells have an error as their output. Of
+    what a cell shows the first million letters are kept, and all errors.
+
+    Attributes
+    ----------
+    timeout, notebook_timeout : int
+        Seconds for one cell, and for a notebook.
+    lost : dict of int to str
+        Why a cell was not run to its end, by its place in the notebook.
+    """
+
+    timeout = Integer(CELL_SECONDS, allow_none=True).tag(config=True)
+    notebook_timeout = Integer(NOTEBOOK_SECONDS, help="Seconds for a notebook").tag(config=True)
+    allow_errors = Bool(True).tag(config=True)
+    interrupt_on_timeout = Bool(True).tag(config=True)
+    raise_on_iopub_timeout = Bool(True).tag(config=True)
+
+    def preprocess(self, nb, resources=None, km=None):
+        """Run a copy of a notebook and return it."""
+        self._left_out, self._end = {}, monotonic() + self.notebook_timeout
+        while True:
+            self.lost, self._running, self._shown = {}, None, Counter()
+            try:
+                return super().preprocess(from_dict(nb), resources, km)
+            except (CellTimeoutError, DeadKernelError) as error:
+                if self._running is None:  # no cell did it
+                    raise
+                why = "ended the kernel" if isinstance(error, DeadKernelError) else "could not be stopped"
+                self._left_out[self._running] = _error(type(error).__name__, f"{why}; the others were run without it")
+
+    def preprocess_cell(self, cell, resources, index):
+        """Run a cell, unless it is to be left out or there is no time left."""
+        left = self._end - monotonic()
+        over = _error("CellTimeoutError", f"not run: the notebook took longer than {self.notebook_timeout} seconds")
+        error = self._left_out.get(index) or (over if left <= 0 else None)
+        if error and cell.cell_type == "code":
+            self._note(cell, index, error)
+            return cell, resources
+        seconds = min(self.timeout, ceil(left))
+        self._running, self.timeout_func = index, lambda cell: seconds
+        self.error_on_timeout = _error("CellTimeoutError", f"stopped: it took longer than {seconds} seconds")
+        return super().preprocess_cell(cell, resources, index)
+
+    def on_cell_executed(self, cell, cell_index, execute_reply):
+        """Note an error that stands in the reply only, as that of a cell that was interrupted does."""
+        reply = execute_reply["content"]
+        shown = [output.ename for output in cell.outputs if output.output_type == "error"]
+        if reply["status"] == "error" and reply["ename"] not in shown:
+            self._note(cell, cell_index, reply)
+
+    def output(self, outs, msg, display_id, cell_index):
+        """Keep an output, or the first part of it, or nothing if there was too much before."""
+        left = max(0, MOST_LETTERS - self._shown[cell_index])
+        self._shown[cell_index] += len(str(msg["content"]))
+        if not left and msg["msg_type"] != "error":
+            return None
+        if msg["msg_type"] == "stream":
+            msg["content"]["text"] = msg["content"]["text"][:left]
+        return super().output(outs, msg, display_id, cell_index)
+
+    def _note(self, cell, index, error):
+        if error["ename"] in ("CellTimeoutError", "DeadKernelError"):
+            self.lost[index] = error["evalue"]
+        names = ("ename", "evalue", "traceback")
+        cell.outputs = [new_output("error", **{name: error[name] for name in names}), *cell.get("outputs", ())]
+
+
+def _error(ename, evalue):
+    return {"ename": ename, "evalue": evalue, "traceback": [f"{ename}: {evalue}"]}

@@ -1,0 +1,98 @@
+"""What all maps from one sample to another have in common: the columns, DataFrames in and out, the memory there is."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+import psutil
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from fairlab.checks import check_count, check_features, check_number, check_same_columns, estimator_features
+
+LARGEST = float(np.finfo(np.float32).max)
+GIB = 2**30
+CHUNK = 64  # steps of a GAN whose rows are drawn at once
+
+
+class TransportMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """A map that is fitted to a source and a target sample; subclasses define `fit` and `_image`.
+
+    A transformer of scikit-learn, but for `fit` and `fit_transform`, which take two samples of the same features
+    instead of features and labels.
+    """
+
+    def transform(self, X):
+        """Return the image of every row.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n_rows, n_features)
+
+        Returns
+        -------
+        DataFrame or array of shape (n_rows, n_features)
+            As `X`, unless `set_output` says otherwise: a DataFrame keeps its columns and index.
+
+        Raises
+        ------
+        NotFittedError
+            If the map is not fitted.
+        ValueError
+            If the features are not what is expected.
+        """
+        check_is_fitted(self)
+        image = self._image(estimator_features(self, X, fitting=False))
+        return pd.DataFrame(image, index=X.index, columns=X.columns) if isinstance(X, pd.DataFrame) else image
+
+    def _samples(self, X_source, X_target, *, min_rows: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Return both samples as float arrays; remember their columns, which must be the same."""
+        source = estimator_features(self, X_source, fitting=True, name="X_source", min_rows=min_rows)
+        target, columns = check_features(X_target, "X_target", min_rows=min_rows)
+        check_same_columns(check_features(X_source, "X_source")[1], columns, "X_source", "X_target")
+        return source, target
+
+    def _image(self, X: np.ndarray) -> np.ndarray:
+        """Return the image of an array of floats."""
+        raise NotImplementedError
+
+
+class DivergenceError(RuntimeError):
+    """Training ended in weights that are not finite.
+
+    Examples
+    --------
+    >>> from fairlab.transport import DivergenceError
+    >>> issubclass(DivergenceError, RuntimeError)
+    True
+    """
+
+
+def check_options(estimator, *, counts: Iterable[str], positive: Iterable[str]) -> None:
+    """Raise a ValueError unless a network's options are whole numbers of at least 1, or finite ones above 0."""
+    for name in positive:
+        check_number(getattr(estimator, name), name, above=0)
+    for name in counts:
+        check_count(getattr(estimator, name), name)
+    layers, seed = estimator.hidden_layers, estimator.random_state
+    if isinstance(layers, str) or not isinstance(layers, Iterable):
+        raise ValueError(f"hidden_layers: expected a sequence of widths, found {layers!r}")
+    for width in layers:
+        check_count(width, "hidden_layers")
+    check_count(seed, "random_state", least=0)
+
+
+def single_precision(values: np.ndarray, name: str) -> np.ndarray:
+    """Return numbers in float32, with which networks compute; a ValueError for one that would become infinite."""
+    if (beyond := np.abs(values) > LARGEST).any():
+        found = f"found {values[beyond][0]:g}; scale it"
+        raise ValueError(f"{name}: expected numbers of at most {LARGEST:.3g}, as networks take, {found}")
+    return values.astype(np.float32)
+
+
+def require_memory(n_bytes: int, what: str, *, advice: str) -> int:
+    """Return the free memory in bytes; raise a MemoryError with advice if `n_bytes` exceed it."""
+    free = psutil.virtual_memory().available
+    if n_bytes > free:
+        raise MemoryError(f"{what} needs about {n_bytes / GIB:.2g} GiB, found {free / GIB:.2g} GiB free; {advice}")
+    return free

@@ -1,0 +1,337 @@
+"""Solvers of exact transport, and the proof that a plan is the best.
+
+A solver is a function of costs (n_source, n_target) and of weights of both sides, each of which sums to 1. It returns a
+plan, a sparse array of the same shape, and the dual prices of the target points, or None where it has none.
+"""
+
+import os
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+import pulp
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+
+_BACKENDS = ("CUPY", "JAX", "PYTORCH", "TENSORFLOW")
+# POT loads every array library that is installed; here it only ever sees NumPy arrays.
+with patch.dict(os.environ, {f"POT_BACKEND_DISABLE_{backend}": "1" for backend in _BACKENDS}):
+    import ot
+
+# Up to this many pairs POT gets the whole matrix.
+DENSE_PAIRS = 2_500**2
+# Pairs offered per point in each round of the search.
+NEAREST = 100
+# Rows priced or compared at once: bounds the temporary arrays.
+BLOCK = 256
+# A pair may undercut the potentials by this share of the largest cost.
+PRICE_TOLERANCE = 1e-11
+# PuLP holds an object per pair and constraint, so it is for teaching and checking, not for large problems.
+MAX_PROGRAM_PAIRS = 500 * 500
+
+# A plan may be dearer than the proven bound by this share of what the choice of plan can change, ...
+RELATIVE_GAP = 1e-6
+# ... and by this share of everyone's dearest pair, which is rounding.
+ROUNDING = 1e-14
+MOST_REFINEMENTS = 4
+# In a refinement, pairs dearer than this many times the open gap per point count as just so dear.
+DEAREST = 2.0**20
+# CBC hands its answer to PuLP with eight digits.
+MARGINAL_TOLERANCE = 1e-7
+
+# Rows are merged if no more than this share of the pairs is left.
+WORTHWHILE = 0.5
+# Pieces of mass below this share of the smallest weight are rounding.
+SLIVER = 1e-6
+
+
+class SolverError(RuntimeError):
+    """A solver did not reach an optimal plan.
+
+    Examples
+    --------
+    >>> from fairlab.transport import SolverError
+    >>> issubclass(SolverError, RuntimeError)
+    True
+    """
+
+
+def hungarian(cost, source_weight, target_weight):
+    """Solve the assignment problem by SciPy: equally many points on both sides, all of the same weight."""
+    n_source, n_target = cost.shape
+    if n_source != n_target:
+        raise ValueError(
+            f"solver 'hungarian' needs equally many rows, found {n_source} and {n_target}; use 'network_simplex'"
+        )
+    for name, weight in (("source_weight", source_weight), ("target_weight", target_weight)):
+        if not np.allclose(weight, 1 / n_source, rtol=1e-12, atol=0):
+            raise ValueError(f"solver 'hungarian' needs a uniform {name}; use 'network_simplex'")
+    row, column = linear_sum_assignment(cost)
+    return sparse.csr_array((np.full(n_source, 1 / n_source), (row, column)), shape=cost.shape), None
+
+
+def linear_program(cost, source_weight, target_weight):
+    """Solve the linear program by PuLP, with HiGHS where it is installed, else with CBC."""
+    if cost.size > MAX_PROGRAM_PAIRS:
+        raise ValueError(
+            f"solver 'lp' takes at most {MAX_PROGRAM_PAIRS:,} pairs, found {cost.shape[0]:,} x {cost.shape[1]:,}; "
+            "subsample both groups or use 'network_simplex', which finds the same optimum"
+        )
+    # Interior point ends in a vertex by crossover, and takes less than half the time of the simplex method here.
+    highs = pulp.HiGHS(msg=False, solver="ipm")
+    solver = highs if highs.available() else pulp.PULP_CBC_CMD(msg=False)
+    # Weights in units of one source row keep the plan of equally large groups whole numbers.
+    unit, n_target = 1 / len(source_weight), cost.shape[1]
+    problem = pulp.LpProblem("transport", pulp.LpMinimize)
+    moved = [problem.add_variable(f"m{k}", lowBound=0) for k in range(cost.size)]
+    problem.setObjective(pulp.LpAffineExpression(zip(moved, cost.ravel().tolist(), strict=True)))
+    lines = [(moved[i * n_target : (i + 1) * n_target], weight) for i, weight in enumerate(source_weight)]
+    lines += [(moved[j::n_target], weight) for j, weight in enumerate(target_weight)]
+    for k, (line, weight) in enumerate(lines):
+        total = pulp.LpAffineExpression((variable, 1) for variable in line)
+        problem.addConstraint(pulp.LpConstraint(total, pulp.LpConstraintEQ, f"weight{k}", float(weight / unit)))
+    status = pulp.LpStatus[problem.solve(solver)]
+    if status != "Optimal":
+        raise SolverError(f"{solver.name}: expected status 'Optimal', found {status!r}")
+    mass = np.fromiter((variable.varValue for variable in moved), dtype=float, count=cost.size)
+    return sparse.csr_array(mass.reshape(cost.shape) * unit), None
+
+
+def network_simplex(cost, source_weight, target_weight):
+    """Solve the problem by POT's network simplex, on as few pairs of points as the optimum needs."""
+    rows, columns = np.flatnonzero(source_weight), np.flatnonzero(target_weight)
+    whole = (len(rows), len(columns)) == cost.shape
+    active = cost if whole else cost[np.ix_(rows, columns)]
+    plan, potential = _optimum(active, source_weight[rows], target_weight[columns], np.random.default_rng(0))
+    plan = sparse.coo_array(plan)
+    price = np.zeros(cost.shape[1])
+    price[columns] = potential
+    return sparse.csr_array((plan.data, (rows[plan.row], columns[plan.col])), shape=cost.shape), price
+
+
+SOLVERS = {"network_simplex": network_simplex, "hungarian": hungarian, "lp": linear_program}
+
+
+def peak_bytes(solver: str, n_source: int, n_target: int) -> int:
+    """Return an estimate of the bytes that a solver needs, the cost matrix included."""
+    n_pairs = n_source * n_target
+    # POT copies the costs and keeps flow, end points and plan beside them; PuLP has objects.
+    own = {"hungarian": 0, "lp": 2_000 * n_pairs, "network_simplex": 5 * 8 * min(n_pairs, DENSE_PAIRS)}[solver]
+    priced = 20_000 * (n_source + n_target) if solver == "network_simplex" and n_pairs > DENSE_PAIRS else 0
+    return 8 * n_pairs + own + priced
+
+
+def duality_gap(cost, plan, target_price, source_weight, target_weight) -> tuple[float, float, np.ndarray]:
+    """Return by how much a plan may be dearer than the best, how much rounding allows, and the source's prices.
+
+    Prices that no pair undercuts bound the cost of every plan from below (linear duality). Given the target's, the
+    source's best ones are the least reduced costs.
+    """
+    from_row, to_row = plan.nonzero()
+    mass, paid = np.asarray(plan[from_row, to_row]).ravel(), cost[from_row, to_row]
+    source_price, cheapest, dearest = np.empty((3, len(cost)))
+    for rows in _blocks(len(cost)):
+        block = cost[rows][:, target_weight > 0]
+        source_price[rows] = (block - target_price[target_weight > 0]).min(axis=1)
+        cheapest[rows], dearest[rows] = block.min(axis=1), block.max(axis=1)
+    # Pair by pair, so that a few dear ones do not drown the rest in rounding.
+    gap = float(mass @ (paid - source_price[from_row] - target_price[to_row]))
+    avoidable = float(mass @ (paid - cheapest[from_row]))
+    return gap, RELATIVE_GAP * avoidable + ROUNDING * float(source_weight @ dearest), source_price
+
+
+def solve_to_optimality(solver, cost, source_weight, target_weight):
+    """Return a solver's plan and its duality gap; a SolverError if the gap stays open, or the plan misses the weights.
+
+    A plan without prices is judged by those of the network simplex. Solvers stop at differences that are small beside
+    1, whatever the unit of the costs. So costs below 1 are scaled up, by a power of two, which rounds nothing; and
+    where the gap stays open, as it does if few pairs are dearer by many orders of magnitude, the solver is asked again
+    about the costs less the prices, in the unit of the gap.
+    """
+    highest = cost.max()
+    unit = float(2.0 ** np.floor(np.log2(highest))) if 0 < highest < 1 else 1.0
+    remaining, price = cost if unit == 1 else cost / unit, 0.0
+    for _ in range(1 + MOST_REFINEMENTS):
+        plan, own_price = solver(remaining, source_weight, target_weight)
+        if own_price is None:
+            own_price = network_simplex(remaining, source_weight, target_weight)[1]
+        price = price + unit * own_price
+        gap, allowed, source_price = duality_gap(cost, plan, price, source_weight, target_weight)
+        if gap <= allowed:
+            check_marginals(plan, source_weight, target_weight)
+            return plan, gap
+        remaining = cost - source_price[:, None]
+        remaining -= price
+        np.clip(remaining, 0, DEAREST * gap, out=remaining)
+        remaining /= gap
+        unit = gap
+    raise SolverError(
+        f"expected a plan that is dearer than the best by at most {allowed:.3g}, found up to {gap:.3g}, for costs up "
+        f"to {highest:.3g}; bring the costs to one order of magnitude, or use another solver"
+    )
+
+
+def check_marginals(plan, source_weight, target_weight) -> None:
+    """Raise a SolverError unless rows and columns of a plan sum to the weights, in all but `MARGINAL_TOLERANCE`."""
+    for side, axis, weight in (("source", 1, source_weight), ("target", 0, target_weight)):
+        deviation = np.abs(plan.sum(axis=axis) - weight).sum()
+        if not deviation <= MARGINAL_TOLERANCE:
+            expected = f"expected the {side} weights to within {MARGINAL_TOLERANCE:g}"
+            raise SolverError(f"plan: {expected}, found {deviation:.3g} off in all")
+
+
+def solve_merged(solver, cost, source, target, source_weight, target_weight):
+    """Return an optimal plan and its gap, as `solve_to_optimality` does, with equal rows solved as one.
+
+    The mass of equal rows is handed out in their order, which the optimum leaves open. Rows are only merged where that
+    makes the problem much smaller, and equal rows have equal costs.
+    """
+    (row, one_row), (column, one_column) = _kinds(source), _kinds(target)
+    if len(one_row) * len(one_column) <= WORTHWHILE * cost.size:
+        small = cost[np.ix_(one_row, one_column)]
+        if all(np.array_equal(cost[rows], small[row[rows]][:, column]) for rows in _blocks(len(cost))):
+            weights = np.bincount(row, source_weight), np.bincount(column, target_weight)
+            plan, gap = solve_to_optimality(solver, small, *weights)
+            plan = _handed_out(plan, row, column, source_weight, target_weight)
+            check_marginals(plan, source_weight, target_weight)
+            return plan, gap
+    return solve_to_optimality(solver, cost, source_weight, target_weight)
+
+
+def _optimum(cost, source_weight, target_weight, rng):
+    """Return a plan and the target's potentials.
+
+    A large problem is solved on half of the points first. The potentials of the half tell which pairs of the whole
+    are promising; the network simplex runs on those, then on those and all pairs that its potentials would improve
+    upon, until there are none. By linear programming duality the plan is then optimal among all pairs. This needs a
+    third of the memory of the network simplex on all pairs.
+    """
+    if cost.size <= DENSE_PAIRS:
+        plan, _, target_potential = _emd(cost, source_weight, target_weight)
+        return plan, target_potential
+    source_half, target_half = (np.sort(rng.choice(n, -(-n // 2), replace=False)) for n in cost.shape)
+    half_cost = cost[np.ix_(source_half, target_half)]
+    half_weights = (weight / weight.sum() for weight in (source_weight[source_half], target_weight[target_half]))
+    _, half_potential = _optimum(half_cost, *half_weights, rng)
+    del half_cost
+    source_potential, target_potential = _extend(cost, target_half, half_potential)
+    pairs = _merged(
+        _cheapest_of_rows(cost, source_potential, target_potential),
+        _cheapest_of_columns(cost, source_potential),
+        _feasible_pairs(source_weight, target_weight),
+    )
+    tolerance = PRICE_TOLERANCE * cost.max()
+    while True:
+        costs = sparse.coo_array((cost.ravel()[pairs], np.divmod(pairs, cost.shape[1])), shape=cost.shape)
+        plan, source_potential, target_potential = _emd(costs, source_weight, target_weight)
+        better = _cheapest_of_rows(cost, source_potential, target_potential, below=-tolerance)
+        grown = _merged(pairs, better)
+        if len(grown) == len(pairs):
+            return plan, target_potential
+        pairs = grown
+
+
+def _emd(cost, source_weight, target_weight):
+    # POT stops at 100,000 pivots unless told otherwise.
+    plan, log = ot.emd(source_weight, target_weight, cost, numItermax=2**62, log=True, center_dual=False)
+    if log["warning"] is not None or log["result_code"] != 1:
+        raise SolverError(f"network simplex: expected an optimum, found {log['warning']} ({log['result_code']})")
+    return plan, log["u"], log["v"]
+
+
+def _extend(cost, target_half, half_potential):
+    """Return potentials of all points, from those of half of the targets, that no pair undercuts."""
+    source_potential = np.empty(len(cost))
+    target_potential = np.full(cost.shape[1], np.inf)
+    for rows in _blocks(len(cost)):
+        source_potential[rows] = (cost[rows][:, target_half] - half_potential).min(axis=1)
+        lowest = (cost[rows] - source_potential[rows, None]).min(axis=0)
+        np.minimum(target_potential, lowest, out=target_potential)
+    return source_potential, target_potential
+
+
+def _cheapest_of_rows(cost, source_potential, target_potential, below=np.inf):
+    """Return, as flat indices, the pairs of least reduced cost in each row, if `below` a limit."""
+    n_columns = cost.shape[1]
+    nearest = min(NEAREST, n_columns - 1)
+    found = []
+    for rows in _blocks(len(cost)):
+        reduced = cost[rows] - target_potential
+        reduced -= source_potential[rows, None]
+        candidates = np.flatnonzero(reduced.min(axis=1) < below)
+        reduced = reduced[candidates]
+        column = np.argpartition(reduced, nearest, axis=1)[:, :nearest]
+        take, position = np.nonzero(np.take_along_axis(reduced, column, axis=1) < below)
+        found.append((rows.start + candidates[take]) * n_columns + column[take, position])
+    return np.concatenate(found)
+
+
+def _cheapest_of_columns(cost, source_potential):
+    """Return, as flat indices, the pairs of least reduced cost in each column."""
+    n_rows, n_columns = cost.shape
+    nearest = min(NEAREST, n_rows - 1)
+    found = []
+    for columns in _blocks(n_columns):
+        reduced = np.ascontiguousarray(cost[:, columns].T) - source_potential
+        row = np.argpartition(reduced, nearest, axis=1)[:, :nearest]
+        found.append((row * n_columns + np.arange(n_columns)[columns, None]).ravel())
+    return np.concatenate(found)
+
+
+def _feasible_pairs(source_weight, target_weight):
+    """Return, as flat indices, pairs that can carry all mass: those of the north-west corner rule."""
+    n_source, n_target = len(source_weight), len(target_weight)
+    used_up = np.argsort(np.concatenate([source_weight.cumsum(), target_weight.cumsum()]), kind="stable")
+    is_source = used_up < n_source
+    row = np.minimum(np.cumsum(is_source), n_source - 1)
+    column = np.minimum(np.cumsum(~is_source), n_target - 1)
+    return np.append(row * n_target + column, 0)
+
+
+def _merged(*pairs):
+    """Return all pairs once, in order; faster than np.unique, which hashes integers."""
+    pairs = np.sort(np.concatenate(pairs))
+    return pairs[np.diff(pairs, prepend=-1) > 0]
+
+
+def _kinds(X):
+    """Return which kind of row every row is, and the position of the first of every kind."""
+    table = pd.DataFrame(X)
+    table = table.set_axis(range(table.shape[1]), axis=1)
+    try:
+        kind = table.groupby(list(table), sort=False, dropna=False, observed=True).ngroup().to_numpy()
+    except TypeError:  # values that cannot be told apart
+        kind = np.arange(len(table))
+    return kind, np.unique(kind, return_index=True)[1]
+
+
+def _handed_out(plan, row, column, source_weight, target_weight) -> sparse.csr_array:
+    """Return the plan between rows, from one between kinds of rows."""
+    of_kind, to_kind = plan.nonzero()
+    cells = np.lexsort((to_kind, of_kind))
+    mass, to_kind = plan.data[cells], to_kind[cells]
+    least = SLIVER * min(weight[weight > 0].min() for weight in (source_weight, target_weight))
+    # Rows of one kind lie side by side, and so do the kinds that their mass goes to. Then the same for the targets.
+    rows = np.argsort(row, kind="stable")
+    from_row, cell, mass = _overlaps(source_weight[rows], mass, least)
+    from_row, to_kind = rows[from_row], to_kind[cell]
+    pieces = np.argsort(to_kind, kind="stable")
+    columns = np.argsort(column, kind="stable")
+    piece, to_column, mass = _overlaps(mass[pieces], target_weight[columns], least)
+    place = from_row[pieces[piece]], columns[to_column]
+    return sparse.csr_array((mass, place), shape=(len(row), len(column)))
+
+
+def _overlaps(first, second, least):
+    """Return which segments of two divisions of one length overlap, and by how much, if by more than `least`."""
+    ends = [np.cumsum(lengths) for lengths in (first, second)]
+    ends[1] *= ends[0][-1] / ends[1][-1]
+    cuts = np.sort(np.concatenate([[0.0], *ends]))
+    length = np.diff(cuts)
+    middle = (cuts[:-1] + length / 2)[length > least]
+    segments = (np.minimum(np.searchsorted(end, middle), len(end) - 1) for end in ends)
+    return *segments, length[length > least]
+
+
+def _blocks(n):
+    return (slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK))

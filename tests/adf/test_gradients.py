@@ -1,0 +1,213 @@
+import keras
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairlab.adf import ADF, discriminatory, examine_adf
+from fairlab.adf.examination import Answers
+from fairlab.adf.gradients import FeedForward, FiniteDifferences, NetworkSlopes, with_slopes
+from fairlab.cases import Case, Schema
+
+
+@pytest.fixture(scope="module")
+def sharp(weights):
+    """The same network with logits forty times as large: certain in float32 of most inputs."""
+    return [*weights[:-2], 40 * weights[-2], 40 * weights[-1]]
+
+
+@pytest.mark.parametrize("factor", [1, 40])
+def test_answers_and_gradients_are_those_of_compiled_code(weights, schema, factor):
+    from fairlab.networks import Network, dense_network
+
+    scaled = [*weights[:-2], factor * weights[-2], factor * weights[-1]]
+    ours, compiled = FeedForward(scaled), Network(dense_network(scaled))
+    X = schema.sample(3000, random_state=1)
+    np.testing.assert_allclose(ours.logits(X), compiled.logits(X), rtol=1e-4, atol=1e-3)
+    assert (ours.predict(X) == compiled.predict(X)).mean() > 0.999
+    gradient, theirs = ours.loss_gradient(X), compiled.loss_gradient(X)
+    # Gradients that round to 0 decide the published reading: they have to be the same ones.
+    assert abs(int((~gradient.any(axis=1)).sum()) - int((~theirs.any(axis=1)).sum())) <= 3
+    assert (np.sign(gradient) == np.sign(theirs)).all(axis=1).mean() > 0.995
+    margin, slope = ours.margin_gradient(X)
+    np.testing.assert_allclose(margin, compiled.margin_gradient(X)[0], rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(slope, compiled.margin_gradient(X)[1], rtol=1e-3, atol=1e-3)
+
+
+def test_gradients_of_a_sharp_network_vanish_and_those_of_its_margin_do_not(sharp, schema):
+    X = schema.sample(500, random_state=2)
+    network = FeedForward(sharp)
+    assert (~network.loss_gradient(X).any(axis=1)).sum() > 50
+    assert network.margin_gradient(X)[1].any(axis=1).all()
+
+
+def test_gradient_against_differences(weights, schema):
+    network, X, step = FeedForward(weights), schema.sample(20, random_state=3).astype(float), 1e-2
+    _, gradient = network.margin_gradient(X)
+    for column in range(X.shape[1]):
+        ahead, behind = X.copy(), X.copy()
+        ahead[:, column] += step
+        behind[:, column] -= step
+        sides = [network.logits(side) for side in (ahead, behind)]
+        leads = [np.abs(side[:, 1] - side[:, 0]) for side in sides]
+        slope = (leads[0] - leads[1]) / (2 * step)
+        assert np.isclose(slope, gradient[:, column], atol=0.02).mean() > 0.8, "but for kinks"
+
+
+def test_ties_share_the_label():
+    network = FeedForward([np.zeros((2, 3)), np.zeros(3)])
+    assert (network.loss_gradient([[1, 2]]) == 0).all()
+    assert network.predict([[1, 2], [3, 4]]).tolist() == [0, 0]
+    np.testing.assert_allclose(network.probabilities([[1, 2]]), 1 / 3, rtol=1e-6)
+
+
+def test_bad_input(weights):
+    with pytest.raises(ValueError, match="weights: expected kernels and biases"):
+        FeedForward(weights[:-1])
+    with pytest.raises(ValueError, match="weights: expected kernels and biases"):
+        FeedForward([np.zeros((2, 1)), np.zeros(1)])
+    with pytest.raises(ValueError, match="takes 5 columns"):
+        FeedForward(weights).predict(np.zeros((2, 4)))
+
+
+FOUR = Schema.from_bounds({"a": (0, 9), "sex": (0, 1), "b": (0, 9), "one": (3, 3)})
+
+
+def line(X):
+    return 0.3 * X[:, 0] - 0.5 * X[:, 2] + 2 * X[:, 1]
+
+
+@pytest.fixture
+def differences():
+    return FiniteDifferences(line, FOUR, "sex", decision_threshold=1.0)
+
+
+def test_slopes_of_a_line_are_its_coefficients(differences):
+    X = np.array([[4, 0, 4, 3], [0, 1, 9, 3], [9, 1, 0, 3], [20, 0, -4, 3]])
+    margin, gradient = differences.margin_gradient(X)
+    np.testing.assert_allclose(margin, np.abs(line(X) - 1))
+    sign = np.where(line(X) >= 1, 1, -1)[:, None]
+    np.testing.assert_allclose(gradient, sign * [[0.3, 0, -0.5, 0]], atol=1e-9)
+    other = 1 / (1 + np.exp(margin))
+    np.testing.assert_allclose(differences.loss_gradient(X), -other[:, None] * gradient, atol=1e-9)
+
+
+def test_a_score_at_its_threshold_has_the_class_above():
+    model = FiniteDifferences(lambda X: X[:, 0] * 0.5, FOUR, "sex", decision_threshold=1.0)
+    X = np.array([[1, 0, 0, 3], [2, 0, 0, 3]])
+    assert model.predict(X).tolist() == [0, 1]
+    assert model.logits(X).argmax(axis=1).tolist() == model.probabilities(X).argmax(axis=1).tolist() == [0, 1]
+
+
+def test_something_else_may_decide():
+    model = FiniteDifferences(line, FOUR, "sex", decision_threshold=1.0, decide=lambda X: X[:, 0] > 4)
+    X = np.array([[9, 0, 9, 3], [0, 1, 0, 3]])
+    assert model.predict(X).tolist() == [1, 0]
+    np.testing.assert_array_equal(np.sign(model.lead(X)), [1, -1])
+
+
+def test_neighbours_stay_in_the_domain_and_sensitive_values_as_they_are():
+    asked = []
+
+    def score(X):
+        asked.append(X)
+        return line(X)
+
+    model = FiniteDifferences(score, FOUR, "sex", decision_threshold=1.0)
+    X = FOUR.sample(50, random_state=0)
+    model.margin_gradient(X)
+    _, neighbours = asked
+    assert len(neighbours) == 50 * 2 * 3, "two for every attribute that is not sensitive"
+    assert ((neighbours >= FOUR.low) & (neighbours <= FOUR.high)).all()
+    np.testing.assert_array_equal(neighbours[:, 1], np.repeat(X[:, 1], 6))
+    assert np.abs(neighbours - np.repeat(X, 6, axis=0)).sum(axis=1).max() == 1
+
+
+@pytest.mark.parametrize("variant", ["published", "sound"])
+def test_a_search_by_differences_finds_what_is_discriminatory(variant):
+    wide = Schema.from_bounds(dict.fromkeys("abc", (0, 39)) | {"sex": (0, 1)})
+    score = lambda X: X[:, 0] + X[:, 1] - X[:, 2] + 2.9 * X[:, 3]  # noqa: E731
+    search = ADF(score, wide, "sex", decision_threshold=20.5, n_local=20, max_iter=20, variant=variant)
+    result = search.generate(wide.sample(200, random_state=0), n_seeds=20)
+    assert result.successful.mean() > 0.8, "of random inputs, one in fourteen is discriminatory"
+    assert np.isin(result.discriminatory[:, :3] @ [1, 1, -1], [18, 19, 20]).all()
+    assert discriminatory(score, result.discriminatory, "sex", schema=wide, decision_threshold=20.5).all()
+
+
+def test_both_sides_of_a_network(network, schema):
+    """A network by its scores makes the same moves as by its own gradients, where these are steady."""
+    score = lambda X: network.logits(X).astype(float) @ [-1, 1]  # noqa: E731
+    model = FiniteDifferences(score, schema, "sex", decision_threshold=0.0)
+    X = schema.sample(300, random_state=0)
+    assert (model.predict(X) == network.predict(X)).all()
+    _, own = network.margin_gradient(X)
+    _, differences = model.margin_gradient(X)
+    free = [0, 1, 2, 4]
+    assert (np.sign(own[:, free]) == np.sign(differences[:, free])).mean() > 0.9
+
+
+def test_what_cannot_be_searched():
+    with pytest.raises(ValueError, match="threshold: expected a finite number"):
+        FiniteDifferences(line, FOUR, "sex", decision_threshold=np.nan)
+    with pytest.raises(ValueError, match="returned nan for"):
+        ADF(lambda X: np.full(len(X), np.nan), FOUR, "sex", decision_threshold=0.5).generate(FOUR.sample(9), n_seeds=3)
+    with pytest.raises(TypeError, match="threshold"):
+        ADF(line, FOUR, "sex")
+
+
+TABLE = pd.DataFrame(np.random.default_rng(0).integers(0, 9, (200, 4)), columns=["a", "b", "sex", "c"])
+TABLE["sex"] %= 2
+
+
+def linear(weights, bias):
+    layer = keras.layers.Dense(1, activation="sigmoid")
+    model = keras.Sequential([keras.Input((4,)), layer])
+    layer.set_weights([np.array(weights, dtype=float)[:, None], np.array([float(bias)])])
+    return model
+
+
+@pytest.fixture(scope="module")
+def case():
+    return Case(linear([0.3, -0.5, 0.9, 0.1], -0.2), TABLE, sensitive_features="sex", decision_threshold=0.5)
+
+
+def test_a_networks_own_gradients_are_the_differences_of_a_line(case):
+    answers = Answers(case, 10_000)
+    model = with_slopes(answers, "sex")
+    assert isinstance(model, NetworkSlopes)
+    X = answers.domain.sample(50, random_state=0)
+    by_differences = FiniteDifferences(answers.lead, answers.domain, "sex", decision_threshold=0.0)
+    for own, other in zip(model.margin_gradient(X), by_differences.margin_gradient(X), strict=True):
+        np.testing.assert_allclose(own, other, atol=1e-4)
+    np.testing.assert_allclose(np.abs(model.margin_gradient(X)[1][0]), [0.3, 0.5, 0, 0.1], atol=1e-5)
+
+
+def test_codes_are_encoded_as_their_rows_are(case):
+    answers = Answers(case, 10_000)
+    model = with_slopes(answers, "sex")
+    X = answers.domain.sample(50, random_state=0)
+    rows = case.rows(case.schema.decode(X))
+    np.testing.assert_allclose(model.encoded(X), case.encoding.transform(rows))
+
+
+def test_a_gradient_is_a_row_of_the_budget(case):
+    answers = Answers(case, 60)
+    X = answers.domain.sample(20, random_state=1)
+    with_slopes(answers, "sex").margin_gradient(X)
+    assert answers.left <= 40
+
+
+def test_without_gradients_there_are_differences():
+    case = Case(lambda rows: rows["a"] - 0.5 * rows["sex"], TABLE, sensitive_features="sex", decision_threshold=3.0)
+    model = with_slopes(Answers(case, 1000), "sex")
+    assert type(model) is FiniteDifferences
+    np.testing.assert_allclose(model.margin_gradient(np.array([[5, 2, 1, 2]]))[1], [[1, 0, 0, 0]])
+
+
+def test_a_networks_case_is_searched_by_its_own_gradients(case):
+    found = examine_adf(case, budget=800)
+    people, inputs = found.findings
+    assert found.n_queries <= 800
+    assert inputs.found_per_1000 > inputs.random_per_1000 > 0
+    changed = inputs.evidence.assign(sex=inputs.evidence["other sex"])
+    assert (case.decide(inputs.evidence) != case.decide(changed)).all()
+    assert people.estimate > 0

@@ -1,0 +1,431 @@
+import keras
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import IsolationForest, RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.svm import LinearSVC
+
+from fairlab.cases import Case, CaseError, wrap_model
+from fairlab.cases.model import as_matrix, is_keras, is_torch
+from fairlab.networks import Network, dense_network
+
+TABLE = pd.DataFrame({"sex": ["f", "m"] * 30, "x": np.arange(60)})
+
+
+def case(answer, **options):
+    model = answer if callable(answer) else lambda rows: answer[rows["x"].to_numpy()]
+    return Case(model, TABLE, sensitive_features="sex", **options)
+
+
+HIGH = np.arange(60) >= 45
+SCORE = np.arange(60) / 60
+
+
+@pytest.mark.parametrize(
+    ("answer", "options", "task"),
+    [
+        (HIGH, {}, "classes"),
+        (HIGH.astype(int), {}, "classes"),
+        (HIGH.astype(float), {}, "classes"),
+        (np.where(HIGH, 1, -1), {}, "classes"),
+        (np.where(HIGH, "yes", "no"), {"pos_label": "yes"}, "classes"),
+        (np.where(HIGH, "no", "yes"), {"pos_label": "no"}, "classes"),
+        (np.where(HIGH, 7, 3), {"pos_label": 7}, "classes"),
+        (np.where(HIGH, "a", np.where(SCORE > 0.5, "b", "c")), {"pos_label": "a"}, "classes"),
+        (HIGH.astype(int), {"decision_threshold": 0.5}, "classes"),
+        (HIGH[:, None], {}, "classes"),
+        (SCORE, {"decision_threshold": 0.75}, "scores"),
+        (SCORE * 100, {"decision_threshold": 75}, "scores"),
+        (np.arange(60), {"decision_threshold": 45}, "scores"),
+        (np.column_stack([1 - SCORE, SCORE]), {"decision_threshold": 0.75}, "scores"),
+        (np.column_stack([1 - SCORE / 1.5, SCORE / 1.5]), {"decision_threshold": 0.5}, "scores"),
+    ],
+)
+def test_what_answers_mean(answer, options, task):
+    asked = case(answer, **options)
+    assert asked.task == task
+    assert (asked.decide() == HIGH).all()
+    assert asked.has_scores == (task == "scores")
+    again = pd.DataFrame({"x": [50, 3, 50], "sex": "f"}, index=[9, 9, 1])
+    assert asked.decide(again).tolist() == [True, False, True]
+
+
+def test_probabilities_get_one_half_with_a_notice():
+    with pytest.warns(UserWarning, match=r"within 0 and 1: from 0\.5 on they count as favourable"):
+        asked = case(SCORE)
+    assert (asked.decide() == (SCORE >= 0.5)).all()
+    assert (asked.decision_threshold, asked.unit, len(asked.notices)) == (0.5, "probability", 1)
+    np.testing.assert_allclose(asked.log_odds()[1:], np.log(SCORE[1:] / (1 - SCORE[1:])))
+    with pytest.warns(UserWarning):
+        columns = case(np.column_stack([1 - SCORE, SCORE]), pos_label=0)
+    np.testing.assert_allclose(columns.score(), 1 - SCORE)
+
+
+def test_numbers_without_a_threshold_are_a_regression():
+    with pytest.warns(UserWarning, match="gives numbers from 0 to 98.3333 and no threshold is given: taken as a regr"):
+        asked = case(SCORE * 100, y_true=np.arange(60) * 2.0)
+    assert len(asked.notices) == 1
+    assert (asked.task, asked.has_scores) == ("numbers", False)
+    np.testing.assert_allclose(asked.number(), SCORE * 100)
+    assert asked.y_true.tolist() == (np.arange(60) * 2.0).tolist()
+    with pytest.raises(
+        CaseError, match="decision_threshold: the model gives numbers; the least favourable one makes them"
+    ):
+        asked.decide()
+    with pytest.raises(CaseError, match="model: gives labels, a score was asked for"):
+        asked.score()
+    with pytest.raises(CaseError, match="model: gives decisions, numbers were asked for"):
+        case(HIGH).number()
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ({"y_true": HIGH}, "y_true has the labels False, True"),
+        ({"y_true": HIGH.astype(int)}, "y_true has the labels 0, 1"),
+        ({"y_true": np.where(HIGH, 2.0, 1.0), "pos_label": 2.0}, r"y_true has the labels 1\.0, 2\.0"),
+        ({"y_true": np.where(HIGH, "yes", "no"), "pos_label": "yes"}, "y_true has the labels 'no', 'yes'"),
+        ({"pos_label": 1}, "the favourable label is 1"),
+        ({"y_true": np.arange(60), "pos_label": 1}, "the favourable label is 1"),
+    ],
+)
+def test_numbers_beside_labels_are_no_regression(options, found):
+    hint = r"; give decision_threshold=, or Network\(model, from_logits=True\) for a network that ends in logits"
+    with pytest.raises(
+        CaseError, match=f"decision_threshold: the model gives numbers from -30.5 to 28.5, {found}{hint}"
+    ):
+        case(SCORE * 60 - 30.5, **options)
+    assert (case(SCORE * 60 - 30.5, decision_threshold=14.5, **options).decide() == HIGH).all()
+
+
+@pytest.mark.parametrize(
+    ("answer", "options", "message"),
+    [
+        (np.where(HIGH, "yes", "no"), {}, "pos_label: the labels are 'no', 'yes'; which one is favourable?"),
+        (np.arange(60) % 3, {}, "pos_label: the labels are 0, 1, 2; which one is favourable, one against the rest?"),
+        (np.where(HIGH, 1, 2), {}, "pos_label: the labels are 1, 2; which one"),
+        (
+            np.where(HIGH, "yes", "no"),
+            {"pos_label": "Yes"},
+            "pos_label: 'Yes' is not among the labels; did you mean 'yes'\\? \\(known: 'no', 'yes'\\)",
+        ),
+        (
+            np.where(HIGH, 1, 0),
+            {"pos_label": "1"},
+            r"pos_label: '1' is not among the labels; did you mean 1\? \(known: 0, 1\)",
+        ),
+        (np.where(HIGH, "1", "0"), {"pos_label": 1}, "did you mean '1'\\? \\(known: '0', '1'\\)"),
+        (
+            HIGH,
+            {"decision_threshold": 0.5},
+            "decision_threshold: the model gives the labels False, True; leave the threshold out",
+        ),
+        (
+            np.where(HIGH, "yes", "no"),
+            {"decision_threshold": 0.5, "pos_label": "yes"},
+            "decision_threshold: the model gives the labels",
+        ),
+        (np.where(HIGH, 1.0, np.nan), {}, "model: 45 of 60 answers are missing, expected one for each row"),
+        (np.where(HIGH, 1.0, np.inf), {}, "model: answers infinite or complex numbers"),
+        (np.where(HIGH, None, "a"), {"pos_label": "a"}, "model: 15 of 60 answers are missing"),
+        (lambda rows: HIGH[:-1], {}, "model: expected 60 values, one for each row, found 59"),
+        (lambda rows: True, {}, "model: expected one value for each row, found bool"),
+        (lambda rows: "yes", {}, "model: expected one value for each row, found str"),
+        (lambda rows: rows["wage"], {}, "model: fails on the rows of the table: KeyError: 'wage'"),
+        (lambda rows: {"a": 1}, {}, "model: expected one value for each row, found dict"),
+        (lambda rows: None, {}, "model: expected one value for each row, found NoneType"),
+        (lambda rows: [[1, 2]] * 60, {}, "model: expected texts, truth values or numbers, found a list"),
+        (lambda rows: pd.date_range("2020", periods=60), {}, "model: expected texts, .*, found a Timestamp"),
+        (lambda rows: np.full((60, 2), "a"), {}, "model: returned several columns that are no numbers"),
+        (lambda rows: HIGH * 1j, {}, "model: answers infinite or complex numbers"),
+        (lambda rows: rows[["x", "x"]], {}, "model: returned 2 columns, .* Network.model, from_logits=True"),
+        (lambda rows: np.ones((2, 2, 2)), {}, "model: expected one value for each row, found shape"),
+        (lambda rows: pd.Series(HIGH, index=range(1, 61)), {}, "model: has the row label 60, which the table has not"),
+    ],
+)
+def test_answers_that_cannot_be_read(answer, options, message):
+    with pytest.raises(CaseError, match=message):
+        case(answer, **options)
+
+
+def test_answers_of_a_series_are_taken_by_index():
+    def model(rows):
+        return (rows["x"] >= 45).sample(frac=1, random_state=0)
+
+    assert (case(model).decide() == HIGH).all()
+
+
+def test_a_model_that_always_says_the_same():
+    assert case(np.ones(60)).decide().all()
+    with pytest.warns(UserWarning, match="never answers 1, the favourable label"):
+        assert not case(np.zeros(60, dtype=int)).decide().any()
+    with pytest.warns(UserWarning, match="never answers 'yes', the favourable label"):
+        assert not case(np.full(60, "no"), pos_label="yes").decide().any()
+
+
+def test_answers_of_another_kind_later_on_are_refused():
+    later = pd.DataFrame({"sex": ["f"], "x": [99]})
+    for first, then, options in (
+        (HIGH.astype(int), 2, {}),
+        (np.where(HIGH, "a", "b"), None, {"pos_label": "a"}),
+        (SCORE, 1.5, {"decision_threshold": 0.5}),
+        (SCORE, np.nan, {"decision_threshold": 0.5}),
+    ):
+
+        def model(rows, first=first, then=then):
+            return first[rows["x"]] if rows["x"].max() < 60 else np.array([then] * len(rows))
+
+        with pytest.raises(CaseError, match="model: "):
+            case(model, **options).decide(later)
+
+
+def test_noise_is_noticed():
+    rng = np.random.default_rng(0)
+    with pytest.warns(UserWarning, match=r"Asked again, the model answers \d+% of 60 rows otherwise"):
+        noisy = case(lambda rows: rng.random(len(rows)) < 0.5)
+    assert not noisy.queries.is_deterministic
+    assert (noisy.decide() == noisy.decide()).all(), "answers are remembered"
+    assert case(HIGH).queries.is_deterministic
+    with pytest.warns(UserWarning, match="it is not deterministic"):
+        case(lambda rows: rows["x"] > rows["x"].mean() + 20 * (len(rows) == 1) + rng.normal(0, 20))
+
+
+X = np.random.default_rng(0).integers(0, 9, (6, 2))
+
+
+@pytest.fixture(scope="module")
+def model():
+    """The class is 1 where the first column is the larger."""
+    return dense_network([np.array([[0.0, 1], [1, 0]]), np.zeros(2)])
+
+
+class Larger:
+    def predict(self, X):
+        return X[:, 0] > X[:, 1]
+
+
+def test_anything_that_predicts_gives_classes(model):
+    expected = (X[:, 0] > X[:, 1]).astype(int)
+    for given in (model, Network(model), Larger(), Larger().predict):
+        np.testing.assert_array_equal(wrap_model(given).classes_of(X), expected)
+
+
+def test_what_does_not_give_one_class_per_row_is_refused():
+    with pytest.raises(ValueError, match=r"model: expected one value for each row, found shape \(6, 2\)"):
+        wrap_model(lambda X: X).classes_of(X)
+    with pytest.raises(ValueError, match="model: expected 6 values, one for each row, found 2"):
+        wrap_model(lambda X: [1, 2]).classes_of(X)
+
+
+def test_keras_models_are_known(model):
+    assert is_keras(model)
+    assert is_keras(keras.Sequential())
+    assert not is_keras(Network(model))
+    assert not is_keras(Larger())
+
+
+ROWS = pd.DataFrame(np.random.default_rng(1).normal(size=(40, 2)), columns=["a", "b"])
+KERNEL, BIAS = np.array([[1.5], [-2.0]]), np.array([0.25])
+ODDS = (ROWS.to_numpy() @ KERNEL + BIAS)[:, 0]
+
+
+def logistic(*, names=True, labels=(0, 1)):
+    """A logistic regression with the weights above."""
+    y = np.asarray(labels)[(ODDS > 0).astype(int)]
+    model = LogisticRegression().fit(ROWS if names else ROWS.to_numpy(), y)
+    model.coef_, model.intercept_ = KERNEL.T.copy(), BIAS.copy()
+    return model
+
+
+def keras_network(end="sigmoid", *, kernel=KERNEL, bias=BIAS, functional=False, compiled=None):
+    layer = keras.layers.Dense(kernel.shape[1], activation=end)
+    if functional:
+        entering = keras.Input((2,))
+        model = keras.Model(entering, layer(entering))
+    else:
+        model = keras.Sequential([keras.Input((2,)), layer])
+    layer.set_weights([kernel, bias])
+    if compiled:
+        model.compile(loss=compiled)
+    return model
+
+
+TWO = {"kernel": np.hstack([0 * KERNEL, KERNEL]), "bias": np.append(0, BIAS)}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        keras_network(),
+        keras_network(functional=True),
+        keras_network("softmax", **TWO),
+        keras_network("softmax", functional=True, **TWO),
+        keras_network("linear", compiled=keras.losses.BinaryCrossentropy(from_logits=True)),
+        keras_network("linear", compiled=keras.losses.SparseCategoricalCrossentropy(from_logits=True), **TWO),
+        Network(keras_network("linear"), from_logits=True),
+    ],
+    ids=["sigmoid", "functional", "softmax", "functional softmax", "logit", "two logits", "told"],
+)
+def test_every_end_of_a_keras_network_gives_the_same_log_odds(given):
+    form = wrap_model(given)
+    assert (form.unit, form.classes, form.answer) == ("log odds", (0, 1), None)
+    for label, sign in ((1, 1), (0, -1)):
+        np.testing.assert_allclose(form.scorer(ROWS, label), sign * ODDS, rtol=1e-4, atol=1e-5)
+        odds, slope = form.gradient(ROWS.to_numpy(), label)
+        np.testing.assert_allclose(odds, sign * ODDS, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(slope, np.tile(sign * KERNEL[:, 0], (40, 1)), rtol=1e-4)
+
+
+def test_a_keras_model_without_such_an_end_is_asked_as_it_is():
+    form = wrap_model(keras_network("linear"))
+    assert (form.scorer, form.gradient) == (None, None)
+    np.testing.assert_allclose(form.answer(ROWS)[:, 0], ODDS, rtol=1e-4, atol=1e-5)
+
+
+def test_keras_models_of_ones_own_making_are_asked_as_they_are():
+    class Own(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.inner = keras_network("softmax", **TWO)
+
+        def call(self, X):
+            return self.inner(X)
+
+    unbuilt = keras.Sequential([keras.layers.Dense(1)])
+    nested = keras.Sequential([keras.Input((2,)), keras_network()])
+    share = 1 / (1 + np.exp(-ODDS))
+    np.testing.assert_allclose(wrap_model(Own()).answer(ROWS)[:, 1], share, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(wrap_model(nested).answer(ROWS)[:, 0], share, rtol=1e-4, atol=1e-5)
+    assert wrap_model(unbuilt).answer(ROWS).shape == (40, 1)
+
+
+def test_a_keras_model_of_three_classes_has_labels_and_scores():
+    kernel, bias = np.array([[1.0, 0, -1], [0, 1, 0.5]]), np.array([0.1, 0, 0])
+    form = wrap_model(keras_network("softmax", kernel=kernel, bias=bias))
+    logits = ROWS.to_numpy() @ kernel + bias
+    assert (form.answer(ROWS) == logits.argmax(axis=1)).all()
+    share = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    for label in range(3):
+        odds = np.log(share[:, label] / (1 - share[:, label]))
+        np.testing.assert_allclose(form.scorer(ROWS, label), odds, rtol=1e-3, atol=1e-4)
+
+
+def test_estimators_give_labels_and_scores_of_a_class():
+    form = wrap_model(logistic(labels=("no", "yes")))
+    assert (form.unit, form.classes, form.columns) == ("probability", ("no", "yes"), ("a", "b"))
+    np.testing.assert_allclose(form.scorer(ROWS, 1), 1 / (1 + np.exp(-ODDS)))
+    np.testing.assert_allclose(form.scorer(ROWS, 0), 1 / (1 + np.exp(ODDS)))
+    assert (form.answer(ROWS) == np.where(ODDS > 0, "yes", "no")).all()
+    margin = wrap_model(LinearSVC().fit(ROWS, ODDS > 0))
+    assert (margin.unit, margin.classes) == ("score", (False, True))
+    np.testing.assert_allclose(margin.scorer(ROWS, 0), -margin.scorer(ROWS, 1))
+    for labels_only in (IsolationForest(n_estimators=5).fit(ROWS), LinearRegression().fit(ROWS, ODDS)):
+        assert wrap_model(labels_only).scorer is None
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_was_fitted_to_an_array_gets_one():
+    form = wrap_model(logistic(names=False))
+    assert form.columns is None
+    np.testing.assert_allclose(form.scorer(ROWS, 1), 1 / (1 + np.exp(-ODDS)))
+    mixed = pd.DataFrame({"flag": [True, False], "n": pd.array([1, None], dtype="Int64")})
+    forest = RandomForestClassifier(n_estimators=2).fit(np.array([[1.0, 1.0], [0.0, np.nan]]), [0, 1])
+    assert wrap_model(forest).answer(mixed).shape == (2,)
+
+
+def test_any_other_model():
+    assert (wrap_model(len).name, wrap_model(len).answer) == ("len", len)
+    for given, message in (
+        (3, "found int"),
+        ("./program", "a program comes in as CommandSoftware"),
+        (LogisticRegression, "found the class LogisticRegression"),
+    ):
+        with pytest.raises(TypeError, match=f"expected an object with .predict.*{message}"):
+            wrap_model(given)
+    entering = [keras.Input((1,)), keras.Input((1,))]
+    two = keras.Model(entering, keras.layers.Concatenate()(entering))
+    with pytest.raises(TypeError, match="expected a Keras model with one input, found 2"):
+        wrap_model(two)
+    assert not is_torch(len)
+
+
+def test_networks_take_numbers_only():
+    table = pd.DataFrame({"n": [1, 2], "flag": [True, False], "text": ["a", "b"], "share": [0.5, np.nan]})
+    assert as_matrix(table[["n", "flag"]], 2).tolist() == [[1, 1], [2, 0]]
+    for columns, message in (
+        (["n"], "features: the network takes 2 columns, found 1: n"),
+        (["n", "text"], "a network takes numbers, column 'text' has type (str|object)"),
+        (["n", "share"], "a network takes no missing values, column 'share' has some"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            as_matrix(table[columns], 2)
+
+
+FOUR = np.array([[0, 1], [3, 0], [5, 1], [9, 1]])
+
+
+@pytest.mark.parametrize(
+    "answer", [[0, 1, 1], [True, False, True], ["yes", "no", "no"], [0.0, 2.0, -1.0], np.array(["a", 1, "b"], object)]
+)
+def test_classes_are_what_can_be_compared(answer):
+    answer = np.asarray(answer)
+    assert wrap_model(lambda X: answer).classes_of(FOUR[:3]) is answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ([0.2, 0.7, 1.0], "returned .*0.2.*, expected one class per row; scores and probabilities need decision_thr"),
+        ([0.5, 0.5 + 1e-12, 0.5], "need decision_threshold"),
+        (np.array([0.5, 1, 0], dtype=object), "need decision_threshold"),
+        ([0.0, np.nan, np.nan], "no class for 2 of 3 rows: nan"),
+        (np.array(["yes", None, "no"], dtype=object), "no class for 1 of 3 rows: None"),
+        ([0.0, np.inf, 1.0], "returned .*inf"),
+    ],
+)
+def test_scores_and_missing_answers_are_no_classes(answer, said):
+    for given in (answer, np.asarray(answer)):
+        with pytest.raises(ValueError, match=f"model: .*{said}"):
+            wrap_model(lambda X, given=given: given).classes_of(FOUR[:3])
+
+
+def test_a_threshold_makes_classes_of_scores():
+    tenths = wrap_model(lambda X: X[:, 0] / 10)
+    assert tenths.deciding(0.5)(FOUR).tolist() == [False, False, True, True]
+    assert wrap_model(lambda X: X[:, :1] / 10).deciding(0.3)(FOUR).tolist() == [False, True, True, True]
+    for threshold, found in ((np.nan, "nan"), ("half", "'half'")):
+        with pytest.raises(ValueError, match=f"decision_threshold: expected a finite number, found {found}"):
+            tenths.deciding(threshold)
+
+
+def test_the_score_of_two_probabilities_is_the_second(model):
+    fitted = LogisticRegression().fit(FOUR, [0, 0, 1, 1])
+    np.testing.assert_array_equal(wrap_model(fitted).scores_of(FOUR), fitted.predict_proba(FOUR)[:, 1])
+    for network in (Network(model), model):
+        expected = Network(model).probabilities(FOUR)[:, 1]
+        np.testing.assert_allclose(wrap_model(network).scores_of(FOUR), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (np.full(4, np.nan), "returned nan for 4 of 4 rows, expected finite scores"),
+        (np.zeros((4, 2)), r"expected one value for each row, found shape \(4, 2\)"),
+        (np.zeros(3), "expected 4 values, one for each row, found 3"),
+        (np.array(list("abcd")), "expected numbers as scores"),
+    ],
+)
+def test_what_is_no_score(answer, said):
+    with pytest.raises(ValueError, match=said):
+        wrap_model(lambda X: answer).scores_of(FOUR)
+
+
+def test_a_model_of_scores_alone_has_no_classes():
+    class Scores:
+        def predict_proba(self, X):
+            return np.full((len(X), 2), 0.5)
+
+    with pytest.raises(ValueError, match="expected predict, found scores of Scores only; give decision_threshold"):
+        wrap_model(Scores()).classes_of(FOUR)
+    assert wrap_model(Scores()).deciding(0.5)(FOUR).all()

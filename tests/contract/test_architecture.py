@@ -1,0 +1,40 @@
+"""Import layers, file names and the top level."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fairlab
+from fairlab.paths import ROOT
+
+PACKAGE = Path(fairlab.__file__).parent
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.stem not in ("__init__", "__main__"))
+FOLDERS = {".ci", "data_scripts", "docs", "experiments", "figures", "notebooks", "src", "tests"}
+VAGUE = {"util", "utils", "helper", "helpers", "common", "misc"}
+
+
+def name_of(path):
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def test_imports_keep_to_the_layers():
+    # The contracts stand in pyproject.toml; function-level imports count.
+    code = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    answer = subprocess.run(
+        [sys.executable, "-c", code, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+def test_files_are_nouns_of_the_field():
+    assert not [name_of(path) for path in MODULES if VAGUE & set(path.stem.split("_"))]
+
+
+def test_the_top_level_holds_what_is_announced():
+    command = ["git", "ls-tree", "-d", "--name-only", "HEAD"]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if answer.returncode:
+        pytest.skip("not a git checkout")
+    assert set(answer.stdout.split()) <= FOLDERS

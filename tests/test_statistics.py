@@ -1,0 +1,247 @@
+import numpy as np
+import pytest
+from scipy.stats import binom, binomtest, chi2_contingency, entropy, ncx2, norm
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+
+from fairlab.statistics import (
+    PairedErrors,
+    bonferroni_level,
+    correlation_bounds,
+    difference_bounds,
+    entropies,
+    exact_interval,
+    exclusive_correlation,
+    g_test,
+    holm,
+    information_bounds,
+    rate_bounds,
+    ratio_bounds,
+    wilson_interval,
+)
+
+TABLE = np.array([[30, 10], [20, 40]])
+
+
+def coverage(bounds, rates, sizes, truth, *, conf):
+    """Return how often bounds hold the truth, by enumeration of all that two groups can show."""
+    hits = [np.arange(n + 1) for n in sizes]
+    chance = np.multiply.outer(*(binom.pmf(h, n, p) for h, n, p in zip(hits, sizes, rates, strict=True)))
+    shown = np.stack(np.meshgrid(*hits, indexing="ij"), axis=-1)
+    low, high = bounds(shown, np.array(sizes), confidence_level=conf)
+    return chance[(low <= truth + 1e-12) & (truth <= high + 1e-12)].sum()
+
+
+def test_bounds_of_rates_are_those_of_clopper_and_pearson():
+    tables = np.array([[[30, 10], [20, 0]], [[0, 7], [0, 0]]])
+    rate, low, high = rate_bounds(tables[..., 1], tables.sum(axis=-1), confidence_level=0.9)
+    assert rate.tolist() == [[0.25, 0], [1, 0]]
+    for place in ((0, 0), (0, 1), (1, 0)):
+        expected = proportion_confint(tables[place][1], tables[place].sum(), alpha=0.1, method="beta")
+        assert (low[place], high[place]) == pytest.approx(expected)
+    assert (low[1, 1], high[1, 1]) == (0, 1)
+
+
+@pytest.mark.parametrize("conf", [0.95, 0.999])
+@pytest.mark.parametrize("sizes", [(50, 50), (10, 90), (20, 20)])
+@pytest.mark.parametrize("rates", [(0.02, 0.5), (0.5, 0.5), (0.1, 0.3), (0.95, 0.9)])
+def test_differences_and_ratios_are_held_at_the_stated_rate(rates, sizes, conf):
+    allowed = 0.002 if conf == 0.95 else 0.006
+    assert coverage(difference_bounds, rates, sizes, rates[0] - rates[1], conf=conf) >= conf - allowed
+    assert coverage(ratio_bounds, rates, sizes, rates[0] / rates[1], conf=conf) >= conf - allowed
+
+
+def test_in_large_groups_bounds_are_those_of_other_good_methods():
+    hits, totals = np.array([3_000, 2_500]), np.array([9_000, 10_000])
+    for bounds, options in (
+        (difference_bounds, {"compare": "diff", "method": "newcomb"}),
+        (ratio_bounds, {"compare": "ratio", "method": "score"}),
+    ):
+        expected = confint_proportions_2indep(hits[0], totals[0], hits[1], totals[1], **options)
+        assert bounds(hits, totals, confidence_level=0.95) == pytest.approx(expected, rel=0.02)
+
+
+def test_a_ratio_is_unbounded_where_the_second_group_has_no_hit():
+    low, high = ratio_bounds([1, 0], [10, 10], confidence_level=0.95)
+    assert 0 < low < high == np.inf
+    low, high = ratio_bounds([0, 1], [10, 10], confidence_level=0.95)
+    assert low == 0 < high < np.inf
+
+
+def test_the_g_statistic_is_that_of_scipy():
+    g, df, p_value = g_test(np.stack([TABLE, [[3, 0], [5, 0]]]))
+    expected = chi2_contingency(TABLE, correction=False, lambda_="log-likelihood")
+    assert (g[0], df[0], p_value[0]) == pytest.approx((expected.statistic, expected.dof, expected.pvalue))
+    assert (df[1], p_value[1]) == (0, 1)
+
+
+def test_information_holds_at_least_where_the_noncentral_distribution_puts_it():
+    g, df, _ = g_test(TABLE)
+    smaller = min(entropy(TABLE.sum(axis=axis)) for axis in (0, 1))
+    low, high, _ = information_bounds(TABLE, confidence_level=0.9)
+    for level, bound in ((0.95, low), (0.05, high)):
+        tail = ncx2.cdf(g, df, bound * 2 * TABLE.sum() * smaller)
+        assert (tail >= level - 1e-9) if bound == low else (tail <= level + 1e-9)
+
+
+def nmi(shares):
+    rows, columns, joint = entropy(shares.sum(axis=1)), entropy(shares.sum(axis=0)), entropy(shares.ravel())
+    return (rows + columns - joint) / min(rows, columns)
+
+
+@pytest.mark.parametrize("n", [60, 400, 5_000])
+@pytest.mark.parametrize(
+    "shares",
+    [
+        np.outer([0.5, 0.5], [0.7, 0.3]),
+        np.outer([0.9, 0.06, 0.04], [0.9, 0.1]),
+        np.array([[0.33, 0.17], [0.30, 0.20]]),
+        np.array([[0.49, 0.01], [0.25, 0.25]]),
+        np.array([[0.3, 0.1], [0.2, 0.2], [0.05, 0.15]]),
+    ],
+    ids=["fair", "fair and rare", "weak", "strong", "three groups"],
+)
+def test_information_is_held_at_the_stated_rate_and_zero_where_there_is_none(shares, n):
+    runs = 2_000
+    tables = np.random.default_rng(0).multinomial(n, shares.ravel(), size=runs).reshape(runs, *shares.shape)
+    low, high, p_value = information_bounds(tables, confidence_level=0.95)
+    truth = max(nmi(shares), 0)
+    assert ((low <= truth + 1e-12) & (truth <= high)).mean() >= binom.ppf(0.001, runs, 0.95) / runs
+    assert (low[p_value > 0.05] == 0).all()
+
+
+def test_correlation_of_perfect_lines_and_of_nothing():
+    x = np.arange(20.0)
+    low, high, p_value = correlation_bounds(x, 3 - x, confidence_level=0.95)
+    assert -1 <= low <= high < -0.999
+    assert p_value < 1e-6
+    assert correlation_bounds(x, np.ones(20), confidence_level=0.95) == (-1, 1, 1)
+    assert correlation_bounds(x[:3], x[:3], confidence_level=0.95) == (-1, 1, 1)
+
+
+def test_correlation_with_a_rare_group_is_held_at_the_stated_rate():
+    rng, held, runs = np.random.default_rng(0), 0, 400
+    truth = 0.5 * np.sqrt(0.0475) / np.sqrt(1 + 0.25 * 0.0475)
+    for _ in range(runs):
+        rare = (rng.random(300) < 0.05).astype(float)
+        low, high, _ = correlation_bounds(rare, 0.5 * rare + rng.exponential(size=300), confidence_level=0.95)
+        held += low <= truth <= high
+    assert held >= binom.ppf(0.001, runs, 0.95)
+
+
+def test_entropies_do_not_depend_on_how_many_tables_there_are():
+    tables = np.random.default_rng(0).integers(0, 40, (500, 3, 4))
+    together = np.array(entropies(tables))  # looks logarithms up
+    alone = np.array([entropies(table.astype(float)) for table in tables]).T
+    assert (together == alone).all()
+
+
+def test_holm_by_hand():
+    # Sorted: 0.01 x 4, 0.02 x 3, 0.03 x 2 (not below its predecessor), 0.9.
+    np.testing.assert_allclose(holm([0.02, 0.9, 0.01, 0.03]), [0.06, 0.9, 0.04, 0.06])
+    assert holm([0.7, 0.8, 0.9]).tolist() == [1, 1, 1]
+    assert holm([]).size == 0
+
+
+def test_holm_is_that_of_statsmodels_bit_for_bit_and_leaves_nan_out():
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 5, 60, 300):
+        p_values = rng.random(n) ** rng.integers(1, 50)
+        p_values[rng.random(n) < 0.2] = 0.01  # ties
+        p_values[rng.random(n) < 0.1] = 1.0
+        expected = multipletests(p_values, method="holm")[1]
+        np.testing.assert_array_equal(holm(p_values), expected)
+        gaps = np.insert(p_values, n // 2, np.nan)
+        np.testing.assert_array_equal(holm(gaps), np.insert(expected, n // 2, np.nan))
+
+
+def test_bonferroni():
+    assert bonferroni_level(0.95, 5) == pytest.approx(0.99)
+    assert bonferroni_level(0.95, 1) == pytest.approx(0.95)
+
+
+@pytest.mark.parametrize(("interval", "method"), [(wilson_interval, "wilson"), (exact_interval, "exact")])
+def test_intervals_of_a_proportion_are_those_of_scipy(interval, method):
+    for count, n_samples in ((0, 11), (3, 40), (40, 40)):
+        expected = binomtest(count, n_samples).proportion_ci(0.99, method=method)
+        assert interval(count, n_samples, alpha=0.01) == pytest.approx((expected.low, expected.high))
+
+
+def test_ends_of_the_wilson_interval_are_exact():
+    n_samples = np.arange(1, 2000)
+    low, _ = wilson_interval(0 * n_samples, n_samples, alpha=0.01)
+    _, high = wilson_interval(n_samples, n_samples, alpha=0.01)
+    assert (low == 0).all()
+    assert (high == 1).all()
+
+
+def test_nothing_is_known_without_a_sample():
+    assert wilson_interval(0, 0, alpha=0.05) == (0, 1)
+    assert exact_interval(0, 0, alpha=0.05) == (0, 1)
+
+
+def test_intervals_of_any_outcomes_are_chernoffs():
+    low, high = exact_interval([0, 3.5, 10], 10, alpha=0.05, binary=False)
+    # Of a mean of 0, (1 - high)^n is half of alpha; else n KL(mean, end) is log(2 / alpha).
+    assert low[0] == 0
+    assert high[0] == pytest.approx(1 - 0.025**0.1)
+    assert (low[2], high[2]) == (pytest.approx(0.025**0.1), 1)
+    for end in (low[1], high[1]):
+        assert 10 * (0.35 * np.log(0.35 / end) + 0.65 * np.log(0.65 / (1 - end))) == pytest.approx(np.log(40))
+    narrow = exact_interval(3.0, 10, alpha=0.05)
+    wide = exact_interval(3.0, 10, alpha=0.05, binary=False)
+    assert wide[0] < narrow[0]
+    assert wide[1] > narrow[1]
+
+
+def test_shares_of_which_nobody_is_in_both_are_correlated():
+    assert exclusive_correlation(50, 50, 100) == -1  # everyone in one is one fewer for the other
+    assert exclusive_correlation(0, 50, 100) == 0
+
+
+def errors(*numbers):
+    return PairedErrors(*(np.array(number) for number in numbers))
+
+
+def test_limits_of_a_paired_ratio_by_hand():
+    both, new, mended = 40, 12, 5
+    a, b, m, z = 52, 45, 57, norm.isf(0.025)
+    wide = np.sqrt((12 + 5 + 2) / (53 * 46))
+    narrow = np.sqrt((1 - 53 / 59) / 53) + np.sqrt((1 - 46 / 59) / 46)
+    z *= wide / narrow
+
+    def wilson(x):
+        centre, half = 2 * x + z**2, z * np.sqrt(z**2 + 4 * x * (1 - x / m))
+        return (centre - half) / (2 * (m + z**2)), (centre + half) / (2 * (m + z**2))
+
+    expected = wilson(a)[0] / wilson(b)[1], wilson(a)[1] / wilson(b)[0]
+    np.testing.assert_allclose(errors(both, new, mended).limits(0.025), expected)
+
+
+@pytest.mark.parametrize("threshold", [0.9, 1.25, 2.0])
+def test_the_p_value_is_where_the_limit_passes_the_threshold(threshold):
+    some = errors([40, 10, 3, 0, 0], [12, 9, 0, 8, 3], [5, 0, 3, 0, 4])
+    p = some.p_value(threshold)
+    for k in range(5):
+        one = errors(some.both[k], some.new[k], some.mended[k])
+        assert one.p_value(threshold) == pytest.approx(p[k])
+        for level in (p[k] * 0.99, min(p[k] * 1.01, 0.999)):
+            if level < 0.5:
+                assert (one.limits(level)[0] > threshold) == (p[k] < level)
+
+
+def test_the_limits_hold_where_errors_are_few():
+    rng = np.random.default_rng(0)
+    for chances in ((0.03, 0.01, 0.002), (0.2, 0.001, 0.0), (0.01, 0.01, 0.01)):
+        both, new, mended, _ = rng.multinomial(300, [*chances, 1 - sum(chances)], size=20_000).T
+        truth = (chances[0] + chances[1]) / (chances[0] + chances[2])
+        low, high = errors(both, new, mended).limits(0.025)
+        held = (low <= truth) & (truth <= high)
+        assert held.mean() > 0.945
+        assert (errors(both, new, mended).p_value(truth) <= 0.05).mean() < 0.06
+
+
+def test_a_paired_ratio_where_nothing_is_wrong():
+    low, high = errors(0, 0, 0).limits(0.05)
+    assert (low, high) == (0, np.inf)
+    assert errors(0, 0, 0).p_value(1.25) == 1
