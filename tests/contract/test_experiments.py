@@ -28,7 +28,7 @@ OPTIONAL = "Beyond the paper"
 PARTS = [
     "What the paper claims",
     "Data",
-    "By hand",
+    "Worked example",
     "Method",
     "Results",
     OPTIONAL,
@@ -36,6 +36,46 @@ PARTS = [
     "Reading",
     "Questions",
 ]
+# Notebooks that still compute a text; none is to be added.
+COMPUTED_TEXT = {
+    "adf/cost",
+    "adf/models",
+    "adf/overview",
+    "adf/phases",
+    "adf/retraining",
+    "adf/versus_aequitas",
+    "adf/versus_symbolic",
+    "fairtest/adult",
+    "fairtest/berkeley",
+    "fairtest/effectiveness",
+    "fairtest/health",
+    "fairtest/image_tagger",
+    "fairtest/overview",
+    "fairtest/performance",
+    "fairtest/recommender",
+    "fairtest/staples",
+    "fliptest/arrests",
+    "fliptest/gan_validation",
+    "fliptest/law_school",
+    "fliptest/lipton",
+    "fliptest/overview",
+    "fliptest/ssl_odds",
+    "fliptest/ssl_parity",
+    "fliptest/stability",
+    "individual_fairness/adult",
+    "individual_fairness/calibration",
+    "individual_fairness/compas",
+    "individual_fairness/overview",
+    "individual_fairness/simulation",
+    "individual_fairness/stopping_time",
+    "themis/characteristics",
+    "themis/overview",
+    "themis/pruning",
+    "themis/scores",
+    "themis/theorems",
+    "themis/your_program",
+}
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 EVERY = pytest.mark.parametrize("name", experiment_names())
 NOTEBOOKS = sorted(p for p in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)
 
@@ -116,6 +156,19 @@ def test_notebook_is_read_not_programmed(name):
         assert len(cell.source.splitlines()) - imports <= MOST_LINES, f"a cell is too long:\n{cell.source}"
         defined = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)]
         assert not defined, f"{defined[0].name} belongs into the library"
+
+
+@EVERY
+def test_conclusions_are_text_and_no_cell_nests_comprehensions(name):
+    code = code_of(specification(name).notebook)
+    nested = [node for node in ast.walk(ast.parse(code)) if isinstance(node, COMPREHENSIONS) and _inner(node)]
+    assert ("Markdown" in code or bool(nested)) == (name in COMPUTED_TEXT), [ast.unparse(node) for node in nested]
+
+
+def _inner(comprehension):
+    """Return the comprehensions inside of one."""
+    inside = [node for node in ast.walk(comprehension) if isinstance(node, COMPREHENSIONS) and node is not comprehension]
+    return inside or comprehension.generators[1:]
 
 
 @EVERY
