@@ -167,8 +167,8 @@ def test_conclusions_are_text_and_no_cell_nests_comprehensions(name):
 
 def _inner(comprehension):
     """Return the comprehensions inside of one."""
-    inside = [node for node in ast.walk(comprehension) if isinstance(node, COMPREHENSIONS) and node is not comprehension]
-    return inside or comprehension.generators[1:]
+    nodes = [node for node in ast.walk(comprehension) if node is not comprehension]
+    return [node for node in nodes if isinstance(node, COMPREHENSIONS)] or comprehension.generators[1:]
 
 
 @EVERY
