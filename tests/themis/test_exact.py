@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from fairlab.cases import Schema, SchemaError
+from fairlab.cases import CaseError, Schema
 from fairlab.papers.themis.programs import as_program, subsets
 from fairlab.themis import DomainTooLargeError, causal_score, group_score, output_table, read_settings
 
@@ -155,5 +155,5 @@ def test_the_upper_bound_is_included(tmp_path):
 def test_bad_settings(tmp_path, old, new, message):
     path = tmp_path / "settings.xml"
     path.write_text(SETTINGS.replace(old, new))
-    with pytest.raises(SchemaError, match=message):
+    with pytest.raises(CaseError, match=message):
         read_settings(path)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from fairlab.cases import Schema, SchemaError
+from fairlab.cases import CaseError, Schema
 from fairlab.papers.themis.programs import as_program
 from fairlab.themis import DomainTooLargeError, Themis, causal_score, group_score
 
@@ -140,7 +140,7 @@ def test_bad_questions(red_men):
             "'all', expected one of group, causal, both",
         ),
         (lambda: themis.search(0.5, max_size=3), ValueError, "max_size is 3, expected 1 to 2"),
-        (lambda: themis.causal_score("age"), SchemaError, "'age' is not in the schema; it has sex, race"),
+        (lambda: themis.causal_score("age"), CaseError, "'age' is not in the schema; it has sex, race"),
         (lambda: themis.apparent_score(suite[:0], "sex", measure="group"), ValueError, "at least one, found none"),
         (lambda: themis.apparent_score(suite, "sex", measure="both"), ValueError, "measure is 'both'"),
         (
@@ -283,7 +283,7 @@ def test_names_and_inputs_of_another_kind(red_men):
     for call in (themis.group_score, themis.causal_score, lambda names: themis.search(0.5, sensitive_features=names)):
         with pytest.raises(TypeError, match="sensitive_features: expected names of features, found 5"):
             call(5)
-        with pytest.raises(SchemaError, match="5 is not in the schema"):
+        with pytest.raises(CaseError, match="5 is not in the schema"):
             call([5])
     with pytest.raises(TypeError, match="inputs: expected a DataFrame, found list"):
         themis.apparent_score([["Male", "Red"]], "sex", measure="group")

@@ -9,7 +9,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
         "finding": ["Examination", "Finding", "Result"],
         "model": ["ModelAdapter", "wrap_model"],
         "queries": ["AnswerCache", "BudgetSpentError", "Queries"],
-        "schema": ["Feature", "Schema", "SchemaError"],
-        "table": ["CaseError", "Encoding"],
+        "schema": ["CaseError", "Feature", "Schema"],
+        "table": ["Encoding"],
     },
 )

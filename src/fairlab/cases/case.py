@@ -8,18 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fairlab.cases.model import check_labels, wrap_model
-from fairlab.cases.schema import Schema, SchemaError
-from fairlab.cases.table import (
-    CaseError,
-    Encoding,
-    check_names,
-    check_table,
-    feature_names,
-    in_dtypes,
-    levels_of,
-    sample_of,
-)
+from fairlab.cases.model import wrap_model
+from fairlab.cases.schema import CaseError, Feature, Schema, check_values
+from fairlab.cases.table import Encoding, check_names, check_table, feature_names, in_dtypes, sample_of
 from fairlab.checks import align, check_count, check_number
 
 
@@ -33,9 +24,9 @@ class Case:
     ----------
     model : estimator, Keras model, PyTorch module, function, or CommandSoftware
         Anything with ``predict`` or ``predict_proba``, or that takes a DataFrame and returns one answer for each row:
-        labels, truth values, texts, probabilities or scores.
+        labels, booleans, strings, probabilities or scores.
     table : DataFrame
-        One row for each person: texts, categories, truth values and numbers; values may be missing.
+        One row for each person: strings, categories, booleans and numbers; values may be missing.
     sensitive_features : str or sequence of str
         Columns of the table.
     features : sequence of str or None
@@ -46,7 +37,7 @@ class Case:
         Series, aligned by its index.
     pos_label : object or None
         The favourable label, or class of a network (counted from 0). It goes without saying for 0 and 1, -1 and 1, and
-        truth values. With more than two classes it is held against all others.
+        booleans. With more than two classes it is held against all others.
     decision_threshold : float or None
         Least favourable score. Values within 0 and 1 get 0.5, with a notice.
     schema : Schema, mapping, path or None
@@ -93,7 +84,7 @@ class Case:
     >>> case = Case(model, table, sensitive_features="sex", y_true="repaid", pos_label="yes")
     Traceback (most recent call last):
     ...
-    fairlab.cases.table.CaseError: y_true: has the labels 'no', 'yes', the model answers False, True; make them alike
+    fairlab.cases.schema.CaseError: y_true: has the labels 'no', 'yes', the model answers False, True; make them alike
     >>> case = Case(model, table, sensitive_features="sex")
     >>> case
     Case: <lambda>, 3 rows, 3 features, sensitive sex; task classes, 67% favourable
@@ -212,7 +203,7 @@ class Case:
             raise CaseError(f"name: expected a sensitive column, {', '.join(self.sensitive_features)}, found {name!r}")
         given = self._given.names if isinstance(self._given, Schema) else self._given or ()
         edges = {each.name: each.edges for each in self._domain.features}[name] if name in given else None
-        return levels_of(self.table[name], edges)
+        return Feature.groups(name, self.table[name], edges=edges).categories(self.table[name])
 
     def rows(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return rows as the model gets them: its features in its order, in the table's dtypes.
@@ -305,7 +296,7 @@ class Case:
         try:
             domain = _domain(self._given, self.table)
             domain.encode(self.table)
-        except SchemaError as error:
+        except CaseError as error:
             raise CaseError(f"schema: {error}") from error
         return domain
 
@@ -346,13 +337,13 @@ def _labels(table: pd.DataFrame, y_true) -> pd.Series | None:
         return None
     if isinstance(y_true, str):
         [name] = check_names(y_true, "y_true", table)
-        check_labels(table[name], "y_true")
+        check_values(table[name], "y_true")
         return table[name]
     try:
         labels = align(y_true, table.index, "y_true")
     except ValueError as error:
         raise CaseError(str(error)) from error
-    check_labels(labels, "y_true")
+    check_values(labels, "y_true")
     return labels
 
 
@@ -363,7 +354,7 @@ def _read_schema(given) -> Schema | Mapping | None:
         raise CaseError(f"schema: expected a Schema, a mapping or a path, found {type(given).__name__}")
     try:
         return Schema.yaml_content(given)
-    except (SchemaError, OSError) as error:
+    except (CaseError, OSError) as error:
         raise CaseError(f"schema: {error}") from error
 
 

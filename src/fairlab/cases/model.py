@@ -12,8 +12,7 @@ import pandas as pd
 from scipy.special import expit, logsumexp
 
 from fairlab.cases.queries import Queries
-from fairlab.cases.schema import is_missing
-from fairlab.cases.table import CaseError
+from fairlab.cases.schema import CaseError, check_values, is_missing
 from fairlab.checks import align, check_number
 
 REPEATED = 1000  # rows that are sent a second time
@@ -424,7 +423,7 @@ class ModelAdapter:
             if answers.dtype.kind == "c" or not np.isfinite(answers.astype(float)).all():
                 raise CaseError("model: answers infinite or complex numbers, expected finite ones")
             return answers
-        check_labels(answers, "model")
+        check_values(answers, "model")
         return answers.to_numpy(dtype=object)
 
     def _notice(self, text: str) -> None:
@@ -480,7 +479,7 @@ def is_torch(model) -> bool:
 
 
 def as_matrix(rows: pd.DataFrame, n_features: int) -> np.ndarray:
-    """Return rows of numbers and truth values as a network takes them, in float32.
+    """Return rows of numbers and booleans as a network takes them, in float32.
 
     Raises
     ------
@@ -597,14 +596,6 @@ def _shaped(values, shape: tuple[int, ...], what: str) -> np.ndarray:
     if values.shape != shape:
         raise ValueError(f"model: {what} returned shape {values.shape}, expected {shape}")
     return values
-
-
-def check_labels(values: pd.Series, name: str) -> None:
-    """Raise a CaseError unless values are texts, truth values, numbers or missing."""
-    if not pd.api.types.is_numeric_dtype(values.dtype) and not isinstance(values.dtype, pd.StringDtype):
-        for value in values:
-            if not (isinstance(value, LABELS) or is_missing(value)):
-                raise CaseError(f"{name}: expected texts, truth values or numbers, found a {type(value).__name__}")
 
 
 def _failed(error: Exception) -> CaseError:

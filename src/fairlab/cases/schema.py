@@ -1,11 +1,13 @@
-"""The domain of a model's inputs: its features, and the values that each can have."""
+"""The domain of a model's inputs: its features, the values that each can have, and their codes."""
 
 import datetime
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from math import prod
 from numbers import Integral, Real
 from pathlib import Path
@@ -14,27 +16,35 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from fairlab.checks import check_features, check_seed
+from fairlab.checks import check_count, check_features, check_seed
 
 LARGEST = 2**62  # so that sums of two values fit into 64 bits
+BINS = 10
+WIDE = 100  # numbers with more different values than this are binned
+PLAIN = ("string", "boolean", "empty", "integer", "floating", "mixed-integer-float")  # what pandas infers of values
+GROUPS = 10  # numbers with more different values than this make four groups
+MANY = 5_000  # inputs from which on a compiled loop is quicker than NumPy
 
 
-class SchemaError(ValueError):
-    """A schema that describes no inputs, or inputs that do not fit theirs.
+class CaseError(ValueError):
+    """A model, a table or a schema that cannot be used as they are; says what was expected and what was found.
 
     Examples
     --------
-    >>> from fairlab.cases import Feature
-    >>> Feature("age", [18, 18])
+    >>> import fairlab
+    >>> fairlab.Case(lambda rows: rows["x"] > 1, pd.DataFrame({"x": [1, 2]}), sensitive_features="sex")
     Traceback (most recent call last):
     ...
-    fairlab.cases.schema.SchemaError: feature 'age': a value is listed twice
+    fairlab.cases.schema.CaseError: sensitive_features: the table has no column 'sex'; it has x
     """
 
 
 @dataclass(frozen=True)
 class Feature:
-    """One input variable.
+    """One input variable: its values, or bins of a number, and their codes.
+
+    The code of a value is its position among `values`, or that of its bin. `find` and `decode` go from values to codes
+    and back; `categories` gives a column with names in place of values.
 
     Attributes
     ----------
@@ -47,8 +57,8 @@ class Feature:
 
     Raises
     ------
-    SchemaError
-        If there is no value, one is listed twice, or an integer is too large for 64 bits; if edges do not part the
+    CaseError
+        If there is no value, one is listed twice, or an integer is too large for 64 bits; if edges do not separate the
         values.
 
     Examples
@@ -56,8 +66,13 @@ class Feature:
     >>> from fairlab.cases import Feature
     >>> Feature("age", [18, 19, 20])
     Feature(name='age', values=range(18, 21), edges=None)
-    >>> Feature("job", ["cook", "clerk"]).values
-    ('cook', 'clerk')
+    >>> Feature("age", [18, 18])
+    Traceback (most recent call last):
+    ...
+    fairlab.cases.schema.CaseError: feature 'age': a value is listed twice
+    >>> job = Feature.from_column("job", pd.Series(["cook", "clerk", None]))
+    >>> job.labels, job.find(pd.Series(["cook", None, "baker"])).tolist()
+    (['clerk', 'cook', '(missing)'], [1, 2, -1])
     """
 
     name: str
@@ -68,21 +83,18 @@ class Feature:
         values = self.values
         if not isinstance(values, range):
             if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-                raise SchemaError(f"feature {self.name!r}: expected a list of values, found {values!r}")
+                raise CaseError(f"feature {self.name!r}: expected a list of values, found {values!r}")
             values = tuple(values)
-            for value in values:
-                if not (is_missing(value) or isinstance(value, str | Real | np.bool_)):
-                    found = f"found a {type(value).__name__}"
-                    raise SchemaError(f"feature {self.name!r}: expected texts, truth values and numbers, {found}")
+            check_values(values, f"feature {self.name!r}")
             known = [value for value in values if not is_missing(value)]
             if len(values) - len(known) > 1 or len(set(known)) < len(known):
-                raise SchemaError(f"feature {self.name!r}: a value is listed twice")
+                raise CaseError(f"feature {self.name!r}: a value is listed twice")
         if not values:
-            raise SchemaError(f"feature {self.name!r}: expected at least one value, found none")
+            raise CaseError(f"feature {self.name!r}: expected at least one value, found none")
         if not isinstance(values, range):
             values = _as_range(values)
         if isinstance(values, range) and max(abs(values[0]), abs(values[-1])) > LARGEST:
-            raise SchemaError(f"feature {self.name!r}: {values[0]} to {values[-1]} does not fit into 64 bits")
+            raise CaseError(f"feature {self.name!r}: {values[0]} to {values[-1]} does not fit into 64 bits")
         object.__setattr__(self, "values", values)
         if self.edges is not None:
             object.__setattr__(self, "edges", _checked_edges(self.name, self.edges))
@@ -90,10 +102,10 @@ class Feature:
 
     def _check_bins(self):
         known = [value for value in self.values if not is_missing(value)]
-        if not all(_is_number(value) for value in known):
-            raise SchemaError(f"feature {self.name!r}: edges need numbers as values, found {known[:3]}")
+        if not all(_is_real(value) for value in known):
+            raise CaseError(f"feature {self.name!r}: edges need numbers as values, found {known[:3]}")
         if np.searchsorted(self.edges, known).tolist() != list(range(len(self.edges) + 1)):
-            raise SchemaError(
+            raise CaseError(
                 f"feature {self.name!r}: expected one value in each of the {len(self.edges) + 1} bins, in order, "
                 f"found {known}"
             )
@@ -104,13 +116,13 @@ class Feature:
 
         Raises
         ------
-        SchemaError
+        CaseError
             If the bounds are not whole numbers or in the wrong order.
         """
         if not all(isinstance(bound, Integral) and not isinstance(bound, bool | np.bool_) for bound in (low, high)):
-            raise SchemaError(f"feature {name!r}: expected whole numbers as bounds, found {low!r} and {high!r}")
+            raise CaseError(f"feature {name!r}: expected whole numbers as bounds, found {low!r} and {high!r}")
         if low > high:
-            raise SchemaError(f"feature {name!r}: low {low} is above high {high}")
+            raise CaseError(f"feature {name!r}: low {low} is above high {high}")
         return cls(name, range(int(low), int(high) + 1))
 
     @classmethod
@@ -119,7 +131,7 @@ class Feature:
 
         Raises
         ------
-        SchemaError
+        CaseError
             If it is none of these.
         """
         if not isinstance(description, Mapping):
@@ -129,44 +141,74 @@ class Feature:
         if set(description) == {"low", "high"}:
             return cls.between(name, description["low"], description["high"])
         found = ", ".join(map(str, description)) or "nothing"
-        raise SchemaError(f"feature {name!r}: expected low and high, or values and edges, found {found}")
+        raise CaseError(f"feature {name!r}: expected low and high, or values and edges, found {found}")
 
     @classmethod
     def from_column(
-        cls, name: str, column: pd.Series, bins: int | None, wide: int, edges: Sequence[float] | None = None
+        cls,
+        name: str,
+        column: pd.Series,
+        *,
+        bins: int | None = BINS,
+        wide: int = WIDE,
+        edges: Sequence[float] | None = None,
     ) -> "Feature":
-        """Return the values that occur in a column; see `Schema.from_frame`.
+        """Return the domain of a column: values that occur, all integers between, or bins; see `Schema.from_frame`.
 
         Raises
         ------
-        SchemaError
+        CaseError
             As `Schema.from_frame`.
         """
-        known = column.dropna()
-        missing = [column[column.isna()].iloc[0]] if len(known) < len(column) else []
-        is_number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-        if edges is not None and not is_number:
-            raise SchemaError(f"edges: column {name!r} has type {column.dtype}, expected numbers")
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            return cls(name, [*known.cat.remove_unused_categories().cat.categories.tolist(), *missing])
-        if not is_number:
-            return cls(name, [*sorted(_distinct(name, known), key=_by_type), *missing])
-        if known.empty:
-            return cls(name, missing)
-        if column.dtype.kind == "c":
-            raise SchemaError(f"column {name!r} has type {column.dtype}, expected real numbers")
-        numbers = np.sort(known.to_numpy())
-        if not np.isfinite(numbers.astype(float)).all():
-            raise SchemaError(f"column {name!r} holds infinite values")
-        distinct = np.unique(numbers)
-        if edges is None and bins is not None and len(distinct) > wide:
+        values, missing = values_of(name, column)
+        if edges is not None and not is_number(column):
+            raise CaseError(f"edges: column {name!r} has type {column.dtype}, expected numbers")
+        numbers = np.sort(column.dropna().to_numpy()) if is_number(column) else np.empty(0)
+        if edges is None and bins is not None and len(numbers) and len(values) > wide:
             edges = np.unique(np.quantile(numbers, np.arange(1, bins) / bins, method="inverted_cdf"))
-            edges = edges[edges < distinct[-1]]
+            edges = edges[edges < values[-1]].tolist()
         if edges is not None:
-            return cls(name, [*_representatives(name, numbers, edges), *missing], tuple(np.asarray(edges).tolist()))
-        if numbers.dtype.kind in "iu" and not missing and (bins is None or distinct[-1] - distinct[0] < wide):
-            return cls.between(name, int(distinct[0]), int(distinct[-1]))
-        return cls(name, [*distinct.tolist(), *missing])
+            return cls(name, [*_representatives(name, numbers, edges), *missing], edges)
+        is_whole = numbers.dtype.kind in "iu" and not missing
+        if is_whole and values and (bins is None or values[-1] - values[0] < wide):
+            return cls.between(name, values[0], values[-1])
+        return cls(name, [*values, *missing])
+
+    @classmethod
+    def groups(
+        cls,
+        name: str,
+        column: pd.Series,
+        *,
+        most: int = GROUPS,
+        n_groups: int = 4,
+        edges: Sequence[float] | None = None,
+    ) -> "Feature":
+        """Return the values that occur in a column; of more than `most` different numbers, groups of nearly one size.
+
+        Groups lie between rounded quantiles, or given edges. They are named by these, not by the smallest and the
+        largest number, which belong to somebody: "up to 28", "28 to 37", "above 37".
+
+        Parameters
+        ----------
+        name : str
+        column : Series
+        most : int
+        n_groups : int
+            Between quantiles; fewer where ties allow no more.
+        edges : sequence of float or None
+            Inner edges, each of which ends its group.
+
+        Raises
+        ------
+        CaseError
+            If the column holds anything but strings, booleans and numbers, or edges are not increasing.
+        """
+        values, missing = values_of(name, column)
+        if is_number(column) and (edges is not None or len(values) > most):
+            edges = _rounded_quantiles(column.dropna().to_numpy(dtype=float), n_groups) if edges is None else edges
+            return cls(name, [*edges, np.inf, *missing], edges)
+        return cls(name, [*values, *missing])
 
     @property
     def is_interval(self) -> bool:
@@ -178,32 +220,63 @@ class Feature:
         """Whether a value can be missing."""
         return not isinstance(self.values, range) and any(map(is_missing, self.values))
 
+    @property
+    def labels(self) -> list[str]:
+        """Names of the values, all different: 1 and "1" have two, and so have a missing value and any string."""
+        known = [value for value in self.values if not is_missing(value)] if self.edges is None else _spans(self.edges)
+        often = Counter(map(str, known))
+        names = [repr(value) if often[str(value)] > 1 else str(value) for value in known]
+        if self.has_missing:
+            name = "(missing)"
+            while name in names:
+                name = f"({name})"
+            names.insert(next(k for k, value in enumerate(self.values) if is_missing(value)), name)
+        return names
+
     def decode(self, codes: np.ndarray) -> np.ndarray:
-        """Return values by their positions, in the type that they have."""
+        """Return values by their codes, in the type that they have."""
         if isinstance(self.values, range):
             return self.values.start + self.values.step * codes
         return self._array()[codes]
 
-    def encode(self, column: pd.Series) -> np.ndarray:
-        """Return the positions of values, -1 for those that the feature does not have."""
+    def find(self, column: pd.Series) -> np.ndarray:
+        """Return the codes of a column, -1 for values that the feature does not have."""
         column = pd.Series(column)
         missing = column.isna().to_numpy()
         known = column[~missing] if missing.any() else column
         codes = np.full(len(column), -1, dtype=np.int64)
         if not self.has_missing:
-            values, places = self.values, None
-        else:
-            places = np.array([k for k, value in enumerate(self.values) if not is_missing(value)], dtype=np.int64)
-            values = [self.values[k] for k in places]
-            codes[missing] = np.delete(np.arange(len(self.values)), places)
-        codes[~missing] = self._among(values, known) if places is None else _at(places, self._among(values, known))
+            codes[~missing] = self._among(self.values, known)
+            return codes
+        places = np.array([k for k, value in enumerate(self.values) if not is_missing(value)], dtype=np.int64)
+        codes[missing] = np.delete(np.arange(len(self.values)), places)
+        # The last entry is for those that are not found.
+        codes[~missing] = np.append(places, -1)[self._among([self.values[k] for k in places], known)]
         return codes
+
+    def encode(self, column: pd.Series) -> np.ndarray:
+        """Return the codes of a column.
+
+        Raises
+        ------
+        CaseError
+            If it holds a value that the feature does not have.
+        """
+        codes = self.find(column)
+        if (strange := codes < 0).any():
+            raise CaseError(f"column {self.name!r} holds {column[strange].tolist()[0]!r}, not among its values")
+        return codes
+
+    def categories(self, column: pd.Series) -> pd.Series:
+        """Return a column as ordered categories, called by their labels; those that do not occur are left out."""
+        named = pd.Categorical.from_codes(self.find(column), self.labels, ordered=True)
+        return pd.Series(named.remove_unused_categories(), index=column.index, name=column.name)
 
     def _among(self, values, known: pd.Series) -> np.ndarray:
         """Return the positions of known values among `values`, or of their bins."""
         if self.edges is None:
             return pd.Index(values).get_indexer(known) if len(values) else np.full(len(known), -1)
-        if not pd.api.types.is_numeric_dtype(known) and not all(map(_is_number, known)):
+        if not pd.api.types.is_numeric_dtype(known) and not all(map(_is_real, known)):
             return np.full(len(known), -1)
         return np.searchsorted(self.edges, known.to_numpy(dtype=float))
 
@@ -216,15 +289,11 @@ class Feature:
         return list(self.values)
 
     def _array(self) -> np.ndarray:
-        if all(_is_number(value) for value in self.values) or len(set(map(type, self.values))) == 1:
+        if all(_is_real(value) for value in self.values) or len(set(map(type, self.values))) == 1:
             return np.asarray(self.values)
-        array = np.empty(len(self.values), dtype=object)  # or numbers among texts would become texts
+        array = np.empty(len(self.values), dtype=object)  # or numbers among strings would become strings
         array[:] = self.values
         return array
-
-
-def _at(places: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    return np.where(codes < 0, -1, places[codes]) if len(places) else codes
 
 
 def is_missing(value) -> bool:
@@ -232,28 +301,67 @@ def is_missing(value) -> bool:
     return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and np.isnan(value))
 
 
-def _is_number(value) -> bool:
+def _is_real(value) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
-def _distinct(name: str, known: pd.Series) -> list:
-    """Return the different values of a column of texts, truth values or anything."""
-    if pd.api.types.infer_dtype(known) in ("string", "boolean", "empty"):
-        return known.unique().tolist()
-    for value in known:
-        if not isinstance(value, str | Real | np.bool_) or isinstance(value, datetime.date):
-            kind = type(value).__name__
-            raise SchemaError(f"column {name!r}: expected texts, truth values and numbers, found a {kind}")
-    distinct = dict.fromkeys((type(value), value) for value in known)
-    return [value for _, value in distinct]
+def is_number(column: pd.Series) -> bool:
+    """Return whether a column holds numbers: booleans, strings and categories are none."""
+    return pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
 
 
-def _by_type(value) -> tuple:
-    return (type(value).__name__, value)
+def check_values(values: Iterable, what: str) -> None:
+    """Raise a CaseError unless values are strings, booleans, numbers or missing; dates are none of them."""
+    if isinstance(values, pd.Series) and pd.api.types.infer_dtype(values) in PLAIN:
+        return
+    for value in values:
+        if not (is_missing(value) or isinstance(value, str | bytes | Real | np.bool_)):
+            advice = (
+                "; make it a number, as the age in years" if isinstance(value, datetime.date | np.datetime64) else ""
+            )
+            raise CaseError(f"{what}: expected strings, booleans or numbers, found a {type(value).__name__}{advice}")
+
+
+def check_column(name: str, column: pd.Series) -> None:
+    """Raise a CaseError unless a column holds strings, booleans, finite numbers, or categories of these."""
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        column, dtype = dtype.categories.to_series(), dtype.categories.dtype
+    advice = None
+    if pd.api.types.is_datetime64_any_dtype(dtype) or isinstance(dtype, pd.PeriodDtype | pd.IntervalDtype):
+        advice = "make it a number, as the age in years, or leave it out by features="
+    elif pd.api.types.is_timedelta64_dtype(dtype):
+        advice = "make it a number, as .dt.total_seconds() does"
+    elif isinstance(dtype, pd.SparseDtype):
+        advice = "make it dense, as .sparse.to_dense() does"
+    elif dtype.kind == "c":
+        advice = "make it real numbers"
+    if advice:
+        raise CaseError(f"column {name!r} has type {dtype}; {advice}")
+    if pd.api.types.is_numeric_dtype(dtype):
+        if np.isinf(column.dropna().to_numpy(dtype=float)).any():
+            raise CaseError(f"column {name!r} holds infinite values; expected finite or missing ones")
+    else:
+        check_values(column, f"column {name!r}")
+
+
+def values_of(name: str, column: pd.Series) -> tuple[list, list]:
+    """Return the different values of a column in order, and a list of its missing value, if there is one.
+
+    Categories keep their order, numbers and strings are sorted. Equal values of two types, as 1 and True, are one.
+    """
+    check_column(name, column)
+    known = column.dropna()
+    missing = [column[column.isna()].iloc[0]] if len(known) < len(column) else []
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return known.cat.remove_unused_categories().cat.categories.tolist(), missing
+    if is_number(column):
+        return np.unique(known.to_numpy()).tolist(), missing
+    return sorted(known.unique().tolist(), key=lambda value: (type(value).__name__, value)), missing
 
 
 def _as_range(values: tuple) -> tuple | range:
-    """Return consecutive integers as a range, anything else as it is; truth values are no integers."""
+    """Return consecutive integers as a range, anything else as it is; booleans are no integers."""
     if not all(isinstance(value, Integral) and not isinstance(value, bool | np.bool_) for value in values):
         return values
     consecutive = range(int(values[0]), int(values[0]) + len(values))
@@ -262,35 +370,55 @@ def _as_range(values: tuple) -> tuple | range:
 
 def _checked_edges(name: str, edges) -> tuple[float, ...]:
     edges = tuple(edges) if isinstance(edges, Iterable) else (edges,)
-    if not edges or not all(_is_number(edge) and np.isfinite(edge) for edge in edges) or any(np.diff(edges) <= 0):
-        raise SchemaError(f"feature {name!r}: expected increasing numbers as edges, found {list(edges)}")
+    if not all(_is_real(edge) and np.isfinite(edge) for edge in edges) or any(np.diff(edges) <= 0):
+        raise CaseError(f"feature {name!r}: expected increasing numbers as edges, found {list(edges)}")
     return edges
 
 
 def _representatives(name: str, numbers: np.ndarray, edges) -> list:
     """Return the middle one of the sorted numbers in each bin."""
-    edges = np.asarray(_checked_edges(name, edges))
-    ends = np.searchsorted(numbers, edges, side="right")
-    parts = np.split(numbers, ends)
-    for k, part in enumerate(parts):
+    edges = _checked_edges(name, edges)
+    parts = np.split(numbers, np.searchsorted(numbers, edges, side="right"))
+    for part, (low, high) in zip(parts, pairwise([-np.inf, *edges, np.inf]), strict=True):
         if not len(part):
-            low, high = [-np.inf, *edges.tolist()][k], [*edges.tolist(), np.inf][k]
-            raise SchemaError(f"edges: column {name!r} has no value above {low:g} and up to {high:g}")
+            raise CaseError(f"edges: column {name!r} has no value above {low:g} and up to {high:g}")
     return [part[(len(part) - 1) // 2].item() for part in parts]
 
 
-BINS = 10
-WIDE = 100  # numbers with more different values than this are binned
-MANY = 5_000  # inputs from which on a compiled loop is quicker than NumPy
+def _rounded_quantiles(numbers: np.ndarray, n_groups: int) -> list[float]:
+    """Return edges between groups, in the fewest significant digits, three or more, that keep them near their size.
+
+    Edges are rounded before anything is put between them, so that their names are true.
+    """
+    exact = np.unique(np.quantile(numbers, np.arange(1, n_groups) / n_groups, method="inverted_cdf"))
+    exact = exact[exact < numbers.max()]
+    sizes = _sizes(exact, numbers)
+    for digits in range(3, 17):
+        edges = np.array([float(f"{edge:.{digits - 1}e}") for edge in exact])
+        if (np.diff(edges) > 0).all() and (_sizes(edges, numbers) >= sizes / 2).all():
+            return edges.tolist()
+    return exact.tolist()
+
+
+def _sizes(edges: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    return np.bincount(np.searchsorted(edges, numbers), minlength=len(edges) + 1)
+
+
+def _spans(edges: Sequence[float]) -> list[str]:
+    """Return names of what lies up to the first edge, between two, and above the last."""
+    ends = [f"{float(edge):,}".removesuffix(".0") for edge in edges]
+    if not ends:
+        return ["any number"]
+    return [f"up to {ends[0]}", *(f"{low} to {high}" for low, high in pairwise(ends)), f"above {ends[-1]}"]
 
 
 @dataclass(frozen=True)
 class Schema:
     """All features of an input, in the order in which the model takes them.
 
-    Inputs are either codes, the position of each value among its feature's, which every schema has; or, in a schema
-    of intervals only, the integers themselves. `low`, `high`, `bounds`, `values`, `sample`, `check`, `clip` and
-    `outside` are about the latter; they raise a SchemaError that names the first feature that is no interval.
+    An input is a row of values, or of their codes: `encode` and `decode` go from one to the other. `low`, `high`,
+    `bounds`, `values`, `sample`, `check`, `clip` and `outside` are about inputs as integers, as networks take them: of
+    an interval the integers themselves, of any other feature the codes.
 
     Attributes
     ----------
@@ -298,7 +426,7 @@ class Schema:
 
     Raises
     ------
-    SchemaError
+    CaseError
         If there is no feature, or two have one name.
 
     Examples
@@ -314,11 +442,11 @@ class Schema:
     def __post_init__(self):
         object.__setattr__(self, "features", tuple(self.features))
         if strange := [each for each in self.features if not isinstance(each, Feature)]:
-            raise SchemaError(f"features: expected a Feature each, found {strange[0]!r}")
+            raise CaseError(f"features: expected a Feature each, found {strange[0]!r}")
         if not self.features:
-            raise SchemaError("features: a schema needs at least one feature, found none")
+            raise CaseError("features: a schema needs at least one feature, found none")
         if doubled := sorted({name for name in self.names if self.names.count(name) > 1}):
-            raise SchemaError(f"two features of the schema are named {doubled[0]!r}")
+            raise CaseError(f"two features of the schema are named {doubled[0]!r}")
 
     @classmethod
     def from_dict(cls, content: Mapping) -> "Schema":
@@ -329,11 +457,11 @@ class Schema:
 
         Raises
         ------
-        SchemaError
+        CaseError
             If a description is none of these, or bounds or edges are in the wrong order.
         """
         if not isinstance(content, Mapping):
-            raise SchemaError(f"content: expected names and values, found {type(content).__name__}")
+            raise CaseError(f"content: expected names and values, found {type(content).__name__}")
         return cls(tuple(Feature.from_description(str(name), values) for name, values in content.items()))
 
     @classmethod
@@ -342,15 +470,15 @@ class Schema:
 
         Raises
         ------
-        SchemaError
+        CaseError
             If bounds are not whole numbers or in the wrong order.
         """
         if not isinstance(bounds, Mapping):
-            raise SchemaError(f"bounds: expected names with pairs of integers, found {type(bounds).__name__}")
+            raise CaseError(f"bounds: expected names with pairs of integers, found {type(bounds).__name__}")
         features = []
         for name, pair in bounds.items():
             if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
-                raise SchemaError(f"feature {name!r}: expected a pair of integers, low and high, found {pair!r}")
+                raise CaseError(f"feature {name!r}: expected a pair of integers, low and high, found {pair!r}")
             features.append(Feature.between(str(name), *pair))
         return cls(tuple(features))
 
@@ -361,13 +489,13 @@ class Schema:
 
     @staticmethod
     def yaml_content(path: str | Path) -> dict:
-        """Return what a YAML file says by name; raises a SchemaError if it has no names."""
+        """Return what a YAML file says by name; raises a CaseError if it has no names."""
         try:
             content = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_Loader)
         except yaml.YAMLError as error:
-            raise SchemaError(f"{path}: expected YAML, found {error}") from error
+            raise CaseError(f"{path}: expected YAML, found {error}") from error
         if not isinstance(content, dict):
-            raise SchemaError(f"{path}: expected names and values, found {type(content).__name__}")
+            raise CaseError(f"{path}: expected names and values, found {type(content).__name__}")
         return content
 
     @classmethod
@@ -387,19 +515,23 @@ class Schema:
 
         Raises
         ------
-        SchemaError
-            If a column occurs twice or holds anything but texts, truth values and numbers; there is no row; edges are
+        CaseError
+            If a column occurs twice or holds anything but texts, booleans and numbers; there is no row; edges are
             not increasing or leave a bin empty.
         """
         if not isinstance(table, pd.DataFrame):
-            raise SchemaError(f"table: expected a DataFrame, found {type(table).__name__}")
-        if bins is not None and not (isinstance(bins, Integral) and bins >= 1):
-            raise SchemaError(f"bins: expected a positive integer or None, found {bins!r}")
+            raise CaseError(f"table: expected a DataFrame, found {type(table).__name__}")
+        if bins is not None:
+            check_count(bins, "bins")
         edges = dict(edges or {})
         if strange := [name for name in edges if name not in table.columns]:
-            raise SchemaError(f"edges: {strange[0]!r} is no column of the table")
-        columns = [(str(name), table.iloc[:, k], edges.get(name)) for k, name in enumerate(table.columns)]
-        return cls(tuple(Feature.from_column(name, column, bins, WIDE, inner) for name, column, inner in columns))
+            raise CaseError(f"edges: {strange[0]!r} is no column of the table")
+        return cls(
+            tuple(
+                Feature.from_column(str(name), table.iloc[:, k], bins=bins, edges=edges.get(name))
+                for k, name in enumerate(table.columns)
+            )
+        )
 
     def to_dict(self) -> dict[str, list | dict]:
         """Return the values by name, intervals as bounds, bins with edges; plain enough for YAML."""
@@ -425,21 +557,21 @@ class Schema:
 
         Raises
         ------
-        SchemaError
+        CaseError
             If a name is unknown or given twice, there is none, or a feature has only one value.
         """
         names = [names] if isinstance(names, str) else list(names)
         if not names:
-            raise SchemaError("expected at least one feature of the schema, found none")
+            raise CaseError("expected at least one feature of the schema, found none")
         for name in names:
             if name not in self.names:
-                raise SchemaError(f"{name!r} is not in the schema; it has {', '.join(self.names)}")
+                raise CaseError(f"{name!r} is not in the schema; it has {', '.join(self.names)}")
         if len(set(names)) < len(names):
-            raise SchemaError(f"expected features of the schema, each once, found {', '.join(names)}")
+            raise CaseError(f"expected features of the schema, each once, found {', '.join(names)}")
         positions = sorted(self.names.index(name) for name in names)
         for position in positions:
             if self.sizes[position] == 1:
-                raise SchemaError(f"feature {self.names[position]!r}: expected at least two values to vary, found one")
+                raise CaseError(f"feature {self.names[position]!r}: expected at least two values to vary, found one")
         return positions
 
     def n_assignments(self, positions: Iterable[int]) -> int:
@@ -467,7 +599,7 @@ class Schema:
 
     @property
     def of_codes(self) -> "Schema":
-        """The domain whose inputs are the codes of this one: intervals from 0 on."""
+        """The domain whose inputs as integers are the codes of this one."""
         return Schema(tuple(Feature(each.name, range(len(each.values))) for each in self.features))
 
     def keys(self, codes: np.ndarray) -> np.ndarray:
@@ -485,8 +617,7 @@ class Schema:
     def sample_codes(self, n: int, *, random_state=0) -> np.ndarray:
         """Draw inputs uniformly from the whole domain, as codes of shape (n, n_features)."""
         check_seed(random_state)
-        if not (isinstance(n, Integral) and n >= 0):
-            raise SchemaError(f"n: expected a number of inputs, found {n!r}")
+        check_count(n, "n", least=0)
         return _draw_codes(np.random.default_rng(random_state), np.array(self.sizes), n)
 
     def decode(self, codes: np.ndarray) -> pd.DataFrame:
@@ -494,13 +625,13 @@ class Schema:
 
         Raises
         ------
-        SchemaError
+        CaseError
             If codes are no integers of shape (n_rows, n_features), or stand for no value; names the feature.
         """
         codes = np.asarray(codes)
         if codes.ndim != 2 or codes.shape[1] != len(self.features) or codes.dtype.kind not in "iu":
             expected = f"expected integers of shape (n_rows, {len(self.features)})"
-            raise SchemaError(f"codes: {expected}, found {codes.dtype} of shape {codes.shape}")
+            raise CaseError(f"codes: {expected}, found {codes.dtype} of shape {codes.shape}")
         columns = codes.T.copy()
         whole = all(isinstance(feature.values, range) for feature in self.features) and len(codes) > 0
         # Read without their signs, negative codes are too large.
@@ -514,7 +645,7 @@ class Schema:
             if len(column) and (column.min() < 0 or column.max() >= len(feature.values)):
                 strange = column.min() if column.min() < 0 else column.max()
                 expected = f"expected 0 to {len(feature.values) - 1}"
-                raise SchemaError(f"codes: {expected} of feature {feature.name!r}, found {strange}")
+                raise CaseError(f"codes: {expected} of feature {feature.name!r}, found {strange}")
             values = feature.decode(column)
             # Objects stay what they are: None, which is no missing number, and numbers among texts.
             decoded[feature.name] = values if values.dtype != object else pd.Series(values, dtype=object)
@@ -525,19 +656,16 @@ class Schema:
 
         Raises
         ------
-        SchemaError
+        CaseError
             If a column is missing or holds a value that its feature does not have.
         """
         if not isinstance(inputs, pd.DataFrame):
-            raise SchemaError(f"inputs: expected a DataFrame, found {type(inputs).__name__}")
+            raise CaseError(f"inputs: expected a DataFrame, found {type(inputs).__name__}")
         if missing := [name for name in self.names if name not in inputs.columns]:
-            raise SchemaError(f"inputs lack the columns {', '.join(missing)}")
+            raise CaseError(f"inputs lack the columns {', '.join(missing)}")
         codes = np.empty((len(inputs), len(self.names)), dtype=np.int64)
         for position, feature in enumerate(self.features):
-            column = inputs[feature.name]
-            codes[:, position] = feature.encode(column)
-            if (strange := codes[:, position] < 0).any():
-                raise SchemaError(f"column {feature.name!r} holds {column[strange].tolist()[0]!r}, not in the schema")
+            codes[:, position] = feature.encode(inputs[feature.name])
         return codes
 
     @property
@@ -548,12 +676,12 @@ class Schema:
     @property
     def low(self) -> np.ndarray:
         """Lower bounds, shape (n_features,)."""
-        return self._ends(0)
+        return np.array([feature.values[0] if feature.is_interval else 0 for feature in self.features], dtype=np.int64)
 
     @property
     def high(self) -> np.ndarray:
         """Upper bounds, shape (n_features,)."""
-        return self._ends(-1)
+        return self.low + self.sizes - 1
 
     def values(self, names: str | Iterable[str]) -> np.ndarray:
         """Return all combinations of values of some features, in increasing order.
@@ -578,7 +706,6 @@ class Schema:
         ValueError
             If `X` has other columns, or holds anything but integers; names the column.
         """
-        self._ends(0)
         values, columns = check_features(X, name)
         if values.shape[1] != len(self.names) or (isinstance(X, pd.DataFrame) and columns != self.names):
             raise ValueError(f"{name}: has the columns {', '.join(columns)}; the schema has {', '.join(self.names)}")
@@ -598,13 +725,6 @@ class Schema:
         values = self.check(X)
         outside = (values < self.low) | (values > self.high)
         return pd.Series(outside.sum(axis=0), index=self.names, name="rows outside")
-
-    def _ends(self, which: int) -> np.ndarray:
-        for feature in self.features:
-            if not feature.is_interval:
-                found = ", ".join(map(repr, feature.values[:3])) + ", ..." * (len(feature.values) > 3)
-                raise SchemaError(f"feature {feature.name!r}: expected the integers between two bounds, found {found}")
-        return np.array([feature.values[which] for feature in self.features], dtype=np.int64)
 
 
 class _Loader(yaml.SafeLoader):

@@ -1,32 +1,16 @@
-"""Tables as users have them: rows in the dtypes that they came in, names of groups, and the same rows as numbers."""
+"""Tables as users have them: rows in the dtypes that they came in, and the same rows as numbers."""
 
-import datetime
-from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
 from numbers import Real
 
 import numpy as np
 import pandas as pd
 
+from fairlab.cases.schema import CaseError, Feature, check_column, values_of
 from fairlab.checks import check_count, suggestion
 from fairlab.seeds import derive_seed
 
-GROUPS = 10  # numbers with more different values than this make four groups
 MOST_NAMED = 3  # groups in a sentence
-
-
-class CaseError(ValueError):
-    """A model and a table that cannot be examined as they are; says what was expected and what was found.
-
-    Examples
-    --------
-    >>> import fairlab
-    >>> fairlab.Case(lambda rows: rows["x"] > 1, pd.DataFrame({"x": [1, 2]}), sensitive_features="sex")
-    Traceback (most recent call last):
-    ...
-    fairlab.cases.table.CaseError: sensitive: the table has no column 'sex'; it has x
-    """
 
 
 def check_table(table, columns: Sequence[str] | None = None) -> pd.DataFrame:
@@ -36,14 +20,14 @@ def check_table(table, columns: Sequence[str] | None = None) -> pd.DataFrame:
     ------
     CaseError
         If it is no DataFrame, has fewer than two rows, no column, names that are no texts or occur twice, lacks a
-        column, or a column holds anything but texts, truth values, numbers, categories and missing values.
+        column, or a column holds anything but texts, booleans, numbers, categories and missing values.
     """
     if not isinstance(table, pd.DataFrame):
         raise CaseError(f"table: expected a DataFrame, found {type(table).__name__}")
     for name in table.columns:
         if not isinstance(name, str):
             advice = "table.columns = [str(name) for name in table.columns]"
-            raise CaseError(f"table: expected texts as names of columns, found {name!r}; {advice} makes them so")
+            raise CaseError(f"table: expected strings as names of columns, found {name!r}; {advice} makes them so")
     if not table.columns.is_unique:
         doubled = table.columns[table.columns.duplicated()].unique()
         raise CaseError(f"table: columns occur twice: {', '.join(doubled)}")
@@ -56,7 +40,7 @@ def check_table(table, columns: Sequence[str] | None = None) -> pd.DataFrame:
     if len(table) < 2:
         raise CaseError(f"table: expected at least 2 rows, found {len(table)}")
     for name, column in table.items():
-        _check_column(name, column)
+        check_column(name, column)
     return table.copy()
 
 
@@ -120,61 +104,6 @@ def in_dtypes(rows: pd.DataFrame, dtypes: pd.Series) -> pd.DataFrame:
     return rows
 
 
-def levels_of(column: pd.Series, edges: Sequence[float] | None = None) -> pd.Series:
-    """Return a column as categories with names.
-
-    Texts and numbers are sorted, categories keep their order; more than ten different numbers make four groups of
-    nearly one size between rounded edges, or those between given ones. They are named by their edges, not by the
-    smallest and the largest number, which belong to somebody: "up to 28", "28 to 37", "above 37". Missing values are a
-    category of their own, the last, and never that of any text.
-
-    Parameters
-    ----------
-    column : Series
-    edges : sequence of float or None
-        Inner edges, each of which ends its group.
-
-    Returns
-    -------
-    Series of ordered categories
-        With the index of `column`.
-    """
-    missing = column.isna().to_numpy()
-    known = column[~missing]
-    codes = np.full(len(column), -1)
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        levels = known.cat.remove_unused_categories().cat.categories
-        codes[~missing] = levels.get_indexer(known)
-        names = level_names(levels, missing.any())
-    elif pd.api.types.is_numeric_dtype(column) and (edges is not None or known.nunique() > GROUPS):
-        numbers = known.to_numpy().astype(float)
-        edges = _round_quartiles(numbers) if edges is None else edges
-        places, codes[~missing] = np.unique(np.searchsorted(edges, numbers), return_inverse=True)
-        spans = _spans(edges)
-        names = level_names([spans[place] for place in places], missing.any())
-    else:
-        typed = [(type(value).__name__, value) for value in known.tolist()]
-        order = {value: k for k, value in enumerate(sorted(set(typed)))}
-        codes[~missing] = [order[value] for value in typed]
-        names = level_names([value for _, value in order], missing.any())
-    codes[missing] = len(names) - 1
-    return pd.Series(pd.Categorical.from_codes(codes, names, ordered=True), index=column.index, name=column.name)
-
-
-def level_names(levels, with_missing: bool) -> list[str]:
-    """Return the names of values, told apart where 1 and "1" would read alike; "(missing)" last, told from any text."""
-    levels = list(levels)
-    names = [str(level) for level in levels]
-    often = Counter(names)
-    names = [repr(level) if often[name] > 1 else name for name, level in zip(names, levels, strict=True)]
-    if with_missing:
-        name = "(missing)"
-        while name in names:
-            name = f"({name})"
-        names.append(name)
-    return names
-
-
 def few(names: Sequence[str]) -> str:
     """Return the first names in words, and how many there are besides."""
     more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
@@ -194,34 +123,6 @@ def small_groups(name: str, sizes: pd.Series, fewest: int) -> list[str]:
     """
     small = [f"{group} ({size})" for group, size in sizes.items() if 0 < size < fewest]
     return [f"{name}: fewer than {fewest} people are {few(small)}."] if small else []
-
-
-def _check_column(name: str, column: pd.Series) -> None:
-    dtype = column.dtype
-    advice = None
-    if isinstance(dtype, pd.CategoricalDtype):
-        column, dtype = dtype.categories.to_series(), dtype.categories.dtype
-    if pd.api.types.is_datetime64_any_dtype(dtype) or isinstance(dtype, pd.PeriodDtype | pd.IntervalDtype):
-        advice = "make it a number, as the age in years, or leave it out by features="
-    elif pd.api.types.is_timedelta64_dtype(dtype):
-        advice = "make it a number, as .dt.total_seconds() does"
-    elif isinstance(dtype, pd.SparseDtype):
-        advice = "make it dense, as .sparse.to_dense() does"
-    elif dtype.kind == "c":
-        advice = "make it real numbers"
-    if advice:
-        raise CaseError(f"table: column {name!r} has type {dtype}; {advice}")
-    if pd.api.types.is_numeric_dtype(dtype):
-        numbers = column.dropna().to_numpy(dtype=float)
-        if np.isinf(numbers).any():
-            raise CaseError(f"table: column {name!r} holds infinite values; expected finite or missing ones")
-    elif not isinstance(dtype, pd.StringDtype) and pd.api.types.infer_dtype(column) not in ("string", "boolean"):
-        for value in column[column.notna()]:
-            if isinstance(value, datetime.date | datetime.time | np.datetime64):
-                raise CaseError(f"table: column {name!r} holds dates; make them numbers, as the age in years")
-            if not isinstance(value, str | Real | np.bool_):
-                found = f"found a {type(value).__name__}"
-                raise CaseError(f"table: column {name!r}: expected texts, truth values or numbers, {found}")
 
 
 def _is_same(dtype, other) -> bool:
@@ -271,37 +172,10 @@ def _cast(column: pd.Series, dtype) -> pd.Series:
     return cast
 
 
-def _round_quartiles(numbers: np.ndarray) -> np.ndarray:
-    """Return edges between quarters, in the fewest significant digits, three or more, that keep them near their size.
-
-    Edges are rounded before anything is put between them, so that their names are true.
-    """
-    exact = np.unique(np.quantile(numbers, (0.25, 0.5, 0.75), method="inverted_cdf"))
-    exact = exact[exact < numbers.max()]
-    sizes = _sizes(exact, numbers)
-    for digits in range(3, 17):
-        edges = np.array([float(f"{edge:.{digits - 1}e}") for edge in exact])
-        if (np.diff(edges) > 0).all() and (_sizes(edges, numbers) >= sizes / 2).all():
-            return edges
-    return exact
-
-
-def _sizes(edges: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    return np.bincount(np.searchsorted(edges, numbers), minlength=len(edges) + 1)
-
-
-def _spans(edges: Sequence[float]) -> list[str]:
-    """Return names of what lies up to the first edge, between two, and above the last."""
-    ends = [f"{float(edge):,}".removesuffix(".0") for edge in edges]
-    if not ends:
-        return ["any number"]
-    return [f"up to {ends[0]}", *(f"{low} to {high}" for low, high in pairwise(ends)), f"above {ends[-1]}"]
-
-
 class Encoding:
     """The numeric view of a model's features.
 
-    Numbers are standardised; truth values are the numbers 0 and 1. Texts and categories become one column for each
+    Numbers are standardised; booleans are the numbers 0 and 1. Texts and categories become one column for each
     value, missing values among them. A number with missing values has a second column that says where.
 
     Parameters
@@ -335,29 +209,28 @@ class Encoding:
         if not isinstance(table, pd.DataFrame):
             raise CaseError(f"table: expected a DataFrame, found {type(table).__name__}")
         self._dtypes = table.dtypes
-        self._levels: dict[str, pd.Index | None] = {}
-        self._missing: dict[str, object] = {}
+        # By column of the table: its columns here, and its values, None for a number.
+        self._parts: dict[str, tuple[np.ndarray, Feature | None]] = {}
         names, source, is_number, center, scale = [], [], [], [], []
         for name, column in table.items():
-            missing = column.isna()
-            if missing.any():
-                self._missing[name] = column[missing].iloc[0]
+            known, feature = column.dropna(), None
             if pd.api.types.is_numeric_dtype(column):
-                numbers = column.dropna().to_numpy(dtype=float)
-                self._levels[name] = None
-                names.append(name)
-                is_number.append(True)
+                numbers = known.to_numpy(dtype=float)
+                labels = [name, f"{name} is missing"][: 1 + (len(known) < len(column))]
                 center.append(numbers.mean() if len(numbers) else 0.0)
                 scale.append((numbers.std() if len(numbers) else 0.0) or 1.0)
-                labels = [f"{name} is missing"] if missing.any() else []
             else:
-                self._levels[name] = _levels(column)
-                labels = [f"{name} = {level}" for level in level_names(self._levels[name], missing.any())]
+                values, missing = values_of(name, column)
+                if isinstance(column.dtype, pd.CategoricalDtype):  # those that do not occur, too
+                    values = column.cat.categories.tolist()
+                feature = Feature(name, [*values, *missing])
+                labels = [f"{name} = {label}" for label in feature.labels]
+            self._parts[name] = np.arange(len(names), len(names) + len(labels)), feature
             names += labels
-            is_number += [False] * len(labels)
-            center += [0.0] * len(labels)
-            scale += [1.0] * len(labels)
-            source += [name] * (len(names) - len(source))
+            source += [name] * len(labels)
+            is_number += [feature is None and label == name for label in labels]
+            center += [0.0] * (len(names) - len(center))
+            scale += [1.0] * (len(names) - len(scale))
         self.names, self.source = tuple(names), tuple(source)
         self.is_number = np.array(is_number)
         self.center, self.scale = np.array(center), np.array(scale)
@@ -372,29 +245,23 @@ class Encoding:
         """
         frame = in_dtypes(frame, self._dtypes)
         matrix = np.zeros((len(frame), len(self.names)))
-        for name, places in self._places():
-            column, levels = frame[name], self._levels[name]
-            missing = column.isna().to_numpy()
-            if missing.any() and name not in self._missing:
-                raise CaseError(f"column {name!r}: misses values, which the table does not")
-            if levels is None:
-                numbers = column.to_numpy(dtype=float, na_value=np.nan)
-                matrix[:, places[0]] = np.where(missing, self.center[places[0]], numbers)
-            else:
-                known = column[~missing]
-                codes = known.cat.codes if hasattr(known, "cat") else levels.get_indexer(known)
-                if (codes < 0).any():
-                    raise CaseError(f"column {name!r}: {column[~missing][codes < 0].iloc[0]!r} is not in the table")
-                matrix[np.flatnonzero(~missing), places[0] + codes] = 1
-            if name in self._missing:
-                matrix[missing, places[-1]] = 1
+        for name, (places, feature) in self._parts.items():
+            if feature is not None:
+                matrix[np.arange(len(frame)), places[0] + feature.encode(frame[name])] = 1
+                continue
+            missing = frame[name].isna().to_numpy()
+            if missing.any() and len(places) == 1:
+                raise CaseError(f"column {name!r} holds missing values, which the table does not")
+            numbers = frame[name].to_numpy(dtype=float, na_value=np.nan)
+            matrix[:, places[0]] = np.where(missing, self.center[places[0]], numbers)
+            matrix[np.ix_(missing, places[1:])] = 1
         return (matrix - self.center) / self.scale
 
     def inverse_transform(self, matrix: np.ndarray) -> pd.DataFrame:
         """Return rows in the table's dtypes.
 
-        Of the columns of one feature the largest decides; whole numbers are rounded, truth values at one half; a
-        number is missing where its second column is above one half.
+        Of the columns of one feature the largest decides; whole numbers are rounded, booleans at one half; a number is
+        missing where its second column is above one half.
 
         Parameters
         ----------
@@ -407,26 +274,17 @@ class Encoding:
         """
         matrix = self.unscaled(matrix)
         columns = {}
-        for name, places in self._places():
-            dtype, levels = self._dtypes[name], self._levels[name]
-            missing = np.zeros(len(matrix), dtype=bool)
-            if levels is None:
-                values = matrix[:, places[0]]
-                if pd.api.types.is_bool_dtype(dtype):
-                    values = values > 0.5
-                elif pd.api.types.is_integer_dtype(dtype):
-                    values = np.rint(values).astype(np.int64)
-                if name in self._missing:
-                    missing = matrix[:, places[-1]] > 0.5
-            else:
-                codes = matrix[:, places].argmax(axis=1)
-                missing = codes == len(levels)
-                values = levels.take(np.where(missing, 0, codes)) if len(levels) else np.full(len(matrix), None)
-            column = pd.Series(values)
-            if missing.any():
-                column = column.astype(object)
-                column[missing] = self._missing[name]
-            columns[name] = column
+        for name, (places, feature) in self._parts.items():
+            if feature is not None:
+                columns[name] = pd.Series(feature.decode(matrix[:, places].argmax(axis=1)))
+                continue
+            numbers = matrix[:, places[0]]
+            if pd.api.types.is_bool_dtype(self._dtypes[name]):
+                numbers = numbers > 0.5
+            elif pd.api.types.is_integer_dtype(self._dtypes[name]):
+                numbers = np.rint(numbers).astype(np.int64)
+            missing = (matrix[:, places[1:]] > 0.5).any(axis=1)
+            columns[name] = pd.Series(numbers).astype(object).where(~missing) if missing.any() else pd.Series(numbers)
         return in_dtypes(pd.DataFrame(columns), self._dtypes)
 
     def unscaled(self, matrix: np.ndarray) -> np.ndarray:
@@ -445,18 +303,3 @@ class Encoding:
             expected = f"finite numbers of shape (n_rows, {len(self.names)})"
             raise CaseError(f"matrix: expected {expected}, found shape {matrix.shape}")
         return matrix * self.scale + self.center
-
-    def _places(self):
-        """Yield each feature and the numbers of its columns."""
-        start = 0
-        for name, levels in self._levels.items():
-            width = (1 if levels is None else len(levels)) + (name in self._missing)
-            yield name, np.arange(start, start + width)
-            start += width
-
-
-def _levels(column: pd.Series) -> pd.Index:
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return column.cat.categories
-    distinct = column.dropna().unique().tolist()
-    return pd.Index(sorted(distinct, key=lambda value: (type(value).__name__, value)), dtype=object)

@@ -11,7 +11,8 @@ from sklearn.model_selection import train_test_split
 from fairlab.cases.case import check_examination
 from fairlab.cases.finding import Examination, Finding
 from fairlab.cases.queries import BudgetSpentError
-from fairlab.cases.table import GROUPS, levels_of, small_groups
+from fairlab.cases.schema import GROUPS, Feature
+from fairlab.cases.table import small_groups
 from fairlab.checks import check_count
 from fairlab.fairtest.investigation import MOST_CATEGORIES
 from fairlab.fairtest.metrics import NMI, Correlation, Difference, Metric
@@ -199,7 +200,7 @@ def _context_columns(case, remarks) -> list[Column]:
     """Return the columns that contexts can be made of, whole; wide numbers with missing values in groups."""
     columns = []
     for name, values in case.table.items():
-        column = encode(levels_of(values) if _goes_by_levels(values) else values)
+        column = encode(Feature.groups(name, values).categories(values) if _goes_by_levels(values) else values)
         if column.is_categorical and len(column.categories) > MOST_CATEGORIES:
             remarks.append(
                 f"FairTest makes no contexts of {name}, which has {len(column.categories):,} different values."

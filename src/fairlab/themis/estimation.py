@@ -9,8 +9,7 @@ from scipy.stats import norm
 
 from fairlab.cases.model import ModelAdapter, wrap_model
 from fairlab.cases.queries import AnswerCache
-from fairlab.cases.schema import Schema
-from fairlab.cases.table import CaseError
+from fairlab.cases.schema import CaseError, Schema
 from fairlab.statistics import exact_interval, wilson_interval
 
 RULES = ("exact", "wilson", "normal")

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from fairlab.cases.model import wrap_model
-from fairlab.cases.schema import Schema, SchemaError
+from fairlab.cases.schema import CaseError, Schema
 from fairlab.checks import check_count
 from fairlab.themis.estimation import outputs_of
 
@@ -134,7 +134,7 @@ def read_settings(path: str | Path) -> Schema:
 
     Raises
     ------
-    SchemaError
+    CaseError
         If the file is not XML, an input lacks something, or its type is another.
 
     Examples
@@ -155,25 +155,25 @@ def read_settings(path: str | Path) -> Schema:
     try:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError as error:
-        raise SchemaError(f"{path}: not XML: {error}") from error
+        raise CaseError(f"{path}: not XML: {error}") from error
     found = {}
     for element in root.iter("input"):
         name, kind = (_text(element, tag, path) for tag in ("name", "type"))
         if name in found:
-            raise SchemaError(f"{path}: two inputs are named {name!r}")
+            raise CaseError(f"{path}: two inputs are named {name!r}")
         if kind == "categorical":
             found[name] = [value.text.strip() for value in element.iter("value") if value.text]
         elif kind == "continuousInt":
             found[name] = {"low": _bound(element, "lowerbound", path), "high": _bound(element, "upperbound", path)}
         else:
-            raise SchemaError(f"{path}: input {name!r} has type {kind!r}, expected categorical or continuousInt")
+            raise CaseError(f"{path}: input {name!r} has type {kind!r}, expected categorical or continuousInt")
     return Schema.from_dict(found)
 
 
 def _text(element: ElementTree.Element, tag: str, path) -> str:
     found = next(element.iter(tag), None)
     if found is None or not (found.text or "").strip():
-        raise SchemaError(f"{path}: an input lacks {tag!r}")
+        raise CaseError(f"{path}: an input lacks {tag!r}")
     return found.text.strip()
 
 
@@ -182,4 +182,4 @@ def _bound(element: ElementTree.Element, tag: str, path) -> int:
     try:
         return int(text)
     except ValueError:
-        raise SchemaError(f"{path}: {tag} is {text!r}, expected a whole number") from None
+        raise CaseError(f"{path}: {tag} is {text!r}, expected a whole number") from None

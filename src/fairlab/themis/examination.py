@@ -10,7 +10,7 @@ import numpy as np
 
 from fairlab.cases.case import Case, check_examination
 from fairlab.cases.finding import Examination, Finding
-from fairlab.cases.table import CaseError
+from fairlab.cases.schema import CaseError
 from fairlab.checks import check_number
 from fairlab.seeds import derive_seed
 from fairlab.themis.varied import Varied, over_inputs, over_people, proxies_of

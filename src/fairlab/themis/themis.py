@@ -135,7 +135,7 @@ class Themis(BaseEstimator):
 
         Raises
         ------
-        SchemaError
+        CaseError
             If a feature is unknown.
         DomainTooLargeError
             If the features have more than `MOST_ASSIGNMENTS` combinations of values.
@@ -149,7 +149,7 @@ class Themis(BaseEstimator):
 
         Raises
         ------
-        SchemaError
+        CaseError
             If a feature is unknown.
         DomainTooLargeError
             If the features have more than `MOST_ASSIGNMENTS` combinations of values.
@@ -172,7 +172,7 @@ class Themis(BaseEstimator):
 
         Raises
         ------
-        SchemaError
+        CaseError
             If a feature is unknown, or an input does not fit the schema.
         TypeError
             With an output distance, or if the inputs are no table.

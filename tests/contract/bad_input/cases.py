@@ -19,7 +19,6 @@ from fairlab.cases import (
     Queries,
     Result,
     Schema,
-    SchemaError,
     wrap_model,
 )
 from fairlab.data import DataError
@@ -85,7 +84,7 @@ CASES = [
         "Case",
         "tags",
         case(table=PEOPLE.assign(tags=[[1]] * 8), features=["age", "tags"]),
-        "expected texts, truth values or numbers, found a list",
+        "expected strings, booleans or numbers, found a list",
     ),
     Bad("Case", "wave", case(table=PEOPLE.assign(wave=1j), features=["age", "wave"]), "has type complex128"),
     Bad("Case", "income", case(table=PEOPLE.assign(income=np.inf)), "expected finite or missing ones"),
@@ -196,7 +195,7 @@ CASES = [
         "two features of the schema are named 'ag",
     ),
     Bad("Schema", "table", lambda: Schema.from_frame(3), "expected a DataFrame, found int"),
-    Bad("Schema", "bins", lambda: Schema.from_frame(TABLE, bins=0), "expected a positive integer or None, found 0"),
+    Bad("Schema", "bins", lambda: Schema.from_frame(TABLE, bins=0), "expected a positive integer, found 0", ValueError),
     Bad(
         "Schema",
         "edges",
@@ -208,14 +207,14 @@ CASES = [
         "Schema",
         "tags",
         lambda: Schema.from_frame(TABLE.assign(tags=[[1]] * 8)),
-        "expected texts, truth values and numbers, found a list",
+        "expected strings, booleans or numbers, found a list",
     ),
     Bad("Schema", "inputs", lambda: SCHEMA.encode(pd.DataFrame({"sex": [0]})), "lack the columns age, skill"),
     Bad(
         "Schema",
         "sex",
         lambda: SCHEMA.encode(pd.DataFrame({"sex": [7], "age": [0], "skill": [0]})),
-        "holds 7, not in the schema",
+        "holds 7, not among its values",
     ),
     Bad("Schema", "codes", lambda: SCHEMA.decode(np.array([[0, 9, 0]])), "expected 0 to 4 of feature 'age', found 9"),
     Bad(
@@ -225,7 +224,7 @@ CASES = [
         "expected integers of shape (n_rows, 3), found int64 of shape (1, 2)",
     ),
     Bad("Schema", "wage", lambda: SCHEMA.positions("wage"), "is not in the schema"),
-    Bad("Schema", "n", lambda: SCHEMA.sample(-1), "expected a number of inputs, found -1"),
+    Bad("Schema", "n", lambda: SCHEMA.sample(-1), "expected an integer, at least 0, found -1", ValueError),
     Bad("Schema", "X", lambda: SCHEMA.check([[0.5, 1, 1]]), "expected integers"),
     Bad(
         "Schema",
@@ -287,4 +286,4 @@ TOP = [
 ]
 
 ROWS = {"cases": CASES, "auditing": AUDITING, "": TOP}
-__all__ = ["ROWS", "CaseError", "Queries", "SchemaError"]
+__all__ = ["ROWS", "CaseError", "Queries"]

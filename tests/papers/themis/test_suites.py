@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.cases import Schema, SchemaError
+from fairlab.cases import CaseError, Schema
 from fairlab.data.registry import project_registry
 from fairlab.papers.themis import suites as suites_module
 from fairlab.papers.themis.instances import INPUT_SPACES
@@ -92,7 +92,7 @@ def test_files_that_are_no_suite(suite, text, message):
 def test_bad_questions(suite):
     with pytest.raises(ValueError, match="measure is 'both', expected one of group, causal"):
         count_suite(suite("1,0,0,1"), SCHEMA, "gender", measure="both")
-    with pytest.raises(SchemaError, match="'age' is not in the schema"):
+    with pytest.raises(CaseError, match="'age' is not in the schema"):
         count_suite(suite("1,0,0,1"), SCHEMA, "age", measure="group")
 
 

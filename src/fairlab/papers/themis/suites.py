@@ -149,7 +149,7 @@ def count_suite(file: Path | str, schema: Schema, characteristics: str | Iterabl
     SuiteError
         If the file is empty, a line has another number of fields than the schema or is not numeric, or there is no
         whole block.
-    SchemaError
+    CaseError
         If a characteristic is unknown.
     ValueError
         If the measure is none.
