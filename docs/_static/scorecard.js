@@ -1,20 +1,20 @@
-// Filters, search and order of the scorecard; keys for the picture of all verdicts. Pages work without it.
+// Filters, search and order of the scorecard; keyboard control of the overview of verdicts. Pages work without it.
 "use strict";
 
 const FILTERS = ["paper", "artefact", "verdict", "data", "profile", "reading"];
-const ORDERS = { paper: "as in the papers", largest: "largest difference first", smallest: "smallest difference first" };
+const ORDERS = { paper: "order of the papers", largest: "largest difference first", smallest: "smallest difference first" };
 
-function control(name, element) {
+function control(name, element, text = name) {
   const label = document.createElement("label");
-  label.append(name, element);
+  label.append(text, element);
   element.name = name;
   return label;
 }
 
-function choice(name, values) {
+function choice(name, values, text = name) {
   const select = document.createElement("select");
   for (const [value, text] of values) select.add(new Option(text, value));
-  return control(name, select);
+  return control(name, select, text);
 }
 
 function scorecard(table) {
@@ -23,19 +23,20 @@ function scorecard(table) {
   const texts = rows.map((row) => row.textContent.toLowerCase());
   const form = document.createElement("form");
   form.className = "fl-controls";
-  form.setAttribute("aria-label", "Choose rows");
+  form.setAttribute("aria-label", "Filter rows");
   const search = document.createElement("input");
   search.type = "search";
   form.append(control("search", search));
-  const sign = (value) => (value === "none" ? "none" : value.replaceAll("_", " "));
+  const labels = JSON.parse(table.dataset.labels);
+  const label = (key) => labels[key] ?? key;
   for (const name of FILTERS) {
     const values = [...new Set(rows.map((row) => row.dataset[name]))];
-    form.append(choice(name, [["", "all"], ...values.map((value) => [value, sign(value)])]));
+    form.append(choice(name, [["", "all"], ...values.map((value) => [value, label(value)])], label(name)));
   }
-  form.append(choice("order", Object.entries(ORDERS)));
+  form.append(choice("order", Object.entries(ORDERS), "sort by"));
   const reset = document.createElement("button");
   reset.type = "reset";
-  reset.textContent = "show all";
+  reset.textContent = "reset filters";
   const count = document.createElement("p");
   count.className = "fl-count";
   count.setAttribute("role", "status");
@@ -65,7 +66,7 @@ function scorecard(table) {
     body.append(...sorted);
   }
 
-  // Artefacts of the chosen paper only.
+  // Only tables and figures of the selected paper.
   function narrow() {
     const paper = field("paper").value;
     const own = new Set(rows.filter((row) => !paper || row.dataset.paper === paper).map((row) => row.dataset.artefact));
@@ -73,7 +74,7 @@ function scorecard(table) {
     if (field("artefact").selectedOptions[0]?.disabled) field("artefact").value = "";
   }
 
-  // A row that is linked to is shown whatever was chosen.
+  // A linked row is shown whatever the filters are.
   function target() {
     const row = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (row && row.hidden) {
@@ -97,7 +98,7 @@ function scorecard(table) {
   if (location.hash) target();
 }
 
-// Arrows lead from the name of a table or figure to its marks and from mark to mark.
+// Arrow keys move from the name of a table or figure to its marks and from mark to mark.
 function keys(event) {
   const group = event.target.closest(".fl-artefact");
   const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];

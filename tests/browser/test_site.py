@@ -1,4 +1,4 @@
-"""The site as a reader meets it, in a real browser."""
+"""The site in a real browser."""
 
 import contextlib
 import functools
@@ -28,6 +28,7 @@ LOOKED_AT = (
     "labs/berkeley.html",
     "guide/verdicts.html",
     "your_model.html",
+    "architecture.html",
     "contributing.html",
     "search.html",
 )
@@ -49,7 +50,7 @@ def open_page(page, site, name):
     )
 
 
-def test_no_page_complains_asks_another_host_is_too_wide_or_too_large(page, site):
+def test_pages_have_no_errors_external_requests_overflow_or_excess_size(page, site):
     faults, asked = [], []
     page.on("console", lambda message: message.type == "error" and faults.append(f"{page.url}: {message.text}"))
     page.on("pageerror", lambda error: faults.append(f"{page.url}: {error}"))
@@ -87,7 +88,7 @@ def test_it_works_below_any_path_of_a_server(page, site):
 @pytest.mark.parametrize(
     "choice", [{"paper": "adf"}, {"verdict": "differs"}, {"data": "surrogate"}, {"profile": "none"}]
 )
-def test_filters_show_what_the_numbers_say(page, site, rows, choice):
+def test_filters_show_matching_rows(page, site, rows, choice):
     open_page(page, site, "scorecard.html")
     assert shown_rows(page) == anchors(rows)
     for name, value in choice.items():
@@ -134,7 +135,7 @@ def test_search_finds_rows_by_their_words(page, site, rows):
     assert shown_rows(page) == []
 
 
-def test_a_link_to_a_row_shows_it_whatever_was_chosen(page, site, rows):
+def test_link_to_a_row_overrides_filters(page, site, rows):
     row = next(row for row in rows if row.verdict == "exact")
     open_page(page, site, f"scorecard.html?verdict=differs#{Shown(row).anchor}")
     page.wait_for_function(f"!document.getElementById('{Shown(row).anchor}').hidden")
@@ -165,14 +166,14 @@ def test_the_landing_page_has_a_mark_for_every_row(page, site, rows):
     assert Counter(marks) == expected
 
 
-def test_table_4_of_adf_is_one_click_away_and_an_own_model_too(page, site):
+def test_landing_page_links_to_table_and_audit(page, site):
     open_page(page, site, "index.html")
     page.click(".fl-paper:has-text('ADF') a >> text='Table 4'")
     page.wait_for_url("**/papers/adf.html#table-4")
     text = page.text_content("article")
-    assert "Where it differs, and why." in text.split("Table 4: ADF against")[1].split("Table 5: ADF against")[0]
+    assert "Differences and reasons." in text.split("Table 4: ADF against")[1].split("Table 5: ADF against")[0]
     open_page(page, site, "index.html")
-    page.click(".sd-card:has-text('Test a model of my own')")
+    page.click(".sd-card:has-text('Audit your model')")
     page.wait_for_url("**/your_model.html")
 
 
@@ -206,11 +207,11 @@ def test_a_page_is_readable_for_everybody(browser, site, name, colours):
     page = context.new_page()
     open_page(page, site, f"{name}?verdict=fails" if name == "scorecard.html" else name)
     found = axe.run(page).response["violations"]
-    told = [
+    violations = [
         f"{one['id']} ({one['impact']}): {one['help']}: {node['html'][:200]}"
         for one in found
         if one["impact"] in SERIOUS
         for node in one["nodes"][:3]
     ]
     context.close()
-    assert not told, "\n".join(told)
+    assert not violations, "\n".join(violations)

@@ -1,4 +1,4 @@
-"""The reference: every public name says where it comes from and has an example, which runs."""
+"""The reference: every public name refers to its source and has an example that runs."""
 
 import doctest
 import re
@@ -10,10 +10,15 @@ import pandas as pd
 import pytest
 
 import fairlab
-from fairlab.suite.site.reference import ROOMS, described, has_docstring, public_names
+from fairlab.suite.site.reference import PACKAGES, described, has_docstring, public_names
 
-NAMES = [f"{room}.{name}" for room in ROOMS for name in public_names(room) if has_docstring(described(room, name))]
-# Rooms of the papers' methods: a name, or the module that it stands in, says which part of which paper it is.
+NAMES = [
+    f"{package}.{name}"
+    for package in PACKAGES
+    for name in public_names(package)
+    if has_docstring(described(package, name))
+]
+# Packages of the methods: the docstring of a name or of its module refers to a part of the paper.
 METHODS = ("fliptest", "fairtest", "individual_fairness", "themis", "adf")
 SOURCE = re.compile(
     r"\b(section|algorithm|equation|definition|theorem|proposition|appendix|table|figure)s?\b|\b\d{4}\b|\bpaper",
@@ -22,8 +27,8 @@ SOURCE = re.compile(
 
 
 def thing(name):
-    room, _, own = name.rpartition(".")
-    return described(room, own)
+    package, _, own = name.rpartition(".")
+    return described(package, own)
 
 
 def of_methods():
@@ -37,31 +42,33 @@ def examples_in(one, name):
 
 
 def run(tests):
-    """Run examples and return what they told of failures."""
-    told = []
+    """Run examples and return the reports of failures."""
+    failures = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for test in tests:
-            runner.run(test, out=told.append)
-    return "".join(told) if runner.failures else ""
+            runner.run(test, out=failures.append)
+    return "".join(failures) if runner.failures else ""
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_examples_run(name, results):
-    """Every name has an example of its own, or stands in that of its room."""
+    """Every name has its own example, or occurs in the example of its package."""
     tests = examples_in(thing(name), name)
-    room, _, own = name.rpartition(".")
-    of_room = "".join(example.source for test in examples_in(sys.modules[room], room) for example in test.examples)
-    assert tests or re.search(rf"\b{own}\b", of_room), f"{name} has no example"
-    told = run(tests)
-    assert not told, told
+    package, _, own = name.rpartition(".")
+    of_package = "".join(
+        example.source for test in examples_in(sys.modules[package], package) for example in test.examples
+    )
+    assert tests or re.search(rf"\b{own}\b", of_package), f"{name} has no example"
+    failures = run(tests)
+    assert not failures, failures
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_examples_of_rooms_run(room, results):
-    told = run(examples_in(sys.modules[room], room))
-    assert not told, told
+@pytest.mark.parametrize("package", PACKAGES)
+def test_examples_of_packages_run(package, results):
+    failures = run(examples_in(sys.modules[package], package))
+    assert not failures, failures
 
 
 @pytest.mark.parametrize("name", of_methods())
@@ -71,6 +78,6 @@ def test_a_method_says_where_it_is_published(name):
     assert any(SOURCE.search(text) for text in texts), f"{name}: neither it nor its module names a place in a paper"
 
 
-def test_every_room_is_described():
-    assert all(sys.modules[room].__doc__ for room in ROOMS)
+def test_every_package_has_a_docstring():
+    assert all(sys.modules[package].__doc__ for package in PACKAGES)
     assert fairlab.__doc__

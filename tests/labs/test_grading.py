@@ -152,7 +152,9 @@ def test_data_that_was_set_anew_is_told(grading):
 def test_a_cell_uses_no_other_test_and_a_test_imports_what_it_uses(card):
     """So that an exercise that hangs costs its own points, and names that a student gave away do no harm."""
     notebook = read(card.notebook)
-    code = [cell for cell in notebook.cells if cell.cell_type == "code" and "guide" not in cell.metadata.get("tags", [])]
+    code = [
+        cell for cell in notebook.cells if cell.cell_type == "code" and "guide" not in cell.metadata.get("tags", [])
+    ]
     imported = set().union(*(imports(cell.source) for cell in code))
     given, asked, solution = set(), set(), ""
     for cell in code:

@@ -54,7 +54,7 @@ def test_what_was_not_run_says_why(comparison):
     frame = comparison.to_frame().set_index("id")
     assert frame.loc["mean", "as_described"] == "0.7"
     assert frame.loc["mean", "published"] == "0.50 ± 0.10"
-    assert comparison.rows[0].reason.endswith("as described 0.7")
+    assert comparison.rows[0].reason.endswith("as specified: 0.7")
 
 
 def test_what_is_written_is_a_list_of_plain_rows(comparison, tmp_path):
@@ -97,7 +97,7 @@ def test_other_files_are_refused(tmp_path, change, message):
         Row(**row().model_dump() | change)
 
 
-def test_inferred_rows_are_counted_apart_unless_they_are_off():
+def test_inferred_rows_are_counted_separately_unless_they_differ():
     inferred = {"reading": "inferred"}
     off = row("z", "differs", relative_difference=4257.0, data="reconstructed", **inferred)
     claims = [claim(verdict, verdict).model_copy(update=inferred) for verdict in ("holds", "fails")]
@@ -108,7 +108,8 @@ def test_inferred_rows_are_counted_apart_unless_they_are_off():
     assert short_line(card) == "1 of 2 numbers agree"
     assert card.headline() == (
         "6 published numbers and claims: 1 agrees, 1 differs (1 inferred), 1 fails (1 inferred), "
-        "2 inferred and not off, 1 not run; median difference 425700.0%; 1 on generated and 1 on reconstructed data"
+        "2 inferred and not differing, 1 not run; median difference 425700.0%; "
+        "1 on generated and 1 on reconstructed data"
     )
 
 
@@ -125,7 +126,7 @@ def test_a_reading_may_be_inferred_for_one_number_or_for_an_artefact(toy):
     assert readings()[0] == {"mean": "as_published", "rows": None, "lost": None, "positive": None}
     file.write_text(text.replace("n: 10, kind", "n: 10, inferred: it fits best, kind"))
     assert readings()[0]["mean"] == "inferred"
-    assert readings()[1].endswith("the reading was inferred: it fits best")
+    assert readings()[1].endswith("the protocol was inferred: it fits best")
     file.write_text(text.replace("title: Means", "title: Means\n    inferred: it fits best"))
     assert readings()[0] == {"mean": "inferred", "rows": None, "lost": None, "positive": "inferred"}
 
@@ -161,8 +162,11 @@ def test_differences_as_text(share, text):
     assert percent(share) == text
 
 
-def test_a_row_in_one_line():
+def test_row_as_one_line():
     number = row(ours=2.5, low=2.0, high=3.0, relative_difference=0.25, printed="2.0", verdict="near")
-    assert number.to_text() == "toy t:x  near: 2.0, ours 2.5 [2, 3] (+25%)"
+    assert number.to_text() == "toy t:x  near: 2.0, our result 2.5 [2, 3] (+25%)"
     assert claim("holds-it", "fails").to_text() == "toy t:holds-it  fails: It holds."
-    assert row(verdict="not run", reason="left out").to_text() == "toy t:x  not run: 2.0, ours none (left out)"
+    assert (
+        row(verdict="not run", reason="left out").to_text()
+        == "toy t:x  not run: 2.0, our result not available (left out)"
+    )

@@ -37,15 +37,15 @@ def test_published_files_are_well_formed(key):
         ("{id: a, kind: count}", r"published.yaml:2: .*a: expected finite value, found None"),
         ("{id: a, low: 2, high: 1, kind: interval}", "low 2 above high 1"),
         ("{id: a, value: 1, kind: count, vaule: 2}", "unknown key 'vaule' in .*; did you mean 'value'"),
-        ("{id: a, value: 1, kind: count, impossible: ''}", "a: expected why, and the notebook .*; found ''"),
+        ("{id: a, value: 1, kind: count, impossible: ''}", "a: expected a reason, and the notebook .*; found ''"),
         (
             "{id: a, value: 1, kind: count, impossible: too few}",
-            "a: expected why, and the notebook .*; found 'too few'",
+            "a: expected a reason, and the notebook .*; found 'too few'",
         ),
         ("{id: a, value: 1, kind: count, impossible: true}", "impossible: expected text, found True"),
         (
             "{id: a, value: 1, kind: count, setting: true, inferred: true}",
-            "a setting is given, so it cannot be inferred",
+            r"a fixed parameter \(setting\) cannot be inferred, too",
         ),
         ("{id: a, value: 1, std: 2, kind: count, single_run: true}", "expected one number without std of a single run"),
         ("{id: a, value: 1, kind: count}, {id: a, value: 1, kind: count}", "the id 'a' occurs twice"),

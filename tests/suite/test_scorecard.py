@@ -11,9 +11,9 @@ from fairlab.suite.scorecard import (
     chosen,
     ending,
     head,
+    largest_differences,
     published_runs,
     scorecard,
-    surprising,
     table,
     to_markdown,
     unreadable,
@@ -112,7 +112,9 @@ def test_surrogates_never_count(toy):
     assert {rows()[id].verdict for id in ("mean", "rows", "positive")} == {"surrogate"}
     assert rows()["mean"].data == "surrogate"
     for id in ("mean", "positive"):
-        assert rows()[id].reason.startswith("surrogate data: fairlab data fetch berkeley gets the real, or says how")
+        assert rows()[id].reason.startswith(
+            "surrogate data: fairlab data fetch berkeley gets the real data or explains how"
+        )
     assert rows()["lost"].reason.startswith("toy/mean does not record it; surrogate data: fairlab data fetch berkeley")
 
 
@@ -187,13 +189,13 @@ def test_what_surprises_most(toy):
     """Of toy's numbers: the mean is 0.50 ± 0.10 of ten runs, rows are 4425, lost is 1."""
     far = odd("table-1", "lost", 3.0)
     farther = odd("table-1", "rows", 44250.0, published=4425.0)
-    assert surprising(Comparison([far, farther])) == [farther]
+    assert largest_differences(Comparison([far, farther])) == [farther]
     fails = odd("table-1", "positive", "fails", kind="claim", published="The mean is positive.", verdict="fails")
-    assert surprising(Comparison([far, fails, farther])) == [fails]
+    assert largest_differences(Comparison([far, fails, farther])) == [fails]
     inferred = far.model_copy(update={"reading": "inferred", "data": "generated"})
-    assert surprising(Comparison([inferred])) == [inferred]
+    assert largest_differences(Comparison([inferred])) == [inferred]
     (toy / "experiments" / "toy" / "deviations.md").write_text("## table-1: t\n\nWhy.\n\n`rows` `positive`\n")
-    assert surprising(Comparison([far, fails, farther])) == [far]  # the others are explained
+    assert largest_differences(Comparison([far, fails, farther])) == [far]  # the others are explained
 
 
 def test_the_ending_has_the_table_the_surprises_and_where_to_look(toy, capsys):
@@ -212,7 +214,7 @@ def test_rows_of_a_paper_or_an_artefact(toy, capsys):
     publish()
     assert [row.id for row in chosen(scorecard(), ["toy:table-1"])] == ["mean", "rows", "lost", "positive"]
     assert main(["scorecard", "toy"]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "toy table-1:mean  agrees: 0.50 ± 0.10, ours 0.55 (+10%)"
+    assert capsys.readouterr().out.splitlines()[0] == "toy table-1:mean  agrees: 0.50 ± 0.10, our result 0.55 (+10%)"
     assert main(["scorecard", "toys"]) == 2
     assert "did you mean 'toy'" in capsys.readouterr().err
 

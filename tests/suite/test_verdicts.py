@@ -27,7 +27,7 @@ def verdict(published, *values, **about):
 @pytest.mark.parametrize(
     ("published", "own", "expected"),
     [
-        # exact: equal at the printed precision, whatever the number
+        # exact: equal at the published precision, whatever the number
         (value(value=71, kind="count"), [71], "exact"),
         (value(value=88.15, kind="percent"), [88.154], "exact"),
         (value(value=88.15, kind="percent"), [88.156], "agrees"),
@@ -151,12 +151,12 @@ def test_a_setting_must_be_equal():
     setting = value(value=1000, kind="count", setting=True)
     assert verdict(setting, 1000) == "setting"
     found, reason = judge(Pair(setting, ours(999), claims_hold=True))
-    assert (found, reason) == ("differs", "a setting of the protocol, 1000, but the run was given 999")
+    assert (found, reason) == ("differs", "a fixed parameter of the protocol: published 1000, used 999")
     assert verdict(setting, 100, size="n 100 instead of 1000") == "not comparable"
     assert verdict(value(value=500, kind="seconds", setting=True), 500) == "setting"
 
 
-def test_what_is_impossible_is_not_judged():
+def test_internally_inconsistent_numbers_are_not_judged():
     found, reason = judge(Pair(value(value=10, kind="count", impossible=WHY), ours(231)))
     assert (found, reason) == ("impossible", WHY)
 

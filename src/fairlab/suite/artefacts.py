@@ -1,4 +1,4 @@
-"""What a run wrote of the artefacts that it declares."""
+"""Check that a run wrote all tables and figures that it declares."""
 
 from pathlib import Path
 
@@ -6,10 +6,10 @@ from fairlab.suite import run as runs
 
 
 def missing_artefacts(folder: Path) -> list[str]:
-    """Return the declared artefacts for which the run in `folder` wrote nothing.
+    """Return the declared tables and figures for which the run in `folder` wrote nothing.
 
-    A figure is there when its picture is; anything else when it has a figure, a table, a record, a claim or a stated
-    reason for being left out.
+    A figure needs its image file; anything else needs a figure, a table, a record, a claim or a reason for being
+    skipped.
     """
     run = runs.Run.read(folder)
     pictures, tables = ([path.stem for path in (folder / kind).glob("*")] for kind in ("figures", "tables"))

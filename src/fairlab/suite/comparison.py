@@ -1,4 +1,4 @@
-"""Published beside ours, one row per published value or claim, each with its verdict."""
+"""Comparison of published and reproduced numbers: one row per published value or claim, each with its verdict."""
 
 import json
 from collections import Counter
@@ -19,11 +19,11 @@ from fairlab.suite.verdicts import CLAIM_VERDICTS, JUDGED, VERDICTS, Pair, judge
 
 AGREEING = ("exact", "agrees")
 OPEN = ("differs", "fails")
-INFERRED = "inferred"  # reading of a row whose protocol rests on the published values alone
-MULTIPLES = 10  # relative differences from here on are told as multiples
-DIGITS = 6  # significant ones of fractions that are written
+INFERRED = "inferred"  # `reading` of a row whose protocol was inferred from the published values
+MULTIPLES = 10  # relative differences from here on are shown as multiples
+DIGITS = 6  # significant digits of written fractions
 
-# Verdicts by their colour in every table and picture; those of one colour are one segment of a bar.
+# Verdicts by colour in tables and figures; verdicts of one colour share a segment of a bar.
 COLOURS = {
     "blue": ("exact", "agrees", "holds"),
     "green": ("near", "compatible", "same conclusion"),
@@ -34,18 +34,32 @@ COLOURS = {
 }
 COLOUR_OF = {verdict: colour for colour, verdicts in COLOURS.items() for verdict in verdicts}
 
-# Where rows are counted, in the order in which counts are shown: numbers, claims, and what is counted apart.
+# What readers see instead of a verdict's key in `REPRODUCTION.json`.
+LABELS = {
+    "setting": "fixed parameter",
+    "impossible": "internally inconsistent",
+    "compatible": "within run-to-run variation",
+}
+
+# Counts in the order in which they are shown: numbers, claims, and what is counted separately.
 COLUMNS = (
     *JUDGED,
     *CLAIM_VERDICTS,
     *("setting", "impossible", INFERRED, "not comparable", "surrogate", "not run"),
 )
 
+HEADINGS = {"artefact": "table or figure", "ours": "our result", "as_described": "as specified"}
+
 Numbers = float | tuple[float, float]
 
 
+def label_of(verdict: str) -> str:
+    """Return what readers see for the key of a verdict."""
+    return LABELS.get(verdict, verdict)
+
+
 class Row(Entry):
-    """How our number or check stands to one published value or claim: one row of ``REPRODUCTION.json``.
+    """Comparison of our result with one published value or claim: one row of ``REPRODUCTION.json``.
 
     Attributes
     ----------
@@ -63,15 +77,15 @@ class Row(Entry):
         Of ours to published, with its sign; see `fairlab.suite.verdicts.relative_difference`.
     verdict : str
     reading : {"as_published", "inferred"} or None
-        What is judged, of a number. ``inferred`` where the reading rests on the printed numbers alone, of claims too.
+        Protocol variant of a number; ``inferred``, for claims too, if it was inferred from the published values.
     data : {"real", "generated", "reconstructed", "surrogate"} or None
-        The weakest provenance of the data that ours rests on; see `fairlab.data.dataset.SOURCES`.
+        The weakest provenance of the data behind our result; see `fairlab.data.dataset.SOURCES`.
     profile, seed, commit : str, int, str or None
         Of the run.
     reason : str or None
     printed, experiment, as_described : str
-        Beside what is written: the published number as it was printed, who ran it, and our number by the paper's own
-        description where that is another one.
+        Not written to the file: the published number with its digits, the experiment, and our number by the protocol as
+        specified in the paper's text, if it was recorded separately.
     """
 
     paper: str
@@ -102,12 +116,12 @@ class Row(Entry):
 
     @property
     def column(self) -> str:
-        """Where the row is counted: an inferred one apart, unless it is off: then it is off like any other."""
+        """Column in which the row is counted; inferred rows have their own unless they differ or fail."""
         return INFERRED if self.is_inferred and self.verdict not in OPEN else self.verdict
 
     @property
     def shown(self) -> str:
-        """Our side as text."""
+        """Our result as text."""
         if self.ours is None or isinstance(self.ours, str):
             return self.ours or ""
         if isinstance(self.ours, tuple):
@@ -122,9 +136,13 @@ class Row(Entry):
     def to_text(self) -> str:
         """Return the row in one line."""
         claim = self.kind == "claim"
-        sides = self.published if claim else f"{self.printed or self.published}, ours {self.shown or 'none'}"
+        sides = (
+            self.published if claim else f"{self.printed or self.published}, our result {self.shown or 'not available'}"
+        )
         more = self.reason if claim or self.ours is None else self.difference
-        return f"{self.paper} {self.artefact}:{self.id}  {self.verdict}: {sides}" + (f" ({more})" if more else "")
+        return f"{self.paper} {self.artefact}:{self.id}  {label_of(self.verdict)}: {sides}" + (
+            f" ({more})" if more else ""
+        )
 
 
 class Comparison:
@@ -140,7 +158,7 @@ class Comparison:
 
     @classmethod
     def read(cls, path: Path | str) -> "Comparison":
-        """Read what `write` wrote.
+        """Read a file that `to_json` wrote.
 
         Raises
         ------
@@ -175,11 +193,11 @@ class Comparison:
         return Comparison(row for row in self.rows if row.paper == paper)
 
     def counts(self) -> Counter:
-        """Return how often each verdict was given, inferred rows apart unless they are off: all rows, each once."""
+        """Count the rows by verdict, inferred rows separately unless they differ or fail; every row counts once."""
         return Counter(row.column for row in self.rows)
 
     def median_difference(self) -> float | None:
-        """Return the median size of the relative differences of what was judged by number, None if nothing was."""
+        """Return the median absolute relative difference of the judged numbers, None if there are none."""
         sizes = [
             abs(row.relative_difference) for row in self.rows if row.relative_difference is not None and _counts(row)
         ]
@@ -189,7 +207,7 @@ class Comparison:
         return "\n".join([self.headline(), *(row.to_text() for row in self._open())])
 
     def _repr_html_(self) -> str:
-        """Return counts first, then what differs or fails, then everything else folded away."""
+        """Return the counts, then the rows that differ or fail, then all others folded."""
         rows = self._open()
         rest = [row for row in self.rows if row not in rows]
         parts = [f"<p>{self.headline()}</p>"]
@@ -198,7 +216,7 @@ class Comparison:
         return "\n".join(parts)
 
     def headline(self) -> str:
-        """Return how every row came out, in counts that add up to all of them, and on which data they rest.
+        """Return the counts of all verdicts, which add up to the number of rows, and the provenance of the data.
 
         README, site, notebooks and ``REPRODUCTION.md`` show this sentence.
         """
@@ -208,9 +226,8 @@ class Comparison:
         off = Counter(row.verdict for row in self.rows if row.is_inferred)
         parts = []
         for column in (column for column in COLUMNS if counts[column]):
-            word = column if counts[column] == 1 else column.removesuffix("s")  # 1 agrees, 2 agree
             within = f" ({off[column]} inferred)" if column in OPEN and off[column] else ""
-            parts.append(f"{counts[column]} {word}{' and not off' * (column == INFERRED)}{within}")
+            parts.append(f"{counts[column]} {_counted(column, counts[column])}{within}")
         parts = [f"{len(self.rows):,} published numbers and claims: {', '.join(parts)}"]
         parts += [] if median is None else [f"median difference {median:.1%}"]
         sources = Counter(row.data for row in self.rows)
@@ -223,11 +240,11 @@ class Comparison:
 
 
 def short_line(comparison: Comparison) -> str:
-    """Return what a run reproduced in a few words: ``59 of 62 numbers agree``.
+    """Return a short summary of a run: ``59 of 62 numbers agree``.
 
     Numbers that agree are those with the verdict exact or agrees; all are those that were judged at all, so that
-    settings, surrogates and impossible rows are left out, and inferred ones unless they are off. Without any such
-    number it is about the claims.
+    fixed parameters, surrogates and internally inconsistent rows are left out, and inferred rows unless they differ.
+    Without any such number, the claims are counted.
     """
     counts = comparison.counts()
     agreeing, judged = (sum(counts[verdict] for verdict in verdicts) for verdicts in (AGREEING, JUDGED))
@@ -248,7 +265,7 @@ def percent(share: float) -> str:
 
 
 def compare(run: Run) -> Comparison:
-    """Return how a run stands to everything that is published of its artefacts."""
+    """Compare a run with all published values and claims of its tables and figures."""
     specification = run.specification
     artefacts = [specification.published.artefact(id) for id in specification.artefacts]
     return Comparison(row for artefact in artefacts for row in compare_artefact(artefact, run))
@@ -258,7 +275,7 @@ def compare_artefact(artefact: Artefact, run: Run) -> Iterable[Row]:
     """Yield the rows of one artefact from the run that writes it: its numbers, then its claims."""
     recorded = {claim["id"]: claim for claim in run.claims if claim["artefact"] == artefact.id}
     claims = [_claim_row(artefact, claim, run, recorded.get(id)) for id, claim in artefact.claims.items()]
-    # One that is not counted itself, being from a surrogate or a smaller run, speaks for no number either.
+    # A claim from surrogate data or a smaller run supports no number.
     claims_hold = bool(claims) and all(row.verdict == "holds" for row in claims)
     for value in artefact.values.values():
         yield _value_row(artefact, value, run, claims_hold)
@@ -266,7 +283,7 @@ def compare_artefact(artefact: Artefact, run: Run) -> Iterable[Row]:
 
 
 def not_run(paper: str, artefact: Artefact, reason: str, experiment: str = "") -> Iterable[Row]:
-    """Yield the rows of an artefact that no run has written."""
+    """Yield the rows of a table or figure that no run has written."""
     for item in [*artefact.values.values(), *artefact.claims.values()]:
         yield Row(**_published(paper, artefact, item), reason=reason, experiment=experiment)
 
@@ -279,9 +296,9 @@ def _published(paper, artefact, item: Value | Claim):
     return row | {"kind": "number", "published": number, "printed": item.printed}
 
 
-def _about(run, data):
-    about = {"profile": run.profile, "seed": run.seed, "commit": run.about.get("commit"), "experiment": run.name}
-    return about | {"data": run.source(data)}
+def _provenance(run, data):
+    own = {"profile": run.profile, "seed": run.seed, "commit": run.about.get("commit"), "experiment": run.name}
+    return own | {"data": run.source(data)}
 
 
 def _value_row(artefact, value, run, claims_hold):
@@ -293,7 +310,7 @@ def _value_row(artefact, value, run, claims_hold):
     (record,) = (
         r for r in run.records if (r["artefact"], r["id"], r["reading"]) == (artefact.id, value.id, "as_published")
     )
-    row |= _about(run, record["data"]) | _numbers(ours)
+    row |= _provenance(run, record["data"]) | _numbers(ours)
     row |= {"relative_difference": relative_difference(value, ours)}
     inferred = value.inferred or artefact.inferred
     row |= {"reading": INFERRED if inferred else "as_published"}
@@ -310,10 +327,12 @@ def _value_row(artefact, value, run, claims_hold):
     )
     reasons = [_surrogate_data(run, record["data"])] if verdict == "surrogate" else reasons
     reasons += [record["note"]]
-    reasons += [f"as described {row['as_described']}"] if described else []
-    reasons += ["a faithful rerun gives the printed digits"] if value.exact and verdict in JUDGED[1:] else []
-    reasons += [f"the reading was inferred: {inferred}"] if isinstance(inferred, str) and inferred else []
-    reasons += [] if value.verified else [f"the printed number is in doubt: {value.note}"]
+    reasons += [f"as specified: {row['as_described']}"] if described else []
+    reasons += (
+        ["deterministic: an exact rerun gives the published digits"] if value.exact and verdict in JUDGED[1:] else []
+    )
+    reasons += [f"the protocol was inferred: {inferred}"] if isinstance(inferred, str) and inferred else []
+    reasons += [] if value.verified else [f"the published number is in doubt: {value.note}"]
     return Row(**row, verdict=verdict, reason="; ".join(filter(None, reasons)))
 
 
@@ -321,7 +340,7 @@ def _claim_row(artefact, claim, run, entry):
     row = _published(run.paper, artefact, claim) | {"experiment": run.name}
     if entry is None:
         return Row(**row, reason=_reason_left_out(run, artefact, claim))
-    row |= _about(run, entry["data"]) | {"ours": "holds" if entry["holds"] else "fails"}
+    row |= _provenance(run, entry["data"]) | {"ours": "holds" if entry["holds"] else "fails"}
     row |= {"reading": INFERRED if artefact.inferred else None}
     size = run.specification.other_size(run.parameters, artefact.id, claim.id)
     verdict, reason = row["ours"], ""
@@ -333,8 +352,8 @@ def _claim_row(artefact, claim, run, entry):
 
 
 def _surrogate_data(run, variants):
-    """Return what is missing of the real data, and how to get it."""
-    return f"surrogate data: fairlab data fetch {' '.join(run.missing(variants))} gets the real, or says how"
+    """Return the missing real data, and how to get it."""
+    return f"surrogate data: fairlab data fetch {' '.join(run.missing(variants))} gets the real data or explains how"
 
 
 def _reason_left_out(run, artefact, item):
@@ -351,6 +370,15 @@ def _numbers(ours) -> dict:
     return {"ours": float(ours.mean), "low": low, "high": high, "n_trials": ours.n}
 
 
+def _counted(column, n) -> str:
+    """Return the words for `n` rows of a column: 1 agrees, 2 agree."""
+    if column == INFERRED:
+        return "inferred and not differing"
+    if column in LABELS:
+        return label_of(column) + "s" * (column == "setting" and n > 1)
+    return column if n == 1 else column.removesuffix("s")
+
+
 def _counts(row) -> bool:
     return row.column in JUDGED
 
@@ -360,12 +388,12 @@ def _html(rows) -> str:
     frame = Comparison(rows).to_frame()
     columns = ["artefact", "id", "published", "ours", "difference", "as_described", "verdict", "reason"]
     frame = frame[columns if frame["as_described"].any() else [name for name in columns if name != "as_described"]]
-    frame = frame.fillna("")
-    colour = {verdict: f"background-color: {TINTS[name]}; color: black" for verdict, name in COLOUR_OF.items()}
+    frame = frame.fillna("").assign(verdict=frame["verdict"].map(label_of)).rename(columns=HEADINGS)
+    colour = {label_of(key): f"background-color: {TINTS[name]}; color: black" for key, name in COLOUR_OF.items()}
     left = [{"selector": "th", "props": [("text-align", "left")]}]
     styled = frame.style.hide(axis="index").format(escape="html").map(colour.get, subset=["verdict"])
     styled = styled.set_properties(**{"text-align": "left", "vertical-align": "top"}).set_table_styles(left)
-    # Sentences get room, or a narrow page makes towers of them.
+    # A minimal width, so that sentences stay readable on narrow pages.
     wide = ["reason"] + ["published"] * any(row.kind == "claim" for row in rows)
     return styled.set_properties(subset=wide, **{"min-width": "18em"}).to_html()
 
@@ -382,7 +410,7 @@ def _digits(number) -> str:
 
 
 def _rounded(value):
-    """Return a number as it is written."""
+    """Return a number as it is written to the file."""
     if isinstance(value, tuple):
         return [_rounded(one) for one in value]
     if not isinstance(value, float):

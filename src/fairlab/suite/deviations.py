@@ -1,8 +1,7 @@
-"""What ``experiments/<paper>/deviations.md`` explains: where our numbers differ from published ones, and why.
+"""Reasons for differences between our numbers and published ones, from ``experiments/<paper>/deviations.md``.
 
-A section ``## table-1: ...`` is about an artefact. Its first paragraph says in one or two sentences why numbers differ;
-it stands in ``REPRODUCTION.md``. The section explains the ids that stand in it in backticks, also with wildcards
-(``aequitas.*``).
+A section ``## table-1: ...`` is about one table or figure. Its first paragraph is the reason in one or two sentences,
+which ``REPRODUCTION.md`` shows. The section explains the ids in backticks, also with wildcards (``aequitas.*``).
 """
 
 import re
@@ -18,7 +17,7 @@ ID = re.compile(r"`([a-z0-9*][a-z0-9_.*-]*)`")
 
 @dataclass(frozen=True)
 class Section:
-    """What a paper's file says about one artefact.
+    """The section of a paper's file about one table or figure.
 
     Attributes
     ----------
@@ -26,7 +25,7 @@ class Section:
     summary : str
         The first paragraph, in one line.
     patterns : frozenset of str
-        Ids of what differs or fails, possibly with wildcards.
+        Ids of rows that differ or fail, possibly with wildcards.
     link : str
         Address within the project.
     """
@@ -38,12 +37,12 @@ class Section:
     link: str
 
     def explains(self, id: str) -> bool:
-        """Say whether the section names the id."""
+        """Return whether the section names the id."""
         return any(fnmatchcase(id, pattern) for pattern in self.patterns)
 
 
 def sections(paper: str) -> dict[str, Section]:
-    """Return the sections about artefacts of a paper, by artefact."""
+    """Return the sections of a paper by table or figure."""
     file = EXPERIMENTS / paper / "deviations.md"
     text = file.read_text(encoding="utf-8") if file.exists() else ""
     parsed = [_section(paper, part) for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]]

@@ -1,6 +1,6 @@
 """Published numbers and claims, as ``experiments/<paper>/published.yaml`` has them.
 
-The text of a number is kept, since its digits say how precisely it was printed.
+Numbers keep their text, because the digits show the published precision.
 """
 
 import math
@@ -28,7 +28,7 @@ class Value(Entry):
     id : str
         Its name within its artefact, such as ``lipton.hair_length.ks``.
     kind : str
-        Fixes the rule by which ours is judged.
+        Determines the rule by which our result is judged.
     value : float or None
         The number; None for an interval.
     low, high : float or None
@@ -36,23 +36,22 @@ class Value(Entry):
     std, n : float, int or None
         Published standard deviation and number of repetitions.
     exact : bool
-        Whether a faithful rerun must give the same printed digits, since no chance is in it.
+        Whether the number is deterministic, so that an exact rerun gives the same published digits.
     less_than : bool
-        Whether ``<value`` was printed.
+        Whether ``<value`` was published.
     setting : bool
-        Whether it is a parameter of the protocol, which a run is given; checked to be equal, counted apart.
+        Whether it is a fixed parameter of the protocol, not a result; checked to be equal, counted separately.
     impossible : str
-        Why the number contradicts the paper's own method or its other numbers, and which notebook computes the bound
-        that it breaks; empty for all others.
+        Why the number is internally inconsistent (contradicts the paper's own method or its other numbers), and which
+        notebook computes the bound that it violates; empty for all others.
     single_run : bool
-        Whether it is of a single run of a chance process.
+        Whether it is the result of a single run of a random process.
     inferred : str or bool
-        From what the reading behind ours was inferred, where that is the printed numbers alone; such rows are counted
-        apart.
+        How the protocol was inferred, if from published values only; such rows are counted separately.
     verified : bool
-        False where the printed number is itself in doubt; `note` says why.
+        False if the published number itself is in doubt; `note` says why.
     source, resolution, note : str, float, str or None
-        Where the number comes from if not the paper's text, step of a digitised drawing, remark.
+        Source of the number if not the paper's text, resolution of a digitised figure, remark.
     """
 
     id: str
@@ -87,17 +86,19 @@ class Value(Entry):
     def _marks_fit_together(self):
         marks = [name for name in ("setting", "impossible", "single_run", "inferred") if getattr(self, name)]
         if self.setting and len(marks) > 1:
-            raise EntryError(f"{self.id}: a setting is given, so it cannot be {marks[1]}", marks[1])
+            raise EntryError(f"{self.id}: a fixed parameter (setting) cannot be {marks[1]}, too", marks[1])
         if self.single_run and (self.std is not None or self.kind == "interval"):
             raise EntryError(f"{self.id}: expected one number without std of a single run", "single_run")
         if "impossible" in self.model_fields_set and not NAMES_A_NOTEBOOK.search(self.impossible):
-            wanted = "expected why, and the notebook that computes the bound, as in 'fewer than themis/pruning needs'"
+            wanted = (
+                "expected a reason, and the notebook that computes the bound, as in 'fewer than themis/pruning needs'"
+            )
             raise EntryError(f"{self.id}: {wanted}; found {self.impossible!r}", "impossible")
         return self
 
     @property
     def printed(self) -> str:
-        """The number as the paper shows it."""
+        """The number as published."""
         if self.kind == "interval":
             return f"[{number_text(self.low)}, {number_text(self.high)}]"
         spread = "" if self.std is None else f" ± {number_text(self.std)}"
@@ -105,7 +106,7 @@ class Value(Entry):
 
     @property
     def step(self) -> float:
-        """Half a unit of the last printed digit."""
+        """Half a unit of the last published digit."""
         return half_step(self.value)
 
 
@@ -125,9 +126,9 @@ class Artefact(Entry):
     data : tuple of str
         Data variants that it rests on.
     protocol : str
-        How the numbers came about.
+        How the numbers were obtained.
     inferred : str
-        As for a value, for all of them and for the claims.
+        As for a value, for all numbers and claims.
     """
 
     id: str
@@ -156,7 +157,7 @@ class Artefact(Entry):
 
 
 class About(Entry):
-    """What a paper is called and where it stands."""
+    """Bibliographic data of a paper."""
 
     key: str
     title: str
@@ -166,7 +167,7 @@ class About(Entry):
 
 
 class Paper(Entry):
-    """One paper and everything of it that is to be reproduced."""
+    """One paper and everything to be reproduced from it."""
 
     about: About = Field(alias="paper")
     listed_artefacts: Several[Artefact] = Field(alias="artefacts")
@@ -187,9 +188,9 @@ class Paper(Entry):
         return {artefact.id: artefact for artefact in self.listed_artefacts}
 
     def artefact(self, id: str) -> Artefact:
-        """Return one artefact; a KeyError lists what exists."""
+        """Return one artefact; a KeyError lists the known ids."""
         if id not in self.artefacts:
-            raise KeyError(f"{self.key} has no artefact {id!r}; it has {', '.join(self.artefacts)}")
+            raise KeyError(f"{self.key} has no table or figure {id!r}; it has {', '.join(self.artefacts)}")
         return self.artefacts[id]
 
 
@@ -221,12 +222,12 @@ def read_paper(path: Path) -> Paper:
 
 
 def number_text(number) -> str:
-    """Return a number as it was printed, trailing zeros included."""
+    """Return a number as published, with trailing zeros."""
     return getattr(number, "text", None) or str(number)
 
 
 def half_step(number) -> float:
-    """Return half a unit of the last printed digit of a number."""
+    """Return half a unit of the last published digit of a number."""
     return 0.5 * 10.0 ** Decimal(number_text(number)).as_tuple().exponent
 
 

@@ -1,4 +1,4 @@
-"""The scorecard: everything the papers published, and how our best runs stand to it."""
+"""The scorecard: all published values and claims, compared with our best runs."""
 
 from pathlib import Path
 from textwrap import shorten
@@ -10,7 +10,7 @@ from fairlab.checks import suggestion
 from fairlab.data.dataset import SOURCES
 from fairlab.paths import ROOT, results_folder, write_text
 from fairlab.suite.catalogue import experiment_names, specification
-from fairlab.suite.comparison import COLUMNS, OPEN, Comparison, Row, compare_artefact, not_run
+from fairlab.suite.comparison import COLUMNS, LABELS, OPEN, Comparison, Row, compare_artefact, not_run
 from fairlab.suite.deviations import sections, unexplained
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import Run, UnreadableRunError, failure_file, run_folder
@@ -21,18 +21,18 @@ NAME = "REPRODUCTION"
 LONGEST_LINE = 240
 MEDIAN = "median difference"
 NOTE = (
-    "Numbers are `exact` to `differs`, claims `holds` and `fails`; what follows is counted apart. `inferred` are rows "
-    "whose protocol was inferred from the published values and that are not off; those that are off stand under "
-    "`differs` and `fails`. The median is of the sizes of the relative differences, over all numbers from `exact` to "
-    "`differs`."
+    "Numbers are `exact` to `differs`, claims `holds` and `fails`; the other columns are counted separately. "
+    "`inferred` are rows whose protocol was inferred from the published values and that do not differ; those that "
+    "differ are under `differs` and `fails`. The median is of the absolute relative differences of all numbers from "
+    "`exact` to `differs`."
 )
 
 
 def published_runs(profile: str | None = None) -> dict[str, Run]:
     """Return the best published run of every experiment that has one.
 
-    Any other data is better than a surrogate, then a larger profile than a smaller; `profile` restricts to one. Runs
-    that cannot be read are left out; see `unreadable`.
+    Runs on other data are preferred to runs on surrogates, then larger profiles to smaller ones; `profile` restricts to
+    one. Runs that cannot be read are left out; see `unreadable`.
     """
     return {name: best for name in experiment_names() if (best := best_run(name, profile))}
 
@@ -49,7 +49,7 @@ def rank(data: str, profile: str) -> tuple[bool, int]:
 
 
 def unreadable(profile: str | None = None) -> list[str]:
-    """Return a sentence on each published run that cannot be read, such as one that an older version wrote."""
+    """Return a message for each published run that cannot be read, such as one of an older version."""
     runs = [run for name in experiment_names() for run in _runs(name, profile)]
     return [str(run) for run in runs if isinstance(run, UnreadableRunError)]
 
@@ -72,7 +72,7 @@ def scorecard(profile: str | None = None) -> Comparison:
     Parameters
     ----------
     profile : str or None
-        Only runs of this profile; None takes the best there is.
+        Only runs of this profile; None takes the best available.
     """
     runs, writing = published_runs(profile), writers()
     rows = []
@@ -85,12 +85,12 @@ def scorecard(profile: str | None = None) -> Comparison:
             elif names:
                 rows += not_run(key, artefact, _why_not(names[0], profile), names[0])
             else:
-                rows += not_run(key, artefact, "no experiment writes it yet")
+                rows += not_run(key, artefact, "no experiment produces it yet")
     return Comparison(rows)
 
 
 def writers() -> dict[tuple[str, str], list[str]]:
-    """Return the experiments that write each artefact, by paper and artefact."""
+    """Return the experiments that write each table or figure, by paper and artefact id."""
     writing = {}
     for name in experiment_names():
         for artefact in specification(name).artefacts:
@@ -99,7 +99,7 @@ def writers() -> dict[tuple[str, str], list[str]]:
 
 
 def _merge(tables):
-    """Join the rows of several experiments that share an artefact: of each number, the row that was run."""
+    """Merge the rows of several experiments that share a table or figure: for each number, the row that was run."""
     return [next((row for row in rows if row.verdict != "not run"), rows[0]) for rows in zip(*tables, strict=True)]
 
 
@@ -114,7 +114,7 @@ def _why_not(name, profile):
 
 
 def table(card: Comparison) -> pd.DataFrame:
-    """Return how often each verdict was given, per paper and in all, with the median difference."""
+    """Count the verdicts per paper and in total, with the median difference."""
     cards = {key: card.of(key) for key in dict.fromkeys(row.paper for row in card.rows)} | {"all": card}
     frame = pd.DataFrame({key: one.counts() for key, one in cards.items()}).T.reindex(columns=COLUMNS)
     medians = [one.median_difference() for one in cards.values()]
@@ -124,26 +124,28 @@ def table(card: Comparison) -> pd.DataFrame:
 
 def head(card: Comparison) -> str:
     """Return the headline and the table of verdicts as Markdown."""
-    frame = table(card)
+    frame = table(card).rename(columns=LABELS)
     lines = [f"{card.headline()}.", "", f"| paper | {' | '.join(frame)} |", "|---" * (frame.shape[1] + 1) + "|"]
     lines += [f"| {key} | " + " | ".join(str(cell or "·") for cell in row) + " |" for key, row in frame.T.items()]
     return "\n".join(lines) + f"\n\n{NOTE}"
 
 
 def chosen(card: Comparison, names: list[str]) -> list[Row]:
-    """Return the rows of papers and artefacts, as in ``adf`` or ``adf:table-4``; a KeyError lists what there is."""
+    """Return the rows of papers or artefacts, such as ``adf`` or ``adf:table-4``; a KeyError suggests a known name."""
     known = list(dict.fromkeys(name for row in card.rows for name in (row.paper, f"{row.paper}:{row.artefact}")))
     for name in names:
         if name not in known:
-            raise KeyError(f"nothing is published of {name!r}{suggestion(name, known)}")
+            raise KeyError(
+                f"expected a paper, or a table or figure as in adf:table-4, found {name!r}{suggestion(name, known)}"
+            )
     return [row for row in card.rows if {row.paper, f"{row.paper}:{row.artefact}"}.intersection(names)]
 
 
-def surprising(card: Comparison, n: int = 5) -> list[Row]:
-    """Return the most surprising rows: what differs or fails and is not judged on a surrogate, one row an artefact.
+def largest_differences(card: Comparison, n: int = 5) -> list[Row]:
+    """Return the rows with the largest differences, one per table or figure: rows that differ or fail.
 
-    What ``deviations.md`` does not explain comes first, then what is farthest off; see `fairlab.suite.verdicts.excess`.
-    An artefact is as far off as its farthest number; a claim of it that fails stands for it.
+    Rows that ``deviations.md`` does not explain come first, then the largest `fairlab.suite.verdicts.excess`.
+    A table or figure is represented by a claim that fails, else by the number with the largest excess.
     """
     odd, groups = set(map(id, unexplained(card))), {}
     for row in card.rows:
@@ -158,23 +160,25 @@ def surprising(card: Comparison, n: int = 5) -> list[Row]:
 
 
 def ending(card: Comparison) -> str:
-    """Return what a batch ends with, and the command: the table of verdicts, what surprises most, where to look."""
+    """Return the summary that ends a batch or the command: table of verdicts, largest differences, next steps."""
     frame = table(card)
     frame = frame[[name for name in frame if name == MEDIAN or frame[name].any()]]
-    parts = [frame.replace(0, "·").to_string()]
-    if rows := surprising(card):
+    parts = [frame.rename(columns=LABELS).replace(0, "·").to_string()]
+    if rows := largest_differences(card):
         writing = writers()
-        parts.append("\n".join(["Most surprising, one row a table or figure:", *(_told(row, writing) for row in rows)]))
+        parts.append(
+            "\n".join(["Largest differences, one row per table or figure:", *(_format(row, writing) for row in rows)])
+        )
     if lost := len(unexplained(card)):
         parts.append(f"{lost} rows differ or fail without an entry in experiments/<paper>/deviations.md.")
     parts.append(
-        f"Next: every row in {NAME}.json, what differs and why in {NAME}.md (both in {results_folder()}); "
-        "`fairlab scorecard PAPER` shows the rows of a paper, the executed notebooks stand beside the results."
+        f"Next: see all rows in {NAME}.json and the reasons for differences in {NAME}.md (both in {results_folder()}); "
+        "`fairlab scorecard PAPER` shows the rows of a paper; executed notebooks are in the results folder."
     )
     return "\n\n".join(parts)
 
 
-def _told(row, writing) -> str:
+def _format(row, writing) -> str:
     section = sections(row.paper).get(row.artefact)
     lines = [shorten(row.to_text(), LONGEST_LINE, placeholder=" ...")]
     lines += [section.summary if section and section.explains(row.id) else "not explained in deviations.md yet"]
@@ -183,7 +187,7 @@ def _told(row, writing) -> str:
 
 
 def _excess(row) -> float:
-    """Return how far off a number is; 1 for a claim."""
+    """Return the excess of a number; 1 for a claim."""
     if row.kind == "claim":
         return 1.0
     published = load_paper(row.paper).artefact(row.artefact).values[row.id]
@@ -193,22 +197,22 @@ def _excess(row) -> float:
 
 
 def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
-    """Return the text of ``REPRODUCTION.md``, one page: the table, what differs and why, how it was run."""
+    """Return the text of ``REPRODUCTION.md``, one page: table of verdicts, reasons for differences, runs."""
     parts = [
         "# Reproduction scorecard",
         f"Written by `fairlab scorecard`. [{NAME}.json]({NAME}.json) has a row for every number and claim that a paper "
         "published; the verdicts follow the rules of [verdicts.py](src/fairlab/suite/verdicts.py).",
         head(card),
-        "## What differs, and why",
+        "## Differences and reasons",
         _differences(card),
-        "## How it was run",
+        "## Runs",
         _provenance(runs),
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def _differences(card) -> str:
-    lines = ["| artefact | differs | fails | farthest off | why |", "|---|---|---|---|---|"]
+    lines = ["| table or figure | differs | fails | largest difference | reason |", "|---|---|---|---|---|"]
     for key in paper_keys():
         known = sections(key)
         for artefact in load_paper(key).artefacts:
@@ -227,7 +231,7 @@ def _differences(card) -> str:
                 else "not explained yet"
             )
             lines.append(f"| {key} {artefact} | {differ} | {len(claims) or '·'} | {farthest} | {why} |")
-    return "\n".join(lines) if len(lines) > 2 else "Nothing."
+    return "\n".join(lines) if len(lines) > 2 else "No row differs or fails."
 
 
 def _provenance(runs) -> str:
@@ -257,7 +261,7 @@ def write(card: Comparison, profile: str | None = None, *, publish: bool = False
         As `scorecard` returns it for `profile`.
     profile : str or None
     publish : bool
-        Whether to write the project's own two files too, for a commit.
+        Whether to write the two committed files, too.
     """
     texts = {f"{NAME}.json": card.to_json(), f"{NAME}.md": to_markdown(card, published_runs(profile))}
     written = []

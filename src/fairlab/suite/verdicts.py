@@ -1,4 +1,4 @@
-"""The rules that say how our numbers stand to published ones: those of the project's design, never tuned to results."""
+"""The rules of the verdicts on our numbers: part of the project's design, not tuned to results."""
 
 import math
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from fairlab.suite.published import Value, half_step
 AGREES, NEAR = 0.10, 0.25  # relative differences
 POINTS = {"proportion": 0.005, "percent": 0.5}  # half a percentage point
 STANDARD_ERRORS = 3
-TRIALS_FOR_ERRORS, WIDEST_ERRORS = 5, 0.25  # ours count from so many trials on, if three of them are at most so wide
+TRIALS_FOR_ERRORS, WIDEST_ERRORS = 5, 0.25  # ours are used from so many trials on, if three of them are at most so wide
 SIGNIFICANCE = 0.05
-RUNS_FOR_SPREAD, CENTRAL = 20, 0.95  # single runs are held against so many of ours
+RUNS_FOR_SPREAD, CENTRAL = 20, 0.95  # single runs are compared with so many of ours
 ROUNDING = 1 + 1e-9  # of computed differences
 
 
 @dataclass(frozen=True)
 class Ours:
-    """Our side of one published number: one value (or interval) per trial.
+    """Our result for one published number: one value (or interval) per trial.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Ours:
 
 @dataclass(frozen=True)
 class Pair:
-    """A published number and ours, with what the rules must know about them.
+    """A published number and our result, with the facts that the rules need.
 
     Attributes
     ----------
@@ -67,13 +67,13 @@ class Pair:
     ours : Ours or None
         None if nothing was recorded.
     missing : str
-        Why nothing was.
+        The reason why nothing was recorded.
     surrogate : bool
-        Whether ours rests on surrogate data.
+        Whether our result is computed from surrogate data.
     size : str
         How the run is smaller than the published protocol in a way on which this number depends; empty if it is not.
     claims_hold : bool
-        Whether the artefact has claims, and every one was found to hold.
+        Whether the table or figure has claims, and every one holds.
     """
 
     published: Value
@@ -85,7 +85,7 @@ class Pair:
 
 
 def judge(pair: Pair) -> tuple[str, str]:
-    """Return the verdict on a number of ours and the reason for it in a few words: of `RULES` the first that applies.
+    """Return the verdict and the reason for it, by the first rule of `RULES` that applies.
 
     Returns
     -------
@@ -99,8 +99,8 @@ def judge(pair: Pair) -> tuple[str, str]:
 def relative_difference(published: Value, ours: Ours) -> float | None:
     """Return how far our mean is from the published number, relative to it and with its sign.
 
-    Of intervals that of the centres; 0 if ours is within a printed ``<x``. None for p-values, of which only the side of
-    0.05 is judged, and where the published number is 0 and ours is not.
+    For intervals, that of the centres; 0 if ours satisfies a published ``<x``. None for p-values, of which only the
+    side of 0.05 is judged, and if the published number is 0 and ours is not.
     """
     if published.kind == "p-value":
         return None
@@ -111,10 +111,10 @@ def relative_difference(published: Value, ours: Ours) -> float | None:
 
 
 def excess(published: Value, mean: float | tuple[float, float], *, error: float, n: int) -> float:
-    """Return how far off ours is: the difference in units of the largest one that agrees, at most 1 if ours agrees.
+    """Return the difference in units of the largest difference that agrees; at most 1 if ours agrees.
 
-    Where three standard errors of ours are wider than that one, the units are these: an uncertain number is not called
-    far off. A p-value on the other side of 0.05 has 1, since no distance is judged.
+    If three of our standard errors are wider, they are the unit, so that an uncertain number does not count as far off.
+    A p-value on the other side of 0.05 has 1, because its distance is not judged.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def _surrogate(pair):
 
 def _setting(pair):
     equal = pair.published.setting and _equals_as_printed(pair.published, pair.ours)
-    return "a setting of the protocol, which the run was given" if equal else ""
+    return "a fixed parameter of the protocol" if equal else ""
 
 
 def _not_comparable(pair):
@@ -157,7 +157,7 @@ def _impossible(pair):
 
 
 def _exact(pair):
-    return "equal at the printed precision" if not pair.published.setting and _equals_as_printed(*_both(pair)) else ""
+    return "equal at the published precision" if not pair.published.setting and _equals_as_printed(*_both(pair)) else ""
 
 
 def _agrees(pair):
@@ -185,18 +185,20 @@ def _compatible(pair):
         return ""
     low, high = np.quantile(ours.values, [(1 - CENTRAL) / 2, (1 + CENTRAL) / 2])
     return (
-        f"a single run, within the central {CENTRAL:.0%} of {ours.n} of ours" if low <= published.value <= high else ""
+        f"a single published run, within the central {CENTRAL:.0%} of our {ours.n} runs"
+        if low <= published.value <= high
+        else ""
     )
 
 
 def _same_conclusion(pair):
     holds = pair.claims_hold and not pair.published.setting
-    return f"{_difference(pair)}, but every claim of its artefact holds" if holds else ""
+    return f"{_difference(pair)}, but every claim of its table or figure holds" if holds else ""
 
 
 def _differs(pair):
     if pair.published.setting:
-        return f"a setting of the protocol, {pair.published.printed}, but the run was given {float(pair.ours.mean):g}"
+        return f"a fixed parameter of the protocol: published {pair.published.printed}, used {float(pair.ours.mean):g}"
     return _difference(pair)
 
 

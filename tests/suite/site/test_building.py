@@ -5,7 +5,7 @@ from fairlab.suite.site.building import Site, build
 
 def test_a_folder_that_is_no_site_is_left_alone(tmp_path):
     (tmp_path / "thesis.txt").write_text("mine")
-    with pytest.raises(FileExistsError, match="no earlier site"):
+    with pytest.raises(FileExistsError, match="expected a new folder or an earlier site"):
         build(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 

@@ -18,12 +18,12 @@ def test_links_that_lead_somewhere_are_fine(folder):
 @pytest.mark.parametrize(
     ("link", "fault"),
     [
-        ('<a href="gone.html">', "index.html: gone.html is not there"),
-        ('<img src="gone.png">', "index.html: gone.png is not there"),
-        ('<a href="deep/page.html#c">', "index.html: deep/page.html#c has no such place"),
-        ('<a href="#bottom">', "index.html: #bottom has no such place"),
-        ('<script src="https://x.org/y.js">', "index.html: https://x.org/y.js is fetched from another host"),
-        ('<link href="//x.org/y.css">', "index.html: //x.org/y.css is fetched from another host"),
+        ('<a href="gone.html">', "index.html: gone.html does not exist"),
+        ('<img src="gone.png">', "index.html: gone.png does not exist"),
+        ('<a href="deep/page.html#c">', "index.html: deep/page.html#c has no such anchor"),
+        ('<a href="#bottom">', "index.html: #bottom has no such anchor"),
+        ('<script src="https://x.org/y.js">', "index.html: https://x.org/y.js is loaded from another host"),
+        ('<link href="//x.org/y.css">', "index.html: //x.org/y.css is loaded from another host"),
     ],
 )
 def test_others_are_named(folder, link, fault):

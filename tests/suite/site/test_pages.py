@@ -8,10 +8,13 @@ from fairlab.suite.labs.masters import read, secrets
 from fairlab.suite.site import pages
 
 
-def test_links_within_the_project_lead_to_pages_or_are_plain():
-    text = "[a](docs/labs.md#three-weeks) [b](src/fairlab/cli.py) [c](https://x.org) ![d](figures/x.png) [e](#f)"
+def test_links_within_the_project_become_pages_or_plain_text():
+    text = (
+        "[a](docs/labs.md#three-weeks) [b](src/fairlab/cli.py) [g](docs/guide/cache.md) "
+        "[c](https://x.org) ![d](figures/x.png) [e](#f)"
+    )
     assert pages.within_site(text, "README.md", "deep/page") == (
-        "[a](../labs/index.md#three-weeks) b [c](https://x.org) ![d](figures/x.png) [e](#f)"
+        "[a](../labs/index.md#three-weeks) b [g](../guide/cache.md) [c](https://x.org) ![d](figures/x.png) [e](#f)"
     )
 
 
@@ -22,7 +25,7 @@ def test_own_results_come_before_the_committed_ones(results):
     assert pages.card_file() == results / "REPRODUCTION.json"
 
 
-def test_a_damaged_scorecard_is_refused_with_its_row(results, tmp_path):
+def test_corrupted_scorecard_is_rejected_with_its_row(results, tmp_path):
     results.mkdir()
     (results / "REPRODUCTION.json").write_text(json.dumps([{"paper": "adf"}]))
     with pytest.raises(ValueError, match="row 1 > artefact"):

@@ -12,7 +12,7 @@ def test_a_page_has_every_part_and_every_row(card, key):
         assert f'<div id="{artefact.id}"' in page
         assert f"### {artefact_name(artefact.id)}: {artefact.title}" in page
     assert all(f"../{Shown(row).link}" in page for row in card.of(key).rows)
-    for part in ("The question", "The idea", "Claims that hold", "What we learned", "What it takes to run", "Citation"):
+    for part in ("Question", "Method", "Results", "Claims", "Findings beyond the paper", "Experiments", "Citation"):
         assert f"## {part}" in page
     assert "{{" not in page
     assert load_paper(key).about.doi in page
@@ -25,21 +25,21 @@ def test_a_changed_row_changes_the_page(card, row, changed):
     assert "98765.4" not in papers.paper_page(row.paper, card.rows)
 
 
-def test_deviations_stand_at_their_artefact(card):
+def test_deviations_are_in_the_section_of_their_artefact(card):
     page = papers.paper_page("adf", card.rows)
     section = page.split("### Table 4")[1].split("\n### ")[0]
     assert papers.deviations("adf")["table-4"].splitlines()[0] in section
 
 
-def test_claims_are_parted_by_how_they_came_out(card):
+def test_claims_are_grouped_by_verdict(card):
     text = papers.claims(card.of("fairtest").rows)
     counts = card.of("fairtest").counts()
     assert f"Hold: {counts['holds']}" in text
     assert f"Fail: {counts['fails']}" in text
-    assert papers.claims([]) == "<p>None was checked.</p>"
+    assert papers.claims([]) == "<p>No claim was checked.</p>"
 
 
-def test_a_paper_without_a_text_of_its_own_has_a_page(toy):
+def test_paper_without_text_has_a_page(toy):
     from fairlab.suite.scorecard import scorecard
 
     card = scorecard()

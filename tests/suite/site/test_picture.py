@@ -2,6 +2,7 @@ import re
 
 import pytest
 
+from fairlab.suite.comparison import label_of
 from fairlab.suite.site.papers import names
 from fairlab.suite.site.picture import SHAPES, legend, linked_marks, mark, picture, symbols
 from fairlab.suite.site.wording import Shown
@@ -46,5 +47,5 @@ def test_the_legend_counts_rows(card):
         n, hollow = (
             sum((row.verdict, Shown(row).is_inferred) == (verdict, of) for row in rows) for of in (False, True)
         )
-        assert f"{verdict} <small>{n}</small>" in legend(rows)
+        assert f"{label_of(verdict)} <small>{n}</small>" in legend(rows)
         assert (f"and {hollow} {mark(verdict, True)}" in legend(rows)) == (hollow > 0)

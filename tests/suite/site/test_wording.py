@@ -15,7 +15,7 @@ from fairlab.suite.verdicts import CLAIM_VERDICTS, VERDICTS
         ("proposition-2", "Proposition 2"),
     ],
 )
-def test_artefacts_are_called_as_in_a_paper(artefact, name):
+def test_names_of_tables_and_figures(artefact, name):
     assert artefact_name(artefact) == name
 
 
@@ -45,7 +45,7 @@ def test_a_row_is_cited_with_its_version_and_run(row):
 def test_a_row_without_a_run_says_so():
     row = Row(paper="adf", artefact="table-3", id="census.accuracy", kind="number", published=88.15)
     shown = Shown(row)
-    assert (shown.ours, shown.run, shown.trials) == ("none", "", "")
+    assert (shown.ours, shown.run, shown.trials) == ("not available", "", "")
 
 
 def test_numbers_are_plain():

@@ -1,1 +1,1 @@
-"""The project's site: what the papers print, what we get and why, without running anything."""
+"""The project's site: published numbers, our results and reasons for differences, without running anything."""

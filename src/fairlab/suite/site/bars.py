@@ -1,4 +1,4 @@
-"""A bar a paper: how all of its published numbers and claims came out. The README and the site show it."""
+"""Bar chart of verdicts, one bar per paper, for the README and the site."""
 
 import textwrap
 from collections import Counter
@@ -10,15 +10,15 @@ from matplotlib.patches import Patch
 
 from fairlab import plotting
 from fairlab.paths import FIGURES
-from fairlab.suite.comparison import COLOUR_OF, COLOURS, Comparison
+from fairlab.suite.comparison import COLOUR_OF, COLOURS, Comparison, label_of
 
 HATCHING = "//////"
-NARROWEST = 3.5  # percent of a bar in which a count has room
+NARROWEST = 3.5  # percent of a bar, the least that shows a count
 LONGEST_LINE = 110  # characters, of the text below the bars
 
 
 def segments(card: Comparison) -> dict[tuple[str, bool], int]:
-    """Return the number of rows in each segment of a bar, by colour and whether they are inferred; they add up."""
+    """Count the rows in each segment of a bar, by colour and whether they are inferred."""
     counts = Counter((COLOUR_OF[row.verdict], row.is_inferred) for row in card.rows)
     return {key: counts[key] for colour in COLOURS for key in ((colour, False), (colour, True)) if counts[key]}
 
@@ -44,7 +44,10 @@ def verdict_bars(card: Comparison, names: dict[str, str]) -> Figure:
     shown = {row.verdict for row in card.rows}
     drawn = [colour for colour in COLOURS if shown.intersection(COLOURS[colour])]
     handles = [
-        Patch(label=", ".join(verdict for verdict in COLOURS[colour] if verdict in shown), **_look(colour, False))
+        Patch(
+            label=", ".join(label_of(verdict) for verdict in COLOURS[colour] if verdict in shown),
+            **_look(colour, False),
+        )
         for colour in drawn
     ]
     if any(row.is_inferred for row in card.rows):

@@ -14,7 +14,7 @@ from fairlab.suite.site.drawings import pictures
 from fairlab.suite.site.links import dead_links
 from fairlab.suite.site.pages import write_sources
 
-MARK = ".buildinfo"  # what Sphinx writes into a folder that it made
+MARK = ".buildinfo"  # Sphinx writes this file into its output folder
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Site:
 
 
 class SiteError(RuntimeError):
-    """Sphinx refused or warned of something; the message has what it said."""
+    """Sphinx reported an error or a warning; the message contains it."""
 
 
 def build(folder: Path | str, *, n_jobs: int = 1) -> Site:
@@ -47,27 +47,27 @@ def build(folder: Path | str, *, n_jobs: int = 1) -> Site:
     Parameters
     ----------
     folder : Path or str
-        A new or empty one, or an earlier site, which is replaced when the new one is complete.
+        A new or empty folder, or an earlier site, which is replaced when the new one is complete.
     n_jobs : int
         Processes.
 
     Raises
     ------
     FileExistsError
-        If there is something in the folder that is no site.
+        If the folder is not empty and not an earlier site.
     SiteError
-        If Sphinx warns of anything, such as a link to nowhere.
+        If Sphinx warns of anything, such as a broken link.
     """
     folder, started = Path(folder).resolve(), time.perf_counter()
     if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
-        raise FileExistsError(f"{folder}: not empty, and no earlier site; name a new folder")
+        raise FileExistsError(f"{folder}: expected a new folder or an earlier site, found a folder with other files")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as working:
         sources, made = Path(working, "sources"), Path(working, "site")
         write_sources(sources)
         _run_sphinx(sources, made, Path(working, "doctrees"), n_jobs)
         _copy_figures(made / "figures")
-        (made / "_static" / "webpack-macros.html").unlink(missing_ok=True)  # a template of the theme, no page
+        (made / "_static" / "webpack-macros.html").unlink(missing_ok=True)  # a template of the theme, not a page
         if dead := dead_links(made):
             raise SiteError("\n".join(dead))
         if folder.exists():
@@ -84,8 +84,8 @@ def _run_sphinx(sources, made, doctrees, n_jobs) -> None:
     warnings = io.StringIO()
     app = Sphinx(sources, ROOT / "docs", made, doctrees, "html", status=None, warning=warnings, parallel=n_jobs)
     app.build()
-    if said := warnings.getvalue().strip():
-        raise SiteError(said.replace(f"{sources}/", ""))
+    if messages := warnings.getvalue().strip():
+        raise SiteError(messages.replace(f"{sources}/", ""))
 
 
 def _copy_figures(target) -> None:

@@ -15,12 +15,12 @@ def add_site(command) -> None:
 
 
 def run(options) -> None:
-    """Build the site and say what was built.
+    """Build the site and print a summary.
 
     Raises
     ------
     MissingExtraError
-        If a package that builds it is not installed; the message names it.
+        If a package needed for building is not installed; the message names it.
     """
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         raise MissingExtraError(f"the site needs {', '.join(missing)}: pip install 'fairlab[site,labs]'")

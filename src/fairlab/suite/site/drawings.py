@@ -1,4 +1,4 @@
-"""The project's figures: which there are, what they show, and the lines of a notebook that draw them."""
+"""The project's figures, with captions and the notebook cells that draw them."""
 
 import ast
 import re
@@ -21,9 +21,9 @@ class Drawing:
     Attributes
     ----------
     pattern : str
-        Name of the figure, ``table-4_networks``; ``*`` stands for what the notebook computes.
+        Name of the figure, ``table-4_networks``; ``*`` matches what the notebook computes.
     caption, code : str
-        What it says, as far as it stands in the notebook, and the cell that draws it.
+        The caption, if it is a literal in the notebook, and the cell that draws the figure.
     """
 
     pattern: str
@@ -39,7 +39,7 @@ class Picture:
     ----------
     paper, stem : str
     about : dict
-        Of the run it is from: ``experiment``, ``profile``, ``seed``, ``data``, ``commit``; and where the run kept it
+        Metadata of the run: ``experiment``, ``profile``, ``seed``, ``data``, ``commit``; and if the run stored them
         ``draw``, ``options``, ``caption``, ``alternative``, ``marks``.
     caption, code : str
     folder : Path
@@ -55,18 +55,18 @@ class Picture:
 
     @property
     def artefact(self) -> str:
-        """The artefact that it belongs to."""
+        """The id of its table or figure in the paper."""
         return self.stem.partition("_")[0]
 
     @property
     def title(self) -> str:
-        """Name of the artefact, and of the part where there are several."""
+        """Name of the table or figure, and of the part if there are several."""
         part = self.stem.partition("_")[2].replace("_", " ")
         return artefact_name(self.artefact) + (f": {part}" if part else "")
 
     @property
     def alternative(self) -> str:
-        """The figure in a sentence, for who does not see it."""
+        """The alternative text of the figure, one sentence."""
         text = self.about.get("alternative") or first_sentence(self.caption)
         return f"{self.title}. {text or load_paper(self.paper).artefact(self.artefact).title + '.'}"
 
@@ -95,7 +95,7 @@ def drawings(notebook) -> list[Drawing]:
 
 
 def pictures(paper: str) -> list[Picture]:
-    """Return the figures of a paper, of runs or else committed, in the order in which it prints their artefacts."""
+    """Return the figures of a paper, from runs or else committed, in the paper's order."""
     from fairlab.suite.labs.masters import read
 
     known = figures(paper)
@@ -138,7 +138,7 @@ def _calls(source):
 
 
 def _text(node, unknown) -> str:
-    """Return a text as it stands in the source, with `unknown` for what is computed."""
+    """Return a string literal of the source, with `unknown` for computed parts."""
     match node:
         case ast.Constant(value=str(text)):
             return text

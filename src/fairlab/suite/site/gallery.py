@@ -1,4 +1,4 @@
-"""The gallery: every committed figure with its caption and the lines that draw it, one page a paper."""
+"""The gallery: one page per paper, every figure with its caption and source code."""
 
 from html import escape
 
@@ -11,11 +11,11 @@ FORMATS = ("png", "svg", "csv")
 def gallery_page(paper: str, name: str) -> str:
     """Return the page of one paper's figures as Markdown."""
     own = pictures(paper)
-    parts = [f"# Figures of {name}", f"{len(own)} figures, drawn from the numbers beside them."]
+    parts = [f"# Figures of {name}", f"{len(own)} figures, each with its data as CSV."]
     for picture in own:
         parts += [f"## {picture.title}", f"```{{raw}} html\n{entry(picture)}\n```"]
         if picture.code:
-            parts += [f":::{{dropdown}} The lines that draw it\n```python\n{picture.code}\n```\n:::"]
+            parts += [f":::{{dropdown}} Source code\n```python\n{picture.code}\n```\n:::"]
     return "\n\n".join(parts) + "\n"
 
 

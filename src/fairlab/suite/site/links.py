@@ -1,4 +1,4 @@
-"""Links of a site that was built: where they lead, and which lead nowhere."""
+"""Links of a built site, and which of them are broken."""
 
 from html.parser import HTMLParser
 from pathlib import Path
@@ -6,7 +6,7 @@ from urllib.parse import unquote, urlsplit
 
 ADDRESSES = {"a": "href", "link": "href", "img": "src", "script": "src", "source": "src", "use": "href"}
 ELSEWHERE = ("http", "https", "mailto", "data", "javascript")
-LOADED = ("img", "script", "source", "link")  # what a browser fetches by itself
+LOADED = ("img", "script", "source", "link")  # loaded by a browser without a click
 
 
 class _Page(HTMLParser):
@@ -25,7 +25,7 @@ class _Page(HTMLParser):
 
 
 def dead_links(folder: Path) -> list[str]:
-    """Return a line for each link of a site that leads nowhere, or that makes a reader's browser ask another host."""
+    """Return a line for each link that is broken or that makes a browser load something from another host."""
     pages = {path.resolve(): _Page(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.html"))}
     found = {}
     for path, page in pages.items():
@@ -38,12 +38,12 @@ def dead_links(folder: Path) -> list[str]:
 def _fault(path, tag, address, pages) -> str:
     parts = urlsplit(address)
     if parts.scheme in ELSEWHERE or parts.netloc:
-        return "is fetched from another host" if tag in LOADED and parts.scheme != "data" else ""
+        return "is loaded from another host" if tag in LOADED and parts.scheme != "data" else ""
     target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
     if target.is_dir():
         target /= "index.html"
     if not target.exists():
-        return "is not there"
+        return "does not exist"
     if parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].ids:
-        return "has no such place"
+        return "has no such anchor"
     return ""

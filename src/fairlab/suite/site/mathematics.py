@@ -1,4 +1,4 @@
-"""Mathematics of the site's pages as MathML, which browsers draw themselves: no script, no font, no network."""
+"""Mathematics as MathML, which browsers render without scripts, fonts or network."""
 
 from latex2mathml.converter import convert
 

@@ -1,4 +1,4 @@
-"""Notebooks as pages: executed where a run is at hand, else their text and code with the committed figures."""
+"""Notebooks as pages: with their outputs if a run is available, otherwise with the committed figures."""
 
 from pathlib import Path
 
@@ -13,10 +13,10 @@ nbformat = optional("nbformat")
 
 UP = "../../"  # from a notebook's page to the site's root
 WITHOUT_RESULTS = (
-    "Shown without outputs: no run is at hand where this page was built. Figures are the project's committed ones. "
-    "`fairlab run {name}` executes it."
+    "Shown without outputs, with the committed figures: no run was available when this page was built. "
+    "`fairlab run {name}` executes the notebook."
 )
-EXECUTED = "Executed at the profile `{profile}` with seed {seed}{date}, commit `{commit}`, {data} data."
+EXECUTED = "Executed at profile `{profile}` with seed {seed}{date}, commit `{commit}`, {data} data."
 
 
 def write_notebooks(folder: Path) -> list[str]:
@@ -38,7 +38,7 @@ def write_notebooks(folder: Path) -> list[str]:
         _write(page, folder / f"{name}.ipynb")
     for name in ("start_here", "your_model"):
         page = read(ROOT / "notebooks" / f"{name}.ipynb")
-        _insert_note(page, f"Text and code; open `notebooks/{name}.ipynb` with `make lab` to run it.")
+        _insert_note(page, f"Shown without outputs; open `notebooks/{name}.ipynb` with `make lab` to run it.")
         _write(page, folder / f"{name}.ipynb")
     return executed
 

@@ -1,4 +1,4 @@
-"""A page a paper: the question, the idea, every artefact beside its published values, and why numbers differ."""
+"""One page per paper: question, method, every table and figure with our results, reasons for differences."""
 
 import re
 from collections.abc import Sequence
@@ -18,19 +18,19 @@ from fairlab.suite.site.picture import linked_marks, mark, symbols
 from fairlab.suite.site.table import short_table
 from fairlab.suite.site.wording import Shown, artefact_name, tag
 
-MOST_ROWS = 8  # of an artefact, that are not folded
+MOST_ROWS = 8  # of a table or figure, shown without folding
 UP = "../"
 SHORT = """# {{ name }}
 
 {{ title }}
 
-## What came out
+## Results
 
 {{ picture }}
 
 {{ artefacts }}
 
-## What it takes to run
+## Experiments
 
 {{ running }}
 
@@ -40,8 +40,8 @@ SHORT = """# {{ name }}
 """
 
 
-def told(key: str) -> tuple[dict, str]:
-    """Return what ``docs/papers/<key>.md`` says: the head, such as the paper's short name, and the text."""
+def page_text(key: str) -> tuple[dict, str]:
+    """Return the front matter and the text of ``docs/papers/<key>.md``."""
     file = ROOT / "docs" / "papers" / f"{key}.md"
     if not file.exists():
         return {"name": key, "idea": load_paper(key).about.title, "figure": ""}, SHORT
@@ -50,13 +50,13 @@ def told(key: str) -> tuple[dict, str]:
 
 
 def names() -> dict[str, str]:
-    """Return what the papers are called, by key."""
-    return {key: told(key)[0]["name"] for key in paper_keys()}
+    """Return the short names of the papers by key."""
+    return {key: page_text(key)[0]["name"] for key in paper_keys()}
 
 
 def paper_page(key: str, rows: Sequence[Row]) -> str:
     """Return the page of a paper as Markdown, from its text and the rows of the scorecard."""
-    head, text = told(key)
+    head, text = page_text(key)
     paper, own = load_paper(key), [row for row in rows if row.paper == key]
     drawn = pictures(key)
     figure = next((picture for picture in drawn if picture.stem == head["figure"]), None)
@@ -75,26 +75,26 @@ def paper_page(key: str, rows: Sequence[Row]) -> str:
 
 
 def _artefact(artefact: Artefact, rows: Sequence[Row], drawn: Sequence[Picture]) -> str:
-    """Return the section of one artefact: how it came about, its rows, its figures, why it differs."""
+    """Return the section of one table or figure: its protocol, rows, figures and reasons for differences."""
     own = [row for row in rows if row.artefact == artefact.id]
     anchor = _html(tag("div", id=artefact.id, class_="fl-anchor"))
     parts = [anchor, f"### {artefact_name(artefact.id)}: {artefact.title}", artefact.protocol.strip()]
     if own:
         parts.append(_html(linked_marks(own, UP)))
         if why := deviations(own[0].paper).get(artefact.id):
-            parts.append(f"**Where it differs, and why.** {why}")
+            parts.append(f"**Differences and reasons.** {why}")
         parts.append(_html(_folded(own)))
     parts += [_html(picture.figure(UP)) for picture in drawn if picture.artefact == artefact.id]
     return "\n\n".join(parts)
 
 
 def _folded(rows) -> str:
-    """Return the rows as a table: what differs or fails, and the rest folded away if it is long."""
+    """Return the rows as a table; if it is long, rows that neither differ nor fail are folded."""
     if len(rows) <= MOST_ROWS:
         return short_table(rows, UP)
     shown = [row for row in rows if row.verdict in OPEN][:MOST_ROWS]
     rest = [row for row in rows if row not in shown]
-    summary = tag("summary", f"{'The other' if shown else 'All'} {len(rest)} rows, published beside ours")
+    summary = tag("summary", f"{'The other' if shown else 'All'} {len(rest)} rows: published numbers and our results")
     return (short_table(shown, UP) if shown else "") + tag("details", summary + short_table(rest, UP))
 
 
@@ -118,11 +118,11 @@ def claims(rows: Sequence[Row]) -> str:
         )
         if items:
             parts.append(tag("h3", f"{title}: {len(chosen)}") + tag("ul", items, class_="fl-claims"))
-    return "".join(parts) or tag("p", "None was checked.")
+    return "".join(parts) or tag("p", "No claim was checked.")
 
 
 def deviations(key: str) -> dict[str, str]:
-    """Return what ``deviations.md`` says of each artefact as Markdown; of all experiments under an empty id."""
+    """Return the sections of ``deviations.md`` as Markdown by table or figure; its introduction has an empty id."""
     file = EXPERIMENTS / key / "deviations.md"
     if not file.exists():
         return {"": ""}
@@ -135,9 +135,9 @@ def deviations(key: str) -> dict[str, str]:
 
 
 def running(key: str) -> str:
-    """Return a table of a paper's experiments: what they write, their data and minutes."""
+    """Return a table of a paper's experiments: tables and figures, data and minutes."""
     names = [name for name in experiment_names() if name.startswith(f"{key}/")]
-    lines = [f"| experiment | writes | data | minutes ({', '.join(PROFILES)}) |", "|---|---|---|---|"]
+    lines = [f"| experiment | tables and figures | data | minutes ({', '.join(PROFILES)}) |", "|---|---|---|---|"]
     for name in names:
         spec = specification(name)
         minutes = spec.minutes.model_dump() if spec.minutes else {}

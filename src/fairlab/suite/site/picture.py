@@ -1,16 +1,16 @@
-"""The picture of all verdicts: a mark for every published number and claim, by paper and artefact."""
+"""The overview of all verdicts: one mark per published number or claim, by paper and by table or figure."""
 
 from collections import Counter
 from collections.abc import Sequence
 from html import escape
 from itertools import groupby
 
-from fairlab.suite.comparison import COLOUR_OF, Comparison, Row
+from fairlab.suite.comparison import COLOUR_OF, Comparison, Row, label_of
 from fairlab.suite.published import load_paper
 from fairlab.suite.site.bars import bars_as_html
 from fairlab.suite.site.wording import MEANINGS, Shown, artefact_name, paper_anchor, slug, tag
 
-# Shapes in a square of 12 by 12: a verdict is told by its shape as well as by its colour.
+# Shapes in a square of 12 by 12: verdicts differ in shape as well as in colour.
 SHAPES = {
     "exact": '<circle cx="6" cy="6" r="5"/>',
     "agrees": '<rect x="1.5" y="1.5" width="9" height="9"/>',
@@ -37,14 +37,14 @@ def symbols() -> str:
 
 
 def mark(verdict: str, inferred: bool = False) -> str:
-    """Return the mark of a verdict; hollow where the reading was inferred."""
+    """Return the mark of a verdict; hollow if the protocol was inferred."""
     hollow = " fl-hollow" * inferred
     use = f'<use href="#mark-{slug(verdict)}"/>'
     return f'<svg class="fl-mark fl-{COLOUR_OF[verdict]}{hollow}" aria-hidden="true">{use}</svg>'
 
 
 def linked_marks(rows: Sequence[Row], root: str = "") -> str:
-    """Return one mark a row, each linked to it; `root` leads from the page to the site's root."""
+    """Return one mark per row, linked to the row; `root` is the path from the page to the site's root."""
     marks = []
     for shown in map(Shown, rows):
         sign = mark(shown.row.verdict, shown.is_inferred)
@@ -56,14 +56,14 @@ def linked_marks(rows: Sequence[Row], root: str = "") -> str:
 
 
 def picture(rows: Sequence[Row], names: dict[str, str], root: str = "") -> str:
-    """Return the picture of all verdicts as HTML.
+    """Return the overview of all verdicts as HTML.
 
     Parameters
     ----------
     rows : sequence of Row
         In the order of the scorecard.
     names : dict of str to str
-        What papers are called, by key.
+        Short names of the papers by key.
     root : str
     """
     papers = [bars_as_html(Comparison(rows), names)]
@@ -81,13 +81,13 @@ def picture(rows: Sequence[Row], names: dict[str, str], root: str = "") -> str:
 
 
 def legend(rows: Sequence[Row], root: str = "") -> str:
-    """Return what the marks mean, each with its number of rows, hollow ones apart, and a link to them."""
+    """Return the legend: the meaning of each mark, its number of rows (hollow marks separately), and a link to them."""
     counts = Counter((row.verdict, Shown(row).is_inferred) for row in rows)
     entries = []
     for verdict, meaning in MEANINGS.items():
         filled, hollow = counts[verdict, False], counts[verdict, True]
         if filled or hollow:
-            head = f"{mark(verdict)} {verdict} <small>{filled}</small>"
+            head = f"{mark(verdict)} {label_of(verdict)} <small>{filled}</small>"
             if hollow:
                 head += f" <small>and {hollow} {mark(verdict, True)}</small>"
             link = tag("a", head, href=f"{root}scorecard.html?verdict={verdict.replace(' ', '+')}")
@@ -97,6 +97,6 @@ def legend(rows: Sequence[Row], root: str = "") -> str:
         head = f"{mark('agrees', True)} hollow <small>{inferred}</small>"
         link = tag("a", head, href=f"{root}scorecard.html?reading=inferred")
         entries.append(
-            f"{link} <span>the protocol was inferred from the published values; counted apart unless off</span>"
+            f"{link} <span>protocol inferred from the published values; counted separately unless it differs</span>"
         )
     return tag("ul", "".join(tag("li", entry) for entry in entries), class_="fl-legend")

@@ -1,64 +1,77 @@
-"""The reference: one page a room of the library, with every public name, its source and its examples."""
+"""The reference: one page per package of the library, with every public name, its source and its examples."""
 
 import importlib
 import inspect
 
-# Rooms of the library with public names, in the order in which a reader meets them, and what they are for.
-ROOMS = {
-    "fairlab": "The door: a case, an audit, two models compared, a data set, an experiment",
+# Packages with public names in the order of the reference, and their descriptions.
+PACKAGES = {
+    "fairlab": "Entry points: a case, an audit, a comparison of two models, a data set, an experiment",
     "fairlab.auditing": "All methods on one case, and the report",
-    "fairlab.cases": "A model with its table: one adapter, one cache of answers, one domain of inputs",
+    "fairlab.cases": "A model with its table: adapter, query cache and input domain",
     "fairlab.fliptest": "FlipTest: people and their counterparts",
-    "fairlab.fairtest": "FairTest: subpopulations in which outputs go with a protected attribute",
+    "fairlab.fairtest": "FairTest: subgroups in which outputs are associated with a protected attribute",
     "fairlab.individual_fairness": "Inference for individual fairness: attacks inside a fair metric",
-    "fairlab.themis": "Themis: programs tested by generated inputs",
-    "fairlab.adf": "ADF and Aequitas: discriminatory inputs of a network",
-    "fairlab.models": "Models under test, and how any model comes in",
+    "fairlab.themis": "Themis: testing programs with generated inputs",
+    "fairlab.adf": "ADF and AEQUITAS (directed random testing): discriminatory inputs of a network",
+    "fairlab.models": "Classifiers to train and to audit",
     "fairlab.transport": "Optimal transport: exact, by networks, in one dimension",
-    "fairlab.networks": "Networks given by their weights",
+    "fairlab.networks": "Networks given by their weights, and their training",
     "fairlab.data": "Data sets with their provenance",
-    "fairlab.suite.labs": "What the labs of a course use",
+    "fairlab.suite.labs": "Tables and checks for the labs of a course",
 }
 
 
-def public_names(room: str) -> list[str]:
-    """Return the public names of a room that are documented there: each in one room, at the door if in no other."""
-    return [name for name in importlib.import_module(room).__all__ if _home(described(room, name))[0] == room]
+def public_names(package: str) -> list[str]:
+    """Return the public names that a package documents: each in one package, in `fairlab` if in no other."""
+    return [
+        name
+        for name in importlib.import_module(package).__all__
+        if _documented_in(described(package, name))[0] == package
+    ]
 
 
-def _home(thing) -> tuple[str, str]:
-    """Return the room in which something is documented, and its name there."""
-    for room in [*ROOMS][1:] + [*ROOMS][:1]:
-        for name in importlib.import_module(room).__all__:
-            if described(room, name) is thing:
-                return room, name
+def _documented_in(thing) -> tuple[str, str]:
+    """Return the package that documents an object, and its name there."""
+    for package in [*PACKAGES][1:] + [*PACKAGES][:1]:
+        for name in importlib.import_module(package).__all__:
+            if described(package, name) is thing:
+                return package, name
     raise LookupError(f"{thing!r} has no public name")
 
 
-def described(room: str, name: str):
+def described(package: str, name: str):
     """Return the object behind a public name, for its docstring."""
-    return getattr(importlib.import_module(room), name)
+    return getattr(importlib.import_module(package), name)
 
 
 def has_docstring(thing) -> bool:
-    """Say whether a public name is a class or a function: data is described in its room's docstring."""
+    """Say whether a public name is a class or a function: data is described in its package's docstring."""
     return inspect.isclass(thing) or inspect.isroutine(thing)
 
 
-def room_page(room: str) -> str:
-    """Return the page of a room as reStructuredText."""
-    title = f"``{room}``"
-    parts = [title, "=" * len(title), "", f"{ROOMS[room]}.", "", f".. automodule:: {room}", "   :no-members:", ""]
-    names = public_names(room)
-    elsewhere = [name for name in importlib.import_module(room).__all__ if name not in names]
+def package_page(package: str) -> str:
+    """Return the page of a package as reStructuredText."""
+    title = f"``{package}``"
+    parts = [
+        title,
+        "=" * len(title),
+        "",
+        f"{PACKAGES[package]}.",
+        "",
+        f".. automodule:: {package}",
+        "   :no-members:",
+        "",
+    ]
+    names = public_names(package)
+    elsewhere = [name for name in importlib.import_module(package).__all__ if name not in names]
     for name in elsewhere:
-        parts += [f"* ``{room}.{name}`` is :obj:`{'.'.join(_home(described(room, name)))}`"]
+        parts += [f"* ``{package}.{name}`` is :obj:`{'.'.join(_documented_in(described(package, name)))}`"]
     parts += [""]
-    parts += [".. currentmodule:: " + room, "", ".. autosummary::", "   :nosignatures:", ""]
+    parts += [".. currentmodule:: " + package, "", ".. autosummary::", "   :nosignatures:", ""]
     parts += [f"   {name}" for name in names]
     for name in names:
-        thing = described(room, name)
+        thing = described(package, name)
         directive = "autoclass" if inspect.isclass(thing) else "autofunction" if callable(thing) else "autodata"
         members = ["   :members:"] if directive == "autoclass" and not issubclass(thing, BaseException) else []
-        parts += ["", name, "-" * len(name), "", f".. {directive}:: {room}.{name}", *members]
+        parts += ["", name, "-" * len(name), "", f".. {directive}:: {package}.{name}", *members]
     return "\n".join(parts) + "\n"

@@ -1,23 +1,33 @@
-"""The scorecard as a table: a plain one, which a script on the page filters, sorts and searches."""
+"""The scorecard as an HTML table, which a script on the page filters, sorts and searches."""
 
+import json
 from collections.abc import Sequence
 from html import escape
 
-from fairlab.suite.comparison import Row
+from fairlab.suite.comparison import LABELS, Row, label_of
 from fairlab.suite.site.picture import mark, symbols
 from fairlab.suite.site.wording import Shown, artefact_name, paper_anchor, tag
 
-COLUMNS = ("row", "published", "ours", "difference", "verdict", "run", "why")
+COLUMNS = ("row", "published", "our result", "difference", "verdict", "run", "reason")
 FILTERS = ("paper", "artefact", "verdict", "data", "profile", "reading")
+# Labels of the filters and of their values, where they are not the keys.
+FILTER_LABELS = {
+    "artefact": "table or figure",
+    "reading": "protocol variant",
+    "as_published": "as published",
+    "inferred": "inferred from published values",
+    "none": "not applicable",
+}
 
 
 def scorecard_table(rows: Sequence[Row], names: dict[str, str], root: str = "") -> str:
-    """Return all rows as an HTML table with what a script needs to filter and sort them."""
+    """Return all rows as an HTML table with the attributes by which a script filters and sorts them."""
     head = "".join(tag("th", name, scope="col") for name in COLUMNS)
     body = "".join(table_row(Shown(row), names, root) for row in rows)
+    labels = json.dumps(LABELS | FILTER_LABELS)
     caption = tag("caption", f"All {len(rows)} published numbers and claims, in the order of the papers")
     inner = f"{caption}{tag('thead', tag('tr', head))}{tag('tbody', body)}"
-    return symbols() + tag("table", inner, class_="fl-scorecard", id="scorecard-table")
+    return symbols() + tag("table", inner, class_="fl-scorecard", id="scorecard-table", data_labels=labels)
 
 
 def table_row(shown: Shown, names: dict[str, str], root: str = "") -> str:
@@ -32,11 +42,11 @@ def table_row(shown: Shown, names: dict[str, str], root: str = "") -> str:
     cells = {
         "row": f"{paper} {own}",
         "published": f"{escape(shown.published)} <small>{escape(shown.source)}</small>",
-        "ours": escape(shown.ours) + trials,
+        "our result": escape(shown.ours) + trials,
         "difference": escape(row.difference),
-        "verdict": f"{mark(row.verdict, shown.is_inferred)} {row.verdict}{inferred}",
+        "verdict": f"{mark(row.verdict, shown.is_inferred)} {label_of(row.verdict)}{inferred}",
         "run": tag("small", escape(shown.run)),
-        "why": tag("small", reason) + cite,
+        "reason": tag("small", reason) + cite,
     }
     data = {f"data-{name}": str(getattr(row, name) or "none") for name in FILTERS}
     size = "" if row.relative_difference is None else f"{abs(row.relative_difference):.6g}"
@@ -45,8 +55,8 @@ def table_row(shown: Shown, names: dict[str, str], root: str = "") -> str:
 
 
 def short_table(rows: Sequence[Row], root: str = "") -> str:
-    """Return rows as a small table: published beside ours, with the verdict, linked to the scorecard."""
-    columns = ("row", "published", "ours", "difference", "verdict")
+    """Return rows as a small table of published numbers and our results, linked to the scorecard."""
+    columns = ("row", "published", "our result", "difference", "verdict")
     lines = []
     for shown in map(Shown, rows):
         row = shown.row
@@ -55,7 +65,7 @@ def short_table(rows: Sequence[Row], root: str = "") -> str:
             escape(shown.published),
             escape(shown.ours) + (f" <small>{shown.trials}</small>" if shown.trials else ""),
             escape(row.difference),
-            f"{mark(row.verdict, shown.is_inferred)} {row.verdict}",
+            f"{mark(row.verdict, shown.is_inferred)} {label_of(row.verdict)}",
         ]
         pairs = zip(columns, cells, strict=True)
         lines.append(tag("tr", "".join(f'<td data-label="{name}">{cell}</td>' for name, cell in pairs)))

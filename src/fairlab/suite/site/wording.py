@@ -1,36 +1,36 @@
-"""How papers, artefacts and rows are called on the site, and where they stand."""
+"""Names, labels and addresses of papers, tables, figures and rows on the site."""
 
 import re
 from dataclasses import dataclass
 from html import escape
 
 from fairlab import __version__
-from fairlab.suite.comparison import Row
+from fairlab.suite.comparison import Row, label_of
 from fairlab.suite.published import load_paper
 
 UNITS = {"percent": "%", "seconds": "s"}
 UPPER = re.compile(r"^[a-z](?=\.|$)")
 
-# What a verdict says, for a legend; the rules themselves stand in `fairlab.suite.verdicts`.
+# Meanings of the verdicts for the legend; the rules are in `fairlab.suite.verdicts`.
 MEANINGS = {
-    "exact": "equal at the printed precision",
-    "agrees": "within the published spread, or 10%",
+    "exact": "equal at the published precision",
+    "agrees": "within the published standard deviation, or 10%",
     "near": "within 25%",
-    "compatible": "a single printed run, among twenty of ours",
-    "same conclusion": "another number, every claim of its table or figure holds",
+    "compatible": "a single published run, within the central 95% of at least twenty of ours",
+    "same conclusion": "the number differs, but every claim of its table or figure holds",
     "differs": "otherwise; the paper's page says why",
-    "holds": "a claim that our numbers bear out",
-    "fails": "a claim that they do not",
-    "setting": "a parameter that the run was given",
-    "impossible": "a printed number that contradicts the paper's own method",
-    "not comparable": "seconds, or a smaller run than the paper's",
-    "surrogate": "on a fallback for data that is not available, never counted",
+    "holds": "a supported claim",
+    "fails": "a claim that our results do not support",
+    "setting": "a parameter of the protocol, not a result",
+    "impossible": "the published number contradicts the paper's own method",
+    "not comparable": "seconds, or a run smaller than the paper's",
+    "surrogate": "a fallback replaces data that is not available; never counted",
     "not run": "with the reason",
 }
 
 
 def artefact_name(artefact: str) -> str:
-    """Return an artefact's id as a paper calls it: ``table-4`` is Table 4, ``appendix-a.2`` Appendix A.2."""
+    """Return the name of a table or figure from its id: ``table-4`` is Table 4, ``appendix-a.2`` Appendix A.2."""
     kind, _, rest = artefact.partition("-")
     number, _, part = rest.partition("-")
     number = UPPER.sub(lambda letter: letter[0].upper(), number)
@@ -38,7 +38,7 @@ def artefact_name(artefact: str) -> str:
 
 
 def paper_anchor(row: Row) -> str:
-    """Return where the row's artefact stands on its paper's page, seen from the site's root."""
+    """Return the address of the row's table or figure on its paper's page, relative to the site's root."""
     return f"papers/{row.paper}.html#{row.artefact}"
 
 
@@ -60,7 +60,7 @@ class Shown:
 
     @property
     def anchor(self) -> str:
-        """Name of the row, by which a page links to it: ``adf:table-4:census.age.adf.id``."""
+        """Anchor of the row: ``adf:table-4:census.age.adf.id``."""
         return f"{self.row.paper}:{self.row.artefact}:{self.row.id}"
 
     @property
@@ -75,7 +75,7 @@ class Shown:
 
     @property
     def published(self) -> str:
-        """The published number with its unit, as it was printed, or the claim."""
+        """The published number with its unit and digits, or the claim."""
         row = self.row
         if row.kind == "claim":
             return str(row.published)
@@ -88,7 +88,7 @@ class Shown:
 
     @property
     def source(self) -> str:
-        """Where the number is printed, and from where it was read if not from the text."""
+        """Where the number is published, and its source if that is not the text."""
         values = load_paper(self.row.paper).artefact(self.row.artefact).values
         value = values.get(self.row.id)
         extra = f" ({value.source.replace('_', ' ')})" if value and value.source else ""
@@ -96,12 +96,12 @@ class Shown:
 
     @property
     def ours(self) -> str:
-        """Our number with its interval, or how the claim came out."""
-        return self.row.shown or "none"
+        """Our number with its interval, or the result for the claim."""
+        return self.row.shown or "not available"
 
     @property
     def trials(self) -> str:
-        """Over how many trials."""
+        """The number of trials."""
         n = self.row.n_trials
         return "" if n is None else f"{n} trial{'s' * (n != 1)}"
 
@@ -117,17 +117,17 @@ class Shown:
     def summary(self) -> str:
         """The row in one line, for a mark that stands for it."""
         row = self.row
-        verdict = row.verdict + (" (inferred)" if self.is_inferred else "")
+        verdict = label_of(row.verdict) + (" (inferred)" if self.is_inferred else "")
         if row.kind == "claim":
             return f"{row.id}: {verdict}. {row.published}"
         difference = f", {row.difference}" if row.difference else ""
-        return f"{row.id}: {verdict}. Published {self.published}, ours {self.ours}{difference}"
+        return f"{row.id}: {verdict}. Published {self.published}, our result {self.ours}{difference}"
 
     @property
     def citation(self) -> str:
         """A line to cite the row by."""
         row, about = self.row, load_paper(self.row.paper).about
-        ours = f"{self.ours}{f' ({self.trials})' if self.trials else ''}: {row.verdict}"
+        ours = f"{self.ours}{f' ({self.trials})' if self.trials else ''}: {label_of(row.verdict)}"
         run = f" [{self.run}]" if self.run else ""
         return (
             f"fairlab {__version__}, {self.anchor}. Published {self.published} ({about.authors.split(',')[0]} et al., "
