@@ -18,24 +18,24 @@ from fairlab.suite.experiment import Experiment
 class Notes:
     """Takes the place of an experiment; like it, refuses ids that the paper does not have, and doubles."""
 
-    claims, record_frame = Experiment.claims, Experiment.record_frame
+    claims, record_frame, published = Experiment.claims, Experiment.record_frame, Experiment.published
 
     def __init__(self, name):
         self.specification = specification(name)
         self.records, self.judged, self.skipped = {}, {}, {}
 
     def record(self, artefact, id, values, *, reading="as_published", note="", data=None):
-        assert id in self._published(artefact).values
+        assert id in self._artefact(artefact).values
         assert (artefact, id, reading) not in self.records
         self.records[artefact, id, reading] = values
 
     def claim(self, artefact, id, holds, *, detail="", data=None):
-        assert id in self._published(artefact).claims
+        assert id in self._artefact(artefact).claims
         assert isinstance(holds, bool | np.bool_)
         self.judged[artefact, id] = bool(holds)
 
     def skip(self, artefact, id, reason):
-        known = self._published(artefact)
+        known = self._artefact(artefact)
         assert id in known.values or id in known.claims
         self.skipped[artefact, id] = reason
 
@@ -45,11 +45,11 @@ class Notes:
         return [
             (artefact, id)
             for artefact in self.specification.artefacts
-            for id in (*self._published(artefact).values, *self._published(artefact).claims)
+            for id in (*self._artefact(artefact).values, *self._artefact(artefact).claims)
             if (artefact, id) not in said
         ]
 
-    def _published(self, artefact):
+    def _artefact(self, artefact):
         assert artefact in self.specification.artefacts
         return self.specification.published.artefact(artefact)
 

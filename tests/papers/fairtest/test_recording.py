@@ -10,7 +10,6 @@ from fairlab.fairtest.report import Association
 from fairlab.papers.fairtest import contexts, recording
 from fairlab.papers.fairtest.microbenchmark import alarm_shares
 from fairlab.papers.fairtest.recording import ALL_DELTAS, ALL_SIZES, SIGNS, STUDY_OF
-from fairlab.papers.fairtest.sentences import Answer
 from fairlab.papers.fairtest.shoppers import drawn_shoppers
 from fairlab.papers.fairtest.studies import PLAIN, STUDIES
 from fairlab.seeds import Trial
@@ -389,7 +388,7 @@ def table_2():
 
 def record_overview(notes, table, holds=True):
     exp = notes("fairtest/overview")
-    answers = {id: Answer(holds, "numbers") for id in STUDY_OF}
+    answers = dict.fromkeys(STUDY_OF, (holds, "numbers"))
     shoppers = pd.DataFrame({name: [6, 8] for name in ("discovered", "validated", "reported", "smallest_reported")})
     recording.overview(exp, table, answers, data=DATA, n_trees=dict.fromkeys(STUDIES, 1), shoppers=shoppers)
     return exp

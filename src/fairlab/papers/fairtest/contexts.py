@@ -1,10 +1,11 @@
-"""The contexts that the paper's figures show, and how their groups are called there."""
+"""The contexts that the paper's figures show, how their groups are called there, and our side of their numbers."""
 
 from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 
-from fairlab.fairtest.report import Section, Subgroup
+from fairlab.fairtest.report import Association, Section, Subgroup
 
 Conditions = tuple[str, ...]
 
@@ -22,10 +23,15 @@ ADULT: Mapping[str, Mapping[str, Conditions]] = {
         "sub2": ("education-num > 11.5",),
     },
 }
+ADULT_OUTPUTS = {"le_50k": "<=50K", "gt_50k": ">50K"}
 ADULT_GROUPS = {
     "race": {"asian": "Asian-Pac-Islander", "black": "Black", "white": "White"},
     "gender": {"female": "Female", "male": "Male"},
 }
+
+# Figure 4.
+BERKELEY_OUTPUTS, BERKELEY_GROUPS = {"no": "No", "yes": "Yes"}, {"female": "Female", "male": "Male"}
+BERKELEY_PARTS = {"global": "", "department_a": "department: A", "department_b": "department: B"}
 
 # Figures 2 and 11, of the shoppers.
 WHITE, BLACK, NATIVE = "White Not Hispanic or Latino", "Black or African American", "American Indian and Alaska Native"
@@ -44,6 +50,7 @@ STAPLES: Mapping[str, Mapping[str, Conditions]] = {
         "men": (*LOW_INCOME_NEW_YORK, "gender: M"),
     },
 }
+STAPLES_OUTPUTS = {"high": "high", "low": "low"}
 STAPLES_GROUPS = {
     "figure-2": {"low_income": "<50K", "high_income": ">=50K"},
     "figure-11": {
@@ -77,13 +84,7 @@ def find_shown(section: Section, shown: Mapping[str, Conditions]) -> dict[str, S
 
 
 def shown_table(section: Section, shown: Mapping[str, Conditions]) -> pd.DataFrame:
-    """Return size, corrected interval and p-value of each shown context, and whether it is reported.
-
-    Returns
-    -------
-    DataFrame
-        One row for each context, without numbers where the tree does not have it.
-    """
+    """Return size, corrected interval and p-value of each shown context, without numbers where the tree lacks it."""
     found, rows = find_shown(section, shown), []
     for name, conditions in shown.items():
         row = {"context": short(", ".join(conditions)) or "everyone", "in the tree": name in found}
@@ -94,3 +95,38 @@ def shown_table(section: Section, shown: Mapping[str, Conditions]) -> pd.DataFra
         rows.append(row)
     columns = ["context", "in the tree", "size", "low", "high", "p_value", "reported"]
     return pd.DataFrame(rows).reindex(columns=columns).astype({"size": "Int64"})
+
+
+def context_values(
+    association: Association, prefix: str, interval: str, *, outputs: Mapping[str, str], groups: Mapping[str, str]
+) -> dict[str, object]:
+    """Return the numbers of one context by their ids: size, p-value, ``interval``, and those of `table_values`."""
+    tests = {"p": association.p_value, interval: (association.low, association.high)}
+    table = association.hypothesis.sample.counts()
+    values = tests | table_values(table, outputs=outputs, groups=groups)
+    return {f"{prefix}.{id}": value for id, value in values.items()}
+
+
+def table_values(table: pd.DataFrame, *, outputs: Mapping[str, str], groups: Mapping[str, str]) -> dict[str, float]:
+    """Return size, counts and percentages of a table with totals, by the last parts of their ids; of nobody nan.
+
+    Percentages are of the column in the body of the table, and of all people in its totals. `outputs` and `groups` are
+    rows and columns of the table by their ids.
+    """
+    values = {"size": table.loc["Total", "Total"]}
+    for row, output in {**outputs, "total": "Total"}.items():
+        for column, group in {**groups, "total": "Total"}.items():
+            count, share_of = table.loc[output, group], "Total" if "total" in (row, column) else group
+            values[f"{row}.{column}"] = count
+            if (row, column) != ("total", "total"):
+                values[f"{row}.{column}.pct"] = 100 * count / (table.loc["Total", share_of] or np.nan)
+    return values
+
+
+def berkeley_values(finding: Subgroup) -> dict[str, object]:
+    """Return the numbers of figure 4, of everyone given the department and of departments A and B."""
+    values = {}
+    for prefix, part in BERKELEY_PARTS.items():
+        ids = {"outputs": BERKELEY_OUTPUTS, "groups": BERKELEY_GROUPS}
+        values |= context_values(finding.association(part), prefix, "diff" if part else "cond_diff", **ids)
+    return values

@@ -10,11 +10,8 @@ from fairlab.fairtest.report import SIGNIFICANCE, Association, AssociationReport
 from fairlab.fairtest.resampling import EXACT_LIMIT
 from fairlab.papers.fairtest import contexts
 from fairlab.papers.fairtest.microbenchmark import TRIALS_OF_A_RUN, point
-from fairlab.papers.fairtest.movies import ERROR, MOVIE_AGE, RATING
-from fairlab.papers.fairtest.printed import adult_values, berkeley_values
-from fairlab.papers.fairtest.sentences import Answer
 from fairlab.papers.fairtest.shoppers import values_over_draws
-from fairlab.papers.fairtest.studies import TITLES
+from fairlab.papers.fairtest.studies import ERROR, MOVIE_AGE, RATING, TITLES
 
 RECONSTRUCTED = ["staples-population"]
 ALL_SIZES, ALL_DELTAS, N_PAIRS = [100, 500, 1000, 2000, 5000, 10000], [2.5, 5, 10, 15], 10
@@ -271,15 +268,15 @@ def adult(exp, report: AssociationReport) -> None:
     """
     sections = {key: report.section(name) for key, name in contexts.ADULT_PROTECTED.items()}
     found = {key: contexts.find_shown(section, contexts.ADULT[key]) for key, section in sections.items()}
-    for id, value in adult_values(report).items():
-        finding = found[id.split(".")[0]][id.split(".")[1]]
-        quiet = id.endswith(".p") and not finding.is_significant
-        exp.record("figure-10", id, value, note="not significant in this run" if quiet else "")
     for key, shown in contexts.ADULT.items():
-        for name in [name for name in shown if name not in found[key]]:
-            for id in exp.specification.published.artefact("figure-10").values:
-                if id.startswith(f"{key}.{name}."):
-                    exp.skip("figure-10", id, f"the tree of this run has no context {', '.join(shown[name])}")
+        ids = {"outputs": contexts.ADULT_OUTPUTS, "groups": contexts.ADULT_GROUPS[key]}
+        for name, finding in found[key].items():
+            for id, value in contexts.context_values(finding.association(), f"{key}.{name}", "nmi", **ids).items():
+                quiet = id.endswith(".p") and not finding.is_significant
+                exp.record("figure-10", id, value, note="not significant in this run" if quiet else "")
+        for name in shown.keys() - found[key].keys():
+            for id in exp.published("figure-10").filter(like=f"{key}.{name}.", axis=0).index:
+                exp.skip("figure-10", id, f"the tree of this run has no context {', '.join(shown[name])}")
     everyone = [sections[key].everyone.sample.shares().loc["<=50K"] for key in ("race", "gender")]
     low_income = pd.concat(everyone).drop("Total")
     for name, group in {"women": "Female", "men": "Male", **contexts.ADULT_GROUPS["race"]}.items():
@@ -313,7 +310,7 @@ def berkeley(exp, finding: Subgroup, *, n_applicants: int) -> None:
     "Far above 0.05" is read as at least three times as much, "high" as above 0.05.
     """
     whole, *departments = finding.associations
-    for id, value in berkeley_values(finding).items():
+    for id, value in contexts.berkeley_values(finding).items():
         exp.record("figure-4", id, value)
     p_values = {association.hypothesis.part: association.p_value for association in departments}
     below = [part for part, p_value in p_values.items() if p_value < SIGNIFICANCE]
@@ -446,7 +443,7 @@ def _asked(draws, artefact, name) -> str:
 def overview(
     exp,
     ours: pd.DataFrame,
-    answers: Mapping[str, Answer],
+    answers: Mapping[str, tuple[bool, str]],
     *,
     data: Mapping[str, Dataset],
     n_trees: Mapping[str, int],
@@ -473,11 +470,11 @@ def overview(
     }
     exp.claims("table-2", claims)
     for id, answer in answers.items():
-        exp.claims("section-6.3", {id: (bool(answer.holds), answer.detail)}, data=[data[STUDY_OF[id]].name])
+        exp.claims("section-6.3", {id: answer}, data=[data[STUDY_OF[id]].name])
 
 
 def performance(exp, seconds: pd.DataFrame, limits: pd.DataFrame, *, data: Mapping[str, Dataset]) -> None:
-    """Record figure 6 and section 6.2, from seconds by study and `fairlab.papers.fairtest.timing.resampling_limits`.
+    """Record figure 6 and section 6.2, from seconds by study and `fairlab.papers.fairtest.studies.resampling_limits`.
 
     "Most of the time" means more than half, "half or more" at least half.
     """

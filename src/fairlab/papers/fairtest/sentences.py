@@ -1,7 +1,6 @@
-"""Six sentences of section 6.3, each as a question that a program answers."""
+"""Six sentences of section 6.3, each as a question: whether it holds, and the numbers that this rests on."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -9,13 +8,6 @@ from fairlab.data import Dataset
 from fairlab.fairtest.report import SIGNIFICANCE, Association, AssociationReport, Section, Subgroup
 
 EDUCATED = 12
-
-
-class Answer(NamedTuple):
-    """Whether a sentence holds, and the numbers that this rests on."""
-
-    holds: bool
-    detail: str
 
 
 def in_words(association: Association) -> str:
@@ -36,14 +28,14 @@ def high_prices_in_alaska(shoppers: Dataset) -> pd.DataFrame:
     return table.rename(columns={True: "Alaska", False: "elsewhere"})
 
 
-def staples(report: AssociationReport, shoppers: Dataset) -> Answer:
+def staples(report: AssociationReport, shoppers: Dataset) -> tuple[bool, str]:
     """Whether price goes with race more than with income, and American Indians get the high price most often.
 
     "In Alaska" is read as part of the group's name, "American Indian and Alaska Native", as in the paper's appendix.
     """
     income, race = (report.section(name).everyone.association() for name in ("income", "race"))
     high = high_prices(shoppers)
-    return Answer(
+    return (
         race.p_value <= SIGNIFICANCE
         and income.p_value <= SIGNIFICANCE
         and race.effect > income.effect
@@ -53,26 +45,24 @@ def staples(report: AssociationReport, shoppers: Dataset) -> Answer:
     )
 
 
-def health(plain: Association, given: Association) -> Answer:
+def health(plain: Association, given: Association) -> tuple[bool, str]:
     """Whether errors grow with age, and less so given the prediction's confidence."""
-    return Answer(
+    return (
         plain.low > 0 and 0 < given.effect < plain.effect,
         f"correlation of error and age {in_words(plain)}; given confidence {in_words(given)}",
     )
 
 
-def tagger(labels: Sequence[Association]) -> Answer:
+def tagger(labels: Sequence[Association]) -> tuple[bool, str]:
     """Whether labels are given to one race significantly more often."""
     unequal = [association for association in labels if association.p_value <= SIGNIFICANCE]
     names = ", ".join(association.hypothesis.part for association in unequal[:5])
-    return Answer(len(unequal) > 0, f"{len(unequal)} of {len(labels)} labels tested: {names}, ...")
+    return (len(unequal) > 0, f"{len(unequal)} of {len(labels)} labels tested: {names}, ...")
 
 
-def movies(rating: Association) -> Answer:
+def movies(rating: Association) -> tuple[bool, str]:
     """Whether older users are recommended higher rated movies."""
-    return Answer(
-        rating.low > 0 and rating.p_value <= SIGNIFICANCE, f"correlation of age and mean rating {in_words(rating)}"
-    )
+    return (rating.low > 0 and rating.p_value <= SIGNIFICANCE, f"correlation of age and mean rating {in_words(rating)}")
 
 
 def educated(sex: Section) -> list[Subgroup]:
@@ -87,19 +77,19 @@ def educated(sex: Section) -> list[Subgroup]:
     ]
 
 
-def adult(sex: Section) -> Answer:
+def adult(sex: Section) -> tuple[bool, str]:
     """Whether sex and income are more strongly associated among the educated than among everyone."""
     found = educated(sex)
     contexts = "; ".join(f"{finding.node} {in_words(finding.association())}" for finding in found)
-    return Answer(
+    return (
         len(found) > 0 and all(f.is_significant and f.effect > sex.everyone.effect for f in found),
         f"NMI of everyone {in_words(sex.everyone.association())}; {contexts}",
     )
 
 
-def berkeley(gap: Association, given: Association) -> Answer:
+def berkeley(gap: Association, given: Association) -> tuple[bool, str]:
     """Whether the difference between men and women disappears when the department is held fixed."""
-    return Answer(
+    return (
         gap.p_value <= SIGNIFICANCE < given.p_value,
         f"difference {in_words(gap)}; given department {in_words(given)}",
     )

@@ -20,7 +20,6 @@ from fairlab.papers.fairtest.lattice import (
     test_contexts,
     with_any,
 )
-from fairlab.papers.fairtest.printed import STAPLES_OUTPUTS, table_values
 from fairlab.statistics import bonferroni_level, g_test
 
 # The attributes that define contexts, by protected one, which with the price is the last of the counts' axes.
@@ -139,7 +138,8 @@ def _printed_contexts(population, halves, p_values, level, n_tests, rng):
             table.loc["Total"] = table.sum()
             groups = contexts.STAPLES_GROUPS[artefact]
             numbers |= {f"{name}.p": p_value, f"{name}.nmi": interval}
-            numbers |= table_values(table, name, outputs=STAPLES_OUTPUTS, groups=groups)
+            of_table = contexts.table_values(table, outputs=contexts.STAPLES_OUTPUTS, groups=groups)
+            numbers |= {f"{name}.{id}": value for id, value in of_table.items()}
             in_tree[f"{artefact} {name}"] = own is not None
         values[artefact] = numbers
     return values, in_tree
