@@ -29,12 +29,10 @@ PRICE_TOLERANCE = 1e-11
 # PuLP holds an object per pair and constraint, so it is for teaching and checking, not for large problems.
 MAX_PROGRAM_PAIRS = 500 * 500
 
-# A plan may be dearer than the proven bound by this share of what the choice of plan can change, ...
+# A plan may be dearer than the proven bound by this share of what the choice of pairs can change.
 RELATIVE_GAP = 1e-6
-# ... and by this share of everyone's dearest pair, which is rounding.
-ROUNDING = 1e-14
 MOST_REFINEMENTS = 4
-# In a refinement, pairs dearer than this many times the open gap per point count as just so dear.
+# In a refinement, pairs dearer than this many times what the plan pays count as just so dear.
 DEAREST = 2.0**20
 # CBC hands its answer to PuLP with eight digits.
 MARGINAL_TOLERANCE = 1e-7
@@ -121,53 +119,54 @@ def peak_bytes(solver: str, n_source: int, n_target: int) -> int:
     return 8 * n_pairs + own + priced
 
 
-def duality_gap(cost, plan, target_price, source_weight, target_weight) -> tuple[float, float, np.ndarray]:
-    """Return by how much a plan may be dearer than the best, how much rounding allows, and the source's prices.
+def duality_gap(cost, plan, target_price, *, most: float = np.inf) -> tuple[float, float]:
+    """Return by how much a plan may be dearer than the best, and how much of its cost a choice of pairs could avoid.
 
     Prices that no pair undercuts bound the cost of every plan from below (linear duality). Given the target's, the
-    source's best ones are the least reduced costs.
+    source's best ones are the least reduced costs. Costs above `most` count as `most` for the bound, not for the plan.
     """
     from_row, to_row = plan.nonzero()
-    mass, paid = np.asarray(plan[from_row, to_row]).ravel(), cost[from_row, to_row]
-    source_price, cheapest, dearest = np.empty((3, len(cost)))
+    mass, paid = plan[from_row, to_row], cost[from_row, to_row]
+    used = np.isin(np.arange(cost.shape[1]), to_row)
+    source_price, cheapest = np.empty((2, len(cost)))
     for rows in _blocks(len(cost)):
-        block = cost[rows][:, target_weight > 0]
-        source_price[rows] = (block - target_price[target_weight > 0]).min(axis=1)
-        cheapest[rows], dearest[rows] = block.min(axis=1), block.max(axis=1)
+        block = np.minimum(cost[rows][:, used], most)
+        source_price[rows], cheapest[rows] = (block - target_price[used]).min(axis=1), block.min(axis=1)
     # Pair by pair, so that a few dear ones do not drown the rest in rounding.
-    gap = float(mass @ (paid - source_price[from_row] - target_price[to_row]))
-    avoidable = float(mass @ (paid - cheapest[from_row]))
-    return gap, RELATIVE_GAP * avoidable + ROUNDING * float(source_weight @ dearest), source_price
+    gap = mass @ (paid - source_price[from_row] - target_price[to_row])
+    avoidable = mass @ (paid - cheapest[from_row])
+    return float(min(gap, avoidable)), float(avoidable)  # prices of zero prove a bound, too
 
 
 def solve_to_optimality(solver, cost, source_weight, target_weight):
     """Return a solver's plan and its duality gap; a SolverError if the gap stays open, or the plan misses the weights.
 
     A plan without prices is judged by those of the network simplex. Solvers stop at differences that are small beside
-    1, whatever the unit of the costs. So costs below 1 are scaled up, by a power of two, which rounds nothing; and
-    where the gap stays open, as it does if few pairs are dearer by many orders of magnitude, the solver is asked again
-    about the costs less the prices, in the unit of the gap.
+    1, or beside the largest cost. So costs below 1 are scaled up, by a power of two, which rounds nothing; and where
+    the gap stays open, as it does if few pairs are dearer by many orders of magnitude, the solver gets what a pair
+    costs more than the cheapest of its row and column, in the unit of what a plan pays of it, and up to `DEAREST`. A
+    plan that uses no dearer pair, and is the best of the others, is the best of all.
     """
-    highest = cost.max()
-    unit = float(2.0 ** np.floor(np.log2(highest))) if 0 < highest < 1 else 1.0
-    remaining, price = cost if unit == 1 else cost / unit, 0.0
+    remaining, most, highest = cost, np.inf, cost.max()
+    paid = min(highest, 1.0)
     for _ in range(1 + MOST_REFINEMENTS):
-        plan, own_price = solver(remaining, source_weight, target_weight)
-        if own_price is None:
-            own_price = network_simplex(remaining, source_weight, target_weight)[1]
-        price = price + unit * own_price
-        gap, allowed, source_price = duality_gap(cost, plan, price, source_weight, target_weight)
-        if gap <= allowed:
+        unit = 2.0 ** np.floor(np.log2(paid)) if paid > 0 else 1.0
+        scaled = remaining if unit == 1 and most == np.inf else np.minimum(remaining, most) / unit
+        plan, price = solver(scaled, source_weight, target_weight)
+        if price is None:
+            price = network_simplex(scaled, source_weight, target_weight)[1]
+        gap, avoidable = duality_gap(remaining, plan, unit * price, most=most)
+        if gap <= RELATIVE_GAP * avoidable:
             check_marginals(plan, source_weight, target_weight)
             return plan, gap
-        remaining = cost - source_price[:, None]
-        remaining -= price
-        np.clip(remaining, 0, DEAREST * gap, out=remaining)
-        remaining /= gap
-        unit = gap
+        if most == np.inf:
+            remaining = cost - cost.min(axis=1, keepdims=True)
+            remaining -= remaining.min(axis=0)
+        paid = float(plan.multiply(remaining).sum())
+        most = DEAREST * paid
     raise SolverError(
-        f"expected a plan that is dearer than the best by at most {allowed:.3g}, found up to {gap:.3g}, for costs up "
-        f"to {highest:.3g}; bring the costs to one order of magnitude, or use another solver"
+        f"expected a plan that is dearer than the best by at most {RELATIVE_GAP * avoidable:.3g}, found up to "
+        f"{gap:.3g}, for costs up to {highest:.3g}; bring the costs to one order of magnitude, or use another solver"
     )
 
 
