@@ -17,7 +17,6 @@ from fairlab.checks import (
     check_count,
     check_features,
     check_number,
-    check_predictions,
     check_same_columns,
     check_seed,
     estimator_features,
@@ -123,39 +122,6 @@ def test_columns_that_differ(first, second, message):
 
 def test_columns_that_are_the_same():
     check_same_columns(["a", "b"], ["a", "b"], "men", "women")
-
-
-class Model:
-    def predict(self, X):
-        return np.asarray(X)[:, [0]] > 1  # a column, and of booleans
-
-
-def test_predictions_of_functions_and_models():
-    X = np.array([[0.0], [2.0]])
-    for predict in (Model(), Model().predict, lambda X: [0.0, 1.0], lambda X: pd.Series([0, 1])):
-        labels = check_predictions(predict, X)
-        assert labels.tolist() == [0, 1]
-        assert labels.dtype == int
-
-
-@pytest.mark.parametrize(
-    ("predict", "error", "message"),
-    [
-        (3, TypeError, r"predict: expected a function or an object with \.predict, found int"),
-        (lambda X: [0], ValueError, r"predict: returned shape \(1,\) for 2 rows, expected \(2,\)"),
-        (lambda X: np.zeros((2, 2)), ValueError, r"predict: returned shape \(2, 2\) for 2 rows"),
-        (
-            lambda X: [0.0, 0.7],
-            ValueError,
-            r"returned .*0\.7.*, expected labels 0 or 1; probabilities\? threshold them",
-        ),
-        (lambda X: [0, 2], ValueError, r"returned .*2.*, expected labels 0 or 1$"),
-        (lambda X: ["no", "yes"], ValueError, r"returned .*no.*, expected labels 0 or 1$"),
-    ],
-)
-def test_predictions_that_are_refused(predict, error, message):
-    with pytest.raises(error, match=message):
-        check_predictions(predict, np.zeros((2, 1)))
 
 
 def test_an_estimator_is_held_to_the_columns_of_its_fit():

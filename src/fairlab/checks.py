@@ -223,37 +223,6 @@ def check_same_columns(first: list[str], second: list[str], first_name: str, sec
     raise ValueError(f"{first_name} and {second_name} differ in columns: {'; '.join(only) or 'their order differs'}")
 
 
-def check_predictions(predict, X, name: str = "predict") -> np.ndarray:
-    """Call `predict` on `X` and return its answers as an integer array of zeros and ones.
-
-    Parameters
-    ----------
-    predict : callable, or object with a ``predict`` method
-        Takes `X` as it is, returns one label in {0, 1} per row.
-    X : DataFrame or array of shape (n_rows, n_features)
-
-    Raises
-    ------
-    TypeError
-        If `predict` cannot be called.
-    ValueError
-        If the answer has the wrong length or shape, or holds anything but 0 and 1 (as probabilities do).
-    """
-    call = getattr(predict, "predict", predict)
-    if not callable(call):
-        raise TypeError(f"{name}: expected a function or an object with .predict, found {type(predict).__name__}")
-    answer = np.asarray(call(X))
-    if answer.ndim == 2 and answer.shape[1] == 1:
-        answer = answer[:, 0]
-    if answer.shape != (len(X),):
-        raise ValueError(f"{name}: returned shape {answer.shape} for {len(X)} rows, expected ({len(X)},)")
-    if not np.isin(answer, (0, 1)).all():
-        odd = answer[~np.isin(answer, (0, 1))][0]
-        hint = "; probabilities? threshold them first" if np.issubdtype(answer.dtype, np.floating) else ""
-        raise ValueError(f"{name}: returned {odd!r}, expected labels 0 or 1{hint}")
-    return answer.astype(int)
-
-
 class MissingExtraError(ModuleNotFoundError):
     """Something needs a package that this installation leaves out."""
 

@@ -159,7 +159,6 @@ def test_true_labels_by_name_by_order_and_by_index(table):
         ({"pos_label": np.nan}, "pos_label: nan is not among the labels"),
         ({"decision_threshold": 1j}, "decision_threshold: expected a finite number, found 1j"),
         ({"decision_threshold": [1]}, r"decision_threshold: expected a finite number, found \[1\]"),
-        ({"schema": {"age": {"edges": None}}}, "schema: expected increasing numbers as edges, found None"),
         ({"schema": {"age": {"edges": "ab"}}}, "schema: feature 'age': expected increasing numbers as edges"),
         ({"schema": {"job": {"edges": [1]}}}, "schema: edges: column 'job' has type category, expected numbers"),
         ({"schema": {"age": 3}}, "schema: feature 'age': expected a list of values, found 3"),
@@ -184,7 +183,7 @@ def test_what_cannot_be_examined(table, changes, message):
         "table": table.assign(constant=1),
         "sensitive_features": "sex",
     } | changes
-    with pytest.raises(CaseError, match=message):
+    with pytest.raises(ValueError, match=message):
         Case(given.pop("model"), given.pop("table"), **given)
 
 
@@ -277,11 +276,8 @@ def test_gradients_of_a_network_are_those_of_its_score_in_units_of_the_encoding(
     assert case.queries.asked == asked + N
     np.testing.assert_allclose(found, odds, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(slope, np.tile(np.array([0.05, 1, -0.5]) * case.encoding.scale, (N, 1)), rtol=1e-4)
-    share = case.score()
-    expected = slope * (share * (1 - share))[:, None]
-    np.testing.assert_allclose(case.score_gradient(matrix), expected, rtol=1e-4, atol=1e-6)
     against = Case(network, numbers, sensitive_features="sex", pos_label=0)
-    np.testing.assert_allclose(against.score(), 1 - share, atol=1e-6)
+    np.testing.assert_allclose(against.score(), 1 - case.score(), atol=1e-6)
     np.testing.assert_allclose(against.log_odds_gradient(matrix)[1], -slope, rtol=1e-4)
 
 

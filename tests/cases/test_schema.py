@@ -291,7 +291,6 @@ def test_what_makes_no_schema():
         (lambda: Schema(["a"]), "features: expected a Feature each, found 'a'"),
         (lambda: Schema.from_frame([1]), "table: expected a DataFrame, found list"),
         (lambda: Schema.from_frame(pd.DataFrame({"a": [1]}), bins=0), "bins: expected a positive integer, found 0"),
-        (lambda: Schema.from_frame(pd.DataFrame({"a": [1]}), edges={"b": [1]}), "edges: 'b' is no column"),
         (lambda: MIXED.sample_codes(-1), "n: expected an integer, at least 0, found -1"),
         (lambda: MIXED.sample_codes(1.5), r"n: expected an integer, at least 0, found 1\.5"),
         (lambda: MIXED.encode(np.zeros((1, 2))), "inputs: expected a DataFrame, found ndarray"),
@@ -320,7 +319,6 @@ def test_wide_numbers_of_a_frame_are_binned_and_the_rest_is_not():
     assert Schema.from_frame(table).sizes == (10, 80, 2)
     assert Schema.from_frame(table, bins=4).sizes == (4, 80, 2)
     assert Schema.from_frame(table, bins=None).sizes == (19_901, 80, 4994)
-    assert Schema.from_frame(table, edges={"income": [5000]}).sizes == (2, 80, 2)
     binned = Schema.from_frame(table)
     assert Schema.from_dict(binned.to_dict()) == binned
     codes = binned.encode(table)

@@ -549,10 +549,10 @@ def test_large_inputs_come_in_batches():
         (lambda inputs: np.ones((6, 2)), r"found shape \(6, 2\)"),
         (
             lambda inputs: inputs["age"].to_numpy() / 20,
-            r"output 0\.9 on input \(sex Male, age 18\): expected 0 or 1",
+            r"returned 0\.9 on input \(sex Male, age 18\), expected 0 or 1",
         ),
-        (lambda inputs: np.full(6, np.nan), r"output nan on .*: expected 0 or 1; pass output_distance"),
-        (lambda inputs: np.full(6, "1"), r"output '1' on .*: expected 0 or 1"),
+        (lambda inputs: np.full(6, np.nan), r"returned nan on .*, expected 0 or 1"),
+        (lambda inputs: np.full(6, "1"), r"returned '1' on .*, expected 0 or 1"),
     ],
 )
 def test_outputs_that_are_not_binary(program, message):
@@ -614,7 +614,7 @@ def test_outputs_with_an_index_go_by_it():
     ):
         with pytest.raises(CaseError, match=r"model: (has the row label|row labels occur twice)"):
             run(strange, SCHEMA_SOFTWARE, codes)
-    with pytest.raises(CaseError, match="output <NA> on input"):
+    with pytest.raises(CaseError, match="returned <NA> on input"):
         run(lambda x: pd.Series([True, None] * 3, dtype="boolean"), SCHEMA_SOFTWARE, codes)
 
 

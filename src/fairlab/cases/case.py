@@ -10,8 +10,9 @@ import pandas as pd
 
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import CaseError, Feature, Schema, check_values
-from fairlab.cases.table import Encoding, check_names, check_table, feature_names, in_dtypes, sample_of
+from fairlab.cases.table import Encoding, check_table, in_dtypes
 from fairlab.checks import align, check_count, check_number
+from fairlab.seeds import derive_seed
 
 
 class Case:
@@ -111,9 +112,11 @@ class Case:
             raise CaseError(str(error)) from error
         if not isinstance(table, pd.DataFrame):
             raise CaseError(f"table: expected a DataFrame, found {type(table).__name__}")
-        self.sensitive_features = check_names(sensitive_features, "sensitive_features", table)
+        self.sensitive_features = _checked_names(sensitive_features, "sensitive_features", table)
         labels = _labels(table, y_true)
-        self.features = feature_names(table, features, self._model.columns, y_true if isinstance(y_true, str) else None)
+        self.features = _feature_names(
+            table, features, self._model.columns, y_true if isinstance(y_true, str) else None
+        )
         if isinstance(y_true, str) and y_true in (*self.sensitive_features, *self.features):
             where = "sensitive_features" if y_true in self.sensitive_features else "features"
             raise CaseError(f"y_true: {y_true!r} is also among {where}; expected a column of its own")
@@ -124,7 +127,7 @@ class Case:
                 raise CaseError(f"sensitive_features: column {name!r} has one value only, expected at least two groups")
         self.n_given = len(table)
         max_rows = self.n_given if max_rows is None else check_count(max_rows, "max_rows", least=2)
-        if (rows := sample_of(self.n_given, max_rows, random_state)) is not None:
+        if (rows := _sample_of(self.n_given, max_rows, random_state)) is not None:
             self.table, labels = self.table.iloc[rows], None if labels is None else labels.iloc[rows]
         self._dtypes = self.table.dtypes[list(self.features)]
         self.queries = self._model.queries
@@ -164,11 +167,11 @@ class Case:
     @property
     def has_scores(self) -> bool:
         """Whether `score` can be asked."""
-        return self._model.has_scores
+        return self.task == "scores"
 
     @property
     def has_gradients(self) -> bool:
-        """Whether `score_gradient` and `log_odds_gradient` can be asked: of a network."""
+        """Whether `log_odds_gradient` can be asked: of a network."""
         return self._model.gradient is not None and self.has_scores
 
     def sample(self, n_rows: int, *, random_state: int = 0) -> "Case":
@@ -179,7 +182,7 @@ class Case:
         ValueError
             If `n_rows` or `random_state` is no whole number, of at least 1 and 0.
         """
-        rows = sample_of(len(self.table), n_rows, random_state)
+        rows = _sample_of(len(self.table), n_rows, random_state)
         if rows is None:
             return self
         part = copy(self)
@@ -201,8 +204,7 @@ class Case:
         """
         if name not in self.sensitive_features:
             raise CaseError(f"name: expected a sensitive column, {', '.join(self.sensitive_features)}, found {name!r}")
-        given = self._given.names if isinstance(self._given, Schema) else self._given or ()
-        edges = {each.name: each.edges for each in self._domain.features}[name] if name in given else None
+        edges = {each.name: each.edges for each in self._domain.features}[name] if name in self._given else None
         return Feature.groups(name, self.table[name], edges=edges).categories(self.table[name])
 
     def rows(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -277,14 +279,6 @@ class Case:
         odds, gradient = self.queries.send_matrix(lambda X: self._model.gradient(X, self._model.label), inputs)
         return odds, gradient * self.encoding.scale
 
-    def score_gradient(self, matrix: np.ndarray) -> np.ndarray:
-        """Return the gradient of the favourable class's probability in the encoding's units, shape (n, d).
-
-        It is 0 where the probability rounds to 0 or 1; that of `log_odds_gradient` is not.
-        """
-        odds, gradient = self.log_odds_gradient(matrix)
-        return gradient * (np.exp(-np.logaddexp(0, odds) - np.logaddexp(0, -odds)))[:, None]
-
     @cached_property
     def schema(self) -> Schema:
         """The domain of the features, with wide numbers in bins."""
@@ -293,8 +287,10 @@ class Case:
     @cached_property
     def _domain(self) -> Schema:
         """The schema of the whole table, sensitive columns that the model does not get included."""
+        if strange := [name for name in self._given if name not in self.table.columns]:
+            raise CaseError(f"schema: {strange[0]!r} is not among the columns, {', '.join(self.table.columns)}")
         try:
-            domain = _domain(self._given, self.table)
+            domain = Schema(tuple(_feature(name, column, self._given) for name, column in self.table.items()))
             domain.encode(self.table)
         except CaseError as error:
             raise CaseError(f"schema: {error}") from error
@@ -332,11 +328,49 @@ def check_examination(case, *, budget, confidence, random_state) -> tuple[int, i
     return check_count(budget, "budget", least=0), check_count(random_state, "random_state", least=0)
 
 
+def _checked_names(names, argument: str, table: pd.DataFrame) -> tuple[str, ...]:
+    """Return names of columns of a table, each given once; raises a CaseError that names the argument."""
+    if not isinstance(names, str | Sequence | np.ndarray | pd.Index):
+        raise CaseError(f"{argument}: expected a column of the table or a list of them, found {names!r}")
+    names = (names,) if isinstance(names, str) else tuple(names)
+    if strange := [name for name in names if not isinstance(name, str)]:
+        raise CaseError(f"{argument}: expected names of columns, found {strange[0]!r}")
+    if not names:
+        raise CaseError(f"{argument}: expected at least one column of the table, found none")
+    if len(set(names)) < len(names):
+        raise CaseError(f"{argument}: expected every column once, found {', '.join(map(str, names))}")
+    if strange := [name for name in names if name not in table.columns]:
+        known = ", ".join(map(str, table.columns))
+        raise CaseError(f"{argument}: the table has no column {strange[0]!r}; it has {known}")
+    return names
+
+
+def _feature_names(table, features, fitted, y_name) -> tuple[str, ...]:
+    """Return what a model gets: as given, else what it was fitted to, else all columns but the labels."""
+    if features is not None:
+        return _checked_names(features, "features", table)
+    if fitted is None:
+        return _checked_names([name for name in table.columns if name != y_name], "features", table)
+    if lacking := [name for name in fitted if name not in table.columns]:
+        raise CaseError(f"table: lacks {', '.join(lacking)}, which the model was fitted to")
+    return tuple(fitted)
+
+
+def _sample_of(n: int, n_rows: int, random_state: int) -> np.ndarray | None:
+    """Return the numbers of rows drawn without replacement, in order; None if all are wanted."""
+    n_rows, random_state = check_count(n_rows, "n_rows"), check_count(random_state, "random_state", least=0)
+    if n <= n_rows:
+        return None
+    return np.sort(
+        np.random.default_rng(derive_seed("sample of a case", random_state)).choice(n, n_rows, replace=False)
+    )
+
+
 def _labels(table: pd.DataFrame, y_true) -> pd.Series | None:
     if y_true is None:
         return None
     if isinstance(y_true, str):
-        [name] = check_names(y_true, "y_true", table)
+        [name] = _checked_names(y_true, "y_true", table)
         check_values(table[name], "y_true")
         return table[name]
     try:
@@ -347,37 +381,22 @@ def _labels(table: pd.DataFrame, y_true) -> pd.Series | None:
     return labels
 
 
-def _read_schema(given) -> Schema | Mapping | None:
-    if given is None or isinstance(given, Schema | Mapping):
-        return given
-    if not isinstance(given, str | Path):
-        raise CaseError(f"schema: expected a Schema, a mapping or a path, found {type(given).__name__}")
+def _read_schema(given) -> dict:
+    """Return what was given of a schema, by name."""
+    if isinstance(given, Schema):
+        return {feature.name: feature for feature in given.features}
     try:
-        return Schema.yaml_content(given)
+        given = Schema.yaml_content(given) if isinstance(given, str | Path) else given or {}
     except (CaseError, OSError) as error:
         raise CaseError(f"schema: {error}") from error
+    if not isinstance(given, Mapping):
+        raise CaseError(f"schema: expected a Schema, a mapping or a path, found {type(given).__name__}")
+    return dict(given)
 
 
-def _domain(given, frame: pd.DataFrame) -> Schema:
-    """Return the whole schema of a table from what was given of it."""
-    if given is None:
-        return Schema.from_frame(frame)
-    if isinstance(given, Schema):
-        by_name = {feature.name: feature for feature in given.features}
-        edges = {}
-    else:
-        edges = {name: part["edges"] for name, part in given.items() if _is_edges(part)}
-        if None in edges.values():
-            raise CaseError("schema: expected increasing numbers as edges, found None")
-        rest = {name: part for name, part in given.items() if name not in edges}
-        by_name = {feature.name: feature for feature in Schema.from_dict(rest).features} if rest else {}
-    if strange := [name for name in (*by_name, *edges) if name not in frame.columns]:
-        raise CaseError(f"schema: {strange[0]!r} is not among the columns, {', '.join(frame.columns)}")
-    if len(by_name) < len(frame.columns):
-        rest = Schema.from_frame(frame.drop(columns=list(by_name)), edges=edges)
-        by_name |= {feature.name: feature for feature in rest.features}
-    return Schema(tuple(by_name[name] for name in frame.columns))
-
-
-def _is_edges(part) -> bool:
-    return isinstance(part, Mapping) and set(part) == {"edges"}
+def _feature(name: str, column: pd.Series, given: dict) -> Feature:
+    """Return the domain of a column: as given, or, but for edges, as the column has it."""
+    part = given.get(name)
+    if name not in given or (isinstance(part, Mapping) and set(part) == {"edges"}):
+        return Feature.from_column(name, column, edges=part and part["edges"])
+    return part if isinstance(part, Feature) else Feature.from_description(name, part)

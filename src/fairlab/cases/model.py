@@ -4,6 +4,7 @@ import difflib
 import re
 import sys
 import warnings
+from contextlib import contextmanager
 from importlib import import_module
 from numbers import Real
 
@@ -12,22 +13,19 @@ import pandas as pd
 from scipy.special import expit, logsumexp
 
 from fairlab.cases.queries import Queries
-from fairlab.cases.schema import CaseError, check_values, is_missing
+from fairlab.cases.schema import CaseError, check_values
 from fairlab.checks import align, check_number
 
-REPEATED = 1000  # rows that are sent a second time
-PATIENCE = 2.0  # seconds that this may take
 LOGITS = "Network(model, from_logits=True) for a network that ends in logits"
 LABELS = (str, bytes, Real, np.bool_)
-DEFAULTS = ((False, True), (0, 1), (-1, 1))  # pairs of labels whose second is favourable unless told otherwise
 
 
 class ModelAdapter:
     """A model as every method meets it; `wrap_model` makes one.
 
-    `predict`, `classes_of` and `scores_of` apply the model to a table or a matrix. After `settle` has seen the answers
-    to a table, `decide`, `score`, `log_odds` and `number` say what they mean for the favourable label; those count as
-    model queries, and no row is sent twice.
+    `predict`, `classes_of`, `binary_of` and `scores_of` apply the model to a table or a matrix. After `settle` has seen
+    the answers to a table, `decide`, `score`, `log_odds` and `number` say what they mean for the favourable label;
+    those count as model queries, and no row is sent twice.
 
     Parameters
     ----------
@@ -48,14 +46,13 @@ class ModelAdapter:
 
     Attributes
     ----------
-    task : {"classes", "scores", "numbers"}
     pos_label : object
         The favourable label; None for a score that is no class's.
     decision_threshold : float or None
         Least favourable score; None where labels decide.
     queries : Queries
     notices : list of str
-        What was settled without being told.
+        What was settled without being given.
 
     Examples
     --------
@@ -67,7 +64,8 @@ class ModelAdapter:
     def __init__(self, name: str, *, answer=None, scorer=None, unit=None, classes=None, columns=None, gradient=None):
         self.name, self.answer, self.scorer, self.unit = name, answer, scorer, unit
         self.classes, self.columns, self.gradient = classes, columns, gradient
-        self.task, self.pos_label, self.decision_threshold, self.is_told = "classes", None, None, False
+        self.pos_label, self.decision_threshold = None, None
+        self._is_given, self._is_regression = False, False  # the favourable label; numbers without a threshold
         self.queries, self.notices = Queries(), []
 
     def predict(self, X) -> np.ndarray:
@@ -83,10 +81,7 @@ class ModelAdapter:
         answer = self.scorer(X, 1) > 0 if self.answer is None else self.answer(X)
         if isinstance(answer, np.ndarray) and answer.shape == (len(X),):
             return answer
-        try:
-            return align(answer, X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(X)), "model").to_numpy()
-        except ValueError as error:
-            raise CaseError(f"{error} (answers of the model)") from error
+        return _aligned(answer, X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(X))).to_numpy()
 
     def classes_of(self, X) -> np.ndarray:
         """Return one class a row; answers that are scores are refused, since equality tells none of them apart.
@@ -108,6 +103,24 @@ class ModelAdapter:
             raise CaseError(f"model: returned {found}; scores and probabilities need decision_threshold")
         return answer
 
+    def binary_of(self, X) -> np.ndarray:
+        """Return whether the class is 1, of a model whose classes are 0 and 1 or booleans, shape (n_rows,).
+
+        Raises
+        ------
+        CaseError
+            If there is not one of them for each row; says on which input.
+        """
+        answer = self.predict(X)
+        if answer.dtype == bool:
+            return answer
+        if (strange := ~pd.Series(answer).isin((0, 1)).to_numpy()).any():
+            row = int(np.flatnonzero(strange)[0])
+            inputs = pd.DataFrame(X).iloc[row]
+            found = ", ".join(f"{name} {value}" for name, value in inputs.items())
+            raise CaseError(f"model: returned {answer[[row]].tolist()[0]!r} on input ({found}), expected 0 or 1")
+        return answer.astype(bool)
+
     def scores_of(self, X) -> np.ndarray:
         """Return the score of class 1, a probability where the model has one; of a function, what it returns.
 
@@ -122,10 +135,7 @@ class ModelAdapter:
             answer = expit(self.scorer(X, 1)) if self.unit == "log odds" else self.scorer(X, 1)
         if answer.dtype.kind not in "biuf":
             raise CaseError(f"model: returned {answer.dtype}, expected numbers as scores")
-        if not np.isfinite(answer).all():
-            odd = answer[~np.isfinite(answer)]
-            raise CaseError(f"model: returned {odd[0]} for {len(odd)} of {len(X)} rows, expected finite scores")
-        return answer.astype(float)
+        return _finite(answer.astype(float))
 
     def deciding(self, decision_threshold: float | None):
         """Return a function from rows to classes: the model's own, or whether its score reaches a threshold."""
@@ -151,23 +161,38 @@ class ModelAdapter:
         CaseError
             If the answers are not one for each row, values are missing, a favourable label or a threshold is needed.
         """
-        is_number = isinstance(decision_threshold, Real) and not isinstance(decision_threshold, bool)
-        if decision_threshold is not None and not (is_number and np.isfinite(decision_threshold)):
-            raise CaseError(f"decision_threshold: expected a finite number, found {decision_threshold!r}")
+        if decision_threshold is not None:
+            self.decision_threshold = check_number(decision_threshold, "decision_threshold")
         if not (pos_label is None or isinstance(pos_label, LABELS)):
             raise CaseError(f"pos_label: expected a label, found {pos_label!r}")
-        self.pos_label, self.is_told = pos_label, pos_label is not None
-        self.decision_threshold = None if decision_threshold is None else float(decision_threshold)
+        self.pos_label, self._is_given = pos_label, pos_label is not None
+        labels = set() if y is None else set(y.dropna().unique().tolist())
         rows = self.queries.distinct(rows)
-        if self.answer is None or (decision_threshold is not None and self.scorer is not None):
-            self._by_score(y)
+        if self.answer is None or (self.decision_threshold is not None and self.scorer is not None):
+            self._settle_scores(labels)
         else:
-            self._by_answer(rows, y)
-        self._repeat(rows)
+            answers = self.queries.send(self._answers, rows)
+            self.queries.tell(*self._meaning(answers, labels), rows)
+        by_label = not self._is_regression and self.decision_threshold is None
+        changed = self.queries.repeat(*(("label", self._labels) if by_label else ("score", self._scores)), rows)
+        if changed:
+            found = f"{changed:.0%} of {self.queries.n_repeated} rows otherwise: it is not deterministic"
+            self._notice(f"Queried again, the model answers {found}.")
+
+    @property
+    def task(self) -> str:
+        """What the model gives: "classes", "scores" or "numbers"."""
+        return "numbers" if self._is_regression else "classes" if self.unit is None else "scores"
+
+    @property
+    def label(self) -> int:
+        """Number of the favourable class among the model's."""
+        classes = self.classes or (0, 1)
+        return classes.index(self.pos_label) if self.pos_label in classes else len(classes) - 1
 
     def decide(self, rows: pd.DataFrame) -> np.ndarray:
         """Return whether the decision is favourable, shape (n_rows,)."""
-        if self.task == "numbers":
+        if self._is_regression:
             raise CaseError(
                 "decision_threshold: the model gives numbers; the least favourable one makes them decisions"
             )
@@ -177,38 +202,27 @@ class ModelAdapter:
 
     def score(self, rows: pd.DataFrame) -> np.ndarray:
         """Return the score of the favourable class, shape (n_rows,)."""
-        if not self.has_scores:
+        if self.task != "scores":
             raise CaseError("model: gives labels, a score was asked for; hand in an object with predict_proba")
-        values = self._raw_score(rows)
+        values = self.queries.ask("score", self._scores, rows)
         return expit(values) if self.unit == "log odds" else values
 
     def log_odds(self, rows: pd.DataFrame) -> np.ndarray:
         """Return log odds of the favourable class; of a score that is no probability, its excess over the threshold."""
-        values = self.score(rows) if self.unit != "log odds" else self._raw_score(rows)
-        if self.unit == "log odds":
-            return values
-        if self.unit == "probability":
-            tiny = np.finfo(float).eps
-            values = np.clip(values, tiny, 1 - tiny)
-            return np.log(values) - np.log1p(-values)
-        return values - (self.decision_threshold or 0.0)
+        if self.unit == "log odds":  # which do not round to certainty
+            return self.queries.ask("score", self._scores, rows)
+        values = self.score(rows)
+        if self.unit == "score":
+            return values - (self.decision_threshold or 0.0)
+        tiny = np.finfo(float).eps
+        values = np.clip(values, tiny, 1 - tiny)
+        return np.log(values) - np.log1p(-values)
 
     def number(self, rows: pd.DataFrame) -> np.ndarray:
         """Return the numbers of a regression, shape (n_rows,)."""
-        if self.task != "numbers":
+        if not self._is_regression:
             raise CaseError("model: gives decisions, numbers were asked for")
         return self.queries.ask("score", self._scores, rows)
-
-    @property
-    def has_scores(self) -> bool:
-        """Whether there is a score beside the decision."""
-        return self.task != "numbers" and self.unit is not None
-
-    @property
-    def label(self) -> int:
-        """Number of the favourable class among the model's."""
-        classes = self.classes or (0, 1)
-        return classes.index(self.pos_label) if self.pos_label in classes else len(classes) - 1
 
     def truth(self, y: pd.Series) -> np.ndarray:
         """Return true labels as whether they are favourable; of a regression, as numbers.
@@ -220,168 +234,115 @@ class ModelAdapter:
         """
         if y.isna().any():
             raise CaseError(f"y_true: misses {int(y.isna().sum())} of {len(y)} values")
-        if self.task == "numbers":
+        if self._is_regression:
             if not pd.api.types.is_numeric_dtype(y):
                 raise CaseError(f"y_true: the model gives numbers, expected numbers, found {y.iloc[0]!r}")
             return y.to_numpy(dtype=float)
         values = set(y.unique().tolist())
-        pos_label = self.pos_label if self.is_told else _default_positive(values)
+        pos_label = self.pos_label if self._is_given else _default_pos_label(values)
         if pos_label is None:
             raise CaseError(f"pos_label: y_true has the labels {_listed(values)}; which one is favourable?")
         if self.classes and self.decision_threshold is None and (strange := values - set(self.classes)):
-            known = _listed(self.classes)
-            raise CaseError(f"y_true: holds {_listed(strange)}; the model's classes are {known}")
+            raise CaseError(f"y_true: holds {_listed(strange)}; the model's classes are {_listed(self.classes)}")
         if len(values) > 1 and pos_label not in values:
             raise CaseError(f"y_true: expected the favourable label {pos_label!r} among them, found {_listed(values)}")
         return np.asarray([value == pos_label for value in y.tolist()])
 
-    def _by_score(self, y) -> None:
+    def _settle_scores(self, labels: set) -> None:
         """Decide by the model's own scores of a class."""
         classes = self.classes or (0, 1)
-        self.task = "scores"
         if self.pos_label is None:
-            self.pos_label = _default_positive(set(classes))
+            self.pos_label = _default_pos_label(set(classes))
         if self.pos_label is None:
             raise CaseError(f"pos_label: the model's classes are {_listed(classes)}; which one is favourable?")
-        if self.pos_label not in classes:
-            labels = set() if y is None else set(y.unique().tolist())
-            if not (classes == (0, 1) and self.pos_label in labels):
-                raise CaseError(f"pos_label: {self.pos_label!r} is not among the model's classes, {_listed(classes)}")
-            # A network's class 1 stands for the favourable label.
+        # A network's class 1 may stand for the favourable label.
+        if self.pos_label not in classes and not (classes == (0, 1) and self.pos_label in labels):
+            raise CaseError(f"pos_label: {self.pos_label!r} is not among the model's classes, {_listed(classes)}")
+        if self.decision_threshold is None and len(classes) > 2:
+            raise CaseError(
+                f"decision_threshold: the model has {len(classes)} classes and no predict; give a threshold"
+            )
         if self.decision_threshold is None:
-            if len(classes) > 2:
-                raise CaseError(
-                    f"decision_threshold: the model has {len(classes)} classes and no predict; give a threshold"
-                )
             self.decision_threshold = 0.0 if self.unit == "score" else 0.5
 
-    def _by_answer(self, rows, y) -> None:
-        answers = self.queries.send(self._answers, rows)
+    def _meaning(self, answers: np.ndarray, labels: set) -> tuple[str, np.ndarray]:
+        """Find out what the answers to a table are, and return them: as scores or numbers, or whether favourable."""
         if answers.ndim == 2:
-            self._by_matrix(rows, answers)
-            return
+            return "score", self._numbers(self._column(answers), labels)
         values = set(answers.tolist())
-        floats = answers.dtype.kind == "f"
-        declared = self.classes
-        is_labels = declared is not None or not floats or any(values <= set(pair) for pair in DEFAULTS)
-        if self.decision_threshold is not None and answers.dtype.kind in "iuf" and not values <= {0, 1}:
-            self._by_number(rows, answers.astype(float))
-        elif self.decision_threshold is not None and answers.dtype.kind not in "iuf":
+        is_plain = self.classes is not None or answers.dtype.kind != "f" or _default_pos_label(values) is not None
+        if self.decision_threshold is not None and answers.dtype.kind not in "iuf":
             raise CaseError(
                 f"decision_threshold: the model gives the labels {_listed(values)}; leave the threshold out"
             )
-        elif is_labels or (self.is_told and self.pos_label in values):
-            self._by_label(rows, answers, y)
-        else:
-            self._by_number(rows, answers, y)
+        if self.decision_threshold is not None:
+            is_plain = values <= {0, 1}
+        if is_plain or (self.decision_threshold is None and self._is_given and self.pos_label in values):
+            self._settle_labels(values, labels)
+            return "label", self._is_favourable(answers)
+        return "score", self._numbers(answers.astype(float), labels)
 
-    def _by_label(self, rows, answers, y) -> None:
+    def _settle_labels(self, values: set, labels: set) -> None:
+        """Decide by labels."""
         self.decision_threshold = None
-        values = set(answers.tolist())
-        known = set(self.classes or ()) | values
-        if self.classes and (strange := values - set(self.classes)):
+        known = set(self.classes) if self.classes else values | labels
+        if strange := values - known:
             raise CaseError(f"model: answers {_listed(strange)}; its classes are {_listed(self.classes)}")
-        labels = set() if y is None else set(y.dropna().unique().tolist())
         if not self.classes and labels and len(values) > 1 and not (values <= labels or labels <= values):
             raise CaseError(
                 f"y_true: has the labels {_listed(labels)}, the model answers {_listed(values)}; make them alike"
             )
-        known |= labels if not self.classes else set()
         if self.pos_label is None:
-            self.pos_label = _default_positive(known)
+            self.pos_label = _default_pos_label(known)
         if self.pos_label is None:
             rest = ", one against the rest" if len(known) > 2 else ""
             raise CaseError(f"pos_label: the labels are {_listed(known)}; which one is favourable{rest}?")
+        if self.pos_label not in known and len(known) > 1:
+            near = difflib.get_close_matches(str(self.pos_label), {str(label) for label in known}, n=3, cutoff=0.6)
+            meant = " or ".join(sorted(repr(label) for label in known if str(label) in near))
+            hint = f"{f'; did you mean {meant}?' if meant else ''} (known: {_listed(known)})"
+            raise CaseError(f"pos_label: {self.pos_label!r} is not among the labels{hint}")
         if self.pos_label not in known:
-            if len(known) > 1:
-                near = difflib.get_close_matches(str(self.pos_label), {str(label) for label in known}, n=3, cutoff=0.6)
-                meant = " or ".join(sorted(repr(label) for label in known if str(label) in near))
-                hint = f"{f'; did you mean {meant}?' if meant else ''} (known: {_listed(known)})"
-                raise CaseError(f"pos_label: {self.pos_label!r} is not among the labels{hint}")
             self._notice(f"The model never answers {self.pos_label!r}, the favourable label.")
-        if self.scorer is not None:
-            self.task = "scores"
-        self.queries.tell("label", rows, self._is_favourable(answers))
 
-    def _by_matrix(self, rows, answers) -> None:
-        """Take columns of probabilities, one a class, from a function."""
+    def _column(self, answers: np.ndarray) -> np.ndarray:
+        """Take the column of the favourable class among probabilities, one a class, of a function."""
         n_classes = answers.shape[1]
         if not _are_probabilities(answers) or not np.allclose(answers.sum(axis=1), 1, atol=1e-4):
             raise CaseError(
                 f"model: returned {n_classes} columns, expected one answer a row, or probabilities; or {LOGITS}"
             )
-        if n_classes > 2 and self.decision_threshold is None:
+        if n_classes > 2 and (self.decision_threshold is None or self.pos_label not in range(n_classes)):
             raise CaseError(
-                f"decision_threshold: the model gives probabilities of {n_classes} classes; give a threshold for the "
-                "favourable one, or hand in labels"
+                f"decision_threshold, pos_label: the model gives probabilities of {n_classes} classes; give the number "
+                f"of the favourable one, found {self.pos_label!r}, and a threshold for it, or hand in labels"
             )
-        if self.pos_label is None and n_classes > 2:
-            raise CaseError(f"pos_label: the model gives probabilities of {n_classes} classes; which is favourable?")
-        classes = tuple(range(n_classes))
-        column = classes.index(self.pos_label) if self.pos_label in classes else 1
-        if n_classes > 2 and self.pos_label not in classes:
-            raise CaseError(
-                f"pos_label: expected the number of a column, 0 to {n_classes - 1}, found {self.pos_label!r}"
-            )
-        answer = self.answer
+        answer, column = self.answer, self.pos_label if self.pos_label in range(n_classes) else 1
         self.answer = lambda rows: _columns(answer(rows))[:, column]
-        self._by_number(rows, answers[:, column])
+        return answers[:, column]
 
-    def _by_number(self, rows, answers, y=None) -> None:
-        """Take scores or probabilities, or a regression's numbers."""
-        probabilities = _are_probabilities(answers)
-        if self.decision_threshold is None and probabilities:
+    def _numbers(self, answers: np.ndarray, labels: set) -> np.ndarray:
+        """Take scores or probabilities; or numbers of a regression, unless labels say that decisions are meant."""
+        self.unit = "probability" if _are_probabilities(answers) else "score"
+        if self.decision_threshold is None and self.unit == "probability":
             self.decision_threshold = 0.5
             self._notice("The model gives values within 0 and 1: from 0.5 on they count as favourable.")
         elif self.decision_threshold is None:
-            self._by_regression(answers, y)
-        self.unit = "probability" if probabilities else "score"
-        self.task = "scores" if self.decision_threshold is not None else "numbers"
-        self.queries.tell("score", rows, answers.astype(float))
-
-    def _by_regression(self, answers, y) -> None:
-        """Take numbers for those of a regression, unless labels say that decisions are meant."""
-        found = f"the model gives numbers from {answers.min():g} to {answers.max():g}"
-        labels = set() if y is None else set(y.dropna().unique().tolist())
-        is_told = any(isinstance(label, str | bytes | bool | np.bool_) for label in labels) or 0 < len(labels) <= 2
-        if is_told or self.is_told:
-            said = (
-                f"y_true has the labels {_listed(labels)}" if is_told else f"the favourable label is {self.pos_label!r}"
-            )
-            raise CaseError(f"decision_threshold: {found}, {said}; give decision_threshold=, or {LOGITS}")
-        self._notice(f"T{found[1:]} and no threshold is given: taken as a regression.")
-
-    def _repeat(self, rows) -> None:
-        """Send some rows again, in another order and batch, and compare."""
-        question = self._labels if self.task != "numbers" and self.decision_threshold is None else self._scores
-        name = "label" if question == self._labels else "score"
-        first = self.queries.ask(name, question, rows)
-        per_row = self.queries.seconds_per_row
-        n = min(REPEATED, len(rows), max(10, int(PATIENCE / max(per_row, 1e-9))))
-        some = np.random.default_rng(0).permutation(len(rows))[:n]
-        again = self.queries.send(question, rows.iloc[some])
-        self.queries.for_case, self.queries.n_repeated = self.queries.asked, n
-        self.queries.is_deterministic = bool(np.allclose(first[some], again, rtol=1e-4, atol=1e-5))
-        if not self.queries.is_deterministic:
-            share = 1 - np.isclose(first[some], again, rtol=1e-4, atol=1e-5).mean()
-            self._notice(f"Asked again, the model answers {share:.0%} of {n} rows otherwise: it is not deterministic.")
-
-    def _raw_score(self, rows) -> np.ndarray:
-        return self.queries.ask("score", self._scores, rows)
+            found = f"he model gives numbers from {answers.min():g} to {answers.max():g}"
+            is_label = any(isinstance(label, str | bytes | bool | np.bool_) for label in labels)
+            if self._is_given or is_label or 0 < len(labels) <= 2:
+                meant = f"the favourable label is {self.pos_label!r}"
+                if is_label or 0 < len(labels) <= 2:
+                    meant = f"y_true has the labels {_listed(labels)}"
+                raise CaseError(f"decision_threshold: t{found}, {meant}; give decision_threshold=, or {LOGITS}")
+            self._is_regression = True
+            self._notice(f"T{found} and no threshold is given: taken as a regression.")
+        return answers
 
     def _scores(self, rows) -> np.ndarray:
-        try:
-            if self.scorer is not None:
-                values = np.asarray(self.scorer(rows, self.label), dtype=float)
-            else:
-                values = self._answers(rows).astype(float)
-        except CaseError:
-            raise
-        except Exception as error:
-            raise _failed(error) from error
-        if not np.isfinite(values).all():
-            bad = int((~np.isfinite(values)).sum())
-            raise CaseError(f"model: {bad} of {len(values)} scores are missing or infinite")
+        with _failing():
+            values = self._answers(rows) if self.scorer is None else self.scorer(rows, self.label)
+            values = _finite(np.asarray(values, dtype=float))
         if self.unit == "probability" and not _are_probabilities(values):
             strange = values[(values < 0) | (values > 1)][0]
             raise CaseError(f"model: gives {strange:g} after values within 0 and 1; give a threshold for its scores")
@@ -391,9 +352,7 @@ class ModelAdapter:
         return self._is_favourable(self._answers(rows)).astype(float)
 
     def _is_favourable(self, answers) -> np.ndarray:
-        known = self.classes
-        if known is None and not self.is_told:
-            known = next((pair for pair in DEFAULTS if pair[1] == self.pos_label and self.pos_label in pair), None)
+        known = self.classes or (None if self._is_given else (0, 1))
         if known is not None and (strange := set(answers.tolist()) - set(known) - {-1, 0, 1}):
             raise CaseError(f"model: answers {_listed(strange)}; its classes are {_listed(known)}")
         if answers.dtype != object:
@@ -402,19 +361,14 @@ class ModelAdapter:
 
     def _answers(self, rows) -> np.ndarray:
         """Return what the model answers: one value a row, or columns; none missing."""
-        try:
+        with _failing():
             answers = self.answer(rows)
-        except Exception as error:
-            raise _failed(error) from error
         if getattr(answers, "ndim", 1) == 2 and answers.shape[1] > 1:
             answers = _columns(answers)
             if answers.shape[0] != len(rows):
                 raise CaseError(f"model: returned {len(answers)} answers, expected {len(rows)}, one for each row")
             return answers
-        try:
-            answers = align(answers, rows.index, "model")
-        except ValueError as error:
-            raise CaseError(f"{error} (answers of the model)") from error
+        answers = _aligned(answers, rows.index)
         if answers.isna().any():
             bad = int(answers.isna().sum())
             raise CaseError(f"model: {bad} of {len(answers)} answers are missing, expected one for each row")
@@ -598,8 +552,30 @@ def _shaped(values, shape: tuple[int, ...], what: str) -> np.ndarray:
     return values
 
 
-def _failed(error: Exception) -> CaseError:
-    return CaseError(f"model: fails on the rows of the table: {type(error).__name__}: {error}")
+@contextmanager
+def _failing():
+    """Say of any error inside the block that it is the model's."""
+    try:
+        yield
+    except CaseError:
+        raise
+    except Exception as error:
+        raise CaseError(f"model: fails on the rows of the table: {type(error).__name__}: {error}") from error
+
+
+def _aligned(answers, index: pd.Index) -> pd.Series:
+    try:
+        return align(answers, index, "model")
+    except ValueError as error:
+        raise CaseError(f"{error} (answers of the model)") from error
+
+
+def _finite(scores: np.ndarray) -> np.ndarray:
+    if (bad := ~np.isfinite(scores)).any():
+        raise CaseError(
+            f"model: returned {scores[bad][0]} for {bad.sum()} of {len(scores)} rows, expected finite scores"
+        )
+    return scores
 
 
 def _columns(answers) -> np.ndarray:
@@ -607,21 +583,18 @@ def _columns(answers) -> np.ndarray:
         columns = np.asarray(answers, dtype=float)
     except (TypeError, ValueError):
         raise CaseError("model: returned several columns that are no numbers, expected one answer a row") from None
-    if not np.isfinite(columns).all():
-        raise CaseError("model: some probabilities are missing or infinite")
-    return columns
+    return _finite(columns)
 
 
 def _are_probabilities(values) -> bool:
     return bool(((values >= 0) & (values <= 1)).all())
 
 
-def _default_positive(labels: set):
-    """Return the favourable label where it goes without saying, else None."""
-    for pair in DEFAULTS:
-        if labels <= set(pair) and not any(isinstance(label, str) or is_missing(label) for label in labels):
-            return pair[1] if any(isinstance(label, bool) for label in labels) or pair != (False, True) else 1
-    return None
+def _default_pos_label(labels: set):
+    """Return the favourable one of 0 and 1, -1 and 1, or booleans; of other labels None."""
+    if labels <= {0, 1}:
+        return True if any(isinstance(label, bool) for label in labels) else 1
+    return 1 if labels <= {-1, 1} else None
 
 
 def _listed(labels) -> str:

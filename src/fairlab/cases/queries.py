@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 
 BATCH = 100_000  # rows in one call of the model
+REPEATED = 1000  # rows that are sent a second time
+PATIENCE = 2.0  # seconds that this may take
 KEYS_AT_ONCE = 200_000  # that are put into new slots
 MOST_FULL = 0.55  # share of the slots
 LARGE = 5_000  # keys from which on a compiled loop is quicker than arrays
-_STEP = 0x9E3779B97F4A7C15  # an odd number whose multiples spread over all 64 bits; with the next, of splitmix64
-_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+_STEP = 0x9E3779B97F4A7C15  # an odd number whose multiples spread over all 64 bits
 
 
 class BudgetSpentError(RuntimeError):
@@ -68,7 +69,6 @@ class Queries:
         self.is_deterministic = True
         self._left = np.inf
         self._answers: dict[str, AnswerCache] = {}
-        self._keys = RowKeys()
 
     @property
     def left(self) -> float:
@@ -118,18 +118,35 @@ class Queries:
             If there are more new rows than the limit has left.
         """
         known = self._answers.setdefault(question, AnswerCache())
-        values, is_new = known(self._keys(rows), lambda new: self.send(answer, rows[new].reset_index(drop=True)))
+        values, is_new = known(row_keys(rows), lambda new: self.send(answer, rows[new].reset_index(drop=True)))
         self.cached += len(rows) - int(is_new.sum())
         return values
 
-    def tell(self, question: str, rows: pd.DataFrame, values: np.ndarray) -> None:
+    def tell(self, question: str, values: np.ndarray, rows: pd.DataFrame) -> None:
         """Remember answers that are known already."""
         values = np.asarray(values, dtype=float)
-        self._answers.setdefault(question, AnswerCache())(self._keys(rows), lambda new: values[new])
+        self._answers.setdefault(question, AnswerCache())(row_keys(rows), lambda new: values[new])
+
+    def repeat(self, question: str, answer: Callable, rows: pd.DataFrame) -> float:
+        """Send some rows a second time, in another order and batch, and return the share that is answered otherwise.
+
+        Parameters
+        ----------
+        question, answer
+            As for `ask`.
+        rows : DataFrame
+            All distinct.
+        """
+        first = self.ask(question, answer, rows)
+        n = min(REPEATED, len(rows), max(10, int(PATIENCE / max(self.seconds_per_row, 1e-9))))
+        some = np.random.default_rng(0).permutation(len(rows))[:n]
+        changed = ~np.isclose(first[some], self.send(answer, rows.iloc[some]), rtol=1e-4, atol=1e-5)
+        self.for_case, self.n_repeated, self.is_deterministic = self.asked, n, not changed.any()
+        return float(changed.mean())
 
     def distinct(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the distinct rows, in the order in which they occur first."""
-        return rows[~pd.Series(self._keys(rows)).duplicated().to_numpy()].reset_index(drop=True)
+        return rows[~pd.Series(row_keys(rows)).duplicated().to_numpy()].reset_index(drop=True)
 
     def send(self, answer: Callable, rows: pd.DataFrame) -> np.ndarray:
         """Ask the model for every row, in batches, counted but not remembered; answers of batches are concatenated.
@@ -337,59 +354,13 @@ def _longer(array: np.ndarray, needed: int) -> np.ndarray:
     return longer
 
 
-class RowKeys:
-    """One 64-bit number for each row: the same for the same values of the same types, and for no others.
+def row_keys(rows: pd.DataFrame) -> np.ndarray:
+    """Return one 64-bit number for each row: the same for the same values of the same types.
 
-    Texts and other objects are numbered as they come, so that 1, "1" and True, or a missing value and any text, are
-    never taken for one another. Two different rows get one number with a chance of 2**-64.
+    Two different rows get one number with a chance of 2**-64. Among strings and other objects 1, "1" and True, or a
+    missing value and any string, are told apart.
     """
-
-    def __init__(self):
-        self._numbers: dict[str, dict] = {}
-
-    def __call__(self, rows: pd.DataFrame) -> np.ndarray:
-        """Return the keys, shape (n_rows,)."""
-        keys = np.zeros(len(rows), dtype=np.uint64)
-        for position, (name, column) in enumerate(rows.items()):
-            keys = _mixed(keys ^ _mixed(self._codes(name, column) + np.uint64((position + 1) * _STEP % 2**64)))
-        return keys.view(np.int64)
-
-    def _codes(self, name: str, column: pd.Series) -> np.ndarray:
-        dtype = column.dtype
-        if isinstance(dtype, pd.CategoricalDtype):
-            return column.cat.codes.to_numpy().astype(np.int64).view(np.uint64)
-        if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
-            return _bits(column.to_numpy())
-        if pd.api.types.is_numeric_dtype(dtype):  # with a mask of missing values
-            missing = column.isna().to_numpy()
-            filled = column.array.copy()
-            filled[missing] = dtype.type(0)
-            bits = _bits(filled.to_numpy(dtype=dtype.numpy_dtype))
-            return _mixed(bits) ^ np.where(missing, _MIX[0], np.uint64(0))
-        return self._numbered(name, column)
-
-    def _numbered(self, name: str, column: pd.Series) -> np.ndarray:
-        numbers = self._numbers.setdefault(name, {})
-        if isinstance(column.dtype, pd.StringDtype) or pd.api.types.infer_dtype(column, skipna=False) == "string":
-            codes, distinct = pd.factorize(column)  # missing values are -1
-            table = np.array(
-                [numbers.setdefault((str, text), len(numbers) + 1) for text in distinct] + [0], dtype=np.uint64
-            )
-            return table[codes]
-        typed = [(type(value), None if value is pd.NA or value != value else value) for value in column.tolist()]
-        return np.array([numbers.setdefault(value, len(numbers) + 1) for value in typed], dtype=np.uint64)
-
-
-def _bits(values: np.ndarray) -> np.ndarray:
-    if values.dtype.kind != "f":
-        return values.astype(np.int64 if values.dtype.kind in "bi" else np.uint64).view(np.uint64)
-    values = values.astype(np.float64)
-    values[np.isnan(values)] = np.nan  # one pattern of bits
-    return (values + 0.0).view(np.uint64)  # and one zero
-
-
-def _mixed(numbers: np.ndarray) -> np.ndarray:
-    """Return numbers stirred so that all bits depend on all bits (the last step of splitmix64)."""
-    numbers = (numbers ^ (numbers >> np.uint64(30))) * _MIX[0]
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * _MIX[1]
-    return numbers ^ (numbers >> np.uint64(31))
+    own = {name: column.cat.codes for name, column in rows.items() if isinstance(column.dtype, pd.CategoricalDtype)}
+    for name in rows.select_dtypes(object):
+        own[name] = rows[name].map(lambda value: f"{type(value).__name__} {value}", na_action="ignore")
+    return pd.util.hash_pandas_object(rows.assign(**own), index=False).to_numpy().view(np.int64)

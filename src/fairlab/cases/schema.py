@@ -155,10 +155,21 @@ class Feature:
     ) -> "Feature":
         """Return the domain of a column: values that occur, all integers between, or bins; see `Schema.from_frame`.
 
+        Parameters
+        ----------
+        name : str
+        column : Series
+        bins : int or None
+            Of a number with more than `wide` different values; None to list all values, or all integers.
+        wide : int
+        edges : sequence of float or None
+            Inner edges of bins, instead of quantiles; a value that is an edge belongs to the bin below.
+
         Raises
         ------
         CaseError
-            As `Schema.from_frame`.
+            If the column holds anything but strings, booleans and numbers, or nothing; if edges are not increasing or
+            leave a bin empty.
         """
         values, missing = values_of(name, column)
         if edges is not None and not is_number(column):
@@ -499,7 +510,7 @@ class Schema:
         return content
 
     @classmethod
-    def from_frame(cls, table: pd.DataFrame, *, bins: int | None = BINS, edges: Mapping | None = None) -> "Schema":
+    def from_frame(cls, table: pd.DataFrame, *, bins: int | None = BINS) -> "Schema":
         """Return the values that occur in a table.
 
         Texts are sorted, categories keep their order, missing values are a value of their own, the last. Whole numbers
@@ -510,28 +521,17 @@ class Schema:
         table : DataFrame
         bins : int or None
             Bins of a wide number, with as many rows each as ties allow; None to list all values, or all integers.
-        edges : mapping of str to sequence of float
-            Inner edges by column, instead of quantiles; a value that is an edge belongs to the bin below.
 
         Raises
         ------
         CaseError
-            If a column occurs twice or holds anything but texts, booleans and numbers; there is no row; edges are
-            not increasing or leave a bin empty.
+            If a column occurs twice or holds anything but strings, booleans and numbers, or there is no row.
         """
         if not isinstance(table, pd.DataFrame):
             raise CaseError(f"table: expected a DataFrame, found {type(table).__name__}")
         if bins is not None:
             check_count(bins, "bins")
-        edges = dict(edges or {})
-        if strange := [name for name in edges if name not in table.columns]:
-            raise CaseError(f"edges: {strange[0]!r} is no column of the table")
-        return cls(
-            tuple(
-                Feature.from_column(str(name), table.iloc[:, k], bins=bins, edges=edges.get(name))
-                for k, name in enumerate(table.columns)
-            )
-        )
+        return cls(tuple(Feature.from_column(str(name), table.iloc[:, k], bins=bins) for k, name in enumerate(table)))
 
     def to_dict(self) -> dict[str, list | dict]:
         """Return the values by name, intervals as bounds, bins with edges; plain enough for YAML."""

@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases.schema import CaseError, Feature, check_column, values_of
-from fairlab.checks import check_count, suggestion
-from fairlab.seeds import derive_seed
+from fairlab.checks import suggestion
 
 MOST_NAMED = 3  # groups in a sentence
 
@@ -42,44 +41,6 @@ def check_table(table, columns: Sequence[str] | None = None) -> pd.DataFrame:
     for name, column in table.items():
         check_column(name, column)
     return table.copy()
-
-
-def check_names(names, argument: str, table: pd.DataFrame) -> tuple[str, ...]:
-    """Return names of columns of a table, each given once; raises a CaseError that names the argument."""
-    if not isinstance(names, str | Sequence | np.ndarray | pd.Index):
-        raise CaseError(f"{argument}: expected a column of the table or a list of them, found {names!r}")
-    names = (names,) if isinstance(names, str) else tuple(names)
-    if strange := [name for name in names if not isinstance(name, str)]:
-        raise CaseError(f"{argument}: expected names of columns, found {strange[0]!r}")
-    if not names:
-        raise CaseError(f"{argument}: expected at least one column of the table, found none")
-    if len(set(names)) < len(names):
-        raise CaseError(f"{argument}: expected every column once, found {', '.join(map(str, names))}")
-    if strange := [name for name in names if name not in table.columns]:
-        known = ", ".join(map(str, table.columns))
-        raise CaseError(f"{argument}: the table has no column {strange[0]!r}; it has {known}")
-    return names
-
-
-def feature_names(table, features, fitted, y_name) -> tuple[str, ...]:
-    """Return what a model gets: as given, else what it was fitted to, else all columns but the labels."""
-    if features is not None:
-        return check_names(features, "features", table)
-    if fitted is None:
-        return check_names([name for name in table.columns if name != y_name], "features", table)
-    if lacking := [name for name in fitted if name not in table.columns]:
-        raise CaseError(f"table: lacks {', '.join(lacking)}, which the model was fitted to")
-    return tuple(fitted)
-
-
-def sample_of(n: int, n_rows: int, random_state: int) -> np.ndarray | None:
-    """Return the numbers of rows drawn without replacement, in order; None if all are wanted."""
-    n_rows, random_state = check_count(n_rows, "n_rows"), check_count(random_state, "random_state", least=0)
-    if n <= n_rows:
-        return None
-    return np.sort(
-        np.random.default_rng(derive_seed("sample of a case", random_state)).choice(n, n_rows, replace=False)
-    )
 
 
 def in_dtypes(rows: pd.DataFrame, dtypes: pd.Series) -> pd.DataFrame:

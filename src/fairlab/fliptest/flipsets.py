@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from scipy.spatial.distance import cdist
 
+from fairlab.cases.model import wrap_model
 from fairlab.checks import (
     align,
     check_count,
     check_features,
     check_number,
-    check_predictions,
     check_same_columns,
     check_seed,
 )
@@ -99,7 +99,7 @@ def flipset(model, X, X_image) -> Flipset:
 
     Parameters
     ----------
-    model : callable, or object with a ``predict`` method
+    model : callable, or anything that `fairlab.cases.wrap_model` takes
         The classifier h: takes a table such as `X`, returns a label in {0, 1} per row.
     X : DataFrame or array of shape (n_rows, n_features)
         People of one group. Columns need not be numbers, and may then miss values.
@@ -124,11 +124,8 @@ def flipset(model, X, X_image) -> Flipset:
     """
     X_image = checked_images(X, X_image)
     index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(X))
-    predictions = (
-        check_predictions(_in_row_order(model, name), table, name)
-        for name, table in (("model(X)", X), ("model(X_image)", X_image))
-    )
-    return Flipset(*predictions, index)
+    model = wrap_model(model)
+    return Flipset(*(model.binary_of(table).astype(int) for table in (X, X_image)), index)
 
 
 def flipset_intervals(
@@ -254,7 +251,7 @@ def flipsets_by_cost(model, X_source, X_target, *, costs=COSTS, random_state: in
 
     Parameters
     ----------
-    model : callable, or object with a ``predict`` method
+    model : callable, or anything that `fairlab.cases.wrap_model` takes
         The classifier h.
     X_source, X_target : DataFrame of shape (n, n_features)
     costs : dict of str to callable
@@ -323,17 +320,3 @@ def check_same_length(X, X_image) -> None:
 
 def _is_numeric(table: pd.DataFrame) -> bool:
     return all(is_number(table[name]) or pd.api.types.is_bool_dtype(table[name].dtype) for name in table.columns)
-
-
-def _in_row_order(model, name):
-    """Return a function that answers as the model, but for a Series goes by the row labels of the table."""
-    call = getattr(model, "predict", model)
-    if not callable(call):
-        return model
-
-    def in_row_order(table):
-        answer = call(table)
-        both = isinstance(answer, pd.Series | pd.DataFrame) and isinstance(table, pd.DataFrame)
-        return align(answer, table.index, name) if both and len(answer) == len(table) else answer
-
-    return in_row_order

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from fairlab.cases.model import ModelAdapter, wrap_model
 from fairlab.cases.queries import AnswerCache
-from fairlab.cases.schema import CaseError, Schema
+from fairlab.cases.schema import Schema
 from fairlab.statistics import exact_interval, wilson_interval
 
 RULES = ("exact", "wilson", "normal")
@@ -325,23 +325,8 @@ def outputs_of(model: ModelAdapter, schema: Schema, codes: np.ndarray, *, binary
         If it does not return one output for each input, or something else than false and true.
     """
     batches = np.split(codes, range(BATCH, len(codes), BATCH))
-    return np.concatenate([_outputs_of_batch(model, schema.decode(batch), binary) for batch in batches])
-
-
-def _outputs_of_batch(model: ModelAdapter, inputs, binary: bool) -> np.ndarray:
-    outputs = model.predict(inputs)
-    if not binary or outputs.dtype == bool:
-        return outputs
-    if outputs.dtype.kind in "iuf":
-        strange = (outputs != 0) & (outputs != 1)
-    else:
-        strange = np.array([not isinstance(output, bool | np.bool_) for output in outputs])
-    if strange.any():
-        row = int(np.flatnonzero(strange)[0])
-        values = ", ".join(f"{name} {value}" for name, value in inputs.iloc[row].items())
-        found = f"output {outputs[[row]].tolist()[0]!r} on input ({values})"
-        raise CaseError(f"model: {found}: expected 0 or 1; pass output_distance for other outputs")
-    return outputs.astype(bool)
+    outputs = model.binary_of if binary else model.predict
+    return np.concatenate([outputs(schema.decode(batch)) for batch in batches])
 
 
 @dataclass(frozen=True)

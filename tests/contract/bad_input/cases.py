@@ -133,7 +133,7 @@ CASES = [
     Bad("Case", "score", lambda: CASE.score(), "was asked for"),
     Bad("Case", "number", lambda: CASE.number(), "s were asked for"),
     Bad("Case", "gender", lambda: CASE.groups("gender"), "expected a sensitive column, sex, found 'gender'"),
-    Bad("Case", "gradient", lambda: CASE.score_gradient(np.ones((2, 2))), "expected a Keras or PyTorch network"),
+    Bad("Case", "gradient", lambda: CASE.log_odds_gradient(np.ones((2, 2))), "expected a Keras or PyTorch network"),
     Bad(
         "Queries",
         "n_rows",
@@ -197,12 +197,11 @@ CASES = [
     Bad("Schema", "table", lambda: Schema.from_frame(3), "expected a DataFrame, found int"),
     Bad("Schema", "bins", lambda: Schema.from_frame(TABLE, bins=0), "expected a positive integer, found 0", ValueError),
     Bad(
-        "Schema",
+        "Feature",
         "edges",
-        lambda: Schema.from_frame(TABLE, edges={"income": [3, 1]}),
+        lambda: Feature.from_column("income", TABLE["income"], edges=[3, 1]),
         "expected increasing numbers as edges, found [3, 1]",
     ),
-    Bad("Schema", "edges", lambda: Schema.from_frame(TABLE, edges={"wage": [1, 3]}), "wage' is no column of the table"),
     Bad(
         "Schema",
         "tags",
