@@ -360,7 +360,10 @@ def row_keys(rows: pd.DataFrame) -> np.ndarray:
     Two different rows get one number with a chance of 2**-64. Among strings and other objects 1, "1" and True, or a
     missing value and any string, are told apart.
     """
-    own = {name: column.cat.codes for name, column in rows.items() if isinstance(column.dtype, pd.CategoricalDtype)}
-    for name in rows.select_dtypes(object):
-        own[name] = rows[name].map(lambda value: f"{type(value).__name__} {value}", na_action="ignore")
+    own = {}
+    for name, column in rows.items():
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            own[name] = column.cat.codes
+        elif pd.api.types.is_object_dtype(column.dtype):
+            own[name] = column.map(lambda value: f"{type(value).__name__} {value}", na_action="ignore")
     return pd.util.hash_pandas_object(rows.assign(**own), index=False).to_numpy().view(np.int64)
