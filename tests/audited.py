@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.auditing import Report
-from fairlab.cases import Examination, Finding
+from fairlab.cases import Finding, MethodResult
 
 
 def people(n=400, seed=0):
@@ -27,16 +27,16 @@ def finding(table, p_value=0.001, estimate=0.2, **changes):
     return Finding(**(parts | {"evidence": table.head(10), "n": len(table)} | changes))
 
 
-def report(*examinations, table=None, model=people, **changes):
-    """Return a report of examinations; by default two methods, three tests, one thing not looked at."""
+def report(*results, table=None, model=people, **changes):
+    """Return a report of results; by default two methods, three tests, one thing not looked at."""
     table = people() if table is None else table
-    if not examinations:
+    if not results:
         flips = (finding(table, 0.02), finding(table, 0.9, 0.01, where="age < 30"))
         trees = [finding(table, 0.001, -0.3, method="FairTest"), finding(table, np.nan, 0.4, method="FairTest")]
         reasons = ("Ages above 90: too few people.",)
-        examinations = (Examination("FlipTest", flips, (), 400, 1.0), Examination("FairTest", trees, reasons, 500, 1.5))
+        results = (MethodResult("FlipTest", flips, (), 400, 1.0), MethodResult("FairTest", trees, reasons, 500, 1.5))
     case = SimpleNamespace(
         model=model, table=table, sensitive_features=("sex",), features=tuple(table.columns), n_given=len(table)
     )
-    parts = {"case": case, "examinations": examinations, "notices": (), "budget": 1000, "confidence": 0.95}
+    parts = {"case": case, "results": results, "warnings": (), "budget": 1000, "confidence_level": 0.95}
     return Report(**(parts | {"random_state": 0, "n_queries": 900, "seconds": 2.5} | changes))

@@ -1,7 +1,7 @@
-import importlib
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import joblib
 import numpy as np
@@ -9,8 +9,7 @@ import pytest
 from audited import finding, people
 from sklearn.dummy import DummyClassifier
 
-from fairlab.auditing.audits import METHODS
-from fairlab.cases import Examination
+from fairlab.auditing.probes import probes
 from fairlab.cli import main
 
 
@@ -80,14 +79,15 @@ def model(tmp_path, monkeypatch):
     p_values = {}
 
     def stand_in(name):
-        def examine(case, **_):
-            found = (finding(case.table, p_values[name], method=name),) if name in p_values else ()
-            return Examination(name, found, (f"{name} is a stand-in.",), 0, 0.1)
+        def stand_in_run(task):
+            task.skip(f"{name} is a stand-in.")
+            if name in p_values:
+                yield finding(task.case.table, p_values[name], method=name)
 
-        return examine
+        return stand_in_run
 
-    for name in METHODS:
-        monkeypatch.setattr(importlib.import_module(f"fairlab.{name}"), "examine", stand_in(name), raising=False)
+    for name, probe in probes().items():
+        monkeypatch.setitem(probes(), name, replace(probe, run=stand_in(name), needs=()))
     yield p_values
     sys.modules.pop("bank", None)
 
@@ -104,7 +104,7 @@ def test_an_audit_ends_with_4_without_a_test_with_0_without_and_3_with_significa
     assert main(AUDIT) == 3
     printed = capsys.readouterr()
     assert "1 of 2 findings is significant" in printed.out
-    assert "not looked at: adf: adf is a stand-in." in printed.out
+    assert "not assessed: ADF and AEQUITAS: adf is a stand-in." in printed.out
     assert printed.err == ""
 
 
@@ -128,7 +128,7 @@ def test_an_audit_writes_what_was_asked_for(model, tmp_path):
     assert main([*AUDIT, "--html", "a.html", "--json", "a.json", "--rows", "none", "--methods", "fliptest,themis"]) == 3
     assert "Rows that show a finding are left out" in (tmp_path / "a.html").read_text()
     content = json.loads((tmp_path / "a.json").read_text())
-    assert [method["method"] for method in content["methods"]] == ["fliptest", "themis"]
+    assert [method["method"] for method in content["methods"]] == ["FlipTest", "Themis"]
     assert content["rows"] == "none"
 
 
@@ -143,7 +143,7 @@ def test_an_audit_writes_what_was_asked_for(model, tmp_path):
         ({6: "repayed"}, "--y-true: the table has no column 'repayed'; did you mean 'repaid'"),
         ({8: "maybe"}, "maybe"),
         ({9: "--budget", 10: "0"}, "budget: expected a positive integer, found 0"),
-        ({9: "--confidence", 10: "95"}, "confidence"),
+        ({9: "--confidence", 10: "95"}, "confidence_level"),
         ({9: "--methods", 10: "themes"}, "did you mean 'themis'"),
         ({9: "--features", 10: "age,hight"}, "hight"),
     ],

@@ -147,15 +147,15 @@ def _audit(options) -> int:
     try:
         case = _case(options)
         methods = options.methods and _names(options.methods)
-        given = {"budget": options.budget, "confidence": options.confidence, "random_state": options.seed}
+        given = {"budget": options.budget, "confidence_level": options.confidence, "random_state": options.seed}
         report = audit(case, methods=methods, proxies=options.proxies, **given)
     except (ValueError, TypeError, OSError) as error:
         if getattr(error, "__notes__", None):  # of a method, or of the model in the middle of it
             raise
         print(f"fairlab: {error}", file=sys.stderr)
         return WRONG_CALL
-    print(report.opening)
-    for sentence in [*reasons(report), *report.notices]:
+    print(report.summary)
+    for sentence in [*reasons(report), *report.warnings]:
         print(sentence)
     if len(report.findings):
         columns = [
@@ -170,8 +170,8 @@ def _audit(options) -> int:
             "significant",
         ]
         print(report.to_frame()[columns].to_string(index=False, float_format="{:.3g}".format))
-    for method, reason in report.not_examined:
-        print(f"not looked at: {method}: {reason}")
+    for method, reason in report.skipped:
+        print(f"not assessed: {method}: {reason}")
     if options.html:
         report.to_html(options.html, rows=options.rows)
     if options.json:

@@ -1,7 +1,6 @@
 from itertools import product
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -13,15 +12,12 @@ from fairlab.adf import (
     SearchResult,
     discriminatory,
     estimate_unfairness,
-    examine,
-    examine_adf,
-    examine_aequitas,
     majority_vote,
     retrain,
     train_networks,
 )
 from fairlab.adf.discrimination import Trace, repeated, sensitive_columns
-from fairlab.cases import Case, Schema
+from fairlab.cases import Schema
 
 
 def one_by_one(model, X, sensitive_features, schema):
@@ -268,28 +264,6 @@ def rule(X):
 def test_the_argument_is_named(call, said):
     with pytest.raises((ValueError, TypeError), match=said):
         call()
-
-
-@pytest.mark.parametrize("examination", [examine, examine_adf, examine_aequitas])
-def test_examinations(examination):
-    case = Case(
-        lambda rows: score(rows.to_numpy()),
-        pd.DataFrame(X, columns=SCHEMA_BAD_INPUT.names),
-        sensitive_features="sex",
-        decision_threshold=1,
-    )
-    for wrong in ("x", None, case.table):
-        with pytest.raises(TypeError, match="case: expected a Case, found"):
-            examination(wrong, budget=10)
-    for options, said in (
-        ({"budget": -1}, "budget: expected an integer, at least 0, found -1"),
-        ({"budget": 10, "random_state": "a"}, "random_state: expected an integer, at least 0, found 'a'"),
-        ({"budget": 10, "random_state": 1.5}, "random_state: expected an integer"),
-        ({"budget": 10, "confidence": "a"}, "confidence: expected a number between 0 and 1"),
-        ({"budget": 10, "confidence": 1.0}, "confidence: expected a number between 0 and 1"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            examination(case, **options)
 
 
 @pytest.mark.parametrize("method", [ADF, Aequitas])

@@ -3,9 +3,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.adf import ADF, discriminatory, examine_adf
-from fairlab.adf.examination import Answers
+from fairlab.adf import ADF, discriminatory
 from fairlab.adf.gradients import FeedForward, FiniteDifferences, NetworkSlopes, with_slopes
+from fairlab.auditing import run
+from fairlab.auditing.probes.adf import Answers
 from fairlab.cases import Case, Schema
 
 
@@ -204,9 +205,9 @@ def test_without_gradients_there_are_differences():
 
 
 def test_a_networks_case_is_searched_by_its_own_gradients(case):
-    found = examine_adf(case, budget=800)
-    people, inputs = found.findings
-    assert found.n_queries <= 800
+    found = run("adf", case, budget=1600)
+    people, inputs, _ = found.findings
+    assert found.n_queries <= 1600
     assert inputs.found_per_1000 > inputs.random_per_1000 > 0
     changed = inputs.evidence.assign(sex=inputs.evidence["other sex"])
     assert (case.decide(inputs.evidence) != case.decide(changed)).all()

@@ -1,4 +1,4 @@
-import importlib
+import html
 import json
 import time
 from dataclasses import replace
@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 from audited import finding, people
 
-from fairlab import Case, audit, fairtest, themis
-from fairlab.auditing import audits
-from fairlab.cases import Examination
+from fairlab import Case, audit
+from fairlab.auditing import run
+from fairlab.auditing.probes import probes
+from fairlab.auditing.probes.themis import PEOPLE
 
-METHODS = list(audits.METHODS)
+METHODS = list(probes())
 
 
 @pytest.fixture
@@ -26,32 +27,61 @@ def methods(monkeypatch):
     given, asks = {}, dict.fromkeys(METHODS, 0)
 
     def stand_in(name):
-        def examine(case, *, budget, confidence, random_state, **rest):
-            given[name] = {"budget": budget, "confidence": confidence, "random_state": random_state} | rest
+        def stand_in_run(task):
+            given[name] = task
             rows = people(asks[name], seed=METHODS.index(name) + 1)
             if len(rows):
-                case.decide(rows.assign(age=np.arange(len(rows)) + 1000 * (1 + METHODS.index(name))))
-            return Examination(name, (finding(case.table, 0.01, method=name),), (), asks[name], 0.1)
+                task.case.decide(rows.assign(age=np.arange(len(rows)) + 1000 * (1 + METHODS.index(name))))
+            yield finding(task.case.table, 0.01, method=name)
 
-        return examine
+        return stand_in_run
 
-    for name in METHODS:
-        monkeypatch.setattr(importlib.import_module(f"fairlab.{name}"), "examine", stand_in(name), raising=False)
+    for name, probe in probes().items():
+        monkeypatch.setitem(probes(), name, replace(probe, run=stand_in(name), needs=()))
     return given, asks
 
 
 def test_every_method_runs_once_with_what_the_audit_was_given(case, methods):
-    report = audit(case, budget=2400, confidence=0.9, random_state=7)
+    report = audit(case, budget=2400, confidence_level=0.9, random_state=7)
     given, _ = methods
     assert list(given) == METHODS
-    assert all(options["confidence"] == 0.9 and options["random_state"] == 7 for options in given.values())
-    assert [examination.method for examination in report.examinations] == METHODS
-    assert (report.budget, report.confidence, report.random_state) == (2400, 0.9, 7)
+    assert all((task.confidence_level, task.random_state) == (0.9, 7) for task in given.values())
+    assert [result.method for result in report.results] == [probe.title for probe in probes().values()]
+    assert (report.budget, report.confidence_level, report.random_state) == (2400, 0.9, 7)
 
 
-def test_proxies_are_for_themis(case, methods):
+def test_proxies_are_for_the_method_that_varies_them(case, methods):
     audit(case, budget=2400, proxies={"sex": ["job"]})
-    assert [options.get("proxies") for options in methods[0].values()] == [None, None, None, {"sex": ["job"]}, None]
+    assert methods[0]["themis"].proxies == {"sex": ["job"]}
+
+
+def test_every_module_of_probes_is_a_method_in_a_fixed_order():
+    assert METHODS == ["fliptest", "fairtest", "individual_fairness", "themis", "adf"]
+    assert [probe.share for probe in probes().values()] == [1, 1, 3, 2, 3]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_what_is_not_the_papers_algorithm_is_said_in_a_sentence_of_the_report(case, name):
+    report = audit(case, budget=1000, methods=[name])
+    [sentence] = [result.description for result in report.results]
+    assert sentence.endswith(".")
+    assert ". " not in sentence
+    assert "paper" in sentence
+    assert html.escape(sentence) in report.to_html()
+    assert json.loads(report.to_json())["methods"][0]["description"] == sentence
+
+
+def test_individual_fairness_is_called_a_linearised_jackknife():
+    assert "is a linearised jackknife" in probes()["individual_fairness"].description
+
+
+def test_a_need_is_refused_in_the_same_words_by_every_method():
+    numbers = Case(lambda rows: rows["age"] * 1.5, people(), sensitive_features="sex")
+    skipped = [run(name, numbers).skipped for name, probe in probes().items() if "decisions" in probe.needs]
+    assert len(skipped) == 4
+    assert set(skipped) == {
+        ("The model gives numbers, not decisions; decision_threshold= of the case makes decisions of them.",)
+    }
 
 
 def test_the_budget_is_split_as_stated_and_what_is_left_goes_on(case, methods):
@@ -59,7 +89,7 @@ def test_the_budget_is_split_as_stated_and_what_is_left_goes_on(case, methods):
     asks["individual_fairness"] = 200
     report = audit(case, budget=2400)
     # 400 people first; 2,000 are left in parts of 1, 1, 3, 2, 3.
-    budgets = [options["budget"] for options in given.values()]
+    budgets = [task.budget for task in given.values()]
     assert budgets == [200, 2000 // 9, 2000 * 3 // 8, 1800 * 2 // 5, 1800]
     assert report.n_queries - case.queries.for_case == 200
 
@@ -81,12 +111,12 @@ def test_what_is_reported_is_what_the_model_was_asked(methods):
     table = people().assign(age=np.arange(400) / 10)
     report = audit(Case(model, table, sensitive_features="sex", pos_label=True), budget=800)
     assert report.n_queries == sum(seen) == 800
-    assert "about 400 rows (at most 800 were allowed), and 400 rows a second time to see whether" in report.opening
+    assert "about 400 rows (at most 800 were allowed), and 400 rows a second time to see whether" in report.summary
     seen.clear()
     methods[1]["themis"] = 30
     twins = Case(model, pd.concat([table[:100]] * 4, ignore_index=True), sensitive_features="sex", pos_label=True)
     report = audit(twins, budget=2400)
-    assert (report.n_queries, report.n_twice) == (sum(seen), 100) == (230, 100)
+    assert (report.n_queries, report.n_repeated) == (sum(seen), 100) == (230, 100)
 
 
 def test_of_a_table_longer_than_half_the_budget_a_sample_is_examined_and_said(methods):
@@ -101,14 +131,14 @@ def test_of_a_table_longer_than_half_the_budget_a_sample_is_examined_and_said(me
     assert sampled[0].equals(table.loc[sampled[0].index, sampled[0].columns])
     assert (first.case.y_true == table.loc[sampled[0].index, "truth"]).all()
     assert (len(sampled[0]), first.n_beside, first.n_queries) == (1_000, 4_000, 6_000)
-    assert "tested on 1,000 people, a random sample of the 5,000 of the table, for differences by sex" in first.opening
+    assert "tested on 1,000 people, a random sample of the 5,000 of the table, for differences by sex" in first.summary
     allowed = (
         "(at most 2,000 were allowed, beside 4,000 other rows when the case was made), and 1,000 rows a second time"
     )
-    assert f"asked it about 1,000 rows {allowed}" in first.opening
+    assert f"asked it about 1,000 rows {allowed}" in first.summary
     assert "A random sample of 1,000 of the 5,000 rows is examined; intervals are about all 5,000." in first.to_html()
     assert json.loads(first.to_json())["people_in_table"] == 5_000
-    assert "a random sample" not in audit(case, budget=10_000).opening
+    assert "a random sample" not in audit(case, budget=10_000).summary
 
 
 def test_intervals_of_a_sample_hold_what_is_true_of_the_table():
@@ -124,9 +154,9 @@ def test_intervals_of_a_sample_hold_what_is_true_of_the_table():
     held = []
     for seed in range(60):
         sample = case.sample(600, random_state=seed)  # as the audit does
-        [difference] = fairtest.examine(sample, budget=0, max_contexts=0).findings
-        [*_, people_of_table] = themis.examine(sample, budget=1_200, random_state=seed).findings
-        assert (difference.n, people_of_table.effect) == (600, themis.examination.PEOPLE)
+        difference = run("fairtest", sample, budget=0).findings[0]
+        [*_, people_of_table] = run("themis", sample, budget=1_200, random_state=seed).findings
+        assert (difference.n, people_of_table.effect) == (600, PEOPLE)
         held.append(difference.low <= rates[0] - rates[1] <= difference.high)
         held.append(people_of_table.low <= flips.mean() <= people_of_table.high)
     assert np.mean(held) >= 0.95
@@ -135,23 +165,23 @@ def test_intervals_of_a_sample_hold_what_is_true_of_the_table():
 def test_some_methods_by_name(case, methods):
     report = audit(case, budget=2400, methods=["AEQUITAS", "FlipTest", "individual fairness"])
     assert list(methods[0]) == ["fliptest", "individual_fairness", "adf"]
-    assert "Left out as asked: FairTest and Themis." in report.notices
+    assert "Left out as requested: FairTest and Themis." in report.warnings
 
 
 def test_a_method_that_spends_its_share_is_listed_not_hidden(case, methods):
     methods[1]["themis"] = 5000
     report = audit(case, budget=2400)
-    [(method, reason)] = report.not_examined
+    [(method, reason)] = report.skipped
     assert method == "Themis"
     assert "its share of the budget, 800 queries, was spent" in reason
-    assert report.n_queries - report.n_twice <= 2400
+    assert report.n_queries - report.n_repeated <= 2400
 
 
 def test_an_error_inside_a_method_is_raised_with_its_name(case, methods, monkeypatch):
-    def broken(case, **_):
+    def broken(task):
         raise ZeroDivisionError("broken")
 
-    monkeypatch.setattr(importlib.import_module("fairlab.themis"), "examine", broken)
+    monkeypatch.setitem(probes(), "themis", replace(probes()["themis"], run=broken))
     with pytest.raises(ZeroDivisionError, match="broken") as caught:
         audit(case, budget=2400)
     assert "while Themis examined the case" in caught.value.__notes__[0]
@@ -159,14 +189,14 @@ def test_an_error_inside_a_method_is_raised_with_its_name(case, methods, monkeyp
 
 def test_what_must_be_known_of_the_model_is_said(methods):
     unseen = Case(lambda rows: rows["age"] > 40, people(), sensitive_features="sex", features=["age"], pos_label=True)
-    [notice] = audit(unseen, budget=2400).notices
+    [notice] = audit(unseen, budget=2400).warnings
     assert "does not get sex: changing it alone cannot change a decision" in notice
 
 
 def test_a_model_that_answers_by_chance_is_called_so(methods):
     rng = np.random.default_rng(0)
     noisy = Case(lambda rows: rng.random(len(rows)) < 0.5, people(), sensitive_features="sex", pos_label=True)
-    assert any("The model is not deterministic" in notice for notice in audit(noisy, budget=2400).notices)
+    assert any("The model is not deterministic" in notice for notice in audit(noisy, budget=2400).warnings)
 
 
 def test_a_slow_model_is_called_slow_and_a_fast_one_in_small_batches_is_not(methods):
@@ -179,7 +209,7 @@ def test_a_slow_model_is_called_slow_and_a_fast_one_in_small_batches_is_not(meth
         return rows["age"] > 40
 
     told = [
-        audit(Case(model, people(), sensitive_features="sex", pos_label=True), budget=800).notices
+        audit(Case(model, people(), sensitive_features="sex", pos_label=True), budget=800).warnings
         for model in (slow, fast)
     ]
     assert "The model is slow, " in told[0][0]
@@ -192,7 +222,7 @@ def test_a_slow_model_is_called_slow_and_a_fast_one_in_small_batches_is_not(meth
         ({"budget": 0}, "budget: expected a positive integer, found 0"),
         ({"methods": ["themes"]}, "methods: unknown method 'themes'; did you mean 'themis'"),
         ({"methods": []}, "methods: expected some of fliptest"),
-        ({"confidence": 95}, "confidence: expected a number between 0 and 1"),
+        ({"confidence_level": 95}, "confidence_level: expected a number between 0 and 1"),
     ],
 )
 def test_wrong_parameters_are_named(case, methods, options, error):
@@ -209,7 +239,7 @@ def test_findings_of_all_methods_are_one_family(case, methods):
     report = audit(case, budget=2400)
     assert report.n_tests == len(METHODS)
     assert report.corrected_p_values == pytest.approx([0.05] * 5)
-    assert len(replace(report, confidence=0.99).significant) == 0
+    assert len(replace(report, confidence_level=0.99).significant) == 0
 
 
 REASONS = {
@@ -226,8 +256,8 @@ def test_what_a_method_cannot_do_is_listed_with_the_reason(kind):
     else:
         case = Case(lambda rows: rows["age"] > 40, table, sensitive_features="sex", features=["age", "job"])
     report = audit(case, budget=1000)
-    silent = [examination.method for examination in report.examinations if not examination.findings]
-    reasoned = {method for method, _ in report.not_examined}
+    silent = [result.method for result in report.results if not result.findings]
+    reasoned = {method for method, _ in report.skipped}
     assert set(REASONS[kind]) <= set(silent) <= reasoned
     assert "FairTest" not in silent
 

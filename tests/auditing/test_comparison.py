@@ -34,7 +34,7 @@ def test_a_gap_that_is_closed_is_better_and_one_that_opens_is_worse():
     assert row["low"] <= row["change"] <= row["high"] < 0
     assert compare(case(fair), case(old)).to_frame()["verdict"].tolist() == ["worse"]
     assert closing.is_paired
-    assert "compared one by one" in closing.opening
+    assert "compared one by one" in closing.summary
 
 
 def test_the_same_model_is_neither_better_nor_worse():
@@ -75,7 +75,7 @@ def test_other_people_are_compared_as_independent_samples():
     other = people(seed=1).rename(lambda name: f"q{name}")
     independent = compare(case(old), case(fair, other))
     assert not independent.is_paired
-    assert "two independent samples" in independent.opening
+    assert "two independent samples" in independent.summary
     widths = [c.to_frame().eval("high - low").item() for c in (compare(case(old), case(fair, table)), independent)]
     assert widths[0] < widths[1]
 
@@ -85,8 +85,8 @@ def test_small_groups_and_unknown_labels_are_not_compared_and_it_is_said():
     table.loc[["p0", "p2"], "sex"] = "unknown"
     compared = compare(case(old, table), case(fair, table))
     assert not compared.to_frame()["where"].str.startswith("sex: unknown").any()
-    assert "fewer than 10 people" in compared.opening
-    assert "y_true is not known in both cases" in compared.opening
+    assert "fewer than 10 people" in compared.summary
+    assert "y_true is not known in both cases" in compared.summary
 
 
 def test_wrong_cases_are_refused():
@@ -94,8 +94,8 @@ def test_wrong_cases_are_refused():
         compare(case(old), people())
     with pytest.raises(ValueError, match=r"case_b: expected a sensitive column of case_a \(sex\), found job"):
         compare(case(old), case(old, sensitive_features="job"))
-    with pytest.raises(ValueError, match="confidence: expected a number between 0 and 1"):
-        compare(case(old), case(fair), confidence=95)
+    with pytest.raises(ValueError, match="confidence_level: expected a number between 0 and 1"):
+        compare(case(old), case(fair), confidence_level=95)
 
 
 def test_a_comparison_is_shown_with_its_names_escaped():

@@ -3,7 +3,7 @@ import pandas as pd
 from audited import finding, people, report
 
 from fairlab.auditing import figures
-from fairlab.cases import Examination
+from fairlab.cases import MethodResult
 
 
 def test_a_panel_for_each_method_and_a_line_for_each_finding():
@@ -15,13 +15,13 @@ def test_a_panel_for_each_method_and_a_line_for_each_finding():
 def test_what_is_left_out_is_said():
     table = people()
     many = [finding(table, 0.001, i / 100) for i in range(20)]
-    figure = report(Examination("FlipTest", many, (), 0, 0)).plot()
+    figure = report(MethodResult("FlipTest", many, (), 0, 0)).plot()
     assert figure.axes[0].get_title(loc="left") == "FlipTest (8 more not shown)"
 
 
 def test_an_estimate_without_an_interval_and_odd_names_can_be_drawn():
     odd = finding(people(), np.nan, 0.3, low=np.nan, high=np.nan, effect="$\\frac{a}$ of _x_ $")
-    report(Examination("FlipTest", (odd,), (), 0, 0)).plot().canvas.draw()
+    report(MethodResult("FlipTest", (odd,), (), 0, 0)).plot().canvas.draw()
 
 
 def test_changes_are_drawn_one_a_line():

@@ -5,7 +5,7 @@ import numpy as np
 from audited import finding, people, report
 
 from fairlab.auditing import page
-from fairlab.cases import Examination
+from fairlab.cases import MethodResult
 
 VOID = {"meta", "img"}
 
@@ -39,9 +39,9 @@ def test_the_page_is_one_whole_file_without_addresses(tmp_path):
 
 
 def test_it_opens_with_the_paragraph_and_ends_with_how_to_read_it():
-    text = report(notices=("The model is slow.",)).to_html()
+    text = report(warnings=("The model is slow.",)).to_html()
     parts = ["was tested on 400 people", "The model is slow.", "What was found", "Effects", "Rows that show it",
-             "What was not looked at", "How to read this"]  # fmt: skip
+             "<h2>Not assessed", "How to read this"]  # fmt: skip
     assert sorted(parts, key=text.index) == parts
 
 
@@ -49,7 +49,7 @@ def test_names_and_values_are_text_never_markup():
     evil = "<script>alert('x')</script>"
     table = people().assign(job=evil)
     bad = finding(table, sensitive_features=evil, where=evil, effect=evil, method=evil)
-    text = report(Examination(evil, (bad,), (evil,), 0, 0), table=table, notices=(evil,)).to_html(rows="all")
+    text = report(MethodResult(evil, (bad,), (evil,), 0, 0), table=table, warnings=(evil,)).to_html(rows="all")
     assert "<script" not in text
     assert text.count("&lt;script&gt;") > 5
 
@@ -64,13 +64,13 @@ def test_rows_follow_what_was_asked_for():
     assert "6 of 10 people of the table" in binned
     made = table.head(2).reset_index(drop=True)
     made.attrs["generated"] = True
-    examined = Examination("ADF", (finding(table, evidence=made, method="ADF"),), (), 0, 0)
+    examined = MethodResult("ADF", (finding(table, evidence=made, method="ADF"),), (), 0, 0)
     assert "2 of 2 generated inputs" in report(examined).to_html()
 
 
 def test_a_finding_without_a_test_or_without_numbers_is_shown():
     odd = finding(people(), np.nan, np.nan, low=np.nan, high=np.nan)
-    assert "no test" in report(Examination("FlipTest", (odd,), (), 0, 0)).to_html()
+    assert "no test" in report(MethodResult("FlipTest", (odd,), (), 0, 0)).to_html()
 
 
 def test_a_fragment_has_no_frame():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from audited import finding, people, report
 
-from fairlab.cases import Examination
+from fairlab.cases import MethodResult
 
 
 def test_the_family_is_every_finding_with_a_test_of_every_method():
@@ -19,7 +19,7 @@ def test_the_family_is_every_finding_with_a_test_of_every_method():
 def test_a_finding_that_is_significant_by_itself_may_not_be_among_many():
     table = people()
     many = [finding(table, 0.02), *(finding(table, 0.5) for _ in range(9))]
-    assert report(Examination("FlipTest", many, (), 0, 0)).significant == ()
+    assert report(MethodResult("FlipTest", many, (), 0, 0)).significant == ()
 
 
 def test_significant_findings_come_first_and_the_table_says_which():
@@ -37,10 +37,10 @@ def test_a_report_reads_as_one_line_and_shows_a_page():
 
 
 def test_a_report_of_nothing_is_a_report():
-    empty = report(Examination("Themis", (), ("It has nothing to vary.",), 0, 0.0))
+    empty = report(MethodResult("Themis", (), ("It has nothing to vary.",), 0, 0.0))
     assert empty.to_frame().empty
     assert "significant" in empty.to_frame()
-    assert "No method came to a finding" in empty.opening
+    assert "No method came to a finding" in empty.summary
     assert repr(empty) == "Report: not assessed: sex; 900 queries, 2 s"
     assert "It has nothing to vary." in empty.to_html()
     assert empty.plot() is not None
@@ -48,8 +48,8 @@ def test_a_report_of_nothing_is_a_report():
 
 def test_columns_without_a_test_are_named_first_with_the_reasons_that_are_about_them():
     table = people()
-    tested = Examination("FlipTest", (finding(table, 0.5),), ("race: fewer than 30 people are c (7).",), 0, 0.0)
-    other = Examination(
+    tested = MethodResult("FlipTest", (finding(table, 0.5),), ("race: fewer than 30 people are c (7).",), 0, 0.0)
+    other = MethodResult(
         "Themis", (finding(table, np.nan, sensitive_features="age"),), ("sex: one value.", "No score."), 0, 0.0
     )
     found = report(tested, other)
@@ -58,12 +58,12 @@ def test_columns_without_a_test_are_named_first_with_the_reasons_that_are_about_
         "race": ("FlipTest: race: fewer than 30 people are c (7).", "Themis: No score."),
         "age": ("Themis: No score.",),
     }
-    assert found.opening.startswith("Not assessed: race and age, of which no statistical test was possible. people was")
-    assert found.summary.startswith("not assessed: race and age; 0 of 2 findings are significant")
+    assert found.summary.startswith("Not assessed: race and age, of which no statistical test was possible. people was")
+    assert repr(found).startswith("Report: not assessed: race and age; 0 of 2 findings are significant")
     text = found.to_html()
     assert text.index("was tested on") < text.index("race was not assessed. FlipTest: race: fewer") < text.index("<h2>")
     assert json.loads(found.to_json())["not_assessed"]["age"] == ["Themis: No score."]
-    stands_for = Examination("Themis", (finding(table, 0.5, sensitive_features="age (through job)"),), (), 0, 0.0)
+    stands_for = MethodResult("Themis", (finding(table, 0.5, sensitive_features="age (through job)"),), (), 0, 0.0)
     assert report(stands_for).not_assessed == {"sex": ()}
     found = report(stands_for)
     found.case.sensitive_features = ("age",)
@@ -77,7 +77,7 @@ def test_json_holds_everything_and_no_more_than_was_asked_for(tmp_path):
     assert path.read_text() == text
     assert content["findings"][3]["p_value"] is None, "JSON has no nan"
     assert content["significant"] == 2
-    assert content["not_examined"] == [{"method": "FairTest", "reason": "Ages above 90: too few people."}]
+    assert content["skipped"] == [{"method": "FairTest", "reason": "Ages above 90: too few people."}]
     assert "evidence" not in text
     assert 'p3"' not in report().to_json()
     assert json.loads(report().to_json(rows="all"))["findings"][0]["evidence"][3]["row"] == "p3"

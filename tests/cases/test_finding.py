@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from fairlab.cases import Examination, Finding, Result
+from fairlab.cases import Finding, MethodResult, Result
 
 
 def gap(n_rows=1, **changes):
@@ -56,29 +56,29 @@ def test_in_a_notebook_the_table_follows_its_first_rows_only():
     assert "Finding: Gaps, sex, age &lt; 30" in html
     assert html.count("<tr") == 1 + 1
     assert "more rows" not in html
-    html = Examination("Gaps", [gap()] * 25, [], 0, 0.0)._repr_html_()
+    html = MethodResult("Gaps", [gap()] * 25, [], 0, 0.0)._repr_html_()
     assert html.count("<tr") == 1 + 10
     assert "15 more rows" in html
 
 
-def test_an_examination_lists_what_was_found_and_what_was_not_looked_at():
-    examination = Examination(
+def test_a_result_lists_what_was_found_and_what_was_skipped():
+    result = MethodResult(
         "Gaps", [gap(), gap(sensitive_features="race")], ["race is missing for 3 people."], 1200, 0.25
     )
-    assert examination.summary == "Gaps: 2 findings, 1 thing not examined (1,200 rows asked, 0.2 s)"
-    assert examination.to_frame()["sensitive_features"].tolist() == ["sex", "race"]
-    assert isinstance(examination.findings, tuple)
-    nothing = Examination("Gaps", (), (), 0, 0.0)
+    assert result.summary == "Gaps: 2 findings, 1 skipped (1,200 model queries, 0.2 s)"
+    assert result.to_frame()["sensitive_features"].tolist() == ["sex", "race"]
+    assert isinstance(result.findings, tuple)
+    nothing = MethodResult("Gaps", (), (), 0, 0.0)
     assert nothing.to_frame().columns.tolist() == gap().to_frame().columns.tolist()
     assert len(nothing.to_frame()) == 0
 
 
 def test_figures_have_a_line_for_each_finding():
-    for result, n_lines in ((gap(), 1), (Examination("Gaps", [gap(), gap()], (), 0, 0.0), 2)):
+    for result, n_lines in ((gap(), 1), (MethodResult("Gaps", [gap(), gap()], (), 0, 0.0), 2)):
         figure = result.plot()
         assert isinstance(figure, Figure)
         assert len(figure.axes[0].get_yticks()) == n_lines
-    assert isinstance(Examination("Gaps", (), (), 0, 0.0).plot(), Figure)
+    assert isinstance(MethodResult("Gaps", (), (), 0, 0.0).plot(), Figure)
 
 
 def test_a_result_needs_a_line_a_table_and_a_figure():

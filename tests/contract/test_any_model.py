@@ -14,10 +14,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from fairlab.cases import Case, Examination
+from fairlab.auditing import run
+from fairlab.auditing.probes import probes
+from fairlab.cases import Case, MethodResult
 from fairlab.models import CommandSoftware
 
-METHODS = ("fliptest", "fairtest", "individual_fairness", "themis", "adf")
+METHODS = list(probes())
 BUDGET = 3000
 N = 240
 WITHOUT_TORCH = "PyTorch is not installed; its extra brings it: pip install 'fairlab[torch]'"
@@ -159,13 +161,12 @@ _EXAMINED = {}
 def examined(method, kind, name):
     """What a method finds about one form, asked once."""
     if (method, kind, name) not in _EXAMINED:
-        examine = import_module(f"fairlab.{method}").examine
-        _EXAMINED[method, kind, name] = examine(case_of(kind, name), budget=BUDGET, random_state=0)
+        _EXAMINED[method, kind, name] = run(method, case_of(kind, name), budget=BUDGET, random_state=0)
     return _EXAMINED[method, kind, name]
 
 
-def table_of(examination):
-    return examination.to_frame().set_index(["method", "sensitive_features", "where", "effect"])
+def table_of(result):
+    return result.to_frame().set_index(["method", "sensitive_features", "where", "effect"])
 
 
 @pytest.mark.parametrize(("kind", "name"), PAIRS)
@@ -184,16 +185,16 @@ def test_a_case_decides_as_the_rule_does(kind, name):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("kind", "name"), PAIRS)
 def test_every_method_finds_the_same_in_every_form(method, kind, name):
-    examination = examined(method, kind, name)
-    assert isinstance(examination, Examination)
-    assert examination.n_queries <= BUDGET
+    result = examined(method, kind, name)
+    assert isinstance(result, MethodResult)
+    assert result.n_queries <= BUDGET
     reference = examined(method, kind, "probabilities" if FORMS[name].scores else "labels")
-    found, expected = table_of(examination), table_of(reference)
+    found, expected = table_of(result), table_of(reference)
     if method == "individual_fairness" and name == "log odds":  # a score of no known unit has another loss
         assert len(found) == len(expected)
         return
     assert found.index.tolist() == expected.index.tolist()
-    assert examination.not_examined == reference.not_examined
+    assert result.skipped == reference.skipped
     if method in ("fliptest", "fairtest", "themis"):
         pd.testing.assert_frame_equal(found, expected)
     assert (found["low"] <= expected["high"] + 1e-9).all()
@@ -207,7 +208,7 @@ def test_a_method_finds_the_same_with_and_without_scores_or_says_why_not(method,
     assert scored.findings, "the rule gives men forty points"
     found, expected = table_of(labelled), table_of(scored)
     if len(found) < len(expected):
-        assert set(labelled.not_examined) - set(scored.not_examined)
+        assert set(labelled.skipped) - set(scored.skipped)
     both = found.index.intersection(expected.index)
     assert (found.loc[both, "low"] <= expected.loc[both, "high"] + 1e-9).all()
     assert (found.loc[both, "high"] >= expected.loc[both, "low"] - 1e-9).all()
@@ -223,11 +224,10 @@ def test_boosting_on_categories_gets_them_from_every_method(method):
         assert (rows.dtypes == table.dtypes).all()
         return model.predict_proba(rows)[:, 1]
 
-    examine = import_module(f"fairlab.{method}").examine
     cases = (Case(given, table, sensitive_features=["sex", "race"], decision_threshold=0.5) for given in (model, share))
-    first, second = (examine(case, budget=1000, random_state=0) for case in cases)
+    first, second = (run(method, case, budget=1000, random_state=0) for case in cases)
     pd.testing.assert_frame_equal(first.to_frame(), second.to_frame())
-    assert first.not_examined == second.not_examined
+    assert first.skipped == second.skipped
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -235,13 +235,12 @@ def test_a_program_is_a_model_like_any_other(method):
     table = TABLES["mixed"][["sex", "age", "member"]].iloc[:60]
     options = {"sensitive_features": "sex", "y_true": (table["age"] > 40).to_numpy()}
     command = CommandSoftware(["sh", "-c", PROGRAM, "sh"])
-    examine = import_module(f"fairlab.{method}").examine
     asked, plain = (
-        examine(Case(model, table, **options), budget=300, random_state=0)
+        run(method, Case(model, table, **options), budget=300, random_state=0)
         for model in (command, lambda rows: points(rows) > 0)
     )
     pd.testing.assert_frame_equal(asked.to_frame(), plain.to_frame())
-    assert asked.not_examined == plain.not_examined
+    assert asked.skipped == plain.skipped
     assert asked.n_queries == plain.n_queries <= 300
 
 
@@ -255,17 +254,18 @@ def test_what_a_method_cannot_examine_it_says_and_does_not_raise(method):
     with pytest.warns(UserWarning, match="not deterministic"):
         noisy = Case(lambda rows: rng.random(len(rows)) < 0.5, table, sensitive_features=SENSITIVE["mixed"])
     for case in (blind, numbers, noisy):
-        examination = import_module(f"fairlab.{method}").examine(case, budget=600, random_state=0)
-        assert examination.findings or examination.not_examined
-        assert all(sentence.endswith(".") for sentence in examination.not_examined)
-    assert not table_of(import_module(f"fairlab.{method}").examine(noisy, budget=600))["p_value"].le(0.001).any()
+        result = run(method, case, budget=600, random_state=0)
+        assert result.findings or result.skipped
+        assert all(sentence.endswith(".") for sentence in result.skipped)
+    assert not table_of(run(method, noisy, budget=600))["p_value"].le(0.001).any()
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_is_deterministic_and_asks_no_more_than_it_may(method):
-    examine = import_module(f"fairlab.{method}").examine
     first, second = (
-        examine(Case(lambda rows: points(rows) > 0, TABLES["mixed"], sensitive_features=["sex", "race"]), budget=500)
+        run(
+            method, Case(lambda rows: points(rows) > 0, TABLES["mixed"], sensitive_features=["sex", "race"]), budget=500
+        )
         for _ in range(2)
     )
     pd.testing.assert_frame_equal(first.to_frame(), second.to_frame())
@@ -273,5 +273,5 @@ def test_a_method_is_deterministic_and_asks_no_more_than_it_may(method):
     for budget in (0, 1, 17):
         case = Case(lambda rows: points(rows) > 0, TABLES["mixed"], sensitive_features="sex")
         asked = case.queries.asked
-        examination = examine(case, budget=budget)
-        assert case.queries.asked - asked == examination.n_queries <= budget
+        result = run(method, case, budget=budget)
+        assert case.queries.asked - asked == result.n_queries <= budget

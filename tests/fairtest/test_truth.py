@@ -15,9 +15,9 @@ from joblib import Parallel, delayed
 from scipy.stats import binom, entropy
 from statsmodels.stats.multitest import multipletests
 
-from fairlab import fairtest
+from fairlab.auditing import run
 from fairlab.cases import Case
-from fairlab.fairtest import DataSource, Difference, Investigation, Ratio
+from fairlab.fairtest import DataSource, Difference, Investigation, Ratio, investigate
 from fairlab.fairtest.sample import encode
 
 pytestmark = pytest.mark.slow
@@ -149,7 +149,7 @@ def shown(world: World, number: int) -> pd.DataFrame:
         world.answers, table.drop(columns="good"), sensitive_features="group", features=features, y_true=y_true,
         pos_label=None if world.kind == "regression" else True,
     )  # fmt: skip
-    found = fairtest.examine(case, budget=0, confidence=CONFIDENCE).to_frame()
+    found = run("fairtest", case, budget=0, confidence_level=CONFIDENCE).to_frame()
     found["truth"] = [truth(world, *pair) for pair in zip(
         found["effect"], (holds(where, world.people) for where in found["where"]), strict=True)]  # fmt: skip
     return found.assign(significant=multipletests(found["p_value"], 1 - CONFIDENCE, method="holm")[0])
@@ -161,7 +161,7 @@ def investigated(world: World, number: int, metric) -> tuple[bool, bool]:
     table = world.draw(rng, int(rng.choice([500, 2_000])))
     table["answer"] = world.answers(table)
     source = DataSource(table.drop(columns="good"))
-    [section] = fairtest.investigate(source, Investigation("group", "answer", metric=metric)).sections
+    [section] = investigate(source, Investigation("group", "answer", metric=metric)).sections
     everyone = {name: encode(world.people[name]) for name in FEATURES}
     all_hold = True
     for finding in section.subgroups:
@@ -193,17 +193,15 @@ def checked(number: int) -> list[dict]:
     measure = found["effect"].str.split(r" of | and ", regex=True).str[0]
     place = np.where(found["where"] == "everyone", "among everyone", "in contexts")
     for (name, where), some in found.groupby([measure, place]).indices.items():
-        count(f"examine: interval of a {name} {where} holds the truth", held.iloc[rng.choice(some)])
+        count(f"audit: interval of a {name} {where} holds the truth", held.iloc[rng.choice(some)])
     if len(found):
         one = rng.integers(len(found))
-        count("examine: any interval of a model holds the truth", held.iloc[one])
+        count("audit: any interval of a model holds the truth", held.iloc[one])
         if here.is_fair:
-            count("examine: fair model, a p-value is above 0.05", found["p_value"].iloc[one] > 1 - CONFIDENCE)
-            count("examine: fair model, nothing is significant after correction", not found["significant"].any())
+            count("audit: fair model, a p-value is above 0.05", found["p_value"].iloc[one] > 1 - CONFIDENCE)
+            count("audit: fair model, nothing is significant after correction", not found["significant"].any())
     if here.has_rule:
-        count(
-            "examine: a clear rule is found", found.loc[~found["effect"].str.contains("error"), "significant"].any(), 1
-        )
+        count("audit: a clear rule is found", found.loc[~found["effect"].str.contains("error"), "significant"].any(), 1)
     metrics = [None, Difference(), Ratio()] if here.kind == "two groups" else [None]
     metric = metrics[number // 8 % len(metrics)]
     holding, alarm = investigated(here, number, metric)

@@ -1,4 +1,4 @@
-"""What `examine` promises, held against models whose discrimination is known by enumeration.
+"""What the audit by FlipTest promises, held against models whose discrimination is known by enumeration.
 
 ``python tests/fliptest/test_truth.py --write`` makes the committed table anew.
 """
@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
+from fairlab.auditing import run
 from fairlab.cases import Case
-from fairlab.fliptest import counterpart_test, examine
+from fairlab.fliptest import counterpart_test
 from fairlab.paths import ROOT
 
 TABLE = ROOT / "docs" / "truth" / "fliptest.csv"
@@ -134,7 +135,7 @@ def outcomes(n_models: int = N_MODELS, n_further: int = N_FURTHER) -> pd.DataFra
             rng = np.random.default_rng([number, k])
             share, favourable = kind(rng)
             world = World(np.array(share), np.array(favourable), int(rng.integers(160, 320)))
-            rates, flips = examine(world.case(rng), budget=0, confidence=CONFIDENCE).findings
+            rates, flips = run("fliptest", world.case(rng), budget=0, confidence_level=CONFIDENCE).findings
             further = [world.flips(rng) for _ in range(n_further)]
             rows.append(
                 {

@@ -9,9 +9,10 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import binom
 
+from fairlab.auditing import run
 from fairlab.cases import Case
 from fairlab.fair_metric import FairMetric
-from fairlab.individual_fairness import error_rate_ratio_test, examine, loss_ratio_test
+from fairlab.individual_fairness import error_rate_ratio_test, loss_ratio_test
 from fairlab.paths import ROOT
 
 TABLE = ROOT / "docs" / "truth" / "individual_fairness.csv"
@@ -106,7 +107,7 @@ def examined(seed, **kind):
     label = rng.random(N_PEOPLE) < chance_of_label(odds)
     features = [*LEVELS, "group"] if sees else list(LEVELS)
     case = Case(model, table, sensitive_features="group", features=features, y_true=label.astype(int), pos_label=1)
-    found = examine(case, budget=BUDGET, random_state=seed)
+    found = run("individual_fairness", case, budget=BUDGET, random_state=seed)
     assert found.n_queries <= BUDGET
     [finding] = found.findings
     return truth, finding

@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
+from fairlab.auditing import run
+from fairlab.auditing.probes.themis import CAUSAL, GROUP, PEOPLE
 from fairlab.cases import Schema
 from fairlab.cases.case import Case
-from fairlab.themis import Themis, causal_score, examine, group_score
-from fairlab.themis.examination import CAUSAL, GROUP, PEOPLE
+from fairlab.themis import Themis, causal_score, group_score
 
 COUNTS = Path(__file__).parents[2] / "docs" / "truth" / "themis.csv"
 N_MODELS = 320
@@ -71,20 +72,20 @@ def look_at(number):
 
     rows, name = [], list(SENSITIVE)[number % 3]
     case = Case(program, people, sensitive_features=["sex", "race"], schema=schema)
-    found = examine(case, budget=BUDGET, random_state=number).to_frame()
+    found = run("themis", case, budget=BUDGET, random_state=number).to_frame()
     true = {n: truths(outputs, people, axes) for n, axes in SENSITIVE.items()}
     for finding in found[found["sensitive_features"] == name].itertuples():
         held = finding.low - 1e-12 <= true[name][finding.effect] <= finding.high + 1e-12
-        rows.append((f"examine: the 95% interval of the {finding.effect} holds it", held, 0.95))
+        rows.append((f"audit: the 95% interval of the {finding.effect} holds it", held, 0.95))
     for finding in found.itertuples():
         if finding.effect == GROUP and finding.sensitive_features == name and true[name][GROUP] < 1e-12:
-            rows.append(("examine: no alarm (5%) by the group score where it is 0", finding.p_value > 0.05, 0.95))
+            rows.append(("audit: no alarm (5%) by the group score where it is 0", finding.p_value > 0.05, 0.95))
     if kind == "fair":
-        rows.append(("examine: no alarm (5%) about a fair model", (found["p_value"] > 0.05).all(), 0.95))
+        rows.append(("audit: no alarm (5%) about a fair model", (found["p_value"] > 0.05).all(), 0.95))
     for n, scores in true.items():
         if scores[CAUSAL] >= CLEAR:
             alarms = found[(found["sensitive_features"] == n) & (found["p_value"] <= 0.05) & (found["low"] > 0)]
-            rows.append(("examine: a clear rule is found", len(alarms) > 0, 0.99))
+            rows.append(("audit: a clear rule is found", len(alarms) > 0, 0.99))
 
     themis = Themis(program, schema, random_state=number)
     columns = name.split(" and ")

@@ -5,7 +5,7 @@ import lazy_loader as lazy
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
-        "audits": ["audit"],
+        "audits": ["audit", "run"],
         "comparison": ["Comparison", "compare"],
         "report": ["Report"],
     },

@@ -2,43 +2,15 @@
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from importlib import import_module
 
+from fairlab.auditing.probes import Task, probes
 from fairlab.auditing.progress import Progress
 from fairlab.auditing.report import Report
 from fairlab.auditing.wording import count, listed
-from fairlab.cases import BudgetSpentError, Case, Examination
+from fairlab.cases import BudgetSpentError, Case, MethodResult
 from fairlab.checks import check_count, check_number, suggestion
 
 SLOW = 1e-3  # seconds a row from which on a model is called slow
-
-
-@dataclass(frozen=True)
-class Method:
-    """One method of the audit.
-
-    Attributes
-    ----------
-    name : str
-        In words.
-    share : int
-        Its part of the queries that are left once the people of the table are answered for, among the parts of all
-        methods that have not run yet; what one does not use is there for the next.
-    """
-
-    name: str
-    share: int
-
-
-# In the order in which they run: what needs only the people of the table comes first.
-METHODS = {
-    "fliptest": Method("FlipTest", 1),
-    "fairtest": Method("FairTest", 1),
-    "individual_fairness": Method("individual fairness", 3),
-    "themis": Method("Themis", 2),
-    "adf": Method("ADF and AEQUITAS", 3),
-}
 
 
 def audit(
@@ -46,29 +18,29 @@ def audit(
     *,
     budget: int = 200_000,
     methods: Iterable[str] | None = None,
-    confidence: float = 0.95,
+    confidence_level: float = 0.95,
     random_state: int = 0,
     proxies: Mapping[str, Iterable[str]] | bool = False,
     progress: bool = True,
 ) -> Report:
-    """Put all methods to one case.
+    """Apply all methods to one case.
 
     Parameters
     ----------
     case : Case
     budget : int
-        How many rows the model may be asked at most, beside those that the case asked a second time, 1,000 at most, to
-        see whether the model answers alike. The people of the table count first, once for all methods that
-        look at people, also where the case has asked about them already. They take half of the budget at most: of a
+        Most rows that the model is queried with, beside those that the case queried a second time, 1,000 at most, to
+        see whether the model is deterministic. The people of the table count first, once for all methods that
+        look at people, also where the case has queried them already. They take half of the budget at most: of a
         longer table a simple random sample is examined, and the report says of how many. What is left is split in
         parts of 1 (FlipTest), 1 (FairTest), 3 (individual fairness), 2 (Themis) and 3 (ADF and AEQUITAS), and what
         one method does not use goes to those after it.
     methods : iterable of str, optional
         Some of ``"fliptest"``, ``"fairtest"``, ``"individual_fairness"``, ``"themis"`` and ``"adf"``, which brings
         AEQUITAS; all by default. They run in this order.
-    confidence : float
-        Of every interval by itself, and of all tests together: findings are called significant so that for a model
-        without any effect the chance of one finding or more is at most ``1 - confidence`` (Holm's correction).
+    confidence_level : float
+        Of every interval by itself, and of all tests together: findings are called significant so that the family-wise
+        error rate is at most ``1 - confidence_level`` (Holm's correction).
     random_state : int
     proxies : mapping of str to iterable of str, or bool
         For Themis: by sensitive column, features that stand for it and are varied in its place; True takes, for columns
@@ -89,7 +61,7 @@ def audit(
 
     Notes
     -----
-    A method that cannot look at a case, or at a part of it, says so in the report. An error inside a method or of the
+    A method that cannot assess a case, or a part of it, says so in the report. An error inside a method or of the
     model is raised, with a note that says which method it was.
 
     Examples
@@ -103,95 +75,158 @@ def audit(
     True
     >>> report.to_html("audit.html")  # doctest: +SKIP
     """
-    if not isinstance(case, Case):
-        raise TypeError(
-            f"case: expected a fairlab.Case, found {type(case).__name__}; wrap model and table in one first"
-        )
-    budget = check_count(budget, "budget")
+    budget, confidence_level, random_state = _checked(case, budget, confidence_level, random_state, least=1)
     names = _chosen(methods)
-    check_number(confidence, "confidence", above=0, below=1)
-    random_state = check_count(random_state, "random_state", least=0)
-    start, examinations, pace = time.perf_counter(), [], case.queries.seconds_per_row
+    start, results, pace = time.perf_counter(), [], case.queries.seconds_per_row
     case = case.sample(max(budget // 2, 1), random_state=random_state)
-    people = len(case.table)
-    case.number() if case.task == "numbers" else case.decide()  # every method then finds the answers in memory
-    asked = case.queries.asked
+    people, queried = len(case.table), case.queries.asked
     with Progress(case.queries, budget, done=people, show=progress) as bar:
         for position, name in enumerate(names):
-            left = budget - people - (case.queries.asked - asked)
-            share = METHODS[name].share / sum(METHODS[other].share for other in names[position:])
-            bar.begin(METHODS[name].name)
-            options = {"confidence": confidence, "random_state": random_state}
-            if name == "themis":
-                options["proxies"] = proxies
-            examinations.append(_examine(name, case, int(left * share), options))
-            bar.add(len(examinations[-1].findings))
+            left = budget - people - (case.queries.asked - queried)
+            share = probes()[name].share / sum(probes()[other].share for other in names[position:])
+            bar.begin(probes()[name].title)
+            options = {"confidence_level": confidence_level, "random_state": random_state, "proxies": proxies}
+            results.append(run(name, case, budget=int(left * share), **options))
+            bar.add(len(results[-1].findings))
     return Report(
         case=case,
-        examinations=tuple(examinations),
-        notices=_notices(case, names, pace),
+        results=tuple(results),
+        warnings=(*_warnings(case, names, pace), *(said for result in results for said in result.warnings)),
         budget=budget,
-        confidence=confidence,
+        confidence_level=confidence_level,
         random_state=random_state,
-        n_queries=case.queries.for_case + case.queries.asked - asked,
-        n_twice=case.queries.n_repeated,
+        n_queries=case.queries.for_case + case.queries.asked - queried,
+        n_repeated=case.queries.n_repeated,
         n_beside=max(case.queries.for_case - case.queries.n_repeated - people, 0),
         seconds=time.perf_counter() - start,
     )
 
 
-def _chosen(methods) -> list[str]:
-    if methods is None:
-        return list(METHODS)
-    if isinstance(methods, str):
-        methods = [methods]
-    if not isinstance(methods, Iterable):
-        raise ValueError(f"methods: expected some of {', '.join(METHODS)}, found {methods!r}")
-    wanted = {str(name).lower().replace(" ", "_") for name in methods}
-    wanted = {"adf" if name == "aequitas" else name for name in wanted}
-    for name in sorted(wanted - set(METHODS)):
-        raise ValueError(f"methods: unknown method {name!r}{suggestion(name, METHODS)}")
-    if not wanted:
-        raise ValueError(f"methods: expected some of {', '.join(METHODS)}, found none")
-    return [name for name in METHODS if name in wanted]
+def run(
+    method: str,
+    case: Case,
+    *,
+    budget: int = 200_000,
+    confidence_level: float = 0.95,
+    random_state: int = 0,
+    proxies: Mapping[str, Iterable[str]] | bool = False,
+    **options,
+) -> MethodResult:
+    """Apply one method to a case: what `audit` does for each, without the correction over all findings.
 
+    Parameters
+    ----------
+    method : str
+        As in `audit`.
+    case : Case
+    budget : int
+        Most rows that the model is queried with, beside the people of the table, whose decisions the case knows.
+    confidence_level : float
+        Of every interval by itself.
+    random_state : int
+    proxies : mapping of str to iterable of str, or bool
+        As of `audit`.
+    **options
+        Of the method's probe: `min_score` for Themis, the causal score from which on larger sets of columns are not
+        examined; `max_loss_ratio` for individual fairness, the largest ratio of losses that counts as fair.
 
-def _examine(name, case, budget, options) -> Examination:
-    method, start, asked = METHODS[name].name, time.perf_counter(), case.queries.asked
-    examine = import_module(f"fairlab.{name}").examine
+    Returns
+    -------
+    MethodResult
+
+    Raises
+    ------
+    TypeError
+        If `case` is none, or the method has no such option.
+    ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> from fairlab.auditing import run
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
+    >>> rule = lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20
+    >>> case = fairlab.Case(rule, people, sensitive_features="sex")
+    >>> run("fliptest", case).method, [finding.p_value < 0.05 for finding in run("themis", case).findings][0]
+    ('FlipTest', True)
+    """
+    given = _checked(case, budget, confidence_level, random_state, least=0)
+    [name] = _chosen(method)
+    probe, task = probes()[name], Task(case, *given, proxies)
+    start, queried, findings = time.perf_counter(), case.queries.asked, []
     try:
         with case.queries.limit(budget):
-            return examine(case, budget=budget, **options)
+            if not any(map(task.lacks, probe.needs)):
+                findings.extend(probe.run(task, **options))
     except BudgetSpentError:
-        reason = f"its share of the budget, {count(budget, 'query', 'queries')}, was spent before it came to an answer."
-        return Examination(method, (), (reason,), case.queries.asked - asked, time.perf_counter() - start)
+        spent = f"its share of the budget, {count(budget, 'query', 'queries')}, was spent before it came to an answer."
+        task.skip(spent)
     except Exception as error:
-        error.add_note(f"This happened while {method} examined the case; audit(methods=...) can leave it out.")
+        error.add_note(f"This happened while {probe.title} examined the case; audit(methods=...) can leave it out.")
         raise
+    return MethodResult(
+        method=probe.title,
+        findings=findings,
+        skipped=dict.fromkeys(task.skipped),
+        n_queries=case.queries.asked - queried,
+        seconds=time.perf_counter() - start,
+        warnings=dict.fromkeys(task.warnings),
+        description=probe.description,
+    )
 
 
-def _notices(case, names, pace) -> tuple[str, ...]:
+def _checked(case, budget, confidence_level, random_state, *, least) -> tuple[int, float, int]:
+    if not isinstance(case, Case):
+        raise TypeError(
+            f"case: expected a fairlab.Case, found {type(case).__name__}; wrap model and table in one first"
+        )
+    return (
+        check_count(budget, "budget", least=least),
+        check_number(confidence_level, "confidence_level", above=0, below=1),
+        check_count(random_state, "random_state", least=0),
+    )
+
+
+def _chosen(methods) -> list[str]:
+    """Return the names of probes in their order, from names of methods as people write them."""
+    known = probes()
+    if methods is None:
+        return list(known)
+    wanted = [methods] if isinstance(methods, str) else methods
+    if not isinstance(wanted, Iterable) or not (wanted := list(wanted)):
+        raise ValueError(f"methods: expected some of {', '.join(known)}, found {methods!r}")
+    titles = {part.lower(): name for name, probe in known.items() for part in probe.title.split(" and ")}
+    asked = [str(name).lower().replace(" ", "_") for name in wanted]
+    asked = [titles.get(name, name) for name in asked]
+    for name in asked:
+        if name not in known:
+            raise ValueError(f"methods: unknown method {name!r}{suggestion(name, known)}")
+    return [name for name in known if name in asked]
+
+
+def _warnings(case, names, pace) -> tuple[str, ...]:
     """Return what a reader must know of the model before the findings."""
-    notices = list(case.notices)
+    warnings = list(case.notices)
     if case.unseen:
         whom = listed(case.unseen)
-        notices.append(
+        warnings.append(
             f"The model does not get {whom}: changing {'them' if len(case.unseen) > 1 else 'it'} alone cannot change "
             "a decision, so that Themis, ADF and AEQUITAS have nothing to vary there (proxies= lets Themis vary what "
             "predicts it). FlipTest and FairTest compare people, and see what the model does through other columns."
         )
     if not case.queries.is_deterministic:
-        notices.append(
-            "The model is not deterministic: the same row got different answers. Answers were asked once and kept, so "
-            "the same audit can come out differently another time, and methods that compare two answers about one row "
-            "cannot tell a difference of treatment from chance."
+        warnings.append(
+            "The model is not deterministic: the same row got different answers. Answers were kept, so the same audit "
+            "can come out differently another time, and methods that compare two answers about one row cannot tell a "
+            "difference of treatment from chance."
         )
-    if pace >= SLOW:  # over whole batches: a question about a few rows takes longer by the row
-        notices.append(
+    if pace >= SLOW:  # over whole batches: a query of a few rows takes longer by the row
+        warnings.append(
             f"The model is slow, {1000 * pace:.1f} ms a row in large batches, and took "
             f"{case.queries.seconds / 60:.1f} minutes of the audit. A smaller budget is faster, its intervals wider."
         )
-    left_out = [method.name for name, method in METHODS.items() if name not in names]
+    left_out = [probe.title for name, probe in probes().items() if name not in names]
     if left_out:
-        notices.append(f"Left out as asked: {listed(left_out)}.")
-    return tuple(notices)
+        warnings.append(f"Left out as requested: {listed(left_out)}.")
+    return tuple(warnings)

@@ -53,7 +53,7 @@ class Comparison(Result):
         Whether both models decided on the same people, who were compared one by one.
     not_compared : tuple of str
         What could not be compared, and why.
-    confidence : float
+    confidence_level : float
 
     Examples
     --------
@@ -64,7 +64,7 @@ class Comparison(Result):
     ... )
     >>> after = fairlab.Case(lambda rows: rows["points"] > 20, people, sensitive_features="sex")
     >>> comparison = fairlab.compare(before, after)
-    >>> comparison.is_paired, comparison.confidence
+    >>> comparison.is_paired, comparison.confidence_level
     (True, 0.95)
     """
 
@@ -73,10 +73,10 @@ class Comparison(Result):
     rows: pd.DataFrame
     is_paired: bool
     not_compared: tuple[str, ...]
-    confidence: float
+    confidence_level: float
 
     @cached_property
-    def opening(self) -> str:
+    def summary(self) -> str:
         """One paragraph in plain words."""
         people = (
             f"the same {count(len(self.after.table), 'person', 'people')}, compared one by one"
@@ -93,17 +93,15 @@ class Comparison(Result):
             said.append(f"{verdict.capitalize()}: {'; '.join(lines) or 'nothing that could be shown'}.")
         said.append(
             f"{count(len(self.rows), 'measure was', 'measures were')} tested together (Holm's correction); if nothing "
-            f"had changed, the chance of even one verdict is at most {1 - self.confidence:.2g}."
+            f"had changed, the chance of even one verdict is at most {1 - self.confidence_level:.2g}."
         )
         if self.not_compared:
             said.append(f"Not compared: {' '.join(self.not_compared)}")
         return " ".join(said)
 
-    @property
-    def summary(self) -> str:
-        """How many measures are better and worse."""
+    def __repr__(self) -> str:
         counts = self.rows["verdict"].value_counts()
-        return listed([f"{counts.get(verdict, 0)} {verdict}" for verdict in (BETTER, WORSE, UNCLEAR)])
+        return "Comparison: " + listed([f"{counts.get(verdict, 0)} {verdict}" for verdict in (BETTER, WORSE, UNCLEAR)])
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each measure.
@@ -126,7 +124,7 @@ class Comparison(Result):
         return page.comparison(self)
 
 
-def compare(case_a: Case, case_b: Case, *, confidence: float = 0.95) -> Comparison:
+def compare(case_a: Case, case_b: Case, *, confidence_level: float = 0.95) -> Comparison:
     """Say what a newer model makes better and worse.
 
     Compared are the gaps in favourable decisions between each group and everybody else; where `y_true` is known, the
@@ -137,7 +135,7 @@ def compare(case_a: Case, case_b: Case, *, confidence: float = 0.95) -> Comparis
     case_a, case_b : Case
         The older and the newer model, each on a table. The same people (equal row labels, and equal values in the
         columns that both tables have) are compared one by one.
-    confidence : float
+    confidence_level : float
         Of each interval, and of all verdicts together (Holm's correction).
 
     Returns
@@ -167,7 +165,7 @@ def compare(case_a: Case, case_b: Case, *, confidence: float = 0.95) -> Comparis
             raise TypeError(f"{name}: expected a fairlab.Case, found {type(case).__name__}")
         if case.task == "numbers":
             raise ValueError(f"{name}: expected decisions, found a model of numbers; give its case a threshold")
-    check_number(confidence, "confidence", above=0, below=1)
+    check_number(confidence_level, "confidence_level", above=0, below=1)
     common = [name for name in case_b.sensitive_features if name in case_a.sensitive_features]
     if not common:
         raise ValueError(
@@ -180,15 +178,18 @@ def compare(case_a: Case, case_b: Case, *, confidence: float = 0.95) -> Comparis
             not_compared.append(
                 f"How much of it is chance: {name_of(case)} answers one row differently when asked again."
             )
-    estimates = [*_errors(pairs, common, confidence, not_compared), *_gaps(pairs, common, confidence, not_compared)]
+    estimates = [
+        *_errors(pairs, common, confidence_level, not_compared),
+        *_gaps(pairs, common, confidence_level, not_compared),
+    ]
     rows = pd.DataFrame(estimates, columns=COLUMNS)
     rows["p_value"] = holm(rows["p_value"])
-    clear = rows["p_value"] <= 1 - confidence
+    clear = rows["p_value"] <= 1 - confidence_level
     rows["verdict"] = np.where(clear, np.where(rows["change"] < 0, BETTER, WORSE), UNCLEAR)
-    return Comparison(case_a, case_b, rows, pairs.is_paired, tuple(dict.fromkeys(not_compared)), confidence)
+    return Comparison(case_a, case_b, rows, pairs.is_paired, tuple(dict.fromkeys(not_compared)), confidence_level)
 
 
-def _errors(pairs: Pairs, sensitive_features, confidence, not_compared) -> Iterator[dict]:
+def _errors(pairs: Pairs, sensitive_features, confidence_level, not_compared) -> Iterator[dict]:
     """Yield a row on the share of wrong decisions for everyone and for each group."""
     if not pairs.has_truth:
         not_compared.append("Errors, since y_true is not known in both cases.")
@@ -204,10 +205,10 @@ def _errors(pairs: Pairs, sensitive_features, confidence, not_compared) -> Itera
             continue
         first, second = (values[chosen] for values, chosen in zip(wrong, members, strict=True))
         change, variance = difference(first, second, is_paired=pairs.is_paired)
-        yield _row(name, where, "share of wrong decisions", first, second) | _normal(change, variance, confidence)
+        yield _row(name, where, "share of wrong decisions", first, second) | _normal(change, variance, confidence_level)
 
 
-def _gaps(pairs: Pairs, sensitive_features, confidence, not_compared) -> Iterator[dict]:
+def _gaps(pairs: Pairs, sensitive_features, confidence_level, not_compared) -> Iterator[dict]:
     """Yield a row on the gap between each group and everybody else, of all people and of those with a good label."""
     kinds = [("gap in favourable decisions", pairs.everyone())]
     if pairs.has_truth:
@@ -223,11 +224,11 @@ def _gaps(pairs: Pairs, sensitive_features, confidence, not_compared) -> Iterato
                     not_compared.append(f"{measure}, {where}, with fewer than {FEWEST} people in a group.")
                     continue
                 yield {"sensitive_features": name, "where": where, "measure": measure} | gap(
-                    pairs.decisions, inside, outside, is_paired=pairs.is_paired, confidence=confidence
+                    pairs.decisions, inside, outside, is_paired=pairs.is_paired, confidence_level=confidence_level
                 )
 
 
-def gap(decisions, inside, outside, *, is_paired: bool, confidence: float = 0.95) -> dict:
+def gap(decisions, inside, outside, *, is_paired: bool, confidence_level: float = 0.95) -> dict:
     """Return how the size of the gap between two groups changes from the first to the second model.
 
     With gaps a and b, ``|b| - |a| = sign(uv) min(|u|, |v|)`` for the difference ``u = b - a`` and the sum
@@ -241,7 +242,7 @@ def gap(decisions, inside, outside, *, is_paired: bool, confidence: float = 0.95
     inside, outside : pair of boolean arrays
         The members of the group and of the other one, in the first and in the second table.
     is_paired : bool
-    confidence : float
+    confidence_level : float
 
     Returns
     -------
@@ -254,7 +255,7 @@ def gap(decisions, inside, outside, *, is_paired: bool, confidence: float = 0.95
     u = [difference(first, second, is_paired=is_paired) for first, second in parts]
     v = [difference(~first, second, is_paired=is_paired) for first, second in parts]
     (du, su), (dv, sv) = ((x[0][0] - x[1][0], np.sqrt(x[0][1] + x[1][1])) for x in (u, v))
-    z = norm.isf((1 - confidence) / 4)  # each of two intervals has half of the risk
+    z = norm.isf((1 - confidence_level) / 4)  # each of two intervals has half of the risk
     low, high = _range_of_change((du - z * su, du + z * su), (dv - z * sv, dv + z * sv))
     p_value = max(2 * norm.sf(abs(du) / su), 2 * norm.sf(abs(dv) / sv))
     change = abs(b) - abs(a)
@@ -300,7 +301,7 @@ def _row(sensitive_features, where, measure, first, second) -> dict:
     return row | {"change": second.mean() - first.mean(), "n": len(second)}
 
 
-def _normal(change, variance, confidence) -> dict:
+def _normal(change, variance, confidence_level) -> dict:
     error = np.sqrt(variance)
-    z = norm.isf((1 - confidence) / 2)
+    z = norm.isf((1 - confidence_level) / 2)
     return {"low": change - z * error, "high": change + z * error, "p_value": 2 * norm.sf(abs(change) / error)}

@@ -20,7 +20,7 @@ def forest(report) -> Figure:
     Filled marks are significant after correction, hollow ones are not. At most twelve findings of a method are shown;
     its panel says how many are left out.
     """
-    shown = {finding.method: [] for examination in report.examinations for finding in examination.findings}
+    shown = {finding.method: [] for result in report.results for finding in result.findings}
     for finding, is_significant in zip(report.findings, report.is_significant, strict=True):
         shown[finding.method].append((finding, is_significant))
     if not shown:

@@ -10,7 +10,7 @@ from fairlab.plotting import as_html
 
 STYLE = """
 .fairlab {font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; padding: 0 1rem;}
-.fairlab .opening {font-size: 1.1em;}
+.fairlab .summary {font-size: 1.1em;}
 .fairlab table {border-collapse: collapse; margin: .5em 0;}
 .fairlab th, .fairlab td {text-align: left; vertical-align: top; padding: .2em .7em .2em 0;
   border-bottom: 1px solid #9996;}
@@ -48,12 +48,12 @@ def fragment(report, rows: str) -> str:
     parts = [
         f"<style>{STYLE}</style>",
         f"<h1>{escape(_title(report))}</h1>",
-        f'<p class="opening">{escape(report.opening)}</p>',
-        _list([*wording.reasons(report), *report.notices]),
+        f'<p class="summary">{escape(report.summary)}</p>',
+        _list([*wording.reasons(report), *report.warnings]),
         _findings(report),
         _figure(report),
         _evidence(report, rows),
-        _not_examined(report),
+        _skipped(report),
         _reading(report, rows),
     ]
     return '<div class="fairlab">\n' + "\n".join(filter(None, parts)) + "\n</div>\n"
@@ -79,7 +79,7 @@ def comparison(compared) -> str:
             "n": frame["n"].map("{:,}".format),
         }
     )
-    text = f'<p class="opening">{escape(compared.opening)}</p>\n{_table(shown)}'
+    text = f'<p class="summary">{escape(compared.summary)}</p>\n{_table(shown)}'
     return f'<div class="fairlab">\n<style>{STYLE}</style>\n{text}\n</div>\n'
 
 
@@ -127,19 +127,20 @@ def _evidence(report, rows) -> str:
     return "<h2>Rows that show it</h2>\n" + "\n".join(parts) if parts else ""
 
 
-def _not_examined(report) -> str:
-    reasons = [f"{method}: {reason}" for method, reason in report.not_examined]
-    return f"<h2>What was not looked at</h2>\n{_list(reasons)}" if reasons else ""
+def _skipped(report) -> str:
+    reasons = [f"{method}: {reason}" for method, reason in report.skipped]
+    return f"<h2>Not assessed</h2>\n{_list(reasons)}" if reasons else ""
 
 
 def _reading(report, rows) -> str:
     frame = pd.DataFrame(
-        [(e.method, len(e.findings), f"{e.n_queries:,}", f"{e.seconds:.1f}") for e in report.examinations],
+        [(e.method, len(e.findings), f"{e.n_queries:,}", f"{e.seconds:.1f}") for e in report.results],
         columns=["method", "findings", "queries", "seconds"],
     )
     said = [
-        f"An interval holds the true effect at {report.confidence:.3g} confidence, each by itself. p is corrected over "
+        f"Intervals are {100 * report.confidence_level:.3g}% confidence intervals, not adjusted. p is corrected over "
         f"all {wording.count(report.n_tests, 'tested finding')} of this audit by Holm's method.",
+        *(result.description for result in report.results if result.description),
         "A finding is a place to look, not a proof of discrimination; no finding is no proof of fairness.",
         SAID_OF_ROWS[rows],
         f"The same audit comes out again with random_state={report.random_state} and budget={report.budget}.",

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from fairlab.auditing import figures, page, wording
 from fairlab.auditing.evidence import check_rows, shown_rows
-from fairlab.cases import Case, Examination, Finding, Result
+from fairlab.cases import Case, Finding, MethodResult, Result
 from fairlab.paths import write_text
 from fairlab.statistics import holm
 
@@ -24,24 +24,24 @@ class Report(Result):
 
     Findings with a p-value form one family, over all methods and sensitive columns, whose p-values are corrected by
     Holm's method: if nothing were there to be found, the chance of one significant finding or more is at most
-    ``1 - confidence``. Intervals are those of single findings, not corrected.
+    ``1 - confidence_level``. Intervals are those of single findings, not corrected.
 
     Attributes
     ----------
     case : Case
         What was audited.
-    examinations : tuple of Examination
+    results : tuple of MethodResult
         What each method found, in the order in which they ran.
-    notices : tuple of str
+    warnings : tuple of str
         What a reader must know of the model and of the audit before the findings.
     budget : int
         Rows that the model could be asked, beside those asked twice.
-    confidence : float
+    confidence_level : float
     random_state : int
     n_queries : int
         Rows that the model was asked, when the case was made and by the audit.
     seconds : float
-    n_twice : int
+    n_repeated : int
         Rows among these that were asked a second time, to see whether the model answers alike.
     n_beside : int
         Rows among these that were asked when the case was made, before a sample of its table was drawn.
@@ -61,22 +61,22 @@ class Report(Result):
     """
 
     case: Case
-    examinations: tuple[Examination, ...]
-    notices: tuple[str, ...]
+    results: tuple[MethodResult, ...]
+    warnings: tuple[str, ...]
     budget: int
-    confidence: float
+    confidence_level: float
     random_state: int
     n_queries: int
     seconds: float
-    n_twice: int = 0
+    n_repeated: int = 0
     n_beside: int = 0
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """All findings: the significant ones first, by their p-value and then by the size of the effect."""
-        found = [finding for examination in self.examinations for finding in examination.findings]
+        found = [finding for result in self.results for finding in result.findings]
         corrected = holm([finding.p_value for finding in found])
-        keys = [(not p <= 1 - self.confidence, p if p == p else 2.0, -abs(_finite(f.estimate))) for p, f in
+        keys = [(not p <= 1 - self.confidence_level, p if p == p else 2.0, -abs(_finite(f.estimate))) for p, f in
                 zip(corrected, found, strict=True)]  # fmt: skip
         return tuple(found[i] for i in sorted(range(len(found)), key=lambda i: (*keys[i], i)))
 
@@ -88,7 +88,7 @@ class Report(Result):
     @property
     def is_significant(self) -> np.ndarray:
         """Which of `findings` are significant after correction, shape (n_findings,)."""
-        return self.corrected_p_values <= 1 - self.confidence
+        return self.corrected_p_values <= 1 - self.confidence_level
 
     @property
     def significant(self) -> tuple[Finding, ...]:
@@ -103,12 +103,12 @@ class Report(Result):
     @property
     def expected_false_alarms(self) -> float:
         """How many findings would be significant by chance if none were corrected and nothing were there."""
-        return (1 - self.confidence) * self.n_tests
+        return (1 - self.confidence_level) * self.n_tests
 
     @property
-    def not_examined(self) -> tuple[tuple[str, str], ...]:
-        """What was not looked at: pairs of a method and a sentence."""
-        return tuple((e.method, reason) for e in self.examinations for reason in e.not_examined)
+    def skipped(self) -> tuple[tuple[str, str], ...]:
+        """What was not assessed: pairs of a method and a reason."""
+        return tuple((e.method, reason) for e in self.results for reason in e.skipped)
 
     @property
     def not_assessed(self) -> dict[str, tuple[str, ...]]:
@@ -125,23 +125,23 @@ class Report(Result):
         return {
             name: tuple(
                 f"{method}: {reason}"
-                for method, reason in self.not_examined
+                for method, reason in self.skipped
                 if about[name].search(reason) or not any(each.search(reason) for each in about.values())
             )
             for name in missed
         }
 
     @property
-    def opening(self) -> str:
-        """One paragraph in plain words: what was tested, what was found, how sure, what was not looked at."""
-        return wording.opening(self)
-
-    @property
     def summary(self) -> str:
-        """How many findings are significant, what was not assessed, and what the audit took."""
-        found = f"{len(self.significant)} of {len(self.findings)} findings are significant at {self.confidence:g}; "
+        """One paragraph in plain words: what was tested, what was found, how sure, what was not assessed."""
+        return wording.summary(self)
+
+    def __repr__(self) -> str:
+        found = (
+            f"{len(self.significant)} of {len(self.findings)} findings are significant at {self.confidence_level:g}; "
+        )
         missed = f"not assessed: {wording.listed(self.not_assessed)}; " if self.not_assessed else ""
-        return f"{missed}{found if self.n_tests else ''}{self.n_queries:,} queries, {self.seconds:.0f} s"
+        return f"Report: {missed}{found if self.n_tests else ''}{self.n_queries:,} queries, {self.seconds:.0f} s"
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each finding, in the order of `findings`.
@@ -192,17 +192,17 @@ class Report(Result):
             if evidence is not None:
                 row["evidence"] = evidence.to_dict(orient="records")
         content = {
-            "opening": self.opening,
-            "notices": list(self.notices),
+            "summary": self.summary,
+            "warnings": list(self.warnings),
             "sensitive_features": list(self.case.sensitive_features),
             "features": list(self.case.features),
             "people": len(self.case.table),
             "people_in_table": self.case.n_given,
-            "confidence": self.confidence,
+            "confidence_level": self.confidence_level,
             "random_state": self.random_state,
             "budget": self.budget,
             "queries": self.n_queries,
-            "queries_asked_twice": self.n_twice,
+            "queries_repeated": self.n_repeated,
             "queries_before_the_sample": self.n_beside,
             "seconds": round(self.seconds, 3),
             "tests": self.n_tests,
@@ -211,10 +211,16 @@ class Report(Result):
             "rows": rows,
             "findings": findings,
             "not_assessed": {name: list(reasons) for name, reasons in self.not_assessed.items()},
-            "not_examined": [{"method": method, "reason": reason} for method, reason in self.not_examined],
+            "skipped": [{"method": method, "reason": reason} for method, reason in self.skipped],
             "methods": [
-                {"method": e.method, "findings": len(e.findings), "queries": e.n_queries, "seconds": e.seconds}
-                for e in self.examinations
+                {
+                    "method": result.method,
+                    "description": result.description,
+                    "findings": len(result.findings),
+                    "queries": result.n_queries,
+                    "seconds": result.seconds,
+                }
+                for result in self.results
             ],
         }
         return _written(json.dumps(_plain(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n", path)

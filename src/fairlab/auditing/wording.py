@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from fairlab.cases import Case, Finding
 
 
-def opening(report) -> str:
-    """Return one paragraph: what was tested, what was found, how sure that is, and what was not looked at."""
+def summary(report) -> str:
+    """Return one paragraph: what was tested, what was found, how sure that is, and what was not assessed."""
     parts = [_not_assessed(report), _tested(report), _found(report), _sure(report), _left_out(report)]
     return " ".join(filter(None, parts))
 
@@ -66,19 +66,20 @@ def _not_assessed(report) -> str:
 
 
 def _tested(report) -> str:
-    ran = [examination for examination in report.examinations if examination.findings or examination.n_queries]
-    methods = [name for examination in ran for name in examination.method.split(" and ")]
+    ran = [result for result in report.results if result.findings or result.n_queries]
+    methods = [name for result in ran for name in result.method.split(" and ")]
     asked = f"{listed(methods)} asked it about" if methods else "it was asked about"
-    twice, beside = count(report.n_twice, "row"), count(report.n_beside, "other row")
+    twice, beside = count(report.n_repeated, "row"), count(report.n_beside, "other row")
     again = f", and {twice} a second time to see whether it answers alike, which the budget does not count"
     before = f", beside {beside} when the case was made"
     people, given = count(len(report.case.table), "person", "people"), report.case.n_given
+    queries = report.n_queries - report.n_repeated - report.n_beside
     sample = f", a random sample of the {given:,} of the table," if len(report.case.table) < given else ""
     return (
         f"{name_of(report.case)} was tested on {people}{sample} for differences by "
         f"{listed(report.case.sensitive_features)}: {asked} "
-        f"{count(report.n_queries - report.n_twice - report.n_beside, 'row')} (at most {report.budget:,} were allowed"
-        f"{before if report.n_beside else ''}){again if report.n_twice else ''}."
+        f"{count(queries, 'row')} (at most {report.budget:,} were allowed"
+        f"{before if report.n_beside else ''}){again if report.n_repeated else ''}."
     )
 
 
@@ -91,7 +92,7 @@ def _found(report) -> str:
     best = {}
     for finding in found:
         best.setdefault(finding.method, finding)
-    ran = dict.fromkeys(f.method for examination in report.examinations for f in examination.findings)
+    ran = dict.fromkeys(f.method for result in report.results for f in result.findings)
     best = [line(best[method]) for method in ran if method in best]
     are = "is" if len(found) == 1 else "are"
     return (
@@ -103,7 +104,7 @@ def _found(report) -> str:
 def _sure(report) -> str:
     if not report.n_tests:
         return ""
-    risk = f"{1 - report.confidence:.2g}"
+    risk = f"{1 - report.confidence_level:.2g}"
     return (
         f"How sure: {count(report.n_tests, 'finding was', 'findings were')} tested together, corrected by Holm's "
         f"method, so that for a model without any such effect the chance of even one false alarm is at most {risk}; "
@@ -112,9 +113,9 @@ def _sure(report) -> str:
 
 
 def _left_out(report) -> str:
-    reasons = report.not_examined
+    reasons = report.skipped
     if not reasons:
-        return "Every method looked at all that it can look at."
-    silent = [e.method for e in report.examinations if not e.findings]
+        return "Every method assessed all that it can assess."
+    silent = [e.method for e in report.results if not e.findings]
     found_none = f"{listed(silent)} came to no finding; " if silent and report.findings else ""
-    return f"Not looked at: {found_none}{count(len(reasons), 'point')}, listed with the reasons."
+    return f"Not assessed: {found_none}{count(len(reasons), 'point')}, listed with the reasons."

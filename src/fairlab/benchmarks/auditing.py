@@ -35,7 +35,7 @@ def adult_audit(people: int | None, budget: int) -> tuple[float, int, int]:
     case = fairlab.Case(**adult_case(people))
     start = time.perf_counter()
     report = fairlab.audit(case, budget=budget, progress=False)
-    return time.perf_counter() - start, report.n_queries - report.n_twice, len(case.table)
+    return time.perf_counter() - start, report.n_queries - report.n_repeated, len(case.table)
 
 
 def adult_case(people: int | None = None) -> dict:

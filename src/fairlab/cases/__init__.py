@@ -6,7 +6,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
         "case": ["Case"],
-        "finding": ["Examination", "Finding", "Result"],
+        "finding": ["Finding", "MethodResult", "Result"],
         "model": ["ModelAdapter", "wrap_model"],
         "queries": ["AnswerCache", "BudgetSpentError", "Queries"],
         "schema": ["CaseError", "Feature", "Schema"],

@@ -11,7 +11,7 @@ import pandas as pd
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import CaseError, Feature, Schema, check_values
 from fairlab.cases.table import Encoding, check_table, in_dtypes
-from fairlab.checks import align, check_count, check_number
+from fairlab.checks import align, check_count
 from fairlab.seeds import derive_seed
 
 
@@ -310,22 +310,6 @@ class Case:
 
     def _asked(self, rows) -> pd.DataFrame:
         return self.table[list(self.features)] if rows is None else self.rows(rows)
-
-
-def check_examination(case, *, budget, confidence, random_state) -> tuple[int, int]:
-    """Check what every examination of a case is given; return `budget` and `random_state` as integers.
-
-    Raises
-    ------
-    TypeError
-        If `case` is none.
-    ValueError
-        If `budget` or `random_state` is no whole number of at least 0, or `confidence` not between 0 and 1.
-    """
-    if not isinstance(case, Case):
-        raise TypeError(f"case: expected a Case, found {type(case).__name__}")
-    check_number(confidence, "confidence", above=0, below=1)
-    return check_count(budget, "budget", least=0), check_count(random_state, "random_state", least=0)
 
 
 def _checked_names(names, argument: str, table: pd.DataFrame) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What methods return: a line to read, a table, a figure; one finding, and all that one method found."""
+"""What methods return: a line to read, a table, a figure; one finding, and the result of one method."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
@@ -125,42 +125,47 @@ class Finding(Result):
 
 
 @dataclass(frozen=True, repr=False)
-class Examination(Result):
-    """What one method found about a case.
+class MethodResult(Result):
+    """Result of one method on a case.
 
     Attributes
     ----------
     method : str
     findings : tuple of Finding
-    not_examined : tuple of str
-        What it could not look at, and why, one sentence each.
+    skipped : tuple of str
+        What it could not assess, and why, one sentence each.
     n_queries : int
-        Rows that the model was asked for it.
+        Rows that the model was queried with.
     seconds : float
+    warnings : tuple of str
+        What a reader must know of the findings, one sentence each.
+    description : str
+        What was computed, and where that is not the paper's algorithm.
 
     Examples
     --------
-    >>> from fairlab.cases import Examination
-    >>> Examination("themis", (), ("sex: the model does not get it",), 120, 0.5).n_queries
+    >>> from fairlab.cases import MethodResult
+    >>> MethodResult("Themis", (), ("sex: the model does not get it.",), 120, 0.5).n_queries
     120
     """
 
     method: str
     findings: tuple[Finding, ...]
-    not_examined: tuple[str, ...]
+    skipped: tuple[str, ...]
     n_queries: int
     seconds: float
+    warnings: tuple[str, ...] = ()
+    description: str = ""
 
     def __post_init__(self):
-        object.__setattr__(self, "findings", tuple(self.findings))
-        object.__setattr__(self, "not_examined", tuple(self.not_examined))
+        for name in ("findings", "skipped", "warnings"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
     @property
     def summary(self) -> str:
-        """How many findings, queries and seconds, and how much was not examined."""
-        counts = _counted(len(self.findings), "finding"), _counted(len(self.not_examined), "thing")
-        spent = f"{self.n_queries:,} rows asked, {self.seconds:.1f} s"
-        return f"{self.method}: {counts[0]}, {counts[1]} not examined ({spent})"
+        """How many findings, queries and seconds, and how much was skipped."""
+        found = f"{len(self.findings)} finding{'s' * (len(self.findings) != 1)}, {len(self.skipped)} skipped"
+        return f"{self.method}: {found} ({self.n_queries:,} model queries, {self.seconds:.1f} s)"
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a finding, with all of its attributes but the evidence."""
@@ -199,7 +204,3 @@ def intervals(findings: pd.DataFrame) -> Figure:
     axis.set_ylim(-0.7, len(findings) - 0.3)
     axis.set_xlabel("effect with its confidence interval")
     return figure
-
-
-def _counted(n: int, what: str) -> str:
-    return f"{n} {what}{'s' * (n != 1)}"

@@ -5,7 +5,6 @@ import lazy_loader as lazy
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
-        "examination": ["examine"],
         "investigation": ["Investigation", "investigate"],
         "metrics": ["NMI", "Correlation", "Difference", "Interval", "Metric", "Ratio", "Regression"],
         "report": ["Association", "AssociationReport", "Section", "Subgroup"],

@@ -6,7 +6,6 @@ __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
         "counterparts": ["CounterpartTest", "counterpart_test"],
-        "examination": ["examine"],
         "flipsets": ["COSTS", "Flipset", "compare_flipsets", "flipset", "flipset_intervals", "flipsets_by_cost"],
         "transparency": ["TransparencyReport", "differences_in_words", "transparency_report"],
     },

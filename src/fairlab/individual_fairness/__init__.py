@@ -7,6 +7,5 @@ __getattr__, __dir__, __all__ = lazy.attach(
     submod_attrs={
         "attack": ["Attack", "StepSizeWarning", "gradient_flow_attack"],
         "auditing": ["Audit", "RatioTest", "audit", "error_rate_ratio_test", "loss_ratio_test"],
-        "examination": ["examine"],
     },
 )

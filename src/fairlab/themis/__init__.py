@@ -6,7 +6,6 @@ __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
         "exact": ["DomainTooLargeError", "causal_score", "group_score", "output_table", "read_settings"],
-        "examination": ["examine"],
         "score": ["Score", "Search"],
         "themis": ["Themis"],
         "varied": ["proxies_of", "strengths_of_proxies"],

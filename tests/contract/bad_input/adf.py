@@ -1,14 +1,11 @@
 """Bad input of ADF and AEQUITAS."""
 
 import numpy as np
-from contract.bad_input.cases import CASE
 from contract.bad_input.rows import SCHEMA, Bad, lacking, network, skilled
 
-from fairlab import adf
 from fairlab.adf import (
     ADF,
     Aequitas,
-    DiscriminatoryInputs,
     Fairness,
     FeedForward,
     FiniteDifferences,
@@ -234,23 +231,7 @@ ADF_ROWS = [
         lambda: Fairness(10, 2).interval(95),
         "expected a number between 0 and 1, found 95",
     ),
-    Bad("examine", "case", lambda: adf.examine(3, budget=10), "expected a Case, found int", TypeError),
-    Bad("examine", "budget", lambda: adf.examine(CASE, budget=-1), "expected an integer, at least 0, found -1"),
-    Bad(
-        "examine_adf",
-        "confidence",
-        lambda: adf.examine_adf(CASE, budget=10, confidence=95),
-        "expected a number between 0 and 1, found 95",
-    ),
-    Bad("examine_adf", "case", lambda: adf.examine_adf(3, budget=10), "expected a Case, found int", TypeError),
-    Bad(
-        "examine_aequitas",
-        "budget",
-        lambda: adf.examine_aequitas(CASE, budget="all"),
-        "expected an integer, at least 0, found 'all'",
-    ),
     lacking(Fairness, "n"),
-    lacking(DiscriminatoryInputs, "method"),
     lacking(GlobalPhase, "inputs"),
     lacking(SearchResult, "schema"),
 ]

@@ -5,16 +5,16 @@ import pandas as pd
 from contract.bad_input.rows import SCHEMA, TABLE, Bad, Y, at_40, lacking, number
 
 import fairlab
-from fairlab.auditing import Comparison, Report, audit, compare
+from fairlab.auditing import Comparison, Report, audit, compare, run
 from fairlab.cases import (
     AnswerCache,
     BudgetSpentError,
     Case,
     CaseError,
     Encoding,
-    Examination,
     Feature,
     Finding,
+    MethodResult,
     ModelAdapter,
     Queries,
     Result,
@@ -26,6 +26,7 @@ from fairlab.data import DataError
 PEOPLE = TABLE.assign(sex=[*"fmfmfmfm"], repaid=Y)
 GOOD = {"sensitive_features": "sex", "features": ["age", "income"]}
 CASE = Case(at_40, PEOPLE, **GOOD)
+SCORED = Case(lambda rows: rows["age"] / 100, PEOPLE, **GOOD, decision_threshold=0.4)
 
 
 def case(model=at_40, table=PEOPLE, **changes):
@@ -233,24 +234,54 @@ CASES = [
     ),
     Bad("Result", "Result", lambda: Result(), "abstract", TypeError),
     lacking(Finding, "method"),
-    lacking(Examination, "method"),
+    lacking(MethodResult, "method"),
 ]
 
 AUDITING = [
     Bad("audit", "case", lambda: audit(3), "expected a fairlab.Case, found int", TypeError),
     Bad("audit", "budget", lambda: audit(CASE, budget=-1), "expected a positive integer, found -1"),
     Bad("audit", "budget", lambda: audit(CASE, budget=1.5), "expected a positive integer, found 1.5"),
-    Bad("audit", "confidence", lambda: audit(CASE, confidence=95), "expected a number between 0 and 1, found 95"),
     Bad(
-        "audit", "confidence", lambda: audit(CASE, confidence="high"), "expected a number between 0 and 1, found 'high'"
+        "audit",
+        "confidence_level",
+        lambda: audit(CASE, confidence_level=95),
+        "expected a number between 0 and 1, found 95",
+    ),
+    Bad(
+        "audit",
+        "confidence_level",
+        lambda: audit(CASE, confidence_level="high"),
+        "expected a number between 0 and 1, found 'high'",
     ),
     Bad("audit", "methods", lambda: audit(CASE, methods=["luck"]), "unknown method 'luck' (known: fliptest, fairtest"),
+    Bad("run", "case", lambda: run("themis", 3), "expected a fairlab.Case, found int", TypeError),
+    Bad("run", "budget", lambda: run("themis", CASE, budget=-1), "expected an integer, at least 0, found -1"),
+    Bad("run", "budget", lambda: run("adf", CASE, budget="all"), "expected an integer, at least 0, found 'all'"),
+    Bad("run", "confidence_level", lambda: run("adf", CASE, confidence_level=95), "between 0 and 1, found 95"),
+    Bad("run", "random_state", lambda: run("adf", CASE, random_state=1.5), "at least 0, found 1.5"),
+    Bad("run", "methods", lambda: run("luck", CASE), "unknown method 'luck' (known: fliptest, fairtest"),
+    Bad("run", "min_score", lambda: run("themis", CASE, min_score=2), "expected a number between 0 and 1, found 2"),
+    Bad(
+        "run",
+        "max_loss_ratio",
+        lambda: run("individual_fairness", SCORED, max_loss_ratio="fair"),
+        "expected a finite number of at least 1, found 'fair'",
+    ),
+    Bad(
+        "run",
+        "proxies",
+        lambda: run("themis", CASE, proxies={"sex": ["wage"]}),
+        "expected features of the model, found 'wage' for sex",
+    ),
     Bad("audit", "random_state", lambda: audit(CASE, random_state=-1), "expected an integer, at least 0, found -1"),
     Bad("audit", "random_state", lambda: audit(CASE, random_state=0.5), "expected an integer, at least 0, found 0.5"),
     Bad("compare", "case_a", lambda: compare(3, CASE), "expected a fairlab.Case, found int", TypeError),
     Bad("compare", "case_b", lambda: compare(CASE, 3), "expected a fairlab.Case, found int", TypeError),
     Bad(
-        "compare", "confidence", lambda: compare(CASE, CASE, confidence=0), "expected a number between 0 and 1, found 0"
+        "compare",
+        "confidence_level",
+        lambda: compare(CASE, CASE, confidence_level=0),
+        "expected a number between 0 and 1, found 0",
     ),
     lacking(Report, "case"),
     lacking(Comparison, "before"),

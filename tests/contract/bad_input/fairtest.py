@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-from contract.bad_input.cases import CASE
 from contract.bad_input.rows import Bad, lacking
 
 from fairlab.fairtest import (
@@ -22,7 +21,6 @@ from fairlab.fairtest import (
     Sample,
     Section,
     Subgroup,
-    examine,
     investigate,
 )
 
@@ -230,20 +228,6 @@ ROWS = {
         Bad("Sample", "age", lambda: Sample(GROUPS, Column("age", np.arange(3.0))), "expected the same people"),
         Bad("Sample", "sensitive_features", lambda: Sample(3, AGES), "expected a Column, found int", TypeError),
         Bad("Sample", "age", NUMBERS.counts, "holds numbers, a contingency table needs categories"),
-        Bad("examine", "case", lambda: examine(3, budget=10), "expected a Case, found int", TypeError),
-        Bad("examine", "budget", lambda: examine(CASE, budget=-1), "expected an integer, at least 0, found -1"),
-        Bad(
-            "examine",
-            "confidence",
-            lambda: examine(CASE, budget=10, confidence=95),
-            "expected a number between 0 and 1, found 95",
-        ),
-        Bad(
-            "examine",
-            "max_contexts",
-            lambda: examine(CASE, budget=10, max_contexts=-1),
-            "expected an integer, at least 0, found -1",
-        ),
         lacking(Association, "hypothesis"),
         lacking(Subgroup, "node"),
         lacking(Interval, "low"),

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-from contract.bad_input.cases import CASE
 from contract.bad_input.rows import OTHER, TABLE, TEXTS, Bad, at_40, lacking
 
 from fairlab.fliptest import (
@@ -12,7 +11,6 @@ from fairlab.fliptest import (
     compare_flipsets,
     counterpart_test,
     differences_in_words,
-    examine,
     flipset,
     flipset_intervals,
     flipsets_by_cost,
@@ -153,17 +151,6 @@ FLIPTEST = [
         "n_columns",
         lambda: differences_in_words(TABLE, OTHER, n_columns=0),
         "expected a positive integer, found 0",
-    ),
-    Bad("examine", "case", lambda: examine(3, budget=10), "expected a Case, found int", TypeError),
-    Bad("examine", "budget", lambda: examine(CASE, budget=-1), "expected an integer, at least 0, found -1"),
-    Bad(
-        "examine",
-        "confidence",
-        lambda: examine(CASE, budget=10, confidence=95),
-        "expected a number between 0 and 1, found 95",
-    ),
-    Bad(
-        "examine", "n_people", lambda: examine(CASE, budget=10, n_people=0), "expected an integer, at least 30, found 0"
     ),
     lacking(CounterpartTest, "triples"),
     lacking(Flipset, "prediction"),

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-from contract.bad_input.cases import CASE
 from contract.bad_input.rows import OTHER, TABLE, TEXTS, Bad, Y, at_40, lacking
 
 from fairlab.fair_metric import FairMetric
@@ -12,7 +11,6 @@ from fairlab.individual_fairness import (
     RatioTest,
     audit,
     error_rate_ratio_test,
-    examine,
     gradient_flow_attack,
     loss_ratio_test,
 )
@@ -170,20 +168,6 @@ ROWS = {
             "alpha",
             lambda: error_rate_ratio_test(WRONG, WRONG, alpha="low"),
             "expected a number between 0 and 1, found 'low'",
-        ),
-        Bad("examine", "case", lambda: examine(3, budget=10), "expected a Case, found int", TypeError),
-        Bad("examine", "budget", lambda: examine(CASE, budget=-1), "expected an integer, at least 0, found -1"),
-        Bad(
-            "examine",
-            "confidence",
-            lambda: examine(CASE, budget=10, confidence=95),
-            "expected a number between 0 and 1, found 95",
-        ),
-        Bad(
-            "examine",
-            "max_loss_ratio",
-            lambda: examine(CASE, budget=10, max_loss_ratio="fair"),
-            "expected a ratio of losses, 1 or more, found 'fair'",
         ),
         lacking(Attack, "X"),
         lacking(Audit, "attack"),

@@ -6,7 +6,6 @@ import numpy as np
 from contract.bad_input.cases import CASE
 from contract.bad_input.rows import INPUTS, SCHEMA, Bad, lacking, skilled
 
-from fairlab import themis
 from fairlab.cases import CaseError
 from fairlab.themis import (
     Score,
@@ -150,26 +149,6 @@ THEMIS_ROWS = [
         "themis.py",
         lambda: read_settings(HERE),
         "not XML: not well-formed (invalid token): line 1, column 2",
-    ),
-    Bad("examine", "case", lambda: themis.examine(3, budget=10), "expected a Case, found int", TypeError),
-    Bad("examine", "budget", lambda: themis.examine(CASE, budget=-1), "expected an integer, at least 0, found -1"),
-    Bad(
-        "examine",
-        "confidence",
-        lambda: themis.examine(CASE, budget=10, confidence=95),
-        "expected a number between 0 and 1, found 95",
-    ),
-    Bad(
-        "examine",
-        "threshold",
-        lambda: themis.examine(CASE, budget=10, threshold=2),
-        "expected a number between 0 and 1, found 2",
-    ),
-    Bad(
-        "examine",
-        "proxies",
-        lambda: themis.examine(CASE, budget=10, proxies={"sex": ["wage"]}),
-        "expected features of the model, found 'wage' for sex",
     ),
     Bad("proxies_of", "gender", lambda: proxies_of(CASE, "gender"), "expected a sensitive column, sex, found 'gender'"),
     Bad("proxies_of", "case", lambda: proxies_of(3, "sex"), "expected a Case, found int", TypeError),

@@ -1,16 +1,15 @@
 """What Themis finds about a case: how often sensitive columns alone change the decision, and whom they favour."""
 
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 
 import numpy as np
 
-from fairlab.cases.case import Case, check_examination
-from fairlab.cases.finding import Examination, Finding
-from fairlab.cases.schema import CaseError
+from fairlab.auditing.probes import Probe, Task
+from fairlab.auditing.wording import listed
+from fairlab.cases import Case, CaseError, Finding
 from fairlab.checks import check_number
 from fairlab.seeds import derive_seed
 from fairlab.themis.varied import Varied, over_inputs, over_people, proxies_of
@@ -34,16 +33,8 @@ class _Question:
     is_proxy: bool = False
 
 
-def examine(
-    case: Case,
-    *,
-    budget: int,
-    confidence: float = 0.95,
-    random_state: int = 0,
-    proxies: Mapping[str, Iterable[str]] | bool = False,
-    threshold: float = 0.05,
-) -> Examination:
-    """Return how often sensitive columns alone change the model's decisions.
+def run(task: Task, *, min_score: float = 0.05) -> Iterator[Finding]:
+    """Measure how often sensitive columns alone change the model's decisions.
 
     For each sensitive column that the model gets, and for all of them together, there are three findings. The
     counterfactual flip rate on generated inputs is the share of inputs whose decision some other values of the columns
@@ -52,7 +43,7 @@ def examine(
     feature by feature: each value of the schema is as likely as every other, and a number in bins is drawn from the
     table's values in a bin (`fairlab.themis.varied.over_inputs`). Since such inputs are often unlike people, the third
     finding varies the columns of each person of the table. With three columns or more, sets in between are examined,
-    too, small ones first: but not those that contain a set with a flip rate above the threshold, since theirs is no
+    too, small ones first: but not those that contain a set with a flip rate above `min_score`, since theirs is no
     lower (theorem 4.1), and none if the flip rate of all columns together is below it.
 
     Intervals are exact for numbers of inputs that are fixed beforehand from the budget (Clopper and Pearson). They are
@@ -61,71 +52,33 @@ def examine(
     a deterministic model that changes one decision has a flip rate above 0, however small. The interval says how large
     it is. The p-value of a difference is that of an exact test, see `fairlab.themis.varied.Varied.group`.
 
-    Parameters
-    ----------
-    case : Case
-    budget : int
-        Rows that the model may be asked at most.
-    confidence : float
-        Of each interval, between 0 and 1.
-    random_state : int
-    proxies : mapping of str to iterable of str, or bool
-        By sensitive column, features that stand for it and are varied in its place; True takes, for columns that the
-        model does not get, the features that tell most about them (`fairlab.themis.varied.proxies_of`).
-    threshold : float
-        Flip rate from which on larger sets are not examined, between 0 and 1.
-
-    Returns
-    -------
-    Examination
-        Evidence are pairs of inputs that differ in the columns and in the decision.
-
-    Raises
-    ------
-    ValueError
-        If the budget, the confidence or the threshold is out of range, or `proxies` names what is not sensitive or no
-        feature.
-
-    Examples
-    --------
-    >>> import fairlab
-    >>> from fairlab.themis import examine
-    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
-    >>> case = fairlab.Case(
-    ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive_features="sex"
-    ... )
-    >>> [finding.p_value < 0.05 for finding in examine(case, budget=1_000).findings][0]
-    True
+    The evidence is pairs of inputs that differ in the columns and in the decision.
     """
-    budget, random_state = check_examination(case, budget=budget, confidence=confidence, random_state=random_state)
-    check_number(threshold, "threshold", above=0, below=1)
-    given = _checked(case, proxies)
-    start, before = time.perf_counter(), case.queries.asked
-    findings, not_examined = [], []
-    if reason := _unsuitable(case):
-        not_examined.append(reason)
-    else:
-        chosen = given or {name: proxies_of(case, name, random_state=random_state) for name in case.unseen if proxies}
-        questions, not_examined = _questions(case, chosen)
-        with case.queries.limit(budget):
-            _Run(case, budget, 1 - confidence, random_state, findings, not_examined).answer(questions, threshold)
-    seconds = time.perf_counter() - start
-    return Examination(METHOD, tuple(findings), tuple(not_examined), case.queries.asked - before, seconds)
-
-
-def _unsuitable(case: Case) -> str | None:
-    if case.task == "numbers":
-        return "Themis compares decisions, and the model gives numbers: hand the case a threshold."
-    if not case.queries.is_deterministic:
-        return (
-            "Themis compares two single answers, and the model answers the same row differently when asked again: "
-            "its own noise would count as discrimination."
-        )
+    check_number(min_score, "min_score", above=0, below=1)
+    case, proxies = task.case, _checked(task.case, task.proxies)
     try:
         _ = case.schema
     except CaseError as error:
-        return f"Themis varies inputs within a schema, and there is none: {error}."
-    return None
+        task.skip(f"Themis varies inputs within a schema, and there is none: {error}.")
+        return
+    if task.proxies is True:
+        proxies = {name: proxies_of(case, name, random_state=task.random_state) for name in case.unseen}
+    questions = _questions(task, proxies)
+    findings: list[Finding] = []
+    _Run(task, 1 - task.confidence_level, findings).answer(questions, min_score)
+    yield from findings
+
+
+PROBE = Probe(
+    title="Themis",
+    description="Themis measures its causal and group scores on inputs that are generated feature by feature, and the "
+    "causal score on the people of the table, too; numbers of inputs are fixed by the budget and intervals are exact, "
+    "where the paper samples until a normal interval is narrow enough.",
+    run=run,
+    order=4,
+    share=2,
+    needs=("decisions", "determinism"),
+)
 
 
 def _checked(case: Case, proxies) -> dict[str, tuple[str, ...]]:
@@ -147,70 +100,63 @@ def _checked(case: Case, proxies) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _questions(case: Case, proxies: dict) -> tuple[list[_Question], list[str]]:
-    """Return what can be asked, the sensitive columns that the model gets first, and why the rest cannot."""
-    sizes, reasons = dict(zip(case.schema.names, case.schema.sizes, strict=True)), []
+def _questions(task: Task, proxies: dict) -> list[_Question]:
+    """Return what can be assessed: each sensitive column that the model gets, all of them together, and proxies."""
+    case = task.case
+    sizes = dict(zip(case.schema.names, case.schema.sizes, strict=True))
 
     def question(names, sensitive_features: str, is_proxy: bool = False) -> _Question:
         return _Question(tuple(names), sensitive_features, prod(sizes[name] for name in names), is_proxy)
 
-    got = [name for name in case.sensitive_features if name not in case.unseen]
-    seen = [name for name in got if sizes[name] > 1]
-    reasons += [f"{name}: the schema gives it one value only." for name in got if name not in seen]
+    varied = {name: [feature for feature in proxies.get(name, ()) if sizes[feature] > 1] for name in proxies}
+    varied = {name: varied[name] for name in case.sensitive_features if varied.get(name)}
+    advice = "no feature predicts it well" if task.proxies is True else "proxies= varies features that predict it"
+    seen = task.variable(besides=varied, advice=f"; {advice}")
     questions = [question([name], name) for name in seen]
-    questions += [question(seen, _words(seen))] if len(seen) > 1 else []
-    for name in case.sensitive_features:
-        if varied := [feature for feature in proxies.get(name, ()) if sizes[feature] > 1]:
-            questions.append(question(varied, f"{name} (through {_words(varied)})", is_proxy=True))
-        elif name in case.unseen:
-            why = "no feature tells enough about it to be varied instead"
-            why = why if name in proxies else "proxies= varies features that predict it"
-            reasons.append(f"{name}: the model does not get it, so that a direct effect is 0 by construction; {why}.")
-    return questions, reasons
+    questions += [question(seen, listed(seen))] if len(seen) > 1 else []
+    through = {name: f"{name} (through {listed(features)})" for name, features in varied.items()}
+    return [*questions, *(question(features, through[name], is_proxy=True) for name, features in varied.items())]
 
 
 @dataclass(frozen=True)
 class _Run:
     """Answers to questions within a budget."""
 
-    case: Case
-    budget: int
+    task: Task
     alpha: float
-    random_state: int
     findings: list[Finding]
-    not_examined: list[str]
 
-    def answer(self, questions: list[_Question], threshold: float) -> None:
+    def answer(self, questions: list[_Question], min_score: float) -> None:
         """Find what there is to say to each question, and to sets between one column and all."""
         singles = [question for question in questions if len(question.names) == 1 and not question.is_proxy]
         weights = [np.sqrt(question.n_values) for question in questions]
         between = max(weights[: len(singles)]) if len(singles) > 2 else 0.0
         total, scores = sum(weights) + between, {}
         for question, weight in zip(questions, weights, strict=True):
-            scores[question.names] = self._ask(question, int(self.budget * weight / total))
-        if between and scores[tuple(question.names[0] for question in singles)][1] >= threshold:
-            found = {names for names, (low, _) in scores.items() if low >= threshold}
-            self._search(singles, found, threshold, int(self.budget * between / total))
+            scores[question.names] = self._ask(question, int(self.task.budget * weight / total))
+        if between and scores[tuple(question.names[0] for question in singles)][1] >= min_score:
+            found = {names for names, (low, _) in scores.items() if low >= min_score}
+            self._search(singles, found, min_score, int(self.task.budget * between / total))
 
-    def _search(self, singles: list[_Question], found: set, threshold: float, rows: int) -> None:
-        """Look at sets of some columns that contain no set with a score above the threshold."""
+    def _search(self, singles: list[_Question], found: set, min_score: float, rows: int) -> None:
+        """Look at sets of some columns that contain no set with a score of at least `min_score`."""
         sizes = {question.names[0]: question.n_values for question in singles}
         for size in range(2, len(sizes)):
             sets = [names for names in combinations(sizes, size) if not any(set(f) <= set(names) for f in found)]
             for number, names in enumerate(sets):
                 share = rows // (len(sets) - number + (size + 1 < len(sizes)))
                 rows -= share
-                low, _ = self._ask(_Question(names, _words(names), prod(sizes[name] for name in names)), share)
-                found |= {names} if low >= threshold else set()
+                low, _ = self._ask(_Question(names, listed(names), prod(sizes[name] for name in names)), share)
+                found |= {names} if low >= min_score else set()
 
     def _ask(self, question: _Question, rows: int) -> tuple[float, float]:
         """Add the findings of a question, on at most so many rows; return how low and high a causal score can be."""
-        case, n_values = self.case, question.n_values
+        case, n_values = self.task.case, question.n_values
         n_people = min(rows // 2 // (n_values + 1), ENOUGH, len(case.table))
         n_inputs = min((rows - n_people * (n_values + 1)) // n_values, ENOUGH)
         if n_people < min(FEWEST, len(case.table)) or n_inputs < min(FEWEST, case.schema.n_inputs // n_values):
             advice = "a larger budget, or fewer bins in the schema, would do"
-            self.not_examined.append(
+            self.task.skip(
                 f"{question.sensitive_features}: {n_values:,} combinations of values on {FEWEST} inputs and people "
                 f"are more than {rows:,} rows, its part of the budget; {advice}."
             )
@@ -219,9 +165,7 @@ class _Run:
             inputs = over_inputs(case, question.names, n_inputs, self._rng("inputs", question))
             people = over_people(case, question.names, n_people, self._rng("people", question))
         except CaseError as error:
-            self.not_examined.append(
-                f"{question.sensitive_features}: the model cannot be asked about other values; {error}."
-            )
+            self.task.skip(f"{question.sensitive_features}: the model cannot be queried with other values; {error}.")
             return 0.0, 1.0
         where = ALL if inputs.is_exact else DRAWN
         self._add(question, CAUSAL, where, inputs, inputs.causal(self.alpha), inputs.pairs())
@@ -241,7 +185,7 @@ class _Run:
         )
 
     def _rng(self, stream: str, question: _Question) -> np.random.Generator:
-        return np.random.default_rng(derive_seed("themis examination", self.random_state, stream, *question.names))
+        return np.random.default_rng(derive_seed("themis examination", self.task.random_state, stream, *question.names))
 
 
 def _sentence(sensitive_features: str, effect: str, where: str, estimate: float) -> str:
@@ -251,8 +195,3 @@ def _sentence(sensitive_features: str, effect: str, where: str, estimate: float)
         return f"Among {where}, some {sensitive_features} is favoured {points} more often than another"
     whom = "the people of the table" if effect == PEOPLE else where
     return f"A change of {sensitive_features} and of nothing else changes the decision for {estimate:.1%} of {whom}"
-
-
-def _words(names: Iterable[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last

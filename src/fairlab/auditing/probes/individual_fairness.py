@@ -1,17 +1,15 @@
 """Individual fairness of any model that gives scores: people beside their counterparts in another group."""
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 import pandas as pd
 from scipy.stats import t
 
-from fairlab.cases import Examination, Finding
-from fairlab.cases.case import check_examination
-from fairlab.cases.table import small_groups
+from fairlab.auditing.probes import Probe, Task
+from fairlab.cases import Finding
+from fairlab.checks import check_number
 from fairlab.individual_fairness.auditing import FOUR_FIFTHS
 from fairlab.individual_fairness.counterparts import (
     Moves,
@@ -35,21 +33,14 @@ N_PERMUTATIONS = 999
 N_ASKED, N_SHOWN = 50, 10  # counterparts that are asked about, and the people in the evidence
 
 
-def examine(
-    case,
-    *,
-    budget: int,
-    confidence: float = 0.95,
-    random_state: int = 0,
-    max_loss_ratio: float = FOUR_FIFTHS,
-) -> Examination:
-    """Ask how much the loss of people rises when they are moved to their counterparts in another group.
+def run(task: Task, *, max_loss_ratio: float = FOUR_FIFTHS) -> Iterator[Finding]:
+    """Compare the loss of people with that at their counterparts in another group.
 
     A counterpart differs in the sensitive feature itself, if the model gets it, and in what shows it: along the
     direction in which the groups differ by the other features (the sensitive subspace of section 2, learned from
     standardised features, to the end), as far as the groups' means are apart, less what chance adds. The move goes
     wherever the loss rises, in one step: the log odds are taken as linear on the way, with gradients of networks, for
-    other models with differences between rows. So many people as the budget allows are asked about, 500 at most, drawn
+    other models with differences between rows. So many people as the budget allows are queried, 500 at most, drawn
     at random.
 
     The effect is the mean ratio of losses (equation 3.2), at least 1. Its interval counts people and directions as
@@ -57,75 +48,52 @@ def examine(
     most `max_loss_ratio`, or that what the model takes from the other features has nothing to do with the groups
     (permutations of the sensitive column), whichever is the larger.
 
-    Parameters
-    ----------
-    case : fairlab.cases.Case
-    budget : int
-        Most rows that the model is asked for.
-    confidence : float
-        Of the intervals.
-    random_state : int
-    max_loss_ratio : float
-        Largest ratio that counts as fair.
-
-    Returns
-    -------
-    Examination
-        One finding for each sensitive column. Its effect names the mean ratio with the column shuffled beside it: what
-        a fair model would show. Its evidence are the people whose loss rises most, when their counterparts ("other")
-        are handed to the model.
-
-    Raises
-    ------
-    TypeError
-        If `case` is none.
-    ValueError
-        If an option is out of its range.
-
-    Examples
-    --------
-    >>> import fairlab
-    >>> from fairlab.individual_fairness import examine
-    >>> rng = np.random.default_rng(0)
-    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": rng.normal(size=400)})
-    >>> people["repaid"] = people["points"] > 0
-    >>> model = lambda rows: 1 / (1 + np.exp(-rows["points"] - (rows["sex"] == "m")))
-    >>> case = fairlab.Case(
-    ...     model, people, sensitive_features="sex", features=["sex", "points"], y_true="repaid", decision_threshold=0.5
-    ... )
-    >>> examine(case, budget=5_000).method
-    'individual fairness'
+    There is one finding for each sensitive column. Its effect names the mean ratio with the column shuffled beside it:
+    what a fair model would show. Its evidence are the people whose loss rises most, when their counterparts ("other")
+    are handed to the model.
     """
-    budget, random_state = check_examination(case, budget=budget, confidence=confidence, random_state=random_state)
-    if not isinstance(max_loss_ratio, Real) or not 1 <= max_loss_ratio < np.inf:
-        raise ValueError(f"max_loss_ratio: expected a ratio of losses, 1 or more, found {max_loss_ratio!r}")
-    start, asked = time.perf_counter(), case.queries.asked
-    findings, not_examined = [], []
-    reason = _why_not(case)
-    if reason:
-        not_examined.append(reason)
-    else:
-        with case.queries.limit(budget):
-            for finding, remark in _findings(case, budget, confidence, random_state, max_loss_ratio):
-                findings += [finding] if finding else []
-                not_examined += [remark] if remark else []
-    seconds = time.perf_counter() - start
-    return Examination(METHOD, tuple(findings), tuple(not_examined), case.queries.asked - asked, seconds)
-
-
-def _why_not(case) -> str:
-    if case.task == "numbers":
-        return "Individual fairness needs the loss of a decision: the model gives numbers without a threshold."
-    if not case.has_scores:
-        return "Individual fairness needs a loss, and the model gives labels only, no score to take it from."
-    if not case.queries.is_deterministic:
-        return (
-            "Individual fairness compares single scores: the model answers the same row differently, and its noise "
-            "would count as discrimination."
-        )
+    check_number(max_loss_ratio, "max_loss_ratio", least=1)
+    case, budget = task.case, task.budget
     if len(case.table) < 2 * FEWEST:
-        return f"Individual fairness needs {2 * FEWEST} people, the table has {len(case.table)}."
-    return ""
+        task.skip(f"Individual fairness needs {2 * FEWEST} people, the table has {len(case.table)}.")
+        return
+    groups = {name: case.groups(name) for name in case.sensitive_features}
+    own = sum(groups[name].cat.categories.size for name in case.sensitive_features if name not in case.unseen)
+    spare, each = N_ASKED * len(case.sensitive_features), rows_per_person(case) + own
+    n_people = int(min(len(case.table), MOST_PEOPLE, (budget - spare) // each))
+    if n_people < FEWEST:
+        needed = FEWEST * each + spare
+        task.skip(f"Individual fairness needs a budget of {needed:,} rows for this model, and has {budget:,}.")
+        return
+    scorer = Scorer(case)
+    people = _people(case, scorer, n_people, task.random_state)
+    if case.y_true is None:
+        task.warnings.append(
+            "Individual fairness had no true labels: the loss is that of the model's own decisions, so that it says "
+            "how much less sure the model is of a decision, not how much more wrong."
+        )
+    for name in case.sensitive_features:
+        members = groups[name].iloc[people.learned]
+        large = task.large_groups(name, members, FEWEST)
+        if len(large) < 2:
+            task.skip(f"{name}: fewer than two groups have {FEWEST} people.")
+            continue
+        membership = np.column_stack([members == group for group in large]).astype(float)
+        membership = membership[:, 1:] if len(large) == 2 else membership
+        fall, worst = _direct(case, scorer, people, name, groups[name], large)
+        yield _finding(task, scorer, people, name, membership, fall, worst, max_loss_ratio)
+
+
+PROBE = Probe(
+    title="individual fairness",
+    description="Individual fairness here is a linearised jackknife: people are moved in one step along the direction "
+    "in which groups differ, with log odds taken as linear, and the standard error of the mean loss ratio is that of a "
+    "jackknife over people and directions; the paper attacks each person by a gradient flow inside a fair metric.",
+    run=run,
+    order=3,
+    share=3,
+    needs=("decisions", "scores", "determinism"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,41 +108,6 @@ class _People:
     scale: np.ndarray  # of these columns, in the encoding's units
     learned: np.ndarray  # their row numbers; the people come first
     free: np.ndarray  # columns that are moved
-
-
-def _findings(case, budget, confidence, random_state, max_loss_ratio) -> Iterator[tuple[Finding | None, str]]:
-    """Yield a finding, and a sentence on what was not looked at."""
-    groups = {name: case.groups(name) for name in case.sensitive_features}
-    own = sum(groups[name].cat.categories.size for name in case.sensitive_features if name not in case.unseen)
-    spare = N_ASKED * len(case.sensitive_features)
-    n_people = int(min(len(case.table), MOST_PEOPLE, (budget - spare) // (rows_per_person(case) + own)))
-    if n_people < FEWEST:
-        needed = FEWEST * (rows_per_person(case) + own) + spare
-        yield None, f"Individual fairness needs a budget of {needed:,} rows for this model, and has {budget:,}."
-        return
-    scorer = Scorer(case)
-    people = _people(case, scorer, n_people, random_state)
-    if case.y_true is None:
-        yield (
-            None,
-            "Individual fairness had no true labels: the loss is that of the model's own decisions, so that it says "
-            "how much less sure the model is of a decision, not how much more wrong.",
-        )
-    for name in case.sensitive_features:
-        members = groups[name].iloc[people.learned]
-        sizes = members.value_counts(sort=False)
-        large = [group for group in sizes.index if sizes[group] >= FEWEST]
-        for reason in small_groups(name, sizes, FEWEST):
-            yield None, reason
-        if len(large) < 2:
-            yield None, f"{name}: fewer than two groups have {FEWEST} people."
-            continue
-        membership = np.column_stack([members == group for group in large]).astype(float)
-        fall, worst = _direct(case, scorer, people, name, groups[name], large)
-        yield _finding(
-            case, scorer, people, name, membership[:, 1:] if len(large) == 2 else membership, fall, worst,
-            confidence=confidence, random_state=derive_seed(random_state, METHOD, name), max_loss_ratio=max_loss_ratio,
-        ), ""  # fmt: skip
 
 
 def _people(case, scorer, n_people, random_state) -> _People:
@@ -223,9 +156,8 @@ def _example(column: pd.Series, members: np.ndarray) -> int:
     return int(members[0])
 
 
-def _finding(
-    case, scorer, people, name, membership, fall, worst, *, confidence, random_state, max_loss_ratio
-) -> Finding:  # fmt: skip
+def _finding(task, scorer, people, name, membership, fall, worst, max_loss_ratio) -> Finding:
+    case, random_state = task.case, derive_seed(task.random_state, METHOD, name)
     sums = Sums.of(people.X, membership)
     moves = sums.moves(_gram(people.slopes))
     ratios = loss_ratios(people.margin, people.slopes, moves, fall)
@@ -236,13 +168,13 @@ def _finding(
     estimate = float(ratios.mean())
     # What chance adds is known on average only: from below it counts as taken off, from above as left in.
     with_chance = float(loss_ratios(people.margin, people.slopes, sums.moves(), fall).mean())
-    half = t.ppf((1 + confidence) / 2, N_FOLDS - 1)
+    half = t.ppf((1 + task.confidence_level) / 2, N_FOLDS - 1)
     low = max(estimate - half * error, 1.0)
     high = max(estimate + half * error, with_chance + half * error_with_chance)
     p_value = _p_value(estimate, max_loss_ratio, error)
     if not fall.any():
         p_value = max(p_value, null.p_value)
-        if null.p_value > 1 - confidence:  # chance explains it
+        if null.p_value > 1 - task.confidence_level:  # chance explains it
             low = 1.0
     return Finding(
         method=METHOD,

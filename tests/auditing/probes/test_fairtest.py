@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairlab.auditing import run
 from fairlab.cases import Case
-from fairlab.fairtest import examine
 
 N = 2_000
 
@@ -37,7 +37,7 @@ def case(people):
 
 @pytest.fixture(scope="module")
 def found(case):
-    return examine(case, budget=0)
+    return run("fairtest", case, budget=0)
 
 
 def test_everyone_by_hand(case, found, people):
@@ -79,16 +79,16 @@ def test_no_row_was_asked_again(found):
 
 
 def test_it_is_the_same_each_time_and_another_with_another_seed(case, found):
-    again = examine(case, budget=0)
+    again = run("fairtest", case, budget=0)
     pd.testing.assert_frame_equal(again.to_frame(), found.to_frame())
-    other = examine(case, budget=0, random_state=1)
+    other = run("fairtest", case, budget=0, random_state=1)
     assert not other.to_frame().equals(found.to_frame())
 
 
 def test_errors_where_truth_is_known(people):
     truth = people["noise"] < 0.9
     model = Case(rule, people.assign(ok=truth), sensitive_features="sex", y_true="ok")
-    errors = [f for f in examine(model, budget=0).findings if f.effect.startswith("difference of error rates")]
+    errors = [f for f in run("fairtest", model, budget=0).findings if f.effect.startswith("difference of error rates")]
     wrong = (rule(people) != truth).groupby(people["sex"], observed=True).mean()
     assert errors[0].estimate == pytest.approx(wrong["woman"] - wrong["man"])
     assert errors[0].evidence.columns[0] == "error"
@@ -97,7 +97,7 @@ def test_errors_where_truth_is_known(people):
 def test_the_sensitive_column_may_be_unseen(people):
     proxy = people.assign(height=np.where(people["sex"] == "woman", 160, 180))
     model = Case(lambda rows: rows["height"] > 170, proxy, sensitive_features="sex", features=["height", "age"])
-    finding = examine(model, budget=0).findings[0]
+    finding = run("fairtest", model, budget=0).findings[0]
     assert (finding.estimate, finding.where) == (-1, "everyone")
 
 
@@ -106,7 +106,12 @@ def test_regression_by_correlation(people):
         return 100.0 * rows["age"] + 500 * (rows["sex"] == "man")
 
     model = Case(number, people, sensitive_features=["sex", "age", "race"], y_true=1_000 * people["noise"])
-    found = examine(model, budget=0).to_frame().query("where == 'everyone'").set_index(["sensitive_features", "effect"])
+    found = (
+        run("fairtest", model, budget=0)
+        .to_frame()
+        .query("where == 'everyone'")
+        .set_index(["sensitive_features", "effect"])
+    )
     man = (people["sex"] == "woman").astype(float)
     expected = np.corrcoef(man, number(people))[0, 1]
     assert found.loc[("sex", "correlation of the model's number and being woman rather than man"), "estimate"] == (
@@ -119,72 +124,58 @@ def test_regression_by_correlation(people):
 def test_an_age_with_missing_values_makes_a_group_of_them(people):
     ages = people["age"].astype(float).where(people["noise"] > 0.1)
     model = Case(lambda rows: rows["noise"] > 0.5, people.assign(age=ages), sensitive_features="age")
-    effects = [f.effect for f in examine(model, budget=0).findings]
+    effects = [f.effect for f in run("fairtest", model, budget=0).findings]
     assert "difference of favourable rates, (missing) less the others" in effects
     regression = Case(lambda rows: 9 * rows["noise"] - 4, people.assign(age=ages), sensitive_features="age")
-    not_examined = examine(regression, budget=0).not_examined
-    assert not_examined == (f"FairTest left out {int(ages.isna().sum())} people without a value of age.",)
-
-
-def test_a_budget_below_the_table_takes_a_part_of_it(people):
-    model = Case(rule, people, sensitive_features="sex")
-    model.queries._answers.clear()
-    found = examine(model, budget=500)
-    assert found.n_queries <= 500
-    assert found.findings[0].n == 500
-    assert found.not_examined[0] == "FairTest looked at 500 of 2,000 people, drawn at random: the budget has no more."
-    model.queries._answers.clear()
-    assert examine(model, budget=3).not_examined[-1] == "FairTest needs 40 people, there are 3."
+    skipped = run("fairtest", regression, budget=0).skipped
+    assert skipped == (f"FairTest left out {int(ages.isna().sum())} people without a value of age.",)
 
 
 def test_few_people(people):
     small = people.head(100).assign(sex=["x"] * 3 + people["sex"].astype(str).tolist()[3:100])
-    found = examine(Case(rule, small, sensitive_features="sex"), budget=0)
+    found = run("fairtest", Case(rule, small, sensitive_features="sex"), budget=0)
     assert found.findings[0].n == 97
-    assert found.not_examined == (
+    assert found.skipped == (
         "sex: fewer than 20 people are x (3).",
-        "FairTest looked for no contexts: 97 people, 120 are needed.",
+        "FairTest looked for no subgroups: 97 people, 120 are needed.",
     )
-    lonely = examine(
-        Case(rule, people.head(45).assign(sex=["x"] * 30 + ["y"] * 15), sensitive_features="sex"), budget=0
+    assert run("fairtest", Case(rule, people.head(30), sensitive_features="sex")).skipped == (
+        "FairTest needs 40 people, there are 30.",
+    )
+    lonely = run(
+        "fairtest", Case(rule, people.head(45).assign(sex=["x"] * 30 + ["y"] * 15), sensitive_features="sex"), budget=0
     )
     assert lonely.findings == ()
-    assert lonely.not_examined[-1] == "sex: fewer than two groups have 20 people."
+    assert lonely.skipped[-1] == "sex: fewer than two groups have 20 people."
 
 
 def test_a_column_of_names_makes_no_contexts(people):
     named = people.assign(name=people.index)
-    not_examined = examine(Case(rule, named, sensitive_features="sex"), budget=0).not_examined
-    assert not_examined == ("FairTest makes no contexts of name, which has 2,000 different values.",)
-    [_, small, _] = examine(Case(rule, named, sensitive_features="name"), budget=0).not_examined
+    skipped = run("fairtest", Case(rule, named, sensitive_features="sex"), budget=0).skipped
+    assert skipped == ("FairTest makes no subgroups of name, which has 2,000 different values.",)
+    [_, small, _] = run("fairtest", Case(rule, named, sensitive_features="name"), budget=0).skipped
     assert small == "name: fewer than 20 people are p0 (1), p1 (1), p10 (1) and 1,997 more."
 
 
 def test_a_model_that_always_decides_alike(people):
     model = Case(lambda rows: np.ones(len(rows), dtype=int), people, sensitive_features=["sex", "race"], pos_label=1)
-    found = examine(model, budget=0)
+    found = run("fairtest", model, budget=0)
     assert all(f.estimate == 0 and f.p_value == 1 and f.low <= 0 <= f.high for f in found.findings)
-
-
-def test_no_contexts_if_none_are_asked_for(case):
-    assert {f.where for f in examine(case, budget=0, max_contexts=0).findings} == {"everyone"}
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"budget": -1}, "budget: expected an integer, at least 0, found -1"),
-        ({"budget": 0, "confidence": 95}, "confidence: expected a number between 0 and 1, found 95"),
+        ({"budget": 0, "confidence_level": 95}, "confidence_level: expected a number between 0 and 1, found 95"),
         ({"budget": 0, "random_state": None}, "random_state"),
-        ({"budget": 0, "max_contexts": 1.5}, "max_contexts"),
-        ({"budget": 0, "max_depth": 0}, "max_depth"),
     ],
 )
 def test_bad_options(case, options, message):
     with pytest.raises(ValueError, match=message):
-        examine(case, **options)
+        run("fairtest", case, **options)
 
 
 def test_something_else_than_a_case(people):
-    with pytest.raises(TypeError, match=r"case: expected a Case, found str"):
-        examine("people", budget=0)
+    with pytest.raises(TypeError, match=r"case: expected a fairlab.Case, found str"):
+        run("fairtest", "people", budget=0)

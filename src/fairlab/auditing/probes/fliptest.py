@@ -1,20 +1,18 @@
 """FlipTest of a case: how favourable decisions differ between groups, and whose decision flips with the group."""
 
-import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from scipy.stats import fisher_exact
 
-from fairlab.cases import Case, Examination, Finding
-from fairlab.cases.case import check_examination
-from fairlab.cases.table import few, small_groups
-from fairlab.checks import check_count
-from fairlab.fliptest.counterparts import FEWEST, MOST, CounterpartTest, counterpart_test
+from fairlab.auditing.probes import Probe, Task
+from fairlab.cases import Finding
+from fairlab.cases.table import few
+from fairlab.fliptest.counterparts import FEWEST, CounterpartTest, counterpart_test
 from fairlab.fliptest.transparency import differences_in_words
 from fairlab.statistics import difference_bounds
-from fairlab.transport import ColumnCosts
 
 METHOD = "FlipTest"
 # Groups of one sensitive column that are looked at, the largest first.
@@ -23,16 +21,8 @@ MOST_GROUPS = 10
 MOST_SHOWN = 20
 
 
-def examine(
-    case: Case,
-    *,
-    budget: int,
-    confidence: float = 0.95,
-    random_state: int = 0,
-    n_people: int = MOST,
-    cost: ColumnCosts | None = None,
-) -> Examination:
-    """Compare the groups of every sensitive column: their rates of favourable decisions, and people's counterparts.
+def run(task: Task) -> Iterator[Finding]:
+    """Compare the groups of every sensitive column: their selection rates, and people with their counterparts.
 
     Of a column with two groups the first is compared with the second, in the order of its categories; of one with more,
     each with everyone else. Two findings come of each comparison:
@@ -45,67 +35,30 @@ def examine(
       `fairlab.fliptest.counterpart_test`. It sees what the first cannot: flips in both directions that cancel. Below 0
       it says that chance explains all flips. Its p-value is one-sided.
       Counterparts are real people, found by exact transport on all features but the sensitive one. Nothing can be said
-      of a model that gives two answers to one question.
+      of a model that gives two answers to one query.
 
-    Parameters
-    ----------
-    case : Case
-    budget : int
-        Most rows to ask the model for: those people of the table that it was not yet asked about.
-    confidence : float
-    random_state : int
-        Shares a group out to those who are matched and those who are counterparts; draws from large groups.
-    n_people : int
-        Most people of a group to match; of a larger one a sample is.
-    cost : ColumnCosts, optional
-        Of moving a person to another. Default: scaled differences of numbers, 0 or 1 for categories.
-
-    Returns
-    -------
-    Examination
-        The evidence of a finding is people of the table, by their row labels: in ``match`` number k a ``person`` and
-        two counterparts who were decided otherwise (``role``), with the decisions (``favourable``).
-        ``evidence.attrs["in_words"]`` says in which columns they differ most.
-
-    Raises
-    ------
-    TypeError
-        If `case` is none.
-    ValueError
-        If an option is out of its range.
-    BudgetSpentError
-        If people of the table are not yet answered for, and are more than `budget`.
-
-    Examples
-    --------
-    >>> import fairlab
-    >>> from fairlab.fliptest import examine
-    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
-    >>> case = fairlab.Case(
-    ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive_features="sex"
-    ... )
-    >>> examination = examine(case, budget=1_000)
-    >>> examination.method, len(examination.findings) > 0
-    ('FlipTest', True)
+    The evidence of a finding is people of the table, by their row labels: in ``match`` number k a ``person`` and
+    two counterparts who were decided otherwise (``role``), with the decisions (``favourable``).
+    ``evidence.attrs["in_words"]`` says in which columns they differ most.
     """
-    budget, random_state = check_examination(case, budget=budget, confidence=confidence, random_state=random_state)
-    n_people = check_count(n_people, "n_people", least=FEWEST)
-    start, asked = time.perf_counter(), case.queries.asked
-    findings, not_examined = [], []
-    if case.task == "numbers":
-        not_examined.append("FlipTest compares decisions and the model gives numbers; give the case a threshold.")
-    else:
-        with case.queries.limit(budget):
-            favourable = case.decide()
-        if not case.queries.is_deterministic:
-            not_examined.append("Flips: the model answers one question in two ways, so decisions flip by themselves.")
-        matching = {"n_people": n_people, "confidence_level": confidence, "random_state": random_state, "cost": cost}
-        for pair in (pair for name in case.sensitive_features for pair in _pairs(case, name, not_examined)):
-            matched = _matched(case, pair, favourable, not_examined, matching)
-            findings.append(_difference(case, pair, favourable, matched, confidence))
-            if matched is not None:
-                findings.append(_flips(case, pair, matched))
-    return Examination(METHOD, findings, not_examined, case.queries.asked - asked, time.perf_counter() - start)
+    case, favourable, matches = task.case, task.case.decide(), not task.lacks("determinism", "Flips")
+    for pair in (pair for name in case.sensitive_features for pair in _pairs(task, name)):
+        matched = _matched(task, pair, favourable) if matches else None
+        yield _difference(case, pair, favourable, matched, task.confidence_level)
+        if matched is not None:
+            yield _flips(case, pair, matched)
+
+
+PROBE = Probe(
+    title="FlipTest",
+    description="FlipTest compares selection rates, and the decisions on people with those on two counterparts in the "
+    "other group, who are real people found by exact optimal transport, less the flips that chance explains; the paper "
+    "counts flips under a map that a generative network approximates.",
+    run=run,
+    order=1,
+    share=1,
+    needs=("decisions",),
+)
 
 
 @dataclass(frozen=True)
@@ -117,16 +70,15 @@ class _Pair:
     members: tuple[np.ndarray, np.ndarray]
 
 
-def _pairs(case, sensitive_features, not_examined):
-    """Yield the groups to compare, and say which are not."""
-    groups = case.groups(sensitive_features)
+def _pairs(task, sensitive_features):
+    """Yield the groups to compare."""
+    groups = task.case.groups(sensitive_features)
     sizes = groups.value_counts()
-    not_examined += small_groups(sensitive_features, sizes, FEWEST)
-    large = [group for group in groups.cat.categories if sizes[group] >= FEWEST]
+    large = task.large_groups(sensitive_features, groups, FEWEST)
     if len(large) > MOST_GROUPS:
         kept = set(sizes.index[:MOST_GROUPS])
         left_out = [str(group) for group in large if group not in kept]
-        not_examined.append(f"{sensitive_features}: only its {MOST_GROUPS} largest groups, not {few(left_out)}.")
+        task.skip(f"{sensitive_features}: only its {MOST_GROUPS} largest groups, not {few(left_out)}.")
         large = [group for group in large if group in kept]
     if (sizes > 0).sum() == 2 and len(large) == 2:
         yield _Pair(sensitive_features, tuple(map(str, large)), tuple((groups == group).to_numpy() for group in large))
@@ -137,17 +89,17 @@ def _pairs(case, sensitive_features, not_examined):
             yield _Pair(sensitive_features, (str(group), "everyone else"), (members, ~members))
 
 
-def _matched(case, pair, favourable, not_examined, matching) -> CounterpartTest | None:
-    """Match both groups on all features but the sensitive one; None, with the reason, where that cannot be."""
-    columns = [name for name in case.features if name != pair.sensitive_features]
+def _matched(task, pair, favourable) -> CounterpartTest | None:
+    """Match both groups on all features but the sensitive one; None if there is no other."""
+    columns = [name for name in task.case.features if name != pair.sensitive_features]
     if not columns:
-        not_examined.append(f"Flips by {pair.sensitive_features}: the model gets no other feature to match people on.")
-    if not columns or not case.queries.is_deterministic:
+        task.skip(f"Flips by {pair.sensitive_features}: the model gets no other feature to match people on.")
         return None
-    tables = tuple(case.table.loc[members, columns] for members in pair.members)
     # By position: labels may occur twice.
-    tables = tuple(table.set_axis(np.flatnonzero(members)) for table, members in zip(tables, pair.members, strict=True))
-    return counterpart_test(tables, tuple(favourable[members] for members in pair.members), **matching)
+    tables = [task.case.table.loc[members, columns].set_axis(np.flatnonzero(members)) for members in pair.members]
+    decisions = [favourable[members] for members in pair.members]
+    options = {"confidence_level": task.confidence_level, "random_state": task.random_state}
+    return counterpart_test(tuple(tables), tuple(decisions), **options)
 
 
 def _difference(case, pair, favourable, matched, confidence):

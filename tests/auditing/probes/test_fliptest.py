@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from scipy.stats import fisher_exact
 
+from fairlab.auditing import run
 from fairlab.cases import Case
-from fairlab.fliptest import examine
 from fairlab.fliptest.counterparts import FEWEST
 
 
@@ -34,7 +34,9 @@ def harder_for_women(rows):
 
 def examined(model, sensitive_features="sex", table=TABLE, **options):
     case_options = {key: options.pop(key) for key in ("features",) if key in options}
-    return examine(Case(model, table, sensitive_features=sensitive_features, **case_options), budget=0, **options)
+    return run(
+        "fliptest", Case(model, table, sensitive_features=sensitive_features, **case_options), budget=0, **options
+    )
 
 
 def test_a_clear_rule_is_found():
@@ -52,7 +54,7 @@ def test_a_clear_rule_is_found():
     assert flips.effect == "share of flips between f and m beyond chance"
     assert flips.p_value < 0.01
     assert flips.low > 0
-    assert (rates.n, result.n_queries, result.not_examined) == (400, 0, ())
+    assert (rates.n, result.n_queries, result.skipped) == (400, 0, ())
 
 
 def test_evidence_is_people_and_their_counterparts():
@@ -97,17 +99,17 @@ def test_more_groups_than_two():
     assert len(effects) == 4
     n = (TABLE["race"] == "c").sum()
     assert n < FEWEST
-    assert result.not_examined == (f"race: fewer than {FEWEST} people are c ({n}).",)
+    assert result.skipped == (f"race: fewer than {FEWEST} people are c ({n}).",)
 
 
 def test_of_many_small_groups_three_are_named():
     table = TABLE.assign(town=[f"town {i}" for i in range(len(TABLE))])
-    (reason,) = examined(lambda rows: rows["age"] > 40, "town", table=table).not_examined
+    (reason,) = examined(lambda rows: rows["age"] > 40, "town", table=table).skipped
     assert reason.startswith(f"town: fewer than {FEWEST} people are town ")
     assert reason.endswith(" (1) and 397 more.")
     assert reason.count("(1)") == 3
     letters = table.assign(town=np.r_[["a"] * 180, ["b"] * 180, list("cdef") * 10])
-    (reason,) = examined(lambda rows: rows["age"] > 40, "town", table=letters).not_examined
+    (reason,) = examined(lambda rows: rows["age"] > 40, "town", table=letters).skipped
     assert reason == f"town: fewer than {FEWEST} people are c (10), d (10), e (10) and 1 more."
 
 
@@ -127,15 +129,15 @@ def test_the_same_again():
 def test_what_cannot_be_examined():
     numbers = examined(lambda rows: rows["income"] * 1.0)
     assert numbers.findings == ()
-    assert "give the case a threshold" in numbers.not_examined[0]
+    assert "decision_threshold= of the case makes decisions of them" in numbers.skipped[0]
     alone = examined(lambda rows: rows["sex"] == "f", features=["sex"])
     assert len(alone.findings) == 1
-    assert alone.not_examined == ("Flips by sex: the model gets no other feature to match people on.",)
+    assert alone.skipped == ("Flips by sex: the model gets no other feature to match people on.",)
     case = Case(harder_for_women, TABLE, sensitive_features="sex")
     case.queries.is_deterministic = False
-    noisy = examine(case, budget=0)
+    noisy = run("fliptest", case, budget=0)
     assert [finding.effect[:10] for finding in noisy.findings] == ["difference"]
-    assert "the model answers one question in two ways" in noisy.not_examined[0]
+    assert noisy.skipped[0].startswith("Flips: the model answers the same row differently")
 
 
 def test_nobody_favoured():
@@ -154,25 +156,24 @@ def test_names_of_the_evidence_give_way():
     ("options", "message"),
     [
         ({"budget": -1}, "budget: expected an integer, at least 0, found -1"),
-        ({"budget": 0, "confidence": 95}, "confidence: expected a number between 0 and 1, found 95"),
+        ({"budget": 0, "confidence_level": 95}, "confidence_level: expected a number between 0 and 1, found 95"),
         ({"budget": 2.5}, "budget: expected an integer"),
         ({"budget": 0, "random_state": -1}, "random_state: expected"),
-        ({"budget": 0, "n_people": 2}, "n_people: expected an integer, at least 30, found 2"),
     ],
 )
 def test_bad_options(options, message):
     case = Case(harder_for_women, TABLE, sensitive_features="sex")
     with pytest.raises(ValueError, match=message):
-        examine(case, **options)
+        run("fliptest", case, **options)
 
 
 def test_no_tensorflow():
     code = (
         "import sys, pandas as pd\n"
         "from fairlab.cases import Case\n"
-        "from fairlab.fliptest import examine\n"
+        "from fairlab.auditing import run\n"
         "table = pd.DataFrame({'sex': ['f', 'm'] * 40, 'age': range(80)})\n"
-        "examine(Case(lambda rows: rows['age'] > 40, table, sensitive_features='sex'), budget=0)\n"
+        "run('fliptest', Case(lambda rows: rows['age'] > 40, table, sensitive_features='sex'), budget=0)\n"
         "assert 'tensorflow' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

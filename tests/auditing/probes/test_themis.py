@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairlab.auditing import run
+from fairlab.auditing.probes.themis import ALL, CAUSAL, DRAWN, GROUP, PEOPLE
 from fairlab.cases.case import Case
-from fairlab.themis import examine
-from fairlab.themis.examination import ALL, CAUSAL, DRAWN, GROUP, PEOPLE
 
 
 def people(n=600):
@@ -31,13 +31,13 @@ def fair(rows):
 
 def test_three_findings_for_each_column_and_for_all_together():
     case = Case(unfair, people(), sensitive_features=["sex", "race"])
-    found = examine(case, budget=20_000)
+    found = run("themis", case, budget=20_000)
     table = found.to_frame()
     assert list(zip(table["sensitive_features"], table["effect"], strict=True)) == [
         (name, effect) for name in ("sex", "race", "sex and race") for effect in (CAUSAL, GROUP, PEOPLE)
     ]
     assert table["where"].tolist() == [DRAWN, DRAWN, "everyone"] * 3
-    assert found.not_examined == ()
+    assert found.skipped == ()
     by = table.set_index(["sensitive_features", "effect"])
     # Half of the bins of income and one of three jobs.
     for name in ("sex", "sex and race"):
@@ -68,7 +68,7 @@ def test_intervals_about_generated_inputs_hold_what_enumeration_gives(limit):
     truth = {CAUSAL: share / 3, GROUP: share / 3}
     held = []
     for seed in range(40):
-        found = examine(case, budget=2_000, random_state=seed).to_frame()
+        found = run("themis", case, budget=2_000, random_state=seed).to_frame()
         assert found["where"].tolist() == [DRAWN, DRAWN, "everyone"]
         held += [row.low <= truth[row.effect] <= row.high for row in found[:2].itertuples()]
         assert (found["low"] < found["high"]).all()
@@ -77,8 +77,10 @@ def test_intervals_about_generated_inputs_hold_what_enumeration_gives(limit):
 
 def test_combinations_of_values_are_enumerated_where_no_number_is_in_bins():
     table = people().drop(columns="income")
-    found = examine(
-        Case(lambda rows: rows["job"].eq("x") & rows["sex"].eq("f"), table, sensitive_features="sex"), budget=5_000
+    found = run(
+        "themis",
+        Case(lambda rows: rows["job"].eq("x") & rows["sex"].eq("f"), table, sensitive_features="sex"),
+        budget=5_000,
     )
     assert [finding.where for finding in found.findings] == [ALL, ALL, "everyone"]
     exact = found.findings[0]
@@ -89,23 +91,21 @@ def test_the_same_twice_and_never_more_than_the_budget():
     for budget in (300, 1_000, 5_000):
         cases = [Case(unfair, people(), sensitive_features=["sex", "race"]) for _ in range(2)]
         asked = cases[0].queries.asked
-        first, second = (examine(case, budget=budget, random_state=3) for case in cases)
+        first, second = (run("themis", case, budget=budget, random_state=3) for case in cases)
         pd.testing.assert_frame_equal(first.to_frame(), second.to_frame())
-        assert first.not_examined == second.not_examined
+        assert first.skipped == second.skipped
         assert first.n_queries == cases[0].queries.asked - asked <= budget
-    other = examine(cases[0], budget=1_000, random_state=4).to_frame()
-    assert not other.equals(examine(cases[0], budget=1_000, random_state=3).to_frame())
+    other = run("themis", cases[0], budget=1_000, random_state=4).to_frame()
+    assert not other.equals(run("themis", cases[0], budget=1_000, random_state=3).to_frame())
 
 
 def test_what_a_small_budget_leaves_out_is_said():
     case = Case(unfair, people(), sensitive_features=["sex", "race"])
-    nothing = examine(case, budget=0)
+    nothing = run("themis", case, budget=0)
     assert nothing.findings == ()
     assert nothing.n_queries == 0
-    assert len(nothing.not_examined) == 3
-    assert nothing.not_examined[0].startswith(
-        "sex: 2 combinations of values on 20 inputs and people are more than 0 rows"
-    )
+    assert len(nothing.skipped) == 3
+    assert nothing.skipped[0].startswith("sex: 2 combinations of values on 20 inputs and people are more than 0 rows")
 
 
 def test_sets_in_between_are_looked_at_unless_a_part_of_them_suffices():
@@ -115,15 +115,15 @@ def test_sets_in_between_are_looked_at_unless_a_part_of_them_suffices():
 
     def names(model, **options):
         case = Case(model, people(), sensitive_features=["sex", "race", "old"])
-        return examine(case, budget=60_000, **options).to_frame()["sensitive_features"].unique().tolist()
+        return run("themis", case, budget=60_000, **options).to_frame()["sensitive_features"].unique().tolist()
 
     ends = ["sex", "race", "old", "sex, race and old"]
     assert names(rarely_alone) == ends, "each column alone is above the threshold"
     assert names(fair) == ends, "all together are below it"
-    between = names(lambda rows: (rows["sex"] == "f") & (rows["race"] == "a") & rows["old"], threshold=0.7)
+    between = names(lambda rows: (rows["sex"] == "f") & (rows["race"] == "a") & rows["old"], min_score=0.7)
     assert between == [*ends, "sex and race", "sex and old", "race and old"]
     # Sex alone decides a quarter, and what contains it needs no look.
-    assert names(lambda rows: (rows["sex"] == "f") & (rows["race"] == "a"), threshold=0.45) == [
+    assert names(lambda rows: (rows["sex"] == "f") & (rows["race"] == "a"), min_score=0.45) == [
         *ends[:4],
         "sex and old",
     ]
@@ -135,20 +135,19 @@ def test_unseen_columns_have_no_direct_effect_and_proxies_are_varied_where_asked
     case = Case(
         lambda rows: rows["height"] > 175, table, sensitive_features=["sex", "race"], features=["height", "job"]
     )
-    plain = examine(case, budget=5_000)
+    plain = run("themis", case, budget=5_000)
     assert plain.findings == ()
-    assert [line.split(":")[0] for line in plain.not_examined] == ["sex", "race"]
-    assert "a direct effect is 0 by construction; proxies= varies" in plain.not_examined[0]
-    found = examine(case, budget=5_000, proxies=True)
+    assert [line.split(":")[0] for line in plain.skipped] == ["sex", "race"]
+    assert "its direct effect is 0 by construction; proxies= varies" in plain.skipped[0]
+    found = run("themis", case, budget=5_000, proxies=True)
     assert {finding.sensitive_features for finding in found.findings} == {"sex (through height)"}
-    assert found.not_examined == (
-        "race: the model does not get it, so that a direct effect is 0 by construction; "
-        "no feature tells enough about it to be varied instead.",
+    assert found.skipped == (
+        "race: the model does not get it, so that its direct effect is 0 by construction; no feature predicts it well.",
     )
-    named = examine(case, budget=5_000, proxies={"race": ["job"]})
+    named = run("themis", case, budget=5_000, proxies={"race": ["job"]})
     assert {finding.sensitive_features for finding in named.findings} == {"race (through job)"}
     assert all(finding.p_value == 1 for finding in named.findings)
-    assert len(named.not_examined) == 1
+    assert len(named.skipped) == 1
 
 
 BASE = np.random.default_rng(1).choice(["f", "m"], 120)
@@ -178,7 +177,7 @@ def test_columns_of_any_kind(column):
         assert rows.dtypes.equals(table.dtypes)
         return (rows["income"] > 3) & (rows["who"] == first).fillna(False).astype(bool)
 
-    found = examine(Case(program, table, sensitive_features=["who", "job"]), budget=5_000).to_frame()
+    found = run("themis", Case(program, table, sensitive_features=["who", "job"]), budget=5_000).to_frame()
     assert found["estimate"][:3].tolist() == pytest.approx([3 / 7, 3 / 7, (table["income"] > 3).mean()])
     assert found["p_value"].tolist() == [0, 0, 0, 1, 1, 1, 0, 0, 0]
 
@@ -186,17 +185,17 @@ def test_columns_of_any_kind(column):
 def test_models_that_themis_cannot_compare():
     table = people()
     numbers = Case(lambda rows: rows["income"] * 1.5, table, sensitive_features="sex")
-    assert "hand the case a threshold" in examine(numbers, budget=1_000).not_examined[0]
+    assert "decision_threshold= of the case" in run("themis", numbers, budget=1_000).skipped[0]
     rng = np.random.default_rng(0)
     noisy = Case(lambda rows: rng.random(len(rows)) < 0.5, table, sensitive_features="sex")
-    found = examine(noisy, budget=1_000)
+    found = run("themis", noisy, budget=1_000)
     assert found.findings == ()
-    assert "its own noise would count as discrimination" in found.not_examined[0]
+    assert "its own noise would count as discrimination" in found.skipped[0]
 
 
 def test_one_value_in_the_schema():
     case = Case(fair, people(), sensitive_features=["sex", "race"], schema={"old": [False, True]})
-    assert len(examine(case, budget=10_000).findings) == 9
+    assert len(run("themis", case, budget=10_000).findings) == 9
 
 
 def test_a_model_that_fails_on_other_values_is_said_not_raised():
@@ -208,10 +207,10 @@ def test_a_model_that_fails_on_other_values_is_said_not_raised():
             raise RuntimeError("no woman has this job")
         return fair(rows)
 
-    found = examine(Case(brittle, table, sensitive_features=["sex", "race"]), budget=20_000)
+    found = run("themis", Case(brittle, table, sensitive_features=["sex", "race"]), budget=20_000)
     assert {finding.sensitive_features for finding in found.findings} == set()
-    assert all("the model cannot be asked about other values" in line for line in found.not_examined)
-    assert "no woman has this job" in found.not_examined[0]
+    assert all("the model cannot be queried with other values" in line for line in found.skipped)
+    assert "no woman has this job" in found.skipped[0]
 
 
 @pytest.mark.parametrize(
@@ -220,8 +219,8 @@ def test_a_model_that_fails_on_other_values_is_said_not_raised():
         ({"budget": -1}, "budget: expected an integer, at least 0, found -1"),
         ({"budget": 1.5}, "budget: expected an integer, at least 0, found 1.5"),
         ({"budget": "many"}, "budget: expected an integer, at least 0, found 'many'"),
-        ({"confidence": 95}, "confidence: expected a number between 0 and 1, found 95"),
-        ({"confidence": "high"}, "confidence: expected a number between 0 and 1, found 'high'"),
+        ({"confidence_level": 95}, "confidence_level: expected a number between 0 and 1, found 95"),
+        ({"confidence_level": "high"}, "confidence_level: expected a number between 0 and 1, found 'high'"),
         ({"proxies": "job"}, "proxies: expected features by sensitive column, or True, found 'job'"),
         ({"proxies": {"job": ["old"]}}, "proxies: expected sensitive columns, sex, found 'job'"),
         ({"proxies": {"sex": ["height"]}}, "proxies: expected features of the model, found 'height' for sex"),
@@ -231,4 +230,4 @@ def test_a_model_that_fails_on_other_values_is_said_not_raised():
 def test_arguments_out_of_range(options, message):
     case = Case(fair, people(50), sensitive_features="sex")
     with pytest.raises(ValueError, match=message):
-        examine(case, **{"budget": 100} | options)
+        run("themis", case, **{"budget": 100} | options)

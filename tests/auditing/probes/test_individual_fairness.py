@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
+from fairlab.auditing import run
 from fairlab.cases import Case
-from fairlab.individual_fairness import examine
 
 RNG = np.random.default_rng(0)
 N = 1_000
@@ -45,7 +45,7 @@ REPAID = pd.Series(np.where(RNG.random(N) < expit((PEOPLE["income"] - 50_000) / 
 def examined(model, features=FEATURES, budget=20_000, **options):
     options = {"pos_label": "yes", "y_true": REPAID} | options
     case = Case(model, PEOPLE, sensitive_features="group", features=features, **options)
-    found = examine(case, budget=budget)
+    found = run("individual_fairness", case, budget=budget)
     assert found.n_queries <= budget
     return found
 
@@ -98,7 +98,7 @@ def test_a_model_that_takes_the_group_itself():
 def test_without_labels_its_own_decisions_are_the_labels():
     found = examined(Model(direct=2.0), features=["group", *FEATURES], y_true=None)
     assert only(found).p_value < 0.001
-    assert "no true labels" in found.not_examined[0]
+    assert "no true labels" in found.warnings[0]
 
 
 def test_the_same_again():
@@ -112,7 +112,8 @@ def test_units_do_not_matter():
         def predict_proba(self, rows):
             return super().predict_proba(rows.assign(income=rows["income"] * 1000))
 
-    found = examine(
+    found = run(
+        "individual_fairness",
         Case(
             InThousands(job=3.0),
             PEOPLE.assign(income=PEOPLE["income"] / 1000),
@@ -136,7 +137,8 @@ def test_networks_are_asked_for_gradients():
     numbers["proxy"] = numbers["group"] + RNG.normal(0, 0.5, N)
     label = (RNG.random(N) < 0.5).astype(int)
     by_gradients, by_rows = (
-        examine(
+        run(
+            "individual_fairness",
             Case(
                 model,
                 numbers,
@@ -169,7 +171,7 @@ def test_numbers_and_more_than_two_groups():
         decision_threshold=0.5,
         y_true=None,
     )
-    by_age, by_race = examine(case, budget=20_000).findings
+    by_age, by_race = run("individual_fairness", case, budget=20_000).findings
     assert by_age.p_value < 0.001
     assert by_race.p_value > 0.05
     assert by_race.low == 1
@@ -179,25 +181,25 @@ def test_numbers_and_more_than_two_groups():
     ("model", "options", "reason"),
     [
         (lambda rows: np.where(rows["income"] > 50_000, "yes", "no"), {}, "labels only"),
-        (lambda rows: rows["income"].to_numpy(), {"pos_label": None, "y_true": None}, "without a threshold"),
+        (lambda rows: rows["income"].to_numpy(), {"pos_label": None, "y_true": None}, "numbers, not decisions"),
         (Model(), {"budget": 50}, "needs a budget of .* rows for this model, and has 50"),
     ],
 )
-def test_what_is_not_examined(model, options, reason):
+def test_what_is_skipped(model, options, reason):
     found = examined(model, **options)
     assert found.findings == ()
-    assert pd.Series(found.not_examined).str.contains(reason).any()
+    assert pd.Series(found.skipped).str.contains(reason).any()
 
 
 def test_groups_that_are_too_small_are_named():
     table = PEOPLE.assign(group=np.where(np.arange(N) < 5, "few", PEOPLE["group"]))
     case = Case(Model(), table, sensitive_features="group", features=FEATURES, pos_label="yes", y_true=REPAID)
-    found = examine(case, budget=20_000)
+    found = run("individual_fairness", case, budget=20_000)
     assert only(found).p_value > 0.05
-    assert "group: fewer than 30 people are few (5)." in found.not_examined
+    assert "group: fewer than 30 people are few (5)." in found.skipped
 
 
-def test_a_model_that_answers_by_chance_is_not_examined():
+def test_a_model_that_answers_by_chance_is_skipped():
     class Noisy(Model):
         rng = np.random.default_rng(0)
 
@@ -206,20 +208,20 @@ def test_a_model_that_answers_by_chance_is_not_examined():
             return np.column_stack([expit(-odds), expit(odds)])
 
     with pytest.warns(UserWarning, match="not deterministic"):
-        assert "noise would count" in examined(Noisy()).not_examined[0]
+        assert "noise would count" in examined(Noisy()).skipped[0]
 
 
 def test_bad_options():
     case = Case(Model(), PEOPLE, sensitive_features="group", features=FEATURES, pos_label="yes")
-    with pytest.raises(TypeError, match="case: expected a Case, found DataFrame"):
-        examine(PEOPLE, budget=100)
+    with pytest.raises(TypeError, match=r"case: expected a fairlab\.Case, found DataFrame"):
+        run("individual_fairness", PEOPLE, budget=100)
     for budget in (-1, 2.5, True, "all"):
         with pytest.raises(ValueError, match="budget: expected an integer, at least 0"):
-            examine(case, budget=budget)
-    with pytest.raises(ValueError, match="confidence: expected a number between 0 and 1, found 95"):
-        examine(case, budget=100, confidence=95)
-    with pytest.raises(ValueError, match="max_loss_ratio: expected a ratio of losses, 1 or more, found 0"):
-        examine(case, budget=100, max_loss_ratio=0.8)
+            run("individual_fairness", case, budget=budget)
+    with pytest.raises(ValueError, match="confidence_level: expected a number between 0 and 1, found 95"):
+        run("individual_fairness", case, budget=100, confidence_level=95)
+    with pytest.raises(ValueError, match=r"max_loss_ratio: expected a finite number of at least 1, found 0\.8"):
+        run("individual_fairness", case, budget=100, max_loss_ratio=0.8)
 
 
 def test_tensorflow_is_not_needed():
@@ -227,10 +229,10 @@ def test_tensorflow_is_not_needed():
 import sys
 import numpy as np, pandas as pd
 from fairlab.cases import Case
-from fairlab.individual_fairness import examine
+from fairlab.auditing import run
 table = pd.DataFrame({"group": np.arange(100) % 2, "x": np.arange(100.0)})
 case = Case(lambda rows: rows["x"] / 100, table, sensitive_features="group", features=["x"])
-assert len(examine(case, budget=5000).findings) == 1
+assert len(run("individual_fairness", case, budget=5000).findings) == 1
 assert "tensorflow" not in sys.modules and "keras" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -241,6 +243,6 @@ def test_nothing_but_the_sensitive_feature_and_labels_that_occur_twice():
     case = Case(
         Model(direct=2.0).only_group, table, sensitive_features="group", features=["group"], decision_threshold=0.5
     )
-    finding = only(examine(case, budget=5_000))
+    finding = only(run("individual_fairness", case, budget=5_000))
     assert finding.p_value < 0.001
     assert len(finding.evidence) == 10

@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.adf import examine, examine_adf, examine_aequitas
-from fairlab.adf.examination import Answers, BudgetSpentError
-from fairlab.cases import Case
+from fairlab.auditing import run
+from fairlab.auditing.probes.adf import Answers
+from fairlab.cases import BudgetSpentError, Case
 
 RNG = np.random.default_rng(0)
 PEOPLE = pd.DataFrame(
@@ -38,7 +38,7 @@ def case():
 
 @pytest.fixture(scope="module")
 def both(case):
-    return examine(case, budget=4000)
+    return run("adf", case, budget=4000)
 
 
 def test_findings_of_both_methods(both, case):
@@ -48,7 +48,7 @@ def test_findings_of_both_methods(both, case):
         ("ADF", "inputs on a grid of bin medians, drawn uniformly"),
         ("AEQUITAS", "inputs on a grid of bin medians, drawn uniformly"),
     ]
-    assert both.not_examined == ()
+    assert both.skipped == ()
     assert 0 < both.n_queries <= 4000
     for finding in both.findings:
         assert finding.sensitive_features == "sex"
@@ -96,7 +96,7 @@ def test_searches_find_more_than_chance(both):
 
 def test_the_same_seed_gives_the_same_findings():
     first, again, third = (
-        examine(Case(score, PEOPLE, sensitive_features="sex", decision_threshold=2.5), budget=800, random_state=seed)
+        run("adf", Case(score, PEOPLE, sensitive_features="sex", decision_threshold=2.5), budget=800, random_state=seed)
         for seed in (0, 0, 1)
     )
     pd.testing.assert_frame_equal(again.to_frame(), first.to_frame())
@@ -106,7 +106,7 @@ def test_the_same_seed_gives_the_same_findings():
 
 
 def test_a_fair_model_gives_no_evidence():
-    found = examine(Case(fair, PEOPLE, sensitive_features=["sex", "member"], decision_threshold=2.5), budget=4000)
+    found = run("adf", Case(fair, PEOPLE, sensitive_features=["sex", "member"], decision_threshold=2.5), budget=4000)
     assert len(found.findings) == 6
     for finding in found.findings:
         assert (finding.n_found, finding.estimate, finding.low, finding.p_value) == (0, 0, 0, 1)
@@ -117,22 +117,23 @@ def test_a_fair_model_gives_no_evidence():
 def test_a_small_domain_is_asked_whole():
     table = PEOPLE[["sex", "member", "job"]]
     model = lambda rows: (rows["sex"] == "m") & rows["member"] & (rows["job"] == "cook")  # noqa: E731
-    [people, exact] = examine_adf(
-        Case(_score_of(model), table, sensitive_features="sex", decision_threshold=0.5), budget=4000
+    [people, exact, only] = run(
+        "adf", Case(_score_of(model), table, sensitive_features="sex", decision_threshold=0.5), budget=8000
     ).findings
     assert exact.where == "all combinations of values"
     assert exact.low == exact.estimate == exact.high == pytest.approx(1 / 6), "one of six combinations"
     assert exact.n == 6
     assert people.estimate == pytest.approx(((table["job"] == "cook") & table["member"]).mean())
-    [only] = examine_aequitas(Case(model, table, sensitive_features="sex"), budget=2000).findings
     assert only.estimate == pytest.approx(1 / 6)
+    [_, only] = run("adf", Case(model, table, sensitive_features="sex"), budget=4000).findings
+    assert (only.method, only.estimate) == ("AEQUITAS", pytest.approx(1 / 6))
 
 
 def test_a_grid_whose_bins_stand_for_other_numbers_has_a_share_and_no_interval():
     table = PEOPLE[["sex", "income"]]
     model = lambda rows: (rows["sex"] == "m") & (rows["income"] > table["income"].median())  # noqa: E731
-    [_, grid] = examine_adf(
-        Case(_score_of(model), table, sensitive_features="sex", decision_threshold=0.5), budget=4000
+    [_, grid, _] = run(
+        "adf", Case(_score_of(model), table, sensitive_features="sex", decision_threshold=0.5), budget=8000
     ).findings
     assert (grid.where, grid.n, grid.estimate) == ("all inputs on a grid of bin medians", 10, 0.5)
     assert np.isnan([grid.low, grid.high]).all()
@@ -141,11 +142,11 @@ def test_a_grid_whose_bins_stand_for_other_numbers_has_a_share_and_no_interval()
 def test_a_share_rests_on_twenty_people_and_inputs_at_least():
     names = PEOPLE.assign(sex=PEOPLE.index)
     model = lambda rows: rows["income"] > 20  # noqa: E731
-    found = examine_adf(
-        Case(_score_of(model), names, sensitive_features="sex", decision_threshold=1.0), budget=20 * 160
+    found = run(
+        "adf", Case(_score_of(model), names, sensitive_features="sex", decision_threshold=1.0), budget=2 * 20 * 160
     )
     assert found.findings == ()
-    assert found.not_examined == ("sex: a budget of 3200 rows does not suffice for inputs with each of 160 values.",)
+    assert found.skipped == ("sex: a budget of 3200 rows does not suffice for inputs with each of 160 values.",)
 
 
 def _score_of(model):
@@ -154,48 +155,46 @@ def _score_of(model):
 
 def test_labels_alone_are_enough_for_aequitas_and_for_people():
     case = Case(lambda rows: score(rows) >= 2.5, PEOPLE, sensitive_features="sex")
-    found = examine(case, budget=4000)
+    found = run("adf", case, budget=4000)
     assert [(finding.method, finding.where) for finding in found.findings] == [
         ("ADF", "people of the table"),
         ("AEQUITAS", "inputs on a grid of bin medians, drawn uniformly"),
     ]
-    assert found.not_examined == (
-        "sex: the model gives labels and no scores, whose slopes ADF follows; the people of the table were asked.",
-    )
+    assert found.skipped == ("sex, inputs that ADF finds by slopes of scores: the model gives labels only, no scores.",)
 
 
 def test_what_the_model_does_not_get_has_no_direct_effect():
     model = lambda rows: rows["income"] > 20  # noqa: E731
     table = PEOPLE.assign(race=RNG.choice(["a", "b"], 160))
     case = Case(model, table, sensitive_features=["race", "sex"], features=FEATURES)
-    found = examine(case, budget=3000)
+    found = run("adf", case, budget=3000)
     assert {finding.sensitive_features for finding in found.findings} == {"sex"}
-    assert "race: the model does not get it, so that its direct effect is 0 by construction." in found.not_examined
-    nothing = examine(Case(model, table, sensitive_features="race", features=["income"]), budget=3000)
+    assert "race: the model does not get it, so that its direct effect is 0 by construction." in found.skipped
+    nothing = run("adf", Case(model, table, sensitive_features="race", features=["income"]), budget=3000)
     assert (nothing.findings, nothing.n_queries) == ((), 0)
 
 
-def test_numbers_and_noise_are_not_examined():
+def test_numbers_and_noise_are_skipped():
     numbers = Case(lambda rows: rows["income"] * 10, PEOPLE, sensitive_features="sex")
     assert numbers.task == "numbers"
-    assert examine(numbers, budget=1000).not_examined == (
-        "The model gives numbers, not decisions; a threshold would make decisions of them.",
+    assert run("adf", numbers, budget=1000).skipped == (
+        "The model gives numbers, not decisions; decision_threshold= of the case makes decisions of them.",
     )
     rng = np.random.default_rng(0)
     with pytest.warns(UserWarning, match="not deterministic"):
         noise = Case(lambda rows: rng.normal(size=len(rows)), PEOPLE, sensitive_features="sex", decision_threshold=0.0)
-    found = examine(noise, budget=1000)
-    assert (found.findings, len(found.not_examined)) == ((), 1)
-    assert "answers the same row differently" in found.not_examined[0]
+    found = run("adf", noise, budget=1000)
+    assert (found.findings, len(found.skipped)) == ((), 1)
+    assert "answers the same row differently" in found.skipped[0]
 
 
 @pytest.mark.parametrize("budget", [0, 1, 3, 10, 50, 200])
 def test_a_small_budget_is_kept(budget):
     case = Case(score, PEOPLE, sensitive_features=["sex", "member"], decision_threshold=2.5)
-    found = examine(case, budget=budget)
+    found = run("adf", case, budget=budget)
     assert found.n_queries <= budget
     if not found.findings:
-        assert any(f"sex: a budget of {budget // 4} rows does not suffice" in said for said in found.not_examined)
+        assert any(f"sex: a budget of {budget // 4} rows does not suffice" in said for said in found.skipped)
 
 
 def test_the_model_may_get_the_sensitive_attribute_alone():
@@ -206,18 +205,18 @@ def test_the_model_may_get_the_sensitive_attribute_alone():
         features=["sex"],
         decision_threshold=1.0,
     )
-    assert [finding.estimate for finding in examine(case, budget=1000).findings] == [1, 1, 1]
+    assert [finding.estimate for finding in run("adf", case, budget=1000).findings] == [1, 1, 1]
 
 
 def test_one_row_is_no_reason_to_fail():
     table = pd.concat([PEOPLE.head(1)] * 2).assign(sex=["f", "m"])
-    found = examine(Case(score, table, sensitive_features="sex", decision_threshold=2.5), budget=500)
+    found = run("adf", Case(score, table, sensitive_features="sex", decision_threshold=2.5), budget=500)
     assert found.findings[0].n == 2
 
 
 def test_a_wide_number_is_varied_over_its_bins():
     case = Case(lambda rows: rows["income"] + rows["age"], PEOPLE, sensitive_features="income", decision_threshold=60.0)
-    people, inputs, _ = examine(case, budget=4000).findings
+    people, inputs, _ = run("adf", case, budget=4000).findings
     assert people.estimate > 0.4
     assert set(inputs.evidence["other income"]) <= set(PEOPLE["income"])
 
