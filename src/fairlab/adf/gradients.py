@@ -209,7 +209,7 @@ class NetworkSlopes(FiniteDifferences):
 
     Parameters
     ----------
-    answers : fairlab.adf.examination.Answers
+    answers : fairlab.auditing.probes.adf.Answers
         Of a case with gradients.
     name : str
         The sensitive attribute.
