@@ -66,9 +66,9 @@ def test_without_the_stored_network_one_trained_here_stands_in(table, monkeypatc
         raise DataUnavailableError(name)
 
     monkeypatch.setattr(benchmarks, "stored_weights", unavailable)
-    monkeypatch.setattr(benchmarks, "STAND_IN_STEPS", 1)
+    monkeypatch.setattr(benchmarks, "FALLBACK_STEPS", 1)
     told = []
-    with pytest.warns(SurrogateWarning, match="credit: the stored network is not at hand"):
+    with pytest.warns(SurrogateWarning, match="credit: the stored network is not available"):
         subject = subject_under_test("credit", table, lambda *what: told.append(what))
     assert told == [("credit-adf", ["adf_networks/credit.index", "adf_networks/credit.data-00000-of-00001"])]
     assert [len(bias) for bias in subject.weights[1::2]] == [64, 32, 16, 8, 4, 2]

@@ -5,8 +5,8 @@ from matplotlib.colors import to_hex
 
 from fairlab.papers.adf.figures import (
     ADDED,
+    KINDS,
     MARKS,
-    beside_published,
     growth_curves,
     in_words,
     ratios_by_network,
@@ -14,15 +14,6 @@ from fairlab.papers.adf.figures import (
 )
 from fairlab.plotting import check
 
-COUNTS = pd.DataFrame(
-    {
-        "quantity": ["found", "found", "share (%)", "share (%)"],
-        "method": ["ADF", "SG"] * 2,
-        "benchmark": ["census.age", "bank.age"] * 2,
-        "published": [1000, 20, 30, 40],
-        "ours": [1200, 18, 32, 41],
-    }
-)
 RATIOS = pd.DataFrame(
     {
         "benchmark": ["a", "b", "b", "a", "b"],
@@ -57,26 +48,6 @@ def test_benchmarks_have_names():
     assert in_words("credit.gender") == "Credit, gender"
 
 
-def test_open_markers_are_published_and_each_method_has_its_colour():
-    figure = beside_published(COUNTS, log=["found"])
-    check(figure)
-    counts, shares = figure.axes
-    adf, sg = MARKS["ADF"]["color"], MARKS["SG"]["color"]
-    assert drawn(counts) == {(True, adf): [1000], (False, adf): [1200], (True, sg): [20], (False, sg): [18]}
-    assert drawn(shares)[True, adf] == [30]
-    assert [axis.get_xlabel() for axis in figure.axes] == ["found", "share (%)"]
-    assert [axis.get_xscale() for axis in figure.axes] == ["log", "linear"]
-    assert [label.get_text() for label in counts.get_yticklabels()] == ["Census, age", "Bank, age"]
-    names = [text.get_text() for text in figure.legends[0].texts]
-    assert names == ["ADF, published", "ADF, ours", "SG, published", "SG, ours"]
-
-
-def test_a_count_of_nothing_has_its_place():
-    figure = beside_published(COUNTS.replace({"ours": {18: 0}}), log=["found"])
-    check(figure)
-    assert figure.axes[0].get_xscale() == "symlog"
-
-
 def test_ratios_stand_by_benchmark_the_authors_network_apart():
     figure = ratios_by_network(RATIOS)
     check(figure)
@@ -92,14 +63,14 @@ def test_shares_have_a_panel_per_benchmark_and_a_line_for_before():
     assert [axis.get_visible() for axis in figure.axes] == [True] * 3 + [False]
     first = figure.axes[0]
     assert first.lines[0].get_ydata()[0] == pytest.approx(10)
-    assert [label.get_text() for label in figure.axes[2].get_xticklabels()] == list(ADDED)
-    assert len(drawn(first)[True, MARKS["ADF"]["color"]]) == 1
-    assert len(drawn(first)[False, MARKS["ADF"]["color"]]) == 2
+    assert [label.get_text() for label in figure.axes[2].get_xticklabels()] == [KINDS.get(name, name) for name in ADDED]
+    assert len(drawn(first)[True, MARKS["adf"]["color"]]) == 1
+    assert len(drawn(first)[False, MARKS["adf"]["color"]]) == 2
 
 
-RUN = pd.DataFrame({"method": "ADF", "series": "ours", "run": 0, "seeds": [1, 2], "inputs": [3, 5]})
+RUN = pd.DataFrame({"method": "adf", "series": "ours", "run": 0, "seeds": [1, 2], "inputs": [3, 5]})
 FRAME = pd.concat(
-    [RUN, RUN.assign(run=1), RUN.assign(series="published"), RUN.assign(method="Aequitas")], ignore_index=True
+    [RUN, RUN.assign(run=1), RUN.assign(series="published"), RUN.assign(method="aequitas")], ignore_index=True
 ).assign(discriminatory=1)
 
 
@@ -109,6 +80,6 @@ def test_growth_has_a_panel_per_method_and_a_curve_per_run():
     first, second = figure.axes
     assert (len(first.lines), len(second.lines)) == (4, 2)
     assert first.lines[0].get_ydata().tolist() == [3, 5]
-    assert [axis.lines[0].get_color() for axis in figure.axes] == [MARKS[name]["color"] for name in ("ADF", "Aequitas")]
+    assert [axis.lines[0].get_color() for axis in figure.axes] == [MARKS[name]["color"] for name in ("adf", "aequitas")]
     assert [points.get_offsets().tolist() for points in first.collections] == [[[1, 3], [2, 5]], [[1, 1], [2, 1]]]
     assert [len(points.get_offsets()) for points in second.collections] == [0, 0]

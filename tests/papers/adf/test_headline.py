@@ -1,5 +1,3 @@
-from types import SimpleNamespace
-
 import pytest
 
 from fairlab.papers.adf import headline
@@ -41,19 +39,3 @@ def test_averages_are_of_what_was_recorded_as_published(run):
     averages = headline.recorded_averages([run])
     assert averages["table-6:census.age.adf"] == 658
     assert "table-6:census.race.sg" not in averages
-
-
-def test_runs_are_those_of_the_same_profile_and_seed(run, tmp_path, monkeypatch):
-    monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path))
-    folder = tmp_path / "quick" / "adf" / "phases"
-    folder.mkdir(parents=True)
-    run.write(folder)
-
-    def runs(profile, seed=0):
-        specification = SimpleNamespace(after=("adf/phases", "adf/cost"))
-        return headline.other_runs(SimpleNamespace(specification=specification, run=Run("", profile, seed, {})))
-
-    assert [*runs("quick")] == ["adf/phases"]
-    assert runs("quick")["adf/phases"].records == run.records
-    assert not runs("smoke")
-    assert not runs("quick", 1)

@@ -7,38 +7,40 @@ from fairlab.adf.gradients import FeedForward
 from fairlab.papers.adf import tables
 from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS
 from fairlab.papers.adf.courses import ROWS_OF_500_SECONDS
+from fairlab.suite.experiment import Experiment
 from fairlab.suite.published import load_paper
 
+pytestmark = pytest.mark.usefixtures("results")
 
-def published(artefact):
-    values = load_paper("adf").artefact(artefact).values
-    return pd.DataFrame({"value": {id: value.value for id, value in values.items()}})
+
+def beside(experiment, artefact, form, ours):
+    """Return what is published with `ours` beside it, a number or a Series by the published index."""
+    return Experiment(f"adf/{experiment}", profile="smoke").beside(artefact, form).assign(ours=ours)
 
 
 def test_counts_have_a_row_per_run():
     run = dict.fromkeys(tables.COUNTS, 1) | {"sample": np.zeros((2, 3)), "iterations": np.zeros(4)}
-    frame = tables.counts({("a", "adf"): [run, run | {"n_inputs": 5}], ("b", "sg"): [run]}, ["benchmark", "method"])
-    assert frame.columns.tolist() == ["benchmark", "method", *tables.COUNTS]
-    assert frame[["benchmark", "method", "n_inputs"]].to_numpy().tolist() == [
-        ["a", "adf", 1],
-        ["a", "adf", 5],
-        ["b", "sg", 1],
+    searches = {"as_published": {("a", "adf"): [run, run | {"n_inputs": 5}], ("b", "sg"): [{"n_successful": 7}]}}
+    frame = tables.counts(searches)
+    assert frame.columns.tolist() == ["reading", "benchmark", "method", *tables.COUNTS]
+    assert frame[["benchmark", "method", "n_inputs", "n_successful"]].fillna(0).to_numpy().tolist() == [
+        ["a", "adf", 1, 1],
+        ["a", "adf", 5, 1],
+        ["b", "sg", 0, 7],
     ]
 
 
-def test_ours_stand_beside_the_published_ones():
-    index = pd.MultiIndex.from_product([BENCHMARKS, ["aequitas", "adf"]])
-    frame = tables.beside(published("table-4"), pd.Series(range(12), index=index), counted="id")
-    assert frame["method"].tolist() == ["ADF"] * 6 + ["Aequitas"] * 6
-    assert frame.iloc[0].tolist() == ["ADF", "census.age", 256980, 1]
-    assert frame.iloc[-1].tolist() == ["Aequitas", "credit.gender", 4996, 10]
-
-
-def test_points_read_off_a_figure_become_curves():
-    curves = tables.read_off(published("figure-3"))
-    assert list(curves) == ["adf", "aequitas"]
-    assert curves["adf"].index.tolist() == [25, 50, 100, 150, 200, 250, 300, 334]
-    assert curves["aequitas"].loc[334].to_dict() == {"inputs": 80300, "discriminatory": 9700}
+def test_published_counts_have_their_place_among_runs():
+    rows = [
+        {"reading": reading, "benchmark": name, "method": "aequitas", "n_inputs": n, "n_discriminatory": 1}
+        for reading in ("as_published", "as_released")
+        for name in BENCHMARKS
+        for n in (0, 10**9)
+    ]
+    published = {id: value.value for id, value in load_paper("adf").artefact("table-4").values.items()}
+    places = tables.places_among_runs(pd.DataFrame(rows), pd.Series(published))
+    assert (places["gdiff"] == 0.5).all(axis=None)
+    assert (places["id"] == 1).all(axis=None)
 
 
 def test_a_certain_network_is_sharp(credit, constant):
@@ -66,8 +68,6 @@ def test_networks_are_compared_on_the_same_inputs(credit, constant, monkeypatch)
     assert frame["network"].tolist() == ["authors", 0]
     assert frame["discriminatory share"].tolist() == [share, 0]
     assert frame["accuracy"].tolist() == [1, (credit.y == 0).mean()]
-    before = tables.shares_before({"credit": credit}, n=300, random_state=1)
-    assert before.loc["credit.gender"].to_dict() == {"share": share, "accuracy": 1}
 
 
 @pytest.fixture
@@ -108,8 +108,8 @@ def test_networks_of_one_class_have_no_vote(credit, constant):
 def test_iterations_of_all_seeds_and_of_the_successful_ones():
     run = {"iterations": np.array([0, 4, 10, 10]), "successful": np.array([True, True, False, False])}
     failed = run | {"successful": np.zeros(4, dtype=bool)}
-    found = tables.iterations_of({("as_published", "a"): [run], ("as_published", "b"): [run, failed]})
-    assert found == {("as_published", "a", "all"): [6.0], ("as_published", "a", "successful"): [2.0]}
+    found = tables.iterations_of({"as_published": {"a": [run], "b": [run, failed]}})
+    assert found.to_numpy().tolist() == [["as_published", "a", "all", 6.0], ["as_published", "a", "successful", 2.0]]
 
 
 def test_finds_are_counted_by_protocol():
@@ -129,35 +129,35 @@ def test_finds_are_counted_by_protocol():
 
 def test_rates_of_table_5_need_no_clock():
     index = pd.MultiIndex.from_product([BENCHMARKS, ["adf", "sg"]])
-    means = pd.DataFrame({"rows": 1000.0, "inputs": 20.0, "found": 5.0}, index=index)
-    rates = tables.rates_beside(published("table-5"), means).set_index(["quantity", "method", "benchmark"]).sort_index()
-    per_row, share = tables.RATES
-    adf, sg = (rates.loc[per_row, method, "census.age"] for method in ("ADF", "SG"))
+    sides = beside("versus_symbolic", "table-5", tables.COUNTED, 20.0)
+    sides.loc[sides.index.get_level_values("counted") == "id", "ours"] = 5.0
+    rates = tables.rates_beside(sides, pd.Series(1000.0, index=index))
+    rates = rates.set_index(["quantity", "method", "data", "feature"]).sort_index()
+    adf, sg = (rates.loc["per_row", method, "census", "age"] for method in ("adf", "sg"))
     assert adf["published"] == pytest.approx(1000 * 3453 / ROWS_OF_500_SECONDS)
     assert sg["published"] == pytest.approx(1000 * 544 / (1290 * 1000 / 20))
-    assert (rates.loc[per_row, "ours"] == 5).all()
-    assert rates.loc[share, "SG", "census.age"].tolist() == pytest.approx([100 * 544 / 1290, 25])
+    assert (rates.loc["per_row", "ours"] == 5).all()
+    assert rates.loc["share", "sg", "census", "age"].tolist() == pytest.approx([100 * 544 / 1290, 25])
 
 
-def test_shares_of_table_10_are_those_of_repetitions_and_of_the_print():
+def test_shares_of_table_10_are_those_of_repetitions_and_the_published_ones():
     before = pd.Series(0.2, index=list(BENCHMARKS))
     index = pd.MultiIndex.from_product([BENCHMARKS, [0, 1]], names=["benchmark", "trial"])
     after = pd.DataFrame({"nothing": 0.1, "adf": 0.05}, index=index)
-    shares = tables.shares_beside(published("table-10"), before, after)
+    published = beside("retraining", "table-10", "{id}", 0)["published"]
+    shares = tables.shares_beside(published, before, after)
     first = shares[shares["benchmark"] == "census.age"].groupby(["added", "series"])["share"].mean()
     assert first["before", "published"] == pytest.approx(0.1088)
-    assert first["ADF", "published"] == pytest.approx(0.0226)
-    assert first["ADF", "ours"] == pytest.approx(0.05)
+    assert first["before", "ours"] == pytest.approx(0.2)
+    assert first["adf", "published"] == pytest.approx(0.0226)
+    assert first["adf", "ours"] == pytest.approx(0.05)
     assert shares.groupby(["added", "series"]).size()["nothing", "ours"] == 2 * len(BENCHMARKS)
+    assert shares.groupby(["added", "series"]).size()["before", "ours"] == len(BENCHMARKS)
     assert ("nothing", "published") not in first.index
 
 
-def test_growth_has_runs_and_what_was_read_off():
+def test_growth_has_a_row_per_run_and_seed():
     run = pd.DataFrame({"inputs": [3, 5], "discriminatory": [1, 2]}, index=pd.Index([1, 2], name="seeds"))
-    growth = tables.growth_beside({"adf": run[:1]}, {"adf": [run, run], "aequitas": [run]})
-    assert growth.columns.tolist() == ["method", "series", "run", "seeds", "inputs", "discriminatory"]
-    assert growth.groupby(["method", "series"]).size().to_dict() == {
-        ("ADF", "ours"): 4,
-        ("ADF", "published"): 1,
-        ("Aequitas", "ours"): 2,
-    }
+    growth = tables.growth_table({"adf": [run, run], "aequitas": [run, run.iloc[:0]]})
+    assert growth.columns.tolist() == ["method", "run", "seeds", "inputs", "discriminatory"]
+    assert growth.groupby(["method", "run"]).size().to_dict() == {("adf", 0): 2, ("adf", 1): 2, ("aequitas", 0): 2}

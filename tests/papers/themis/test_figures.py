@@ -67,10 +67,10 @@ def test_figures_keep_the_rules_and_leave_nothing_open():
 def test_scores_below_the_floor_are_drawn_at_it_and_cells_are_named_in_words():
     axis = scores_beside_printed(SCORES.drop(columns="measure")).axes[0]
     drawn = {line.get_label(): line.get_xdata().tolist() for line in axis.lines}
-    assert drawn == {"printed": [3.0, 98.0], "as released": [0.01, 40.0]}
+    assert drawn == {"published": [3.0, 98.0], "as released": [0.01, 40.0]}
     assert [label.get_text() for label in axis.get_yticklabels()] == [
-        "A, Credit, fair by gender, asked about age",
-        "E, Census, unaware, asked about race and marital status",
+        "A, Credit, fair by gender, tested for age",
+        "E, Census, unaware, tested for race and marital status",
     ]
     assert axis.lines[0].get_markerfacecolor() == "none"
 
@@ -107,7 +107,7 @@ def test_more_programs_make_a_larger_point():
 
 
 def test_instances_and_cells_have_names():
-    assert in_words("d.census.gender.race") == "D, Census, fair by gender, asked about race"
+    assert in_words("d.census.gender.race") == "D, Census, fair by gender, tested for race"
     assert in_words("e.credit.unaware") == "E, Credit, unaware"
     three = in_words("b.census.gender.gender_marital_race")
-    assert three == "B, Census, fair by gender, asked about gender, marital status and race"
+    assert three == "B, Census, fair by gender, tested for gender, marital status and race"

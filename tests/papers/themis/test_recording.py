@@ -221,13 +221,16 @@ def all_scores(value):
     return scores.assign(low=scores["score"] - 0.01, high=scores["score"] + 0.01)
 
 
-def test_singles_by_characteristic():
+def test_singles_stand_beside_what_is_published_of_them():
     scores = all_scores(lambda words: len(words[0]) / 100)
-    table = recording.by_characteristic(scores)
-    assert table.index.tolist() == [instance.id for instance in INSTANCES]
-    assert table.columns.tolist() == ["age", "country", "gender", "marital", "race", "relation"]
-    assert table.loc["g.census.unaware"].tolist() == pytest.approx([3, 7, 6, 7, 4, 8])
-    assert table.loc["g.credit.unaware"].isna().sum() == 4
+    table = recording.singles_beside(scores, pd.Series({"g.census.unaware.race": 36.1}))
+    assert table["instance"].unique().tolist() == [instance.id for instance in INSTANCES]
+    of_g = table[table["instance"] == "g.census.unaware"].set_index("characteristic")
+    assert of_g["score"].to_dict() == pytest.approx(
+        {"age": 3, "country": 7, "gender": 6, "marital": 7, "race": 4, "relation": 8}
+    )
+    assert of_g["printed"].dropna().to_dict() == {"race": 36.1}
+    assert table.loc[table["instance"] == "g.credit.unaware", "score"].isna().sum() == 4
 
 
 def test_pairs_beyond_their_parts():
@@ -245,16 +248,6 @@ def test_supersets_below_by_their_intervals():
     _, below = recording.supersets_below(all_scores(lambda words: 0.3 if words == ["race"] else 0.1))
     assert all(small.endswith(".race") and "race" in large for small, large in below)
     assert len(below) == 5 * sum(instance.data == "census" for instance in INSTANCES)
-
-
-def test_singles_stand_beside_what_is_printed_of_them():
-    table = pd.DataFrame({"age": [1.0, np.nan], "race": [2.0, 3.0]}, index=["a.census.race", "a.credit.gender"])
-    long = recording.with_printed(table, pd.Series({"a.census.race.race": 36.1})).set_index(
-        ["instance", "characteristic"]
-    )
-    assert long.loc[("a.census.race", "race")].tolist() == [2.0, 36.1]
-    assert long["printed"].notna().sum() == 1
-    assert len(long) == 4
 
 
 PAPER = read_paper(EXPERIMENTS / "themis" / "published.yaml")

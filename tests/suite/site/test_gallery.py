@@ -19,6 +19,6 @@ def test_an_entry_links_files_and_notebook(results):
 
 def test_an_entry_says_what_draws_the_figure():
     about = {"experiment": "adf/phases", "profile": "quick", "seed": 0, "data": "real", "commit": "0123456789"}
-    drawn = Picture("adf", "table-6", about | {"draw": "fairlab.papers.adf.figures.beside_published"})
-    assert "drawn by <code>fairlab.papers.adf.figures.beside_published</code>" in entry(drawn)
+    drawn = Picture("adf", "table-6", about | {"draw": "fairlab.suite.figures.published_and_ours"})
+    assert "drawn by <code>fairlab.suite.figures.published_and_ours</code>" in entry(drawn)
     assert "drawn by" not in entry(Picture("adf", "table-6", about))

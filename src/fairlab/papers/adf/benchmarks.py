@@ -17,7 +17,7 @@ from fairlab.data.errors import DataUnavailableError, SurrogateWarning
 from fairlab.data.files import fetch_file
 from fairlab.data.registry import project_registry
 
-STAND_IN_STEPS = 2000  # of a network trained here, where the stored one is not at hand
+FALLBACK_STEPS = 2000  # of a network trained here, where the stored one is not available
 
 # Not the range of the data: unknown values coded 100 and the largest weights lie outside, and most of bank's `pdays`
 # does not occur.
@@ -154,8 +154,13 @@ class Subject:
         return float((self.network.predict(self.X) == self.y).mean())
 
 
+def load_subjects(exp) -> dict[str, Subject]:
+    """Load the three data sets of an experiment, each with its network; see `subject_under_test`."""
+    return {name: subject_under_test(name, exp.load(f"{name}-adf"), exp.stand_in) for name in SCHEMAS}
+
+
 def subject_under_test(name: str, table: Dataset, stand_in: Callable | None = None) -> Subject:
-    """Return a data set with the authors' stored network; with one trained here, and a warning, if it cannot be had.
+    """Return a data set with the authors' stored network; with one trained here, and a warning, if that is missing.
 
     Parameters
     ----------
@@ -164,18 +169,18 @@ def subject_under_test(name: str, table: Dataset, stand_in: Callable | None = No
     table : Dataset
         Its rows.
     stand_in : callable, optional
-        Is told the data variant of a network that stands in and which files are missing: `Experiment.stand_in`.
+        Takes the data variant of a network that was trained here and the missing files: `Experiment.stand_in`.
     """
     X, y = codes(table.features).to_numpy(), table.target.to_numpy()
     try:
         return Subject(X, y, stored_weights(name), stored=True)
     except DataUnavailableError:
         warnings.warn(
-            f"{name}: the stored network is not at hand, one trained here stands in", SurrogateWarning, stacklevel=2
+            f"{name}: the stored network is not available; one trained here replaces it", SurrogateWarning, stacklevel=2
         )
         if stand_in is not None:
             stand_in(table.provenance.variant, _files(name))
-        return Subject(X, y, train_networks(X, y, [0], n_steps=STAND_IN_STEPS)[0])
+        return Subject(X, y, train_networks(X, y, [0], n_steps=FALLBACK_STEPS)[0])
 
 
 def stored_weights(subject: str) -> list[np.ndarray]:

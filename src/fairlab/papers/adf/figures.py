@@ -1,22 +1,18 @@
-"""Figures of the experiments on ADF: counts beside the published ones, other networks, and retraining.
+"""Figures of the experiments on ADF: growth with the seeds, other networks, and retraining.
 
 Open markers are published, filled ones ours.
 """
 
-from collections.abc import Sequence
-
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairlab.plotting import BLACK, GREY, LINES, PURPLE, SKY, legend_above, log_ticks, panels
 
-# One colour and marker for each method, wherever several are drawn.
-MARKS = {
-    method: {"color": line["color"], "marker": line["marker"]}
-    for method, line in zip(("ADF", "Aequitas", "SG"), LINES, strict=False)
-}
+# What methods are called, and the colour and marker of each, wherever several are drawn.
+KINDS = {"adf": "ADF", "aequitas": "Aequitas", "sg": "SG"}
+BY_METHOD = {"lines": ["data", "feature"], "kind": "method", "kinds": KINDS}  # of `published_and_ours`
+MARKS = {method: {"color": line["color"], "marker": line["marker"]} for method, line in zip(KINDS, LINES, strict=False)}
 CURVES = {"inputs": ("-", 40), "discriminatory": ("--", 16)}  # line, and size of what is published
 
 
@@ -26,7 +22,7 @@ def growth_curves(frame: pd.DataFrame) -> Figure:
     Parameters
     ----------
     frame : DataFrame
-        Columns ``method`` (ADF, Aequitas or SG), ``series`` (ours, or published: drawn as open markers), ``run``,
+        Columns ``method`` (a key of `KINDS`), ``series`` (ours, or published: drawn as open markers), ``run``,
         ``seeds``, ``inputs`` and ``discriminatory``.
     """
     methods = frame["method"].unique()
@@ -41,7 +37,7 @@ def growth_curves(frame: pd.DataFrame) -> Figure:
             edge = {"marker": marker, "facecolors": "white", "edgecolors": color, "zorder": 3}
             axis.scatter(published["seeds"], published[column], s=size, **edge)
         axis.yaxis.set_major_formatter("{x:,.0f}")
-        axis.set(title=method, xlabel="seeds explored")
+        axis.set(title=KINDS[method], xlabel="seeds explored")
         axis.set_ylim(bottom=0)
     axes[0].set_ylabel("distinct inputs")
     legend_above(figure, handles=_explained(), n_columns=2)
@@ -52,7 +48,7 @@ def _explained() -> list[Line2D]:
     """Return what the legend shows, in black: colours are those of the panels' methods."""
     handles = []
     for column, (line, size) in CURVES.items():
-        handles.append(Line2D([], [], color=BLACK, linestyle=line, label=f"{column}, ours (a line per run)"))
+        handles.append(Line2D([], [], color=BLACK, linestyle=line, label=f"{column}, our result (a line per run)"))
         edge = {"marker": "o", "mfc": "white", "mec": BLACK, "markersize": size**0.5}
         handles.append(Line2D([], [], linestyle="", **edge, label=f"{column}, published"))
     return handles
@@ -62,45 +58,13 @@ NETWORKS = {"authors": {"color": PURPLE, "marker": "D"}, "trained here": {"color
 REFERENCE = {"color": BLACK, "linewidth": 0.8, "linestyle": ":"}
 # What a network was trained on with: its look, and where it stands.
 ADDED = {"before": {"color": BLACK, "marker": "D"}, "nothing": {"color": GREY, "marker": "v"}} | {
-    method: MARKS[method] for method in ("Aequitas", "SG", "ADF")
+    method: MARKS[method] for method in ("aequitas", "sg", "adf")
 }
 
 
 def in_words(benchmark: str) -> str:
     """Return the name of a benchmark in words: ``census.age`` is "Census, age"."""
     return benchmark.replace(".", ", ").capitalize()
-
-
-def beside_published(frame: pd.DataFrame, *, log: Sequence[str] = ()) -> Figure:
-    """Draw ours beside the published numbers, a panel for each quantity and a row for each benchmark.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Columns ``quantity`` (with its unit: it names the axis), ``method`` (ADF, Aequitas or SG), ``benchmark``,
-        ``published`` and ``ours``.
-    log : sequence of str
-        The quantities whose axis is logarithmic.
-    """
-    quantities, benchmarks = frame["quantity"].unique(), pd.Index(frame["benchmark"].unique())
-    methods = [method for method in MARKS if (frame["method"] == method).any()]
-    width = 6.6 / len(quantities) if len(quantities) > 1 else 5.6
-    height = 1.1 + 0.17 * len(benchmarks) * len(methods)
-    figure, axes = panels(1, len(quantities), width=width, height=height, sharey=True)
-    for axis, quantity in zip(axes, quantities, strict=True):
-        of_quantity = frame[frame["quantity"] == quantity]
-        for number, method in enumerate(methods):
-            points, look = of_quantity[of_quantity["method"] == method], MARKS[method]
-            place = benchmarks.get_indexer(points["benchmark"]) + 0.24 * (number - (len(methods) - 1) / 2)
-            axis.hlines(place, points["published"], points["ours"], color=look["color"], linewidth=0.8)
-            axis.scatter(points["published"], place, s=44, **_opened(look))
-            axis.scatter(points["ours"], place, s=14, zorder=3, **look)
-        _scale(axis, of_quantity[["published", "ours"]].to_numpy(), log=quantity in log)
-        axis.set_xlabel(quantity)
-    axes[0].set_yticks(range(len(benchmarks)), map(in_words, benchmarks))
-    axes[0].invert_yaxis()
-    _explain(figure, {method: MARKS[method] for method in methods}, n_columns=len(methods))
-    return figure
 
 
 def ratios_by_network(frame: pd.DataFrame) -> Figure:
@@ -122,11 +86,16 @@ def ratios_by_network(frame: pd.DataFrame) -> Figure:
         )
         axis.scatter(frame["ratio"][chosen], place[chosen] + 0.2 * (name != "authors"), s=22, zorder=3, **look)
     axis.axvline(1, **REFERENCE)
-    _scale(axis, frame["ratio"].to_numpy(), log=True)
+    axis.set_xscale("log")
+    axis.set_xlim(frame["ratio"].min() / 1.4, frame["ratio"].max() * 1.4)
+    log_ticks(axis.xaxis)
     axis.set_yticks(range(len(benchmarks)), map(in_words, benchmarks))
     axis.invert_yaxis()
     axis.set_xlabel("ADF's discriminatory inputs over Aequitas' (ratio)")
-    handles = [_handle("authors' network, published", authors, opened=True), _handle("authors' network, ours", authors)]
+    handles = [
+        _handle("authors' network, published", authors, opened=True),
+        _handle("authors' network, our result", authors),
+    ]
     handles += [
         _handle("networks trained here", NETWORKS["trained here"]),
         Line2D([], [], **REFERENCE, label="as many"),
@@ -141,7 +110,7 @@ def shares_by_method(frame: pd.DataFrame) -> Figure:
     Parameters
     ----------
     frame : DataFrame
-        Columns ``benchmark``, ``added`` (before, nothing, Aequitas, SG or ADF), ``series`` (ours, one row per
+        Columns ``benchmark``, ``added`` (before, nothing, or a key of `KINDS`), ``series`` (ours, one row per
         repetition, or published) and ``share``, between 0 and 1.
     """
     benchmarks = frame["benchmark"].unique()
@@ -160,16 +129,16 @@ def shares_by_method(frame: pd.DataFrame) -> Figure:
                 axis.axhline(ours.mean(), zorder=0, **REFERENCE)
         axis.set(title=in_words(name), xlim=(-0.5, len(ADDED) - 0.5))
         axis.set_ylim(0, 112 * of_benchmark["share"].max() or 1)
-        axis.set_xticks(range(len(ADDED)), ADDED, fontsize="small")
+        axis.set_xticks(range(len(ADDED)), [KINDS.get(added, added) for added in ADDED], fontsize="small")
     for axis in axes[::2]:
         axis.set_ylabel("discriminatory\ninputs (% of domain)")
     handles = [_handle("published", {"color": BLACK, "marker": "o"}, opened=True)]
-    handles += [_handle("ours, one point per repetition", {"color": BLACK, "marker": "o"})]
+    handles += [_handle("our result, one point per repetition", {"color": BLACK, "marker": "o"})]
     handles += [
         Line2D([], [], color=BLACK, linewidth=1.4, label="their mean"),
         Line2D([], [], **REFERENCE, label="before"),
     ]
-    legend_above(figure, handles=handles)
+    legend_above(figure, handles=handles, n_columns=2)
     return figure
 
 
@@ -180,27 +149,3 @@ def _opened(look) -> dict:
 def _handle(label, look, *, opened=False) -> Line2D:
     colors = {"mfc": "white" if opened else look["color"], "mec": look["color"]}
     return Line2D([], [], linestyle="", marker=look["marker"], markersize=6.5 if opened else 4, **colors, label=label)
-
-
-def _explain(figure, looks, *, n_columns) -> None:
-    """Put the legend of methods above: what is published, and what is ours, of each."""
-    pairs = [
-        [_handle(f"{name}, published", look, opened=True), _handle(f"{name}, ours", look)]
-        for name, look in looks.items()
-    ]
-    legend_above(figure, handles=[handle for pair in pairs for handle in pair], n_columns=n_columns)
-
-
-def _scale(axis, values, *, log) -> None:
-    """Let an axis of numbers begin at 0, or be logarithmic, with 0 where there is one; write numbers in full."""
-    positive = values[np.isfinite(values) & (values > 0)]
-    if not log or not len(positive):
-        axis.set_xlim(left=0)
-        axis.xaxis.set_major_formatter("{x:,.5g}")
-    elif (values == 0).any():
-        axis.set_xscale("symlog", linthresh=10 ** np.floor(np.log10(positive.min())))
-        axis.xaxis.set_major_formatter("{x:,.10g}")
-    else:
-        axis.set_xscale("log")
-        axis.set_xlim(positive.min() / 1.4, positive.max() * 1.4)
-        log_ticks(axis.xaxis)

@@ -6,7 +6,7 @@ import pandas as pd
 
 from fairlab.papers.adf.benchmarks import BENCHMARKS
 from fairlab.suite.published import load_paper
-from fairlab.suite.run import Run, run_folder
+from fairlab.suite.run import Run
 
 # What each ratio of section 1 restates, and how: times, times more, or percent of the time as times as fast.
 RATIOS = {
@@ -54,12 +54,6 @@ def printed_averages() -> dict[str, float]:
         "table-8:mean.time_share_of_aequitas": 100 * over("table-8", "adf", "aequitas"),
         "table-8:mean.time_share_of_sg": 100 * over("table-8", "adf", "sg"),
     }
-
-
-def other_runs(exp) -> dict[str, Run]:
-    """Return the runs of the other experiments of the paper that this one comes after, at its profile and seed."""
-    folders = {name: run_folder(name, exp.run.profile, exp.run.seed) for name in exp.specification.after}
-    return {name: Run.read(folder) for name, folder in folders.items() if (folder / "run.json").exists()}
 
 
 def recorded_averages(runs: Iterable[Run]) -> dict[str, float]:

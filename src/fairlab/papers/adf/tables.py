@@ -11,29 +11,47 @@ from fairlab.cases.schema import Schema
 from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, Subject
 from fairlab.papers.adf.courses import ROWS_OF_500_SECONDS, at_inputs, to_find, within
 
-# Methods under the names that the published values have, and as they are written.
-METHODS = {"adf": "ADF", "sg": "SG", "aequitas": "Aequitas"}
-RATES = ("found per 1,000 rows asked", "discriminatory among the inputs tried (%)")
+METHODS = ("adf", "sg", "aequitas")  # as the ids of published values name them
+# What the ids of tables 4 and 5, of tables 6 to 8 and of figure 3 are made of.
+COUNTED, FOUND = "{data}.{feature}.{method}.{counted}", "{data}.{feature}.{method}"
+POINTS = "{method}.{counted}.seed_{seeds}"
 COUNTS = ("n_inputs", "n_discriminatory", "success_rate", "n_successful", "n_wrong", "n_outside", "seconds")
 
 
-def counts(searches: Mapping[tuple, Sequence[dict]], names: Sequence[str]) -> pd.DataFrame:
-    """Return one row per search: what tells it apart, and its counts.
+def counts(searches: Mapping[object, Mapping[tuple[str, str], Sequence[dict]]], name: str = "reading") -> pd.DataFrame:
+    """Return one row per search: reading (or whatever `name` says), benchmark, method, and the counts of its tally.
 
     Parameters
     ----------
-    searches : dict of tuple to list of dict
-        Tallies of the runs of each search; see `fairlab.papers.adf.trials.tally`.
-    names : sequence of str
-        What the parts of the keys are called.
+    searches : dict of dict of tuple to list of dict
+        By reading, then by benchmark and method: tallies; see `fairlab.papers.adf.trials.tally`.
+    name : str
+        What the outer keys are.
     """
     return pd.DataFrame(
-        [
-            dict(zip(names, key, strict=True)) | {count: run[count] for count in COUNTS}
-            for key, runs in searches.items()
-            for run in runs
-        ]
+        {name: key, "benchmark": benchmark, "method": method} | {count: run[count] for count in COUNTS if count in run}
+        for key, of_key in searches.items()
+        for (benchmark, method), runs in of_key.items()
+        for run in runs
     )
+
+
+def places_among_runs(counted: pd.DataFrame, published: pd.Series) -> pd.DataFrame:
+    """Return the share of the runs of Aequitas below the published count, by benchmark; a column per count and reading.
+
+    Parameters
+    ----------
+    counted : DataFrame
+        See `counts`; readings as published and as released.
+    published : Series
+        Of table 4, by id.
+    """
+    runs, places = counted[counted["method"] == "aequitas"].set_index(["reading", "benchmark"]), {}
+    for id, column in (("gdiff", "n_inputs"), ("id", "n_discriminatory")):
+        for reading in ("as_published", "as_released"):
+            found = {name: runs.loc[(reading, name), column] for name in BENCHMARKS}
+            places[id, reading] = {name: (of < published[f"{name}.aequitas.{id}"]).mean() for name, of in found.items()}
+    return pd.DataFrame(places)
 
 
 def budgets_spent(
@@ -81,149 +99,6 @@ def rows_to_find(
         if method == "sg"
     }
     return {"as_published": pd.DataFrame(counted | priced), "as_described": pd.DataFrame(counted)}
-
-
-def finds_by_protocol(around: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Return finds per 1,000 steps by how they are counted: one row per run, one column per benchmark and method.
-
-    Parameters
-    ----------
-    around : dict of str to DataFrame
-        By benchmark; see `fairlab.papers.adf.trials.local_yields`. Without any run, nothing was found.
-    """
-    walks = sorted({steps for its in around.values() for steps in its.loc[its["method"] != "sg", "steps"]})
-    found = {}
-    for steps in walks:
-        for counted in ("repeats", "distinct"):
-            columns = {}
-            for name, its in around.items():
-                chosen = its[(its["method"] == "sg") | (its["steps"] == steps)].set_index(["method", "run"])[counted]
-                columns |= {(name, method): 1000 * chosen.loc[method] for method in METHODS if len(chosen)}
-            finds = pd.DataFrame(columns).reindex(columns=[(name, m) for name in around for m in METHODS])
-            found[f"{steps} steps, {counted}"] = finds.fillna(0.0)
-    return found
-
-
-def beside(published: pd.DataFrame, ours: pd.Series, *, counted: str = "") -> pd.DataFrame:
-    """Return our counts with the published ones, one row per method and benchmark.
-
-    Parameters
-    ----------
-    published : DataFrame
-        Published values by id, in the column value.
-    ours : Series
-        By benchmark and method.
-    counted : str
-        What is counted, where the ids say so: gdiff or id.
-    """
-    suffix = f".{counted}" if counted else ""
-    known = set(ours.index.get_level_values(1))
-    rows = [
-        (METHODS[method], name, published.loc[f"{name}.{method}{suffix}", "value"], ours[name, method])
-        for method in METHODS
-        if method in known
-        for name in BENCHMARKS
-    ]
-    return pd.DataFrame(rows, columns=["method", "benchmark", "published", "ours"])
-
-
-def rates_beside(published: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
-    """Return the rates of table 5 that do not depend on a clock, ours with the published ones, by method and benchmark.
-
-    The paper prints counts of 500 seconds. ADF's program asks for `ROWS_OF_500_SECONDS` rows in these, one at a time
-    (an inferred price); symbolic generation explored the printed number of inputs, each for as many rows as here.
-
-    Parameters
-    ----------
-    published : DataFrame
-        Published values by id, in the column value.
-    means : DataFrame
-        By benchmark and method (adf, sg): rows, inputs and found, as published.
-
-    Returns
-    -------
-    DataFrame
-        Columns quantity, method, benchmark, published, ours.
-    """
-    value, lines = published["value"], []
-    for method in ("adf", "sg"):
-        for name in BENCHMARKS:
-            ours = means.loc[name, method]
-            tried, found = (value[f"{name}.{method}.{counted}"] for counted in ("gdiff", "id"))
-            asked = ROWS_OF_500_SECONDS if method == "adf" else tried * ours["rows"] / ours["inputs"]
-            per_row = {"published": 1000 * found / asked, "ours": 1000 * ours["found"] / ours["rows"]}
-            share = {"published": 100 * found / tried, "ours": 100 * ours["found"] / ours["inputs"]}
-            for quantity, both in zip(RATES, (per_row, share), strict=True):
-                lines.append({"quantity": quantity, "method": METHODS[method], "benchmark": name} | both)
-    return pd.DataFrame(lines).sort_values(
-        "quantity", key=lambda of: of.map(RATES.index), kind="stable", ignore_index=True
-    )
-
-
-def shares_beside(published: pd.DataFrame, before: pd.Series, after: pd.DataFrame) -> pd.DataFrame:
-    """Return shares of discriminatory inputs before and after retraining, ours and the published ones (table 10).
-
-    Parameters
-    ----------
-    published : DataFrame
-        Published values by id, in the column value, in percent.
-    before : Series
-        By benchmark.
-    after : DataFrame
-        By benchmark and trial, a column per kind of inputs that were added (nothing, or a key of `METHODS`).
-
-    Returns
-    -------
-    DataFrame
-        Columns benchmark, added (before, nothing, or a method as it is written), series (ours or published), share.
-    """
-    lines = [(name, "before", "ours", share) for name, share in before.items()]
-    for added, column in after.items():
-        lines += [(name, METHODS.get(added, added), "ours", share) for (name, _), share in column.items()]
-    for name in before.index:
-        lines.append((name, "before", "published", published.loc[f"{name}.before", "value"] / 100))
-        for method, written in METHODS.items():
-            lines.append((name, written, "published", published.loc[f"{name}.after.{method}", "value"] / 100))
-    return pd.DataFrame(lines, columns=["benchmark", "added", "series", "share"])
-
-
-def growth_beside(published: Mapping[str, pd.DataFrame], growth: Mapping[str, Sequence[pd.DataFrame]]) -> pd.DataFrame:
-    """Return curves by seeds, ours run by run and the points read off the published ones (figure 3).
-
-    Parameters
-    ----------
-    published : dict of str to DataFrame
-        By method; see `read_off`.
-    growth : dict of str to list of DataFrame
-        By method, one table per run, as `SearchResult.growth` gives it.
-
-    Returns
-    -------
-    DataFrame
-        Columns method, series (ours or published), run, seeds, inputs, discriminatory.
-    """
-    tables = {
-        (METHODS[method], "ours", number): run for method, runs in growth.items() for number, run in enumerate(runs)
-    }
-    tables |= {(METHODS[method], "published", 0): points for method, points in published.items()}
-    return pd.concat(tables, names=["method", "series", "run", "seeds"]).reset_index()
-
-
-def read_off(published: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the points read off the published curves (figure 3), by method: inputs and discriminatory ones by seeds.
-
-    Parameters
-    ----------
-    published : DataFrame
-        Values by id, such as ``adf.inputs.seed_25``; other ids are left out.
-    """
-    parts = published.index.to_series().str.extract(r"^(\w+)\.(inputs|id)\.seed_(\d+)$").dropna()
-    points = pd.Series(
-        published.loc[parts.index, "value"].to_numpy(dtype=float),
-        index=[parts[0], parts[1].replace("id", "discriminatory"), parts[2].astype(int).rename("seeds")],
-    )
-    curves = points.unstack(1)[["inputs", "discriminatory"]]
-    return {method: curves.loc[method].rename_axis(columns=None) for method in ("adf", "aequitas")}
 
 
 def sharpness(network: FeedForward, schema: Schema, *, n: int, random_state=None) -> dict[str, float]:
@@ -276,35 +151,107 @@ def networks_compared(
     return pd.DataFrame(rows)
 
 
-def iterations_of(
-    phases: Mapping[tuple[str, str], Sequence[dict]],
-) -> dict[tuple[str, str, str], list[float]]:
-    """Return the mean iterations of the global phase, run by run: of all seeds, and of the successful ones.
-
-    Parameters
-    ----------
-    phases : dict of tuple to list of dict
-        Tallies of the runs, by reading and benchmark. Where in some run no seed succeeded, they are left out.
-
-    Returns
-    -------
-    dict of tuple to list of float
-        By reading, benchmark and seeds (all, successful).
-    """
-    means = {}
-    for key, runs in phases.items():
-        if all(run["successful"].any() for run in runs):
-            means[*key, "all"] = [float(run["iterations"].mean()) for run in runs]
-            means[*key, "successful"] = [float(run["iterations"][run["successful"]].mean()) for run in runs]
-    return means
-
-
 def with_several_classes(networks: Sequence[list[np.ndarray]], X: np.ndarray) -> list[list[np.ndarray]]:
     """Return the weights of those networks that do not give all rows of `X` one class."""
     return [weights for weights in networks if len(np.unique(FeedForward(weights).predict(X))) > 1]
 
 
-def shares_before(subjects: Mapping[str, Subject], *, n: int, random_state=None) -> pd.DataFrame:
-    """Return share of discriminatory inputs and accuracy of the networks as they are, by benchmark."""
-    compared = networks_compared(subjects, dict.fromkeys(subjects, ()), n=n, random_state=random_state)
-    return compared.rename(columns={"discriminatory share": "share"}).set_index("benchmark")[["share", "accuracy"]]
+def finds_by_protocol(around: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Return finds per 1,000 steps by how they are counted: one row per run, one column per benchmark and method.
+
+    Parameters
+    ----------
+    around : dict of str to DataFrame
+        By benchmark; see `fairlab.papers.adf.trials.local_yields`. Without any run, nothing was found.
+    """
+    every = pd.concat(around, names=["benchmark"]).reset_index("benchmark")
+    columns, found = pd.MultiIndex.from_product([around, METHODS], names=["benchmark", "method"]), {}
+    for steps in sorted(every.loc[every["method"] != "sg", "steps"].unique()):
+        its = every[(every["method"] == "sg") | (every["steps"] == steps)]
+        for counted in ("repeats", "distinct"):
+            finds = its.pivot(index="run", columns=["benchmark", "method"], values=counted)
+            found[f"{steps} steps, {counted}"] = 1000 * finds.reindex(columns=columns).astype(float).fillna(0.0)
+    return found
+
+
+def rates_beside(sides: pd.DataFrame, rows: pd.Series) -> pd.DataFrame:
+    """Return the rates of table 5 that do not depend on a clock, published and ours.
+
+    The paper prints counts of 500 seconds. ADF's program asks for `ROWS_OF_500_SECONDS` rows in these, one at a time
+    (an inferred price); symbolic generation explored the printed number of inputs, each for as many rows as here.
+
+    Parameters
+    ----------
+    sides : DataFrame
+        Of ``exp.beside("table-5", COUNTED)``.
+    rows : Series
+        Rows asked, by benchmark and method, as published.
+    """
+    wide = sides[["published", "ours"]].unstack("counted")
+    asked = pd.Series([rows[f"{data}.{feature}", method] for data, feature, method in wide.index], wide.index)
+    of_sg = wide["published", "gdiff"] * asked / wide["ours", "gdiff"]
+    theirs = of_sg.where(wide.index.get_level_values("method") == "sg", ROWS_OF_500_SECONDS)
+    found, tried = (wide.xs(counted, axis=1, level="counted") for counted in ("id", "gdiff"))
+    per_row = 1000 * found.div(pd.DataFrame({"published": theirs, "ours": asked}))
+    return pd.concat({"per_row": per_row, "share": 100 * found / tried}, names=["quantity"]).reset_index()
+
+
+def shares_beside(published: pd.Series, before: pd.Series, after: pd.DataFrame) -> pd.DataFrame:
+    """Return shares of discriminatory inputs before and after retraining, ours and the published ones (table 10).
+
+    Parameters
+    ----------
+    published : Series
+        By id, in percent.
+    before : Series
+        By benchmark.
+    after : DataFrame
+        By benchmark and trial, a column per kind of inputs that were added (nothing, or a key of `METHODS`).
+
+    Returns
+    -------
+    DataFrame
+        Columns benchmark, added (before, nothing, or a key of `METHODS`), series (ours or published), share.
+    """
+    of_methods = after.melt(var_name="added", value_name="share", ignore_index=False)
+    ours = pd.concat([before.rename("share").to_frame().assign(added="before"), of_methods.droplevel("trial")])
+    parts = published.index.to_series().str.extract(r"^(\w+\.\w+)\.(?:after\.)?(\w+)$")
+    theirs = pd.DataFrame({"added": parts[1], "share": published / 100}).set_index(parts[0])
+    both = {"ours": ours, "published": theirs[theirs.index.isin(before.index)]}
+    return pd.concat(both, names=["series", "benchmark"]).reset_index()[["benchmark", "added", "series", "share"]]
+
+
+def growth_table(growth: Mapping[str, Sequence[pd.DataFrame]]) -> pd.DataFrame:
+    """Return curves by seeds in one table: columns method, run, seeds, inputs, discriminatory.
+
+    Parameters
+    ----------
+    growth : dict of str to list of DataFrame
+        By method, one table per run, as `SearchResult.growth` gives it.
+    """
+    runs = {(method, run): curve for method, curves in growth.items() for run, curve in enumerate(curves)}
+    return pd.concat(runs, names=["method", "run", "seeds"]).reset_index()
+
+
+def iterations_of(phases: Mapping[str, Mapping[str, Sequence[dict]]]) -> pd.DataFrame:
+    """Return the mean iterations of the global phase, run by run, of all seeds and of the successful ones.
+
+    Parameters
+    ----------
+    phases : dict of dict of str to list of dict
+        Tallies of the runs, by reading and benchmark. Where in some run no seed succeeded, they are left out.
+
+    Returns
+    -------
+    DataFrame
+        Columns reading, benchmark, seeds (all, successful), iterations.
+    """
+    rows = [
+        {"reading": reading, "benchmark": name, "seeds": seeds, "iterations": float(run["iterations"][chosen].mean())}
+        for reading, of_reading in phases.items()
+        for name, runs in of_reading.items()
+        if all(run["successful"].any() for run in runs)
+        for run in runs
+        for seeds, chosen in (("all", slice(None)), ("successful", run["successful"]))
+    ]
+    return pd.DataFrame(rows, columns=["reading", "benchmark", "seeds", "iterations"])

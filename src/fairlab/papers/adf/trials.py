@@ -69,6 +69,14 @@ def runs_of_aequitas(
     return [tally(result, weights, own) for result, own in zip(results, each, strict=True)]
 
 
+def of_benchmarks(subjects: Mapping[str, Subject], **options) -> dict[str, dict]:
+    """Return what trials need of each benchmark: its name, its network's weights, its rows, and `options`."""
+    return {
+        name: {"name": name, "weights": subjects[its.subject].weights, "X": subjects[its.subject].X} | options
+        for name, its in BENCHMARKS.items()
+    }
+
+
 def search_both(
     exp, subjects: Mapping[str, Subject], n_trials: int, *, n_runs: int, in_flight: int = 1, **options
 ) -> dict:
@@ -80,18 +88,18 @@ def search_both(
         Runs and keeps the trials.
     subjects : dict of str to Subject
     n_trials : int
-        Of ADF, which takes most of the time; its counts hardly vary.
+        Of ADF, which takes most of the time; its counts hardly vary. Without any, Aequitas alone is run.
     n_runs, in_flight : int
         Of Aequitas; see `runs_of_aequitas`.
     **options
         What both share: n_seeds, n_local, reading.
     """
     found = {}
-    for name, benchmark in BENCHMARKS.items():
-        subject = subjects[benchmark.subject]
-        shared = {"name": name, "weights": subject.weights} | options
-        found[name, "adf"] = exp.trials(searched_by_adf, n_trials, X=subject.X, **shared)
-        [found[name, "aequitas"]] = exp.trials(runs_of_aequitas, 1, n_runs=n_runs, in_flight=in_flight, **shared)
+    for name, its in of_benchmarks(subjects, **options).items():
+        if n_trials:
+            found[name, "adf"] = exp.trials(searched_by_adf, n_trials, **its)
+        del its["X"]
+        [found[name, "aequitas"]] = exp.trials(runs_of_aequitas, 1, n_runs=n_runs, in_flight=in_flight, **its)
     return found
 
 
@@ -258,11 +266,12 @@ def same_starts(
     return {"adf": by_adf, "aequitas": [result.growth() for result in by_aequitas]}
 
 
-def discriminatory_seeds(trial: Trial, *, name: str, weights, X, n_seeds: int) -> int:
-    """Return how many of ADF's seeds are discriminatory as they stand: what symbolic generation finds of them."""
+def discriminatory_seeds(trial: Trial, *, name: str, weights, X, n_seeds: int) -> dict[str, int]:
+    """Count, as n_successful, ADF's seeds that are discriminatory as they stand: what symbolic generation finds."""
     benchmark, network = BENCHMARKS[name], FeedForward(weights)
     seeds = _adf(trial, name, network).seeds(X, benchmark.at_most(n_seeds))
-    return int(discriminatory(network, seeds, benchmark.sensitive_features, schema=benchmark.schema).sum())
+    found = discriminatory(network, seeds, benchmark.sensitive_features, schema=benchmark.schema)
+    return {"n_successful": int(found.sum())}
 
 
 def retrained(

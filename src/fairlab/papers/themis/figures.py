@@ -1,6 +1,6 @@
-"""The paper's figures beside ours: printed scores, tests with and without pruning, tests by threshold, programs.
+"""The paper's figures beside ours: published scores, tests with and without pruning, tests by threshold, programs.
 
-Open markers are printed. Both measures look as in `fairlab.themis.score`; instances are named in words.
+Open markers are published. Both measures look as in `fairlab.themis.score`; instances are named in words.
 """
 
 import numpy as np
@@ -18,6 +18,7 @@ SERIES = {
     "as released": ({"marker": "v", "color": PURPLE, "markersize": 4}, -0.24),
     "as described": ({"marker": "^", "color": ORANGE, "markersize": 4}, 0.24),
 }
+LABELS = {"printed": "published", "as described": "as specified"}  # where another word is drawn
 # Systems that were trained to be fair have full lines, the others broken ones.
 SYSTEMS = {
     system: {"color": color, "marker": marker, "linestyle": line}
@@ -30,12 +31,12 @@ SMALL = 8  # points, of names of cells
 
 
 def in_words(id: str) -> str:
-    """Return the name of an instance in words, or of a cell: an instance and the set that it is asked about.
+    """Return the name of an instance in words, or of a cell: an instance and the set that it is tested for.
 
     Examples
     --------
     >>> in_words("d.census.gender.race")
-    'D, Census, fair by gender, asked about race'
+    'D, Census, fair by gender, tested for race'
     >>> in_words("h.credit.unaware")
     'H, Credit, unaware'
     """
@@ -43,7 +44,7 @@ def in_words(id: str) -> str:
     fair = trained_for if trained_for == "unaware" else f"fair by {trained_for}"
     names = [WORDS.get(word, word) for words in asked for word in words.split("_")]
     about = (
-        [f"asked about {' and '.join([', '.join(names[:-1]), names[-1]]) if names[1:] else names[0]}"] if names else []
+        [f"tested for {' and '.join([', '.join(names[:-1]), names[-1]]) if names[1:] else names[0]}"] if names else []
     )
     return ", ".join([system.upper(), data.capitalize(), fair, *about])
 
@@ -74,7 +75,7 @@ def scores_beside_printed(frame: pd.DataFrame) -> Figure:
             if len(own) == 0:
                 continue
             place = pd.Index(cells).get_indexer(own["cell"]) + shift
-            axis.plot(own["score"].clip(FLOOR), place, **look, linestyle="", label=series)
+            axis.plot(own["score"].clip(FLOOR), place, **look, linestyle="", label=LABELS.get(series, series))
             axis.hlines(place, own["low"].clip(FLOOR), own["high"].clip(FLOOR), color=look["color"], linewidth=1)
         axis.set(xscale="log", xlim=(FLOOR * 0.7, 140), title=f"{measure} score" if measure else "")
         axis.set_xlabel("score (%)" if measure else "causal score (%)")
@@ -91,7 +92,7 @@ def scores_of_search(frame: pd.DataFrame, *, min_score: float) -> Figure:
 
 
 def map_of_singles(frame: pd.DataFrame) -> Figure:
-    """Draw causal scores of single characteristics as a map, each with its number and, where one is, the printed one.
+    """Draw causal scores of single characteristics as a map, each with its number and the published one, if any.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ def map_of_singles(frame: pd.DataFrame) -> Figure:
     words = [WORDS.get(word, word) for word in table.columns]
     axis.set_xticks(np.arange(table.shape[1]), words, fontsize=SMALL)
     axis.set_yticks(np.arange(table.shape[0]), map(in_words, table.index), fontsize=SMALL)
-    figure.colorbar(image, label="causal score (%), printed in brackets", pad=0.02)
+    figure.colorbar(image, label="causal score (%), published in brackets", pad=0.02)
     return figure
 
 
@@ -160,7 +161,7 @@ def threshold_lines(frame: pd.DataFrame) -> Figure:
             axis.plot(
                 line["threshold"], 100 * line["share"], label=f"system {system}", markersize=4.5, **SYSTEMS[system]
             )
-        axis.set(xlabel="threshold of the search (score)", yscale="log", title=f"{measure} score")
+        axis.set(xlabel="smallest score that the search looks for", yscale="log", title=f"{measure} score")
         log_ticks(axis.yaxis)
     axes[0].set_ylabel("tests with pruning (% of those without)")
     beside = "AEBFCGDH"  # below the first four stand the others
@@ -194,10 +195,10 @@ def _ends() -> list:
     looks = {
         "with pruning": {"marker": "o", "color": GREY, "markersize": 4},
         "without": {"marker": "|", "color": GREY, "markersize": 9, "markeredgewidth": 1.6},
-        "with pruning, printed": {"marker": "o", "color": BLACK, "mfc": "white", "markersize": 4},
-        "without, printed": {"marker": "|", "color": BLACK, "markersize": 9, "markeredgewidth": 1.6},
+        "with pruning, published": {"marker": "o", "color": BLACK, "mfc": "white", "markersize": 4},
+        "without, published": {"marker": "|", "color": BLACK, "markersize": 9, "markeredgewidth": 1.6},
     }
     return [
-        Line2D([], [], linestyle=":" if "printed" in label else "-", linewidth=1, label=label, **look)
+        Line2D([], [], linestyle=":" if "published" in label else "-", linewidth=1, label=label, **look)
         for label, look in looks.items()
     ]

@@ -98,6 +98,11 @@ INSTANCES = tuple(
 )  # as figure 1 lists them
 
 
+def sets_of_size(size: int) -> list[str]:
+    """Return the ids of all sets of so many sensitive characteristics, of all instances."""
+    return [id for instance in INSTANCES for id in instance.sets(size)]
+
+
 def instance_table() -> pd.DataFrame:
     """Return the twenty instances, one row each: system, data, what it was trained for, whether it is aware."""
     rows = [(i.system.upper(), i.data, i.trained_for, i.system in AWARE) for i in INSTANCES]

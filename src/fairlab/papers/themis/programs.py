@@ -192,30 +192,25 @@ def program_spaces(n_programs: int, exhaustive_inputs: int, rng: np.random.Gener
     return spaces | {f"random of {_shape(sizes)}": random_programs(sizes, n_programs, rng) for sizes in RANDOM_SIZES}
 
 
-def scores_of_sets(programs: np.ndarray, *, measure: str) -> np.ndarray:
-    """Return the exact scores of all sets of characteristics, in the order of `subsets`.
+def scores_of_sets(programs: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the exact scores of all sets of characteristics, in the order of `subsets`, by measure.
 
     Parameters
     ----------
     programs : ndarray of bool, of shape (n_programs, *sizes)
-    measure : {"group", "causal"}
 
     Returns
     -------
-    ndarray of shape (n_programs, n_sets)
+    dict of str to ndarray of shape (n_programs, n_sets)
     """
-    n_characteristics = programs.ndim - 1
-    columns = []
-    for positions in subsets(range(n_characteristics)):
+    group, causal = [], []
+    for positions in subsets(range(programs.ndim - 1)):
         axes = tuple(position + 1 for position in positions)
-        if measure == "group":
-            others = tuple(axis for axis in range(1, programs.ndim) if axis not in axes)
-            shares = programs.mean(axis=others).reshape(len(programs), -1)
-            columns.append(np.ptp(shares, axis=1))
-        else:
-            changed = programs.any(axis=axes) != programs.all(axis=axes)
-            columns.append(changed.reshape(len(programs), -1).mean(axis=1))
-    return np.column_stack(columns)
+        others = tuple(axis for axis in range(1, programs.ndim) if axis not in axes)
+        group.append(np.ptp(programs.mean(axis=others).reshape(len(programs), -1), axis=1))
+        changed = programs.any(axis=axes) != programs.all(axis=axes)
+        causal.append(changed.reshape(len(programs), -1).mean(axis=1))
+    return {"group": np.column_stack(group), "causal": np.column_stack(causal)}
 
 
 def proper_subsets(n_characteristics: int) -> list[tuple[int, int]]:

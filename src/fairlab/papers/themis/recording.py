@@ -124,26 +124,21 @@ def group_above_causal(table: pd.DataFrame) -> pd.Series:
     return pd.Series(above, name="pairs with group above causal")
 
 
-def by_characteristic(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores of single characteristics in percent, instances by characteristics.
+def singles_beside(scores: pd.DataFrame, published: pd.Series) -> pd.DataFrame:
+    """Return the scores of single characteristics beside the published ones, in percent, one row each, as it is drawn.
 
     Parameters
     ----------
     scores : DataFrame
         One trial's scores with a column ``id``, the singles among them.
+    published : Series
+        By id. Both are missing where there is none.
     """
-    score = 100 * scores.set_index("id")["score"]
     words = sorted({word for instance in INSTANCES for word in instance.sensitive_features})
-    rows = {i.id: {word: score[f"{i.id}.{word}"] for word in i.sensitive_features} for i in INSTANCES}
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=words)
-    return table.rename_axis(index="instance", columns="characteristic")
-
-
-def with_printed(table: pd.DataFrame, published: pd.Series) -> pd.DataFrame:
-    """Return a table of `by_characteristic` one score a row: instance, characteristic, score, printed (where it is)."""
-    long = table.rename_axis(columns=None).rename_axis("instance").reset_index()
-    long = long.melt("instance", var_name="characteristic", value_name="score")
-    return long.assign(printed=(long["instance"] + "." + long["characteristic"]).map(published))
+    pairs = pd.MultiIndex.from_product([[i.id for i in INSTANCES], words], names=["instance", "characteristic"])
+    ids, score = pairs.map(".".join), 100 * scores.set_index("id")["score"]
+    columns = {"score": score.reindex(ids).to_numpy(), "printed": published.reindex(ids).to_numpy()}
+    return pd.DataFrame(columns, index=pairs).reset_index()
 
 
 def beyond_parts(scores: pd.DataFrame) -> pd.DataFrame:
@@ -242,12 +237,16 @@ def of_figure_2(scores: pd.DataFrame, printed: pd.Index) -> Answers:
     }
 
 
+def in_a_word(answers: Answers) -> dict[str, str]:
+    """Return by claim whether it holds, in a word."""
+    return {id: WORDS[holds] for id, (holds, _) in answers.items()}
+
+
 def answers_beside(answers: dict[str, Answers]) -> pd.DataFrame:
-    """Return answers by what was asked, one row a statement: whether it holds, and what that rests on."""
+    """Return answers by what they rest on, one row a statement: whether it holds, and the numbers behind that."""
     columns = {}
     for name, of in answers.items():
-        columns[name] = {id: WORDS[holds] for id, (holds, _) in of.items()}
-        columns[f"{name}: detail"] = {id: detail for id, (_, detail) in of.items()}
+        columns |= {name: in_a_word(of), f"{name}: detail": {id: detail for id, (_, detail) in of.items()}}
     return pd.DataFrame(columns).rename_axis("claim")
 
 
@@ -324,9 +323,7 @@ def overview(exp: Experiment, adult: Dataset, whole: Mapping[str, Dataset]):
     for data, schema in INPUT_SPACES.items():
         counts[f"{data}.sampled"] = len(whole[data].features)
         counts[f"{data}.characteristics"] = len(schema.names)
-    exp.record_frame(
-        "section-5.1", pd.Series(counts, name="count").rename_axis("id").to_frame(), id="{id}", values="count"
-    )
+    exp.record_frame("section-5.1", pd.DataFrame([counts]), id="{column}")
     try:
         german = fetch_file(project_registry().file("german/german.data"))
         n_people = len(german.read_text().splitlines())
@@ -335,7 +332,7 @@ def overview(exp: Experiment, adult: Dataset, whole: Mapping[str, Dataset]):
         exp.skip("section-5.1", "german.individuals", "fairlab data fetch german/german.data brings the whole file")
     found = (counts["aware"], counts["aware.race"], counts["aware.gender"], len(instances) - len(aware))
     detail = ", ".join(f"{id} {counts[id]}" for id in ("aware", "aware.race", "aware.gender"))
-    exp.claim("section-5.1", "twelve-aware", found == (12, 4, 8, 8), detail=detail)
+    exp.claims("section-5.1", {"twelve-aware": (found == (12, 4, 8, 8), detail)})
 
 
 def scores(exp: Experiment, suites: pd.DataFrame, described: list[pd.DataFrame], answers: Mapping):
@@ -360,24 +357,18 @@ def characteristics(exp: Experiment, suites: pd.DataFrame, described: list[pd.Da
 
 
 def _record_cells(exp, artefact, suites, described, answers):
-    stored = exp.stored("Themis' suites")
-    fresh = [trial.set_index("id")["score"] for trial in described]
-    for id in exp.published(artefact).index:
-        exp.record(artefact, id, [100 * score[id] for score in fresh], reading="as_described")
-        if pd.isna(suites.loc[id, "score"]):
-            exp.skip(artefact, id, _absent(suites.loc[id, "path"]))
-        else:
-            exp.record(artefact, id, suites.loc[id, "score"], data=stored)
+    fresh = pd.concat(described)
+    fresh = fresh[fresh["id"].isin(suites.index)].assign(score=100 * fresh["score"])
+    exp.record_frame(artefact, fresh[["id", "score"]], id="{id}", values="score", reading="as_described")
+    stored, counted = exp.stored("Themis' suites"), suites["score"].notna()
+    exp.record_frame(artefact, suites[counted], id="{cell}", values="score", data=stored)
+    for id, path in suites.loc[~counted, "path"].items():
+        why = f"its stored suite is not among those counted: fairlab data fetch {path} (academic use only) brings it"
+        exp.skip(artefact, id, why)
     missing = "rests on stored suites that are not available: {}; the numbers that are not run say how to get each"
-    judged = {
-        id: (holds, (missing if holds is None else "on the stored suites: {}").format(on))
-        for id, (holds, on) in answers.items()
-    }
+    sentences = {True: "on the stored suites: {}", False: "on the stored suites: {}", None: missing}
+    judged = {id: (holds, sentences[holds].format(on)) for id, (holds, on) in answers.items()}
     exp.claims(artefact, judged, data=stored)
-
-
-def _absent(path: str) -> str:
-    return f"its stored suite is not among those counted: fairlab data fetch {path} (academic use only) brings it"
 
 
 def pruning(exp: Experiment, repetitions: list[Searches], table: pd.DataFrame, by_threshold: pd.DataFrame):
@@ -395,44 +386,54 @@ def pruning(exp: Experiment, repetitions: list[Searches], table: pd.DataFrame, b
     by_threshold : DataFrame
         Of `fairlab.papers.themis.searches.count_by_threshold`.
     """
-    rows = printed_rows()
-    counts = [count_tests(searches).set_index(["measure", "instance"]) for searches in repetitions]
-    means = {}
-    instances = {instance.id: instance for instance in INSTANCES}
-    for measure in MEASURES:
-        for id, row in rows.items():
-            for part in ("without", "with", "factor"):
-                reading = "as_described" if part == "without" else "as_published"
-                measured = [c.loc[(measure, id), part] for c in counts]
-                exp.record("figure-3", f"{measure}.{row}.{part}", measured, reading=reading)
-            exp.record("figure-3", f"{measure}.{row}.without", inferred_without(instances[id], measure), data=[])
-        factors = [c.loc[measure].loc[list(rows), "factor"].to_numpy(dtype=float) for c in counts]
-        means[measure] = np.mean([f.mean() for f in factors])
-        exp.record("figure-3", f"{measure}.arithmetic_mean", [f.mean() for f in factors])
+    rows, means = printed_rows(), {}
+    tables = [count_tests(searches).assign(repetition=k) for k, searches in enumerate(repetitions)]
+    counts = pd.concat(tables, ignore_index=True)
+    shown = counts[counts["instance"].isin(rows)].assign(row=counts["instance"].map(rows))
+    for reading, parts in (("as_described", ["without"]), ("as_published", ["with", "factor"])):
+        frame = shown[["measure", "row", *parts]]
+        exp.record_frame("figure-3", frame, id="{measure}.{row}.{column}", reading=reading)
+    rules = [
+        {"measure": measure, "row": rows[i.id], "without": inferred_without(i, measure)}
+        for i in INSTANCES
+        if i.id in rows
+        for measure in MEASURES
+    ]
+    exp.record_frame("figure-3", pd.DataFrame(rules), id="{measure}.{row}.{column}", data=[])
+    for measure, of in shown.groupby("measure", sort=False):
+        factors = [f.to_numpy(dtype=float) for _, f in of.groupby("repetition")["factor"]]
+        arithmetic = [f.mean() for f in factors]
+        means[measure] = np.mean(arithmetic)
+        exp.record("figure-3", f"{measure}.arithmetic_mean", arithmetic)
         exp.record("figure-3", f"{measure}.geometric_mean", [gmean(f) for f in factors])
-        exp.record("section-5.4", f"mean_factor.{measure}", [f.mean() for f in factors])
-    least = table["factor"].min()
-    exp.claim("figure-3", "pruning-helps", least >= 1, detail=f"smallest factor {least:.3g}")
-    detail = ", ".join(f"{measure} {mean:.4g}" for measure, mean in means.items())
-    exp.claim("figure-3", "group-gains-more-on-average", means["group"] > means["causal"], detail=detail)
-    orders = all(100 <= mean <= 10_000 for mean in means.values())
-    exp.claim("figure-3", "two-to-three-orders", orders, detail=f"arithmetic means {detail}")
-    _section_5_4(exp, repetitions, by_threshold, rank_correlations(table))
-
-
-def _section_5_4(exp, repetitions, by_threshold, ranks):
+        exp.record("section-5.4", f"mean_factor.{measure}", arithmetic)
+    least, detail = table["factor"].min(), ", ".join(f"{measure} {mean:.4g}" for measure, mean in means.items())
+    claims = {
+        "pruning-helps": (least >= 1, f"smallest factor {least:.3g}"),
+        "group-gains-more-on-average": (means["group"] > means["causal"], detail),
+        "two-to-three-orders": (all(100 <= m <= 10_000 for m in means.values()), f"arithmetic means {detail}"),
+    }
+    exp.claims("figure-3", claims)
     for id, (instance, threshold) in TEXT_OF_THRESHOLDS.items():
         counts = [count_tests(searches, threshold).set_index(["measure", "instance"]) for searches in repetitions]
         tests = [float(c.loc[("group", instance), "with"]) for c in counts]
         exp.record("section-5.4", f"{id}.tests", tests, note="group search; the paper does not say which")
+    exp.claims("section-5.4", _claims_of_section_5_4(by_threshold, rank_correlations(table)))
+
+
+def _claims_of_section_5_4(by_threshold, ranks) -> Answers:
     tests = by_threshold.pivot_table(index=["measure", "instance"], columns="threshold", values="with")
     steps = tests.diff(axis=1).iloc[:, 1:]
     fewer = bool((steps >= 0).all(axis=None) and (steps > 0).any(axis=None))
     n_fewer = int((steps.sum(axis=1) > 0).sum())
-    detail = f"fewer tests at the lowest threshold in {n_fewer} of {len(steps)} searches"
-    exp.claim("section-5.4", "lower-threshold-fewer-tests", fewer, detail=detail)
-    detail = ", ".join(f"rank correlation {measure} {rank:.2f}" for measure, rank in ranks.items())
-    exp.claim("section-5.4", "more-discrimination-more-pruning", bool((ranks > 0).all()), detail=detail)
+    correlations = ", ".join(f"rank correlation {measure} {rank:.2f}" for measure, rank in ranks.items())
+    return {
+        "lower-threshold-fewer-tests": (
+            fewer,
+            f"fewer tests at the lowest threshold in {n_fewer} of {len(steps)} searches",
+        ),
+        "more-discrimination-more-pruning": (bool((ranks > 0).all()), correlations),
+    }
 
 
 def theorems(exp: Experiment, violations: pd.DataFrame, ordered: pd.DataFrame):
@@ -446,17 +447,14 @@ def theorems(exp: Experiment, violations: pd.DataFrame, ordered: pd.DataFrame):
     ordered : DataFrame
         Of `fairlab.papers.themis.programs.count_ordered_pairs`.
     """
-    for id, column in (
-        ("group-monotone", "group: subset higher"),
-        ("causal-monotone", "causal: subset higher"),
-        ("group-le-causal", "group above causal"),
-    ):
-        total = int(violations[column].sum())
-        detail = f"{total} violations in {len(violations)} input spaces"
-        exp.claim("section-4.2", id, total == 0, detail=detail)
-    lost, pairs = int(ordered["violations"].sum()), int(ordered["ordered pairs"].sum())
-    detail = f"{lost} violations in {pairs} ordered pairs of programs"
-    exp.claim("section-4.2", "pruning-monotone", lost == 0, detail=detail)
+    spaces, pairs = f"{len(violations)} input spaces", f"{ordered['ordered pairs'].sum()} ordered pairs of programs"
+    found = {
+        "group-monotone": (violations["group: subset higher"].sum(), spaces),
+        "causal-monotone": (violations["causal: subset higher"].sum(), spaces),
+        "group-le-causal": (violations["group above causal"].sum(), spaces),
+        "pruning-monotone": (ordered["violations"].sum(), pairs),
+    }
+    exp.claims("section-4.2", {id: (n == 0, f"{n} violations in {of}") for id, (n, of) in found.items()})
 
 
 def your_program(exp: Experiment, ages: float, colours: float):
