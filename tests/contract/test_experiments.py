@@ -38,14 +38,6 @@ PARTS = [
 ]
 # Notebooks that still compute a text; none is to be added.
 COMPUTED_TEXT = {
-    "fliptest/arrests",
-    "fliptest/gan_validation",
-    "fliptest/law_school",
-    "fliptest/lipton",
-    "fliptest/overview",
-    "fliptest/ssl_odds",
-    "fliptest/ssl_parity",
-    "fliptest/stability",
     "individual_fairness/adult",
     "individual_fairness/calibration",
     "individual_fairness/compas",

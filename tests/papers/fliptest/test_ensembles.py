@@ -230,13 +230,6 @@ def test_maps_off_target_are_shown_and_not_used(block):
     assert table.loc["exact 1", ["mean_l1", "mean_squared_l1"]].tolist() == [2, 5]
 
 
-def test_the_summary_is_the_mean_over_the_usable(block):
-    summary = block.summary()
-    ks = [block.fits[name].features.loc["b", "ks"] for name in block.usable]
-    assert summary["bee.ks"] == pytest.approx(np.mean(ks))
-    assert summary["distance.gan"] == pytest.approx(0.1)
-    assert summary["distance.exact"] == 1.5
-
 
 def test_overlap_by_hand():
     images = [X.assign(a=a) for a in ([-1.0, 1.0, 1.0, 1.0], [1.0, -1.0, 1.0, -1.0])]  # F+ p, F- r and s; F+ q, F- r

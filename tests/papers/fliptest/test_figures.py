@@ -84,8 +84,6 @@ def test_bands_have_their_names_whatever_values_are_there():
     [axis] = flipset_marginals(table).axes
     assert [label.get_text() for label in axis.get_xticklabels()] == list(bands["age"].values())
     assert axis.get_xticks().tolist() == [0, 1, 2, 3]
-    with pytest.raises(ValueError, match="'age' has the value 40, expected one of 10, 20"):
-        marginal_table(ages, flip, bands={"age": {10: "under 20", 20: "20–29"}})
 
 
 def test_printed_sizes_stand_beside_ours():
@@ -149,22 +147,6 @@ def test_one_map_has_the_same_look_in_every_figure():
     assert len({look["marker"] for look in looks.values()}) == 4
 
 
-def test_bad_input():
-    with pytest.raises(ValueError, match="expected 'positive' or 'negative', found 'both'"):
-        transparency_rankings(by_map({"map": REPORT}), flipset="both")
-    with pytest.raises(ValueError, match="at least one row, found none"):
-        transparency_rankings(by_map({"map": REPORT}).head(0))
-    other = transparency_report(FLIPS, WOMEN[["work"]], IMAGES[["work"]])
-    with pytest.raises(ValueError, match="the map 'GAN' has work, expected work, sex"):
-        transparency_rankings(by_map({"a": REPORT, "GAN": other}))
-    with pytest.raises(ValueError, match="X has 1 columns, a transport figure needs 2"):
-        transport_pairs(WOMEN[["work"]], IMAGES[["work"]], FLIPS)
-    with pytest.raises(ValueError, match="expected two features with their images, found none"):
-        transport_lines(WOMEN.assign(set="everyone"), **BOUNDARY)
-    with pytest.raises(ValueError, match="table: no column band, everyone, high, low, negative, positive"):
-        flipset_marginals(WOMEN.assign(feature="work"))
-
-
 def test_predictions_before_and_after_are_densities():
     rng = np.random.default_rng(0)
     before, after = rng.normal(0, 1, 200), rng.normal(3, 1, 200)
@@ -179,8 +161,6 @@ def test_predictions_before_and_after_are_densities():
     assert axis.lines[0].get_ydata().tolist() == table["after"].tolist()
     assert axis.lines[0].get_color() == MAPS["GAN"]["color"]
     assert plt.get_fignums() == []
-    with pytest.raises(ValueError, match="constant"):
-        density_table(np.zeros(5), {"map": np.ones(5)})
 
 
 def stability_table():
@@ -203,15 +183,6 @@ def test_every_coordinate_is_a_point_beside_its_dimension():
     assert plt.get_fignums() == []
 
 
-def test_bad_tables():
-    with pytest.raises(ValueError, match="at least one row"):
-        by_dimension(stability_table().head(0), quantity="variance", ylabel="y")
-    with pytest.raises(ValueError, match="table: no column mean"):
-        by_dimension(stability_table(), quantity="mean", ylabel="y")
-    with pytest.raises(ValueError, match="table: no column features"):
-        flips_by_features(pd.DataFrame({"model": [], "F+": [], "F−": []}))
-
-
 def test_maps_of_one_feature_show_pairs_by_their_number_and_lines_by_value():
     x, exact = np.array([2, 0, 0, 2, 0, 9]), np.array([1, 0, 0, 1, 1, 4])
     learnt = np.array([1.2, 0.1, 0.1, 1.2, 0.1, 5])
@@ -223,8 +194,6 @@ def test_maps_of_one_feature_show_pairs_by_their_number_and_lines_by_value():
     gan, identity = axis.lines
     assert gan.get_xydata().tolist() == [[0, 0.1], [2, 1.2]]
     assert identity.get_xydata().tolist() == [[0, 0], [2, 2]]
-    with pytest.raises(ValueError, match="GAN: has shape"):
-        one_feature_table(x, exact, {"GAN": learnt[:3]})
 
 
 def test_flips_by_features_are_means_in_percent_beside_the_print():
@@ -239,7 +208,7 @@ def test_flips_by_features_are_means_in_percent_beside_the_print():
         assert mean.get_xdata().tolist() == [4, 10]
         assert np.allclose(mean.get_ydata(), means)
         assert len(trials.get_xdata()) == 3
-    assert text(figure) == "published (number of features not told) C = 1, mean and each map"
+    assert text(figure) == "published (number of features not reported) C = 1, mean and each map"
 
 
 def test_printed_sizes_by_flipset():

@@ -1,18 +1,160 @@
 """Counterfactual law school applicants from the causal model of Kusner et al. 2017."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
+from numpy.polynomial.hermite_e import hermegauss
 from scipy.optimize import minimize
+from scipy.special import gammaln, logsumexp
 from scipy.stats import norm, poisson
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
-
-from fairlab.checks import check_features, check_same_columns
-from fairlab.papers.fliptest.knowledge import Applicants, Knowledge, Weights, infer, likelihood_scores
 
 # A fit whose noise in GPA has less than this share of GPA's variance is on its way to none at all.
 _NO_NOISE = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Applicants:
+    """What is observed of n applicants.
+
+    Attributes
+    ----------
+    design : ndarray of shape (n, 1 + n_attributes)
+        A column of ones, then the attributes.
+    gpa : ndarray of shape (n,)
+        Grade average.
+    lsat : ndarray of shape (n,)
+        Test score in whole marks.
+    fya : ndarray of shape (n,) or None
+        First-year average, where it takes part.
+    """
+
+    design: np.ndarray
+    gpa: np.ndarray
+    lsat: np.ndarray
+    fya: np.ndarray | None = None
+
+    @property
+    def equations(self) -> tuple[str, ...]:
+        """Names of the observed quantities."""
+        return ("gpa", "lsat") if self.fya is None else ("gpa", "lsat", "fya")
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Parameters of the model.
+
+    Attributes
+    ----------
+    gpa_std : float
+        Standard deviation of GPA given everything else; that of FYA is one.
+    equations : dict of str to ndarray of shape (2 + n_attributes,)
+        Per observed quantity, the weights of the design's columns and, last, of knowledge.
+    """
+
+    gpa_std: float
+    equations: dict[str, np.ndarray]
+
+    def predictor(self, equation: str, design: np.ndarray, knowledge: np.ndarray) -> np.ndarray:
+        """Return the linear predictor of one quantity, for one or several values of knowledge per row."""
+        *base, slope = self.equations[equation]
+        fixed = design @ np.array(base)
+        return fixed.reshape(-1, *[1] * (np.ndim(knowledge) - 1)) + slope * knowledge
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """What the model believes about the knowledge of each applicant, given what is observed.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, n_nodes)
+        Quadrature nodes: values of knowledge, in standard deviations of the population.
+    probability : ndarray of shape (n, n_nodes)
+        Probability of each value; rows sum to one.
+    log_likelihood : ndarray of shape (n,)
+        Log likelihood of each row with knowledge integrated out.
+    """
+
+    values: np.ndarray
+    probability: np.ndarray
+    log_likelihood: np.ndarray
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Posterior mean, shape (n,)."""
+        return self.expect(self.values)
+
+    @property
+    def std(self) -> np.ndarray:
+        """Posterior standard deviation, shape (n,)."""
+        return np.sqrt(self.expect((self.values - self.mean[:, None]) ** 2))
+
+    def expect(self, quantity: np.ndarray) -> np.ndarray:
+        """Return the posterior mean of a quantity given at every node, shape (n, n_nodes)."""
+        return (self.probability * quantity).sum(axis=1)
+
+    def sample(self, uniform: np.ndarray) -> np.ndarray:
+        """Return one node per row, drawn by the inverse distribution function of `uniform`, shape (n,)."""
+        node = (self.probability.cumsum(axis=1) < uniform[:, None]).sum(axis=1)
+        node = np.minimum(node, self.values.shape[1] - 1)
+        return np.take_along_axis(self.values, node[:, None], axis=1)[:, 0]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per applicant: posterior mean and standard deviation."""
+        return pd.DataFrame({"mean": self.mean, "std": self.std})
+
+
+def infer(weights: Weights, applicants: Applicants, *, n_nodes: int) -> Knowledge:
+    """Return the posterior of knowledge given the quantities that are observed; weights of others go unused.
+
+    Given the normal quantities, knowledge is normal in closed form; Gauss-Hermite nodes of that normal are then
+    weighted by the Poisson likelihood of LSAT. So the rule stays exact when the noise of GPA is small.
+    """
+    design, n = applicants.design, len(applicants.design)
+    precision, pull, log_likelihood = 1.0, np.zeros(n), np.zeros(n)
+    for name, std in _normal_equations(weights, applicants):
+        residual = getattr(applicants, name) - weights.predictor(name, design, np.zeros(n))
+        slope = weights.equations[name][-1]
+        precision += slope**2 / std**2
+        pull += slope * residual / std**2
+        log_likelihood += norm.logpdf(residual, scale=std)
+    log_likelihood += pull**2 / precision / 2 - np.log(precision) / 2
+
+    nodes, mass = hermegauss(n_nodes)
+    values = (pull / precision)[:, None] + nodes / np.sqrt(precision)
+    log_rate = weights.predictor("lsat", design, values)
+    log_joint = np.log(mass / mass.sum()) + applicants.lsat[:, None] * log_rate - np.exp(log_rate)
+    log_evidence = logsumexp(log_joint, axis=1, keepdims=True)
+    log_likelihood += log_evidence[:, 0] - gammaln(applicants.lsat + 1)
+    return Knowledge(values, np.exp(log_joint - log_evidence), log_likelihood)
+
+
+def likelihood_scores(weights: Weights, applicants: Applicants, knowledge: Knowledge) -> np.ndarray:
+    """Return each row's gradient of the log likelihood, shape (n, n_parameters).
+
+    By Fisher's identity it is the posterior mean of the gradient that a known K would give. Columns: logarithm of
+    the standard deviation of GPA, then the weights equation by equation.
+    """
+    errors = {"lsat": applicants.lsat[:, None] - np.exp(weights.predictor("lsat", applicants.design, knowledge.values))}
+    for name, std in _normal_equations(weights, applicants):
+        observed = getattr(applicants, name)[:, None]
+        errors[name] = (observed - weights.predictor(name, applicants.design, knowledge.values)) / std**2
+    columns = [knowledge.expect((errors["gpa"] * weights.gpa_std) ** 2) - 1]
+    for name in applicants.equations:
+        columns += [
+            applicants.design * knowledge.expect(errors[name])[:, None],
+            knowledge.expect(errors[name] * knowledge.values),
+        ]
+    return np.column_stack(columns)
+
+
+def _normal_equations(weights: Weights, applicants: Applicants) -> list[tuple[str, float]]:
+    """Return the observed quantities that are normal given knowledge, with their standard deviations."""
+    stds = {"gpa": weights.gpa_std, "fya": 1.0}
+    return [(name, stds[name]) for name in applicants.equations if name in stds]
 
 
 class KnowledgeModel(BaseEstimator):
@@ -72,7 +214,7 @@ class KnowledgeModel(BaseEstimator):
 
         Parameters
         ----------
-        attributes : DataFrame or array of shape (n_rows, n_attributes)
+        attributes : DataFrame of shape (n_rows, n_attributes)
             Indicators of race and sex, one race and one sex left out.
         gpa : array-like of shape (n_rows,)
             Grade average.
@@ -83,18 +225,11 @@ class KnowledgeModel(BaseEstimator):
 
         Raises
         ------
-        ValueError
-            For constant scores, constant or collinear attributes, missing values, negative
-            scores, differing numbers of rows, or no more rows than parameters.
         RuntimeError
             If the fit does not converge, or ends without noise in GPA.
         """
-        applicants, names = _check_applicants(attributes, gpa, lsat, fya, min_rows=2, varying=True)
-        if np.linalg.matrix_rank(applicants.design) < applicants.design.shape[1]:
-            raise ValueError(f"attributes: {', '.join(names)} are collinear; leave one race and one sex out")
+        applicants, names = _applicants(attributes, gpa, lsat, fya), list(attributes)
         start = _regressions(applicants)
-        if len(applicants.design) <= len(start):
-            raise ValueError(f"attributes: {len(applicants.design)} rows are too few for {len(start)} parameters")
         weights = self._maximise(applicants, start)
         if weights.equations["gpa"][-1] < 0:
             for equation in weights.equations.values():
@@ -112,15 +247,14 @@ class KnowledgeModel(BaseEstimator):
 
     def posterior(self, attributes, *, gpa, lsat) -> Knowledge:
         """Infer the knowledge of each applicant from attributes, GPA and LSAT (abduction)."""
-        applicants = self._check(attributes, gpa, lsat)
-        return infer(self._weights(), applicants, n_nodes=self.n_nodes)
+        return infer(self._weights(), _applicants(attributes, gpa, lsat), n_nodes=self.n_nodes)
 
     def counterfactual(self, attributes, switched, *, gpa, lsat, noise="keep") -> pd.DataFrame:
         """Return the GPA and LSAT that each applicant would have had with other attributes.
 
         Parameters
         ----------
-        attributes, switched : DataFrame or array of shape (n_rows, n_attributes)
+        attributes, switched : DataFrame of shape (n_rows, n_attributes)
             The attributes as they are, and as they are set.
         gpa, lsat : array-like of shape (n_rows,)
             As observed.
@@ -136,17 +270,14 @@ class KnowledgeModel(BaseEstimator):
         DataFrame of shape (n_rows, 2)
             Columns ``gpa`` and ``lsat``, with the index of `attributes`.
         """
-        if noise not in ("keep", "redraw"):
-            raise ValueError(f"noise: expected 'keep' or 'redraw', found {noise!r}")
-        before = self._check(attributes, gpa, lsat)
-        after = self._check(switched, gpa, lsat, "switched")
+        before, after = _applicants(attributes, gpa, lsat), _applicants(switched, gpa, lsat)
         knowledge = infer(self._weights(), before, n_nodes=self.n_nodes)
         if noise == "keep":
             gpa_change, lsat_change = _explained_change(self._weights(), before, after, knowledge.mean)
             columns = {"gpa": before.gpa + gpa_change, "lsat": np.asarray(lsat, dtype=float) + lsat_change}
         else:
             columns = _redraw(self._weights(), after, knowledge, check_random_state(self.random_state))
-        return pd.DataFrame(columns, index=getattr(attributes, "index", None))
+        return pd.DataFrame(columns, index=attributes.index)
 
     def _maximise(self, applicants: Applicants, start: np.ndarray) -> Weights:
         n = len(applicants.design)
@@ -180,27 +311,12 @@ class KnowledgeModel(BaseEstimator):
     def _weights(self) -> Weights:
         return Weights(self.gpa_std_, {name: row.to_numpy() for name, row in self.weights_.iterrows()})
 
-    def _check(self, attributes, gpa, lsat, name="attributes") -> Applicants:
-        check_is_fitted(self)
-        applicants, names = _check_applicants(attributes, gpa, lsat, name=name)
-        check_same_columns(list(self.weights_.columns[1:-1]), names, "attributes of the fit", name)
-        return applicants
 
-
-def _check_applicants(
-    attributes, gpa, lsat, fya=None, *, name="attributes", **expected
-) -> tuple[Applicants, list[str]]:
-    values, names = check_features(attributes, name, **expected)
-    columns = {}
-    for key, column in {"gpa": gpa, "lsat": lsat, "fya": fya}.items():
-        if column is not None:
-            columns[key] = check_features(np.reshape(column, (-1, 1)), key, **expected)[0][:, 0]
-            if len(columns[key]) != len(values):
-                raise ValueError(f"{key} has {len(columns[key])} rows, {name} has {len(values)}")
-    if columns["lsat"].min() < 0:
-        raise ValueError(f"lsat: expected scores of zero or more, found {columns['lsat'].min()}")
-    columns["lsat"] = columns["lsat"].round()
-    return Applicants(np.column_stack([np.ones(len(values)), values]), **columns), names
+def _applicants(attributes: pd.DataFrame, gpa, lsat, fya=None) -> Applicants:
+    """Return what is observed as arrays; a Poisson count is whole."""
+    design = np.column_stack([np.ones(len(attributes)), attributes.to_numpy(dtype=float)])
+    grades = None if fya is None else np.asarray(fya, dtype=float)
+    return Applicants(design, np.asarray(gpa, dtype=float), np.asarray(lsat, dtype=float).round(), grades)
 
 
 def _unpack(parameters: np.ndarray, applicants: Applicants) -> Weights:

@@ -11,7 +11,8 @@ import pandas as pd
 from scipy.stats import ks_2samp
 
 from fairlab.checks import check_features, check_same_columns
-from fairlab.fliptest.flipsets import check_pairs, compare_flipsets, flipset, jaccard
+from fairlab.fliptest.flipsets import check_pairs, compare_flipsets, flipset, flipset_intervals, jaccard
+from fairlab.fliptest.transparency import transparency_report
 
 # Three standard deviations above the largest mean that the paper reports (table 1, law school GPA: 0.110 and 0.027).
 # Clipping can take all slope from a GAN's critic early in training; its map then stays beyond this bound for good.
@@ -93,6 +94,40 @@ def usable_maps(fits: dict) -> tuple[list, str]:
     return on_target or converged, "; ".join(parts)
 
 
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Learnt maps of the same people by name: their images, and how well each fits its target."""
+
+    people: pd.DataFrame
+    images: dict
+    fits: dict
+
+    @classmethod
+    def of(cls, images: dict, people, target, *, whole=None, columns=None) -> "Ensemble":
+        """Validate images against real members of the target, made `whole` before where features are counts."""
+        counted = images if whole is None else {name: whole(image) for name, image in images.items()}
+        fits = {name: validate_map(target, X, X_source=people, columns=columns) for name, X in counted.items()}
+        return cls(people, images, fits)
+
+    @property
+    def usable(self) -> dict:
+        """Images under the maps on target, or else under those that did not diverge."""
+        return {name: self.images[name] for name in usable_maps(self.fits)[0]}
+
+    @property
+    def note(self) -> str:
+        """How many maps were left out."""
+        return usable_maps(self.fits)[1]
+
+    def flipsets(self, model) -> dict:
+        """Return the flipsets of a model under every usable map."""
+        return flipsets_by_map(model, self.people, self.usable)
+
+    def to_frame(self, model) -> pd.DataFrame:
+        """Return fit and sizes of flipsets of every map, usable or not."""
+        return fit_table(self.fits).join(size_table(flipsets_by_map(model, self.people, self.images)))
+
+
 def fit_table(fits: dict, *, labels=None) -> pd.DataFrame:
     """Return how well each map fits: KS distances by feature, the largest, mean distances, whether it is off target."""
     rows = {}
@@ -144,6 +179,16 @@ def size_spread(intervals: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def intervals_by_map(flips: dict, name: str = "map") -> pd.DataFrame:
+    """Return bootstrap intervals over people of the sizes of flipsets, by map."""
+    return by_map({key: flipset_intervals(flip, method="bootstrap") for key, flip in flips.items()}, name)
+
+
+def reports_by_map(flips: dict, people, images: dict) -> dict:
+    """Return the transparency report of every flipset by map."""
+    return {name: transparency_report(flip, people, images[name]) for name, flip in flips.items()}
+
+
 def by_map(parts: dict, name: str = "map") -> pd.DataFrame:
     """Return tables, or results that have a ``to_frame``, as one table with the map's name in front."""
     frames = {key: part if isinstance(part, pd.DataFrame) else part.to_frame() for key, part in parts.items()}
@@ -182,18 +227,6 @@ class MapFits:
         }
         rows |= {f"exact {k}": row for k, row in enumerate(self.exact)}
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("map")
-
-    def summary(self) -> pd.Series:
-        """Return the means over the usable maps, by their ids in the table: ``age.ks``, ``distance.gan`` and so on."""
-        table = self.to_frame()
-        used, exact = table.loc[self.usable], table.loc[[f"exact {k}" for k in range(len(self.exact))]]
-        means = {
-            f"{printed}.{id}": used[f"{measure} {feature}"].mean()
-            for feature, printed in self.listed.items()
-            for id, measure in (("ks", "ks"), ("mse_diff", "mse_difference"))
-        }
-        distances = {"distance.gan": used["mean_l1"].mean(), "distance.exact": exact["mean_l1"].mean()}
-        return pd.Series(means | distances, name="ours")
 
 
 def _table(rows: dict) -> pd.DataFrame:

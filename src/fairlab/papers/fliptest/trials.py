@@ -65,6 +65,22 @@ def maps_by_penalty(trials, *, source, target, penalties, **recipe) -> list[list
     return [arrays[k : k + len(penalties)] for k in range(0, len(arrays), len(penalties))]
 
 
+def learnt_images(exp, n_maps: int, people, **training) -> dict[str, pd.DataFrame]:
+    """Return the images of people under several maps of `train_maps`, by name."""
+    found = exp.trials(train_maps, n_maps, batch=10, **training)
+    return {f"GAN {k}": GANTransport.from_arrays(arrays).transform(people) for k, arrays in enumerate(found)}
+
+
+def images_by_penalty(exp, n_trials: int, people, **training) -> dict[tuple, pd.DataFrame]:
+    """Return the images of people under the maps of `maps_by_penalty`, by penalty and trial."""
+    found = exp.trials(maps_by_penalty, n_trials, batch=10, **training)
+    return {
+        (penalty, k): GANTransport.from_arrays(arrays).transform(people)
+        for k, of_trial in enumerate(found)
+        for penalty, arrays in zip(training["penalties"], of_trial, strict=True)
+    }
+
+
 def exact_image(trial, *, source, target) -> pd.DataFrame:
     """Solve the transport between two samples exactly and return everyone's counterpart.
 
