@@ -149,7 +149,7 @@ def test_too_large_steps_are_reported():
 
 
 def test_rounded_losses_that_are_infinite():
-    sure = LinearClassifier([1e6, 0.0, 0.0], 0.0, from_logits=False)
+    sure = LinearClassifier([1e6, 0.0, 0.0], 0.0, rounded_loss=True)
     options = {"regularizer": 1, "step_size": 1e-9, "n_steps": 2}
     with np.errstate(all="ignore"):
         attack = gradient_flow_attack(sure, METRIC, X, Y, variant="published", **options)

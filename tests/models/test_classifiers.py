@@ -3,8 +3,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from scipy.special import expit
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairlab.models import KerasClassifier, LinearClassifier
+from fairlab.models import KerasClassifier, LinearClassifier, WhiteBoxClassifier
 
 RNG = np.random.default_rng(0)
 
@@ -29,7 +34,7 @@ def test_a_linear_classifier_by_hand():
 
 
 def test_rounded_losses_are_zero_and_infinite_where_the_model_is_sure():
-    sure = LinearClassifier([1.0], 0.0, from_logits=False)
+    sure = LinearClassifier([1.0], 0.0, rounded_loss=True)
     exact = LinearClassifier([1.0], 0.0)
     X = np.float32([[200], [-200]])
     np.testing.assert_array_equal(sure.loss(X, [1, 1]), [0, np.inf])
@@ -95,3 +100,37 @@ def test_arrays_and_tensors_get_the_same_answers(model):
         assert isinstance(ours, np.ndarray)
         assert tf.is_tensor(theirs)
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+def test_a_keras_classifier_can_be_cloned():
+    keras_model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1, "sigmoid")])
+    again = clone(KerasClassifier(keras_model))
+    assert again.model is not keras_model
+    np.testing.assert_allclose(
+        again.log_odds(np.float32(POINTS)), KerasClassifier(keras_model).log_odds(np.float32(POINTS))
+    )
+
+
+class Learnt(WhiteBoxClassifier):
+    """A classifier of one's own: `fit` and `log_odds` are all that it defines."""
+
+    def fit(self, X, y):
+        X, y = validate_data(self, X, y, dtype=float)
+        check_classification_targets(y)
+        if type_of_target(y, raise_unknown=True) != "binary":
+            raise ValueError(f"Only binary classification is supported, found {len(np.unique(y))} classes")
+        self.classes_, y = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError("y: expected two classes, found one class")
+        model = LogisticRegression(C=100, max_iter=1000).fit(X, y)
+        self.line_ = LinearClassifier(model.coef_[0], model.intercept_[0])
+        return self
+
+    def log_odds(self, X):
+        check_is_fitted(self)
+        return self.line_.log_odds(validate_data(self, X, dtype=float, reset=False))
+
+
+@parametrize_with_checks([Learnt()])
+def test_scikit_learn(estimator, check):
+    check(estimator)

@@ -15,7 +15,7 @@ REPEATED = 1000  # rows that are sent a second time
 PATIENCE = 2.0  # seconds that this may take
 KEYS_AT_ONCE = 200_000  # that are put into new slots
 MOST_FULL = 0.55  # share of the slots
-LARGE = 5_000  # keys from which on a compiled loop is quicker than arrays
+LARGE = 5_000  # keys from which on it pays to load a compiler
 _STEP = 0x9E3779B97F4A7C15  # an odd number whose multiples spread over all 64 bits
 
 
@@ -187,16 +187,16 @@ class Queries:
 
 
 class AnswerCache:
-    """Answers by key, each asked for once; the one memory of all methods.
+    """Answers by key, each asked for once; the one cache of all methods.
 
-    Keys are kept in the order in which they were asked first. A table of slots leads from a key to its number: the slot
-    is a hash of the key, or the next free one (open addressing). All keys of a call go through it together; many of
-    them one after the other, where numba is installed.
+    Keys have numbers, in the order in which they were asked for first. A dictionary leads from a key to its number; after
+    the first large question, and with numba, a table of slots: the slot of a key is a hash of it, or the next free one
+    (open addressing).
 
     Parameters
     ----------
     loads_compiler : bool
-        Whether that may load numba, which takes half a second; otherwise it is used if it is loaded already.
+        Whether a large question may load numba, which takes half a second; otherwise it is used if it is loaded.
 
     Examples
     --------
@@ -208,9 +208,8 @@ class AnswerCache:
     """
 
     def __init__(self, *, loads_compiler: bool = False):
-        self._loads_compiler, self._n = loads_compiler, 0
-        self._keys = self._values = None
-        self._slots, self._bits = np.empty(0, dtype=np.int32), 11  # of a slot's number
+        self._loads_compiler, self._n, self._bits = loads_compiler, 0, 11  # of a slot's number
+        self._keys = self._values = self._numbers = self._slots = None
 
     def __len__(self) -> int:
         return self._n
@@ -237,83 +236,52 @@ class AnswerCache:
         """
         if len(keys) == 0:
             return self.values[:0], np.empty(0, dtype=bool)
+        self._keys = _longer(keys[:0] if self._keys is None else self._keys, self._n + len(keys))
         try:
-            self._make_room(keys, self._n + len(keys))
-            numbers, is_new = self._find(keys, self._n)
+            numbers, is_new = self._find(keys)
             if is_new.any():
                 self._keep(np.asarray(answer(is_new)))
-        except BaseException:  # slots may lead to keys without a value, so they are filled anew
-            self._slots = np.empty(0, dtype=np.int32)
+        except BaseException:  # some numbers may be of keys without a value
+            self._numbers = self._slots = None
             raise
         return self._values.take(numbers), is_new
 
     def _keep(self, new: np.ndarray) -> None:
         kept = new[:0] if self._values is None else self._values
         kept, stop = kept.astype(np.result_type(kept, new), copy=False), self._n + len(new)
-        self._values = kept if stop <= len(kept) else _longer(kept, stop)
+        self._values = _longer(kept, stop)
         self._values[self._n : stop] = new
         self._n = stop
 
-    def _find(self, asked: np.ndarray, known: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the number of each key, and whether it is the first such key beyond the first `known` ones.
+    def _find(self, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of each key, and whether it is the first such key that was ever asked for."""
+        is_large = len(asked) >= LARGE and asked.dtype.kind == "i"
+        is_large &= self._loads_compiler or "numba" in sys.modules
+        if (self._slots is not None or is_large) and (loop := _compiled_loop()) is not None:
+            self._make_room(loop, self._n + len(asked))
+            return loop(self._slots, self._keys, self._n, asked, self._places(asked))
+        if self._numbers is None:
+            self._numbers = dict(zip(self.keys.tolist(), range(self._n), strict=True))
+        numbers = self._numbers
+        found = np.fromiter((numbers.setdefault(key, len(numbers)) for key in asked.tolist()), np.int64, len(asked))
+        is_new = np.diff(np.maximum.accumulate(found), prepend=self._n - 1) > 0
+        is_new &= found >= self._n
+        self._keys[self._n : len(numbers)] = asked[is_new]
+        return found, is_new
 
-        Those that are new get the next numbers, and slots.
-        """
-        places = self._places(asked)
-        quick = len(asked) >= LARGE and asked.dtype.kind == "i" and (self._loads_compiler or "numba" in sys.modules)
-        if quick and (loop := _compiled_loop()) is not None:
-            return loop(self._slots, self._keys, known, asked, places)
-        stop = known + len(asked)
-        self._keys[known:stop] = asked
-        numbers, slots = self._find_rows(known, stop, places)
-        is_new = numbers == np.arange(known, stop)
-        if is_new.any() and not is_new.all():  # their numbers have gaps
-            first, again = np.flatnonzero(is_new), np.flatnonzero(~is_new)
-            here = again[numbers[again] >= known]
-            numbers[here] = known + np.searchsorted(first, numbers[here] - known)
-            numbers[first] = self._slots[slots.take(first)] = np.arange(known, known + len(first))
-            self._keys[known : known + len(first)] = asked.take(first)
-        return numbers, is_new
-
-    def _find_rows(self, start: int, stop: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return, for each of some keys, the number of the first that equals it, and the slot that holds this number.
-
-        Those that are new get a slot.
-        """
-        numbers, slots = np.arange(start, stop, dtype=np.int32), places.copy()
-        own, at, rows = numbers, places, None  # those without a number so far; at first all
-        while len(own):
-            held = self._slots.take(at)
-            free = np.flatnonzero(held < 0)[::-1]
-            self._slots[at.take(free)] = own.take(free)  # of several, the last one is kept: the first row
-            held[free] = self._slots.take(at.take(free))
-            other = np.flatnonzero(held != own)
-            held, own, at = held.take(other), own.take(other), at.take(other)
-            rows = other if rows is None else rows.take(other)
-            same = self._keys.take(held) == self._keys.take(own)
-            numbers[rows[same]] = held[same]
-            left = np.flatnonzero(~same)
-            rows, own, at = rows.take(left), own.take(left), (at.take(left) + 1) & (len(self._slots) - 1)
-            slots[rows] = at
-        return numbers, slots
-
-    def _make_room(self, like: np.ndarray, needed: int) -> None:
-        """Make the arrays large enough for so many keys."""
-        self._keys = like[:0].copy() if self._keys is None else self._keys
-        if needed > len(self._keys):
-            self._keys = _longer(self._keys, needed)
-        if needed > MOST_FULL * len(self._slots):
-            while needed > MOST_FULL * (1 << self._bits):
-                self._bits += 2
-            self._slots = np.full(1 << self._bits, -1, dtype=np.int32)
-            for start in range(0, self._n, KEYS_AT_ONCE):
-                self._find(self._keys[start : min(start + KEYS_AT_ONCE, self._n)], start)
+    def _make_room(self, loop: Callable, needed: int) -> None:
+        """Make the table large enough for so many keys."""
+        if self._slots is not None and needed <= MOST_FULL * len(self._slots):
+            return
+        while needed > MOST_FULL * (1 << self._bits):
+            self._bits += 2
+        self._numbers, self._slots = None, np.full(1 << self._bits, -1, dtype=np.int32)
+        for start in range(0, self._n, KEYS_AT_ONCE):
+            keys = self._keys[start : min(start + KEYS_AT_ONCE, self._n)]
+            loop(self._slots, self._keys, start, keys, self._places(keys))
 
     def _places(self, keys: np.ndarray) -> np.ndarray:
         """Return the slots in which to look for keys first."""
-        if keys.dtype.kind == "S":
-            words = keys.view(np.uint32).reshape(len(keys), -1).astype(np.uint64)
-            keys = words @ (np.uint64(_STEP) ** np.arange(1, words.shape[1] + 1, dtype=np.uint64))
         places = keys.view(np.uint64) * np.uint64(_STEP)
         places >>= np.uint64(64 - self._bits)
         return places.view(np.int64)
@@ -328,7 +296,7 @@ def _compiled_loop():
 
 
 def _find_each(slots, keys, known, asked, places):
-    """Return what `AnswerCache._find` does, one key after the other; `slots` and `keys` are changed."""
+    """Return what `AnswerCache._find` does; `slots` and `keys` are changed."""
     numbers, is_new = np.empty(len(asked), dtype=np.int32), np.zeros(len(asked), dtype=np.bool_)
     last = len(slots) - 1
     for row in range(len(asked)):
@@ -347,8 +315,10 @@ def _find_each(slots, keys, known, asked, places):
 def _longer(array: np.ndarray, needed: int) -> np.ndarray:
     """Return an array with the same first elements and room for at least so many, and for a quarter more than before.
 
-    It is the same array, where it can be made longer in its place.
+    It is the same array, where it is long enough or can be made longer in its place.
     """
+    if needed <= len(array):
+        return array
     longer = array if array.flags.owndata else array.copy()
     longer.resize(max(needed, len(array) + len(array) // 4), refcheck=False)
     return longer

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit, log_expit, logsumexp
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from fairlab.checks import optional
 
@@ -55,15 +56,17 @@ class Votes(HiddenUnits):
         return np.exp(one + zero - logsumexp(one, -1, keepdims=True) - logsumexp(share + zero, -1, keepdims=True))
 
 
-class WhiteBoxClassifier:
-    """Binary classifier known by its log odds; subclasses define `log_odds`.
+class WhiteBoxClassifier(ClassifierMixin, BaseEstimator):
+    """Binary classifier of scikit-learn known by its log odds; subclasses define `log_odds`, and `fit` if they learn.
 
     Attributes
     ----------
-    from_logits : bool
-        Whether the cross-entropy is taken from the log odds, accurate however sure the model is. Otherwise it is
-        ``-log(p_y)`` of a rounded probability, as behind the paper's numbers: zero where p_y rounds to 1, infinite
-        where it rounds to 0. Ratios of such losses are not finite, and the tests drop them.
+    rounded_loss : bool
+        Whether the cross-entropy is ``-log(p_y)`` of a rounded probability, as behind the paper's numbers: zero where
+        p_y rounds to 1, infinite where it rounds to 0. Ratios of such losses are not finite, and the tests drop them.
+        Otherwise it is taken from the log odds, accurate however sure the model is.
+    classes_ : ndarray
+        The labels 0 and 1.
     units : HiddenUnits, Votes or None
         What the log odds are made of, where they are of this kind.
 
@@ -74,8 +77,9 @@ class WhiteBoxClassifier:
     True
     """
 
-    from_logits = True
+    rounded_loss = False
     units = None
+    classes_ = np.array([0, 1])
 
     def log_odds(self, X):
         """Return log(p / (1 - p)) with p the probability of label 1, shape (..., n_points)."""
@@ -90,9 +94,9 @@ class WhiteBoxClassifier:
         """Return the cross-entropy of every point whose log odds are known."""
         margin = _signs(y, log_odds) * log_odds
         if _is_tensor(margin):
-            return tf.nn.softplus(-margin) if self.from_logits else -tf.math.log(tf.sigmoid(margin))
+            return -tf.math.log(tf.sigmoid(margin)) if self.rounded_loss else tf.nn.softplus(-margin)
         with np.errstate(divide="ignore"):
-            return -log_expit(margin) if self.from_logits else -np.log(expit(margin))
+            return -np.log(expit(margin)) if self.rounded_loss else -log_expit(margin)
 
     def loss_gradient(self, X, y):
         """Return the gradient of every point's cross-entropy by its features, in the shape of `X`."""
@@ -109,13 +113,18 @@ class WhiteBoxClassifier:
         return gradient if _is_tensor(X) else gradient.numpy()
 
     def predict(self, X) -> np.ndarray:
-        """Return 1 where the log odds are above 0, else 0, shape (..., n_points)."""
-        return (np.asarray(self.log_odds(_points(X))) > 0).astype(int)
+        """Return label 1 where the log odds are above 0, else label 0, shape (..., n_points)."""
+        return self.classes_[(np.asarray(self.log_odds(_points(X))) > 0).astype(int)]
 
     def predict_proba(self, X) -> np.ndarray:
         """Return the probabilities of labels 0 and 1, shape (..., n_points, 2)."""
         log_odds = np.asarray(self.log_odds(_points(X)))
         return np.stack([expit(-log_odds), expit(log_odds)], axis=-1)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
 
 
 class LinearClassifier(WhiteBoxClassifier):
@@ -127,7 +136,7 @@ class LinearClassifier(WhiteBoxClassifier):
         Leading axes are those of the points before ``n_points``: with weights of shape (n_models, n_features) and
         points of shape (n_models, n_points, n_features) each model has its own points.
     intercept : array-like of shape (...)
-    from_logits : bool
+    rounded_loss : bool
         See `WhiteBoxClassifier`.
 
     Examples
@@ -141,10 +150,10 @@ class LinearClassifier(WhiteBoxClassifier):
     ([1.5, -0.5], [1, 0])
     """
 
-    def __init__(self, coef, intercept, *, from_logits=True):
+    def __init__(self, coef, intercept, *, rounded_loss=False):
         self.coef = _numbers(coef, "coef")
         self.intercept = _numbers(intercept, "intercept")
-        self.from_logits = from_logits
+        self.rounded_loss = rounded_loss
         if self.coef.shape[:-1] != self.intercept.shape:
             raise ValueError(f"coef has shape {self.coef.shape}, intercept {self.intercept.shape}")
 
@@ -188,7 +197,7 @@ class KerasClassifier(WhiteBoxClassifier):
             raise TypeError(f"model: expected a Keras model, found {type(model).__name__}")
         if not isinstance(from_logits, bool):
             raise ValueError(f"from_logits: expected True or False, found {from_logits!r}")
-        self.model = model
+        self.model, self.from_logits = model, from_logits
         if model.output_shape[-1] not in (1, 2):
             raise ValueError(f"model: expected one or two outputs per point, found {model.output_shape[-1]}")
         self._last = None if from_logits else _probabilities_layer(model)
@@ -244,7 +253,7 @@ def _numbers(values, name: str) -> np.ndarray:
     values = np.asarray(values)
     if values.dtype.kind not in "fiub" or not np.isfinite(values).all():
         raise ValueError(f"{name}: expected finite numbers, found {values.tolist()}")
-    return values.astype(float)
+    return np.asarray(values, dtype=float)
 
 
 def _expect_width(X, coef) -> None:
@@ -263,6 +272,7 @@ def _points(X):
     if _is_tensor(X):
         return X if X.dtype.is_floating else tf.cast(X, tf.float32)
     X = np.asarray(X)
+    X = X.astype(float) if X.dtype.kind == "O" else X
     if X.dtype.kind not in "fiub":
         raise ValueError(f"X: expected numbers, found {X.dtype}")
     return X if X.dtype.kind == "f" else X.astype(np.float32)

@@ -19,7 +19,7 @@ def test_settings_of_the_two_studies():
     adult, compas = adult_methods(11, **EFFORT), compas_methods(11, **EFFORT)
     assert tuple(adult) == tuple(compas) == METHODS == tuple(LABELS)
     for methods in (adult, compas):
-        assert not any(method.from_logits for method in methods.values())
+        assert all(method.rounded_loss for method in methods.values())
         assert [methods[name].n_steps for name in ("baseline", "project", "sensr")] == [7, 7, 5]
         assert {methods[name].random_state for name in ("baseline", "project", "sensr")} == {11}
         assert methods["reduction"].max_iter == 3
@@ -39,8 +39,8 @@ def test_what_was_trained_comes_back_from_plain_data(split):
     assert is_plain(arrays["baseline"])
     X = split.X_test.to_numpy()
     np.testing.assert_array_equal(classifiers(arrays)["baseline"].log_odds(X), learner.log_odds(X))
-    assert not classifiers(arrays)["baseline"].from_logits
-    assert classifiers(arrays, from_logits=True)["baseline"].from_logits
+    assert classifiers(arrays)["baseline"].rounded_loss
+    assert not classifiers(arrays, rounded_loss=False)["baseline"].rounded_loss
 
 
 def test_methods_learn_from_the_training_part_only(split):

@@ -112,7 +112,7 @@ def rounding_table(arrays: Mapping, split: Split, settings: AuditSettings, *, n_
     tests = {
         form: {
             method: audit_on_test_part(model, split, settings, n_steps=n_steps).loss_ratio
-            for method, model in classifiers(arrays, from_logits=form == "exact").items()
+            for method, model in classifiers(arrays, rounded_loss=form == "rounded").items()
         }
         for form in ("rounded", "exact")
     }

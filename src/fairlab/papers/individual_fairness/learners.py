@@ -38,7 +38,7 @@ class BalancedMLP(Learner):
     learning_rate: float = 1e-4
     n_steps: int = 8000
     batch_size: int = 250
-    from_logits: bool = True
+    rounded_loss: bool = False
     random_state: int = 0
 
     def fit(self, X, y) -> "BalancedMLP":
@@ -133,7 +133,7 @@ class EqualizedOddsMixture(Learner):
     eps: float = 0.03
     max_iter: int = 50
     class_weight: str | None = "balanced"
-    from_logits: bool = True
+    rounded_loss: bool = False
 
     def fit(self, X, y, *, sensitive_features) -> "EqualizedOddsMixture":
         """Train; the groups are all combinations of the sensitive features."""

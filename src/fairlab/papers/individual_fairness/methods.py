@@ -10,7 +10,7 @@ METHODS = tuple(CLASSES)
 LABELS = {"baseline": "Baseline", "project": "Project", "reduction": "Reductions", "sensr": "SenSR"}
 
 # Losses are taken from rounded probabilities, as behind the printed numbers.
-ROUNDED = {"from_logits": False}
+ROUNDED = {"rounded_loss": True}
 
 
 def adult_methods(seed: int, *, network_steps: int, sensr_steps: int, reductions_iterations: int) -> dict:
@@ -74,9 +74,9 @@ def trained(methods: Mapping, split: Split) -> dict[str, dict]:
     }
 
 
-def classifiers(learned: Mapping[str, dict], *, from_logits: bool = False) -> dict:
+def classifiers(learned: Mapping[str, dict], *, rounded_loss: bool = True) -> dict:
     """Return trained classifiers from what `trained` returned of them.
 
-    `from_logits` is how their losses are taken; see `WhiteBoxClassifier`. False stands behind the printed numbers.
+    `rounded_loss` is how their losses are taken; see `WhiteBoxClassifier`. True stands behind the published numbers.
     """
-    return {name: CLASSES[name](from_logits=from_logits).with_fitted(part) for name, part in learned.items()}
+    return {name: CLASSES[name](rounded_loss=rounded_loss).with_fitted(part) for name, part in learned.items()}
