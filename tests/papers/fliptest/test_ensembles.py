@@ -6,6 +6,7 @@ from sklearn.metrics import mean_squared_error
 
 from fairlab.fliptest import Flipset, flipset, flipset_intervals, transparency_report
 from fairlab.papers.fliptest.ensembles import (
+    Ensemble,
     MapFits,
     MapValidation,
     by_map,
@@ -145,20 +146,20 @@ def validations():
 
 def test_maps_off_target_are_told_apart_and_counted(validations):
     good, shifted = validations["good"], validations["shifted"]
-    note = "1 of 3 maps are off target (KS above 0.2) and left out"
+    note = "1 of 3 maps miss their target (KS above 0.2) and are left out"
     assert usable_maps({"x": shifted, "y": good, "z": good}) == (["y", "z"], note)
     assert usable_maps({"y": good}) == (["y"], "")
     names, note = usable_maps({"x": shifted, "z": shifted})
     assert names == ["x", "z"]
-    assert note == "all 2 maps are off target (KS above 0.2)"
+    assert note == "all 2 maps miss their target (KS above 0.2)"
 
 
 def test_diverged_maps_are_never_used(validations):
-    note = "1 of 3 maps diverged and left out; 1 of 3 maps are off target (KS above 0.2) and left out"
+    note = "1 of 3 maps diverged and are left out; 1 of 3 maps miss their target (KS above 0.2) and are left out"
     assert usable_maps(validations) == (["good"], note)
     names, note = usable_maps({name: validations[name] for name in ("diverged", "shifted")})
     assert names == ["shifted"]
-    assert note == "1 of 2 maps diverged and left out; all 1 maps are off target (KS above 0.2)"
+    assert note == "1 of 2 maps diverged and are left out; all 1 maps miss their target (KS above 0.2)"
     assert usable_maps({"diverged": validations["diverged"]})[0] == []
 
 
@@ -214,21 +215,19 @@ def block():
     rng = np.random.default_rng(0)
     source, target = (pd.DataFrame(rng.normal(size=(500, 2)), columns=["a", "b"]) for _ in range(2))
     images = {"GAN 0": source, "GAN 1": source + 2, "GAN 2": source + 0.1}
-    fits = {name: validate_map(target, image, X_source=source) for name, image in images.items()}
     exact = [{"mean_l1": 1.0, "mean_squared_l1": 3.0}, {"mean_l1": 2.0, "mean_squared_l1": 5.0}]
-    return MapFits({"b": "bee"}, fits, exact, ["lipton"])
+    return MapFits({"b": "bee"}, Ensemble.of(images, source, target), exact, ["lipton"])
 
 
 def test_maps_off_target_are_shown_and_not_used(block):
-    assert block.usable == ["GAN 0", "GAN 2"]
-    assert block.note == "1 of 3 maps are off target (KS above 0.2) and left out"
+    assert list(block.ensemble.usable) == ["GAN 0", "GAN 2"]
+    assert block.ensemble.note == "1 of 3 maps miss their target (KS above 0.2) and are left out"
     table = block.to_frame()
     assert table.index.tolist() == ["GAN 0", "GAN 1", "GAN 2", "exact 0", "exact 1"]
     assert table["used"].tolist()[:3] == [True, False, True]
     assert "ks a" not in table
     assert table.loc["GAN 2", "mean_l1"] == pytest.approx(0.2)
     assert table.loc["exact 1", ["mean_l1", "mean_squared_l1"]].tolist() == [2, 5]
-
 
 
 def test_overlap_by_hand():

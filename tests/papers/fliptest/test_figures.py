@@ -16,7 +16,7 @@ from fairlab.papers.fliptest.figures import (
     marginal_table,
     one_feature_table,
     prediction_densities,
-    printed_sizes,
+    published_sizes,
     transparency_rankings,
     transport_lines,
     transport_pairs,
@@ -86,7 +86,7 @@ def test_bands_have_their_names_whatever_values_are_there():
     assert axis.get_xticks().tolist() == [0, 1, 2, 3]
 
 
-def test_printed_sizes_stand_beside_ours():
+def test_published_sizes_stand_beside_ours():
     figure = flipset_marginals(marginal_table(WOMEN, FLIPS).assign(published_positive=1215))
     assert f"({FLIPS.n_positive}; published 1,215)" in text(figure)
 
@@ -211,6 +211,6 @@ def test_flips_by_features_are_means_in_percent_beside_the_print():
     assert text(figure) == "published (number of features not reported) C = 1, mean and each map"
 
 
-def test_printed_sizes_by_flipset():
+def test_published_sizes_by_flipset():
     published = pd.DataFrame({"value": [3.0, 5.0, 9.0]}, index=["gan.f_plus", "gan.f_minus", "f_plus"])
-    assert printed_sizes(published, "gan.") == {"published_positive": 3, "published_negative": 5}
+    assert published_sizes(published, "gan.") == {"published_positive": 3, "published_negative": 5}

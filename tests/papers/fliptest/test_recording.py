@@ -8,7 +8,7 @@ import pytest
 
 from fairlab.fliptest import Flipset, transparency_report
 from fairlab.papers.fliptest import recording
-from fairlab.papers.fliptest.ensembles import MapFits, validate_map
+from fairlab.papers.fliptest.ensembles import Ensemble, MapFits, validate_map
 from fairlab.papers.fliptest.strategic_subjects import LABELS
 
 RNG = np.random.default_rng(0)
@@ -103,7 +103,8 @@ def test_gan_validation(recorder):
     listed["ssl_eo_negative"] = listed["ssl_dp"]
     X = WOMEN.assign(third=RNG.normal(size=10))
     good, bad = validate_map(X, X, X_source=X + 1), validate_map(X, X + 9, X_source=X)
-    blocks = {name: MapFits(of_block, {"GAN 0": good, "GAN 1": bad}, [rows], []) for name, of_block in listed.items()}
+    maps = Ensemble(X, {"GAN 0": X, "GAN 1": X}, {"GAN 0": good, "GAN 1": bad})
+    blocks = {name: MapFits(of_block, maps, [rows], []) for name, of_block in listed.items()}
     recording.gan_validation(
         exp,
         counts=pd.DataFrame({"F+": [3, 5], "F−": [4, 4]}),

@@ -78,7 +78,7 @@ def test_draws_whose_map_missed_its_target_are_left_out():
     learnt = [draw | {"fit": fit(ks)} for draw, ks in zip(draws, (0.1, 0.3, 0.2), strict=True)]
     used, note = usable_draws(learnt)
     assert [draw["origin"].item() for draw in used] == [0, 2]
-    assert note == "1 of 3 maps are off target (KS above 0.2) and left out"
+    assert note == "1 of 3 maps miss their target (KS above 0.2) and are left out"
 
 
 def test_what_a_setting_does_by_hand():

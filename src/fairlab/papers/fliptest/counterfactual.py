@@ -102,10 +102,6 @@ class Knowledge:
         node = np.minimum(node, self.values.shape[1] - 1)
         return np.take_along_axis(self.values, node[:, None], axis=1)[:, 0]
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per applicant: posterior mean and standard deviation."""
-        return pd.DataFrame({"mean": self.mean, "std": self.std})
-
 
 def infer(weights: Weights, applicants: Applicants, *, n_nodes: int) -> Knowledge:
     """Return the posterior of knowledge given the quantities that are observed; weights of others go unused.

@@ -86,11 +86,11 @@ def usable_maps(fits: dict) -> tuple[list, str]:
     converged = [name for name, fit in fits.items() if not fit.diverged]
     on_target = [name for name, fit in fits.items() if not fit.off_target]
     n_diverged, n_off_target = n - len(converged), len(converged) - len(on_target)
-    parts = [f"{n_diverged} of {n} maps diverged and left out"] if n_diverged else []
+    parts = [f"{n_diverged} of {n} maps diverged and are left out"] if n_diverged else []
     if n_off_target and on_target:
-        parts.append(f"{n_off_target} of {n} maps are off target (KS above {OFF_TARGET_KS}) and left out")
+        parts.append(f"{n_off_target} of {n} maps miss their target (KS above {OFF_TARGET_KS}) and are left out")
     elif n_off_target:
-        parts.append(f"all {n_off_target} maps are off target (KS above {OFF_TARGET_KS})")
+        parts.append(f"all {n_off_target} maps miss their target (KS above {OFF_TARGET_KS})")
     return on_target or converged, "; ".join(parts)
 
 
@@ -199,22 +199,12 @@ def by_map(parts: dict, name: str = "map") -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class MapFits:
-    """One block of table 1: the features with their printed names, validations by learnt map, exact distances."""
+    """One block of table 1: the features with their published names, the learnt maps, and exact distances."""
 
     listed: dict
-    fits: dict
+    ensemble: Ensemble
     exact: list
     data: list
-
-    @property
-    def usable(self) -> list[str]:
-        """Names of the maps that reached their target."""
-        return usable_maps(self.fits)[0]
-
-    @property
-    def note(self) -> str:
-        """How many maps were left out."""
-        return usable_maps(self.fits)[1]
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per map, learnt or exact: KS and difference in squared error by feature, and the distances."""
@@ -222,8 +212,8 @@ class MapFits:
         rows = {
             name: {f"{measure} {feature}": fit.features.loc[feature, measure] for measure, feature in measures}
             | {distance: getattr(fit, distance) for distance in DISTANCES}
-            | {"used": name in self.usable}
-            for name, fit in self.fits.items()
+            | {"used": name in self.ensemble.usable}
+            for name, fit in self.ensemble.fits.items()
         }
         rows |= {f"exact {k}": row for k, row in enumerate(self.exact)}
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("map")

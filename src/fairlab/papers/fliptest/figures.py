@@ -268,8 +268,8 @@ def _draw_ranking(axis, table, kinds: Mapping[str, int], quantity: str, order: l
         axis.plot(means, np.arange(len(order)) + offsets[kind], linestyle="", markersize=6, label=label, **looks[kind])
 
 
-def printed_sizes(published: pd.DataFrame, prefix: str = "") -> dict[str, int]:
-    """Return the printed sizes of both flipsets by the columns of `flipset_marginals`."""
+def published_sizes(published: pd.DataFrame, prefix: str = "") -> dict[str, int]:
+    """Return the published sizes of both flipsets by the columns of `flipset_marginals`."""
     ids = {"positive": f"{prefix}f_plus", "negative": f"{prefix}f_minus"}
     return {f"published_{sign}": int(published.loc[id, "value"]) for sign, id in ids.items()}
 

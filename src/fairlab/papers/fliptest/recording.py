@@ -101,9 +101,9 @@ def _sizes(flips) -> pd.DataFrame:
 
 
 def _record_block(exp, name, block) -> None:
-    """Record one block of table 1: the usable maps' fits, and the distances in both readings."""
-    used = block.to_frame().loc[block.usable]
-    about = {"note": block.note, "data": block.data}
+    """Record one block of table 1: the fits of accepted maps, and the distances in both protocol variants."""
+    used = block.to_frame().loc[list(block.ensemble.usable)]
+    about = {"note": block.ensemble.note, "data": block.data}
     for feature, printed in block.listed.items():
         fit = used[[f"ks {feature}", f"mse_difference {feature}"]].set_axis(["ks", "mse_diff"], axis=1)
         fit = fit.reset_index(drop=True)

@@ -142,7 +142,7 @@ class ProxyModel:
 def proxy_model(groups: dict[str, pd.DataFrame], *, n_proxies: int = 3) -> ProxyModel:
     """Return a model like the published one, with the weight of narcotics arrests shared among proxies of race.
 
-    The paper's weights are not at hand, so a rule stands for them. The proxies are the predictors other than age
+    The paper's weights are not available; a rule replaces them. The proxies are the predictors other than age
     that correlate most with being black. Each has the weight of narcotics arrests divided by the root of their number,
     with the sign of its correlation; age has its published weight; the threshold calls as many people high risk as
     the published one, as near as ties allow.
