@@ -6,16 +6,19 @@ says of what was expected or found.
 
 import inspect
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
+from fairlab.suite.site import reference as public
+
 # Files of rows, and the packages whose public callables need one: those of `__all__`, or all that a module defines.
-FILES = ("adf", "cases", "fairtest", "fliptest", "foundation", "individual_fairness", "models", "themis", "transport")
-PACKAGES = ("", "adf", "auditing", "cases", "data", "fair_metric", "fairtest", "fliptest", "individual_fairness")
-PACKAGES += ("models", "networks", "seeds", "themis", "transport")
+FILES = sorted(path.stem for path in (Path(__file__).parent / "bad_input").glob("*.py") if path.stem != "rows")
+PACKAGES = [name.removeprefix("fairlab").removeprefix(".") for name in public.PACKAGES if ".suite" not in name]
+PACKAGES += ["fair_metric", "seeds"]
 AT_LEAST = 200
 # Taken on as it is, and so never bad.
-TAKE_NOTHING = {("data", "available"), ("data", "status")}
+TAKE_NOTHING = {("data", "available"), ("data", "status"), ("auditing.probes", "probes")}
 
 
 def table():

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md to the letter: a paper in five files and two tests, with no edit elsewhere, runs and is judged."""
+"""CONTRIBUTING.md to the letter: a paper runs and is judged, a method is part of the audit, with no edit elsewhere."""
 
 import json
 import os
@@ -16,10 +16,10 @@ from fairlab.paths import ROOT
 COPIED = ("src", "experiments", "notebooks", "data_scripts", "figures", "tests", "pyproject.toml", "REPRODUCTION.json")
 
 
-def files_of_the_text():
-    """Return the files that the section on adding a paper prints, by name."""
+def files_of_the_text(section):
+    """Return the files that a section prints, by name."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    section = text.split("## Adding a paper")[1].split("\n## ")[0]
+    section = text.split(f"## {section}\n")[1].split("\n## ")[0]
     blocks = re.findall(r"^ +`([\w/.]+)`:\n\n +```\w+\n(.*?)^ +```$", section, flags=re.MULTILINE | re.DOTALL)
     return {name: textwrap.dedent(body) for name, body in blocks}
 
@@ -50,7 +50,7 @@ def project(tmp_path_factory):
             shutil.copytree(source, root / name, ignore=ignore)
         else:
             shutil.copy(source, root / name)
-    for name, body in files_of_the_text().items():
+    for name, body in {**files_of_the_text("Adding a paper"), **files_of_the_text("Adding a method")}.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(as_notebook(body) if name.endswith(".ipynb") else body, encoding="utf-8")
     return root
@@ -65,7 +65,7 @@ def call(project, *command):
 
 
 def test_the_text_has_five_files_and_two_tests():
-    assert list(files_of_the_text()) == [
+    assert list(files_of_the_text("Adding a paper")) == [
         "experiments/toy/published.yaml",
         "experiments/toy/coin.yaml",
         "src/fairlab/papers/toy/trials.py",
@@ -89,6 +89,45 @@ def test_the_paper_keeps_every_contract(project):
     contracts = ["tests/contract/test_experiments.py", "tests/contract/test_architecture.py", "tests/papers/toy"]
     tested = call(
         project, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *contracts, "-k", "toy or imports"
+    )
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+    assert " passed" in tested.stdout
+
+
+AUDIT = """
+import fairlab, pandas as pd
+people = pd.DataFrame({"sex": ["f", "m"] * 100, "points": range(200)})
+case = fairlab.Case(lambda rows: rows["points"] + 50 * (rows["sex"] == "m") > 100, people, sensitive_features="sex")
+report = fairlab.audit(case, methods=["fliptest", "four-fifths rule"], budget=1000)
+print(sorted(set(report.to_frame()["method"])), report.results[-1].description)
+"""
+
+
+def test_the_method_is_part_of_the_audit(project):
+    ran = call(project, "-c", AUDIT)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "['FlipTest', 'four-fifths rule'] The four-fifths rule compares selection rates" in ran.stdout
+
+
+def test_the_method_keeps_every_contract(project):
+    contracts = [f"tests/contract/test_{name}.py" for name in ("reference", "bad_input", "architecture", "any_model")]
+    skipped = (
+        "not boosting and not program and not every_form"  # which take minutes, and are nothing about a new method
+    )
+    chosen = f"(four_fifths or imports) and {skipped}"
+    tested = call(
+        project,
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "0",
+        "-p",
+        "no:cacheprovider",
+        *contracts,
+        "tests/four_fifths",
+        "-k",
+        chosen,
     )
     assert tested.returncode == 0, tested.stdout + tested.stderr
     assert " passed" in tested.stdout

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import fairlab
+from fairlab.auditing.probes import probes
 from fairlab.suite.site.reference import PACKAGES, described, has_docstring, public_names
 
 NAMES = [
@@ -19,7 +20,7 @@ NAMES = [
     if has_docstring(described(package, name))
 ]
 # Packages of the methods: the docstring of a name or of its module refers to a part of the paper.
-METHODS = ("fliptest", "fairtest", "individual_fairness", "themis", "adf")
+METHODS = tuple(probes())
 SOURCE = re.compile(
     r"\b(section|algorithm|equation|definition|theorem|proposition|appendix|table|figure)s?\b|\b\d{4}\b|\bpaper",
     re.IGNORECASE,

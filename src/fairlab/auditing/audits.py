@@ -197,8 +197,7 @@ def _chosen(methods) -> list[str]:
     if not isinstance(wanted, Iterable) or not (wanted := list(wanted)):
         raise ValueError(f"methods: expected some of {', '.join(known)}, found {methods!r}")
     titles = {part.lower(): name for name, probe in known.items() for part in probe.title.split(" and ")}
-    asked = [str(name).lower().replace(" ", "_") for name in wanted]
-    asked = [titles.get(name, name) for name in asked]
+    asked = [titles.get(str(name).lower(), str(name).lower().replace(" ", "_")) for name in wanted]
     for name in asked:
         if name not in known:
             raise ValueError(f"methods: unknown method {name!r}{suggestion(name, known)}")

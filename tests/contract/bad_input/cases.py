@@ -6,6 +6,7 @@ from contract.bad_input.rows import SCHEMA, TABLE, Bad, Y, at_40, lacking, numbe
 
 import fairlab
 from fairlab.auditing import Comparison, Report, audit, compare, run
+from fairlab.auditing.probes import Probe, Task
 from fairlab.cases import (
     AnswerCache,
     BudgetSpentError,
@@ -315,5 +316,7 @@ TOP = [
     ),
 ]
 
-ROWS = {"cases": CASES, "auditing": AUDITING, "": TOP}
+PROBES = [lacking(Probe, "title"), lacking(Task, "case")]
+
+ROWS = {"cases": CASES, "auditing": AUDITING, "auditing.probes": PROBES, "": TOP}
 __all__ = ["ROWS", "CaseError", "Queries"]

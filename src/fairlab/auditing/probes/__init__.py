@@ -9,6 +9,8 @@ from pkgutil import iter_modules
 from fairlab.cases import Case, Finding
 from fairlab.cases.table import small_groups
 
+__all__ = ["NEEDS", "Probe", "Task", "probes"]
+
 # What a probe may need of a case, and the one sentence that says that it is not there.
 NEEDS = {
     "decisions": (

@@ -2,23 +2,22 @@
 
 import importlib
 import inspect
+import re
+from pathlib import Path
 
-# Packages with public names in the order of the reference, and their descriptions.
-PACKAGES = {
-    "fairlab": "Entry points: a case, an audit, a comparison of two models, a data set, an experiment",
-    "fairlab.auditing": "All methods on one case, and the report",
-    "fairlab.cases": "A model with its table: adapter, query cache and input domain",
-    "fairlab.fliptest": "FlipTest: people and their counterparts",
-    "fairlab.fairtest": "FairTest: subgroups in which outputs are associated with a protected attribute",
-    "fairlab.individual_fairness": "Inference for individual fairness: attacks inside a fair metric",
-    "fairlab.themis": "Themis: testing programs with generated inputs",
-    "fairlab.adf": "ADF and AEQUITAS (directed random testing): discriminatory inputs of a network",
-    "fairlab.models": "Classifiers to train and to audit",
-    "fairlab.transport": "Optimal transport: exact, by networks, in one dimension",
-    "fairlab.networks": "Networks given by their weights, and their training",
-    "fairlab.data": "Data sets with their provenance",
-    "fairlab.suite.labs": "Tables and checks for the labs of a course",
-}
+SOURCE = Path(__file__).parents[3]
+FIRST = ("fairlab", "fairlab.auditing", "fairlab.auditing.probes", "fairlab.cases")
+
+
+def _public_packages() -> list[str]:
+    """Return the packages and modules that state public names in ``__all__``: what a reader needs first, the others."""
+    states_names = re.compile(r"^(__getattr__, __dir__, )?__all__ =", re.MULTILINE)
+    files = [path for path in SOURCE.glob("fairlab/**/*.py") if states_names.search(path.read_text(encoding="utf-8"))]
+    found = [".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__") for path in files]
+    return [*FIRST, *sorted(set(found) - set(FIRST))]
+
+
+PACKAGES = _public_packages()
 
 
 def public_names(package: str) -> list[str]:
@@ -55,8 +54,6 @@ def package_page(package: str) -> str:
     parts = [
         title,
         "=" * len(title),
-        "",
-        f"{PACKAGES[package]}.",
         "",
         f".. automodule:: {package}",
         "   :no-members:",
