@@ -77,15 +77,18 @@ def test_rows_get_the_types_of_the_table():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"count": [0.5, 1]}, "column 'count' holds fractions, expected int64"),
-        ({"count": [None, 1]}, "column 'count' misses values, which its type int64 has not"),
-        ({"count": ["1", "2"]}, "column 'count' has type (str|object), expected int64"),
-        ({"small": [300, 1]}, "column 'small' holds numbers that are too large for int8"),
-        ({"flag": [2, 1]}, "column 'flag' has type int64, expected bool"),
-        ({"group": ["low", "huge"]}, "column 'group' holds 'huge', which is none of its categories"),
-        ({"text": [1, 2]}, "column 'text' has type int64, expected str"),
-        ({"count": [np.inf, 1]}, "column 'count' holds infinite values, expected int64"),
-        ({"nullable": [0.5, None]}, "column 'nullable' holds fractions"),
+        ({"count": [0.5, 1]}, r"column 'count' holds 0\.5, expected int64"),
+        ({"count": [None, 1]}, "column 'count': expected int64, found (float64|object)"),
+        ({"count": ["1", "2"]}, "column 'count' holds '1', expected int64"),
+        ({"count": ["one", "2"]}, "column 'count': expected int64, found (str|object)"),
+        ({"small": [300, 1]}, "column 'small' holds 300, expected int8"),
+        ({"flag": [2, 1]}, "column 'flag' holds 2, expected bool"),
+        ({"flag": ["yes", "no"]}, "column 'flag' holds 'yes', expected bool"),
+        ({"number": ["0.5", "1"]}, r"column 'number' holds '0\.5', expected float64"),
+        ({"group": ["low", "huge"]}, "column 'group' holds 'huge', expected category"),
+        ({"text": [1, 2]}, "column 'text' holds 1, expected str"),
+        ({"count": [np.inf, 1]}, "column 'count': expected int64, found float64"),
+        ({"nullable": [0.5, None]}, "column 'nullable': expected Int64, found float64"),
     ],
 )
 def test_values_that_do_not_fit(change, message):

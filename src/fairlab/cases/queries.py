@@ -189,9 +189,9 @@ class Queries:
 class AnswerCache:
     """Answers by key, each asked for once; the one cache of all methods.
 
-    Keys have numbers, in the order in which they were asked for first. A dictionary leads from a key to its number; after
-    the first large question, and with numba, a table of slots: the slot of a key is a hash of it, or the next free one
-    (open addressing).
+    Keys have numbers, in the order in which they were asked for first. A dictionary leads from a key to its number;
+    after the first large question, and with numba, a table of slots: the slot of a key is a hash of it, or the next
+    free one (open addressing).
 
     Parameters
     ----------

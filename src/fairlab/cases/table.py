@@ -94,43 +94,23 @@ def _is_same(dtype, other) -> bool:
 
 
 def _cast(column: pd.Series, dtype) -> pd.Series:
-    """Return a column in another dtype, every value what it was."""
-    name, missing = column.name, column.isna()
-    error = CaseError(f"rows: column {name!r} has type {column.dtype}, expected {dtype}")
-    if pd.api.types.is_object_dtype(dtype):
-        return column.astype(object)
-    if isinstance(dtype, pd.CategoricalDtype):
-        codes = dtype.categories.get_indexer(column)
-        cast = pd.Series(pd.Categorical.from_codes(codes, dtype=dtype), index=column.index, name=name)
-        if (lost := cast.isna() & ~missing).any():
-            raise CaseError(f"rows: column {name!r} holds {column[lost].iloc[0]!r}, which is none of its categories")
-        return cast
-    if isinstance(dtype, pd.StringDtype):
-        if pd.api.types.infer_dtype(column.dropna().astype(object)) not in ("string", "empty"):
-            raise error
-        return column.astype(dtype)
-    if missing.any() and isinstance(dtype, np.dtype) and dtype.kind in "biu":
-        raise CaseError(f"rows: column {name!r} misses values, which its type {dtype} has not")
-    numbers = column[~missing]
-    if not pd.api.types.is_numeric_dtype(numbers):
-        if not all(isinstance(value, Real | np.bool_) for value in numbers):
-            raise error
-        numbers = pd.to_numeric(numbers.astype(object))
-    whole = pd.api.types.is_integer_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
-    if whole and not np.isfinite(numbers.astype(float)).all():
-        raise CaseError(f"rows: column {name!r} holds infinite values, expected {dtype}")
-    if whole and (numbers != np.trunc(numbers.astype(float))).any():
-        raise CaseError(f"rows: column {name!r} holds fractions, expected {dtype}")
-    if pd.api.types.is_bool_dtype(dtype) and not numbers.isin([0, 1]).all():
-        raise error
-    if isinstance(dtype, np.dtype):
-        cast = pd.Series(np.nan if dtype.kind == "f" else 0, index=column.index, dtype=dtype, name=name)
-    else:
-        cast = pd.Series(pd.NA, index=column.index, dtype=dtype, name=name)
-    cast[~missing] = numbers.astype(dtype)
-    if whole and (cast[~missing].astype(float) != numbers.astype(float)).any():
-        raise CaseError(f"rows: column {name!r} holds numbers that are too large for {dtype}")
-    return cast
+    """Return a column in another dtype, every value what it was; floats may be rounded to their dtype's precision."""
+    missing = column.isna().to_numpy()
+    try:
+        if isinstance(dtype, pd.CategoricalDtype):
+            codes = dtype.categories.get_indexer(column)
+            cast = pd.Series(pd.Categorical.from_codes(codes, dtype=dtype), index=column.index)
+        else:
+            cast = column.astype(dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise CaseError(f"rows: column {column.name!r}: expected {dtype}, found {column.dtype} ({error})") from error
+    known, before = cast[~missing].astype(object), column[~missing].astype(object)
+    if pd.api.types.is_float_dtype(dtype) and all(isinstance(value, Real) for value in before):
+        before = known
+    if (lost := (known != before).to_numpy()).any() or cast.isna().sum() > missing.sum():
+        lost = lost | known.isna().to_numpy()
+        raise CaseError(f"rows: column {column.name!r} holds {before[lost].iloc[0]!r}, expected {dtype}")
+    return cast.rename(column.name)
 
 
 class Encoding:
