@@ -32,15 +32,15 @@ def test_generated_inputs_have_no_labels_and_are_binned_like_people():
 
 
 def test_numbers_become_ranges_between_quintiles_that_do_not_tell_the_extremes():
-    everyone = pd.Series(range(1, 101))  # quintiles 20.8, 40.6, 60.4, 80.2 in two digits
+    everyone = pd.Series(range(1, 101))
     words = binned(pd.Series([1, 20, 21, 50, 80, 100]), everyone).tolist()
-    assert words == ["below 21", "below 21", "21 to 41", "41 to 60", "80 or more", "80 or more"]
+    assert words == ["up to 20", "up to 20", "20 to 40", "40 to 60", "60 to 80", "above 80"]
 
 
-def test_a_number_that_nearly_everybody_has_is_told():
+def test_a_number_that_nearly_everybody_has_ends_a_range():
     gains = pd.Series([0] * 95 + [2174, 99999, 14084, 7688, -5, 3])
-    assert binned(gains.tail(3), gains).tolist() == ["above 0", "below 0", "above 0"]
-    assert binned(gains.head(1), gains).tolist() == ["0"]
+    assert binned(gains.tail(3), gains).tolist() == ["above 0", "up to 0", "above 0"]
+    assert binned(gains.head(1), gains).tolist() == ["up to 0"]
 
 
 def test_few_valued_numbers_booleans_and_missing_values_keep_their_names():

@@ -1,11 +1,10 @@
 """How much of the evidence, which is rows about real people, a page or a file shows."""
 
-from itertools import pairwise
-
 import numpy as np
 import pandas as pd
 
-from fairlab.cases import Finding
+from fairlab.cases import Feature, Finding
+from fairlab.cases.schema import is_number
 
 ROWS = ("none", "binned", "all")
 ROWS_SHOWN = 6  # of each finding, but for "all"
@@ -75,34 +74,15 @@ def binned(column: pd.Series, everyone: pd.Series) -> pd.Series:
     column : Series
         What is to be shown.
     everyone : Series
-        The values of all people. The ranges are between their quintiles; the smallest and the largest value, which
-        belong to somebody, are not told.
+        The values of all people. The ranges are between their rounded quintiles; the smallest and the largest value,
+        which belong to somebody, are not shown.
     """
     missing = column.isna().to_numpy()
-    is_number = pd.api.types.is_numeric_dtype(everyone) and not pd.api.types.is_bool_dtype(everyone)
-    if is_number and everyone.nunique() > FEW:
-        words = _ranges(pd.to_numeric(column, errors="coerce"), everyone)
-    else:
-        known = _words(everyone[everyone.notna()], is_number).value_counts()
-        common = known.index[known >= max(RARE_PEOPLE, RARE_SHARE * len(everyone))]
-        words = _words(column, is_number)
-        words = words.where(words.isin(common), RARE)
-    return pd.Series(np.where(missing, MISSING, words.astype(object)), index=column.index, name=column.name)
-
-
-def _words(column, is_number):
-    return column.astype(float).map("{:g}".format) if is_number else column.astype(str)
-
-
-def _ranges(column: pd.Series, everyone: pd.Series) -> pd.Series:
-    values = everyone.dropna().to_numpy(dtype=float)
-    edges = np.quantile(values[np.isfinite(values)], [0.2, 0.4, 0.6, 0.8])
-    edges = sorted({float(f"{edge:.2g}") for edge in edges})
-    if len(edges) == 1:  # nearly everybody has one value
-        sides = np.sign(column.to_numpy(dtype=float, na_value=np.nan) - edges[0])
-        words = {-1.0: f"below {edges[0]:g}", 0.0: f"{edges[0]:g}", 1.0: f"above {edges[0]:g}"}
-        return pd.Series([words.get(side) for side in sides], index=column.index, dtype=object)
-    names = [f"{low:g} to {high:g}" for low, high in pairwise(edges)]
-    names = np.array([f"below {edges[0]:g}", *names, f"{edges[-1]:g} or more"], dtype=object)
-    place = np.searchsorted(edges, column.to_numpy(dtype=float, na_value=np.nan), side="right")
-    return pd.Series(names[np.minimum(place, len(names) - 1)], index=column.index)
+    if not is_number(everyone):  # row labels may be anything
+        column, everyone = column.astype(str), everyone.astype(str)
+    feature = Feature.groups("everyone", everyone, most=FEW, n_groups=5)
+    names = np.array([*feature.labels, RARE], dtype=object)  # the last one is for values that nobody has
+    if feature.edges is None:
+        sizes = np.bincount(feature.find(everyone), minlength=len(names))
+        names[sizes < max(RARE_PEOPLE, RARE_SHARE * len(everyone))] = RARE
+    return pd.Series(np.where(missing, MISSING, names[feature.find(column)]), index=column.index, name=column.name)
