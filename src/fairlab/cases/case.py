@@ -131,8 +131,7 @@ class Case:
             self.table, labels = self.table.iloc[rows], None if labels is None else labels.iloc[rows]
         self._dtypes = self.table.dtypes[list(self.features)]
         self.queries = self._model.queries
-        self._model.settle(self.table[list(self.features)], labels, pos_label, decision_threshold)
-        self.y_true = None if labels is None else self._model.truth(labels)
+        self.y_true = self._model.settle(self.table[list(self.features)], labels, pos_label, decision_threshold)
         self._given = _read_schema(schema)
         if schema is not None:
             _ = self.schema  # so that what does not fit is said at once

@@ -144,8 +144,10 @@ class ModelAdapter:
         threshold = check_number(decision_threshold, "decision_threshold")
         return lambda X: self.scores_of(X) >= threshold
 
-    def settle(self, rows: pd.DataFrame, y, pos_label, decision_threshold) -> None:
+    def settle(self, rows: pd.DataFrame, y, pos_label, decision_threshold) -> np.ndarray | None:
         """Apply the model to all rows of a table, and find out what its answers mean.
+
+        Some rows are sent a second time, to see whether they are answered alike.
 
         Parameters
         ----------
@@ -155,6 +157,11 @@ class ModelAdapter:
             True labels.
         pos_label, decision_threshold
             As for `fairlab.cases.Case`.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_rows,), or None
+            Whether the true labels are favourable; of a regression, as numbers.
 
         Raises
         ------
@@ -167,17 +174,21 @@ class ModelAdapter:
             raise CaseError(f"pos_label: expected a label, found {pos_label!r}")
         self.pos_label, self._is_given = pos_label, pos_label is not None
         labels = set() if y is None else set(y.dropna().unique().tolist())
-        rows = self.queries.distinct(rows)
-        if self.answer is None or (self.decision_threshold is not None and self.scorer is not None):
+        by_score = self.answer is None or (self.decision_threshold is not None and self.scorer is not None)
+        if by_score:
             self._settle_scores(labels)
         else:
-            answers = self.queries.send(self._answers, rows)
-            self.queries.tell(*self._meaning(answers, labels), rows)
-        by_label = not self._is_regression and self.decision_threshold is None
-        changed = self.queries.repeat(*(("label", self._labels) if by_label else ("score", self._scores)), rows)
-        if changed:
+            rows = self.queries.distinct(rows)
+            answers = self._meaning(self.queries.send(self._answers, rows), labels)
+        truth = None if y is None else self._truth(y)
+        by_label = self.decision_threshold is None and not self._is_regression
+        question = ("label", self._labels) if by_label else ("score", self._scores)
+        if not by_score:
+            self.queries.tell(question[0], answers, rows)
+        if changed := self.queries.repeat(*question, rows):
             found = f"{changed:.0%} of {self.queries.n_repeated} rows otherwise: it is not deterministic"
             self._notice(f"Queried again, the model answers {found}.")
+        return truth
 
     @property
     def task(self) -> str:
@@ -224,7 +235,7 @@ class ModelAdapter:
             raise CaseError("model: gives decisions, numbers were asked for")
         return self.queries.ask("score", self._scores, rows)
 
-    def truth(self, y: pd.Series) -> np.ndarray:
+    def _truth(self, y: pd.Series) -> np.ndarray:
         """Return true labels as whether they are favourable; of a regression, as numbers.
 
         Raises
@@ -265,10 +276,10 @@ class ModelAdapter:
         if self.decision_threshold is None:
             self.decision_threshold = 0.0 if self.unit == "score" else 0.5
 
-    def _meaning(self, answers: np.ndarray, labels: set) -> tuple[str, np.ndarray]:
+    def _meaning(self, answers: np.ndarray, labels: set) -> np.ndarray:
         """Find out what the answers to a table are, and return them: as scores or numbers, or whether favourable."""
         if answers.ndim == 2:
-            return "score", self._numbers(self._column(answers), labels)
+            return self._numbers(self._column(answers), labels)
         values = set(answers.tolist())
         is_plain = self.classes is not None or answers.dtype.kind != "f" or _default_pos_label(values) is not None
         if self.decision_threshold is not None and answers.dtype.kind not in "iuf":
@@ -279,8 +290,8 @@ class ModelAdapter:
             is_plain = values <= {0, 1}
         if is_plain or (self.decision_threshold is None and self._is_given and self.pos_label in values):
             self._settle_labels(values, labels)
-            return "label", self._is_favourable(answers)
-        return "score", self._numbers(answers.astype(float), labels)
+            return self._is_favourable(answers)
+        return self._numbers(answers.astype(float), labels)
 
     def _settle_labels(self, values: set, labels: set) -> None:
         """Decide by labels."""

@@ -135,8 +135,8 @@ class Queries:
         question, answer
             As for `ask`.
         rows : DataFrame
-            All distinct.
         """
+        rows = self.distinct(rows)
         first = self.ask(question, answer, rows)
         n = min(REPEATED, len(rows), max(10, int(PATIENCE / max(self.seconds_per_row, 1e-9))))
         some = np.random.default_rng(0).permutation(len(rows))[:n]
