@@ -36,15 +36,6 @@ PARTS = [
     "Reading",
     "Questions",
 ]
-# Notebooks that still compute a text; none is to be added.
-COMPUTED_TEXT = {
-    "individual_fairness/adult",
-    "individual_fairness/calibration",
-    "individual_fairness/compas",
-    "individual_fairness/overview",
-    "individual_fairness/simulation",
-    "individual_fairness/stopping_time",
-}
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 EVERY = pytest.mark.parametrize("name", experiment_names())
 NOTEBOOKS = sorted(p for p in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)
@@ -132,7 +123,8 @@ def test_notebook_is_read_not_programmed(name):
 def test_conclusions_are_text_and_no_cell_nests_comprehensions(name):
     code = code_of(specification(name).notebook)
     nested = [node for node in ast.walk(ast.parse(code)) if isinstance(node, COMPREHENSIONS) and _inner(node)]
-    assert ("Markdown" in code or bool(nested)) == (name in COMPUTED_TEXT), [ast.unparse(node) for node in nested]
+    assert "Markdown" not in code
+    assert not nested, [ast.unparse(node) for node in nested]
 
 
 def _inner(comprehension):

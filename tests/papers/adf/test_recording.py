@@ -4,8 +4,7 @@ import pytest
 
 from fairlab.papers.adf import recording
 from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, Subject
-from fairlab.papers.adf.headline import printed_averages
-from fairlab.papers.adf.tables import METHODS, POINTS, growth_table
+from fairlab.papers.adf.tables import METHODS, POINTS, growth_table, printed_averages
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.published import load_paper
 

@@ -16,7 +16,7 @@ from fairlab.papers.individual_fairness.audits import (
     rounding_table,
     swap_shares,
 )
-from fairlab.papers.individual_fairness.methods import METHODS, classifiers
+from fairlab.papers.individual_fairness.learners import METHODS, classifiers
 
 FEW = replace(COMPAS_AUDIT, n_points=40)
 

@@ -7,8 +7,7 @@ import pytest
 from fairlab import Experiment
 from fairlab.individual_fairness import loss_ratio_test
 from fairlab.papers.individual_fairness import recording, simulation
-from fairlab.papers.individual_fairness.learners import BalancedMLP
-from fairlab.papers.individual_fairness.methods import METHODS
+from fairlab.papers.individual_fairness.learners import METHODS, BalancedMLP
 from fairlab.suite.published import load_paper
 
 ARTEFACTS = load_paper("individual_fairness").artefacts
@@ -23,7 +22,7 @@ class Recorder(Experiment):
     def record(self, artefact, id, values, *, reading="as_published", note="", data=None):
         assert id in ARTEFACTS[artefact].values
         assert (artefact, id, reading) not in self.records
-        self.records[artefact, id, reading] = (values, note)
+        self.records[artefact, id, reading] = (np.atleast_1d(values), note)
 
     def claim(self, artefact, id, holds, *, detail, data=None):
         assert id in ARTEFACTS[artefact].claims

@@ -16,7 +16,7 @@ from fairlab.papers.individual_fairness.audits import (
     group_fairness,
     metric_of_test_part,
 )
-from fairlab.papers.individual_fairness.methods import METHODS, classifiers
+from fairlab.papers.individual_fairness.learners import METHODS, classifiers
 from fairlab.papers.individual_fairness.splits import ADULT_SEEDS, COMPAS_SEEDS, adult_split, compas_split
 
 FILES = [file for path, file in project_registry().files.items() if path.startswith(stored.FOLDER)]

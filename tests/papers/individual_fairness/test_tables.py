@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fairlab.papers.individual_fairness import tables
-from fairlab.papers.individual_fairness.methods import METHODS
+from fairlab.papers.individual_fairness.learners import METHODS
 from fairlab.suite.published import load_paper
 
 STEPS = {"short_attack": 20, "long_attack": 50}

@@ -10,7 +10,7 @@ from fairlab.fair_metric import FairMetric
 from fairlab.individual_fairness import loss_ratio_test
 from fairlab.papers.individual_fairness import calibration, trials
 from fairlab.papers.individual_fairness.audits import ADULT_AUDIT, COMPAS_AUDIT, attack_test_part, audit_on_test_part
-from fairlab.papers.individual_fairness.methods import METHODS, adult_methods, classifiers, trained
+from fairlab.papers.individual_fairness.learners import METHODS, adult_methods, classifiers, trained
 from fairlab.papers.individual_fairness.splits import ADULT_SEEDS, adult_split
 from fairlab.seeds import Trial
 

@@ -9,8 +9,7 @@ import pandas as pd
 from fairlab.adf.generation import ADF, direction
 from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, Subject
 from fairlab.papers.adf.courses import SECONDS
-from fairlab.papers.adf.headline import RATIOS, ratios
-from fairlab.papers.adf.tables import METHODS, POINTS
+from fairlab.papers.adf.tables import METHODS, POINTS, RATIOS, ratios
 from fairlab.papers.adf.trials import SHARE_KEPT, VARIANTS
 from fairlab.suite.catalogue import specification
 

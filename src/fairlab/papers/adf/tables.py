@@ -1,15 +1,17 @@
 """Tables of the experiments on ADF: counts of searches, ours beside the published ones, and what networks are like."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
-from fairlab.adf.discrimination import estimate_unfairness
 from fairlab.adf.gradients import FeedForward
 from fairlab.cases.schema import Schema
 from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, Subject
 from fairlab.papers.adf.courses import ROWS_OF_500_SECONDS, at_inputs, to_find, within
+from fairlab.papers.adf.trials import assessed
+from fairlab.suite.published import load_paper
+from fairlab.suite.run import Run
 
 METHODS = ("adf", "sg", "aequitas")  # as the ids of published values name them
 # What the ids of tables 4 and 5, of tables 6 to 8 and of figure 3 are made of.
@@ -61,7 +63,7 @@ def budgets_spent(
 
     As described, both are given the same number of rows. As published, it is the same number of seconds: in theirs, the
     authors' ADF asks for about so many rows, one at a time; their symbolic generation, which asks for those of a tree
-    at once, explored the printed number of inputs.
+    at once, explored the published number of inputs.
 
     Parameters
     ----------
@@ -139,14 +141,8 @@ def networks_compared(
         stored = subjects[benchmark.subject]
         more = (Subject(stored.X, stored.y, weights) for weights in others[benchmark.subject])
         for which, subject in [("authors", stored), *enumerate(more)]:
-            fairness = estimate_unfairness(
-                subject.network,
-                schema=benchmark.schema,
-                sensitive_features=benchmark.sensitive_features,
-                n=n,
-                random_state=random_state,
-            )
-            shares = {"accuracy": subject.accuracy, "discriminatory share": fairness.share}
+            found = assessed(subject.weights, subject.X, subject.y, name=name, n_points=n, seed=random_state)
+            shares = {"accuracy": found["accuracy"], "discriminatory share": found["share"]}
             rows.append({"benchmark": name, "network": which} | shares)
     return pd.DataFrame(rows)
 
@@ -178,7 +174,7 @@ def rates_beside(sides: pd.DataFrame, rows: pd.Series) -> pd.DataFrame:
     """Return the rates of table 5 that do not depend on a clock, published and ours.
 
     The paper prints counts of 500 seconds. ADF's program asks for `ROWS_OF_500_SECONDS` rows in these, one at a time
-    (an inferred price); symbolic generation explored the printed number of inputs, each for as many rows as here.
+    (an inferred price); symbolic generation explored the published number of inputs, each for as many rows as here.
 
     Parameters
     ----------
@@ -255,3 +251,61 @@ def iterations_of(phases: Mapping[str, Mapping[str, Sequence[dict]]]) -> pd.Data
         for seeds, chosen in (("all", slice(None)), ("successful", run["successful"]))
     ]
     return pd.DataFrame(rows, columns=["reading", "benchmark", "seeds", "iterations"])
+
+
+# What each ratio of section 1 restates, and how: times, times more, or percent of the time as times as fast.
+RATIOS = {
+    "abstract.space_times": "table-4:mean.gdiff_ratio_adf_to_aequitas",
+    "abstract.id_times": "table-4:mean.id_ratio_adf_to_aequitas",
+    "intro.space_times_more": "table-4:mean.gdiff_ratio_adf_to_aequitas",
+    "intro.id_times_more": "table-4:mean.id_ratio_adf_to_aequitas",
+    "intro.global_success_over_sg": "table-6:mean.improvement_over_sg",
+    "intro.local_success_over_sg": "table-7:mean.improvement_over_sg",
+    "intro.efficiency_over_aequitas": "table-8:mean.time_share_of_aequitas",
+    "intro.efficiency_over_sg": "table-8:mean.time_share_of_sg",
+}
+
+
+def ratios(averages: Mapping[str, float]) -> dict[str, float]:
+    """Return the ratios of section 1 that follow from averages of the tables, by artefact and id."""
+    found = {id: averages[source] for id, source in RATIOS.items() if source in averages}
+    for id in found:
+        if id.endswith("times_more"):
+            found[id] -= 1
+        elif "efficiency" in id:
+            found[id] = 100 / found[id]
+    return found
+
+
+def printed_averages() -> dict[str, float]:
+    """Return the averages behind section 1, computed from the published rows of each table."""
+    values = {
+        f"{artefact.id}:{id}": value.value
+        for artefact in load_paper("adf").artefacts.values()
+        for id, value in artefact.values.items()
+    }
+
+    def mean(formula):
+        return sum(formula(name) for name in BENCHMARKS) / len(BENCHMARKS)
+
+    def over(table, above, below, ends=""):
+        return mean(lambda name: values[f"{table}:{name}.{above}{ends}"] / values[f"{table}:{name}.{below}{ends}"])
+
+    return {
+        "table-4:mean.gdiff_ratio_adf_to_aequitas": over("table-4", "adf", "aequitas", ".gdiff"),
+        "table-4:mean.id_ratio_adf_to_aequitas": over("table-4", "adf", "aequitas", ".id"),
+        "table-6:mean.improvement_over_sg": 100 * (over("table-6", "adf", "sg") - 1),
+        "table-7:mean.improvement_over_sg": 100 * (over("table-7", "adf", "sg") - 1),
+        "table-8:mean.time_share_of_aequitas": 100 * over("table-8", "adf", "aequitas"),
+        "table-8:mean.time_share_of_sg": 100 * over("table-8", "adf", "sg"),
+    }
+
+
+def recorded_averages(runs: Iterable[Run]) -> dict[str, float]:
+    """Return the means over trials of everything that runs recorded as published, by artefact and id."""
+    return {
+        f"{record['artefact']}:{record['id']}": float(pd.Series(record["values"]).mean())
+        for run in runs
+        for record in run.records
+        if record["reading"] == "as_published"
+    }

@@ -27,7 +27,7 @@ SHARE_KEPT = 0.05  # what section 4.2 retrains with
 
 NOTHING_GROWN = pd.DataFrame({"inputs": [], "discriminatory": []}, dtype=int)
 
-# The range of ages that the global phase tried on credit, which fits the printed numbers best of those looked at; the
+# The range of ages that the global phase tried on credit, which fits the published numbers best of those looked at; the
 # authors' code has 0 to 39, the bounds of another data set.
 TRIED = {"credit.age": Schema.from_bounds(BENCHMARKS["credit.age"].schema.bounds | {"age": (0, 8)})}
 

@@ -10,8 +10,7 @@ from sklearn.metrics import balanced_accuracy_score
 from fairlab.fair_metric import FairMetric
 from fairlab.individual_fairness.attack import Attack, gradient_flow_attack
 from fairlab.individual_fairness.auditing import Audit, audit
-from fairlab.papers.individual_fairness.learners import PUBLISHED_METRIC
-from fairlab.papers.individual_fairness.methods import classifiers
+from fairlab.papers.individual_fairness.learners import PUBLISHED_METRIC, classifiers
 from fairlab.papers.individual_fairness.splits import Split
 
 
@@ -35,7 +34,7 @@ class AuditSettings:
 ADULT_AUDIT = AuditSettings(regularizer=50.0, step_size=0.01)
 COMPAS_AUDIT = AuditSettings(regularizer=100.0, step_size=0.005, n_points=1000)
 
-# What stands behind Reductions' printed loss column: the first five splits and the last five differ.
+# What stands behind Reductions' published loss column: the first five splits and the last five differ.
 MIXED_AUDITS = (replace(ADULT_AUDIT, regularizer=35.0),) * 5 + (replace(ADULT_AUDIT, n_points=2400),) * 5
 
 

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from fairlab.individual_fairness.auditing import FOUR_FIFTHS, RatioTest
-from fairlab.papers.individual_fairness.learners import BalancedMLP
-from fairlab.papers.individual_fairness.methods import LABELS, METHODS
+from fairlab.papers.individual_fairness.learners import LABELS, METHODS, BalancedMLP
 from fairlab.papers.individual_fairness.simulation import ROTATIONS, weight_axis
 from fairlab.papers.individual_fairness.splits import ADULT_SEEDS, Split
 from fairlab.papers.individual_fairness.tables import COMPAS_COLUMNS
@@ -39,17 +38,19 @@ def adult(exp, rows: pd.DataFrame, claimed: pd.DataFrame, *, notes: Mapping[str,
                 said = [text for start, text in notes.items() if reading == "as_published" and name.startswith(start)]
                 exp.record(artefact, name, values.dropna().to_numpy(), reading=reading, note="; ".join(said))
         exp.claims(artefact, claims)
-    exp.record("table-2", "learning_rate", baseline.learning_rate)
-    exp.record("table-2", "batch_size", baseline.batch_size)
-    exp.record("table-2", "num_steps", baseline.n_steps)
+    settings = {
+        "learning_rate": baseline.learning_rate,
+        "batch_size": baseline.batch_size,
+        "num_steps": baseline.n_steps,
+    }
+    exp.record_frame("table-2", pd.DataFrame([settings]), id="{column}")
 
 
 def overview(exp, split: Split) -> None:
     """Record Appendix F.1, from any division of Adult."""
     n_train, n_rows = len(split.X_train), len(split.X_train) + len(split.X_test)
-    exp.record("appendix-f.1", "rows", n_rows)
-    exp.record("appendix-f.1", "train_share", n_train / n_rows)
-    exp.record("appendix-f.1", "hidden_units", BalancedMLP().n_hidden)
+    found = {"rows": n_rows, "train_share": n_train / n_rows, "hidden_units": BalancedMLP().n_hidden}
+    exp.record_frame("appendix-f.1", pd.DataFrame([found]), id="{column}")
 
 
 def _adult_claims(own: pd.DataFrame) -> dict[str, tuple[bool, str]]:
@@ -140,13 +141,13 @@ def _compas_claims(rows: pd.DataFrame) -> dict[str, tuple[bool, str]]:
 
 
 def stopping_time(exp, printed: pd.DataFrame) -> None:
-    """Record figure 2; "at the longest" is each method's last printed point.
+    """Record figure 2; "at the longest" is each method's last published point.
 
     Parameters
     ----------
     exp : Experiment
     printed : DataFrame
-        Columns method, split, time and lower_bound at the printed points; see `trials.by_step_size`.
+        Columns method, split, time and lower_bound at the published points; see `trials.by_step_size`.
     """
     ordered = printed.sort_values("time").assign(rejected=printed["lower_bound"] > FOUR_FIFTHS)
     ends = ordered.groupby(["method", "split"])["rejected"].agg(["first", "last"])
@@ -166,20 +167,19 @@ def stopping_time(exp, printed: pd.DataFrame) -> None:
     exp.claims("figure-2", claims)
 
 
-def simulation(exp, claims: pd.DataFrame, groups: pd.DataFrame) -> None:
+def simulation(exp, claims: Mapping[str, tuple[bool, str]], groups: pd.DataFrame) -> None:
     """Record figures 1 and 3. Rotations and grid are the authors'.
 
     Parameters
     ----------
     exp : Experiment
-    claims : DataFrame
+    claims : dict of str to (bool, str)
         Of figure 1, on the maps as published; see `simulation.map_claims`.
     groups : DataFrame
         One row per group of people, with their number (``people``) and their means of ``x1`` and ``x2``.
     """
-    exp.claims("figure-1", dict(zip(claims.index, claims[["holds", "detail"]].to_numpy(), strict=True)))
-    for panel, degrees in ROTATIONS.items():
-        exp.record("figure-1", f"rotation.{panel}_degrees", degrees)
+    exp.claims("figure-1", claims)
+    exp.record_frame("figure-1", pd.DataFrame([ROTATIONS]), id="rotation.{column}_degrees")
     exp.record("figure-1", "grid.points_per_axis", len(weight_axis()))
     apart = (groups.loc["minority"] - groups.loc["majority"]).abs()
     share = groups["people"].min() / groups["people"].sum()
@@ -195,11 +195,10 @@ def simulation(exp, claims: pd.DataFrame, groups: pd.DataFrame) -> None:
 
 def calibration(exp, test: RatioTest) -> None:
     """Record the settings of section 4 from a test that was made without naming any."""
-    exp.record("section-4", "delta", test.max_loss_ratio)
-    exp.record("section-4", "significance_level", test.alpha)
-    exp.record("section-4", "repetitions", len(ADULT_SEEDS))
-    exp.claim(
-        "section-4", "threshold-is-five-fourths", test.max_loss_ratio == 1 / (4 / 5), detail=f"{test.max_loss_ratio}"
+    settings = {"delta": test.max_loss_ratio, "significance_level": test.alpha, "repetitions": len(ADULT_SEEDS)}
+    exp.record_frame("section-4", pd.DataFrame([settings]), id="{column}")
+    exp.claims(
+        "section-4", {"threshold-is-five-fourths": (test.max_loss_ratio == 1 / (4 / 5), f"{test.max_loss_ratio}")}
     )
 
 

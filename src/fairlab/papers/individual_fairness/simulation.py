@@ -109,6 +109,11 @@ def as_map(values) -> pd.DataFrame:
     return pd.DataFrame(table, index=pd.Index(axis, name="theta_1"), columns=pd.Index(axis, name="theta_2"))
 
 
+def maps_of(audits: Mapping[tuple[str, float], Audit], reading: str) -> dict[float, pd.DataFrame]:
+    """Return the maps of bounds of one reading, by degrees of the rotation."""
+    return {degrees: as_map(found.loss_ratio.lower_bound) for (of, degrees), found in audits.items() if of == reading}
+
+
 def as_rows(maps: Mapping[float, pd.DataFrame]) -> pd.DataFrame:
     """Return the maps of several rotations as one table with columns degrees, theta_1, theta_2 and lower_bound."""
     rows = pd.concat(maps, names=["degrees"]).melt(var_name="theta_2", value_name="lower_bound", ignore_index=False)
@@ -142,7 +147,7 @@ def changes(maps: Mapping[float, pd.DataFrame], others: Mapping[float, pd.DataFr
     return pd.DataFrame(rows).T.rename_axis("degrees")
 
 
-def map_claims(maps: Mapping[float, pd.DataFrame], *, threshold: float = FOUR_FIFTHS) -> pd.DataFrame:
+def map_claims(maps: Mapping[float, pd.DataFrame], *, threshold: float = FOUR_FIFTHS) -> dict[str, tuple[bool, str]]:
     """Check each claim of figure 1 on the maps of bounds.
 
     Parameters
@@ -154,8 +159,8 @@ def map_claims(maps: Mapping[float, pd.DataFrame], *, threshold: float = FOUR_FI
 
     Returns
     -------
-    DataFrame
-        One row per claim, by its id, with columns ``holds`` and ``detail``, the numbers that it rests on.
+    dict of str to (bool, str)
+        By claim: whether it holds, and the numbers that it rests on.
     """
     straight, turned = maps[0], [degrees for degrees in maps if degrees != 0]
     weight = np.abs(straight.index)
@@ -183,9 +188,7 @@ def map_claims(maps: Mapping[float, pd.DataFrame], *, threshold: float = FOUR_FI
         "misspecification-tilts-boundary": (all(tilted), f"mean ranges over theta_2 {ranges}"),
         "delta-to-one": (away > at_zero[0], f"smallest bound {away:.3f}, largest at theta_1 = 0 {at_zero[0]:.3f}"),
     }
-    return pd.DataFrame(
-        [(claim, bool(holds), detail) for claim, (holds, detail) in found.items()], columns=["claim", "holds", "detail"]
-    ).set_index("claim")
+    return {claim: (bool(holds), detail) for claim, (holds, detail) in found.items()}
 
 
 def _range_over_theta_2(bounds):

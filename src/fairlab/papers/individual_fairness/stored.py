@@ -1,4 +1,4 @@
-"""The authors' stored models, which stand behind nearly every printed number of tables 1, 3 and 4."""
+"""The authors' stored models, which stand behind nearly every published number of tables 1, 3 and 4."""
 
 import json
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from fairlab.data.checkpoints import read_tensor
 from fairlab.data.errors import DataUnavailableError
 from fairlab.data.files import fetch_file
 from fairlab.data.registry import project_registry
-from fairlab.papers.individual_fairness.methods import METHODS
+from fairlab.papers.individual_fairness.learners import METHODS
 from fairlab.papers.individual_fairness.splits import ADULT_SEEDS, COMPAS_SEEDS
 
 FOLDER = "individual_fairness_models"
@@ -27,7 +27,7 @@ VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"  # how TensorFlow 2 ends the name of a ten
 
 
 def stored_models(study: str) -> list[dict[str, dict]] | None:
-    """Return the authors' models of all ten splits, as `methods.classifiers` takes them; None if they cannot be had.
+    """Return the authors' models of all ten splits, as `learners.classifiers` takes them; None if they cannot be had.
 
     They are fetched if need be.
 
@@ -44,8 +44,8 @@ def stored_models(study: str) -> list[dict[str, dict]] | None:
 def how_to_get(study: str) -> str:
     """Return a sentence for who lacks the stored models."""
     return (
-        "the authors' stored models are not at hand, networks trained here stand in; run this experiment again with a "
-        f"network connection, or with a copy of {FOLDER}/{study} in the folder of FAIRLAB_DATA_MIRROR"
+        "the authors' stored models are not available, networks trained here replace them; run this experiment again "
+        f"with a network connection, or with a copy of {FOLDER}/{study} in the folder of FAIRLAB_DATA_MIRROR"
     )
 
 

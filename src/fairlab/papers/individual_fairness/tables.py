@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from fairlab.papers.individual_fairness.methods import METHODS
+from fairlab.papers.individual_fairness.learners import METHODS
 
 READINGS = ("as_published", "as_described")
 TESTS = {"entropy": "loss ratio", "zero_one": "error-rate ratio"}  # the tests' names in the tables
@@ -32,7 +32,7 @@ def adult_rows(
 ) -> pd.DataFrame:
     """Return the numbers of tables 1 and 3 for every split.
 
-    The printed loss columns name their rows by position: what is printed as Project comes from plain networks. And the
+    The published loss columns name their rows by position: the row of Project comes from plain networks. And the
     number of steps is mixed: the larger one for Reductions' loss ratio and for all error-rate ratios.
 
     Parameters
@@ -43,7 +43,7 @@ def adult_rows(
         See `audits.group_table`.
     reading : {"as_published", "as_described", "own models"}
         Whose models stand in a row and how long they were attacked. *As described*: the method's own, and
-        `short_attack` throughout. *Own models*: the method's own, with the printed numbers of steps.
+        `short_attack` throughout. *Own models*: the method's own, with the published numbers of steps.
     short_attack, long_attack : int
         Both numbers of steps.
 
@@ -72,7 +72,7 @@ def adult_rows(
 
 
 def published_rows(stored: pd.DataFrame, mixed: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
-    """Return the numbers behind tables 1 and 3: of the authors' stored models, and of ours where these are not at hand.
+    """Return the numbers behind tables 1 and 3: of the authors' stored models, or else of those trained here.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def over_splits(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def baseline_by_steps(audits: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Return the bound of our plain networks' loss ratio under each number of steps, above the printed Baseline's.
+    """Return the bound of our plain networks' loss ratio under each number of steps, above the published Baseline's.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def baseline_by_steps(audits: pd.DataFrame, published: pd.DataFrame) -> pd.DataF
 
 
 def with_plain_networks(points: pd.DataFrame) -> pd.DataFrame:
-    """Return the curves of figure 2 with the printed names: Project's is that of the plain networks.
+    """Return the curves of figure 2 with the published names: Project's is that of the plain networks.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The trials of the five experiments: one split trained or audited, or one simulation of many audits.
 
-Trained models come and go as arrays; see `fairlab.papers.individual_fairness.methods`.
+Trained models come and go as arrays; see `fairlab.papers.individual_fairness.learners`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,9 +23,9 @@ from fairlab.papers.individual_fairness.audits import (
     group_fairness,
     metric_of_test_part,
 )
-from fairlab.papers.individual_fairness.learners import BalancedMLP
-from fairlab.papers.individual_fairness.methods import (
+from fairlab.papers.individual_fairness.learners import (
     ROUNDED,
+    BalancedMLP,
     adult_methods,
     classifiers,
     compas_methods,

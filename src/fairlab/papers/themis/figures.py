@@ -116,13 +116,13 @@ def map_of_singles(frame: pd.DataFrame) -> Figure:
 
 
 def pruning_counts(frame: pd.DataFrame) -> Figure:
-    """Draw how many tests each search needs without pruning (bars) and with it (dots), and what is printed (figure 3).
+    """Draw the tests of each search without pruning (bars) and with it (dots), and the published ones (figure 3).
 
     Parameters
     ----------
     frame : DataFrame
         Columns ``measure``, ``instance``, ``without``, ``with``, ``printed without`` and ``printed with``, in tests;
-        the printed ones may be missing.
+        the published ones may be missing.
     """
     instances, measures = frame["instance"].unique(), frame["measure"].unique()
     figure, axes = panels(1, len(measures), width=6.7 / len(measures), height=1.3 + 0.28 * len(instances), sharey=True)

@@ -37,7 +37,7 @@ SENSITIVE = {
     "relation": "relationship",
 }
 # What the search with pruning runs over (figure 3). The paper names the six of Census. On Credit two are too few for
-# the printed numbers of tests; with these six personal ones there are as many tests for each group as on Census.
+# the published numbers of tests; with these six personal ones there are as many tests for each group as on Census.
 SEARCHED = {
     "census": tuple(SENSITIVE.values()),
     "credit": ("sex", "age", "housing", "job", "liable", "foreign"),

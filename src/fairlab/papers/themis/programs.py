@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases.schema import Schema
-from fairlab.checks import check_count
 from fairlab.themis.score import MEASURES
 from fairlab.themis.themis import Themis
 
@@ -106,7 +105,6 @@ def as_program(table: np.ndarray) -> tuple[Schema, Callable[[pd.DataFrame], np.n
     return schema, lambda inputs: table[tuple(inputs.to_numpy().T)]
 
 
-MOST_CHARACTERISTICS = 24  # whose sets `n_groups` goes through
 MOST_INPUTS = 16  # inputs of a program of which all are made
 EXHAUSTIVE_SIZES = [(2, 2), (2, 3), (2, 2, 2), (3, 3), (2, 2, 3), (4, 3), (2, 2, 2, 2)]
 RANDOM_SIZES = [(5, 4), (3, 4, 5), (2, 3, 4, 3), (3, 3, 2, 2, 3)]
@@ -134,15 +132,6 @@ def pruned_sets(sets: Sequence[Iterable], scores: Sequence[float], threshold: fl
 
 def n_groups(sizes: Mapping[str, int], found: Iterable[Iterable[str]] = ()) -> float:
     """Return how many groups all sets of characteristics have together: what a search has to sample."""
-    if not sizes:
-        raise ValueError("sizes: expected at least one characteristic, found none")
-    if len(sizes) > MOST_CHARACTERISTICS:
-        raise ValueError(f"{len(sizes)} characteristics, expected at most {MOST_CHARACTERISTICS}")
-    for name, size in sizes.items():
-        check_count(size, f"sizes[{name!r}]")
-    found = [(names,) if isinstance(names, str) else tuple(names) for names in found]
-    if strange := [name for names in found for name in names if name not in sizes]:
-        raise ValueError(f"found: expected sets of {', '.join(sizes)}, found {strange[0]!r}")
     # Sets are numbered by bits; a set that holds the next characteristic has as many times the groups.
     groups = np.ones(1)
     for size in sizes.values():

@@ -1,6 +1,6 @@
-"""What each experiment records under the paper's ids, tables of the printed cells beside ours, and the paper's claims.
+"""Records and claims of the experiments on Themis, and tables of the published scores beside ours.
 
-Scores are in percent, by the id of the printed cell or set; some may be missing. A claim is then judged if the others
+Scores are in percent, by the id of the published cell or set; some may be missing. A claim is then judged if the others
 decide it.
 """
 
@@ -26,7 +26,7 @@ _PARTS = {"": "score", "low": "low", "high": "high"}
 
 
 def scores_of_suites(artefact: str) -> pd.DataFrame:
-    """Return the scores of the stored suites of a figure, one row for each printed cell.
+    """Return the scores of the stored suites of a figure, one row for each published cell.
 
     Returns
     -------
@@ -41,8 +41,7 @@ def scores_of_suites(artefact: str) -> pd.DataFrame:
             continue
         row = {"cell": suite.id, "measure": suite.measure, "path": suite.path}
         if counts := suite.counts():
-            score = score_suite(counts)
-            row |= {"score": 100 * score.score, "samples": score.samples}
+            row |= {"score": 100 * score_suite(counts), "samples": sum(counts.n)}
             if suite.measure == "causal":
                 [n], [hits] = counts.n, counts.hits
                 row |= {"changed": hits, "stretches": counts.stretches, "in random order": hits * (n - hits + 1) / n}
@@ -53,7 +52,7 @@ def scores_of_suites(artefact: str) -> pd.DataFrame:
 
 
 def beside_printed(published: pd.DataFrame, suites: pd.DataFrame, fresh: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return printed scores beside ours, in percent, one row a cell.
+    """Return published scores beside ours, in percent, one row a cell.
 
     Parameters
     ----------
@@ -67,7 +66,7 @@ def beside_printed(published: pd.DataFrame, suites: pd.DataFrame, fresh: dict[st
     Returns
     -------
     DataFrame
-        By id: ``printed``, ``less than`` (whether the print says only that), the score of the stored suite and, for
+        By id: ``printed``, ``less than`` (whether only that is published), the score of the stored suite and, for
         fresh runs by reading, the score and both ends of its interval.
     """
     columns = {"printed": published["value"], "less than": published["printed"].str.startswith("<")}
@@ -98,7 +97,7 @@ def by_measure(long: pd.DataFrame) -> pd.DataFrame:
 
 
 def relation_to_printed(table: pd.DataFrame) -> pd.DataFrame:
-    """Count the cells whose printed score lies below, in or above the interval of a fresh run, one column a reading."""
+    """Count the cells with a published score below, in or above the interval of a fresh run, one column a reading."""
     counts = {}
     for name in FRESH.values():
         low, high = table[f"{name} low"], table[f"{name} high"]
@@ -216,9 +215,9 @@ def of_figure_2(scores: pd.DataFrame, printed: pd.Index) -> Answers:
     Parameters
     ----------
     scores : DataFrame
-        By id, columns ``score``, ``low`` and ``high``; sets that are not printed may be among them.
+        By id, columns ``score``, ``low`` and ``high``; sets that are not published may be among them.
     printed : Index of str
-        The ids of the printed sets.
+        The ids of the published sets.
     """
     score, there = scores["score"], scores.dropna()
     joined, alone = score["b.census.gender.gender_marital_race"], score["b.census.gender.gender"]
@@ -289,7 +288,7 @@ def _percent(score: float) -> str:
     return "no score" if np.isnan(score) else f"{score:.2f}%"
 
 
-# Instances and thresholds of section 5.4, by the ids of their printed numbers.
+# Instances and thresholds of section 5.4, by the ids of their published numbers.
 TEXT_OF_THRESHOLDS = {
     "b.credit.gender.theta_0_7": ("b.credit.gender", 0.7),
     "b.credit.gender.theta_0_6": ("b.credit.gender", 0.6),

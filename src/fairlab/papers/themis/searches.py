@@ -1,11 +1,11 @@
-"""Searches with and without pruning, counted (figure 3, section 5.4), and what the printed numbers can come from.
+"""Searches with and without pruning, counted (figure 3, section 5.4), and what the published numbers can come from.
 
 A search of all sets stands for every pruned one, since a set's score does not depend on what else is tested. Searches
 are dictionaries from instances to tables of `fairlab.papers.themis.trials.search_all_sets`.
 
 The rules for counts without pruning were found after the fact, from the numbers alone. They fit Census but for system
 H, contradict each other (the least sample for group, the worst case for causal), and do not fit Credit. Of counts with
-pruning there is the least that a search by algorithm 3 needs, which some printed ones do not reach.
+pruning there is the least that a search by algorithm 3 needs, which some published ones do not reach.
 """
 
 from math import comb, prod
@@ -41,7 +41,7 @@ def by_repetition(trials: list[pd.DataFrame]) -> list[Searches]:
 
 
 def count_searched(published: pd.DataFrame, *, max_values: int | dict[str, int]) -> pd.DataFrame:
-    """Return what the printed numbers of tests say about the searches behind them, one column a data set.
+    """Return what the published numbers of tests say about the searches behind them, one column a data set.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def count_tests(searches: Searches, threshold: float = THRESHOLD) -> pd.DataFram
 
 
 def beside_printed(repetitions: list[Searches], published: pd.DataFrame) -> pd.DataFrame:
-    """Return mean counts over repetitions beside the printed ones (figure 3); see `count_tests`."""
+    """Return mean counts over repetitions beside the published ones (figure 3); see `count_tests`."""
     counts = pd.concat([count_tests(searches).set_index(["measure", "instance"]) for searches in repetitions])
     table = counts.groupby(level=["measure", "instance"], sort=False).mean().reset_index()
     row = table["instance"].map(printed_rows())
@@ -203,7 +203,7 @@ FEWER = ("a", "f")  # systems whose groups on Census have ten inputs, not eleven
 
 
 def inferred_without(instance: Instance, measure: str) -> int:
-    """Return how many tests all sets of at most three characteristics take, by the rule that the print suggests.
+    """Return how many tests all sets of at most three characteristics take, by the inferred rule.
 
     Group: eleven inputs (ten for some) in each group of the set with most groups; inputs are shared, and all other
     sets need next to none beyond these. Causal: for each set the sample that a share of one half needs.
@@ -238,9 +238,9 @@ def beside_bounds(published: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By measure and row: printed tests ``without`` and ``with`` pruning and their ``factor``; what a rule gives
-        without; the ``least`` with pruning; whether the print is ``impossible``; the ``largest factor`` that the
-        printed count without pruning allows, at most the printed one.
+        By measure and row: published tests ``without`` and ``with`` pruning and their ``factor``; what a rule gives
+        without; the ``least`` with pruning; whether the published one is ``impossible``; the ``largest factor`` that
+        the published count without pruning allows, at most the published one.
     """
     rows = []
     for measure in MEASURES:
@@ -260,7 +260,7 @@ def beside_bounds(published: pd.DataFrame) -> pd.DataFrame:
 
 
 def largest_means(bounds: pd.DataFrame) -> pd.DataFrame:
-    """Return the printed factors' means, and the largest that `beside_bounds` allows, one row a measure."""
+    """Return the published factors' means, and the largest that `beside_bounds` allows, one row a measure."""
     parts = bounds.groupby(level="measure", sort=False)
     means = {"arithmetic": np.mean, "geometric": gmean}
     columns = {}

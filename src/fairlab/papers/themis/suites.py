@@ -1,7 +1,7 @@
 """The stored test suites behind figures 1 and 2, scored as the paper's scripts score them.
 
 A suite is a text file with one input per line: the codes of its characteristics, then the output. Suites are not
-uniform samples of the input space, so their scores say what was printed and not how much a system discriminates.
+uniform samples of the input space, so their scores say what was published and not how much a system discriminates.
 
 The files may be used for academic work only and are no part of the project. What their scores follow from are a few
 counts of each, which ``data_scripts/themis_suites.csv`` has; ``data_scripts/count_themis_suites.py`` makes it from the
@@ -24,7 +24,6 @@ from fairlab.paths import DATA_SCRIPTS
 from fairlab.themis.score import MEASURES, expect_measure
 
 TABLE = DATA_SCRIPTS / "themis_suites.csv"
-FLOOR = 0.01  # percent; the scripts print no less
 
 
 class SuiteError(ValueError):
@@ -60,34 +59,13 @@ class SuiteCounts:
 
 
 @dataclass(frozen=True)
-class SuiteScore:
-    """The score of a stored suite.
-
-    Attributes
-    ----------
-    score : float
-        Between 0 and 1.
-    samples : int
-        Group: lines. Causal: base inputs.
-    """
-
-    score: float
-    samples: int
-
-    @property
-    def percent(self) -> float:
-        """The score as the scripts print it, in percent and not below `FLOOR`."""
-        return max(100 * self.score, FLOOR)
-
-
-@dataclass(frozen=True)
 class StoredSuite:
-    """Where the suite of a printed score is and what it tests.
+    """Where the suite of a published score is and what it tests.
 
     Attributes
     ----------
     artefact, id : str
-        Of the printed score.
+        Of the published score.
     path : str
         In the registry of data.
     data : {"census", "credit"}
@@ -119,15 +97,14 @@ class StoredSuite:
         return count_suite(file, INPUT_SPACES[self.data], self.characteristics, measure=self.measure)
 
 
-def score_suite(counts: SuiteCounts) -> SuiteScore:
-    """Score a stored suite as the paper's figures do.
+def score_suite(counts: SuiteCounts) -> float:
+    """Return the score of a stored suite, between 0 and 1, as the paper's figures have it.
 
     Group: the largest difference of the shares of positive outputs between values of the characteristics. Causal: the
     share of blocks with both outputs.
     """
     shares = np.divide(counts.hits, counts.n)
-    score = np.ptp(shares) if counts.measure == "group" else shares[0]
-    return SuiteScore(float(score), sum(counts.n))
+    return float(np.ptp(shares) if counts.measure == "group" else shares[0])
 
 
 def count_suite(file: Path | str, schema: Schema, characteristics: str | Iterable[str], *, measure: str) -> SuiteCounts:
@@ -208,7 +185,7 @@ def _table() -> dict[str, SuiteCounts]:
 
 
 def stored_suites() -> list[StoredSuite]:
-    """Return the suites of all printed scores, in the order of figures 1 and 2."""
+    """Return the suites of all published scores, in the order of figures 1 and 2."""
     suites = [
         _figure_1(instance, tested, measure)
         for instance in INSTANCES

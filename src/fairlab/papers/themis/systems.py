@@ -1,7 +1,7 @@
 """The paper's eight systems, trained as the public package does and as the paper says (sections 5.1 and 5.2).
 
-Readings: ``as_published`` is what the printed numbers come from; ``as_described`` is what the paper and the works that
-it cites describe. They differ for all systems but E and H.
+Readings: ``as_published`` is behind the published numbers; ``as_described`` is what the paper and the works that it
+cites describe. They differ for all systems but E and H.
 
 =  ============================================  =====================================================================
    as published                                  as described
@@ -78,7 +78,7 @@ def train(instance: Instance, people: Dataset, *, reading: str = "as_published",
         The variant that `VARIANTS` names for the instance's data.
     reading : {"as_published", "as_described"}
     behind : {"figure-1 group", "figure-1 causal", "figure-2"}
-        Whose printed scores it stands for: as published, some trees differ between the columns of figure 1, and D for
+        Whose published scores it stands for: as published, some trees differ between the columns of figure 1, and D for
         race between the figures.
 
     Returns
