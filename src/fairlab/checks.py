@@ -53,7 +53,7 @@ def check_count(value, name: str, *, least: int = 1) -> int:
     Raises
     ------
     ValueError
-        If it is anything else, a truth value among them: True as a size is a slip, not a 1.
+        If it is anything else, a boolean among them: True as a size is a slip, not a 1.
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or value != value // 1 or value < least:
         expected = "a positive integer" if least == 1 else f"an integer, at least {least}"
@@ -228,7 +228,7 @@ class MissingExtraError(ModuleNotFoundError):
 
 
 class OptionalModule:
-    """A module that is imported when one of its attributes is asked for.
+    """A module that is imported when one of its attributes is used.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ class OptionalModule:
 
 
 def optional(name: str) -> OptionalModule:
-    """Return a stand-in for a module of `EXTRAS` or one within; importing it is put off to its first use.
+    """Return a proxy of a module of `EXTRAS` or one within; importing it is put off to its first use.
 
     Raises
     ------

@@ -91,14 +91,14 @@ def test_the_budget_is_split_as_stated_and_what_is_left_goes_on(case, methods):
     # 400 people first; 2,000 are left in parts of 1, 1, 3, 2, 3.
     budgets = [task.budget for task in given.values()]
     assert budgets == [200, 2000 // 9, 2000 * 3 // 8, 1800 * 2 // 5, 1800]
-    assert report.n_queries - case.queries.for_case == 200
+    assert report.n_queries - case.queries.n_for_case == 200
 
 
 def test_people_are_asked_about_once(case, methods):
     first = audit(case, budget=2400)
-    asked = case.queries.asked
+    asked = case.queries.n_queries
     assert audit(case, budget=2400).n_queries == first.n_queries == asked, "the same audit costs the same"
-    assert case.queries.asked == asked
+    assert case.queries.n_queries == asked
 
 
 def test_what_is_reported_is_what_the_model_was_asked(methods):

@@ -15,10 +15,10 @@ class Terminal(io.StringIO):
 
 
 def run(show=True):
-    queries = SimpleNamespace(asked=5)
+    queries = SimpleNamespace(n_queries=5)
     with Progress(queries, 100, done=7, show=show) as bar:
         bar.begin("Themis")
-        queries.asked = 47
+        queries.n_queries = 47
         bar.add(3)
         time.sleep(0.05)
 
@@ -49,7 +49,7 @@ def test_without_tqdm_it_is_quiet(monkeypatch):
 
 def test_an_error_inside_ends_the_bar(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with pytest.raises(ZeroDivisionError), Progress(SimpleNamespace(asked=0), 10):
+    with pytest.raises(ZeroDivisionError), Progress(SimpleNamespace(n_queries=0), 10):
         raise ZeroDivisionError
 
 

@@ -76,26 +76,26 @@ def test_rows_reach_the_model_as_they_came(table):
         assert rows.columns.tolist() == features
         assert (rows.dtypes == table[features].dtypes).all()
         assert rows["job"].cat.categories.tolist() == ["clerk", "baker", "king"]
-    assert case.queries.asked == sum(map(len, seen))
+    assert case.queries.n_queries == sum(map(len, seen))
 
 
 def test_categories_in_another_order_are_the_same_values(table):
     case = Case(lambda rows: rows["job"] == "clerk", table, sensitive_features="sex", features=["job", "age"])
     other = table.assign(job=table["job"].cat.reorder_categories(["king", "baker", "clerk"]))
-    asked = case.queries.asked
+    asked = case.queries.n_queries
     assert (case.decide(other) == case.decide()).all()
-    assert case.queries.asked == asked
+    assert case.queries.n_queries == asked
 
 
 def test_answers_are_remembered(pipeline, table):
     case = Case(pipeline, table, sensitive_features="sex", pos_label="yes")
-    asked = case.queries.asked
+    asked = case.queries.n_queries
     case.decide()
     case.decide(table.sample(frac=1, random_state=0))
-    assert case.queries.asked == asked
+    assert case.queries.n_queries == asked
     changed = table.assign(sex=table["sex"].map({"f": "m", "m": "f"}))
     case.decide(changed)
-    assert case.queries.asked == asked + N - 5, "rows without a sex are the same"
+    assert case.queries.n_queries == asked + N - 5, "rows without a sex are the same"
 
 
 def test_a_model_that_does_not_get_the_sensitive_column(table):
@@ -229,17 +229,17 @@ def test_a_sample_of_the_rows_before_the_model_is_asked_and_of_a_case(table):
     assert (len(small.table), small.n_given) == (100, N)
     assert small.table.equals(rows.loc[small.table.index])
     assert (small.y_true == truth[small.table.index]).all()
-    assert small.notices == ("A random sample of 100 of the 300 rows is examined; intervals are about all 300.",)
+    assert small.warnings == ("A random sample of 100 of the 300 rows is examined; intervals are about all 300.",)
     whole = Case(model, rows, sensitive_features="sex", y_true=truth)
     assert (whole.schema.sizes[2], whole.sample(N)) == (62, whole)
-    part, asked = whole.sample(100, random_state=3), whole.queries.asked
+    part, asked = whole.sample(100, random_state=3), whole.queries.n_queries
     assert part.table.equals(small.table)
     assert (part.decide() == (part.table["income"] > 30_000)).all()
-    assert whole.queries.asked == asked
+    assert whole.queries.n_queries == asked
     assert (part.y_true == small.y_true).all()
     assert part.schema == small.schema != whole.schema
     assert (part.encoding.center == small.encoding.center).all()
-    assert (len(whole.table), whole.notices) == (N, ())
+    assert (len(whole.table), whole.warnings) == (N, ())
     again = part.sample(50)
     assert (again.n_given, len(again.table)) == (N, 50)
 
@@ -247,7 +247,7 @@ def test_a_sample_of_the_rows_before_the_model_is_asked_and_of_a_case(table):
 def test_no_notice_without_need(pipeline, table):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert Case(pipeline, table, sensitive_features="sex", pos_label="yes").notices == ()
+        assert Case(pipeline, table, sensitive_features="sex", pos_label="yes").warnings == ()
 
 
 @pytest.fixture(scope="module")
@@ -271,9 +271,9 @@ def test_gradients_of_a_network_are_those_of_its_score_in_units_of_the_encoding(
     np.testing.assert_allclose(case.log_odds(), odds, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(case.score(), 1 / (1 + np.exp(-odds)), rtol=1e-4, atol=1e-5)
     matrix = case.encoding.transform(numbers)
-    asked = case.queries.asked
+    asked = case.queries.n_queries
     found, slope = case.log_odds_gradient(matrix)
-    assert case.queries.asked == asked + N
+    assert case.queries.n_queries == asked + N
     np.testing.assert_allclose(found, odds, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(slope, np.tile(np.array([0.05, 1, -0.5]) * case.encoding.scale, (N, 1)), rtol=1e-4)
     against = Case(network, numbers, sensitive_features="sex", pos_label=0)
@@ -284,7 +284,10 @@ def test_gradients_of_a_network_are_those_of_its_score_in_units_of_the_encoding(
 def test_gradients_count_and_need_a_network(network, numbers):
     case = Case(network, numbers, sensitive_features="sex")
     matrix = case.encoding.transform(numbers)
-    with case.queries.limit(N - 1), pytest.raises(BudgetSpentError, match="300 rows would be asked"):
+    with (
+        case.queries.limit(N - 1),
+        pytest.raises(BudgetSpentError, match="expected at most 299 more model queries, found 300"),
+    ):
         case.log_odds_gradient(matrix)
     plain = Case(lambda rows: rows["member"], numbers, sensitive_features="sex")
     assert not plain.has_gradients

@@ -55,7 +55,7 @@ def test_probabilities_get_one_half_with_a_notice():
     with pytest.warns(UserWarning, match=r"within 0 and 1: from 0\.5 on they count as favourable"):
         asked = case(SCORE)
     assert (asked.decide() == (SCORE >= 0.5)).all()
-    assert (asked.decision_threshold, asked.unit, len(asked.notices)) == (0.5, "probability", 1)
+    assert (asked.decision_threshold, asked.unit, len(asked.warnings)) == (0.5, "probability", 1)
     np.testing.assert_allclose(asked.log_odds()[1:], np.log(SCORE[1:] / (1 - SCORE[1:])))
     with pytest.warns(UserWarning):
         columns = case(np.column_stack([1 - SCORE, SCORE]), pos_label=0)
@@ -65,7 +65,7 @@ def test_probabilities_get_one_half_with_a_notice():
 def test_numbers_without_a_threshold_are_a_regression():
     with pytest.warns(UserWarning, match="gives numbers from 0 to 98.3333 and no threshold is given: taken as a regr"):
         asked = case(SCORE * 100, y_true=np.arange(60) * 2.0)
-    assert len(asked.notices) == 1
+    assert len(asked.warnings) == 1
     assert (asked.task, asked.has_scores) == ("numbers", False)
     np.testing.assert_allclose(asked.number(), SCORE * 100)
     assert asked.y_true.tolist() == (np.arange(60) * 2.0).tolist()
@@ -73,9 +73,9 @@ def test_numbers_without_a_threshold_are_a_regression():
         CaseError, match="decision_threshold: the model gives numbers; the least favourable one makes them"
     ):
         asked.decide()
-    with pytest.raises(CaseError, match="model: gives labels, a score was asked for"):
+    with pytest.raises(CaseError, match="model: gives labels, expected a score"):
         asked.score()
-    with pytest.raises(CaseError, match="model: gives decisions, numbers were asked for"):
+    with pytest.raises(CaseError, match="model: gives decisions, expected numbers"):
         case(HIGH).number()
 
 

@@ -23,36 +23,36 @@ class Doubler:
 
 def test_a_row_is_asked_once_and_rows_are_sent_in_their_order():
     queries, double = Queries(), Doubler()
-    assert queries.ask("double", double, ROWS).tolist() == [6, 2, 6, 4]
+    assert queries.answers("double", double, ROWS).tolist() == [6, 2, 6, 4]
     assert double.sent[0]["x"].tolist() == [3, 1, 2]
     assert double.sent[0].index.tolist() == [0, 1, 2]
-    assert (queries.asked, queries.cached) == (3, 1)
+    assert (queries.n_queries, queries.n_cached) == (3, 1)
     more = pd.concat([ROWS, ROWS.assign(x=9)])
-    assert queries.ask("double", double, more).tolist() == [6, 2, 6, 4, 18, 18, 18, 18]
+    assert queries.answers("double", double, more).tolist() == [6, 2, 6, 4, 18, 18, 18, 18]
     assert double.sent[1]["name"].isna().tolist() == [False, False, True]
-    assert (queries.asked, queries.cached) == (6, 6)
-    assert queries.ask("other", double, ROWS).tolist() == [6, 2, 6, 4]
-    assert queries.asked == 9, "answers to different questions are kept apart"
+    assert (queries.n_queries, queries.n_cached) == (6, 6)
+    assert queries.answers("other", double, ROWS).tolist() == [6, 2, 6, 4]
+    assert queries.n_queries == 9, "answers to different questions are kept apart"
 
 
 def test_a_limit_is_never_exceeded_and_inner_ones_count_for_outer_ones():
     queries, double = Queries(), Doubler()
     assert queries.left == np.inf
     with queries.limit(10):
-        queries.ask("double", double, ROWS)
+        queries.answers("double", double, ROWS)
         assert queries.left == 7
         with queries.limit(100):
             assert queries.left == 7
         with queries.limit(2):
-            with pytest.raises(BudgetSpentError, match="3 rows would be asked, the limit has 2 left"):
-                queries.ask("double", double, ROWS.assign(x=[5, 6, 7, 7], name="c"))
-            queries.ask("double", double, ROWS.iloc[:2])
+            with pytest.raises(BudgetSpentError, match="expected at most 2 more model queries, found 3"):
+                queries.answers("double", double, ROWS.assign(x=[5, 6, 7, 7], name="c"))
+            queries.answers("double", double, ROWS.iloc[:2])
             assert queries.left == 2, "rows from memory are free"
-            queries.ask("double", double, ROWS.assign(x=8).iloc[:2])
+            queries.answers("double", double, ROWS.assign(x=8).iloc[:2])
             assert queries.left == 0
         assert queries.left == 5
     assert queries.left == np.inf
-    assert queries.asked == sum(map(len, double.sent)) == 5
+    assert queries.n_queries == sum(map(len, double.sent)) == 5
     with pytest.raises(ValueError, match="n_rows: expected a number of rows, at least 0, found -1"), queries.limit(-1):
         pass
 
@@ -60,22 +60,22 @@ def test_a_limit_is_never_exceeded_and_inner_ones_count_for_outer_ones():
 def test_large_questions_come_in_batches():
     rows = pd.DataFrame({"x": np.arange(BATCH + 5)})
     queries, double = Queries(), Doubler()
-    assert (queries.ask("double", double, rows) == 2 * rows["x"]).all()
+    assert (queries.answers("double", double, rows) == 2 * rows["x"]).all()
     assert [len(sent) for sent in double.sent] == [BATCH, 5]
 
 
 def test_seconds_are_those_of_the_model():
     queries = Queries()
     assert np.isnan(queries.seconds_per_row)
-    queries.ask("slow", lambda rows: time.sleep(0.05) or np.zeros(len(rows)), ROWS)
+    queries.answers("slow", lambda rows: time.sleep(0.05) or np.zeros(len(rows)), ROWS)
     assert 0.05 / 3 <= queries.seconds_per_row < 0.2
-    assert repr(queries) == "Queries: 3 asked, 1 from memory"
+    assert repr(queries) == "Queries: 3 rows sent, 1 cached"
 
 
 def test_what_is_told_is_not_asked():
     queries, double = Queries(), Doubler()
-    queries.tell("double", [6, 2, 6, 4], ROWS)
-    assert queries.ask("double", double, ROWS).tolist() == [6, 2, 6, 4]
+    queries.store("double", [6, 2, 6, 4], ROWS)
+    assert queries.answers("double", double, ROWS).tolist() == [6, 2, 6, 4]
     assert double.sent == []
     assert queries.distinct(ROWS)["x"].tolist() == [3, 1, 2]
 
@@ -143,6 +143,6 @@ def test_more_than_100_000_rows_a_second():
     rows = pd.DataFrame({"id": np.arange(n)} | texts | {f"number{k}": rng.integers(0, 99, n) for k in range(5)})
     queries = Queries()
     start = time.perf_counter()
-    queries.ask("zero", lambda rows: np.zeros(len(rows)), rows)
-    queries.ask("zero", lambda rows: np.zeros(len(rows)), rows)
+    queries.answers("zero", lambda rows: np.zeros(len(rows)), rows)
+    queries.answers("zero", lambda rows: np.zeros(len(rows)), rows)
     assert 2 * n / (time.perf_counter() - start) > 100_000

@@ -104,7 +104,7 @@ def test_one_decision_per_person():
     tables = groups(60)
     with pytest.raises(ValueError, match=r"decisions: expected shapes \(60,\) and \(60,\), found \(60,\) and \(59,\)"):
         counterpart_test(tables, (np.ones(60), np.ones(59)))
-    with pytest.raises(ValueError, match=r"decisions: expected truth values, found 0.5"):
+    with pytest.raises(ValueError, match=r"decisions: expected booleans, found 0.5"):
         counterpart_test(tables, (np.ones(60), np.full(60, 0.5)))
     with pytest.raises(ValueError, match="decisions: has the row label 0, which the table has not"):
         counterpart_test(tables, (np.ones(60), pd.Series(np.ones(60))))

@@ -142,9 +142,9 @@ def test_slopes_of_a_linear_model_are_its_weights():
 
 def test_no_more_rows_are_asked_than_said():
     case = case_of(Linear())
-    before = case.queries.asked
+    before = case.queries.n_queries
     log_odds_slopes(Scorer(case), np.arange(20))
-    assert 0 < case.queries.asked - before <= 20 * rows_per_person(case)
+    assert 0 < case.queries.n_queries - before <= 20 * rows_per_person(case)
 
 
 def test_networks_give_gradients():

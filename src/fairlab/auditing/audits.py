@@ -79,10 +79,10 @@ def audit(
     names = _chosen(methods)
     start, results, pace = time.perf_counter(), [], case.queries.seconds_per_row
     case = case.sample(max(budget // 2, 1), random_state=random_state)
-    people, queried = len(case.table), case.queries.asked
+    people, queried = len(case.table), case.queries.n_queries
     with Progress(case.queries, budget, done=people, show=progress) as bar:
         for position, name in enumerate(names):
-            left = budget - people - (case.queries.asked - queried)
+            left = budget - people - (case.queries.n_queries - queried)
             share = probes()[name].share / sum(probes()[other].share for other in names[position:])
             bar.begin(probes()[name].title)
             options = {"confidence_level": confidence_level, "random_state": random_state, "proxies": proxies}
@@ -95,9 +95,9 @@ def audit(
         budget=budget,
         confidence_level=confidence_level,
         random_state=random_state,
-        n_queries=case.queries.for_case + case.queries.asked - queried,
+        n_queries=case.queries.n_for_case + case.queries.n_queries - queried,
         n_repeated=case.queries.n_repeated,
-        n_beside=max(case.queries.for_case - case.queries.n_repeated - people, 0),
+        n_beside=max(case.queries.n_for_case - case.queries.n_repeated - people, 0),
         seconds=time.perf_counter() - start,
     )
 
@@ -154,7 +154,7 @@ def run(
     given = _checked(case, budget, confidence_level, random_state, least=0)
     [name] = _chosen(method)
     probe, task = probes()[name], Task(case, *given, proxies)
-    start, queried, findings = time.perf_counter(), case.queries.asked, []
+    start, queried, findings = time.perf_counter(), case.queries.n_queries, []
     try:
         with case.queries.limit(budget):
             if not any(map(task.lacks, probe.needs)):
@@ -169,7 +169,7 @@ def run(
         method=probe.title,
         findings=findings,
         skipped=dict.fromkeys(task.skipped),
-        n_queries=case.queries.asked - queried,
+        n_queries=case.queries.n_queries - queried,
         seconds=time.perf_counter() - start,
         warnings=dict.fromkeys(task.warnings),
         description=probe.description,
@@ -206,7 +206,7 @@ def _chosen(methods) -> list[str]:
 
 def _warnings(case, names, pace) -> tuple[str, ...]:
     """Return what a reader must know of the model before the findings."""
-    warnings = list(case.notices)
+    warnings = list(case.warnings)
     if case.unseen:
         whom = listed(case.unseen)
         warnings.append(

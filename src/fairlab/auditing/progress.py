@@ -13,16 +13,16 @@ class Progress:
     Parameters
     ----------
     queries : Queries
-        Counts the rows that the model is asked; looked at twice a second.
+        Counts the rows that the model is applied to; read twice a second.
     budget : int
     done : int
-        Queries that count as asked at the beginning.
+        Queries that were made before.
     show : bool
         Whether a bar is wanted at all.
     """
 
     def __init__(self, queries, budget: int, *, done: int = 0, show: bool = True):
-        self._queries, self._start, self._findings = queries, queries.asked - done, 0
+        self._queries, self._start, self._findings = queries, queries.n_queries - done, 0
         self._bar = _bar(budget) if show else None
         self._stop, self._thread = threading.Event(), None
 
@@ -53,7 +53,7 @@ class Progress:
             self._refresh()
 
     def _refresh(self):
-        self._bar.n = self._queries.asked - self._start
+        self._bar.n = self._queries.n_queries - self._start
         self._bar.set_postfix_str(f"{self._findings} findings")
 
 

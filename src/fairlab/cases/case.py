@@ -16,10 +16,10 @@ from fairlab.seeds import derive_seed
 
 
 class Case:
-    """A model under examination: what it is asked about, and how its answers are read.
+    """A model under test, with the people it decides on, and what its answers mean.
 
-    The model is asked about every row of the table when the case is made, so that what comes back is checked at once;
-    these answers are remembered. It always gets its features in the dtypes and the order of the table.
+    The model is applied to every row of the table when the case is made, so that its answers are checked at once; they
+    are cached. It always gets its features in the dtypes and the order of the table.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ class Case:
         The favourable label, or class of a network (counted from 0). It goes without saying for 0 and 1, -1 and 1, and
         booleans. With more than two classes it is held against all others.
     decision_threshold : float or None
-        Least favourable score. Values within 0 and 1 get 0.5, with a notice.
+        Least favourable score. Values within 0 and 1 get 0.5, with a warning.
     schema : Schema, mapping, path or None
         Domain of the features: whole, or of some of them, the others being taken from the table. A mapping or a YAML
         file has the content of `Schema.from_dict`, or ``{column: {"edges": [...]}}`` for a number in bins. Sensitive
         columns that the model does not get may stand in it for the edges of their groups.
     max_rows : int or None
-        Of a table with more rows a simple random sample is taken before the model is asked.
+        Of a table with more rows a simple random sample is taken before the model is applied.
     random_state : int
         Of the sample.
 
@@ -69,8 +69,8 @@ class Case:
     y_true : ndarray of bool of shape (n_rows,), or None
         True for the favourable label; floats for task "numbers".
     queries : Queries
-    notices : tuple of str
-        What was settled without being told.
+    warnings : tuple of str
+        What was settled without being given.
 
     Raises
     ------
@@ -157,20 +157,20 @@ class Case:
         return self._model.unit
 
     @property
-    def notices(self) -> tuple[str, ...]:
-        """What was settled without being told."""
+    def warnings(self) -> tuple[str, ...]:
+        """What was settled without being given."""
         n, given = len(self.table), self.n_given
         sample = f"A random sample of {n:,} of the {given:,} rows is examined; intervals are about all {given:,}."
-        return (*self._model.notices, *[sample] * (n < given))
+        return (*self._model.warnings, *[sample] * (n < given))
 
     @property
     def has_scores(self) -> bool:
-        """Whether `score` can be asked."""
+        """Whether the model has scores."""
         return self.task == "scores"
 
     @property
     def has_gradients(self) -> bool:
-        """Whether `log_odds_gradient` can be asked: of a network."""
+        """Whether the model is a network, which has gradients."""
         return self._model.gradient is not None and self.has_scores
 
     def sample(self, n_rows: int, *, random_state: int = 0) -> "Case":
@@ -231,7 +231,7 @@ class Case:
         BudgetSpentError
             If there are more new rows than the limit has left.
         """
-        return self._model.decide(self._asked(rows))
+        return self._model.decide(self._rows(rows))
 
     def score(self, rows: pd.DataFrame | None = None) -> np.ndarray:
         """Return the score of the favourable class, a probability where the model has one, shape (n_rows,).
@@ -241,7 +241,7 @@ class Case:
         CaseError
             If the model gives labels only, or numbers.
         """
-        return self._model.score(self._asked(rows))
+        return self._model.score(self._rows(rows))
 
     def log_odds(self, rows: pd.DataFrame | None = None) -> np.ndarray:
         """Return log odds of the favourable class, shape (n_rows,); of a network they never round to certainty.
@@ -253,11 +253,11 @@ class Case:
         CaseError
             If the model gives labels only, or numbers.
         """
-        return self._model.log_odds(self._asked(rows))
+        return self._model.log_odds(self._rows(rows))
 
     def number(self, rows: pd.DataFrame | None = None) -> np.ndarray:
         """Return the numbers of a regression, shape (n_rows,); CaseError for another task."""
-        return self._model.number(self._asked(rows))
+        return self._model.number(self._rows(rows))
 
     def log_odds_gradient(self, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return log odds of the favourable class, shape (n,), and their gradient in the encoding's units, (n, d).
@@ -307,7 +307,7 @@ class Case:
         share = "" if self.task == "numbers" else f", {self.decide().mean():.0%} favourable"
         return f"Case: {self._model.name}, {size}; task {self.task}{share}"
 
-    def _asked(self, rows) -> pd.DataFrame:
+    def _rows(self, rows) -> pd.DataFrame:
         return self.table[list(self.features)] if rows is None else self.rows(rows)
 
 

@@ -51,7 +51,7 @@ class ModelAdapter:
     decision_threshold : float or None
         Least favourable score; None where labels decide.
     queries : Queries
-    notices : list of str
+    warnings : list of str
         What was settled without being given.
 
     Examples
@@ -66,7 +66,7 @@ class ModelAdapter:
         self.classes, self.columns, self.gradient = classes, columns, gradient
         self.pos_label, self.decision_threshold = None, None
         self._is_given, self._is_regression = False, False  # the favourable label; numbers without a threshold
-        self.queries, self.notices = Queries(), []
+        self.queries, self.warnings = Queries(), []
 
     def predict(self, X) -> np.ndarray:
         """Return what the model answers, one value a row of a table or a matrix.
@@ -184,10 +184,10 @@ class ModelAdapter:
         by_label = self.decision_threshold is None and not self._is_regression
         question = ("label", self._labels) if by_label else ("score", self._scores)
         if not by_score:
-            self.queries.tell(question[0], answers, rows)
+            self.queries.store(question[0], answers, rows)
         if changed := self.queries.repeat(*question, rows):
             found = f"{changed:.0%} of {self.queries.n_repeated} rows otherwise: it is not deterministic"
-            self._notice(f"Queried again, the model answers {found}.")
+            self._warn(f"Queried again, the model answers {found}.")
         return truth
 
     @property
@@ -208,20 +208,20 @@ class ModelAdapter:
                 "decision_threshold: the model gives numbers; the least favourable one makes them decisions"
             )
         if self.decision_threshold is None:
-            return self.queries.ask("label", self._labels, rows).astype(bool)
+            return self.queries.answers("label", self._labels, rows).astype(bool)
         return self.score(rows) >= self.decision_threshold
 
     def score(self, rows: pd.DataFrame) -> np.ndarray:
         """Return the score of the favourable class, shape (n_rows,)."""
         if self.task != "scores":
-            raise CaseError("model: gives labels, a score was asked for; hand in an object with predict_proba")
-        values = self.queries.ask("score", self._scores, rows)
+            raise CaseError("model: gives labels, expected a score; hand in an object with predict_proba")
+        values = self.queries.answers("score", self._scores, rows)
         return expit(values) if self.unit == "log odds" else values
 
     def log_odds(self, rows: pd.DataFrame) -> np.ndarray:
         """Return log odds of the favourable class; of a score that is no probability, its excess over the threshold."""
         if self.unit == "log odds":  # which do not round to certainty
-            return self.queries.ask("score", self._scores, rows)
+            return self.queries.answers("score", self._scores, rows)
         values = self.score(rows)
         if self.unit == "score":
             return values - (self.decision_threshold or 0.0)
@@ -232,8 +232,8 @@ class ModelAdapter:
     def number(self, rows: pd.DataFrame) -> np.ndarray:
         """Return the numbers of a regression, shape (n_rows,)."""
         if not self._is_regression:
-            raise CaseError("model: gives decisions, numbers were asked for")
-        return self.queries.ask("score", self._scores, rows)
+            raise CaseError("model: gives decisions, expected numbers")
+        return self.queries.answers("score", self._scores, rows)
 
     def _truth(self, y: pd.Series) -> np.ndarray:
         """Return true labels as whether they are favourable; of a regression, as numbers.
@@ -314,7 +314,7 @@ class ModelAdapter:
             hint = f"{f'; did you mean {meant}?' if meant else ''} (known: {_listed(known)})"
             raise CaseError(f"pos_label: {self.pos_label!r} is not among the labels{hint}")
         if self.pos_label not in known:
-            self._notice(f"The model never answers {self.pos_label!r}, the favourable label.")
+            self._warn(f"The model never answers {self.pos_label!r}, the favourable label.")
 
     def _column(self, answers: np.ndarray) -> np.ndarray:
         """Take the column of the favourable class among probabilities, one a class, of a function."""
@@ -337,7 +337,7 @@ class ModelAdapter:
         self.unit = "probability" if _are_probabilities(answers) else "score"
         if self.decision_threshold is None and self.unit == "probability":
             self.decision_threshold = 0.5
-            self._notice("The model gives values within 0 and 1: from 0.5 on they count as favourable.")
+            self._warn("The model gives values within 0 and 1: from 0.5 on they count as favourable.")
         elif self.decision_threshold is None:
             found = f"he model gives numbers from {answers.min():g} to {answers.max():g}"
             is_label = any(isinstance(label, str | bytes | bool | np.bool_) for label in labels)
@@ -347,7 +347,7 @@ class ModelAdapter:
                     meant = f"y_true has the labels {_listed(labels)}"
                 raise CaseError(f"decision_threshold: t{found}, {meant}; give decision_threshold=, or {LOGITS}")
             self._is_regression = True
-            self._notice(f"T{found} and no threshold is given: taken as a regression.")
+            self._warn(f"T{found} and no threshold is given: taken as a regression.")
         return answers
 
     def _scores(self, rows) -> np.ndarray:
@@ -391,8 +391,8 @@ class ModelAdapter:
         check_values(answers, "model")
         return answers.to_numpy(dtype=object)
 
-    def _notice(self, text: str) -> None:
-        self.notices.append(text)
+    def _warn(self, text: str) -> None:
+        self.warnings.append(text)
         warnings.warn(text, stacklevel=5)
 
 

@@ -1,4 +1,4 @@
-"""How often a model was applied: rows are counted, sent in batches, remembered, and held to a limit."""
+"""Model queries: rows are counted, sent in batches, cached, and held to a limit."""
 
 import sys
 import time
@@ -20,51 +20,51 @@ _STEP = 0x9E3779B97F4A7C15  # an odd number whose multiples spread over all 64 b
 
 
 class BudgetSpentError(RuntimeError):
-    """More rows would be asked than a limit allows; none of them was.
+    """More rows would be sent to the model than a limit allows; none of them was.
 
     Examples
     --------
     >>> from fairlab.cases import Queries
     >>> queries = Queries()
     >>> with queries.limit(1):
-    ...     queries.ask("double", lambda rows: 2 * rows["x"], pd.DataFrame({"x": [1, 2]}))
+    ...     queries.answers("double", lambda rows: 2 * rows["x"], pd.DataFrame({"x": [1, 2]}))
     Traceback (most recent call last):
     ...
-    fairlab.cases.queries.BudgetSpentError: 2 rows would be asked, the limit has 1 left
+    fairlab.cases.queries.BudgetSpentError: expected at most 1 more model queries, found 2
     """
 
 
 class Queries:
-    """Counts what a model is asked, and never asks the same twice.
+    """Counts the rows that a model is applied to, and keeps its answers, so that no row is sent twice.
 
     Attributes
     ----------
-    asked : int
+    n_queries : int
         Rows that were sent to the model.
-    cached : int
-        Rows that were answered from memory.
-    for_case : int
-        Rows among those asked that making a case took, the repeated ones included.
+    n_cached : int
+        Rows whose answers were cached.
+    n_for_case : int
+        Rows among these that making a case took, the repeated ones included.
     n_repeated : int
         Rows among these that were sent a second time, to see whether they are answered alike.
     seconds : float
         Spent in the model.
     is_deterministic : bool
-        Whether rows that were asked twice, in other batches, were answered alike.
+        Whether rows that were sent twice, in other batches, were answered alike.
 
     Examples
     --------
     >>> from fairlab.cases import Queries
     >>> queries = Queries()
     >>> rows = pd.DataFrame({"x": [1, 2, 1]})
-    >>> queries.ask("double", lambda rows: 2 * rows["x"], rows).tolist()
+    >>> queries.answers("double", lambda rows: 2 * rows["x"], rows).tolist()
     [2, 4, 2]
-    >>> queries.asked, queries.cached
+    >>> queries.n_queries, queries.n_cached
     (2, 1)
     """
 
     def __init__(self):
-        self.asked = self.cached = self.for_case = self.n_repeated = 0
+        self.n_queries = self.n_cached = self.n_for_case = self.n_repeated = 0
         self.seconds = 0.0
         self.is_deterministic = True
         self._left = np.inf
@@ -72,22 +72,22 @@ class Queries:
 
     @property
     def left(self) -> float:
-        """Rows that may still be asked within the present limit; infinite without one."""
+        """Rows that may still be sent within the present limit; infinite without one."""
         return self._left
 
     @property
     def seconds_per_row(self) -> float:
         """Seconds that the model takes for a row, on average; nan before the first."""
-        return self.seconds / self.asked if self.asked else np.nan
+        return self.seconds / self.n_queries if self.n_queries else np.nan
 
     @contextmanager
     def limit(self, n_rows: float):
-        """Hold what is asked inside a ``with`` block to a number of rows; inside another limit, to the smaller one.
+        """Hold the queries inside a ``with`` block to a number of rows; inside another limit, to the smaller one.
 
         Raises
         ------
         BudgetSpentError
-            Inside the block, by the question that would exceed the limit; none of its rows is asked.
+            Inside the block, by the question that would exceed the limit; none of its rows is sent.
         ValueError
             If `n_rows` is negative.
         """
@@ -100,13 +100,13 @@ class Queries:
         finally:
             self._left = outer - (granted - self._left)
 
-    def ask(self, question: str, answer: Callable, rows: pd.DataFrame) -> np.ndarray:
-        """Return one number for each row, from memory where the same row was asked before.
+    def answers(self, question: str, answer: Callable, rows: pd.DataFrame) -> np.ndarray:
+        """Return one number for each row, the cached one where the same row was sent before.
 
         Parameters
         ----------
         question : str
-            What is asked: answers to different questions are kept apart.
+            Name of the question: answers to different questions are kept apart.
         answer : callable
             Takes a DataFrame with new rows and a RangeIndex, returns one float each.
         rows : DataFrame
@@ -119,11 +119,11 @@ class Queries:
         """
         known = self._answers.setdefault(question, AnswerCache())
         values, is_new = known(row_keys(rows), lambda new: self.send(answer, rows[new].reset_index(drop=True)))
-        self.cached += len(rows) - int(is_new.sum())
+        self.n_cached += len(rows) - int(is_new.sum())
         return values
 
-    def tell(self, question: str, values: np.ndarray, rows: pd.DataFrame) -> None:
-        """Remember answers that are known already."""
+    def store(self, question: str, values: np.ndarray, rows: pd.DataFrame) -> None:
+        """Keep answers that are known already."""
         values = np.asarray(values, dtype=float)
         self._answers.setdefault(question, AnswerCache())(row_keys(rows), lambda new: values[new])
 
@@ -133,15 +133,15 @@ class Queries:
         Parameters
         ----------
         question, answer
-            As for `ask`.
+            As for `answers`.
         rows : DataFrame
         """
         rows = self.distinct(rows)
-        first = self.ask(question, answer, rows)
+        first = self.answers(question, answer, rows)
         n = min(REPEATED, len(rows), max(10, int(PATIENCE / max(self.seconds_per_row, 1e-9))))
         some = np.random.default_rng(0).permutation(len(rows))[:n]
         changed = ~np.isclose(first[some], self.send(answer, rows.iloc[some]), rtol=1e-4, atol=1e-5)
-        self.for_case, self.n_repeated, self.is_deterministic = self.asked, n, not changed.any()
+        self.n_for_case, self.n_repeated, self.is_deterministic = self.n_queries, n, not changed.any()
         return float(changed.mean())
 
     def distinct(self, rows: pd.DataFrame) -> pd.DataFrame:
@@ -149,7 +149,7 @@ class Queries:
         return rows[~pd.Series(row_keys(rows)).duplicated().to_numpy()].reset_index(drop=True)
 
     def send(self, answer: Callable, rows: pd.DataFrame) -> np.ndarray:
-        """Ask the model for every row, in batches, counted but not remembered; answers of batches are concatenated.
+        """Send every row to the model, in batches, counted but not cached; answers of batches are concatenated.
 
         Raises
         ------
@@ -161,7 +161,7 @@ class Queries:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def send_matrix(self, answer: Callable, matrix: np.ndarray):
-        """Ask about the rows of a matrix, all at once, counted but not remembered; return what is answered.
+        """Send the rows of a matrix, all at once, counted but not cached; return the answer.
 
         Raises
         ------
@@ -172,9 +172,9 @@ class Queries:
 
     def _send(self, answer, batches: list, n_rows: int) -> list:
         if n_rows > self._left:
-            raise BudgetSpentError(f"{n_rows:,} rows would be asked, the limit has {int(self._left):,} left")
+            raise BudgetSpentError(f"expected at most {int(self._left):,} more model queries, found {n_rows:,}")
         self._left -= n_rows
-        self.asked += n_rows
+        self.n_queries += n_rows
         start = time.perf_counter()
         try:
             return [answer(batch) for batch in batches]
@@ -183,13 +183,13 @@ class Queries:
 
     def __repr__(self) -> str:
         noise = "" if self.is_deterministic else ", not deterministic"
-        return f"Queries: {self.asked:,} asked, {self.cached:,} from memory{noise}"
+        return f"Queries: {self.n_queries:,} rows sent, {self.n_cached:,} cached{noise}"
 
 
 class AnswerCache:
-    """Answers by key, each asked for once; the one cache of all methods.
+    """Answers by key, each computed once; the one cache of all methods.
 
-    Keys have numbers, in the order in which they were asked for first. A dictionary leads from a key to its number;
+    Keys have numbers, in the order in which they came first. A dictionary leads from a key to its number;
     after the first large question, and with numba, a table of slots: the slot of a key is a hash of it, or the next
     free one (open addressing).
 
@@ -216,16 +216,16 @@ class AnswerCache:
 
     @property
     def keys(self) -> np.ndarray:
-        """What was asked for, in the order of asking."""
+        """The keys, in the order in which they came first."""
         return np.empty(0, dtype=np.int64) if self._keys is None else self._keys[: self._n]
 
     @property
     def values(self) -> np.ndarray:
-        """What was answered."""
+        """Their answers."""
         return np.empty(0) if self._values is None else self._values[: self._n]
 
     def __call__(self, keys: np.ndarray, answer: Callable) -> tuple[np.ndarray, np.ndarray]:
-        """Return the values of keys, and which keys were asked for now.
+        """Return the values of keys, and which of them are new.
 
         Parameters
         ----------
@@ -254,7 +254,7 @@ class AnswerCache:
         self._n = stop
 
     def _find(self, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the number of each key, and whether it is the first such key that was ever asked for."""
+        """Return the number of each key, and whether it is the first such key of all."""
         is_large = len(asked) >= LARGE and asked.dtype.kind == "i"
         is_large &= self._loads_compiler or "numba" in sys.modules
         if (self._slots is not None or is_large) and (loop := _compiled_loop()) is not None:

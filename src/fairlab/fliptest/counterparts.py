@@ -98,7 +98,7 @@ def counterpart_test(
     Raises
     ------
     ValueError
-        If a group has fewer than `FEWEST` people, decisions are not one truth value each, or an option is out of its
+        If a group has fewer than `FEWEST` people, decisions are not one boolean each, or an option is out of its
         range.
 
     Examples
@@ -141,7 +141,7 @@ def counterpart_test(
 
 
 def _checked(decisions, tables):
-    """Return the decisions as arrays of truth values."""
+    """Return the decisions as arrays of booleans."""
     decisions = [
         np.asarray(align(decision, table.index, "decisions") if isinstance(decision, pd.Series) else decision)
         for decision, table in zip(decisions, tables, strict=True)
@@ -153,7 +153,7 @@ def _checked(decisions, tables):
         )
     for decision in decisions:
         if not (known := np.isin(decision, (0, 1))).all():
-            raise ValueError(f"decisions: expected truth values, found {decision[~known][0]}")
+            raise ValueError(f"decisions: expected booleans, found {decision[~known][0]}")
     return [decision.astype(bool) for decision in decisions]
 
 

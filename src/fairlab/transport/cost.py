@@ -223,7 +223,7 @@ def check_mixed(X_source: pd.DataFrame, X_target: pd.DataFrame, *names: str) -> 
 
 
 def is_number(column: pd.Series) -> bool:
-    """Whether a column is compared as numbers: truth values, text, categories and dates are not."""
+    """Whether a column is compared as numbers: booleans, text, categories and dates are not."""
     dtype = column.dtype
     return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
 

@@ -237,18 +237,18 @@ def case_of_answers():
 def test_an_input_is_asked_once(case_of_answers):
     answers = Answers(case_of_answers, 100)
     codes = np.array([[0, 5, 3], [1, 9, 0], [0, 5, 3]])
-    before = case_of_answers.queries.asked
+    before = case_of_answers.queries.n_queries
     assert answers.favourable(codes).tolist() == [False, True, False]
     np.testing.assert_allclose(answers.lead(codes), [-5, 2, -5])
     assert len(answers) == 2
-    assert case_of_answers.queries.asked - before == 100 - answers.left <= 2
+    assert case_of_answers.queries.n_queries - before == 100 - answers.left <= 2
     assert answers.favourable(np.empty((0, 3), dtype=int)).shape == (0,)
 
 
 def test_no_more_is_asked_than_the_budget(case_of_answers):
     answers = Answers(case_of_answers, 3)
     domain = answers.domain.sample(500, random_state=0)
-    with pytest.raises(BudgetSpentError, match="rows would be asked, 3 are left"):
+    with pytest.raises(BudgetSpentError, match="expected at most 3 more model queries"):
         answers.favourable(domain)
     assert (len(answers), answers.left) == (0, 3)
 

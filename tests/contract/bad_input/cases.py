@@ -132,8 +132,8 @@ CASES = [
     Bad("Case", "schema", case(schema=SCHEMA), "skill' is not among the"),
     Bad("Case", "rows", lambda: CASE.decide(PEOPLE[["age"]]), "lack the columns income"),
     Bad("Case", "rows", lambda: CASE.decide(3), "expected a DataFrame, found int"),
-    Bad("Case", "score", lambda: CASE.score(), "was asked for"),
-    Bad("Case", "number", lambda: CASE.number(), "s were asked for"),
+    Bad("Case", "score", lambda: CASE.score(), "expected a score"),
+    Bad("Case", "number", lambda: CASE.number(), "expected numbers"),
     Bad("Case", "gender", lambda: CASE.groups("gender"), "expected a sensitive column, sex, found 'gender'"),
     Bad("Case", "gradient", lambda: CASE.log_odds_gradient(np.ones((2, 2))), "expected a Keras or PyTorch network"),
     Bad(
@@ -142,7 +142,7 @@ CASES = [
         lambda: CASE.queries.limit(-1).__enter__(),
         "expected a number of rows, at least 0, found -1",
     ),
-    Bad("Queries", "limit", over_budget, "has 1 left", BudgetSpentError),
+    Bad("Queries", "limit", over_budget, "expected at most 1 more model queries", BudgetSpentError),
     Bad("Encoding", "table", lambda: Encoding(3), "expected a DataFrame, found int"),
     Bad("Encoding", "rows", lambda: CASE.encoding.transform(PEOPLE[["age"]]), "lack the columns income"),
     Bad(

@@ -60,7 +60,7 @@ class Answers:
         self.case, self.most = case, most
         self.sizes = case.schema.sizes
         self.domain = case.schema.of_codes
-        self._before = case.queries.asked
+        self._before = case.queries.n_queries
         self._shift = (
             0.0 if case.decision_threshold is None or case.unit == "score" else float(logit(case.decision_threshold))
         )
@@ -73,12 +73,12 @@ class Answers:
     @property
     def left(self) -> int:
         """Rows that may still be asked."""
-        return self.most - (self.case.queries.asked - self._before)
+        return self.most - (self.case.queries.n_queries - self._before)
 
     def check(self, n_rows: int) -> None:
         """Raise a BudgetSpentError if fewer rows are left."""
         if n_rows > self.left:
-            raise BudgetSpentError(f"{n_rows:,} rows would be asked, {self.left:,} are left")
+            raise BudgetSpentError(f"expected at most {self.left:,} more model queries, found {n_rows:,}")
 
     def favourable(self, codes) -> np.ndarray:
         """Return whether the decision on each input is the favourable one.
@@ -335,7 +335,7 @@ class _Search:
 
 def _by_adf(search: _Search) -> Iterator[Finding]:
     """Yield the findings of ADF on one feature."""
-    case, budget, asked = search.case, search.budget, search.case.queries.asked
+    case, budget, asked = search.case, search.budget, search.case.queries.n_queries
     share = search.of_people(int(PEOPLE * budget) if case.has_scores else budget)
     if share is None:
         return
@@ -343,7 +343,7 @@ def _by_adf(search: _Search) -> Iterator[Finding]:
     yield people
     if search.task.lacks("scores", f"{search.name}, inputs that ADF finds by slopes of scores"):
         return
-    answers = Answers(case, budget - (case.queries.asked - asked))
+    answers = Answers(case, budget - (case.queries.n_queries - asked))
     sample = search.sample(answers)
     if sample is not None:
         if not sample.exact:
