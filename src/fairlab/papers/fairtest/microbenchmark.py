@@ -1,15 +1,15 @@
 """The microbenchmark of section 6.1: prices with planted effects or with none."""
 
 import pandas as pd
-from scipy.stats import binomtest
 
 from fairlab.data import Dataset
 from fairlab.fairtest.investigation import Investigation, investigate
 from fairlab.fairtest.report import Section, Subgroup
 from fairlab.fairtest.sample import PUBLISHED, DataSource
+from fairlab.statistics import wilson_interval
 
 PAIR = ("state", "race")
-TRIALS_OF_A_RUN = 10  # of the printed means
+TRIALS_OF_A_RUN = 10  # of the published means
 LEAST_SPREAD = 0.1  # contexts, of trials
 
 
@@ -30,52 +30,26 @@ def pairs_named(finding: Subgroup) -> set[tuple[str, str]]:
 def alarm_shares(null: pd.DataFrame) -> pd.DataFrame:
     """Return in how many runs without any effect something was found, with Wilson's interval of the share at 95%.
 
-    Parameters
-    ----------
-    null : DataFrame
-        One row for each run, numbers of contexts ``significant`` and ``reported``.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``alarms``, ``runs``, ``share``, ``low`` and ``high``, one row for each meaning of "found".
+    `null` has numbers of contexts ``significant`` and ``reported``, one row for each run.
     """
-    alarms = {"any context reported": null["reported"] > 1, "any context significant": null["significant"] > 0}
-    rows = {}
-    for name, alarm in alarms.items():
-        interval = binomtest(int(alarm.sum()), len(null)).proportion_ci(0.95, "wilson")
-        numbers = {"alarms": alarm.sum(), "runs": len(null), "share": alarm.mean()}
-        rows[name] = numbers | {"low": interval.low, "high": interval.high}
-    return pd.DataFrame.from_dict(rows, orient="index").astype({"alarms": int, "runs": int})
+    found = {"any context reported": null["reported"] > 1, "any context significant": null["significant"] > 0}
+    alarms = pd.DataFrame(found)
+    table = pd.DataFrame({"alarms": alarms.sum(), "runs": len(null), "share": alarms.mean()})
+    low, high = wilson_interval(table["alarms"], table["runs"], alpha=0.05)
+    return table.assign(low=low, high=high)
 
 
-def noise(planted: pd.DataFrame, printed: pd.Series) -> pd.DataFrame:
-    """Return by how much printed means of ten trials deviate from ours, in standard deviations of such a mean.
+def noise(planted: pd.DataFrame, published: pd.Series) -> pd.DataFrame:
+    """Return by how much published means of ten trials deviate from ours, in standard deviations of such a mean.
 
-    Parameters
-    ----------
-    planted : DataFrame
-        ``size``, ``delta`` and ``found``, one row for each trial.
-    printed : Series
-        By id in the paper's ``published.yaml``.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``published``, ``ours`` and ``deviation``, one row for each point at which trials of ours differ by more
-        than a chance miss in a hundred.
+    `planted` has ``size``, ``delta`` and ``found``, one row for each trial; the result one row for each point at which
+    our trials differ by more than a chance miss in a hundred.
     """
-    rows = {}
-    for (delta, size), found in planted.groupby(["delta", "size"])["found"]:
-        id, spread = point(delta, size), found.std()
-        if spread > LEAST_SPREAD:
-            error = spread * (1 / TRIALS_OF_A_RUN + 1 / len(found)) ** 0.5
-            rows[id] = {
-                "published": printed[id],
-                "ours": found.mean(),
-                "deviation": (printed[id] - found.mean()) / error,
-            }
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["published", "ours", "deviation"]).rename_axis("point")
+    ours = planted.groupby(["delta", "size"])["found"].agg(["mean", "std", "count"]).query("std > @LEAST_SPREAD")
+    ours.index = pd.Index([point(*pair) for pair in ours.index], name="point", dtype=object)
+    error = ours["std"] * (1 / TRIALS_OF_A_RUN + 1 / ours["count"]) ** 0.5
+    table = pd.DataFrame({"published": published.reindex(ours.index), "ours": ours["mean"]})
+    return table.assign(deviation=(table["published"] - table["ours"]) / error)
 
 
 def point(delta: float, size: int) -> str:
