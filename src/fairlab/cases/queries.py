@@ -30,7 +30,7 @@ class BudgetSpentError(RuntimeError):
     ...     queries.answers("double", lambda rows: 2 * rows["x"], pd.DataFrame({"x": [1, 2]}))
     Traceback (most recent call last):
     ...
-    fairlab.cases.queries.BudgetSpentError: expected at most 1 more model queries, found 2
+    fairlab.cases.queries.BudgetSpentError: limit: expected at most 1 more model queries, found 2
     """
 
 
@@ -172,7 +172,7 @@ class Queries:
 
     def _send(self, answer, batches: list, n_rows: int) -> list:
         if n_rows > self._left:
-            raise BudgetSpentError(f"expected at most {int(self._left):,} more model queries, found {n_rows:,}")
+            raise BudgetSpentError(f"limit: expected at most {int(self._left):,} more model queries, found {n_rows:,}")
         self._left -= n_rows
         self.n_queries += n_rows
         start = time.perf_counter()
