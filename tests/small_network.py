@@ -30,6 +30,7 @@ def weights(schema):
 
 @pytest.fixture(scope="session")
 def network(weights):
-    from fairlab.networks import Network, dense_network
+    from fairlab.benchmarks.adf import dense_network
+    from fairlab.networks import Network
 
     return Network(dense_network(weights))

@@ -9,16 +9,15 @@ import pytest
 import tensorflow as tf
 from scipy.special import log_softmax
 
+from fairlab.benchmarks.adf import dense_network
 from fairlab.networks import (
+    FeedForward,
     Network,
     Training,
     backpropagate,
-    dense_classifier,
-    dense_network,
     forward,
     initial_network,
     member,
-    rmsprop,
     stacked,
 )
 
@@ -126,12 +125,6 @@ def test_training_is_that_of_keras_for_each_network():
         for part, theirs in zip(ours, model.get_weights(), strict=True):
             np.testing.assert_allclose(part, theirs, atol=1e-5)
     assert (start[0][0] == initial_network(np.random.default_rng(0), (3, 4, 2))[0]).all(), "what it starts from stays"
-
-
-def test_rmsprop_by_hand():
-    [moved], [square] = rmsprop([tf.constant([1.0])], [tf.constant([0.0])], [tf.constant([2.0])], 0.1)
-    assert float(square[0]) == pytest.approx(0.1 * 2**2)
-    assert float(moved[0]) == pytest.approx(1 - 0.1 * 2 / np.sqrt(0.4))
 
 
 def test_probabilities_and_classes_are_those_of_the_model(network, weights):
@@ -284,7 +277,65 @@ def test_inputs_beyond_float32_are_refused(network, value):
 
 def test_the_network_in_numpy_gives_the_same_classes(network, weights):
     X = rows(5000, 0)
-    np.testing.assert_array_equal(dense_classifier(weights)(X), network.predict(X))
+    np.testing.assert_array_equal(FeedForward(weights).predict(X), network.predict(X))
+
+
+@pytest.fixture(scope="module")
+def sharp(weights):
+    """The same network with logits forty times as large: certain in float32 of most inputs."""
+    return [*weights[:-2], 40 * weights[-2], 40 * weights[-1]]
+
+
+@pytest.mark.parametrize("factor", [1, 40])
+def test_answers_and_gradients_are_those_of_compiled_code(weights, factor):
+    scaled = [*weights[:-2], factor * weights[-2], factor * weights[-1]]
+    ours, compiled = FeedForward(scaled), Network(dense_network(scaled))
+    X = rows(3000, 1)
+    np.testing.assert_allclose(ours.logits(X), compiled.logits(X), rtol=1e-4, atol=1e-3)
+    assert (ours.predict(X) == compiled.predict(X)).mean() > 0.999
+    gradient, theirs = ours.loss_gradient(X), compiled.loss_gradient(X)
+    # Gradients that round to 0 decide the published reading: they have to be the same ones.
+    assert abs(int((~gradient.any(axis=1)).sum()) - int((~theirs.any(axis=1)).sum())) <= 3
+    assert (np.sign(gradient) == np.sign(theirs)).all(axis=1).mean() > 0.995
+    margin, slope = ours.margin_gradient(X)
+    np.testing.assert_allclose(margin, compiled.margin_gradient(X)[0], rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(slope, compiled.margin_gradient(X)[1], rtol=1e-3, atol=1e-3)
+
+
+def test_gradients_of_a_sharp_network_vanish_and_those_of_its_margin_do_not(sharp):
+    X = rows(500, 2)
+    network = FeedForward(sharp)
+    assert (~network.loss_gradient(X).any(axis=1)).sum() > 50
+    assert network.margin_gradient(X)[1].any(axis=1).all()
+
+
+def test_gradient_against_differences(weights):
+    network, X, step = FeedForward(weights), rows(20, 3).astype(float), 1e-2
+    _, gradient = network.margin_gradient(X)
+    for column in range(X.shape[1]):
+        ahead, behind = X.copy(), X.copy()
+        ahead[:, column] += step
+        behind[:, column] -= step
+        sides = [network.logits(side) for side in (ahead, behind)]
+        leads = [np.abs(side[:, 1] - side[:, 0]) for side in sides]
+        slope = (leads[0] - leads[1]) / (2 * step)
+        assert np.isclose(slope, gradient[:, column], atol=0.02).mean() > 0.8, "but for kinks"
+
+
+def test_ties_share_the_label():
+    network = FeedForward([np.zeros((2, 3)), np.zeros(3)])
+    assert (network.loss_gradient([[1, 2]]) == 0).all()
+    assert network.predict([[1, 2], [3, 4]]).tolist() == [0, 0]
+    np.testing.assert_allclose(network.probabilities([[1, 2]]), 1 / 3, rtol=1e-6)
+
+
+def test_weights_that_do_not_fit_are_refused(weights):
+    with pytest.raises(ValueError, match="weights: expected kernels and biases"):
+        FeedForward(weights[:-1])
+    with pytest.raises(ValueError, match="weights: expected kernels and biases"):
+        FeedForward([np.zeros((2, 1)), np.zeros(1)])
+    with pytest.raises(ValueError, match="takes 5 columns"):
+        FeedForward(weights).predict(np.zeros((2, 4)))
 
 
 def test_tensorflow_is_imported_by_what_needs_it_alone():
@@ -296,9 +347,9 @@ from fairlab.cases import Schema, wrap_model
 from fairlab.models import CommandSoftware, LinearClassifier
 from fairlab.transport import ExactTransport, GANTransport, fit_gans
 import numpy as np
-from fairlab.networks import dense_classifier, initial_network
+from fairlab.networks import FeedForward, initial_network
 X = np.eye(4)
-dense_classifier(initial_network(np.random.default_rng(0), (4, 3, 2)))(X)
+FeedForward(initial_network(np.random.default_rng(0), (4, 3, 2))).predict(X)
 wrap_model(LinearClassifier([1.0, 0, 0, 0], 0.0)).classes_of(X)
 ExactTransport().fit(X, X + 1).transform(X)
 schema = Schema.from_bounds({"a": (0, 9), "sex": (0, 1)})

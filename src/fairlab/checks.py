@@ -99,6 +99,12 @@ def check_number(
     return float(value)
 
 
+def check_choice(value, name: str, known: Iterable[str]) -> None:
+    """Raise a ValueError unless a value is one of those known."""
+    if value not in known:
+        raise ValueError(f"{name}: expected one of {', '.join(known)}, found {value!r}")
+
+
 def check_seed(value, name: str = "random_state"):
     """Return what starts a generator as it is: a whole number of at least 0, None, or a generator.
 

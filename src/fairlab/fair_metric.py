@@ -1,23 +1,20 @@
 """Fair metrics: which people count as alike, and the sensitive directions along which they may differ (F.2).
 
 The metric of "Statistical inference for individual fairness" (section 2) and of SenSR ignores the directions along
-which protected attributes show in the features.
+which sensitive features show in the other features.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import minimize, root_scalar
+from scipy.optimize import root_scalar
 from scipy.special import expit, xlogy
 from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
 
 from fairlab.checks import align, check_features, check_number, check_same_columns
-
-SOLVERS = ("converged", "published", "liblinear")
-_MOST_ITERATIONS = 100
-_GRADIENT_TOLERANCE = 1e-4
 
 # A projection learned in double precision misses its definition by rounding only.
 _ROUNDING = 1e-8
@@ -111,7 +108,7 @@ class FairMetric:
 
     @classmethod
     def learned(
-        cls, X, sensitive_features, *, solver="converged", scaled=True, confidence_level: float | None = 0.95
+        cls, X, sensitive_features, *, solver=None, scaled=True, confidence_level: float | None = 0.95
     ) -> "FairMetric":
         """Learn the sensitive subspace from data by logistic regressions; see `sensitive_directions`.
 
@@ -127,23 +124,17 @@ class FairMetric:
             return cls(np.eye(directions.shape[1]), units, names)
         return cls.from_directions(directions, scale=units, feature_names=names)
 
-    def rotated(self, degrees: float, *, plane: tuple[int, int] = (0, 1)) -> "FairMetric":
-        """Return the metric with its subspace turned in the plane of two features, to study a misspecified one.
+    def rotated(self, degrees: float) -> "FairMetric":
+        """Return the metric with its subspace turned in the plane of the first two features, to study a wrong one.
 
         Parameters
         ----------
         degrees : float
-            Counter-clockwise, from the first feature of the plane to the second.
-        plane : (int, int)
-            Numbers of the features.
+            Counter-clockwise, from the first feature to the second.
         """
         check_number(degrees, "degrees")
-        if len(plane) != 2 or plane[0] == plane[1] or not set(plane) <= set(range(self.n_features)):
-            raise ValueError(f"plane: expected two different ones of 0 to {self.n_features - 1}, found {plane!r}")
-        first, second = plane
-        turn = np.eye(self.n_features)
-        cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
-        turn[[first, second, first, second], [first, second, second, first]] = cos, cos, -sin, sin
+        turn, (cos, sin) = np.eye(self.n_features), (np.cos(np.radians(degrees)), np.sin(np.radians(degrees)))
+        turn[:2, :2] = [[cos, -sin], [sin, cos]]
         return FairMetric(turn @ self.projection @ turn.T, self.scale, self.feature_names)
 
     @property
@@ -180,13 +171,13 @@ def sensitive_directions(
     X,
     sensitive_features,
     *,
-    solver: str = "converged",
+    solver: Callable | None = None,
     scaled: bool = True,
     confidence_level: float | None = 0.95,
 ) -> np.ndarray:
     """Return directions that span the sensitive subspace.
 
-    Each protected attribute is regressed on the features; its coefficients, without the intercept, are a direction.
+    Each sensitive feature is regressed on the features; its coefficients, without the intercept, are a direction.
     Attributes that are features themselves (columns of the same name) take part in no regression; their own axes are
     further directions.
 
@@ -195,11 +186,9 @@ def sensitive_directions(
     X : DataFrame or array of shape (n_rows, n_features)
     sensitive_features : DataFrame or array of shape (n_rows, n_attributes)
         Zeros and ones. Two tables are matched by their index.
-    solver : {"converged", "published", "liblinear"}
-        How the logistic regressions, with penalty ``0.5 * ||w||^2`` beside the summed loss, are solved. ``converged``:
-        the minimum. ``published`` stands behind the paper's numbers: L-BFGS from zero that stops at a gradient of 1e-4
-        or after 100 iterations, on Adult before it has converged. ``liblinear``: penalises the intercept too; used in
-        training SenSR on Adult.
+    solver : callable, optional
+        Takes columns and zeros and ones, returns the coefficients of a logistic regression without its intercept.
+        Default: the minimum of the summed loss and the penalty ``0.5 * ||w||^2``.
     scaled : bool
         Whether features are centred and divided by their standard deviations first; the directions are then in these
         units. Otherwise they depend on the units of the features, as the paper's, which are standardised in part.
@@ -215,13 +204,11 @@ def sensitive_directions(
     Raises
     ------
     ValueError
-        For an unknown solver, unequal numbers of rows, other row labels, or an attribute that is not zeros and ones,
+        For unequal numbers of rows, other row labels, or an attribute that is not zeros and ones,
         both present.
     """
     if confidence_level is not None and not 0 < confidence_level < 1:
         raise ValueError(f"confidence_level: expected a number between 0 and 1, or None, found {confidence_level!r}")
-    if solver not in SOLVERS:
-        raise ValueError(f"solver: expected one of {', '.join(SOLVERS)}, found {solver!r}")
     values, names = check_features(X, "X", min_rows=2)
     attributes, attribute_names = check_features(sensitive_features, "sensitive_features", min_rows=2)
     if len(attributes) != len(values):
@@ -242,7 +229,7 @@ def sensitive_directions(
                 "both present"
             )
         if free.any():
-            coefficients = _coefficients(values[:, free], attribute, solver)
+            coefficients = (solver or _coefficients)(values[:, free], attribute)
             if confidence_level is None or _predicts(
                 values[:, free] @ coefficients, attribute, free.sum(), confidence_level
             ):
@@ -296,24 +283,5 @@ def _around(logit, share):
     return middle - logit.max() - 1, middle - logit.min() + 1
 
 
-def _coefficients(X, attribute, solver):
-    if solver == "published":
-        return _stopped_early(X, attribute)
-    options = {"solver": "liblinear"} if solver == "liblinear" else {"solver": "newton-cholesky", "tol": 1e-8}
-    return LogisticRegression(**options).fit(X, attribute).coef_[0]
-
-
-def _stopped_early(X, attribute):
-    """Minimise the summed loss as scikit-learn did before it divided the loss by the number of rows."""
-    design = np.column_stack([X, np.ones(len(X))])
-    penalised = np.append(np.ones(X.shape[1]), 0.0)
-    sign = 2 * attribute - 1
-
-    def objective(weights):
-        logit = design @ weights
-        loss = np.logaddexp(0, -sign * logit).sum() + 0.5 * (penalised * weights) @ weights
-        return loss, design.T @ (expit(logit) - attribute) + penalised * weights
-
-    options = {"maxiter": _MOST_ITERATIONS, "gtol": _GRADIENT_TOLERANCE}
-    result = minimize(objective, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B", options=options)
-    return result.x[:-1]
+def _coefficients(X, attribute):
+    return LogisticRegression(solver="newton-cholesky", tol=1e-8).fit(X, attribute).coef_[0]

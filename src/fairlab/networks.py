@@ -4,10 +4,9 @@ A network: kernels (..., n_in, n_out) and biases (..., n_out) in turn, arrays or
 
 Examples
 --------
->>> from fairlab.networks import Network, dense_classifier, dense_network
->>> weights = [np.eye(2), np.zeros(2)]
->>> dense_classifier(weights)([[3, 1]]), Network(dense_network(weights)).predict([[3, 1]])
-(array([0]), array([0]))
+>>> from fairlab.networks import FeedForward
+>>> FeedForward([np.eye(2), np.zeros(2)]).predict([[3, 1]])
+array([0])
 """
 
 from collections.abc import Sequence
@@ -20,15 +19,14 @@ from fairlab.checks import optional
 
 keras, tf = optional("keras"), optional("tensorflow")
 
-BETA_1, BETA_2 = 0.9, 0.999  # of Adam
-RHO = 0.9  # of RMSprop
-EPSILON = 1e-7  # of both, as Keras has it
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7  # of Adam, as Keras has it
+DENORMAL = np.finfo(np.float32).tiny  # below it numbers are denormal, which compiled code rounds to 0
 
 CHUNK = 1 << 16  # rows that go through a Keras model at once
 SIZES = (1, 64, 256, 1024, 4096, 16384, CHUNK)  # batches are filled up to one of these: each size is compiled anew
 _COMPILED = {}
 
-__all__ = ["Network", "dense_classifier", "dense_network"]  # the rest is what methods build networks of
+__all__ = ["FeedForward", "Network"]  # the rest is what methods build networks of
 
 
 def initial_network(rng: np.random.Generator, widths: Sequence[int], *, bias: float = 0.0) -> list[np.ndarray]:
@@ -62,7 +60,9 @@ def layer_inputs(network, X):
     """Yield what enters each layer: `X`, then the output of every hidden layer."""
     yield X
     for kernel, bias in zip(network[:-2:2], network[1:-2:2], strict=True):
-        X = _relu(X @ kernel + bias[..., None, :])
+        X = X @ kernel
+        X += bias[..., None, :]
+        X = np.maximum(X, 0, out=X) if isinstance(X, np.ndarray) else tf.nn.relu(X)
         yield X
 
 
@@ -158,14 +158,90 @@ def _views(flat, shapes) -> list[np.ndarray]:
     return [flat[:, low:high].reshape(-1, *shape) for (low, high), shape in zip(pairwise(ends), shapes, strict=True)]
 
 
-def rmsprop(parameters, squares, gradients, learning_rate):
-    """Return parameters and running mean squares after one step downhill.
+class FeedForward:
+    """Classes and input gradients of one network given by its weights, ReLU between layers, in NumPy and float32.
 
-    Epsilon is outside the root, as in Keras 2; Keras 3 has it under the root.
+    For small networks, or few rows at a time, it is quicker than calls of compiled code.
+
+    Parameters
+    ----------
+    weights : sequence of ndarray
+        Kernels and biases in turn; the last layer has one logit for each of two or more classes.
+
+    Attributes
+    ----------
+    n_features, n_classes : int
+
+    Raises
+    ------
+    ValueError
+        If the weights do not fit each other.
+
+    Examples
+    --------
+    >>> from fairlab.networks import FeedForward
+    >>> FeedForward([np.array([[1.0, -1.0]]), np.zeros(2)]).predict([[2.0], [-3.0]]).tolist()
+    [0, 1]
     """
-    squares = [RHO * s + (1 - RHO) * g * g for s, g in zip(squares, gradients, strict=True)]
-    moved = zip(parameters, squares, gradients, strict=True)
-    return [p - learning_rate * g / (tf.sqrt(s) + EPSILON) for p, s, g in moved], squares
+
+    def __init__(self, weights):
+        shapes = [np.shape(part) for part in weights] if np.iterable(weights) else []
+        kernels, biases = shapes[::2], shapes[1::2]
+        fitting = len(kernels) == len(biases) > 0 and all(len(shape) == 2 for shape in kernels)
+        fitting = fitting and all(bias == shape[1:] for shape, bias in zip(kernels, biases, strict=True))
+        if not fitting or any(one[1] != other[0] for one, other in pairwise(kernels)) or kernels[-1][1] < 2:
+            raise ValueError(f"weights: expected kernels and biases in turn that fit each other, found shapes {shapes}")
+        self._weights = [np.asarray(part, dtype=np.float32) for part in weights]
+        self.n_features, self.n_classes = kernels[0][0], kernels[-1][1]
+
+    def predict(self, X) -> np.ndarray:
+        """Return the class of every row, the first of several with the same logit."""
+        logits = self.logits(X)
+        return (logits[:, 1] > logits[:, 0]).astype(int) if self.n_classes == 2 else logits.argmax(axis=1)
+
+    def probabilities(self, X) -> np.ndarray:
+        """Return the probabilities in float32, shape (n_rows, n_classes)."""
+        return softmax(self.logits(X), axis=-1)
+
+    def logits(self, X) -> np.ndarray:
+        """Return the inputs of the softmax in float32, shape (n_rows, n_classes)."""
+        return self._layers(X)[-1]
+
+    def loss_gradient(self, X) -> np.ndarray:
+        """Return the input gradient of the cross-entropy with the predicted class as the label, ties shared.
+
+        Exactly 0 where the probability of the other classes rounds to 0.
+        """
+        *inputs, logits = self._layers(X)
+        p = softmax(logits, axis=1)
+        label = (p == p.max(axis=1, keepdims=True)).astype(np.float32)
+        return self._backwards(inputs, p - label / label.sum(axis=1, keepdims=True))
+
+    def margin_gradient(self, X) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lead of the highest logit over the second, shape (n_rows,), and its input gradient."""
+        *inputs, logits = self._layers(X)
+        each, order = np.arange(len(logits)), np.argsort(-logits, axis=1, kind="stable")
+        slope = np.zeros_like(logits)
+        slope[each, order[:, 0]], slope[each, order[:, 1]] = 1, -1
+        return logits[each, order[:, 0]] - logits[each, order[:, 1]], self._backwards(inputs, slope)
+
+    def _backwards(self, inputs, slope) -> np.ndarray:
+        """Return the slope by the inputs of a network from that by its logits."""
+        for k in reversed(range(len(inputs))):
+            slope[np.abs(slope) < DENORMAL] = 0
+            slope = slope @ self._weights[2 * k].T
+            if k:
+                slope *= inputs[k] > 0
+        slope[np.abs(slope) < DENORMAL] = 0
+        return slope
+
+    def _layers(self, X) -> list[np.ndarray]:
+        """Return what enters each layer, and the logits."""
+        X = np.asarray(X, dtype=np.float32)
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(f"X: the network takes {self.n_features} columns, was given shape {X.shape}")
+        inputs = list(layer_inputs(self._weights, X))
+        return [*inputs, forward(self._weights[-2:], inputs[-1])]
 
 
 class Network:
@@ -262,48 +338,6 @@ class Network:
         if isinstance(parts[0], tuple):
             return tuple(np.concatenate([part[k].numpy() for part in parts])[: len(X)] for k in range(len(parts[0])))
         return np.concatenate([part.numpy() for part in parts])[: len(X)]
-
-
-def dense_network(weights):
-    """Return a Keras model of fully connected layers, ReLU between them and a softmax at the end.
-
-    Parameters
-    ----------
-    weights : list of ndarray
-        Kernels and biases in turn.
-    """
-    weights = _checked(weights)
-    widths = [bias.size for bias in weights[1::2]]
-    # With names of their own making, two networks of one shape would look like two architectures to `Network`.
-    activations = ["relu"] * (len(widths) - 1) + ["softmax"]
-    layers = [
-        keras.layers.Dense(width, activation=activation, name=f"layer_{k}")
-        for k, (width, activation) in enumerate(zip(widths, activations, strict=True))
-    ]
-    model = keras.Sequential([keras.Input((weights[0].shape[0],), name="attributes"), *layers], name="dense_network")
-    model.set_weights(weights)
-    return model
-
-
-def dense_classifier(weights):
-    """Return a function from rows to classes: the network of `dense_network` in NumPy.
-
-    For a few rows at a time it is quicker than calls of compiled code.
-
-    Parameters
-    ----------
-    weights : list of ndarray
-        Kernels and biases in turn.
-    """
-    weights = _checked(weights)
-
-    def classify(X):
-        X = _as_float32(np.asarray(X))
-        if X.shape[1:] != weights[0].shape[:1]:
-            raise ValueError(f"X: the network takes {len(weights[0])} columns, was given shape {X.shape}")
-        return forward(weights, X).argmax(axis=1)
-
-    return classify
 
 
 def _compiled(logits_of, weights):
@@ -406,17 +440,6 @@ def _filled_up(X):
     return filled
 
 
-def _checked(weights) -> list[np.ndarray]:
-    """Return kernels and biases of one network as arrays; an error where they do not fit each other."""
-    parts = [np.asarray(part) for part in weights] if np.iterable(weights) else []
-    shapes, kernels, biases = [part.shape for part in parts], parts[::2], parts[1::2]
-    fitting = len(kernels) == len(biases) > 0 and all(part.dtype.kind in "fiub" for part in parts)
-    fitting = fitting and all(k.ndim == 2 and b.shape == k.shape[1:] for k, b in zip(kernels, biases, strict=True))
-    if not fitting or any(one.shape[1] != other.shape[0] for one, other in pairwise(kernels)):
-        raise ValueError(f"weights: expected kernels and biases in turn that fit each other, found shapes {shapes}")
-    return parts
-
-
 def _as_float32(X):
     if X.dtype.kind not in "fiub":
         raise ValueError(f"X: expected numbers, found {X.dtype}")
@@ -428,14 +451,8 @@ def _as_float32(X):
     return single
 
 
-def _finite(answer, said="the gradient of {} of {} inputs is not a number"):
+def _finite(answer, message="the gradient of {} of {} inputs is not a number"):
     bad = ~np.isfinite(answer).all(axis=1)
     if bad.any():
-        raise ValueError("model: " + said.format(int(bad.sum()), len(bad)))
+        raise ValueError("model: " + message.format(int(bad.sum()), len(bad)))
     return answer
-
-
-def _relu(values):
-    if isinstance(values, np.ndarray):
-        return np.maximum(values, 0)
-    return tf.nn.relu(values)

@@ -48,8 +48,6 @@ LINES = (
     {"color": GREEN, "linestyle": "-.", "marker": "s"},
     {"color": ORANGE, "linestyle": ":", "marker": "D"},
 )
-# For bars of a few kinds: colour and hatching.
-BARS = ((BLUE, ""), (ORANGE, "///"), (GREEN, "..."), (GREY, "xx"))
 # For values that the paper prints, whatever ours look like.
 PUBLISHED = {
     "marker": "D",
@@ -78,9 +76,7 @@ _MARK_GREY = "#666666"  # readable as a line of text
 _NUMBER = re.compile(r"[-−+]?[\d.,]+\s?[%kM]?|\$\\mathdefault\{.*\}\$")
 
 
-def panels(
-    n_rows: int, n_columns: int, *, width: float, height: float, extra_width: float = 0.0, **options
-) -> tuple[Figure, np.ndarray]:
+def panels(n_rows: int, n_columns: int, *, width: float, height: float, **options) -> tuple[Figure, np.ndarray]:
     """Return a figure of equal panels and its axes, shape (n_rows * n_columns,), row by row.
 
     Parameters
@@ -88,12 +84,10 @@ def panels(
     n_rows, n_columns : int
     width, height : float
         Of one panel, in inches.
-    extra_width : float
-        Of the whole figure, for what stands beside the panels.
     **options
         Of `matplotlib.pyplot.subplots`, such as ``sharey``.
     """
-    size = (width * n_columns + extra_width, height * n_rows)
+    size = (width * n_columns, height * n_rows)
     figure, axes = plt.subplots(n_rows, n_columns, figsize=size, layout="constrained", squeeze=False, **options)
     plt.close(figure)
     for axis in axes.flat:

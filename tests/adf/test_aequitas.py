@@ -83,11 +83,13 @@ def test_one_in_flight_is_the_original(network, schema, method):
 @pytest.mark.parametrize("in_flight", [1, 4])
 def test_runs_together_are_as_each_alone(network, schema, variant, in_flight):
     options = {"n_local": 15, "in_flight": in_flight, "variant": variant}
-    together = Aequitas(network, schema, "group", **options).generate_runs([3, 4, 5], n_samples=20)
+    rngs = [np.random.default_rng(k) for k in (3, 4, 5)]
+    draws = [schema.sample(20, random_state=rng) for rng in rngs]
+    together = Aequitas(network, schema, "group", **options).search_runs(draws, rngs)
     alone = [Aequitas(network, schema, "group", **options, random_state=k).generate(n_samples=20) for k in (3, 4, 5)]
     assert len({run.successful.sum() for run in alone}) > 1, "one run ends before the others"
     starts = [schema.sample(n, random_state=n) for n in (6, 9)]
-    together += Aequitas(network, schema, "group", **options).local_search_runs(starts, [1, 2])
+    together += Aequitas(network, schema, "group", **options).search_runs(starts, [1, 2])
     pairs = zip(starts, (1, 2), strict=True)
     alone += [Aequitas(network, schema, "group", **options, random_state=k).local_search(own) for own, k in pairs]
     for one, other in zip(together, alone, strict=True):
@@ -97,14 +99,14 @@ def test_runs_together_are_as_each_alone(network, schema, variant, in_flight):
 
 
 def test_odds_learn_from_every_move():
-    odds = Odds.even(TWO, "sex", "fully_directed", all_attributes=True)
+    odds = Odds(TWO, "fully_directed")
     odds.learn(np.array([0, 0, 1]), np.array([-1, 1, 1]), np.array([True, False, False]), np.array([0, 0, 0]))
     np.testing.assert_allclose(odds.down, [[0.502, 0.501]])
     np.testing.assert_allclose(odds.attribute, np.array([[0.5, 0.499]]) / 0.999)
 
 
 def test_runs_learn_from_their_own_moves():
-    odds = Odds.even(TWO, "sex", "fully_directed", all_attributes=True, n_runs=2)
+    odds = Odds(TWO, "fully_directed", n_runs=2)
     odds.learn(np.array([0, 1]), np.array([-1, 1]), np.array([True, False]), np.array([1, 1]))
     assert odds.attribute[0].tolist() == odds.down[0].tolist() == [0.5, 0.5]
     np.testing.assert_allclose(odds.attribute[1], [0.501, 0.499])
@@ -113,14 +115,14 @@ def test_runs_learn_from_their_own_moves():
 
 def test_less_directed_strategies_learn_less():
     for strategy, learns_direction in (("random", False), ("semi_directed", True)):
-        odds = Odds.even(TWO, "sex", strategy, all_attributes=True)
+        odds = Odds(TWO, strategy)
         odds.learn(np.array([0]), np.array([-1]), np.array([True]), np.array([0]))
         assert (odds.down[0, 0] > 0.5) == learns_direction
         assert odds.attribute.tolist() == [[0.5, 0.5]]
 
 
 def test_a_bound_is_left_by_a_fair_coin():
-    odds = Odds.even(TWO, "sex", "fully_directed", all_attributes=False)
+    odds = Odds(TWO, "fully_directed", [1])
     odds.down[:] = 1.0
     chance = np.random.default_rng(0).random((2, 1000))
     column, step = odds.draw(np.tile([[0, 0], [5, 0]], (500, 1)), np.zeros(1000, dtype=int), chance)
@@ -129,25 +131,24 @@ def test_a_bound_is_left_by_a_fair_coin():
     assert 0.4 < (step[::2] == 1).mean() < 0.6
 
 
-def test_a_constant_model_and_no_time(network, schema):
+def test_a_constant_model_and_enough(network, schema):
     constant = Aequitas(lambda X: np.zeros(len(X)), schema, "sex", random_state=0).generate(n_samples=30)
     assert constant.n_discriminatory == 0
     assert constant.n_inputs > 0, "the draws count as tried"
-    assert Aequitas(network, schema, "sex").generate(time_limit=0).n_inputs == 0
     assert Aequitas(network, schema, "group", random_state=0).generate(max_found=40).n_discriminatory >= 40
 
 
 def test_bad_input(network, schema):
     with pytest.raises(ValueError, match="strategy: expected one of random"):
-        Aequitas(network, schema, "sex", strategy="directed")
+        Aequitas(network, schema, "sex", strategy="directed").generate()
     for options in ({"in_flight": 0}, {"n_local": -1}, {"n_local": 2.5}, {"in_flight": "8"}, {"in_flight": 1.5}):
         with pytest.raises(ValueError, match=f"{next(iter(options))}: expected"):
-            Aequitas(network, schema, "sex", **options)
-    for options in ({"n_samples": 0}, {"n_samples": -1}, {"max_found": 0}, {"max_found": 1.5}, {"time_limit": np.nan}):
+            Aequitas(network, schema, "sex", **options).generate()
+    for options in ({"n_samples": 0}, {"n_samples": -1}, {"max_found": 0}, {"max_found": 1.5}):
         with pytest.raises(ValueError, match=f"{next(iter(options))}: expected"):
             Aequitas(network, schema, "sex").generate(**options)
     with pytest.raises(ValueError, match="'age' is not in the schema"):
-        Aequitas(network, schema, "age")
+        Aequitas(network, schema, "age").generate()
 
 
 def test_scores_need_a_threshold():
@@ -163,4 +164,4 @@ def test_several_walks_from_one_start():
     one, five = (Aequitas(rule, TWO, "sex", n_local=7, n_walks=n).local_evaluations(starts) for n in (1, 5))
     assert (len(one.inputs), len(five.inputs)) == (1 + 7, 1 + 5 * 7)
     with pytest.raises(ValueError, match="n_walks: expected a positive integer, found 0"):
-        Aequitas(rule, TWO, "sex", n_walks=0)
+        Aequitas(rule, TWO, "sex", n_walks=0).generate()

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from fairlab.adf import majority_vote, retrain, train_networks
-from fairlab.networks import Network, dense_network
+from fairlab.benchmarks.adf import dense_network
+from fairlab.networks import Network
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,9 @@ import numpy as np
 
 from fairlab.adf import ADF
 from fairlab.benchmarks import adf
+from fairlab.benchmarks.adf import dense_network
 from fairlab.cases import Schema
-from fairlab.networks import Network, dense_network
+from fairlab.networks import Network
 
 
 def test_one_at_a_time_is_the_same_network_and_search():

@@ -6,9 +6,10 @@ from sklearn.ensemble import IsolationForest, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.svm import LinearSVC
 
+from fairlab.benchmarks.adf import dense_network
 from fairlab.cases import Case, CaseError, wrap_model
 from fairlab.cases.model import as_matrix, is_keras, is_torch
-from fairlab.networks import Network, dense_network
+from fairlab.networks import Network
 
 TABLE = pd.DataFrame({"sex": ["f", "m"] * 30, "x": np.arange(60)})
 

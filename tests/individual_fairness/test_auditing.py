@@ -170,11 +170,15 @@ def test_series_are_matched_by_their_index():
         ),
         (([1.0, 1.0], [1.0, 2.0]), {"variant": "as_published"}, "variant: expected one of sound, published"),
         ((["1", "2"], [1.0, 2.0]), {}, "loss: expected numbers"),
-        (([1.0, 1.0], [1.0, 2.0]), {"max_loss_ratio": np.inf}, "max_loss_ratio: expected a number above 0, found inf"),
+        (
+            ([1.0, 1.0], [1.0, 2.0]),
+            {"max_loss_ratio": np.inf},
+            "max_loss_ratio: expected a finite number above 0",
+        ),
         (([1.0, 1.0], [1.0, 2.0]), {"alpha": "5%"}, "alpha: expected a number between 0 and 1, found '5%'"),
         (([1.0, -1.0], [1.0, 1.0]), {}, "loss: expected zero or more, found -1.0"),
         (([1.0, 1.0], [1.0]), {}, r"loss has shape \(2,\), attacked_loss \(1,\)"),
-        (([1.0, 1.0], [1.0, 2.0]), {"max_loss_ratio": 0}, "max_loss_ratio: expected a number above 0"),
+        (([1.0, 1.0], [1.0, 2.0]), {"max_loss_ratio": 0}, "max_loss_ratio: expected a finite number above 0"),
         (([1.0, 1.0], [1.0, 2.0]), {"alpha": 1}, "alpha: expected a number between 0 and 1"),
     ],
 )

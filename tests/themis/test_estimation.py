@@ -433,7 +433,7 @@ def test_a_memory_that_was_interrupted_is_right_when_it_is_asked_again(schema, o
 def test_it_says_to_which_inputs_the_model_was_applied():
     memory = Program(lambda inputs: inputs["age"].to_numpy() == 19, SCHEMA)
     memory(np.array([[1, 1]]))
-    outputs, is_new = memory.ask(np.array([[0, 0], [1, 1], [0, 1], [0, 0]]))
+    outputs, is_new = memory.query(np.array([[0, 0], [1, 1], [0, 1], [0, 0]]))
     assert outputs.tolist() == [False, True, True, False]
     assert is_new.tolist() == [True, False, True, False]
 
@@ -461,10 +461,10 @@ def test_a_memory_is_the_same_with_and_without_the_compiled_loop(monkeypatch):
     by_arrays, by_loop = Program(program, schema), Program(program, schema)
     for _ in range(4):
         codes = rng.integers(30, size=(6_000, 3))
-        expected = by_arrays.ask(codes)
+        expected = by_arrays.query(codes)
         with monkeypatch.context() as only_here:
             only_here.setattr(queries, "LARGE", 1)
-            found = by_loop.ask(codes)
+            found = by_loop.query(codes)
         assert all((one == other).all() for one, other in zip(expected, found, strict=True))
     assert by_arrays.runs == by_loop.runs == len({tuple(row) for row in by_loop.contents()[0].tolist()})
     assert sum(asked) == 2 * by_loop.runs

@@ -113,11 +113,6 @@ def test_what_cannot_be_enumerated():
     for call, error, message in (
         (lambda: output_table("echo", schema), TypeError, "model: expected an object with .predict"),
         (lambda: output_table(program, {"x": [1]}), TypeError, "schema: expected a Schema, found dict"),
-        (
-            lambda: output_table(program, schema, largest=-1),
-            ValueError,
-            "largest: expected a positive integer, found -1",
-        ),
     ):
         with pytest.raises(error, match=message):
             call()

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis.extra.numpy import array_shapes, arrays
+from sklearn.base import clone
 
 from fairlab.cases import CaseError, Schema
 from fairlab.papers.themis.programs import as_program
@@ -114,18 +115,18 @@ def test_the_apparent_score_of_all_inputs_is_the_exact_one(table):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"confidence_level": 1}, "confidence_level is 1, expected a number between 0 and 1"),
-        ({"confidence_level": 99}, "confidence_level is 99"),
-        ({"error_bound": 0}, "error_bound is 0"),
-        ({"error_bound": float("nan")}, "error_bound is nan"),
-        ({"stop": "bayes"}, "stop is 'bayes', expected one of exact, wilson, normal"),
-        ({"min_samples": 50, "max_samples": 50}, "min_samples 50 and max_samples 50: expected 0 <= min < max"),
+        ({"confidence_level": 1}, "confidence_level: expected a number between 0 and 1, found 1"),
+        ({"confidence_level": 99}, "confidence_level: expected a number between 0 and 1, found 99"),
+        ({"error_bound": 0}, "error_bound: expected a number between 0 and 1, found 0"),
+        ({"error_bound": float("nan")}, "error_bound: expected a number between 0 and 1, found nan"),
+        ({"stop": "bayes"}, "stop: expected one of exact, wilson, normal, found 'bayes'"),
+        ({"min_samples": 50, "max_samples": 50}, "max_samples: expected an integer, at least 51, found 50"),
     ],
 )
 def test_numbers_out_of_range(red_men, options, message):
     schema, program = red_men
     with pytest.raises(ValueError, match=message):
-        Themis(program, schema, **options)
+        Themis(program, schema, **options).causal_score("sex")
 
 
 def test_bad_questions(red_men):
@@ -133,16 +134,20 @@ def test_bad_questions(red_men):
     themis = Themis(program, schema)
     suite = schema.decode(schema.assignments((0, 1)))
     for call, error, message in (
-        (lambda: themis.search(1.5), ValueError, "min_score is 1.5"),
+        (lambda: themis.search(1.5), ValueError, "min_score: expected a number between 0 and 1, found 1.5"),
         (
             lambda: themis.search(0.5, measure="all"),
             ValueError,
-            "'all', expected one of group, causal, both",
+            "measure: expected one of group, causal, both, found 'all'",
         ),
-        (lambda: themis.search(0.5, max_size=3), ValueError, "max_size is 3, expected 1 to 2"),
+        (lambda: themis.search(0.5, max_size=3), ValueError, "max_size: expected 1 to 2, found 3"),
         (lambda: themis.causal_score("age"), CaseError, "'age' is not in the schema; it has sex, race"),
         (lambda: themis.apparent_score(suite[:0], "sex", measure="group"), ValueError, "at least one, found none"),
-        (lambda: themis.apparent_score(suite, "sex", measure="both"), ValueError, "measure is 'both'"),
+        (
+            lambda: themis.apparent_score(suite, "sex", measure="both"),
+            ValueError,
+            "measure: expected one of group, causal, found 'both'",
+        ),
         (
             lambda: themis.apparent_score(suite, "sex", measure="group", weight=np.zeros(8)),
             ValueError,
@@ -197,8 +202,8 @@ def test_the_published_reading_takes_the_papers_rule_and_the_plain_spread():
     ends = described.evidence["share"]
     assert described.score < ends.iloc[1] - ends.iloc[0]
     assert described.low == 0
-    with pytest.raises(ValueError, match="variant is 'printed', expected one of sound, published"):
-        Themis(program, schema, variant="printed")
+    with pytest.raises(ValueError, match="variant: expected one of sound, published, found 'printed'"):
+        Themis(program, schema, variant="printed").causal_score("x0")
 
 
 def test_few_inputs_are_all_tried(red_men):
@@ -244,12 +249,12 @@ def test_weights_that_are_none(red_men, weight):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"confidence_level": "0.9"}, ValueError, "confidence_level is '0.9', expected a number between 0 and 1"),
-        ({"confidence_level": True}, ValueError, "confidence_level is True, expected a number between 0 and 1"),
-        ({"error_bound": 0.05 + 0j}, ValueError, "error_bound is .*, expected a number between 0 and 1"),
-        ({"min_samples": 10.5}, ValueError, "min_samples is 10.5, expected a whole number"),
-        ({"max_samples": "many"}, ValueError, "max_samples is 'many', expected a whole number"),
-        ({"min_samples": -1}, ValueError, "expected 0 <= min < max"),
+        ({"confidence_level": "0.9"}, ValueError, "confidence_level: expected a number between 0 and 1, found '0.9'"),
+        ({"confidence_level": True}, ValueError, "confidence_level: expected a number between 0 and 1, found True"),
+        ({"error_bound": 0.05 + 0j}, ValueError, "error_bound: expected a number between 0 and 1, found"),
+        ({"min_samples": 10.5}, ValueError, "min_samples: expected an integer, at least 0, found 10.5"),
+        ({"max_samples": "many"}, ValueError, "max_samples: expected an integer, at least 11, found 'many'"),
+        ({"min_samples": -1}, ValueError, "min_samples: expected an integer, at least 0, found -1"),
         ({"model": "echo 1"}, TypeError, "a program comes in as CommandSoftware"),
         ({"schema": {"sex": ["f", "m"]}}, TypeError, "schema: expected a Schema, found dict"),
         ({"output_distance": "absolute"}, TypeError, "output_distance: expected a function, found str"),
@@ -258,17 +263,17 @@ def test_weights_that_are_none(red_men, weight):
 def test_arguments_of_another_kind(red_men, options, error, message):
     schema, program = red_men
     with pytest.raises(error, match=message):
-        Themis(**{"model": program, "schema": schema} | options)
+        Themis(**{"model": program, "schema": schema} | options).causal_score("sex")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"min_score": "high"}, "min_score is 'high', expected a number between 0 and 1"),
-        ({"min_score": float("nan")}, "min_score is nan, expected a number between 0 and 1"),
-        ({"min_score": 0.5, "max_size": 1.5}, "max_size is 1.5, expected 1 to 2"),
-        ({"min_score": 0.5, "max_size": 0}, "max_size is 0, expected 1 to 2"),
-        ({"min_score": 0.5, "max_size": "two"}, "max_size is 'two', expected 1 to 2"),
+        ({"min_score": "high"}, "min_score: expected a finite number of at least 0, found 'high'"),
+        ({"min_score": float("nan")}, "min_score: expected a finite number of at least 0, found nan"),
+        ({"min_score": 0.5, "max_size": 1.5}, "max_size: expected 1 to 2, found 1.5"),
+        ({"min_score": 0.5, "max_size": 0}, "max_size: expected 1 to 2, found 0"),
+        ({"min_score": 0.5, "max_size": "two"}, "max_size: expected 1 to 2, found 'two'"),
     ],
 )
 def test_searches_that_make_no_sense(red_men, options, message):
@@ -287,3 +292,15 @@ def test_names_and_inputs_of_another_kind(red_men):
             call([5])
     with pytest.raises(TypeError, match="inputs: expected a DataFrame, found list"):
         themis.apparent_score([["Male", "Red"]], "sex", measure="group")
+
+
+def test_parameters_are_kept_and_what_is_known_of_another_model_is_forgotten(red_men):
+    schema, program = red_men
+    themis = Themis(program, schema, random_state=4)
+    found = themis.causal_score("sex")
+    copy = clone(themis)
+    assert copy.get_params() | {"schema": None} == themis.get_params() | {"schema": None}
+    assert copy.model_runs == 0
+    assert copy.causal_score("sex").score == found.score
+    copy.set_params(model=lambda rows: rows["sex"] == "nobody")
+    assert copy.causal_score("sex").score == 0

@@ -8,7 +8,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
         "aequitas": ["Aequitas"],
         "discrimination": ["Fairness", "SearchResult", "discriminatory", "estimate_unfairness"],
         "generation": ["ADF", "GlobalPhase"],
-        "gradients": ["FeedForward", "FiniteDifferences"],
+        "gradients": ["FiniteDifferences"],
         "training": ["majority_vote", "retrain", "train_networks"],
     },
 )

@@ -1,7 +1,7 @@
 """Aequitas (Udeshi, Arora, Chattopadhyay 2018): random draws, then walks whose odds are learned along the way.
 
-As `"published"`, the version behind the tables, the check returns a *value* of the protected attribute (the one that
-flips the class, or the input's own), walks may move the protected attributes, and both the acceptance of a move and
+As `"published"`, the version behind the tables, the check returns a *value* of the sensitive feature (the one that
+flips the class, or the input's own), walks may move the sensitive features, and both the acceptance of a move and
 what is learned from it depend on whether that value is 0, which has to do with discrimination only by accident; where
 the values start at 1, every move is accepted. `"sound"` moves the other attributes only, learns from discrimination and
 keeps every move.
@@ -13,21 +13,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from fairlab.adf.discrimination import (
-    Partners,
-    SearchMethod,
-    SearchResult,
-    Trace,
-    check_choice,
-    clock,
-    collect,
-    repeated,
-    sensitive_columns,
-)
-from fairlab.adf.generation import ACCEPT_WORSE, VARIANTS, truncated_neighbours
+from fairlab.adf.discrimination import Partners, SearchMethod, SearchResult, Trace, collect, repeated
+from fairlab.adf.generation import ACCEPT_WORSE, truncated_neighbours
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import Schema
-from fairlab.checks import check_count, check_seed
+from fairlab.checks import check_choice, check_count
 
 STRATEGIES = ("random", "semi_directed", "fully_directed")
 LEARNING_RATE = 0.001
@@ -35,7 +25,7 @@ STEPS_DRAWN = 1000  # at once
 
 
 class Aequitas(SearchMethod):
-    """SearchMethod by walks from discriminatory random draws; the odds of all moves are shared by all walks.
+    """Search by walks from discriminatory random draws; the odds of all moves are shared by all walks.
 
     Parameters
     ----------
@@ -56,10 +46,10 @@ class Aequitas(SearchMethod):
         For models that give scores: the class is whether the score is at least this.
     random_state : int, Generator or None
 
-    Raises
-    ------
-    ValueError
-        If a protected attribute is not in the schema, or a parameter is out of range.
+    Notes
+    -----
+    Parameters are checked by `generate`, `local_search` and `steps`: a `ValueError` names one that is out of range, or
+    a sensitive feature that is not in the schema, a `TypeError` what is no schema or no model.
 
     Examples
     --------
@@ -88,98 +78,54 @@ class Aequitas(SearchMethod):
         self.model, self.schema, self.sensitive_features, self.strategy = model, schema, sensitive_features, strategy
         self.n_local, self.in_flight, self.n_walks = n_local, in_flight, n_walks
         self.variant, self.decision_threshold, self.random_state = variant, decision_threshold, random_state
-        self._validate()
 
-    def _validate(self) -> None:
-        self.classify = wrap_model(self.model).deciding(self.decision_threshold)
-        sensitive_columns(self.schema, self.sensitive_features)
-        self._partners = Partners(self.classify, self.sensitive_features, schema=self.schema)
-        check_choice("strategy", self.strategy, STRATEGIES)
-        check_choice("variant", self.variant, VARIANTS)
-        self._has_negatives = (self.schema.low < 0).any()
-        for name, least in (("n_local", 0), ("in_flight", 1), ("n_walks", 1)):
-            check_count(getattr(self, name), name, least=least)
-        check_seed(self.random_state)
-
-    def generate(
-        self, *, n_samples: int = 1000, time_limit: float | None = None, max_found: int | None = None
-    ) -> SearchResult:
+    def generate(self, *, n_samples: int = 1000, max_found: int | None = None) -> SearchResult:
         """Draw `n_samples` uniform inputs and walk from those that are discriminatory.
 
         Parameters
         ----------
         n_samples : int
-        time_limit : float or None
-            Seconds.
         max_found : int or None
             Stop after the step that reaches so many distinct discriminatory inputs.
         """
-        [result] = self._draw_and_search([self.random_state], n_samples, time_limit, max_found)
+        n_samples = check_count(n_samples, "n_samples")
+        self._validate()
+        rng = np.random.default_rng(self.random_state)
+        [result] = self.search_runs([self.schema.sample(n_samples, random_state=rng)], [rng], max_found=max_found)
         return result
 
-    def generate_runs(self, random_states, *, n_samples: int = 1000) -> list[SearchResult]:
-        """Return what `generate` finds with each random state; all runs advance together, and share nothing.
-
-        Parameters
-        ----------
-        random_states : sequence of int
-        n_samples : int
-        """
-        return self._draw_and_search(random_states, n_samples)
-
-    def local_search(self, starts, *, time_limit: float | None = None, max_found: int | None = None) -> SearchResult:
+    def local_search(self, starts, *, max_found: int | None = None) -> SearchResult:
         """Walk from those of the given inputs that are discriminatory.
 
         Parameters
         ----------
         starts : array of int of shape (n, n_attributes)
-        time_limit, max_found
+        max_found : int or None
             As for `generate`.
         """
-        started, rng = time.perf_counter(), np.random.default_rng(self.random_state)
-        [result] = self._search([self.schema.check(starts, "starts")], [rng], started, time_limit, max_found)
+        [result] = self.search_runs([starts], [self.random_state], max_found=max_found)
         return result
-
-    def local_search_runs(self, starts, random_states) -> list[SearchResult]:
-        """Return what `local_search` finds from the starts of each run; see `generate_runs`.
-
-        Parameters
-        ----------
-        starts : sequence of arrays of int of shape (n, n_attributes)
-        random_states : sequence of int
-        """
-        started, rngs = time.perf_counter(), [np.random.default_rng(state) for state in random_states]
-        return self._search([self.schema.check(its, "starts") for its in starts], rngs, started)
-
-    def local_evaluations(self, starts) -> Trace:
-        """Return every input that `local_search` evaluates, repeats included."""
-        return Trace.join(list(self.steps(starts)), len(self.schema.bounds))
 
     def steps(self, starts) -> Iterator[Trace]:
         """Yield the given inputs, then what each step of a walk evaluates, the candidates of the walks first."""
         return self.steps_of_runs([starts], [self.random_state])
 
-    def steps_of_runs(self, starts, random_states) -> Iterator[Trace]:
-        """Yield the starts of all runs, then what each step evaluates, in the order of the runs.
+    def search_runs(self, starts, random_states, *, max_found: int | None = None) -> list[SearchResult]:
+        """Return what `local_search` finds from the starts of each run; all runs advance together, and share nothing.
 
-        Seeds are counted over all runs; parameters as for `local_search_runs`.
+        Parameters
+        ----------
+        starts : sequence of arrays of int of shape (n, n_attributes)
+        random_states : sequence of int or Generator
+        max_found : int or None
+            As for `generate`, over all runs.
         """
-        starts = [self.schema.check(its, "starts") for its in starts]
-        rngs = [np.random.default_rng(state) for state in random_states]
-        return self._steps(starts, np.zeros(sum(map(len, starts)), dtype=bool), rngs)
-
-    def _draw_and_search(self, random_states, n_samples, *limits) -> list[SearchResult]:
-        started, n_samples = time.perf_counter(), check_count(n_samples, "n_samples")
-        rngs = [np.random.default_rng(state) for state in random_states]
-        draws = [self.schema.sample(n_samples, random_state=rng) for rng in rngs]
-        return self._search(draws, rngs, started, *limits)
-
-    def _search(self, draws, rngs, started, time_limit=None, max_found=None) -> list[SearchResult]:
-        """Return one result for each run."""
-        stop, ends = clock(time_limit), np.cumsum([0, *map(len, draws)])
+        started = time.perf_counter()
+        starts, rngs = self._begin(starts, random_states)
+        ends = np.cumsum([0, *map(len, starts)])
         successful = np.zeros(ends[-1], dtype=bool)
-        steps = self._steps(draws, successful, rngs)
-        trace = collect(steps, self.schema, self.sensitive_features, stop=stop, max_found=max_found)
+        steps = self._steps(starts, successful, rngs)
+        trace = collect(steps, self.schema, self.sensitive_features, max_found)
         return [
             SearchResult.count(
                 trace.of_seeds(low, high),
@@ -187,10 +133,29 @@ class Aequitas(SearchMethod):
                 sensitive_features=self.sensitive_features,
                 iterations=np.zeros(high - low, dtype=int),
                 successful=successful[low:high],
-                seconds=(time.perf_counter() - started) / len(draws),
+                seconds=(time.perf_counter() - started) / len(starts),
             )
             for low, high in pairwise(ends.tolist())
         ]
+
+    def steps_of_runs(self, starts, random_states) -> Iterator[Trace]:
+        """Yield the starts of all runs, then what each step evaluates, in the order of the runs.
+
+        Seeds are counted over all runs; parameters as for `search_runs`.
+        """
+        starts, rngs = self._begin(starts, random_states)
+        return self._steps(starts, np.zeros(sum(map(len, starts)), dtype=bool), rngs)
+
+    def _begin(self, starts, random_states) -> tuple[list[np.ndarray], list[np.random.Generator]]:
+        self._validate()
+        rngs = [np.random.default_rng(state) for state in random_states]
+        return [self.schema.check(its, "starts") for its in starts], rngs
+
+    def _validate(self) -> None:
+        self._check(n_local=0, in_flight=1, n_walks=1)
+        check_choice(self.strategy, "strategy", STRATEGIES)
+        classify = wrap_model(self.model).deciding(self.decision_threshold)
+        self._partners = Partners(classify, self.sensitive_features, schema=self.schema)
 
     def _steps(self, draws, successful, rngs) -> Iterator[Trace]:
         """Yield the draws of all runs, then what their walks evaluate; note in `successful` which draws start one."""
@@ -201,13 +166,11 @@ class Aequitas(SearchMethod):
         waiting = []
         for low, high in pairwise(ends):
             hits = low + np.flatnonzero(first.partner[low:high] >= 0)
-            hits = hits[~repeated(draws[hits], self.schema.positions(self.sensitive_features))]
+            hits = hits[~repeated(draws[hits], self._partners.columns)]
             successful[hits] = True
             waiting.append(np.tile(hits, self.n_walks))
-        all_attributes = self.variant != "sound"
-        odds = Odds.even(
-            self.schema, self.sensitive_features, self.strategy, all_attributes=all_attributes, n_runs=len(rngs)
-        )
+        left_out = self._partners.columns if self.variant == "sound" else []
+        odds = Odds(self.schema, self.strategy, left_out, n_runs=len(rngs))
         for start in range(0, max(map(len, waiting)), self.in_flight):
             block = [hits[start : start + self.in_flight] for hits in waiting]
             run = np.repeat(np.arange(len(block)), [len(hits) for hits in block])
@@ -216,6 +179,7 @@ class Aequitas(SearchMethod):
     def _walk(self, draws, seed, run, odds, rngs) -> Iterator[Trace]:
         X, n_walks = draws[seed], np.bincount(run, minlength=len(rngs))
         _, value_is_0 = self._evaluate(X, seed)
+        has_negatives = (self.schema.low < 0).any()
         for number in range(self.n_local):
             if number % STEPS_DRAWN == 0:
                 n = min(STEPS_DRAWN, self.n_local - number)
@@ -232,7 +196,7 @@ class Aequitas(SearchMethod):
                 X = moved
                 continue
             tried, owner = moved, seed
-            if self._has_negatives:
+            if has_negatives:
                 neighbours, row = truncated_neighbours(moved)
                 tried, owner = np.concatenate([moved, neighbours]), np.concatenate([seed, seed[row]])
             trace, is_0 = self._evaluate(tried, owner)
@@ -248,14 +212,22 @@ class Aequitas(SearchMethod):
         return ~is_0
 
     def _evaluate(self, X, seed) -> tuple[Trace, np.ndarray]:
-        """Return the inputs with their partners, and whether the protected value that the check returns is 0."""
+        """Return the inputs with their partners, and whether the sensitive value that the check returns is 0."""
         partner = self._partners(X)
         value = np.where((partner >= 0)[:, None], self._partners.values[partner], X[:, self._partners.columns])
         return Trace(X, partner, seed), (value == 0).all(axis=1)
 
 
 class Odds:
-    """Learned odds of moves: which attribute, and which direction, for every run.
+    """Learned odds of moves: which attribute, and which direction, for every run; at the start, no one is favoured.
+
+    Parameters
+    ----------
+    schema : Schema
+    strategy : {"fully_directed", "semi_directed", "random"}
+    left_out : sequence of int
+        Columns that are never moved.
+    n_runs : int
 
     Attributes
     ----------
@@ -265,21 +237,11 @@ class Odds:
         Probability of moving it by -1 rather than +1.
     """
 
-    def __init__(self, schema: Schema, attribute: np.ndarray, strategy: str):
-        self.low, self.high = schema.low, schema.high
-        self.attribute = attribute
-        self.down = np.full(attribute.shape, 0.5)
-        self.strategy = strategy
-
-    @classmethod
-    def even(
-        cls, schema: Schema, sensitive_features, strategy: str, *, all_attributes: bool, n_runs: int = 1
-    ) -> "Odds":
-        """Return odds that favour no attribute; protected ones are left out unless `all_attributes`."""
-        weights = np.ones((n_runs, len(schema.bounds)))
-        if not all_attributes:
-            weights[:, schema.positions(sensitive_features)] = 0
-        return cls(schema, weights / weights.sum(axis=1, keepdims=True), strategy)
+    def __init__(self, schema: Schema, strategy: str, left_out=(), *, n_runs: int = 1):
+        weights = np.ones((n_runs, len(schema.names)))
+        weights[:, list(left_out)] = 0
+        self.low, self.high, self.strategy = schema.low, schema.high, strategy
+        self.attribute, self.down = weights / weights.sum(axis=1, keepdims=True), np.full(weights.shape, 0.5)
 
     def draw(self, X: np.ndarray, run: np.ndarray, chance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return for every input the attribute to move, and -1 or +1; a fair coin at a bound.

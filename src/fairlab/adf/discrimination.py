@@ -1,9 +1,9 @@
-"""Individual discrimination (definition 2.1), and what searches for it find.
+"""Individual discrimination (definition 2.1), and the results of searches for it.
 
-An input is discriminatory if another value of a protected attribute, or of several together, changes its class.
+An input is discriminatory if another value of a sensitive feature (the paper's protected attribute), or of several
+together, changes its class.
 """
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
@@ -14,10 +14,11 @@ from sklearn.base import BaseEstimator
 
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import Schema
-from fairlab.checks import check_count, check_number, check_seed
+from fairlab.checks import check_choice, check_count, check_number, check_seed
 from fairlab.statistics import exact_interval
 
 CHUNK = 1 << 18  # inputs, counterparts included, that are held at once
+VARIANTS = ("sound", "published")
 
 
 @dataclass(frozen=True)
@@ -63,10 +64,6 @@ class Fairness:
         low, high = exact_interval(self.n_discriminatory, self.n, alpha=1 - confidence_level)
         return float(low), float(high)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row with all numbers."""
-        return pd.DataFrame([{"n": self.n, "share": self.share, "standard_error": self.standard_error}])
-
 
 def check_schema(schema, name: str = "schema") -> Schema:
     """Return a schema as it is; raise a TypeError if it is none."""
@@ -75,28 +72,8 @@ def check_schema(schema, name: str = "schema") -> Schema:
     return schema
 
 
-def sensitive_columns(schema: Schema, sensitive_features) -> list[int]:
-    """Return the columns of the protected attributes, in the schema's order.
-
-    Raises
-    ------
-    ValueError
-        If one is not in the schema or named twice, there is none, or no other attribute is left to search along.
-    """
-    columns = _positions(check_schema(schema), sensitive_features)
-    if len(columns) == len(schema.names):
-        raise ValueError("sensitive_features: no attribute is left to search along")
-    return columns
-
-
-def _positions(schema: Schema, sensitive_features) -> list[int]:
-    if not isinstance(sensitive_features, Iterable):
-        raise ValueError(f"sensitive_features: expected names of attributes, found {sensitive_features!r}")
-    return schema.positions(sensitive_features)
-
-
 def counterparts(X: np.ndarray, sensitive_features, *, schema: Schema) -> np.ndarray:
-    """Return every input with each combination of protected values in turn, its own among them.
+    """Return every input with each combination of sensitive values in turn, its own among them.
 
     Returns
     -------
@@ -109,7 +86,7 @@ def counterparts(X: np.ndarray, sensitive_features, *, schema: Schema) -> np.nda
 
 
 class Partners:
-    """Looks for other protected values that change the class of inputs.
+    """Search for other sensitive values that change the class of inputs.
 
     Parameters
     ----------
@@ -121,14 +98,14 @@ class Partners:
     Attributes
     ----------
     columns : list of int
-        Where the protected attributes stand.
+        Their columns.
     values : ndarray of int of shape (n_combinations, n_sensitive)
         Combinations of their values.
     """
 
     def __init__(self, classify, sensitive_features, *, schema: Schema):
-        self.classify = classify
-        self.columns, self.values = schema.positions(sensitive_features), schema.values(sensitive_features)
+        self.classify, self.columns = classify, check_schema(schema).positions(sensitive_features)
+        self.values = schema.values(sensitive_features)
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """Return which is the first combination that gives each input another class, -1 if none does.
@@ -140,7 +117,7 @@ class Partners:
         n, n_values = len(X), len(self.values)
         own = X[:, None, self.columns] == self.values
         own = own[:, :, 0] if len(self.columns) == 1 else own.all(axis=2)
-        among = own.any(axis=1)  # an input need not be asked about again
+        among = own.any(axis=1)  # an input need not be queried again
         rows = np.empty((n * n_values + n - among.sum(), X.shape[1]), dtype=X.dtype)
         every = rows[: n * n_values].reshape(n, n_values, X.shape[1])
         every[:], rows[n * n_values :] = X[:, None, :], X[~among]
@@ -155,14 +132,14 @@ class Partners:
 def discriminatory(
     model, X, sensitive_features, *, schema: Schema, decision_threshold: float | None = None
 ) -> np.ndarray:
-    """Return which inputs are discriminatory: some other protected values, all else equal, change the class.
+    """Return which inputs are discriminatory: some other sensitive values, all else equal, change the class.
 
     Parameters
     ----------
     model : Keras model, Network, object with ``predict``, or callable
         Gives classes; with a threshold, scores.
     X : DataFrame or array of integers of shape (n_rows, n_attributes)
-        Inputs may lie outside of the bounds; protected values within them are tried all the same.
+        Inputs may lie outside of the bounds; sensitive values within them are tried all the same.
     sensitive_features : str or sequence of str
         With several attributes, every combination of their values is tried.
     schema : Schema
@@ -177,7 +154,7 @@ def discriminatory(
     Raises
     ------
     ValueError
-        If a protected attribute is not in the schema, `X` or the model has other columns, or what the model returns is
+        If a sensitive feature is not in the schema, `X` or the model has other columns, or what the model returns is
         no class, as probabilities are not.
 
     Examples
@@ -190,10 +167,9 @@ def discriminatory(
     [True, True, False]
     """
     X, classify = check_schema(schema).check(X), wrap_model(model).deciding(decision_threshold)
-    _positions(schema, sensitive_features)
-    rows = max(1, CHUNK // len(schema.values(sensitive_features)))
-    pieces, partners = range(0, len(X), rows), Partners(classify, sensitive_features, schema=schema)
-    return np.concatenate([partners(X[start : start + rows]) >= 0 for start in pieces])
+    partners = Partners(classify, sensitive_features, schema=schema)
+    rows = max(1, CHUNK // len(partners.values))
+    return np.concatenate([partners(X[start : start + rows]) >= 0 for start in range(0, len(X), rows)])
 
 
 def estimate_unfairness(
@@ -209,10 +185,10 @@ def estimate_unfairness(
 
     Parameters
     ----------
-    model, schema, sensitive
+    model, schema, sensitive_features
         As for `discriminatory`.
     n : int
-        Uniform draws; the protected attributes are drawn, too.
+        Uniform draws; the sensitive features are drawn, too.
     decision_threshold : float or None
         As for `discriminatory`.
     random_state : int, Generator or None
@@ -246,7 +222,7 @@ class Trace:
     ----------
     inputs : ndarray of int of shape (n, n_attributes)
     partner : ndarray of int of shape (n,)
-        Which combination of protected values gives another class, as a row of `Schema.values`; -1 if none does.
+        Which combination of sensitive values gives another class, as a row of `Schema.values`; -1 if none does.
     seed : ndarray of int of shape (n,)
         Number of the seed that the input goes back to.
     """
@@ -272,11 +248,6 @@ class Trace:
         own = (self.seed >= low) & (self.seed < high)
         return Trace(self.inputs[own], self.partner[own], self.seed[own] - low)
 
-    def first_of_each_seed(self) -> "Trace":
-        """Return the first input of every seed: in one step of a walk its candidate."""
-        _, first = np.unique(self.seed, return_index=True)
-        return Trace(self.inputs[first], self.partner[first], self.seed[first])
-
     @property
     def n_found(self) -> int:
         """Number of discriminatory inputs, repeats included."""
@@ -284,7 +255,7 @@ class Trace:
 
 
 def repeated(inputs: np.ndarray, sensitive_features: np.ndarray) -> np.ndarray:
-    """Return which inputs occurred in an earlier row, whatever their protected values.
+    """Return which inputs occurred in an earlier row, whatever their sensitive values.
 
     Parameters
     ----------
@@ -306,7 +277,7 @@ def repeated(inputs: np.ndarray, sensitive_features: np.ndarray) -> np.ndarray:
 class SearchResult:
     """Result of a search for discriminatory inputs.
 
-    Inputs are distinct but for the protected attributes, as the paper counts them, and ordered by seed.
+    Inputs are distinct but for the sensitive features, as the paper counts them, and ordered by seed.
 
     Attributes
     ----------
@@ -370,7 +341,7 @@ class SearchResult:
 
     @property
     def pairs(self) -> np.ndarray:
-        """Discriminatory inputs, each with one that differs in protected values only and has another class.
+        """Discriminatory inputs, each with one that differs in sensitive values only and has another class.
 
         Returns
         -------
@@ -405,47 +376,31 @@ class SearchResult:
         return pd.DataFrame([row])
 
 
-def collect(steps: Iterable[Trace], schema: Schema, sensitive_features, *, stop, max_found: int | None) -> Trace:
-    """Return everything that a search evaluated until it ended, `stop` said so, or enough was found."""
-    max_found = None if max_found is None else check_count(max_found, "max_found")
-    traces, found = [], set()
-    columns = schema.positions(sensitive_features)
-    if stop():
-        return Trace.join([], len(schema.bounds))
+def collect(steps: Iterable[Trace], schema: Schema, sensitive_features, max_found: int | None) -> Trace:
+    """Return everything that a search evaluated until it ended, or enough was found."""
+    most = np.inf if max_found is None else check_count(max_found, "max_found")
+    traces, found, columns = [], set(), schema.positions(sensitive_features)
     for step in steps:
         traces.append(step.compact())
-        if stop():
-            break
         if max_found is not None:
-            others = np.delete(step.inputs[step.partner >= 0], columns, axis=1)
-            found.update(map(tuple, others.tolist()))
-            if len(found) >= max_found:
-                break
-    return Trace.join(traces, len(schema.bounds))
-
-
-def clock(time_limit: float | None):
-    """Return a function that says whether the time is over."""
-    if time_limit is None:
-        return lambda: False
-    end = time.perf_counter() + check_number(time_limit, "time_limit", least=0, infinite=True)
-    return lambda: time.perf_counter() >= end
+            found.update(map(tuple, np.delete(step.inputs[step.partner >= 0], columns, axis=1).tolist()))
+        if len(found) >= most:
+            break
+    return Trace.join(traces, len(schema.names))
 
 
 class SearchMethod(BaseEstimator):
-    """A search with its parameters as they were given: they can be read, set and cloned, and are checked each time."""
+    """A search with its parameters as they were given: each verb checks them, so that they can be set and cloned."""
 
-    def set_params(self, **params):
-        """Set parameters, which are then checked."""
-        super().set_params(**params)
-        self._validate()
-        return self
+    def local_evaluations(self, starts) -> Trace:
+        """Return every input that `local_search` evaluates, repeats included."""
+        return Trace.join(list(self.steps(starts)), len(self.schema.names))
 
-    def _validate(self) -> None:
-        raise NotImplementedError
-
-
-def check_choice(name: str, value, known) -> None:
-    """Raise a ValueError unless a value is among those known."""
-    if value not in known:
-        raise ValueError(f"{name}: expected one of {', '.join(known)}, found {value!r}")
+    def _check(self, **least: int) -> None:
+        """Raise an error unless the shared parameters are in range, and counts at least so large."""
+        if len(check_schema(self.schema).positions(self.sensitive_features)) == len(self.schema.names):
+            raise ValueError("sensitive_features: no attribute is left to search along")
+        check_choice(self.variant, "variant", VARIANTS)
+        for name, smallest in least.items():
+            check_count(getattr(self, name), name, least=smallest)
+        check_seed(self.random_state)

@@ -1,6 +1,6 @@
 """ADF: seeds from all clusters, the global phase (Algorithm 1), the local phase (Algorithms 3 and 4).
 
-`"published"` is what stands behind the printed tables. Its global phase takes gradients in float32, which are exactly 0
+`"published"` is what stands behind the tables. Its global phase takes gradients in float32, which are exactly 0
 for many inputs; a seed whose own gradient is 0 stays where it is, one whose partner's is 0 moves by +1 along every
 attribute of nonzero gradient; without any common direction one attribute is drawn and moved. Its local phase accepts
 moves as SciPy's basinhopping does at temperature 1, which no listing mentions: a discriminatory input always, another
@@ -26,39 +26,28 @@ from fairlab.adf.discrimination import (
     SearchMethod,
     SearchResult,
     Trace,
-    check_choice,
     check_schema,
-    clock,
     collect,
     counterparts,
     repeated,
-    sensitive_columns,
 )
-from fairlab.adf.gradients import FeedForward, FiniteDifferences
+from fairlab.adf.gradients import FiniteDifferences
 from fairlab.cases.model import is_keras
 from fairlab.cases.schema import Schema
-from fairlab.checks import check_count, check_features, check_seed
+from fairlab.checks import check_count
 from fairlab.networks import Network
 
 PUBLISHED_SEED = 2019
 N_RESTARTS = 10
 
 
-def cluster_labels(X, *, n_clusters: int = 4, random_state: int = PUBLISHED_SEED) -> np.ndarray:
+def cluster_labels(X: np.ndarray, *, n_clusters: int = 4) -> np.ndarray:
     """Return the k-means cluster of every row, on the raw columns.
 
-    The defaults give the clusters that the authors stored: exactly for census and credit, for all but a thousandth of
-    the rows of bank.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer rows than clusters.
+    The clusters are those that the authors stored: exactly for census and credit, for all but a thousandth of the rows
+    of bank.
     """
-    values, _ = check_features(X)
-    if n_clusters > len(values):
-        raise ValueError(f"n_clusters: expected at most the {len(values)} rows of X, found {n_clusters}")
-    return KMeans(n_clusters, n_init=N_RESTARTS, random_state=random_state).fit_predict(values)
+    return KMeans(n_clusters, n_init=N_RESTARTS, random_state=PUBLISHED_SEED).fit_predict(X)
 
 
 def round_robin(labels: np.ndarray, n: int) -> np.ndarray:
@@ -70,9 +59,6 @@ def round_robin(labels: np.ndarray, n: int) -> np.ndarray:
     starts = np.searchsorted(labels[order], labels[order])
     rank = np.arange(len(labels)) - starts  # place of each row in its own cluster
     return order[np.lexsort((labels[order], rank))][:n]
-
-
-VARIANTS = ("sound", "published")
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,64 +94,8 @@ class GlobalPhase:
         return np.isin(np.arange(len(self.iterations)), self.seed)
 
 
-def run_global_phase(
-    network: Network,
-    seeds: np.ndarray,
-    *,
-    schema: Schema,
-    sensitive_features,
-    max_iter: int,
-    variant: str,
-    rng: np.random.Generator,
-    tried: Schema | None = None,
-    stop=lambda: False,
-) -> GlobalPhase:
-    """Advance all seeds together, one step at a time.
-
-    An input that another seed became already does not count: its seed goes on.
-
-    Parameters
-    ----------
-    tried : Schema or None
-        Another schema for the values of the protected attributes that are tried here; see `fairlab.adf.ADF`.
-    stop : callable
-        Asked before every step whether to end early.
-    """
-    tried = tried or schema
-    columns = schema.positions(sensitive_features)
-    X = seeds.copy()
-    active = np.arange(len(X))
-    iterations = np.full(len(X), max_iter)
-    values = tried.values(sensitive_features)
-    found, partners, owners = np.empty((0, X.shape[1]), dtype=X.dtype), [], []
-    for step in range(max_iter + 1):
-        if stop() or not len(active):
-            break
-        partner, flips = choose_partner(
-            network, X[active], schema=tried, sensitive_features=sensitive_features, variant=variant
-        )
-        hits = np.flatnonzero(flips)
-        together = np.concatenate([found, X[active[hits]]])
-        hits = hits[~repeated(together, columns)[len(found) :]]
-        found = np.concatenate([found, X[active[hits]]])
-        partners.append(values[partner[hits]])
-        owners.append(active[hits])
-        iterations[active[hits]] = step
-        left = np.setdiff1d(np.arange(len(active)), hits)
-        active, partner = active[left], partner[left]
-        if step < max_iter and len(active):
-            other = with_partner(X[active], partner, schema=tried, sensitive_features=sensitive_features)
-            X[active] = schema.clip(X[active] + direction(network, X[active], other, columns, variant, rng))
-    owner = np.concatenate([np.empty(0, dtype=int), *owners])
-    order = np.argsort(owner)
-    partner = np.concatenate([np.empty((0, len(columns)), dtype=int), *partners])[order]
-    return GlobalPhase(found[order], partner, owner[order], iterations)
-
-
-def choose_partner(
-    network: Network, X, *, schema: Schema, sensitive_features, variant: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return which combination of protected values to pair every input with, and whether it has another class.
+def choose_partner(network, X, *, schema: Schema, sensitive_features, variant: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return which combination of sensitive values to pair every input with, and whether it has another class.
 
     The first combination of another class; without one, that of the largest difference of probability (equation 3). As
     published, -1 if every difference is exactly 0.
@@ -192,14 +122,14 @@ def choose_partner(
 
 
 def with_partner(X: np.ndarray, partner: np.ndarray, *, schema: Schema, sensitive_features) -> np.ndarray:
-    """Return every input with its partner's protected values; they are -1 where it has none."""
+    """Return every input with its partner's sensitive values; they are -1 where it has none."""
     values = np.concatenate([schema.values(sensitive_features), [[-1] * len(schema.positions(sensitive_features))]])
     other = X.copy()
     other[:, schema.positions(sensitive_features)] = values[partner]
     return other
 
 
-def direction(network: Network, X, other, sensitive_features: np.ndarray, variant: str, rng) -> np.ndarray:
+def direction(network, X, other, sensitive_features: np.ndarray, variant: str, rng) -> np.ndarray:
     """Return the step of every input in {-1, 0, 1}: where both sides of the pair agree in sign."""
     if variant == "sound":
         own, theirs = (-np.sign(network.margin_gradient(side)[1]) for side in (X, other))
@@ -219,66 +149,7 @@ def direction(network: Network, X, other, sensitive_features: np.ndarray, varian
 ACCEPT_WORSE = np.exp(-1)  # basinhopping at temperature 1, where the objective rises from 0 to 1
 
 
-def run_local_phase(
-    network: Network,
-    starts: np.ndarray,
-    partner: np.ndarray,
-    seed: np.ndarray,
-    *,
-    schema: Schema,
-    sensitive_features,
-    n_steps: int,
-    variant: str,
-    rng: np.random.Generator,
-    refresh: int = 1,
-) -> Iterator[Trace]:
-    """Walk from all starts together; yield the starts, then what each step evaluated, the candidates first.
-
-    Parameters
-    ----------
-    starts : ndarray of int of shape (n, n_attributes)
-        Discriminatory inputs.
-    partner : ndarray of int of shape (n, n_sensitive)
-        Protected values that give each another class.
-    seed : ndarray of int of shape (n,)
-        What to call each in the traces.
-    refresh : int
-        Steps for which the odds of the attributes are kept.
-    """
-    partners = Partners(network.predict, sensitive_features, schema=schema)
-    columns, low, high = partners.columns, schema.low, schema.high
-    X, anchor = starts, partner
-
-    def evaluate(inputs, owner):
-        return Trace(inputs, partners(inputs), owner)
-
-    first = evaluate(X, seed)
-    yield first
-    found = first.partner >= 0  # not so of a start whose partner lies outside of the schema
-    for number in range(n_steps if len(X) else 0):
-        if number % refresh == 0:
-            other = X.copy()
-            other[:, columns] = anchor
-            weights = attribute_weights(*saliency(network, X, other, variant), columns)
-        chosen = (weights.cumsum(axis=1) > rng.random((len(X), 1))).argmax(axis=1)
-        moved = X.copy()
-        moved[np.arange(len(X)), chosen] += rng.choice([-1, 1], len(X))
-        moved = np.clip(moved, low, high)
-        step = evaluate(moved, seed)
-        hit = step.partner >= 0
-        if variant == "published":
-            neighbours, owner = truncated_neighbours(moved)
-            yield Trace.join([step, evaluate(neighbours, seed[owner])], X.shape[1]) if len(owner) else step
-            accepted = hit | ~found | (rng.random(len(X)) < ACCEPT_WORSE)
-        else:
-            yield step
-            anchor = np.where(hit[:, None], partners.values[step.partner], anchor)
-            accepted = np.ones(len(X), dtype=bool)
-        X = np.where(accepted[:, None], moved, X)
-        found = np.where(accepted, hit, found)
-
-
-def saliency(network: Network, X: np.ndarray, other: np.ndarray, variant: str) -> tuple[np.ndarray, np.ndarray]:
+def saliency(network, X: np.ndarray, other: np.ndarray, variant: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the absolute gradients of both sides of each pair, up to a factor that they share.
 
     In the sound variant, the gradient of the loss is that of the margin times the other class's probability, which is
@@ -296,7 +167,7 @@ def saliency(network: Network, X: np.ndarray, other: np.ndarray, variant: str) -
 def attribute_weights(first: np.ndarray, second: np.ndarray, sensitive_features: np.ndarray) -> np.ndarray:
     """Return the probability of moving along each attribute, in inverse proportion to both gradients (Algorithm 4).
 
-    Attributes of zero gradient share everything between them; protected ones have none.
+    Attributes of zero gradient share everything between them; sensitive ones have none.
     """
     total = first + second
     total[:, sensitive_features] = np.inf
@@ -333,7 +204,7 @@ class ADF(SearchMethod):
         are differences between neighbours (`FiniteDifferences`, which is taken as it is, too).
     schema : Schema
     sensitive_features : str or sequence of str
-        With several, every combination of their values is tried.
+        The protected attributes of the paper. With several, every combination of their values is tried.
     n_clusters : int
         c_num of Table 2.
     max_iter : int
@@ -341,22 +212,19 @@ class ADF(SearchMethod):
     n_local : int
         Steps of the local phase from every discriminatory input.
     refresh : int
-        Steps of the local phase for which the odds of the attributes are kept before gradients are asked for again; the
+        Steps of the local phase for which the odds of the attributes are kept before gradients are computed again; the
         paper's is 1. Where gradients are differences, which cost two rows for every attribute, more is cheaper.
     variant : {"sound", "published"}
         See `fairlab.adf.generation`.
-    tried : Schema or None
-        Values of the protected attributes that the global phase tries, if not those of `schema`: the authors' code took
-        the census's bounds for the age of credit.
     decision_threshold : float or None
         For models that give scores: the class is whether the score is at least this.
     random_state : int, Generator or None
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the model has no gradients, another number of inputs than the schema has attributes, or a parameter is out of
-        range.
+    Notes
+    -----
+    Parameters are checked by `generate`, `global_search`, `local_search` and `steps`: a `ValueError` names one that is
+    out of range, a sensitive feature that is not in the schema, or a model with another number of inputs than the
+    schema has attributes, a `TypeError` what is no schema, or a model without gradients.
 
     Examples
     --------
@@ -380,28 +248,17 @@ class ADF(SearchMethod):
         n_local: int = 1000,
         refresh: int = 1,
         variant: str = "sound",
-        tried: Schema | None = None,
         decision_threshold: float | None = None,
         random_state=0,
     ):
-        self.model, self.schema, self.sensitive_features, self.tried = model, schema, sensitive_features, tried
+        self.model, self.schema, self.sensitive_features = model, schema, sensitive_features
         self.n_clusters, self.max_iter, self.n_local, self.refresh = n_clusters, max_iter, n_local, refresh
         self.variant, self.decision_threshold, self.random_state = variant, decision_threshold, random_state
-        self._validate()
 
-    def _validate(self) -> None:
-        sensitive_columns(self.schema, self.sensitive_features)
-        self.network = with_gradients(self.model, self.schema, self.sensitive_features, self.decision_threshold)
-        if self.network.n_features != len(self.schema.bounds):
-            raise ValueError(
-                f"model: takes {self.network.n_features} columns, the schema has {len(self.schema.bounds)} attributes"
-            )
-        if self.tried is not None:
-            check_schema(self.tried, "tried")
-        check_choice("variant", self.variant, VARIANTS)
-        for name, least in (("n_clusters", 1), ("max_iter", 0), ("n_local", 0), ("refresh", 1)):
-            check_count(getattr(self, name), name, least=least)
-        check_seed(self.random_state)
+    @property
+    def partner_schema(self) -> Schema:
+        """Whose values of the sensitive features the global phase tries."""
+        return self.schema
 
     def seeds(self, X, n: int) -> np.ndarray:
         """Return `n` rows of `X`, from its clusters in turn, as integers.
@@ -411,99 +268,110 @@ class ADF(SearchMethod):
         UserWarning
             If rows lie outside of the bounds, with their number by attribute.
         """
-        n, values = check_count(n, "n_seeds"), self.schema.check(X)
+        n, values = check_count(n, "n_seeds"), check_schema(self.schema).check(X)
         outside = self.schema.outside(values)
         if outside.any():
             counts = ", ".join(f"{name} {n_rows}" for name, n_rows in outside[outside > 0].items())
             warnings.warn(f"X: rows outside of the bounds of the schema: {counts}", stacklevel=2)
-        return values[round_robin(cluster_labels(values, n_clusters=self.n_clusters, random_state=PUBLISHED_SEED), n)]
+        return values[round_robin(cluster_labels(values, n_clusters=self.n_clusters), n)]
 
-    def global_search(self, seeds, *, time_limit: float | None = None) -> GlobalPhase:
+    def global_search(self, seeds) -> GlobalPhase:
         """Try to make every seed discriminatory (Algorithm 1).
 
         Parameters
         ----------
         seeds : array of int of shape (n_seeds, n_attributes)
-        time_limit : float or None
-            Seconds.
         """
-        return self._global_search(self.schema.check(seeds, "seeds"), clock(time_limit), self._rng())
+        network, rng = self._begin()
+        return self._global_phase(network, self.schema.check(seeds, "seeds"), rng)
 
-    def local_search(self, pairs, *, time_limit: float | None = None, max_found: int | None = None) -> SearchResult:
-        """SearchMethod around discriminatory inputs (Algorithm 3).
+    def local_search(self, pairs, *, max_found: int | None = None) -> SearchResult:
+        """Search around discriminatory inputs (Algorithm 3).
 
         Parameters
         ----------
         pairs : GlobalPhase, or array of int of shape (n, 2, n_attributes)
             Discriminatory inputs, each with its partner.
-        time_limit : float or None
-            Seconds.
         max_found : int or None
             Stop after the step that reaches so many distinct discriminatory inputs.
         """
-        started = time.perf_counter()
-        if not isinstance(pairs, GlobalPhase):
-            pairs = self._as_starts(pairs)
-        return self._local_search(pairs, clock(time_limit), self._rng(), max_found, started)
+        started, begun = time.perf_counter(), self._begin()
+        return self._local_search(self._as_phase(pairs), *begun, max_found, started)
 
-    def local_evaluations(self, pairs) -> Trace:
-        """Return every input that the local search evaluates, repeats included; see `local_search`."""
-        return Trace.join(list(self.steps(pairs)), len(self.schema.bounds))
-
-    def steps(self, pairs, *, random_state=None) -> Iterator[Trace]:
+    def steps(self, pairs) -> Iterator[Trace]:
         """Yield the starts of the local search, then what each step evaluates, the candidates of the walks first.
 
         Parameters
         ----------
         pairs
             See `local_search`.
-        random_state : int, Generator or None
-            None for that of the search, as everywhere else.
         """
-        if not isinstance(pairs, GlobalPhase):
-            pairs = self._as_starts(pairs)
-        random_state = self.random_state if random_state is None else check_seed(random_state)
-        return self._local_steps(pairs, np.random.default_rng(random_state))
+        network, rng = self._begin()
+        return self._local_phase(network, self._as_phase(pairs), rng)
 
-    def generate(
-        self, X, *, n_seeds: int = 1000, time_limit: float | None = None, max_found: int | None = None
-    ) -> SearchResult:
+    def generate(self, X, *, n_seeds: int = 1000, max_found: int | None = None) -> SearchResult:
         """Run both phases from `n_seeds` rows of a data set.
 
         Parameters
         ----------
         X : DataFrame or array of int of shape (n_rows, n_attributes)
             Rows outside of the schema's bounds may be seeds; their first move brings them inside.
-        n_seeds, time_limit, max_found
+        n_seeds, max_found
             See `global_search` and `local_search`.
 
         Returns
         -------
         SearchResult
         """
-        started = time.perf_counter()
-        stop, rng = clock(time_limit), self._rng()
-        return self._local_search(self._global_search(self.seeds(X, n_seeds), stop, rng), stop, rng, max_found, started)
+        started, (network, rng) = time.perf_counter(), self._begin()
+        phase = self._global_phase(network, self.seeds(X, n_seeds), rng)
+        return self._local_search(phase, network, rng, max_found, started)
 
-    def _global_search(self, seeds, stop, rng) -> GlobalPhase:
-        return run_global_phase(
-            self.network,
-            seeds,
-            schema=self.schema,
-            sensitive_features=self.sensitive_features,
-            max_iter=self.max_iter,
-            variant=self.variant,
-            rng=rng,
-            tried=self.tried,
-            stop=stop,
-        )
+    def _begin(self) -> tuple:
+        """Return the model with its gradients, and a generator; an error where a parameter is out of range."""
+        self._check(n_clusters=1, max_iter=0, n_local=0, refresh=1)
+        network = with_gradients(self.model, self.schema, self.sensitive_features, self.decision_threshold)
+        if network.n_features != len(self.schema.names):
+            raise ValueError(
+                f"model: takes {network.n_features} columns, the schema has {len(self.schema.names)} attributes"
+            )
+        return network, np.random.default_rng(self.random_state)
 
-    def _local_search(self, phase: GlobalPhase, stop, rng, max_found, started) -> SearchResult:
-        trace = collect(
-            self._local_steps(phase, rng), self.schema, self.sensitive_features, stop=stop, max_found=max_found
-        )
+    def _global_phase(self, network, seeds: np.ndarray, rng: np.random.Generator) -> GlobalPhase:
+        """Advance all seeds together, one step at a time.
+
+        An input that another seed became already does not count: its seed goes on.
+        """
+        tried = {"schema": self.partner_schema, "sensitive_features": self.sensitive_features}
+        columns = self.schema.positions(self.sensitive_features)
+        values = self.partner_schema.values(self.sensitive_features)
+        X, active, iterations = seeds.copy(), np.arange(len(seeds)), np.full(len(seeds), self.max_iter)
+        found, partners, owners = X[:0], [values[:0]], [active[:0]]
+        for step in range(self.max_iter + 1):
+            if not len(active):
+                break
+            partner, flips = choose_partner(network, X[active], variant=self.variant, **tried)
+            hits = np.flatnonzero(flips)
+            together = np.concatenate([found, X[active[hits]]])
+            hits = hits[~repeated(together, columns)[len(found) :]]
+            found = np.concatenate([found, X[active[hits]]])
+            partners.append(values[partner[hits]])
+            owners.append(active[hits])
+            iterations[active[hits]] = step
+            left = np.setdiff1d(np.arange(len(active)), hits)
+            active, partner = active[left], partner[left]
+            if step < self.max_iter and len(active):
+                other = with_partner(X[active], partner, **tried)
+                move = direction(network, X[active], other, columns, self.variant, rng)
+                X[active] = self.schema.clip(X[active] + move)
+        owner = np.concatenate(owners)
+        order = np.argsort(owner)
+        return GlobalPhase(found[order], np.concatenate(partners)[order], owner[order], iterations)
+
+    def _local_search(self, phase: GlobalPhase, network, rng, max_found, started) -> SearchResult:
+        steps = self._local_phase(network, phase, rng)
         return SearchResult.count(
-            trace,
+            collect(steps, self.schema, self.sensitive_features, max_found),
             schema=self.schema,
             sensitive_features=self.sensitive_features,
             iterations=phase.iterations,
@@ -511,41 +379,58 @@ class ADF(SearchMethod):
             seconds=time.perf_counter() - started,
         )
 
-    def _local_steps(self, phase: GlobalPhase, rng) -> Iterator[Trace]:
-        return run_local_phase(
-            self.network,
-            phase.inputs,
-            phase.partner,
-            phase.seed,
-            schema=self.schema,
-            sensitive_features=self.sensitive_features,
-            n_steps=self.n_local,
-            refresh=self.refresh,
-            variant=self.variant,
-            rng=rng,
-        )
+    def _local_phase(self, network, phase: GlobalPhase, rng: np.random.Generator) -> Iterator[Trace]:
+        """Walk from all starts together; yield the starts, then what each step evaluated, the candidates first."""
+        partners = Partners(network.predict, self.sensitive_features, schema=self.schema)
+        X, anchor, seed = phase.inputs, phase.partner, phase.seed
+        columns, low, high = partners.columns, self.schema.low, self.schema.high
 
-    def _as_starts(self, pairs) -> GlobalPhase:
+        def evaluate(inputs, owner):
+            return Trace(inputs, partners(inputs), owner)
+
+        first = evaluate(X, seed)
+        yield first
+        found = first.partner >= 0  # not so of a start whose partner lies outside of the schema
+        for number in range(self.n_local if len(X) else 0):
+            if number % self.refresh == 0:
+                other = X.copy()
+                other[:, columns] = anchor
+                weights = attribute_weights(*saliency(network, X, other, self.variant), columns)
+            chosen = (weights.cumsum(axis=1) > rng.random((len(X), 1))).argmax(axis=1)
+            moved = X.copy()
+            moved[np.arange(len(X)), chosen] += rng.choice([-1, 1], len(X))
+            moved = np.clip(moved, low, high)
+            step = evaluate(moved, seed)
+            hit = step.partner >= 0
+            if self.variant == "published":
+                neighbours, owner = truncated_neighbours(moved)
+                yield Trace.join([step, evaluate(neighbours, seed[owner])], X.shape[1]) if len(owner) else step
+                accepted = hit | ~found | (rng.random(len(X)) < ACCEPT_WORSE)
+            else:
+                yield step
+                anchor = np.where(hit[:, None], partners.values[step.partner], anchor)
+                accepted = np.ones(len(X), dtype=bool)
+            X = np.where(accepted[:, None], moved, X)
+            found = np.where(accepted, hit, found)
+
+    def _as_phase(self, pairs) -> GlobalPhase:
+        """Return pairs of inputs as what the local phase starts from."""
+        if isinstance(pairs, GlobalPhase):
+            return pairs
         pairs = np.asarray(pairs)
         if pairs.dtype.kind not in "iu":
             raise ValueError(f"pairs: expected integers, found {pairs.dtype}")
-        if pairs.ndim != 3 or pairs.shape[1:] != (2, len(self.schema.bounds)):
-            raise ValueError(f"pairs: expected shape (n, 2, {len(self.schema.bounds)}), found {pairs.shape}")
-        columns = self.schema.positions(self.sensitive_features)
-        partner = pairs[:, 1][:, columns]
-        known = (partner[:, None] == (self.tried or self.schema).values(self.sensitive_features)).all(axis=2)
+        if pairs.ndim != 3 or pairs.shape[1:] != (2, len(self.schema.names)):
+            raise ValueError(f"pairs: expected shape (n, 2, {len(self.schema.names)}), found {pairs.shape}")
+        partner = pairs[:, 1][:, self.schema.positions(self.sensitive_features)]
+        known = (partner[:, None] == self.partner_schema.values(self.sensitive_features)).all(axis=2)
         if not known.any(axis=1).all():
-            raise ValueError("pairs: a partner has protected values outside of the schema")
+            raise ValueError("pairs: a partner has sensitive values outside of the schema")
         n = len(pairs)
         return GlobalPhase(pairs[:, 0], partner, np.arange(n), np.zeros(n, dtype=int))
 
-    def _rng(self) -> np.random.Generator:
-        return np.random.default_rng(self.random_state)
 
-
-def with_gradients(
-    model, schema: Schema, sensitive_features, decision_threshold: float | None
-) -> Network | FeedForward | FiniteDifferences:
+def with_gradients(model, schema: Schema, sensitive_features, decision_threshold: float | None):
     """Return a model with classes and gradients: its own, or with a threshold those of its scores by differences.
 
     Raises
@@ -553,7 +438,7 @@ def with_gradients(
     TypeError, ValueError
         If the model has no gradients and there is no threshold, or both are given.
     """
-    if isinstance(model, Network | FeedForward | FiniteDifferences) or is_keras(model):
+    if is_keras(model) or hasattr(model, "margin_gradient"):
         if decision_threshold is not None:
             raise ValueError(f"decision_threshold: expected none, since {type(model).__name__} has classes of its own")
         return Network(model) if is_keras(model) else model

@@ -38,7 +38,7 @@ def train_networks(X, y, random_states: Sequence[int], *, n_steps: int) -> list[
     Returns
     -------
     list of list of ndarray
-        Kernels and biases of each network, in turn; see `fairlab.networks.dense_network`.
+        Kernels and biases of each network, in turn; see `fairlab.networks.FeedForward`.
 
     Raises
     ------

@@ -2,6 +2,7 @@
 
 import time
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 from scipy.special import expit
@@ -67,16 +68,18 @@ def sensr_stacked_vs_one_at_a_time(*, quick: bool) -> list[Row]:
     n_networks, n_steps = (1, 20) if quick else (2, 150)
     work = sensr_like_adult(n_networks, n_steps)
 
-    def train(attack_of):
-        return [sensr.train(*part, attack_of=attack_of) for part in work]
+    def train(attack):
+        with patch.object(sensr, "compiled_attack", attack):
+            return [sensr.train(*part) for part in work]
 
-    trained = [train(attack_of) for attack_of in (None, dense_attack)]  # compiles
+    attacks = sensr.compiled_attack, dense_attack
+    trained = [train(attack) for attack in attacks]  # compiles
     apart = max(
         np.linalg.norm(ours - theirs) / np.linalg.norm(theirs)
         for one, other in zip(*trained, strict=True)
         for ours, theirs in zip(one[0], other[0], strict=True)
     )
-    ours, baseline = (measure(lambda a=a: train(a), repeats=1) for a in (None, dense_attack))
+    ours, baseline = (measure(lambda a=a: train(a), repeats=1) for a in attacks)
     note = (
         f"{n_networks} networks of {N_FEATURES} features and 100 units, {n_steps} batches of 1,000, 10 + 50 steps of "
         f"attack each; the baseline, in NumPy, asks the network at every step. Compiled before. "

@@ -14,8 +14,8 @@ TREE_SEED = 2019
 @benchmark
 def sg_vs_one_at_a_time(*, quick: bool) -> list[Row]:
     """Time to explore inputs of credit and gender, and with lime's rows, scikit-learn's whole trees and z3."""
-    from fairlab.adf.gradients import FeedForward
     from fairlab.benchmarks.adf import stored_subject
+    from fairlab.networks import FeedForward
     from fairlab.papers.adf.benchmarks import BENCHMARKS
 
     name, n_inputs = "credit.gender", 10 if quick else 100

@@ -557,9 +557,11 @@ class Schema:
 
         Raises
         ------
-        CaseError
-            If a name is unknown or given twice, there is none, or a feature has only one value.
+        TypeError, CaseError
+            If these are no names; if a name is unknown or given twice, there is none, or a feature has only one value.
         """
+        if not isinstance(names, Iterable):
+            raise TypeError(f"sensitive_features: expected names of features, found {names!r}")
         names = [names] if isinstance(names, str) else list(names)
         if not names:
             raise CaseError("expected at least one feature of the schema, found none")

@@ -2,12 +2,19 @@
 
 import warnings
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 import pandas as pd
 
-from fairlab.checks import align, check_count, check_features, check_same_columns, optional
+from fairlab.checks import (
+    align,
+    check_choice,
+    check_count,
+    check_features,
+    check_number,
+    check_same_columns,
+    optional,
+)
 from fairlab.fair_metric import FairMetric, check_over_metric
 
 tf = optional("tensorflow")
@@ -167,10 +174,8 @@ def gradient_flow_attack(
             raise TypeError(f"{name}: expected an object with {', '.join(methods)}, found one without {lacking[0]}")
     _check_model(model, X)
     check_over_metric(metric, X, points.shape[-1])
-    if not (isinstance(regularizer, Real) and 0 <= regularizer < np.inf):
-        raise ValueError(f"regularizer: expected zero or more, found {regularizer!r}")
-    if variant not in VARIANTS:
-        raise ValueError(f"variant: expected one of {', '.join(VARIANTS)}, found {variant!r}")
+    check_number(regularizer, "regularizer", least=0)
+    check_choice(variant, "variant", VARIANTS)
     sizes = step_sizes(step_size, n_steps, schedule=schedule)
     wrong = _wrong(model, points, labels)
     options = {"regularizer": regularizer, "trajectory": trajectory, "dtype": dtype}
@@ -219,10 +224,8 @@ def gradient_flow_attack(
 
 def step_sizes(step_size: float, n_steps: int, *, schedule: str = "constant") -> np.ndarray:
     """Return the sizes of all steps, shape (n_steps,); their sum is the stopping time."""
-    if schedule not in SCHEDULES:
-        raise ValueError(f"schedule: expected one of {', '.join(SCHEDULES)}, found {schedule!r}")
-    if not (isinstance(step_size, Real) and 0 < step_size < np.inf):
-        raise ValueError(f"step_size: expected a number above 0, found {step_size!r}")
+    check_choice(schedule, "schedule", SCHEDULES)
+    check_number(step_size, "step_size", above=0)
     return step_size / np.arange(1, check_count(n_steps, "n_steps") + 1) ** SCHEDULES[schedule]
 
 
@@ -278,8 +281,7 @@ def _compile(model, metric, regularizer, trajectory, arguments):
 
 
 def _check_points(X, y, dtype):
-    if dtype not in _ROUNDING:
-        raise ValueError(f"dtype: expected one of {', '.join(_ROUNDING)}, found {dtype!r}")
+    check_choice(dtype, "dtype", _ROUNDING)
     if np.ndim(X) > 2:
         points = np.asarray(X, dtype=float)
         if not np.isfinite(points).all():

@@ -2,13 +2,12 @@
 
 import warnings
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from fairlab.checks import align
+from fairlab.checks import align, check_choice, check_number
 from fairlab.individual_fairness.attack import VARIANTS, Attack, StepSizeWarning, gradient_flow_attack
 from fairlab.statistics import PairedErrors
 
@@ -110,7 +109,7 @@ def loss_ratio_test(
     alpha : float
         Level of the test, between 0 and 1.
     variant : {"sound", "published"}
-        What becomes of points whose ratio is not finite: an error, or, as behind the printed numbers, they are left
+        What becomes of points whose ratio is not finite: an error, or, as behind the published numbers, they are left
         out and counted.
 
     Returns
@@ -131,7 +130,7 @@ def loss_ratio_test(
     >>> round(float(test.statistic), 2), bool(test.p_value < 0.05)
     (1.1, False)
     """
-    _check_variant(variant)
+    check_choice(variant, "variant", VARIANTS)
     before, after = _check_pairs(loss, attacked_loss, ("loss", "attacked_loss"), max_loss_ratio, alpha)
     for name, values in (("loss", before), ("attacked_loss", after)):
         if (values < 0).any():
@@ -194,7 +193,7 @@ def error_rate_ratio_test(
     >>> round(float(test.statistic), 2), bool(test.p_value < 0.05)
     (3.0, True)
     """
-    _check_variant(variant)
+    check_choice(variant, "variant", VARIANTS)
     before, after = _check_pairs(wrong, attacked_wrong, ("wrong", "attacked_wrong"), max_loss_ratio, alpha)
     for name, values in (("wrong", before), ("attacked_wrong", after)):
         if not np.isin(values, (0, 1)).all():
@@ -313,11 +312,6 @@ def audit(
     )
 
 
-def _check_variant(variant):
-    if variant not in VARIANTS:
-        raise ValueError(f"variant: expected one of {', '.join(VARIANTS)}, found {variant!r}")
-
-
 def _check_pairs(before, after, names, max_loss_ratio, alpha):
     if isinstance(before, pd.Series) and isinstance(after, pd.Series):
         after = align(after, before.index, names[1])
@@ -326,10 +320,8 @@ def _check_pairs(before, after, names, max_loss_ratio, alpha):
         raise ValueError(
             f"{names[0]} has shape {before.shape}, {names[1]} {after.shape}; expected the same, with 2 points or more"
         )
-    if not isinstance(max_loss_ratio, Real) or not 0 < max_loss_ratio < np.inf:
-        raise ValueError(f"max_loss_ratio: expected a number above 0, found {max_loss_ratio!r}")
-    if not isinstance(alpha, Real) or not 0 < alpha < 1:
-        raise ValueError(f"alpha: expected a number between 0 and 1, found {alpha!r}")
+    check_number(max_loss_ratio, "max_loss_ratio", above=0)
+    check_number(alpha, "alpha", above=0, below=1)
     return before, after
 
 

@@ -91,7 +91,7 @@ def _least(holds) -> int:
 
 
 SAMPLES_AT_ONCE = 200_000  # samples drawn in one go
-# Asks for the outcomes of series, and returns the count and the number of samples of each.
+# Yields the series whose outcomes it needs, and returns the count and the number of samples of each.
 Rounds = Generator[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]
 
 
@@ -273,7 +273,7 @@ GROUPS_AT_ONCE = 2_000
 CELLS = 50_000  # inputs that are looked at in one go
 MOST_TOGETHER = 16  # estimates
 SHOWN = 5  # pairs of inputs that a causal estimate gives as examples
-Asking = Generator[np.ndarray, np.ndarray, object]  # yields inputs as codes, is sent their outputs, returns an estimate
+Queries = Generator[np.ndarray, np.ndarray, object]  # yields inputs as codes, gets outputs, returns an estimate
 
 
 class Program:
@@ -299,9 +299,9 @@ class Program:
 
     def __call__(self, codes: np.ndarray) -> np.ndarray:
         """Return the outputs of inputs given as codes."""
-        return self.ask(codes)[0]
+        return self.query(codes)[0]
 
-    def ask(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def query(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the outputs of inputs, and to which of them the model was applied now."""
 
         def outputs(is_new):
@@ -374,7 +374,7 @@ class Estimation:
     sampling: Sampling | Looks
     output_distance: Callable | None = None
 
-    def group(self, positions: list[int], rng: np.random.Generator) -> Asking:
+    def group(self, positions: list[int], rng: np.random.Generator) -> Queries:
         """Return positive outputs and samples of every group, in the order of `Schema.assignments` (algorithm 1)."""
         n_groups = self.program.schema.n_assignments(positions)
         count = self._enumerate_groups if self.enumerates(positions) else self._sample_groups
@@ -394,7 +394,7 @@ class Estimation:
         sizes = [self.program.schema.sizes[position] for position in positions]
         return np.column_stack(np.unravel_index(np.asarray(numbers), sizes))
 
-    def causal(self, positions: list[int], rng: np.random.Generator) -> Asking:
+    def causal(self, positions: list[int], rng: np.random.Generator) -> Queries:
         """Return how many random inputs, or of all, change their output with the features (algorithm 2)."""
         schema, drawn = self.program.schema, []
 
@@ -416,7 +416,7 @@ class Estimation:
         counterparts[:, positions] = self.assignments(positions, partner)
         return Causal(float(count), int(samples), int(tests.sum()), inputs, counterparts, is_exact)
 
-    def changes(self, inputs: np.ndarray, positions: list[int]) -> Asking:
+    def changes(self, inputs: np.ndarray, positions: list[int]) -> Queries:
         """Tell for every input whether, or how far, some other values of the features change its output.
 
         Returns
@@ -450,7 +450,7 @@ class Estimation:
             start, width = stop, min(2 * width, max(1, CELLS // max(1, len(active))))
         return changed, looked + (own >= looked), partner
 
-    def _enumerate_groups(self, positions, groups: range, rng) -> Asking:
+    def _enumerate_groups(self, positions, groups: range, rng) -> Queries:
         schema = self.program.schema
         rest = others(positions, len(schema.sizes))
         n_others = schema.n_assignments(rest)
@@ -461,7 +461,7 @@ class Estimation:
         outputs = (yield codes.reshape(-1, codes.shape[-1])).reshape(len(groups), n_others)
         return outputs.sum(axis=1).astype(float), np.full(len(groups), n_others)
 
-    def _sample_groups(self, positions, groups: range, rng) -> Asking:
+    def _sample_groups(self, positions, groups: range, rng) -> Queries:
         schema = self.program.schema
         fixed = schema.assignments(positions, start=groups.start, stop=groups.stop)
 
@@ -482,7 +482,7 @@ class Estimation:
         return distance
 
 
-def together(program: Program, estimates: Iterable[Asking]) -> list[tuple[object, int]]:
+def together(program: Program, estimates: Iterable[Queries]) -> list[tuple[object, int]]:
     """Return what estimates return, and how many inputs were run first for each.
 
     The program is run for many of them at once: on as many inputs as `CELLS`, or what one of them needs.
@@ -505,22 +505,22 @@ def together(program: Program, estimates: Iterable[Asking]) -> list[tuple[object
         ends = np.cumsum([len(codes) for _, codes in asking.values()])
         turn = list(asking.items())[: max(1, np.searchsorted(ends, CELLS, side="right"))]
         codes = [codes for _, (_, codes) in turn]
-        outputs, is_new = program.ask(codes[0] if len(codes) == 1 else np.concatenate(codes))
+        outputs, is_new = program.query(codes[0] if len(codes) == 1 else np.concatenate(codes))
         for (number, (estimate, _)), start, end in zip(turn, [0, *ends], ends, strict=False):
             found[number][1] += np.count_nonzero(is_new[start:end])
             del asking[number]  # and have its next turn after all others
             go_on(number, estimate, outputs[start:end])
 
 
-def _answered(rounds: Rounds, ask: Callable[[np.ndarray], Asking]) -> Asking:
-    """Return what sampling returns, given what asks for the outcomes of its rounds."""
+def _answered(rounds: Rounds, query: Callable[[np.ndarray], Queries]) -> Queries:
+    """Return what sampling returns, given what queries the outcomes of its rounds."""
     outcomes = None
     while True:
         try:
             series = rounds.send(outcomes)
         except StopIteration as end:
             return end.value
-        outcomes = yield from ask(series)
+        outcomes = yield from query(series)
 
 
 def others(positions: Iterable[int], n_features: int) -> list[int]:

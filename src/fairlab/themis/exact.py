@@ -9,7 +9,6 @@ import numpy as np
 
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import CaseError, Schema
-from fairlab.checks import check_count
 from fairlab.themis.estimation import outputs_of
 
 LARGEST = 10_000_000  # inputs
@@ -22,14 +21,14 @@ class DomainTooLargeError(ValueError):
     --------
     >>> from fairlab.themis import output_table
     >>> from fairlab.cases import Schema
-    >>> output_table(lambda rows: rows["a"] > 0, Schema.from_dict({"a": {"low": 0, "high": 99}}), largest=10)
+    >>> output_table(lambda rows: rows["a"] > 0, Schema.from_dict({"a": {"low": 1, "high": 20_000_000}}))
     Traceback (most recent call last):
     ...
-    fairlab.themis.exact.DomainTooLargeError: the schema has 100 inputs, more than 10: estimate scores with Themis
+    fairlab.themis.exact.DomainTooLargeError: 20,000,000 inputs, more than 10,000,000: estimate scores with Themis
     """
 
 
-def output_table(model, schema: Schema, *, largest: int = LARGEST) -> np.ndarray:
+def output_table(model, schema: Schema) -> np.ndarray:
     """Run a program on every input.
 
     Parameters
@@ -37,13 +36,11 @@ def output_table(model, schema: Schema, *, largest: int = LARGEST) -> np.ndarray
     model : callable, or object with ``predict``
         See `fairlab.cases.wrap_model`.
     schema : Schema
-    largest : int
-        Most inputs that may be tried.
 
     Returns
     -------
     ndarray of bool
-        One axis for each characteristic.
+        One axis for each feature.
 
     Raises
     ------
@@ -61,10 +58,8 @@ def output_table(model, schema: Schema, *, largest: int = LARGEST) -> np.ndarray
     adapter = wrap_model(model)
     if not isinstance(schema, Schema):
         raise TypeError(f"schema: expected a Schema, found {type(schema).__name__}")
-    if schema.n_inputs > check_count(largest, "largest"):
-        raise DomainTooLargeError(
-            f"the schema has {schema.n_inputs:,} inputs, more than {largest:,}: estimate scores with Themis"
-        )
+    if schema.n_inputs > LARGEST:
+        raise DomainTooLargeError(f"{schema.n_inputs:,} inputs, more than {LARGEST:,}: estimate scores with Themis")
     return outputs_of(adapter, schema, schema.assignments(range(len(schema.sizes)))).reshape(schema.sizes)
 
 
@@ -73,10 +68,10 @@ def group_score(table: np.ndarray, positions: int | Iterable[int]) -> float:
 
     Parameters
     ----------
-    table : array-like of bool, one axis for each characteristic
+    table : array-like of bool, one axis for each feature
         See `output_table`.
     positions : int or iterable of int
-        Axes of the characteristics that make the groups.
+        Axes of the features that make the groups.
 
     Raises
     ------
@@ -95,7 +90,7 @@ def group_score(table: np.ndarray, positions: int | Iterable[int]) -> float:
 
 
 def causal_score(table: np.ndarray, positions: int | Iterable[int]) -> float:
-    """Return the share of inputs whose output some other values of these characteristics change (definition 3.7).
+    """Return the share of inputs whose output some other values of these features change (definition 3.7).
 
     Parameters and errors are those of `group_score`.
 

@@ -1,9 +1,7 @@
 """Discrimination scores, the sets of features that a search finds (algorithm 3), and how both are drawn."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from itertools import combinations
-from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -14,12 +12,13 @@ from fairlab.cases.schema import Schema
 from fairlab.plotting import BLUE, GREY, VERMILION, legend_above, panels
 
 MEASURES = ("group", "causal")
+EFFECTS = {"group": "demographic parity difference (largest − smallest)", "causal": "counterfactual flip rate"}
 _COUNTERPART = " of the counterpart"
 
 
 @dataclass(frozen=True, repr=False)
 class Score(Result):
-    """An estimated discrimination score.
+    """An estimated discrimination score: of groups, or causal, as the paper calls a counterfactual flip rate.
 
     Attributes
     ----------
@@ -38,7 +37,7 @@ class Score(Result):
     distinct_inputs : int
         Inputs in memory afterwards, over all scores.
     make_evidence : callable
-        Returns `evidence`, which most scores of a search are never asked for.
+        Returns `evidence`, which most scores of a search do not need.
 
     Examples
     --------
@@ -63,13 +62,13 @@ class Score(Result):
 
     @property
     def who(self) -> str:
-        """The sensitive_features."""
+        """The sensitive features."""
         return " and ".join(self.sensitive_features)
 
     @property
     def where(self) -> str:
         """What the score is and of which inputs."""
-        return f"{self.measure} score over all inputs"
+        return f"{EFFECTS[self.measure]} on generated inputs"
 
     @property
     def effect(self) -> float:
@@ -140,19 +139,6 @@ def pairs_of_inputs(schema: Schema, positions: list[int], inputs, outputs, other
     """
     different = schema.decode(others).iloc[:, positions].assign(output=other_outputs)
     return schema.decode(inputs).assign(output=outputs).join(different.add_suffix(_COUNTERPART))
-
-
-def expect_measure(measure: str, known: Sequence[str] = MEASURES) -> None:
-    """Raise a ValueError unless a measure is among those known."""
-    if measure not in known:
-        raise ValueError(f"measure is {measure!r}, expected one of {', '.join(known)}")
-
-
-def expect_share(name: str, value, *, open_ends: bool = False) -> None:
-    """Raise a ValueError unless a value is a number between 0 and 1, without the ends if these are open."""
-    is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-    if not (is_number and (0 < value < 1 if open_ends else 0 <= value <= 1)):
-        raise ValueError(f"{name} is {value!r}, expected a number between 0 and 1")
 
 
 @dataclass(frozen=True, repr=False)
@@ -229,59 +215,6 @@ class Search(Result):
 SCORE_COLUMNS = [name for name in Score.__dataclass_fields__ if name != "make_evidence"]
 
 
-def run_search(
-    score,
-    positions: Sequence[int],
-    *,
-    measures: Iterable[str],
-    min_score: float,
-    max_size: int,
-    prune: bool,
-    decided_by: str = "score",
-) -> tuple[dict[str, tuple], list[Score], dict[str, int]]:
-    """Test sets of features, small ones first.
-
-    Parameters
-    ----------
-    score : callable
-        ``score(measure, sets)`` takes a list of tuples of positions and returns a `Score` for each.
-    positions : sequence of int
-        What sets are made of.
-    measures, min_score, max_size, prune
-        See `fairlab.themis.Themis.search`.
-    decided_by : {"score", "low"}
-        See `Search`.
-
-    Returns
-    -------
-    found : dict of str to tuple of tuple of int
-        By measure, the minimal sets, as positions.
-    scores : list of Score
-    skipped : dict of str to int
-    """
-    scores, skipped, found = [], {}, {}
-    # Sets of one size do not prune each other, so they are tested together.
-    sizes = [[size] for size in range(1, max_size + 1)] if prune else [range(1, max_size + 1)]
-    for measure in measures:
-        minimal, skipped[measure] = [], 0
-        for together in sizes:
-            sets = [subset for size in together for subset in combinations(positions, size)]
-            tested = [s for s in sets if not (prune and _covered(s, minimal))]
-            skipped[measure] += len(sets) - len(tested)
-            by_set = dict(zip(tested, score(measure, tested), strict=True))
-            scores += by_set.values()
-            for subset in sets:
-                reaches = subset in by_set and getattr(by_set[subset], decided_by) >= min_score
-                if reaches and not _covered(subset, minimal):
-                    minimal.append(subset)
-        found[measure] = tuple(minimal)
-    return found, scores, skipped
-
-
-def _covered(subset: tuple[int, ...], minimal: list[tuple[int, ...]]) -> bool:
-    return any(set(other) <= set(subset) for other in minimal)
-
-
 LOOKS = {"group": {"marker": "s", "color": VERMILION}, "causal": {"marker": "o", "color": BLUE}}  # in all figures
 _SHIFTS = {"group": 0.12, "causal": -0.12}
 
@@ -296,17 +229,7 @@ def score_intervals(table: pd.DataFrame, *, min_score: float | None = None) -> F
         in `Search.to_frame`.
     min_score : float, optional
         Drawn as a line.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or there is no row.
     """
-    expected = ["measure", "sensitive_features", "score", "low", "high"]
-    if not isinstance(table, pd.DataFrame) or not set(expected) <= set(table.columns) or not len(table):
-        raise ValueError(
-            f"table: expected a DataFrame with rows and the columns {', '.join(expected)}, found {table!r}"
-        )
     names = table["sensitive_features"].map(lambda of: of if isinstance(of, str) else ", ".join(of))
     sets = names.unique()
     figure, [axis] = panels(1, 1, width=5.4, height=1.3 + 0.26 * len(sets))

@@ -1,16 +1,16 @@
 """Themis: discrimination scores of a program, estimated from as few tests as a given precision needs (section 4)."""
 
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cached_property, partial
+from itertools import combinations
 from math import comb
-from numbers import Integral
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
 from fairlab.cases.schema import Schema
-from fairlab.checks import align, check_count
+from fairlab.checks import align, check_choice, check_count, check_number
 from fairlab.seeds import derive_seed
 from fairlab.themis.estimation import (
     RULES,
@@ -25,16 +25,7 @@ from fairlab.themis.estimation import (
     together,
 )
 from fairlab.themis.exact import DomainTooLargeError
-from fairlab.themis.score import (
-    MEASURES,
-    Score,
-    Search,
-    expect_measure,
-    expect_share,
-    extreme_groups,
-    pairs_of_inputs,
-    run_search,
-)
+from fairlab.themis.score import MEASURES, Score, Search, extreme_groups, pairs_of_inputs
 
 MOST_ASSIGNMENTS = 1_000_000  # combinations of values that a score may compare
 VARIANTS = ("sound", "published")
@@ -69,10 +60,10 @@ class Themis(BaseEstimator):
         outputs (definition 3.3). The causal score is then the mean largest distance that a change makes.
     random_state : int
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    Notes
+    -----
+    Parameters are checked when a score is estimated: a `ValueError` names a number that is out of range, a `TypeError`
+    what is no schema or no model. To no input is the model applied twice, until `set_params` changes something.
 
     Examples
     --------
@@ -98,25 +89,20 @@ class Themis(BaseEstimator):
         output_distance: Callable | None = None,
         random_state: int = 0,
     ):
-        if not isinstance(schema, Schema):
-            raise TypeError(f"schema: expected a Schema, found {type(schema).__name__}")
-        if not callable(output_distance) and output_distance is not None:
-            raise TypeError(f"output_distance: expected a function, found {type(output_distance).__name__}")
-        expect_share("confidence_level", confidence_level, open_ends=True)
-        expect_share("error_bound", error_bound, open_ends=True)
-        if variant not in VARIANTS:
-            raise ValueError(f"variant is {variant!r}, expected one of {', '.join(VARIANTS)}")
-        if stop is not None and stop not in RULES:
-            raise ValueError(f"stop is {stop!r}, expected one of {', '.join(RULES)}")
-        for name, value in (("min_samples", min_samples), ("max_samples", max_samples)):
-            if not isinstance(value, Integral) or isinstance(value, bool):
-                raise ValueError(f"{name} is {value!r}, expected a whole number")
-        if not 0 <= min_samples < max_samples:
-            raise ValueError(f"min_samples {min_samples} and max_samples {max_samples}: expected 0 <= min < max")
         self.model, self.schema, self.confidence_level, self.error_bound = model, schema, confidence_level, error_bound
         self.variant, self.stop, self.min_samples, self.max_samples = variant, stop, min_samples, max_samples
-        self.output_distance, self.random_state = output_distance, check_count(random_state, "random_state", least=0)
-        self._program = Program(model, schema, binary=output_distance is None)
+        self.output_distance, self.random_state = output_distance, random_state
+
+    def set_params(self, **params):
+        """Set parameters; what is known of the model's outputs is forgotten."""
+        vars(self).pop("_program", None)
+        return super().set_params(**params)
+
+    @cached_property
+    def _program(self) -> Program:
+        if not isinstance(self.schema, Schema):
+            raise TypeError(f"schema: expected a Schema, found {type(self.schema).__name__}")
+        return Program(self.model, self.schema, binary=self.output_distance is None)
 
     @property
     def model_runs(self) -> int:
@@ -142,7 +128,7 @@ class Themis(BaseEstimator):
         TypeError
             With an output distance: shares of positive outputs need binary ones.
         """
-        return self._group([sensitive_features], self._estimation())[0]
+        return self._estimate("group", [sensitive_features], self._estimation())[0]
 
     def causal_score(self, sensitive_features: str | Iterable[str]) -> Score:
         """Estimate the causal discrimination score (algorithm 2).
@@ -154,7 +140,7 @@ class Themis(BaseEstimator):
         DomainTooLargeError
             If the features have more than `MOST_ASSIGNMENTS` combinations of values.
         """
-        return self._causal([sensitive_features], self._estimation())[0]
+        return self._estimate("causal", [sensitive_features], self._estimation())[0]
 
     def apparent_score(
         self, inputs: pd.DataFrame, sensitive_features: str | Iterable[str], *, measure: str, weight=None
@@ -179,10 +165,10 @@ class Themis(BaseEstimator):
         ValueError
             If there is no input, or the weights are not positive, finite and one for each.
         """
-        expect_measure(measure)
+        check_choice(measure, "measure", MEASURES)
         if self.output_distance is not None:
             raise TypeError("the apparent score needs binary outputs; there is an output distance")
-        positions = self.schema.positions(_listed(sensitive_features))
+        positions = self._program.schema.positions(sensitive_features)
         if not isinstance(inputs, pd.DataFrame):
             raise TypeError(f"inputs: expected a DataFrame, found {type(inputs).__name__}")
         codes = self.schema.encode(inputs)
@@ -235,32 +221,48 @@ class Themis(BaseEstimator):
         DomainTooLargeError
             If a set that has to be tested has more than `MOST_ASSIGNMENTS` combinations of values.
         """
-        expect_share("min_score", min_score)
-        expect_measure(measure, (*MEASURES, "both"))
+        if check_number(min_score, "min_score", least=0) > 1:
+            raise ValueError(f"min_score: expected a number between 0 and 1, found {min_score!r}")
+        check_choice(measure, "measure", (*MEASURES, "both"))
+        schema = self._program.schema
         if sensitive_features is None:
-            sensitive_features = [feature.name for feature in self.schema.features if len(feature.values) > 1]
-        positions = self.schema.positions(_listed(sensitive_features))
+            sensitive_features = [name for name, size in zip(schema.names, schema.sizes, strict=True) if size > 1]
+        positions = schema.positions(sensitive_features)
         max_size = len(positions) if max_size is None else max_size
         if max_size not in range(1, len(positions) + 1):
-            raise ValueError(f"max_size is {max_size!r}, expected 1 to {len(positions)}")
+            raise ValueError(f"max_size: expected 1 to {len(positions)}, found {max_size!r}")
         measures = MEASURES if measure == "both" else (measure,)
-        published = self.variant == "published"
-        n_scores = 1 if published else len(measures) * sum(comb(len(positions), k + 1) for k in range(max_size))
-        estimation, ask = self._estimation(n_scores), {"group": self._group, "causal": self._causal}
-        found, scores, skipped = run_search(
-            lambda one, sets: ask[one](list(map(self._names, sets)), estimation),
-            positions,
-            measures=measures,
-            min_score=min_score,
-            max_size=max_size,
-            prune=prune,
-            decided_by="score" if published else "low",
-        )
-        names = {one: tuple(map(self._names, minimal)) for one, minimal in found.items()}
-        return Search(min_score, names, tuple(scores), skipped, "score" if published else "low")
+        decided_by = "score" if self.variant == "published" else "low"
+        n_scores = len(measures) * sum(comb(len(positions), k + 1) for k in range(max_size))
+        estimation = self._estimation(1 if self.variant == "published" else n_scores)
+        # Sets of one size do not prune each other, so they are tested together.
+        sizes = [[size] for size in range(1, max_size + 1)] if prune else [range(1, max_size + 1)]
+        scores, skipped, found = [], {}, {}
+        for one in measures:
+            minimal, skipped[one] = [], 0
+            for tested_together in sizes:
+                sets = [subset for size in tested_together for subset in combinations(positions, size)]
+                tested = [subset for subset in sets if not (prune and _covered(subset, minimal))]
+                skipped[one] += len(sets) - len(tested)
+                estimates = self._estimate(one, list(map(self._names, tested)), estimation)
+                scores += estimates
+                for subset, score in zip(tested, estimates, strict=True):
+                    if getattr(score, decided_by) >= min_score and not _covered(subset, minimal):
+                        minimal.append(subset)
+            found[one] = tuple(map(self._names, minimal))
+        return Search(min_score, found, tuple(scores), skipped, decided_by)
 
     def _estimation(self, n_scores: int = 1) -> Estimation:
-        """Return how scores are estimated, such that so many of them together keep the confidence."""
+        """Return how scores are estimated, such that so many of them together keep the confidence; check parameters."""
+        for name in ("confidence_level", "error_bound"):
+            check_number(getattr(self, name), name, above=0, below=1)
+        check_choice(self.variant, "variant", VARIANTS)
+        if self.stop is not None:
+            check_choice(self.stop, "stop", RULES)
+        check_count(self.max_samples, "max_samples", least=check_count(self.min_samples, "min_samples", least=0) + 1)
+        check_count(self.random_state, "random_state", least=0)
+        if not callable(self.output_distance) and self.output_distance is not None:
+            raise TypeError(f"output_distance: expected a function, found {type(self.output_distance).__name__}")
         level = self.confidence_level if n_scores == 1 else 1 - (1 - self.confidence_level) / n_scores
         stop = self.stop or ("normal" if self.variant == "published" else "exact")
         limits = level, self.error_bound, self.min_samples, self.max_samples
@@ -270,16 +272,11 @@ class Themis(BaseEstimator):
             sampling = Sampling(*limits, rule=stop)
         return Estimation(self._program, sampling, self.output_distance)
 
-    def _group(self, sets: list, estimation: Estimation) -> list[Score]:
-        if self.output_distance is not None:
-            raise TypeError("the group score needs binary outputs; with an output distance use the causal score")
-        return self._estimate("group", sets, estimation, self._score_of_shares)
-
-    def _causal(self, sets: list, estimation: Estimation) -> list[Score]:
-        return self._estimate("causal", sets, estimation, self._score_of_changes)
-
-    def _estimate(self, measure, sets, estimation: Estimation, score: Callable) -> list[Score]:
+    def _estimate(self, measure: str, sets: list, estimation: Estimation) -> list[Score]:
         """Return the scores of sets of features, all estimated together."""
+        if measure == "group" and self.output_distance is not None:
+            raise TypeError("the group score needs binary outputs; with an output distance use the causal score")
+        score = self._score_of_shares if measure == "group" else self._score_of_changes
         before, positions = self.model_runs, list(map(self._positions, sets))
         rngs = [self._rng(measure, each) for each in positions]
         found = together(self._program, map(getattr(estimation, measure), positions, rngs))
@@ -326,7 +323,7 @@ class Themis(BaseEstimator):
         )
 
     def _positions(self, sensitive_features) -> list[int]:
-        positions = self.schema.positions(_listed(sensitive_features))
+        positions = self.schema.positions(sensitive_features)
         n_assignments = self.schema.n_assignments(positions)
         if n_assignments > MOST_ASSIGNMENTS:
             names = ", ".join(self._names(positions))
@@ -357,9 +354,5 @@ def _weights(weight, inputs: pd.DataFrame) -> np.ndarray:
     return found
 
 
-def _listed(sensitive_features) -> str | list:
-    if isinstance(sensitive_features, str):
-        return sensitive_features
-    if not isinstance(sensitive_features, Iterable):
-        raise TypeError(f"sensitive_features: expected names of features, found {sensitive_features!r}")
-    return list(sensitive_features)
+def _covered(subset: tuple[int, ...], minimal: list[tuple[int, ...]]) -> bool:
+    return any(set(other) <= set(subset) for other in minimal)

@@ -7,7 +7,6 @@ from fairlab.adf import (
     ADF,
     Aequitas,
     Fairness,
-    FeedForward,
     FiniteDifferences,
     GlobalPhase,
     SearchResult,
@@ -36,12 +35,13 @@ def discriminating(model=skilled, X=NUMBERS, schema=SCHEMA, **options):
     return lambda: discriminatory(model, X, "sex", schema=schema, **options)
 
 
-def adf_of(model=None, schema=SCHEMA, sensitive_features="sex", **options):
-    return lambda: ADF(network() if model is None else model, schema, sensitive_features, **options)
+def adf_of(model=None, schema=SCHEMA, sensitive_features="sex", X=NUMBERS, generated=None, **options):
+    search = ADF(network() if model is None else model, schema, sensitive_features, **options)
+    return lambda: search.generate(X, **(generated or {"n_seeds": 1}))
 
 
-def aequitas_of(model=skilled, schema=SCHEMA, sensitive_features="sex", **options):
-    return lambda: Aequitas(model, schema, sensitive_features, **options)
+def aequitas_of(model=skilled, schema=SCHEMA, sensitive_features="sex", n_samples=3, **options):
+    return lambda: Aequitas(model, schema, sensitive_features, **options).generate(n_samples=n_samples)
 
 
 ADF_ROWS = [
@@ -67,12 +67,7 @@ ADF_ROWS = [
         "expected features of the schema, each once, found sex, sex",
     ),
     Bad("ADF", "n_clusters", adf_of(n_clusters=0), "expected a positive integer, found 0"),
-    Bad(
-        "ADF",
-        "n_clusters",
-        lambda: adf_of(n_clusters=99)().seeds(NUMBERS, 3),
-        "expected at most the 12 rows of X, found 99",
-    ),
+    Bad("ADF", "n_clusters", adf_of(n_clusters=99), "n_samples=12 should be >= n_clusters=99"),
     Bad("ADF", "max_iter", adf_of(max_iter=0.5), "expected an integer, at least 0, found 0.5"),
     Bad("ADF", "n_local", adf_of(n_local=-1), "expected an integer, at least 0, found -1"),
     Bad("ADF", "variant", adf_of(variant="printed"), "expected one of sound, published, found 'printed'"),
@@ -82,23 +77,16 @@ ADF_ROWS = [
         adf_of(decision_threshold="high"),
         "expected none, since Sequential has classes of its own",
     ),
-    Bad("ADF", "tried", adf_of(tried=3), "expected a Schema, found int", TypeError),
     Bad("ADF", "random_state", adf_of(random_state="zero"), "expected an integer, at least 0, found 'zero'"),
-    Bad("ADF", "n_seeds", lambda: adf_of()().generate(NUMBERS, n_seeds=-1), "expected a positive integer, found -1"),
-    Bad("ADF", "n_seeds", lambda: adf_of()().generate(NUMBERS, n_seeds=1.5), "expected a positive integer, found 1.5"),
-    Bad(
-        "ADF",
-        "time_limit",
-        lambda: adf_of()().generate(NUMBERS, n_seeds=1, time_limit=-1),
-        "expected a number of at least 0, found -1",
-    ),
+    Bad("ADF", "n_seeds", adf_of(generated={"n_seeds": -1}), "expected a positive integer, found -1"),
+    Bad("ADF", "n_seeds", adf_of(generated={"n_seeds": 1.5}), "expected a positive integer, found 1.5"),
     Bad(
         "ADF",
         "max_found",
-        lambda: adf_of()().generate(NUMBERS, n_seeds=1, max_found=0),
+        adf_of(generated={"n_seeds": 1, "max_found": 0}),
         "expected a positive integer, found 0",
     ),
-    Bad("ADF", "X", lambda: adf_of()().generate(NUMBERS + 0.5, n_seeds=1), "expected integers"),
+    Bad("ADF", "X", adf_of(X=NUMBERS + 0.5), "expected integers"),
     Bad(
         "Aequitas",
         "model",
@@ -116,14 +104,13 @@ ADF_ROWS = [
     Bad("Aequitas", "n_local", aequitas_of(n_local=-1), "expected an integer, at least 0, found -1"),
     Bad("Aequitas", "in_flight", aequitas_of(in_flight=0), "expected a positive integer, found 0"),
     Bad("Aequitas", "random_state", aequitas_of(random_state=-1), "expected an integer, at least 0, found -1"),
-    Bad("Aequitas", "n_samples", lambda: aequitas_of()().generate(n_samples=0), "expected a positive integer, found 0"),
+    Bad("Aequitas", "n_samples", aequitas_of(n_samples=0), "expected a positive integer, found 0"),
     Bad(
         "Aequitas",
         "model",
-        lambda: aequitas_of(lambda X: np.full(len(X), 0.5))().generate(n_samples=3),
+        aequitas_of(lambda X: np.full(len(X), 0.5)),
         "expected one class per row",
     ),
-    Bad("FeedForward", "weights", lambda: FeedForward([np.ones((3, 2))]), "expected kernels and biases in turn"),
     Bad(
         "FiniteDifferences",
         "model",

@@ -66,7 +66,7 @@ def skilled(inputs) -> np.ndarray:
 @cache
 def network():
     """A tiny Keras network of three features."""
-    from fairlab.networks import dense_network
+    from fairlab.benchmarks.adf import dense_network
 
     return dense_network([np.ones((3, 2), np.float32), np.zeros(2, np.float32)])
 

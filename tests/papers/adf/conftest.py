@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import small_network
 
-from fairlab.networks import dense_classifier
+from fairlab.networks import FeedForward
 from fairlab.papers.adf.benchmarks import SCHEMAS, Subject
 
 network, schema, weights = small_network.network, small_network.schema, small_network.weights  # fixtures
@@ -21,7 +21,7 @@ def credit():
     """Rows of the credit domain and a network to which age, sex and the first attributes matter."""
     X = SCHEMAS["credit"].sample(80, random_state=0)
     weights = one_layer("credit", {"status": 1, "duration": -0.05, "age": 0.3, "sex": 1.5, "savings": 0.5}, -2)
-    return Subject(X, dense_classifier(weights)(X), weights)
+    return Subject(X, FeedForward(weights).predict(X), weights)
 
 
 @pytest.fixture(scope="session")

@@ -7,10 +7,11 @@ import pytest
 
 from fairlab.adf import ADF, discriminatory, estimate_unfairness
 from fairlab.adf.generation import attribute_weights, direction, saliency
+from fairlab.benchmarks.adf import dense_network
 from fairlab.data import load
 from fairlab.data.encoding import codes
 from fairlab.data.errors import DataUnavailableError, SurrogateWarning
-from fairlab.networks import Network, dense_network
+from fairlab.networks import Network
 from fairlab.papers.adf import benchmarks
 from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, stored_weights, subject_under_test
 

@@ -4,8 +4,8 @@ import pytest
 
 from fairlab.adf import ADF, Aequitas, discriminatory
 from fairlab.adf.discrimination import Trace
-from fairlab.adf.gradients import FeedForward
 from fairlab.cases import Schema
+from fairlab.networks import FeedForward
 from fairlab.papers.adf import courses
 from fairlab.papers.adf.symbolic import SymbolicGeneration
 

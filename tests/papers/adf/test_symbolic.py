@@ -40,7 +40,7 @@ def test_with_room_for_all_seeds_the_successful_are_the_discriminatory_ones(sche
     assert (search.generate(X, X[:6], n_inputs=200).successful == (X[:6, 0] > 4)).all()
 
 
-def test_where_nothing_is_left_to_explore_a_search_ends(network, schema):
+def test_where_nothing_is_left_to_explore_a_search_ends(schema):
     X = schema.sample(50, random_state=0)
     constant = SymbolicGeneration(lambda X: np.zeros(len(X)), schema, "sex", n_neighbours=50, random_state=0)
     result = constant.generate(X, X)

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from fairlab.adf import discriminatory
-from fairlab.adf.gradients import FeedForward
+from fairlab.networks import FeedForward
 from fairlab.papers.adf import tables
 from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS
 from fairlab.papers.adf.courses import ROWS_OF_500_SECONDS

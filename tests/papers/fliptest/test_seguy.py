@@ -11,6 +11,7 @@ from fairlab.papers.fliptest.seguy import (  # noqa: E402
     dual_ascent,
     regression,
     regularized_plan,
+    rmsprop,
 )
 from fairlab.transport import DivergenceError, ExactTransport, squared_l1  # noqa: E402
 
@@ -177,3 +178,9 @@ def test_bad_features(source, target, message):
 def test_divergence_is_an_error(groups):
     with pytest.raises(DivergenceError, match="random_state 7"):
         SeguyTransport(random_state=7, **SMALL | {"learning_rate": 1e30}).fit(*groups)
+
+
+def test_rmsprop_by_hand():
+    [moved], [square] = rmsprop([tf.constant([1.0])], [tf.constant([0.0])], [tf.constant([2.0])], 0.1)
+    assert float(square[0]) == pytest.approx(0.1 * 2**2)
+    assert float(moved[0]) == pytest.approx(1 - 0.1 * 2 / np.sqrt(0.4))

@@ -16,7 +16,7 @@ from fairlab.papers.individual_fairness.audits import (
     rounding_table,
     swap_shares,
 )
-from fairlab.papers.individual_fairness.learners import METHODS, classifiers
+from fairlab.papers.individual_fairness.learners import METHODS, PUBLISHED_METRIC, classifiers
 
 FEW = replace(COMPAS_AUDIT, n_points=40)
 
@@ -33,9 +33,7 @@ def test_settings_of_the_studies():
 
 def test_the_head_of_the_test_part_is_audited_within_its_own_metric(baseline, split):
     found = audit_on_test_part(baseline, split, FEW, n_steps=4)
-    metric = FairMetric.learned(
-        split.X_test, split.sensitive_test, solver="published", scaled=False, confidence_level=None
-    )
+    metric = FairMetric.learned(split.X_test, split.sensitive_test, **PUBLISHED_METRIC)
     options = {"regularizer": 100, "step_size": 0.005, "n_steps": 4}
     expected = audit(baseline, metric, split.X_test[:40], split.y_test[:40], **options)
     np.testing.assert_array_equal(found.attack.X, expected.attack.X)

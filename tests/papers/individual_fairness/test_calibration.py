@@ -8,6 +8,7 @@ from fairlab import load
 from fairlab.fair_metric import FairMetric, sensitive_directions
 from fairlab.individual_fairness import RatioTest, audit, error_rate_ratio_test, loss_ratio_test
 from fairlab.papers.individual_fairness import calibration
+from fairlab.papers.individual_fairness.learners import PUBLISHED_METRIC
 
 ATTACKED = pd.DataFrame(
     {
@@ -97,7 +98,7 @@ def test_each_sample_has_its_own_metric():
     features, _, group = calibration.draw_people(rng, 3, 80)
     directions = calibration.learned_directions(features, group)
     assert directions.shape == (3, 5)
-    options = {"solver": "published", "scaled": False, "confidence_level": None}
+    options = PUBLISHED_METRIC
     np.testing.assert_array_equal(directions[1], sensitive_directions(features[1], group[1][:, None], **options)[0])
     label = rng.integers(0, 2, (3, 80))
     thresholds = dict.fromkeys(calibration.TESTS, 1.0)

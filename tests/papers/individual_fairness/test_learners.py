@@ -1,4 +1,5 @@
 import pickle
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,8 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from fairlab.benchmarks.individual_fairness import dense_attack
+from fairlab.checks import MissingExtraError
 from fairlab.fair_metric import FairMetric, sensitive_directions
-from fairlab.models.loops import IS_COMPILED
 from fairlab.networks import BETA_1, BETA_2, forward, initial_network
 from fairlab.papers.individual_fairness import sensr
 from fairlab.papers.individual_fairness.learners import (
@@ -126,16 +127,23 @@ SETTINGS = SenSR(subspace_steps=5, full_steps=7, subspace_rate=0.1, learning_rat
         (replace(SETTINGS, subspace_steps=0, full_rate=5.0, penalty=10.0), np.vstack([DIRECTIONS, DIRECTIONS[0]])),
     ],
 )
-def test_compiled_attacks_train_the_network_of_the_dense_ones(settings, directions):
+def test_compiled_attacks_train_the_network_of_the_dense_ones(settings, directions, monkeypatch):
     rng = np.random.default_rng(3)
     start = initial_network(rng, (4, 6, 2), bias=0.1)
-    batches = balanced_batches(rng, Y, *((40, 150) if IS_COMPILED else (4, 12)))
-    both = [sensr.train(X, Y, start, batches, directions, settings, attack_of=of) for of in (None, dense_attack)]
-    (ours, penalty, skipped), (dense, dense_penalty, dense_skipped) = both
+    batches = balanced_batches(rng, Y, 40, 150)
+    ours, penalty, skipped = sensr.train(X, Y, start, batches, directions, settings)
+    monkeypatch.setattr(sensr, "compiled_attack", dense_attack)
+    dense, dense_penalty, dense_skipped = sensr.train(X, Y, start, batches, directions, settings)
     assert skipped == dense_skipped
     assert penalty == pytest.approx(dense_penalty, rel=1e-2)
     for part, expected, before in zip(ours, dense, start, strict=True):
         assert np.linalg.norm(part - expected) < 0.02 * np.linalg.norm(expected - before)
+
+
+def test_sensr_says_what_it_needs(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    with pytest.raises(MissingExtraError, match=r"needs numba, .* the extra 'networks' brings it"):
+        SenSR(n_steps=1, batch_size=4).fit(X, Y, sensitive_features=SENSITIVE)
 
 
 def test_the_dense_attack_climbs_by_adam_on_the_tape():

@@ -10,7 +10,7 @@ from fairlab.fair_metric import FairMetric
 from fairlab.individual_fairness import loss_ratio_test
 from fairlab.papers.individual_fairness import calibration, trials
 from fairlab.papers.individual_fairness.audits import ADULT_AUDIT, COMPAS_AUDIT, attack_test_part, audit_on_test_part
-from fairlab.papers.individual_fairness.learners import METHODS, adult_methods, classifiers, trained
+from fairlab.papers.individual_fairness.learners import METHODS, PUBLISHED_METRIC, adult_methods, classifiers, trained
 from fairlab.papers.individual_fairness.splits import ADULT_SEEDS, adult_split
 from fairlab.seeds import Trial
 
@@ -95,9 +95,7 @@ def test_stopping_times(adult, few):
     # The last point of the flow is the attack with as many steps of the same size.
     assert flow["lower_bound"].iloc[1] == pytest.approx(sizes["lower_bound"].iloc[1], rel=1e-6)
     split = adult_split(adult, ADULT_SEEDS[0][0])
-    metric = FairMetric.learned(
-        split.X_test, split.sensitive_test, solver="published", scaled=False, confidence_level=None
-    )
+    metric = FairMetric.learned(split.X_test, split.sensitive_test, **PUBLISHED_METRIC)
     attack = attack_test_part(classifiers(few[0])["baseline"], metric, split, ADULT_AUDIT, n_steps=2)
     test = loss_ratio_test(attack.loss, attack.attacked_loss)
     assert flow["lower_bound"].iloc[0] == pytest.approx(test.lower_bound, rel=1e-6)

@@ -89,7 +89,7 @@ def test_files_that_are_no_suite(suite, text, message):
 
 
 def test_bad_questions(suite):
-    with pytest.raises(ValueError, match="measure is 'both', expected one of group, causal"):
+    with pytest.raises(ValueError, match="measure: expected one of group, causal, found 'both'"):
         count_suite(suite("1,0,0,1"), SCHEMA, "gender", measure="both")
     with pytest.raises(CaseError, match="'age' is not in the schema"):
         count_suite(suite("1,0,0,1"), SCHEMA, "age", measure="group")

@@ -7,7 +7,6 @@ from functools import cached_property
 
 import numpy as np
 
-from fairlab.adf.gradients import FeedForward
 from fairlab.adf.training import train_networks
 from fairlab.cases.schema import Schema
 from fairlab.data.checkpoints import read_tensor
@@ -16,6 +15,7 @@ from fairlab.data.encoding import codes
 from fairlab.data.errors import DataUnavailableError, SurrogateWarning
 from fairlab.data.files import fetch_file
 from fairlab.data.registry import project_registry
+from fairlab.networks import FeedForward
 
 FALLBACK_STEPS = 2000  # of a network trained here, where the stored one is not available
 

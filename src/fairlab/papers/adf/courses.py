@@ -31,15 +31,16 @@ def course_of_adf(
     Walks do not depend on one another. Some advance together, and are counted one after the other.
     """
     phase = adf.global_search(adf.seeds(X, n_seeds))
-    n_values = len((adf.tried or adf.schema).values(adf.sensitive_features))
+    walker = type(adf)(**adf.get_params(deep=False) | {"random_state": rng})  # all walks draw from one
+    n_values = len(adf.partner_schema.values(adf.sensitive_features))
     before = np.cumsum((phase.iterations + 1) * n_values + phase.iterations * GRADIENTS)
     traces, rows, so_far = [], [], course([], [], before, adf)
     for start in range(0, len(phase.seed), WALKS_AT_ONCE):
         some = slice(start, start + WALKS_AT_ONCE)
         starts = GlobalPhase(phase.inputs[some], phase.partner[some], phase.seed[some], phase.iterations)
-        for number, trace in enumerate(adf.steps(starts, random_state=rng)):
+        for number, trace in enumerate(walker.steps(starts)):
             traces.append(trace)
-            asked = rows_to_check(trace, adf) * (1 + adf.network.n_features) + GRADIENTS * (number > 0)
+            asked = rows_to_check(trace, adf) * (1 + len(adf.schema.names)) + GRADIENTS * (number > 0)
             rows.append(np.where(np.arange(len(asked)) < len(starts.seed), asked, 0))
         so_far = course(traces, rows, before, adf)
         if reached(so_far, n_rows, n_inputs, n_found):
@@ -58,7 +59,7 @@ def course_of_aequitas(aequitas: Aequitas, draws: np.ndarray, *, n_found: int) -
     """
     schema = aequitas.schema
     columns = schema.positions(aequitas.sensitive_features)
-    hits = np.flatnonzero(discriminatory(aequitas.classify, draws, aequitas.sensitive_features, schema=schema))
+    hits = np.flatnonzero(discriminatory(aequitas.model, draws, aequitas.sensitive_features, schema=schema))
     hits = hits[~repeated(draws[hits], columns)]
     before = np.arange(1, len(draws) + 1) * len(schema.values(aequitas.sensitive_features))
     traces, n_first, found = [], [], set()

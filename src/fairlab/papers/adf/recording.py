@@ -35,7 +35,8 @@ def models(exp, *, subjects: Mapping[str, Subject]) -> None:
     accuracy = subjects["credit"].accuracy
     exp.claims("table-3", {"credit-memorised": (accuracy == 1, f"accuracy {accuracy:.4f}")})
 
-    adf = ADF(subjects["census"].network, SCHEMAS["census"], "sex", variant="published")
+    network = subjects["census"].network
+    adf = ADF(network, SCHEMAS["census"], "sex", variant="published")
     most_seeds = max(benchmark.n_seeds for benchmark in BENCHMARKS.values())
     settings = {
         "global_instances": most_seeds,
@@ -49,7 +50,7 @@ def models(exp, *, subjects: Mapping[str, Subject]) -> None:
     exp.record_frame("section-4.1", pd.DataFrame([settings]), id="{column}")
 
     some, columns = adf.schema.clip(subjects["census"].X[:100]), adf.schema.positions("sex")
-    steps = direction(adf.network, some, some, columns, "published", exp.trial().rng("probe"))
+    steps = direction(network, some, some, columns, "published", exp.trial().rng("probe"))
     pairs = np.stack([some, some], axis=1)
     pairs[:, 1, columns] = 1 - pairs[:, 0, columns]
     _, moved = itertools.islice(adf.steps(pairs), 2)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairlab.adf.discrimination import Partners, SearchResult, Trace, collect, sensitive_columns
+from fairlab.adf.discrimination import Partners, SearchResult, Trace
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import Schema
 
@@ -246,7 +246,7 @@ class SymbolicGeneration:
         random_state: int | None = 0,
     ):
         self.classify = wrap_model(model).deciding(None)
-        self.columns = sensitive_columns(schema, sensitive_features)
+        self.columns = schema.positions(sensitive_features)
         self.schema, self.sensitive_features, self.solution = schema, sensitive_features, solution
         self._bounds = list(schema.bounds.values())
         self.n_neighbours, self.n_pool, self.random_state = n_neighbours, n_pool, random_state
@@ -264,7 +264,7 @@ class SymbolicGeneration:
         started = time.perf_counter()
         seeds = self.schema.check(seeds, "seeds")
         steps = self.steps(X, seeds, n_inputs=n_inputs)
-        trace = collect(steps, self.schema, self.sensitive_features, stop=lambda: False, max_found=None)
+        trace = Trace.join(list(steps), len(self.schema.names))
         is_seed = (trace.inputs == seeds[trace.seed]).all(axis=1)
         return SearchResult.count(
             trace,

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from fairlab.adf.gradients import FeedForward
 from fairlab.cases.schema import Schema
+from fairlab.networks import FeedForward
 from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, Subject
 from fairlab.papers.adf.courses import ROWS_OF_500_SECONDS, at_inputs, to_find, within
 from fairlab.papers.adf.trials import assessed

@@ -10,11 +10,13 @@ import numpy as np
 import ot
 
 from fairlab.checks import optional
-from fairlab.networks import forward, initial_network, rmsprop, stacked
+from fairlab.networks import forward, initial_network, stacked
 from fairlab.transport.cost import Cost, cost_matrix, squared_l1
 from fairlab.transport.maps import DivergenceError, TransportMap, check_options, require_memory, single_precision
 
 tf = optional("tensorflow")
+
+RHO, EPSILON = 0.9, 1e-7  # of RMSprop, as Keras has it
 
 # Bytes per pair of points, measured: the costs, and what computing the plan from them takes on top.
 BYTES_PER_PAIR = 60
@@ -172,6 +174,13 @@ def regression(X, Y, seeds, network, n_steps, learning_rate, *, batch_size: int)
 
     start = (tf.constant(0), network, [tf.zeros_like(parameter) for parameter in network])
     return tf.while_loop(lambda k, *_: k < n_steps, step, start)[1]
+
+
+def rmsprop(parameters, squares, gradients, learning_rate):
+    """Return parameters and running mean squares after one step downhill; epsilon outside the root, as in Keras 2."""
+    squares = [RHO * s + (1 - RHO) * g * g for s, g in zip(squares, gradients, strict=True)]
+    moved = zip(parameters, squares, gradients, strict=True)
+    return [p - learning_rate * g / (tf.sqrt(s) + EPSILON) for p, s, g in moved], squares
 
 
 def draw_rows(X, seeds, step, n_rows: int):

@@ -10,7 +10,7 @@ from sklearn.metrics import balanced_accuracy_score
 from fairlab.fair_metric import FairMetric
 from fairlab.individual_fairness.attack import Attack, gradient_flow_attack
 from fairlab.individual_fairness.auditing import Audit, audit
-from fairlab.papers.individual_fairness.learners import PUBLISHED_METRIC, classifiers
+from fairlab.papers.individual_fairness.learners import PUBLISHED_METRIC, SOLVERS, classifiers
 from fairlab.papers.individual_fairness.splits import Split
 
 
@@ -40,7 +40,7 @@ MIXED_AUDITS = (replace(ADULT_AUDIT, regularizer=35.0),) * 5 + (replace(ADULT_AU
 
 def metric_of_test_part(split: Split, *, solver: str = "published") -> FairMetric:
     """Return the metric that the test part teaches, in the units of the split."""
-    return FairMetric.learned(split.X_test, split.sensitive_test, **PUBLISHED_METRIC | {"solver": solver})
+    return FairMetric.learned(split.X_test, split.sensitive_test, **PUBLISHED_METRIC | {"solver": SOLVERS[solver]})
 
 
 def audit_on_test_part(model, split: Split, settings: AuditSettings, *, n_steps: int, metric=None) -> Audit:

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_expit, logsumexp
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit, logsumexp
 from sklearn.linear_model import LogisticRegression
 
 from fairlab.checks import optional
@@ -16,7 +17,33 @@ from fairlab.papers.individual_fairness.splits import Split
 
 reductions, tf = optional("fairlearn.reductions"), optional("tensorflow")
 
-PUBLISHED_METRIC = {"solver": "published", "scaled": False, "confidence_level": None}  # behind the published numbers
+
+def stopped_early(X, attribute) -> np.ndarray:
+    """Return coefficients by L-BFGS from zero that stops at a gradient of 1e-4 or after 100 iterations.
+
+    So scikit-learn did before it divided the loss by the number of rows; on Adult it has not converged.
+    """
+    design = np.column_stack([X, np.ones(len(X))])
+    penalised = np.append(np.ones(X.shape[1]), 0.0)
+    sign = 2 * attribute - 1
+
+    def objective(weights):
+        logit = design @ weights
+        loss = np.logaddexp(0, -sign * logit).sum() + 0.5 * (penalised * weights) @ weights
+        return loss, design.T @ (expit(logit) - attribute) + penalised * weights
+
+    options = {"maxiter": 100, "gtol": 1e-4}
+    result = minimize(objective, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B", options=options)
+    return result.x[:-1]
+
+
+def by_liblinear(X, attribute) -> np.ndarray:
+    """Return coefficients by liblinear, which penalises the intercept too."""
+    return LogisticRegression(solver="liblinear").fit(X, attribute).coef_[0]
+
+
+SOLVERS = {"published": stopped_early, "converged": None, "liblinear": by_liblinear}  # of `sensitive_directions`
+PUBLISHED_METRIC = {"solver": stopped_early, "scaled": False, "confidence_level": None}  # behind the published numbers
 
 
 class Learner(WhiteBoxClassifier):
@@ -117,7 +144,7 @@ class SenSR(BalancedMLP):
         from fairlab.papers.individual_fairness import sensr  # only to train: it loads what it compiles with
 
         start = self._start(X, y, bias=0.1)
-        options = {"solver": self.solver, "scaled": False, "confidence_level": None}
+        options = {"solver": SOLVERS[self.solver], "scaled": False, "confidence_level": None}
         self.directions_ = sensitive_directions(X, sensitive_features, **options)
         network, self.penalty_, self.n_skipped_ = sensr.train(*start, self.directions_, self)
         self.network_ = tuple(network)

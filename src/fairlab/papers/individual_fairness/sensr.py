@@ -8,6 +8,7 @@ the compiler handles several at once.
 
 import numpy as np
 
+from fairlab.checks import required
 from fairlab.fair_metric import FairMetric
 from fairlab.models.loops import compiled
 from fairlab.networks import BETA_1, BETA_2, Training
@@ -46,7 +47,7 @@ def adam_rates(rate: float, n_steps: int) -> np.ndarray:
     return (rate * np.sqrt(1 - BETA_2**k) / (1 - BETA_1**k)).astype(np.float32)
 
 
-def train(X, y, network, batches, directions, settings, *, attack_of=None) -> tuple[list[np.ndarray], float, int]:
+def train(X, y, network, batches, directions, settings) -> tuple[list[np.ndarray], float, int]:
     """Train one network; return it, the penalty at the end and the number of batches that it did not learn from.
 
     Parameters
@@ -58,11 +59,15 @@ def train(X, y, network, batches, directions, settings, *, attack_of=None) -> tu
     batches : array of int of shape (n_steps, batch_size)
     directions : array of shape (n_directions, n_features)
     settings : SenSR
-    attack_of : callable, optional
-        Another way to do what `compiled_attack` does.
+
+    Raises
+    ------
+    MissingExtraError
+        If numba is not installed, without which the loops would take days.
     """
+    required("numba")
     training = Training([network], settings.learning_rate, epsilon=EPSILON)
-    attack = (attack_of or compiled_attack)(directions, settings)
+    attack = compiled_attack(directions, settings)
     rate, penalty, skipped = settings.full_rate, settings.penalty, 0
     for k, rows in enumerate(batches):
         points, labels = X[rows], y[rows]

@@ -168,7 +168,7 @@ def audit_solvers(
     models : mapping
         What the training of the same split returned; hand it over with `each`.
     solvers : sequence of str
-        See `sensitive_directions`.
+        See `SOLVERS`.
     n_steps : int
     """
     split = adult_split(dataset, ADULT_SEEDS[trial.index][0])

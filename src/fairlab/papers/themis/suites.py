@@ -17,11 +17,12 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases.schema import Schema
+from fairlab.checks import check_choice
 from fairlab.data.files import find_fault, local_copy
 from fairlab.data.registry import File, project_registry
 from fairlab.papers.themis.instances import INPUT_SPACES, INSTANCES, SENSITIVE, Instance
 from fairlab.paths import DATA_SCRIPTS
-from fairlab.themis.score import MEASURES, expect_measure
+from fairlab.themis.score import MEASURES
 
 TABLE = DATA_SCRIPTS / "themis_suites.csv"
 
@@ -131,7 +132,7 @@ def count_suite(file: Path | str, schema: Schema, characteristics: str | Iterabl
     ValueError
         If the measure is none.
     """
-    expect_measure(measure)
+    check_choice(measure, "measure", MEASURES)
     positions = schema.positions(characteristics)
     names = tuple(schema.names[position] for position in positions)
     numbers = _read(Path(file), n_fields=len(schema.names) + 1)
