@@ -20,6 +20,7 @@ from fairlab.checks import (
     check_same_columns,
     check_seed,
     estimator_features,
+    is_number,
     optional,
     required,
     suggestion,
@@ -278,3 +279,10 @@ def test_seeds():
     for odd in (-1, 0.5, "zero"):
         with pytest.raises(ValueError, match="random_state: expected"):
             check_seed(odd)
+
+
+def test_numbers_are_neither_booleans_nor_categories():
+    for values in ([1, 2], [0.5, np.nan], pd.array([1, None], dtype="Int64")):
+        assert is_number(pd.Series(values))
+    for values in ([True, False], pd.array([True, None], dtype="boolean"), ["a"], pd.Categorical([1, 2])):
+        assert not is_number(pd.Series(values))

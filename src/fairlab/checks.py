@@ -177,6 +177,11 @@ def check_features(X, name: str = "X", *, min_rows: int = 1, varying: bool = Fal
     return values, columns
 
 
+def is_number(column: pd.Series) -> bool:
+    """Return whether a column holds numbers: booleans, strings, categories and dates are none."""
+    return pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
+
+
 def _is_whole(dtype) -> bool:
     return isinstance(dtype, np.dtype) and dtype.kind in "biu"
 

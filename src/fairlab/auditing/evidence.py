@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases import Feature, Finding
-from fairlab.cases.schema import is_number
+from fairlab.checks import is_number
 
 ROWS = ("none", "binned", "all")
 ROWS_SHOWN = 6  # of each finding, but for "all"

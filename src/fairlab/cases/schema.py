@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from fairlab.checks import check_count, check_features, check_seed
+from fairlab.checks import check_count, check_features, check_seed, is_number
 
 LARGEST = 2**62  # so that sums of two values fit into 64 bits
 BINS = 10
@@ -314,11 +314,6 @@ def is_missing(value) -> bool:
 
 def _is_real(value) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-
-
-def is_number(column: pd.Series) -> bool:
-    """Return whether a column holds numbers: booleans, strings and categories are none."""
-    return pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
 
 
 def check_values(values: Iterable, what: str) -> None:

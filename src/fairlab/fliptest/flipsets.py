@@ -16,10 +16,11 @@ from fairlab.checks import (
     check_number,
     check_same_columns,
     check_seed,
+    is_number,
 )
 from fairlab.statistics import difference_bounds, exact_interval, exclusive_correlation
 from fairlab.transport import ExactTransport, squared_l1
-from fairlab.transport.cost import check_mixed, is_number
+from fairlab.transport.cost import check_mixed
 
 METHODS = ("exact", "bootstrap")
 # The paper's cost first; the others are those that the literature on transport uses most.

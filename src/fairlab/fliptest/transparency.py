@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fairlab.checks import check_count, check_features
+from fairlab.checks import check_count, check_features, is_number
 from fairlab.fliptest.flipsets import Flipset, check_same_length, checked_images
-from fairlab.transport.cost import as_table, check_mixed, codes_of, is_number
+from fairlab.transport.cost import as_table, check_mixed, codes_of
 
 
 @dataclass(frozen=True, eq=False)

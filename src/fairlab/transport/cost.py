@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.spatial.distance import cdist
 
-from fairlab.checks import check_number, check_same_columns, suggestion
+from fairlab.checks import check_number, check_same_columns, is_number, suggestion
 
 Cost = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Table = pd.DataFrame | np.ndarray
@@ -220,12 +220,6 @@ def check_mixed(X_source: pd.DataFrame, X_target: pd.DataFrame, *names: str) -> 
                 f"column {name!r} has type {pair[0].dtype} in {names[0]} and {pair[1].dtype} in {names[1]}; "
                 "expected numbers in both or in neither"
             )
-
-
-def is_number(column: pd.Series) -> bool:
-    """Whether a column is compared as numbers: booleans, text, categories and dates are not."""
-    dtype = column.dtype
-    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
 
 
 def _standardised(name, source, target):
