@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from fairlab.auditing import progress
-from fairlab.auditing.progress import Progress
+from fairlab.auditing.progress import QueryBar
 
 
 class Terminal(io.StringIO):
@@ -16,7 +16,7 @@ class Terminal(io.StringIO):
 
 def run(show=True):
     queries = SimpleNamespace(n_queries=5)
-    with Progress(queries, 100, done=7, show=show) as bar:
+    with QueryBar(queries, 100, done=7, show=show) as bar:
         bar.begin("Themis")
         queries.n_queries = 47
         bar.add(3)
@@ -49,7 +49,7 @@ def test_without_tqdm_it_is_quiet(monkeypatch):
 
 def test_an_error_inside_ends_the_bar(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with pytest.raises(ZeroDivisionError), Progress(SimpleNamespace(n_queries=0), 10):
+    with pytest.raises(ZeroDivisionError), QueryBar(SimpleNamespace(n_queries=0), 10):
         raise ZeroDivisionError
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from fairlab.data import DataError, DataUnavailableError, tables
-from fairlab.data.registry import Column, Registry, Sensitive, Variant
+from fairlab.data.registry import ColumnSpec, Registry, Sensitive, Variant
 
 RAW = b"sex;x;y\nf;0.1;no\nm;2.5;yes\nm;3;no\n"
 PREPARED = b"sex,x,y\nf,0.1,no\nm,2.5,yes\nm,3.0,no\n"
@@ -29,9 +29,9 @@ VARIANT = Variant(
     label="y",
     sensitive_features={"sex": Sensitive(privileged="m")},
     columns={
-        "sex": Column(type="category", categories=("f", "m")),
-        "x": Column(type="float", min=0, max=5),
-        "y": Column(type="category", categories=("no", "yes")),
+        "sex": ColumnSpec(type="category", categories=("f", "m")),
+        "x": ColumnSpec(type="float", min=0, max=5),
+        "y": ColumnSpec(type="category", categories=("no", "yes")),
     },
     citation="Anon",
     positive_label="yes",
@@ -163,14 +163,14 @@ def test_check_table(table, message):
 
 
 def test_fractions_are_no_integers():
-    whole = changed(VARIANT, columns=VARIANT.columns | {"x": Column(type="int")})
+    whole = changed(VARIANT, columns=VARIANT.columns | {"x": ColumnSpec(type="int")})
     with pytest.raises(DataError, match="column 'x' has type float64, expected int"):
         tables.check_table(TABLE, whole)
 
 
 @pytest.mark.parametrize("bad", ["", 3, None])
 def test_free_text_is_never_empty(bad):
-    free = changed(VARIANT, columns=VARIANT.columns | {"y": Column(type="text")})
+    free = changed(VARIANT, columns=VARIANT.columns | {"y": ColumnSpec(type="text")})
     table = TABLE.assign(y=["a|b", "NA", "?"])
     tables.check_table(table, free)
     assert tables.as_dataset(table, free, tables.Provenance("toy", "real", "0", 3)).target.tolist() == [
@@ -200,7 +200,9 @@ def test_as_dataset_splits_and_encodes(toy):
 
 
 def test_text_that_looks_missing_is_kept(tmp_path):
-    variant = changed(VARIANT, columns=VARIANT.columns | {"y": Column(type="category", categories=("NA", "nan", "?"))})
+    variant = changed(
+        VARIANT, columns=VARIANT.columns | {"y": ColumnSpec(type="category", categories=("NA", "nan", "?"))}
+    )
     table = TABLE.assign(y=["NA", "nan", "?"])
     tables.write_table(table, tmp_path / "t.csv")
     assert tables.read_table(tmp_path / "t.csv", variant)["y"].tolist() == ["NA", "nan", "?"]

@@ -6,9 +6,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
 
 from fairlab import fairtest
+from fairlab.cases import BudgetSpentError
 from fairlab.fairtest import (
     NMI,
-    BudgetError,
     Column,
     Correlation,
     DataSource,
@@ -19,7 +19,9 @@ from fairlab.fairtest import (
     investigate,
 )
 from fairlab.fairtest.investigation import prediction_error
-from fairlab.fairtest.sample import MISSING, encode
+from fairlab.fairtest.sample import encode
+
+MISSING = "(missing)"
 
 ASK = {"sensitive_features": "gender", "output": "offer"}
 
@@ -238,7 +240,7 @@ def test_debugging_tests_the_same_subgroups_on_a_new_test_set(source):
     smallest = min((a for one in section.subgroups for a in one.associations), key=lambda a: a.raw_p_value)
     m = 3 * len(explained.nodes("gender"))
     assert smallest.p_value == pytest.approx(m * smallest.raw_p_value)
-    with pytest.raises(BudgetError):
+    with pytest.raises(BudgetSpentError):
         investigation.test()
 
 
@@ -330,7 +332,7 @@ def test_what_is_no_investigation_and_no_source(source, people):
 
 def test_without_a_test_set_nothing_is_searched_for(source):
     source.remaining_ = 0
-    with pytest.raises(BudgetError, match="the budget of 2 test sets is spent"):
+    with pytest.raises(BudgetSpentError, match="the budget of 2 test sets is spent"):
         investigate(source, Investigation("no such column", "offer"))
 
 

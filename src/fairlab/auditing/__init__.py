@@ -6,7 +6,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
         "audits": ["audit", "run"],
-        "comparison": ["Comparison", "compare"],
+        "comparison": ["ModelComparison", "compare"],
         "report": ["Report"],
     },
 )

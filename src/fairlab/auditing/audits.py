@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Mapping
 
 from fairlab.auditing.probes import Task, probes
-from fairlab.auditing.progress import Progress
+from fairlab.auditing.progress import QueryBar
 from fairlab.auditing.report import Report
 from fairlab.auditing.wording import count, listed
 from fairlab.cases import BudgetSpentError, Case, MethodResult
@@ -80,7 +80,7 @@ def audit(
     start, results, pace = time.perf_counter(), [], case.queries.seconds_per_row
     case = case.sample(max(budget // 2, 1), random_state=random_state)
     people, queried = len(case.table), case.queries.n_queries
-    with Progress(case.queries, budget, done=people, show=progress) as bar:
+    with QueryBar(case.queries, budget, done=people, show=progress) as bar:
         for position, name in enumerate(names):
             left = budget - people - (case.queries.n_queries - queried)
             share = probes()[name].share / sum(probes()[other].share for other in names[position:])

@@ -40,7 +40,7 @@ COLUMNS = [
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Result):
+class ModelComparison(Result):
     """What the newer of two models makes better and worse.
 
     Attributes
@@ -101,7 +101,9 @@ class Comparison(Result):
 
     def __repr__(self) -> str:
         counts = self.rows["verdict"].value_counts()
-        return "Comparison: " + listed([f"{counts.get(verdict, 0)} {verdict}" for verdict in (BETTER, WORSE, UNCLEAR)])
+        return "ModelComparison: " + listed(
+            [f"{counts.get(verdict, 0)} {verdict}" for verdict in (BETTER, WORSE, UNCLEAR)]
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each measure.
@@ -124,7 +126,7 @@ class Comparison(Result):
         return page.comparison(self)
 
 
-def compare(case_a: Case, case_b: Case, *, confidence_level: float = 0.95) -> Comparison:
+def compare(case_a: Case, case_b: Case, *, confidence_level: float = 0.95) -> ModelComparison:
     """Say what a newer model makes better and worse.
 
     Compared are the gaps in favourable decisions between each group and everybody else; where `y_true` is known, the
@@ -140,7 +142,7 @@ def compare(case_a: Case, case_b: Case, *, confidence_level: float = 0.95) -> Co
 
     Returns
     -------
-    Comparison
+    ModelComparison
 
     Raises
     ------
@@ -186,7 +188,7 @@ def compare(case_a: Case, case_b: Case, *, confidence_level: float = 0.95) -> Co
     rows["p_value"] = holm(rows["p_value"])
     clear = rows["p_value"] <= 1 - confidence_level
     rows["verdict"] = np.where(clear, np.where(rows["change"] < 0, BETTER, WORSE), UNCLEAR)
-    return Comparison(case_a, case_b, rows, pairs.is_paired, tuple(dict.fromkeys(not_compared)), confidence_level)
+    return ModelComparison(case_a, case_b, rows, pairs.is_paired, tuple(dict.fromkeys(not_compared)), confidence_level)
 
 
 def _errors(pairs: Pairs, sensitive_features, confidence_level, not_compared) -> Iterator[dict]:

@@ -48,7 +48,7 @@ def changes(rows: pd.DataFrame) -> Figure:
     Parameters
     ----------
     rows : DataFrame
-        As of `Comparison.to_frame`.
+        As of `ModelComparison.to_frame`.
     """
     figure, (axis,) = panels(1, 1, width=9, height=0.45 * max(len(rows), 1) + 1.1)
     colours = {"better": GREEN, "worse": VERMILION}

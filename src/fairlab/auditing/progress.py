@@ -7,7 +7,7 @@ from importlib import import_module
 SECONDS_BETWEEN = 0.5
 
 
-class Progress:
+class QueryBar:
     """Shows a bar in a terminal or a notebook; does nothing elsewhere, or where tqdm is not installed.
 
     Parameters

@@ -94,7 +94,7 @@ class File(Entry):
         return self
 
 
-class Column(Entry):
+class ColumnSpec(Entry):
     """What the values of one column may be.
 
     Attributes
@@ -180,7 +180,7 @@ class Variant(Entry):
     rows: Count
     label: str
     sensitive_features: dict[str, Sensitive]
-    columns: dict[str, Column]
+    columns: dict[str, ColumnSpec]
     citation: str = ""
     positive_label: str | int | None = None
     features: Several[str] = ()

@@ -8,6 +8,6 @@ __getattr__, __dir__, __all__ = lazy.attach(
         "investigation": ["Investigation", "investigate"],
         "metrics": ["NMI", "Correlation", "Difference", "Interval", "Metric", "Ratio", "Regression"],
         "report": ["Association", "AssociationReport", "Section", "Subgroup"],
-        "sample": ["BudgetError", "Column", "DataSource", "Sample"],
+        "sample": ["Column", "DataSource", "Sample"],
     },
 )

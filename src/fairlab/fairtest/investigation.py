@@ -191,7 +191,7 @@ class Investigation(BaseEstimator):
 
         Raises
         ------
-        BudgetError
+        BudgetSpentError
             If the source has no test set left.
         ValueError
             If an investigation is not fitted, or to another source. No test set is used up by an error.
@@ -408,7 +408,7 @@ def investigate(source: DataSource, investigations, *, exact: bool = True) -> As
 
     Raises
     ------
-    BudgetError
+    BudgetSpentError
         If the source has no test set left.
     TypeError, ValueError
         As for `Investigation.fit`, or if there is no investigation. No test set is used up by an error.

@@ -1,6 +1,5 @@
 """The data of an investigation: columns of codes or numbers, samples, and a training set with a budget of test sets."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,9 +9,10 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
+from fairlab.cases.queries import BudgetSpentError
+from fairlab.cases.schema import Feature, is_number, values_of
 from fairlab.checks import check_count, check_number
 
-MISSING = "(missing)"
 MOST_CODES = 10  # different whole numbers that still count as categories
 CONFIDENCE_LEVEL = 0.95  # over all test sets
 SOUND, PUBLISHED = VARIANTS = ("sound", "published")
@@ -159,22 +159,6 @@ class Sample:
         return (table / table.loc["Total"]).drop(index="Total")
 
 
-class BudgetError(RuntimeError):
-    """Raised when every test set of a `DataSource` has been used.
-
-    Examples
-    --------
-    >>> from fairlab.fairtest import DataSource, Investigation, investigate
-    >>> people = pd.DataFrame({"sex": ["f", "m"] * 300, "offer": ["no", "yes", "yes"] * 200})
-    >>> source = DataSource(people, budget=1)
-    >>> found = investigate(source, Investigation("sex", "offer"))
-    >>> investigate(source, Investigation("sex", "offer"))
-    Traceback (most recent call last):
-    ...
-    fairlab.fairtest.sample.BudgetError: the budget of 1 test set is spent; ...
-    """
-
-
 class DataSource:
     """People whose data is split once into a training set and `budget` test sets.
 
@@ -289,9 +273,9 @@ class DataSource:
         return {name: self._columns[name].take(self._train_rows) for name in names}
 
     def check_budget(self) -> None:
-        """Raise a BudgetError if no test set is left."""
+        """Raise a BudgetSpentError if no test set is left."""
         if self.remaining_ == 0:
-            raise BudgetError(
+            raise BudgetSpentError(
                 f"the budget of {self.budget} test set{'s' * (self.budget > 1)} is spent; a further test needs new "
                 "data, or a DataSource with a larger budget from the start"
             )
@@ -302,7 +286,7 @@ class DataSource:
 
         Raises
         ------
-        BudgetError
+        BudgetSpentError
             If no test set is left.
         """
         self.check_budget()
@@ -363,76 +347,39 @@ def encode(values: pd.Series, *, kind: str | None = None, most_codes: int = MOST
         lists and the like, and for any other type of column.
     """
     name = str(values.name)
-    if pd.api.types.is_complex_dtype(values):
-        raise ValueError(f"column {name!r} holds complex numbers, expected real ones, text, categories or booleans")
-    if pd.api.types.is_bool_dtype(values) and not values.isna().any():
-        return Column(name, values.to_numpy(dtype=np.intp), ("False", "True"))
-    if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values):
-        return _encode_numbers(name, values.to_numpy(dtype=float, na_value=np.nan, copy=True), kind, most_codes)
-    is_text = pd.api.types.is_object_dtype(values) or pd.api.types.is_string_dtype(values)
-    declared = isinstance(values.dtype, pd.CategoricalDtype)
-    if not (is_text or declared or pd.api.types.is_bool_dtype(values)):
-        raise ValueError(f"column {name!r} has type {values.dtype}, expected numbers, text, categories or booleans")
-    if declared:
-        codes, found = pd.factorize(values)
-        found = found.astype(object)
-        _factorize(name, found)  # refuses what cannot be told apart
-    else:
-        objects = values.astype(object)
-        if pd.api.types.infer_dtype(objects) in ("integer", "floating", "mixed-integer-float"):
-            return _encode_numbers(name, objects.to_numpy(dtype=float, na_value=np.nan), kind, most_codes)
-        codes, found = _factorize(name, objects)
-    texts = found.astype(str)
-    if not declared and len(found) and pd.to_numeric(pd.Series(texts), errors="coerce").notna().all():
-        raise ValueError(
-            f"column {name!r} holds numbers as text, such as {texts[0]!r}; make it numbers with pandas.to_numeric, or "
-            "categories with astype('category')"
-        )
-    if most_codes and declared and values.cat.ordered:
-        order = np.argsort(values.cat.categories.get_indexer(found), kind="stable")
-    elif most_codes and all(isinstance(value, Real) for value in found):
-        order = np.argsort(found.astype(float), kind="stable")
-    else:
-        order = np.argsort(texts, kind="stable")
-    return _coded(name, codes, [found[i] for i in order], order)
-
-
-def _encode_numbers(name, numbers, kind, most_codes) -> Column:
-    known = numbers[~np.isnan(numbers)]
-    if bad := int(np.isinf(known).sum()):
-        raise ValueError(f"column {name!r}: {bad} values are missing or infinite; fill them or drop the rows")
-    if kind is None and most_codes and len(known) and not (known % 1).any():
-        kind = "categories" if len(np.unique(known)) <= most_codes else "numbers"
-    if kind == "categories":
-        codes, found = pd.factorize(numbers)
-        order = np.argsort(found, kind="stable")
-        return _coded(name, codes, [int(v) if v == int(v) else float(v) for v in found[order]], order)
-    if bad := len(numbers) - len(known):
-        raise ValueError(f"column {name!r}: {bad} values are missing or infinite; fill them or drop the rows")
-    return Column(name, numbers)
-
-
-def _factorize(name, objects):
-    kinds = {type(value) for value in objects} if pd.api.types.infer_dtype(objects).startswith("mixed") else set()
+    kinds = set(map(type, values)) if values.dtype == object else set()
     if bool in kinds and kinds & {int, float}:
-        raise ValueError(f"column {name!r} mixes truth values with numbers, which cannot be told apart; make them text")
-    try:
-        return pd.factorize(objects)
-    except TypeError:
-        odd = next(value for value in objects if not pd.api.types.is_hashable(value))
-        raise ValueError(f"column {name!r} holds {odd!r}, expected numbers, text, categories or booleans") from None
+        raise ValueError(f"column {name!r} mixes booleans with numbers, which are equal to them; make them strings")
+    found, missing = values_of(name, values)
+    if _holds_numbers(values):
+        found = sorted(int(value) if value == int(value) else float(value) for value in found)
+        if kind is None and 0 < len(found) <= most_codes and all(isinstance(value, int) for value in found):
+            kind = "categories"
+        if kind != "categories" and missing:
+            n_missing = values.isna().sum()
+            raise ValueError(f"column {name!r}: {n_missing} values are missing; fill them or drop the rows")
+        if kind != "categories":
+            return Column(name, values.to_numpy(dtype=float, copy=True))
+    elif pd.api.types.is_bool_dtype(values) and not missing:
+        found = [False, True]
+    else:
+        found = _ordered(name, values, found, as_text=not most_codes)
+    feature = Feature(name, [*missing, *found])
+    return Column(name, feature.find(values), tuple(feature.labels))
 
 
-def _coded(name, codes, values, order) -> Column:
-    """Return a column of categories, from codes by first occurrence, values in order, and where each occurred."""
-    has_missing = bool((codes < 0).any())
-    rank = np.empty(len(values) + 1, dtype=np.intp)
-    rank[order] = np.arange(len(values)) + has_missing
-    rank[-1] = 0  # the code of a missing value is -1
-    names = [MISSING] * has_missing + [str(value) for value in values]
-    clash = {text for text, n in Counter(names).items() if n > 1}
-    names[has_missing:] = [repr(value) if str(value) in clash else str(value) for value in values]
-    return Column(name, rank[codes], tuple(names))
+def _ordered(name, values, found, *, as_text) -> list:
+    """Return categories in their own order, or in that of numbers or text."""
+    declared = isinstance(values.dtype, pd.CategoricalDtype)
+    if not declared and found and pd.to_numeric(pd.Series(found).astype(str), errors="coerce").notna().all():
+        raise ValueError(
+            f"column {name!r} holds numbers as text, such as {str(found[0])!r}; make it numbers with "
+            "pandas.to_numeric, or categories with astype('category')"
+        )
+    if not as_text and declared and values.cat.ordered:
+        return found
+    is_number = all(isinstance(value, Real) for value in found) and not as_text
+    return sorted(found, key=float if is_number else str)
 
 
 def _kinds(names, **kinds) -> dict[str, str]:
@@ -448,6 +395,5 @@ def _kinds(names, **kinds) -> dict[str, str]:
 
 
 def _holds_numbers(values: pd.Series) -> bool:
-    if values.dtype == object:
-        return pd.api.types.infer_dtype(values) in ("integer", "floating", "mixed-integer-float")
-    return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+    kinds = ("integer", "floating", "mixed-integer-float")
+    return is_number(values) or (values.dtype == object and pd.api.types.infer_dtype(values) in kinds)

@@ -138,7 +138,7 @@ class Attribute:
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class BestSplit:
     """The best admissible split of a node by one attribute.
 
     Attributes
@@ -216,7 +216,7 @@ class GuidedTree:
             node.children.append(child)
             self._split(child, there, rows[members], left, bar=best.score, depth=depth + 1)
 
-    def _best_split(self, here, attribute, rows) -> Split | None:
+    def _best_split(self, here, attribute, rows) -> BestSplit | None:
         children = self.metric.children(
             here,
             attribute.groups[rows],
@@ -236,7 +236,7 @@ class GuidedTree:
         threshold = float(attribute.thresholds[cuts[best]])
         effects = children.effect[cuts[best]]
         sides = [Condition(attribute.name, high=threshold), Condition(attribute.name, low=threshold)]
-        return Split(attribute, float(scores[best]), float(effects.max()), sides, effects.tolist())
+        return BestSplit(attribute, float(scores[best]), float(effects.max()), sides, effects.tolist())
 
     def _categories(self, attribute, children: Children, large):
         kept = np.flatnonzero(large)
@@ -246,7 +246,7 @@ class GuidedTree:
         coverage = sizes.sum() / children.size.sum()
         score = float(self._aggregate(effects, sizes) * coverage)
         conditions = [Condition(attribute.name, category=attribute.column.categories[code]) for code in kept]
-        return Split(attribute, score, float(effects.max()), conditions, effects.tolist())
+        return BestSplit(attribute, score, float(effects.max()), conditions, effects.tolist())
 
     def _aggregate(self, effects, sizes):
         if self.score_aggregation == "max":

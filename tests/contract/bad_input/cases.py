@@ -5,7 +5,7 @@ import pandas as pd
 from contract.bad_input.rows import SCHEMA, TABLE, Bad, Y, at_40, lacking, number
 
 import fairlab
-from fairlab.auditing import Comparison, Report, audit, compare, run
+from fairlab.auditing import ModelComparison, Report, audit, compare, run
 from fairlab.auditing.probes import Probe, Task
 from fairlab.cases import (
     AnswerCache,
@@ -285,7 +285,7 @@ AUDITING = [
         "expected a number between 0 and 1, found 0",
     ),
     lacking(Report, "case"),
-    lacking(Comparison, "before"),
+    lacking(ModelComparison, "before"),
 ]
 
 TOP = [

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 from contract.bad_input.rows import Bad, lacking
 
+from fairlab.cases import BudgetSpentError
 from fairlab.fairtest import (
     NMI,
     Association,
     AssociationReport,
-    BudgetError,
     Column,
     Correlation,
     DataSource,
@@ -73,7 +73,7 @@ ROWS = {
         ),
         Bad("DataSource", "budget", lambda: source(budget=0), "expected a positive integer, found 0"),
         Bad("DataSource", "budget", lambda: source(budget=1.5), "expected a positive integer, found 1.5"),
-        Bad("DataSource", "budget", spent, "of 1 test set is spent", BudgetError),
+        Bad("DataSource", "budget", spent, "of 1 test set is spent", BudgetSpentError),
         Bad(
             "DataSource",
             "confidence_level",

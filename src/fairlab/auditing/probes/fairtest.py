@@ -26,7 +26,7 @@ RATES = {"favourable": "favourable rates", "error": "error rates"}
 
 
 @dataclass(frozen=True, eq=False)
-class _Question:
+class _Target:
     """An association to look for: the people whom it concerns, as rows of the table, with their groups and outcomes."""
 
     rows: np.ndarray
@@ -118,7 +118,7 @@ def _goes_by_levels(values: pd.Series) -> bool:
     return not len(known) or bool(pd.to_numeric(known.astype(str), errors="coerce").notna().all())
 
 
-def _questions(task, name, outcome: Column) -> Iterator[_Question]:
+def _questions(task, name, outcome: Column) -> Iterator[_Target]:
     """Yield the associations of one sensitive column with an outcome; the first is that of all groups."""
     values = task.case.table[name]
     if not outcome.is_categorical and pd.api.types.is_numeric_dtype(values) and values.nunique() > GROUPS:
@@ -126,7 +126,7 @@ def _questions(task, name, outcome: Column) -> Iterator[_Question]:
         if len(known) < len(values):
             task.skip(f"FairTest left out {len(values) - len(known):,} people without a value of {name}.")
         sample = Sample(Column(name, values.iloc[known].to_numpy(dtype=float)), outcome.take(known))
-        yield _Question(known, sample, Correlation(), f"correlation of the {outcome.name} and {name}")
+        yield _Target(known, sample, Correlation(), f"correlation of the {outcome.name} and {name}")
         return
     groups = task.case.groups(name)
     large = task.large_groups(name, groups, FEWEST)
@@ -138,19 +138,19 @@ def _questions(task, name, outcome: Column) -> Iterator[_Question]:
     several, output, rates = len(large) > 2, outcome.take(rows), RATES.get(outcome.name)
     if rates and several:
         effect = f"mutual information of {outcome.name} and {name}, from 0 to 1"
-        yield _Question(rows, Sample(Column(name, codes, tuple(large)), output), NMI(), effect)
+        yield _Target(rows, Sample(Column(name, codes, tuple(large)), output), NMI(), effect)
     for code, group in enumerate(large if several else large[:1]):
         others = "the others" if several else large[1]
         if rates:
             one = Column(name, (codes != code).astype(np.intp), (group, others))
             effect = f"difference of {rates}, {group} less {others}"
-            yield _Question(rows, Sample(one, output), Difference(), effect, in_subgroups=not several)
+            yield _Target(rows, Sample(one, output), Difference(), effect, in_subgroups=not several)
         else:
             effect = f"correlation of the {outcome.name} and being {group} rather than {others}"
-            yield _Question(rows, Sample(Column(name, 1.0 * (codes == code)), output), Correlation(), effect)
+            yield _Target(rows, Sample(Column(name, 1.0 * (codes == code)), output), Correlation(), effect)
 
 
-def _answers(task, question: _Question, columns, train_rows, test_rows) -> Iterator[Finding]:
+def _answers(task, question: _Target, columns, train_rows, test_rows) -> Iterator[Finding]:
     """Yield the finding among everyone, and those in subgroups."""
     stream = derive_seed(task.random_state, METHOD, question.sensitive_features, question.effect)
     rng = np.random.default_rng(stream)
@@ -196,7 +196,7 @@ def _holds(conditions, columns, rows) -> np.ndarray:
     return held
 
 
-def _finding(task, question: _Question, members, where, rng) -> Finding:
+def _finding(task, question: _Target, members, where, rng) -> Finding:
     """Return the test of some people, given by their places in the question's sample."""
     sample, metric = question.sample.take(members), question.metric
     interval = metric.exact(sample, confidence_level=task.confidence_level, rng=rng)
@@ -211,7 +211,7 @@ def _finding(task, question: _Question, members, where, rng) -> Finding:
     )  # fmt: skip
 
 
-def _sentence(question: _Question, where: str, estimate: float) -> str:
+def _sentence(question: _Target, where: str, estimate: float) -> str:
     """Return what an estimate says, in plain words."""
     among = "" if where == "everyone" else f"Where {where}: "
     outcome = question.sample.output.name
