@@ -12,6 +12,7 @@ from fairlab import Case, audit
 from fairlab.auditing import run
 from fairlab.auditing.probes import probes
 from fairlab.auditing.probes.themis import PEOPLE
+from fairlab.paths import ROOT
 
 METHODS = list(probes())
 
@@ -69,6 +70,7 @@ def test_what_is_not_the_papers_algorithm_is_said_in_a_sentence_of_the_report(ca
     assert "paper" in sentence
     assert html.escape(sentence) in report.to_html()
     assert json.loads(report.to_json())["methods"][0]["description"] == sentence
+    assert sentence in " ".join((ROOT / "docs" / "your_model.md").read_text(encoding="utf-8").split())
 
 
 def test_individual_fairness_is_called_a_linearised_jackknife():
