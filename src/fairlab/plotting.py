@@ -95,6 +95,17 @@ def panels(n_rows: int, n_columns: int, *, width: float, height: float, **option
     return figure, axes.ravel()
 
 
+def interval_lines(axis, labels, estimates, lows, highs, *, colors, faces=None, markers=None) -> None:
+    """Draw estimates with their intervals, one a line from the top; an interval with an unknown end is left out."""
+    rows = zip(estimates, lows, highs, colors, faces or colors, markers or "o" * len(labels), strict=True)
+    for place, (estimate, low, high, color, face, marker) in enumerate(rows):
+        if np.isfinite([low, high]).all():
+            axis.plot([low, high], [place, place], color=color, linewidth=2, solid_capstyle="butt")
+        axis.plot(estimate, place, marker, color=color, markerfacecolor=face, markersize=6)
+    axis.set_yticks(range(len(labels)), labels, fontsize=8)
+    axis.set_ylim(max(len(labels), 1) - 0.4, -0.6)
+
+
 def legend_above(figure: Figure, axis=None, *, handles=None, n_columns: int | None = None) -> None:
     """Put one legend above all panels: that of `axis`, or of `handles`."""
     if handles is None:

@@ -2,12 +2,11 @@
 
 import textwrap
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fairlab.plotting import BLACK, GREEN, GREY, VERMILION, legend_above, panels
+from fairlab.plotting import BLACK, GREEN, GREY, VERMILION, interval_lines, legend_above, panels
 
 MOST_SHOWN = 12  # findings of one method, the first ones of the report
 WIDTH_OF_LABELS = 62  # letters
@@ -52,13 +51,14 @@ def changes(rows: pd.DataFrame) -> Figure:
     """
     figure, (axis,) = panels(1, 1, width=9, height=0.45 * max(len(rows), 1) + 1.1)
     colours = {"better": GREEN, "worse": VERMILION}
-    for place, row in enumerate(rows.itertuples()):
-        colour = colours.get(row.verdict, GREY)
-        axis.plot([row.low, row.high], [place, place], color=colour, linewidth=2, solid_capstyle="butt")
-        axis.plot(row.change, place, MARKS.get(row.verdict, "o"), color=colour, markersize=6)
     labels = [_wrapped(f"{row.where}: {row.measure}") for row in rows.itertuples()]
-    axis.set_yticks(range(len(rows)), labels, fontsize=8)
-    axis.set_ylim(max(len(rows), 1) - 0.4, -0.6)
+    interval_lines(
+        axis,
+        labels,
+        *(rows[name] for name in ("change", "low", "high")),
+        colors=[colours.get(verdict, GREY) for verdict in rows["verdict"]],
+        markers=[MARKS.get(verdict, "o") for verdict in rows["verdict"]],
+    )
     axis.axvline(0, color=BLACK, linewidth=0.8)
     axis.set_xlabel("change; less than 0 is better")
     handles = [
@@ -74,16 +74,14 @@ def changes(rows: pd.DataFrame) -> Figure:
 def _panel(axis, method, rows):
     left_out = len(rows) - MOST_SHOWN
     rows = rows[:MOST_SHOWN]
-    places = np.arange(len(rows))
-    for place, (finding, is_significant) in zip(places, rows, strict=True):
-        colour = VERMILION if is_significant else GREY
-        ends = np.array([finding.low, finding.high], dtype=float)
-        if np.isfinite(ends).all():
-            axis.plot(ends, [place, place], color=colour, linewidth=2, solid_capstyle="butt")
-        face = colour if is_significant else "white"
-        axis.plot(finding.estimate, place, "o", color=colour, markerfacecolor=face, markersize=6)
-    axis.set_yticks(places, [_label(finding) for finding, _ in rows], fontsize=8)
-    axis.set_ylim(len(rows) - 0.4, -0.6)
+    findings, significant = zip(*rows, strict=True)
+    interval_lines(
+        axis,
+        [_label(finding) for finding in findings],
+        *([getattr(finding, name) for finding in findings] for name in ("estimate", "low", "high")),
+        colors=[VERMILION if is_so else GREY for is_so in significant],
+        faces=[VERMILION if is_so else "white" for is_so in significant],
+    )
     low, high = axis.get_xlim()
     if low <= 0 <= high or min(abs(low), abs(high)) < high - low:
         axis.axvline(0, color=BLACK, linewidth=0.8)

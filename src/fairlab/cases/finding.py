@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fairlab.plotting import BLUE, GREY, panels
+from fairlab.plotting import BLUE, GREY, interval_lines, panels
 
 ROWS_SHOWN = 10
 
@@ -186,21 +186,10 @@ def intervals(findings: pd.DataFrame) -> Figure:
         With the columns ``method, sensitive, where, effect, estimate, low, high``.
     """
     figure, [axis] = panels(1, 1, width=8, height=0.8 + 0.45 * max(len(findings), 1))
-    places = np.arange(len(findings))[::-1]
-    estimate, low, high = (findings[name].to_numpy(dtype=float) for name in ("estimate", "low", "high"))
     axis.axvline(0, color=GREY, linewidth=1)
-    axis.hlines(places, low, high, color=BLUE)
-    axis.plot(estimate, places, "o", color=BLUE)
-    labels = (
-        findings["method"]
-        + ": "
-        + findings["sensitive_features"]
-        + ", "
-        + findings["where"]
-        + "\n"
-        + findings["effect"]
-    )
-    axis.set_yticks(places, labels.tolist(), fontsize="small")
-    axis.set_ylim(-0.7, len(findings) - 0.3)
+    rows = list(findings.itertuples())
+    labels = [f"{row.method}: {row.sensitive_features}, {row.where}\n{row.effect}" for row in rows]
+    numbers = (findings[name].astype(float) for name in ("estimate", "low", "high"))
+    interval_lines(axis, labels, *numbers, colors=[BLUE] * len(rows))
     axis.set_xlabel("effect with its confidence interval")
     return figure
