@@ -43,7 +43,7 @@ def test_the_same_model_is_neither_better_nor_worse():
     assert row["change"] == 0
     assert row["low"] < 0 < row["high"]
     assert row["verdict"] == "no clear difference"
-    assert repr(same) == "Comparison: 0 better, 0 worse and 1 no clear difference"
+    assert repr(same) == "ModelComparison: 0 better, 0 worse and 1 no clear difference"
 
 
 def test_a_gap_that_changes_its_sign_only_is_no_change():
