@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairlab.data.encoding import check_published, encode, encodings, in_words
+from fairlab.data.encoding import check_published, decode, encode, encodings
 from fairlab.data.registry import project_registry
 
 DECADES = [f"{decade}0-{decade}9" for decade in range(9)] + ["90 and over"]
@@ -31,7 +31,7 @@ def make(raw: dict[str, Path]) -> pd.DataFrame:
         table = pd.read_csv(content, sep=";", dtype=str, keep_default_na=False)
     table = encode(table, encodings()["bank"])
     table = check_published(table, project_registry().file("encoded/bank"), final_newline=True).astype("int64")
-    return table.assign(age=in_words(table["age"], DECADES))
+    return table.assign(age=decode(table["age"], DECADES))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairlab.data.encoding import check_published, encode, encodings, in_words
+from fairlab.data.encoding import check_published, decode, encode, encodings
 from fairlab.data.registry import project_registry
 from fairlab.data.tables import load_script
 from fairlab.paths import DATA_SCRIPTS
@@ -35,7 +35,7 @@ def make(raw: dict[str, Path]) -> pd.DataFrame:
     layout = {"header": None, "names": adult_uci.COLUMNS, "skipinitialspace": True, "keep_default_na": False}
     table = encode(pd.read_csv(raw["adult/adult.data"], **layout), encodings()["adult"])
     table = check_published(table, project_registry().file("encoded/census"), final_newline=False).astype("int64")
-    return table.assign(race=in_words(table["race"], RACES), sex=in_words(table["sex"], SEXES))
+    return table.assign(race=decode(table["race"], RACES), sex=decode(table["sex"], SEXES))
 
 
 if __name__ == "__main__":

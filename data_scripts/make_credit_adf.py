@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairlab.data.encoding import check_published, encode, encodings, in_words
+from fairlab.data.encoding import check_published, decode, encode, encodings
 from fairlab.data.registry import project_registry
 
 SEXES = ["male", "female"]
@@ -31,7 +31,7 @@ def make(raw: dict[str, Path]) -> pd.DataFrame:
     loans = pd.read_csv(raw["german/german.data"], sep=" ", header=None, names=list(rules["german-decades"]))
     table = encode(loans, rules["german-decades"]).loc[rules["credit-adf"]].reset_index(drop=True)
     table = check_published(table, project_registry().file("encoded/credit_sample"), final_newline=True).astype("int64")
-    return table.assign(sex=in_words(table["sex"], SEXES))
+    return table.assign(sex=decode(table["sex"], SEXES))
 
 
 if __name__ == "__main__":

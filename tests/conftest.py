@@ -26,7 +26,7 @@ def light_forks(monkeypatch):
     """Let the process that others are forked from load next to nothing, for the time of a test."""
     from fairlab.suite import forks
 
-    monkeypatch.setattr(forks, "PRELOADED", "fairlab.suite.lifeline")
+    monkeypatch.setattr(forks, "PRELOADED", "fairlab.suite.child_process")
     forkserver._forkserver._stop()  # the first that a process starts stays, and there is no public way to end it
     yield
     forkserver._forkserver._stop()

@@ -15,12 +15,12 @@ from importlib import import_module
 import nbformat
 
 from fairlab.paths import write_text
-from fairlab.suite import kernel, lifeline
+from fairlab.suite import child_process, kernel
 from fairlab.suite.forks import ENVIRONMENT, variables
 from fairlab.suite.labs.card import card, cards
 from fairlab.suite.labs.course import grader, write_grading
 from fairlab.suite.labs.masters import CELL_SECONDS, for_course, marks, read, solved, without_guide
-from fairlab.suite.labs.stories import told
+from fairlab.suite.labs.stories import with_numbers
 from fairlab.suite.notebook import code_of
 
 COURSE = 5  # a course with data and numbers of its own
@@ -70,7 +70,7 @@ class Grading:
         points = self._ask(_grade, card.key, student, seconds)
         return points, read(self.folder / "autograded" / student / card.assignment / card.notebook.name)
 
-    def told(self, card, course):
+    def with_numbers(self, card, course):
         """Return the master of a lab for a course, with its numbers in."""
         return self._ask(_tell, card.key, course)
 
@@ -82,7 +82,7 @@ class Grading:
 
 
 def _serve(folder, connection):
-    lifeline.tie()
+    child_process.exit_with_parent()
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)
     warnings.simplefilter("ignore")
     _offer_forks(folder / "jupyter")
@@ -132,7 +132,7 @@ def _release(folder, key):
 
 def _tell(folder, key, course):
     kernel.fork()
-    return told(for_course(read(card(key).notebook), course), kernel_name=FORKED, extra_arguments=[])
+    return with_numbers(for_course(read(card(key).notebook), course), kernel_name=FORKED, extra_arguments=[])
 
 
 def _grade(folder, key, student, seconds):

@@ -92,7 +92,17 @@ def model(tmp_path, monkeypatch):
     sys.modules.pop("bank", None)
 
 
-AUDIT = ["audit", "bank:predict", "table.csv", "--sensitive", "sex", "--y-true", "repaid", "--positive", "yes"]
+AUDIT = [
+    "audit",
+    "bank:predict",
+    "table.csv",
+    "--sensitive-features",
+    "sex",
+    "--y-true",
+    "repaid",
+    "--pos-label",
+    "yes",
+]
 
 
 def test_an_audit_ends_with_4_without_a_test_with_0_without_and_3_with_significant_findings(model, capsys):
@@ -143,7 +153,7 @@ def test_an_audit_writes_what_was_asked_for(model, tmp_path):
         ({6: "repayed"}, "--y-true: the table has no column 'repayed'; did you mean 'repaid'"),
         ({8: "maybe"}, "maybe"),
         ({9: "--budget", 10: "0"}, "budget: expected a positive integer, found 0"),
-        ({9: "--confidence", 10: "95"}, "confidence_level"),
+        ({9: "--confidence-level", 10: "95"}, "confidence_level"),
         ({9: "--methods", 10: "themes"}, "did you mean 'themis'"),
         ({9: "--features", 10: "age,hight"}, "hight"),
     ],
@@ -160,7 +170,7 @@ def test_a_program_can_be_audited(model, tmp_path):
     people(30).assign(repaid="yes").to_csv("table.csv", index=False)
     call = ["audit", f"{sys.executable} -S score.py", *AUDIT[2:], "--program"]
     assert main(call) == 4
-    assert main([*call, "--positive", "maybe"]) == 2
+    assert main([*call, "--pos-label", "maybe"]) == 2
 
 
 def test_a_trusted_pickle_is_opened(model):
@@ -175,10 +185,10 @@ def test_a_guard_does_not_pass_a_model_of_which_nothing_could_be_tested(tmp_path
     (tmp_path / "bank.py").write_text(MODEL)
     table = people(200).assign(name=[f"person {k}" for k in range(200)], rare=["yes"] * 3 + ["no"] * 197)
     table.to_csv(tmp_path / "table.csv", index=False)
-    call = ["-m", "fairlab", "audit", "bank:predict", "table.csv", "--features", "age,job", "--positive", "yes"]
+    call = ["-m", "fairlab", "audit", "bank:predict", "table.csv", "--features", "age,job", "--pos-label", "yes"]
 
     def audited(sensitive_features):
-        command = [sys.executable, *call, "--sensitive", sensitive_features, "--html", "a.html"]
+        command = [sys.executable, *call, "--sensitive-features", sensitive_features, "--html", "a.html"]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
 
     done = audited(column)

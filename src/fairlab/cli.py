@@ -25,10 +25,10 @@ def main(arguments: list[str] | None = None) -> int:
             find_root()  # raises where the library is installed without its project
         return options.command(options) or 0
     except KeyboardInterrupt as stop:
-        logging.getLogger("asyncio").disabled = True  # it would tell of each task that did not end
-        print(f"fairlab: {str(stop) or 'interrupted; trials that were done are kept'}", file=sys.stderr)
+        logging.getLogger("asyncio").disabled = True  # it would log each unfinished task
+        print(f"fairlab: {str(stop) or 'interrupted; finished trials are cached'}", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader of a pipe has seen enough
+    except BrokenPipeError:  # the reader closed the pipe
         sys.stdout = None
         return 1
     except (KeyError, TypeError, ValueError, OSError, RuntimeError, DataError, MissingExtraError) as error:
@@ -52,13 +52,13 @@ def _parser():
 
     add_run(command)
 
-    data = commands.add_parser("data", help="status, fetch, verify or describe the data sets")
+    data = commands.add_parser("data", help="show, fetch, verify or describe the data sets")
     verbs = data.add_subparsers(required=True, metavar="VERB")
     for verb, help in (
-        ("status", "what is here and where the rest comes from"),
-        ("fetch", "get and prepare data sets (default: all that experiments use)"),
-        ("verify", "check every file that is here against its hash"),
-        ("describe", "say what a data set is, and what its surrogate gets right and wrong"),
+        ("status", "show which files are available, and the sources of the others"),
+        ("fetch", "download and prepare data sets (default: all that experiments use)"),
+        ("verify", "check every available file against its hash"),
+        ("describe", "describe data sets: content, provenance, accuracy of the surrogate"),
     ):
         sub = verbs.add_parser(verb, help=help, description=help)
         sub.set_defaults(command=_data, verb=verb)
@@ -66,26 +66,30 @@ def _parser():
             several = "+" if verb == "describe" else "*"
             sub.add_argument("names", nargs=several, metavar="NAME", help="variants, files or folders of the registry")
         if verb == "fetch":
-            sub.add_argument("--keep-going", action="store_true", help="end well although something is missing")
+            sub.add_argument("--keep-going", action="store_true", help="exit with status 0 if something is missing")
 
-    sub = command("scorecard", _scorecard, "show how our numbers stand to the published ones")
-    sub.add_argument("rows", nargs="*", metavar="PAPER[:ARTEFACT]", help="show these rows instead of the summary")
-    sub.add_argument("--json", action="store_true", help="one object per published value or claim")
-    sub.add_argument("--profile", choices=PROFILES, help="only runs of this profile (default: the best there is)")
-    sub.add_argument("--write", action="store_true", help="also those of the project, and the picture in its README")
+    sub = command("scorecard", _scorecard, "compare published numbers with our results")
+    sub.add_argument(
+        "rows", nargs="*", metavar="PAPER[:ARTEFACT]", help="show these rows instead of the summary, e.g. adf:table-4"
+    )
+    sub.add_argument("--json", action="store_true", help="print one object per published value or claim")
+    sub.add_argument("--profile", choices=PROFILES, help="only runs of this profile (default: the best available)")
+    sub.add_argument(
+        "--write", action="store_true", help="also update the committed scorecard and the figure in the README"
+    )
 
-    sub = command("cache", _cache, "the kept trials: show them, check every one, or remove those nobody asks for")
+    sub = command("cache", _cache, "cached trials: show, verify, or remove corrupted and stale ones")
     sub.add_argument(
         "verb",
         choices=("status", "verify", "prune"),
-        help="what is kept by function; check all against their checksums; remove what is damaged, and what the code "
-        "and the libraries as they are made differently",
+        help="status: list cached trials by function; verify: check all checksums; prune: remove corrupted trials, and "
+        "stale ones of other code or library versions",
     )
 
     _add_audit(command)
 
-    sub = command("notebooks", _notebooks, "check that notebooks are fit to be committed")
-    sub.add_argument("--clear", action="store_true", help="remove outputs and counts")
+    sub = command("notebooks", _notebooks, "check that notebooks can be committed")
+    sub.add_argument("--clear", action="store_true", help="remove outputs and execution counts")
 
     add_figures(command)
 
@@ -97,45 +101,51 @@ def _parser():
 
 
 def _add_audit(command):
-    sub = command("audit", _audit, "apply all methods to a model of your own")
+    sub = command("audit", _audit, "audit your model with all methods")
     sub.epilog = (
-        "Exit status: 0 if something was tested and nothing is significant, 3 if something is, 4 if nothing could be "
-        "tested, 2 for a wrong call, 1 for an error of a method or the model."
+        "Exit status: 0 if at least one test was made and nothing is significant, 3 if a finding is significant, 4 if "
+        "nothing could be tested, 2 for an invalid call, 1 for an error of a method or the model."
     )
     sub.set_defaults(of_project=False)
-    sub.add_argument("model", metavar="MODEL", help="module:name from the current folder, .keras, .h5, or see below")
-    sub.add_argument("table", metavar="TABLE", help="people, one a row: .csv, .tsv or .parquet")
-    sub.add_argument("--sensitive", required=True, metavar="A,B", help="sensitive columns")
-    sub.add_argument("--features", metavar="A,B", help="what the model gets (default: all columns but --y-true)")
-    sub.add_argument("--y-true", metavar="COLUMN", help="true labels; the model does not get them")
-    sub.add_argument("--positive", metavar="LABEL", help="the favourable label")
-    sub.add_argument("--threshold", type=float, metavar="SCORE", help="scores from here on are favourable")
-    sub.add_argument("--program", action="store_true", help="MODEL is a command line; prints 1 (favourable) or 0")
+    sub.add_argument(
+        "model", metavar="MODEL", help="module:name from the current folder, a .keras or .h5 file, or see below"
+    )
+    sub.add_argument("table", metavar="TABLE", help="one row per person: .csv, .tsv or .parquet")
+    sub.add_argument("--sensitive-features", required=True, metavar="A,B", help="columns with the sensitive features")
+    sub.add_argument("--features", metavar="A,B", help="inputs of the model (default: all columns except --y-true)")
+    sub.add_argument("--y-true", metavar="COLUMN", help="column with the true labels; not an input of the model")
+    sub.add_argument("--pos-label", metavar="LABEL", help="the favourable label")
+    sub.add_argument("--decision-threshold", type=float, metavar="SCORE", help="scores of at least this are favourable")
+    sub.add_argument("--program", action="store_true", help="MODEL is a command line that prints 1 (favourable) or 0")
     sub.add_argument(
         "--trust-pickle",
         action="store_true",
-        help="MODEL may be a .pkl or .joblib, or a Keras file for Keras before 3.12; opening one runs whatever code is "
-        "in it, with all your rights",
+        help="MODEL may be a .pkl or .joblib, or a Keras file for Keras before 3.12; opening it runs any code that "
+        "it contains, with your permissions",
     )
-    sub.add_argument("--proxies", action="store_true", help="vary what predicts a column that the model does not get")
-    sub.add_argument("--methods", metavar="A,B", help="some of the methods (default: all that apply)")
+    sub.add_argument(
+        "--proxies",
+        action="store_true",
+        help="also vary the predictors of a sensitive feature that is not an input of the model",
+    )
+    sub.add_argument("--methods", metavar="A,B", help="run only these methods (default: all that apply)")
     sub.add_argument(
         "--budget",
         type=int,
         default=200_000,
         metavar="N",
-        help="most rows asked, beside up to 1,000 asked twice; of a table with more than half as many a random sample "
-        "is examined (default: %(default)s)",
+        help="most model queries, in rows, plus up to 1,000 for the determinism check; if the table has more than half "
+        "as many rows, a random sample is audited (default: %(default)s)",
     )
-    sub.add_argument("--confidence", type=float, default=0.95, metavar="SHARE", help="default: %(default)s")
-    sub.add_argument("--seed", type=int, default=0, help="of samples and all else (default: %(default)s)")
+    sub.add_argument("--confidence-level", type=float, default=0.95, metavar="LEVEL", help="default: %(default)s")
+    sub.add_argument("--seed", type=int, default=0, help="random seed (default: %(default)s)")
     sub.add_argument("--html", metavar="FILE", help="write the report as a page")
     sub.add_argument("--json", metavar="FILE", help="write the report as JSON")
     sub.add_argument(
         "--rows",
         choices=("none", "binned", "all"),
         default="binned",
-        help="rows about people in the files: none, binned (the default) or all as they are",
+        help="rows about people in the files: none, binned (the default), or all without binning",
     )
 
 
@@ -147,10 +157,10 @@ def _audit(options) -> int:
     try:
         case = _case(options)
         methods = options.methods and _names(options.methods)
-        given = {"budget": options.budget, "confidence_level": options.confidence, "random_state": options.seed}
+        given = {"budget": options.budget, "confidence_level": options.confidence_level, "random_state": options.seed}
         report = audit(case, methods=methods, proxies=options.proxies, **given)
     except (ValueError, TypeError, OSError) as error:
-        if getattr(error, "__notes__", None):  # of a method, or of the model in the middle of it
+        if getattr(error, "__notes__", None):  # raised by a method, or by the model during the audit
             raise
         print(f"fairlab: {error}", file=sys.stderr)
         return WRONG_CALL
@@ -187,18 +197,21 @@ def _case(options):
     truth = table.get(options.y_true)
     if options.y_true is not None and truth is None:
         raise ValueError(f"--y-true: the table has no column {options.y_true!r}{suggestion(options.y_true, table)}")
-    positive = None if options.positive is None else label(options.positive, truth)
+    positive = None if options.pos_label is None else label(options.pos_label, truth)
     y_true = options.y_true
     if not options.program:
         model = load_model(options.model, trust_pickle=options.trust_pickle)
     else:
-        model = command_model(options.model)  # answers true or false, whatever the labels are called
+        model = command_model(options.model)  # returns True or False, whatever the labels are
         if truth is not None:
             table, y_true = table.drop(columns=y_true), _is_favourable(truth, positive)
         positive = True
-    names = {"sensitive_features": _names(options.sensitive), "features": options.features and _names(options.features)}
+    names = {
+        "sensitive_features": _names(options.sensitive_features),
+        "features": options.features and _names(options.features),
+    }
     return Case(
-        model, table, **names, y_true=y_true, pos_label=positive, decision_threshold=options.threshold,
+        model, table, **names, y_true=y_true, pos_label=positive, decision_threshold=options.decision_threshold,
         max_rows=max(options.budget // 2, 2), random_state=options.seed,
     )  # fmt: skip
 
@@ -206,7 +219,7 @@ def _case(options):
 def _is_favourable(truth, positive):
     if positive is None or not (truth == positive).any():
         known = ", ".join(map(str, truth.unique()[:10]))
-        raise ValueError(f"--positive: expected the favourable label among those of --y-true ({known})")
+        raise ValueError(f"--pos-label: expected the favourable label among those of --y-true ({known})")
     return (truth == positive).to_numpy()
 
 
@@ -262,15 +275,15 @@ def _cache(options):
 
     if options.verb == "status":
         frame = cache.status()
-        print(frame.to_string(index=False, float_format="{:.1f}".format) if len(frame) else "no trials are kept")
+        print(frame.to_string(index=False, float_format="{:.1f}".format) if len(frame) else "no cached trials")
         return 0
-    frame = cache.prune() if options.verb == "prune" else cache.damaged()
+    frame = cache.prune() if options.verb == "prune" else cache.corrupted()
     for row in frame.itertuples():
         print(f"{'removed, ' * (options.verb == 'prune')}{row.state}: {short(row.file)}")
     if options.verb == "prune":
         print(f"{len(frame)} files removed, {frame['mb'].sum():.1f} MB")
         return 0
-    print(f"{len(frame)} damaged" + (": they are computed again when they are asked for" if len(frame) else ""))
+    print(f"{len(frame)} corrupted" + (": they will be computed again when needed" if len(frame) else ""))
     return int(len(frame) > 0)
 
 
@@ -286,5 +299,5 @@ def _notebooks(options):
             clear(notebook)
         for problem in check_committed(notebook):
             bad += 1
-            print(f"{short(notebook)}: {problem}; mend with `make format`", file=sys.stderr)
+            print(f"{short(notebook)}: {problem}; fix with `make format`", file=sys.stderr)
     return int(bool(bad))

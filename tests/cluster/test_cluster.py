@@ -156,7 +156,7 @@ def test_a_job_that_ran_out_of_time_or_memory_gets_twice_as_much(five, cluster):
 
 def test_jobs_that_slurm_believes_in_are_seen_within_a_minute_to_be_dead(five, deaf):
     batch = Batch(deaf, "--all", "--jobs", "3", "--cores", "2", "--slurm-options", "--time=20 --mem=1500M")
-    batch.until(lambda: len(batch.running()) == 3 and len(noted("beat")) == 3)
+    batch.until(lambda: len(batch.running()) == 3 and len(noted("heartbeat")) == 3)
     (ended, alive), (dead, node), *_ = batch.running()
     deaf.kill_jobs(alive)  # as after an scancel that the controller forgot
     deaf.kill_node(node)
@@ -173,7 +173,7 @@ def test_jobs_that_slurm_believes_in_are_seen_within_a_minute_to_be_dead(five, d
     output, errors = batch.end()
     assert batch.process.returncode == 0
     assert "5 of 5 experiments done at smoke" in output
-    silent = "gave no sign of life"  # of a dead node the controller may learn, when it sends it something
+    silent = "sent no heartbeat"  # of a dead node the controller may learn, when it sends it something
     for id, what in ((ended, f"{silent} on {alive}"), (dead, f"({silent}|lost its node) on {node}")):
         assert re.search(rf"lost: toy/\w+: job {id} {what}; run again", errors)
     assert max(seen.values()) < 60
@@ -181,7 +181,7 @@ def test_jobs_that_slurm_believes_in_are_seen_within_a_minute_to_be_dead(five, d
 
 def test_the_trials_of_one_experiment_are_spread_over_an_array(five, cluster, results):
     batch = Batch(
-        cluster, "toy/mean", "--jobs", "3", "--cores", "1", "--spread", "3", "--slurm-options", "-t 20 --mem 1G"
+        cluster, "toy/mean", "--jobs", "3", "--cores", "1", "--shards", "3", "--slurm-options", "-t 20 --mem 1G"
     )
     ids = set()
     batch.until(lambda: ids.update(id for id, _ in batch.running()) or len(ids) >= 3)

@@ -39,7 +39,7 @@ def test_a_surrogate_says_so_in_one_line(parts):
     dataset = Dataset(**parts)
     assert repr(dataset).splitlines()[-1].strip() == dataset.warning == "surrogate: fallback data, not real people"
     assert dataset.warning in dataset._repr_html_()
-    assert "What it does not get right: no &lt;b&gt; is kept." in dataset._repr_html_()
+    assert "Inaccurate: no &lt;b&gt; is kept." in dataset._repr_html_()
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(target, tmp_path, monk
         running.socket = context.wrap_socket(running.socket, server_side=True)
         running.handle_error = lambda *_: None
         threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        with pytest.raises(AbsentError, match=r"the certificate of 127.0.0.1:.* is not to be trusted"):
+        with pytest.raises(AbsentError, match=r"the certificate of 127.0.0.1:.* is not trusted"):
             download(f"https://127.0.0.1:{running.server_port}/a", target)
         running.shutdown()
 
@@ -218,9 +218,9 @@ def test_wherever_a_zip_is_damaged_it_is_refused(tmp_path, target, method):
     bundle = archive(tmp_path, method, a=rows)
     whole, refused = bundle.read_bytes(), 0
     for bit in range(0, 8 * len(whole), 11):
-        damaged = bytearray(whole)
-        damaged[bit // 8] ^= 1 << bit % 8
-        bundle.write_bytes(damaged)
+        corrupted = bytearray(whole)
+        corrupted[bit // 8] ^= 1 << bit % 8
+        bundle.write_bytes(corrupted)
         try:
             extract(bundle, "a", target, size=len(rows))
             assert target.read_bytes() == rows

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from fairlab.data import DataError, encoding, load
-from fairlab.data.encoding import Rule, check_published, codes, encode, encodings, in_words, published_text
+from fairlab.data.encoding import Rule, check_published, codes, decode, encode, encodings, published_text
 from fairlab.data.files import git_blob_sha1
 from fairlab.data.registry import project_registry
 
@@ -37,7 +37,7 @@ def test_numbers_may_be_text_and_are_cut_off_at_both_ends():
 
 def test_words_and_codes_undo_each_other():
     table = pd.DataFrame({"sex": [1, 0, 1], "age": [3, 4, 5]})
-    words = table.assign(sex=in_words(table["sex"], ["female", "male"]))
+    words = table.assign(sex=decode(table["sex"], ["female", "male"]))
     assert words["sex"].tolist() == ["male", "female", "male"]
     pd.testing.assert_frame_equal(codes(words), table)
 

@@ -131,7 +131,7 @@ def test_every_refusal_is_told_with_its_reason(make_file, server):
         "/other: has SHA-256",
         "/zip: the zip has no member table.csv",
         "/nozip: is not an intact zip",
-        "https://example.org/form: a page to visit by hand",
+        "https://example.org/form: a page to visit in a browser",
         f"put the file (12 bytes, SHA-256 {hashlib.sha256(CONTENT).hexdigest()}) at {files.cache_folder()}",
     ):
         assert reason in message
@@ -157,8 +157,8 @@ def test_a_source_that_fails_in_any_way_is_told_in_one_line_and_the_next_one_is_
     rows, packed = CONTENT * 50, io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bundle:
         bundle.writestr("a", rows)
-    damaged = packed.getvalue().replace(zlib.compress(rows, wbits=-15)[4:12], b"\xff" * 8)
-    server.pages |= {"/zip": (200, damaged, 0), "/away": away, "/good": (200, rows, 0)}
+    corrupted = packed.getvalue().replace(zlib.compress(rows, wbits=-15)[4:12], b"\xff" * 8)
+    server.pages |= {"/zip": (200, corrupted, 0), "/away": away, "/good": (200, rows, 0)}
     monkeypatch.setenv("FAIRLAB_DATA_MIRROR", "x" * 300)
     monkeypatch.setenv("FAIRLAB_DATA_MIRROR_URL", "http://[::1")
     sources = [Address(url=f"{server.url}/zip", kind="official", member="a"), f"{server.url}/away"]

@@ -101,7 +101,7 @@ def test_fetch_keeps_going_when_asked():
         "credit-adf": "surrogate",
         "bank-adf": "surrogate",
     }
-    assert "By hand: put the file" in result.loc["law-school", "detail"]
+    assert "To provide it yourself, put the file" in result.loc["law-school", "detail"]
     assert lines[1] == "law-school: surrogate, law/law_data.csv could not be had"
     assert len(lines) == len(result)
 

@@ -59,7 +59,7 @@ def archive(**files):
 )
 def test_a_wrong_file_is_named_with_what_was_expected(bring, variant, path, content, said):
     bring(path, content)
-    with pytest.raises(DataUnavailableError, match=f"(?s){path} could not be had:.*{said}"):
+    with pytest.raises(DataUnavailableError, match=f"(?s){path} is not available:.*{said}"):
         load(variant, surrogate=False)
 
 

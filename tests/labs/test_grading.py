@@ -125,14 +125,14 @@ def test_a_submission_gets_its_points_and_the_teacher_is_told(grading, lab, name
     hangs = "loop" in name
     points, graded = grading.grade(lab, name, submission, seconds=10 if hangs and lab.number == 1 else 60)
 
-    full = {each.name: each.points for each in exercises(graded) if not each.by_hand}
+    full = {each.name: each.points for each in exercises(graded) if not each.is_manual}
     lost = {ALL: set(), NONE: set(full), OTHERS: set(of_functions[:1]), VALUES: set(of_functions)}
     if expected:
         assert {test: points[test] for test in full} == {
             test: 0 if test in lost[expected] else full[test] for test in full
         }
     top = graded.cells[0].source
-    assert ("Noticed when this was graded" in top) == (told is not None), top
+    assert ("Warnings from grading" in top) == (told is not None), top
     if told:
         assert told.format(test=of_functions[0]) in top
     if name == "correct":

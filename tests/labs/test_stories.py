@@ -19,13 +19,13 @@ def answers(notebook):
 
 def test_lab_4_tells_of_equal_rates(grading):
     """Course 3 hired 41% of the women and 48% of the men: 53 women gained and 74 lost."""
-    text = answers(grading.told(card("counterparts"), 3))
+    text = answers(grading.with_numbers(card("counterparts"), 3))
     lost, gained = (int(re.search(rf"(\d+) {rest}", text)[1]) for rest in ("of the 300", "women with long hair"))
     assert abs(lost - gained) <= 3
-    assert text != answers(grading.told(card("counterparts"), 2027))
+    assert text != answers(grading.with_numbers(card("counterparts"), 2027))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lab", cards(), ids=lambda lab: lab.key)
 def test_thirty_courses_are_as_their_texts_tell(grading, lab):
-    assert len({answers(grading.told(lab, course)) for course in COURSES}) > 1
+    assert len({answers(grading.with_numbers(lab, course)) for course in COURSES}) > 1

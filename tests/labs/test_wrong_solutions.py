@@ -34,7 +34,7 @@ def test_a_wrong_solution_loses_its_points_and_its_mistake_is_named(grading, key
     (cell,) = (c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == wrong["cell"])
     cell.source = wrong["code"]
     points, graded = grading.grade(card(key), f"wrong-{number}", notebook)
-    full = {each.name: each.points for each in exercises(graded) if not each.by_hand}
+    full = {each.name: each.points for each in exercises(graded) if not each.is_manual}
     assert {name: points[name] for name in full} == full | {wrong["test"]: 0}
     (message,) = errors(graded).values()
     assert wrong["message"] in message

@@ -51,7 +51,7 @@ def test_no_kept_trial_is_served_damaged(tmp_path, monkeypatch, capsys):
     for _ in range(CACHE):
         flip(chance.choice(files), chance)
         counts["right" if results() == truth else "WRONG"] += 1
-    counts["computed again"] = capsys.readouterr().err.count("are damaged and computed again")
+    counts["computed again"] = capsys.readouterr().err.count("are corrupted and computed again")
     print(dict(counts))
     assert counts["WRONG"] == 0
     assert counts["computed again"] == CACHE

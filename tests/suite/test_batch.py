@@ -61,7 +61,7 @@ def test_the_batch_goes_on_past_failures_and_lists_them(four):
     assert "failed: toy/waits: not run, since toy/bad failed" in first.stderr
     assert "failed: toy/killed: killed from outside, without a message (" in first.stderr
     assert earlier.read_text() == "earlier"
-    assert re.match(r"not run: toy/large needs 99999.6 GB of memory on 1 core, .* GB are there; no", first.stdout)
+    assert re.match(r"not run: toy/large needs 99999.6 GB of memory on 1 core, .* GB are available; no", first.stdout)
     assert "failed: toy/large: needs 99999.6 GB of memory" in first.stderr
     assert "1 of 5 experiments done at smoke" in first.stdout
     assert (run_folder("toy/mean", "smoke") / "run.json").exists()
@@ -145,7 +145,7 @@ def mean(trial, n):
 
 ALL, ONE = ["--all"], ["toy/mean"]
 OF_ALL = "of 3 experiments are done and kept, and so is every trial that had ended"
-OF_ONE = "interrupted; trials that were done are kept"
+OF_ONE = "interrupted; finished trials are cached"
 
 
 def stop(names, number, said):

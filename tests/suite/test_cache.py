@@ -24,7 +24,7 @@ def test_an_entry_says_what_made_it(kept):
     assert (result["draws"] == RESULT["draws"]).all()
     assert ABOUT.items() <= about.items()
     assert about["written"].startswith("20")
-    assert cache.made_by(cache.status).keys() == {"function", "code", "versions", "host"}
+    assert cache.provenance(cache.status).keys() == {"function", "code", "versions", "host"}
 
 
 def test_every_flipped_bit_is_found(kept):
@@ -33,17 +33,17 @@ def test_every_flipped_bit_is_found(kept):
         flipped = bytearray(content)
         flipped[bit // 8] ^= 1 << bit % 8
         kept[0].write_bytes(flipped)
-        with pytest.raises(cache.DamagedError):
+        with pytest.raises(cache.CorruptedError):
             cache.read(kept[0])
     for length in range(0, len(content), 17):
         kept[0].write_bytes(content[:length])
-        with pytest.raises(cache.DamagedError):
+        with pytest.raises(cache.CorruptedError):
             cache.read(kept[0])
 
 
 def test_a_result_is_that_of_its_key(kept):
     kept[0].replace(kept[1])
-    with pytest.raises(cache.DamagedError):
+    with pytest.raises(cache.CorruptedError):
         cache.read(kept[1])
 
 
@@ -66,12 +66,12 @@ def test_status_verify_and_prune(kept, capsys):
         (cache.folder() / name).write_text("mine")
     assert main(["cache", "verify"]) == 1
     output = capsys.readouterr().out
-    assert f"damaged: {kept[0]}" in output
-    assert "2 damaged: they are computed again" in output
-    assert set(cache.status()["state"]) == {"current", "stale", "damaged"}
+    assert f"corrupted: {kept[0]}" in output
+    assert "2 corrupted: they will be computed again" in output
+    assert set(cache.status()["state"]) == {"current", "stale", "corrupted"}
     assert main(["cache", "prune"]) == 0
     output = capsys.readouterr().out
-    assert output.splitlines()[:-1] == [f"removed, damaged: {kept[0]}", f"removed, stale: {stale}"]
+    assert output.splitlines()[:-1] == [f"removed, corrupted: {kept[0]}", f"removed, stale: {stale}"]
     assert "2 files removed" in output
     assert [(cache.folder() / name).read_text() for name in others] == ["mine"] * len(others)
     assert {file for file in cache.folder().rglob("*") if file.is_file()} == {
@@ -82,4 +82,4 @@ def test_status_verify_and_prune(kept, capsys):
 
 def test_nothing_is_kept_yet(results, capsys):
     assert [main(["cache", verb]) for verb in ("status", "verify", "prune")] == [0, 0, 0]
-    assert "no trials are kept" in capsys.readouterr().out
+    assert "no cached trials" in capsys.readouterr().out

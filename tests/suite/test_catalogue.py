@@ -51,7 +51,7 @@ def test_the_paper_profile_may_be_smaller_than_the_protocol(toy):
 def test_a_size_of_no_row_is_refused(toy):
     file = toy / "experiments" / "toy" / "mean.yaml"
     file.write_text(SPECIFICATION.replace("size: [n]", 'size: {n: ["table-1:men"]}'))
-    with pytest.raises(ValueError, match=r"toy/mean: size: n: 'table-1:men' is no artefact, or no row"):
+    with pytest.raises(ValueError, match=r"toy/mean: size: n: 'table-1:men' is not a table, figure or row"):
         specification("toy/mean")
 
 

@@ -49,7 +49,7 @@ def test_a_flag_comes_before_the_variable_and_that_before_slurms_own(monkeypatch
     ("options", "said"),
     [
         ("--cpus-per-task=4", "--cpus-per-task is set by fairlab; see --cores"),
-        ("--array=1-3", "see --spread"),
+        ("--array=1-3", "see --shards"),
         ("-J name", "-J is set by fairlab$"),
         ("-t soon", "expected a time such as"),
         ("--mem=much", "expected a memory such as"),
@@ -75,10 +75,10 @@ def test_memory_is_read_as_sbatch_reads_it(text, mb):
 
 
 def test_an_experiment_is_spread_as_far_as_a_share_is_worth_a_job(toy):
-    assert cluster.n_shares("toy/mean", "smoke", 16, 2) == 6  # of 60 minutes
-    assert cluster.n_shares("toy/mean", "smoke", 4, 2) == 4
-    assert cluster.n_shares("toy/mean", "smoke", 16, 60) == 1
-    assert cluster.n_shares("toy/mean", "smoke", 1, 1) == 1
+    assert cluster.n_shards("toy/mean", "smoke", 16, 2) == 6  # of 60 minutes
+    assert cluster.n_shards("toy/mean", "smoke", 4, 2) == 4
+    assert cluster.n_shards("toy/mean", "smoke", 16, 60) == 1
+    assert cluster.n_shards("toy/mean", "smoke", 1, 1) == 1
 
 
 def test_what_ran_out_gets_twice_as_much(batch):
@@ -95,7 +95,7 @@ def test_a_job_asks_for_the_memory_that_its_experiment_needs(batch):
     assert 24_000 < cluster.need("toy/mean", "paper", {"cores": 2})["mem_mb"] < 26_000
     given = ("toy/mean",), "paper", "slurm", 2
     assert cluster.refusals(*given, "") == {}
-    said = "needs 20.8 GB of memory on 2 cores, 12.9 GB are there; it fits with --cores 1"
+    said = "needs 20.8 GB of memory on 2 cores, 12.9 GB are available; it fits with --cores 1"
     assert cluster.refusals(*given, "--mem=12G") == {"toy/mean": said}
 
 
@@ -110,7 +110,7 @@ def test_lost_jobs_are_told_once_with_what_was_done(batch):
 
 def test_each_lost_job_is_told_once_while_the_batch_runs(batch):
     watch, said = cluster._Watch(["toy/first", "toy/mean"], [], "smoke"), []
-    watch.progress = SimpleNamespace(say=said.append)
+    watch.progress = SimpleNamespace(log=said.append)
     for name in ("toy/mean", "toy/first", "toy/mean"):
         cluster.note(name, "smoke", Attempt(f"{len(said)}", "TIMEOUT", "n1"))
         watch.look()
@@ -169,6 +169,6 @@ def test_files_are_fetched_too_and_told_to_jobs_if_they_are_there(toy, monkeypat
 def test_without_slurm_the_command_says_so(toy, monkeypatch):
     monkeypatch.setattr(cluster, "required", lambda name: None)
     monkeypatch.setattr(cluster.shutil, "which", lambda name: None)
-    given = {"real": [], "jobs": None, "cores": None, "options": "", "spread": 1}
+    given = {"real": [], "jobs": None, "cores": None, "options": "", "shards": 1}
     with pytest.raises(RuntimeError, match="there is no sbatch here"):
         cluster.run(["toy/mean"], ["toy/mean"], "smoke", "slurm", **given)

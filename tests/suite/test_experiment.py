@@ -104,7 +104,7 @@ def test_unknown_things_are_refused_with_what_exists(experiment):
         Experiment("toy/mean", seed="zero")
     with pytest.raises(KeyError, match=r"table-1 has no value 'maen'; did you mean 'mean'"):
         experiment.record("table-1", "maen", 1)
-    with pytest.raises(KeyError, match="does not declare the artefact 'table-2'"):
+    with pytest.raises(KeyError, match="does not declare the table or figure 'table-2'"):
         experiment.record("table-2", "mean", 1)
     with pytest.raises(KeyError, match="no claim 'negative'"):
         experiment.claim("table-1", "negative", True)
@@ -179,7 +179,7 @@ def test_published_values_stand_in_a_table(experiment):
     table = experiment.published("table-1")
     assert list(table.index) == ["mean", "rows", "lost"]
     assert table.loc["mean", ["printed", "value", "std", "n"]].tolist() == ["0.50 ± 0.10", 0.5, 0.1, 10]
-    with pytest.raises(KeyError, match="does not declare the artefact 'table-9'"):
+    with pytest.raises(KeyError, match="does not declare the table or figure 'table-9'"):
         experiment.published("table-9")
 
 

@@ -41,10 +41,15 @@ def test_as_many_cores_as_fit_and_never_none(sized):
 @pytest.mark.parametrize(
     ("profile", "n_cores", "left", "said"),
     [
-        ("quick", 4, 3.0, "needs 4.5 GB of memory on 4 cores, 3.0 GB are there; it fits with --jobs 2"),
-        ("paper", 1, 2.0, "needs 4.5 GB of memory on 1 core, 2.0 GB are there; it fits with --profile quick"),
-        ("paper", 2, 1.0, "needs 8.5 GB of memory on 2 cores, 1.0 GB are there; it fits with --profile smoke --jobs 1"),
-        ("smoke", 1, 0.5, "needs 0.8 GB of memory on 1 core, 0.5 GB are there; no smaller size fits"),
+        ("quick", 4, 3.0, "needs 4.5 GB of memory on 4 cores, 3.0 GB are available; it fits with --jobs 2"),
+        ("paper", 1, 2.0, "needs 4.5 GB of memory on 1 core, 2.0 GB are available; it fits with --profile quick"),
+        (
+            "paper",
+            2,
+            1.0,
+            "needs 8.5 GB of memory on 2 cores, 1.0 GB are available; it fits with --profile smoke --jobs 1",
+        ),
+        ("smoke", 1, 0.5, "needs 0.8 GB of memory on 1 core, 0.5 GB are available; no smaller size fits"),
     ],
 )
 def test_what_does_not_fit_says_what_it_needs_and_what_would(sized, profile, n_cores, left, said):
@@ -54,7 +59,7 @@ def test_what_does_not_fit_says_what_it_needs_and_what_would(sized, profile, n_c
 def test_one_experiment_is_refused_before_it_begins(sized, results, monkeypatch, capsys):
     monkeypatch.setenv(VARIABLE, "2")
     assert main(["run", NAME, "--profile", "paper"]) == 1
-    assert "fairlab: toy/mean needs 4.6 GB of memory on 1 core, 2.0 GB are there; it" in capsys.readouterr().err
+    assert "fairlab: toy/mean needs 4.6 GB of memory on 1 core, 2.0 GB are available; it" in capsys.readouterr().err
     assert main(["run", NAME, "--profile", "quick", "--jobs", "2"]) == 1
-    assert "needs 2.8 GB of memory on 2 cores, 2.0 GB are there; it fits with --jobs 1" in capsys.readouterr().err
+    assert "needs 2.8 GB of memory on 2 cores, 2.0 GB are available; it fits with --jobs 1" in capsys.readouterr().err
     assert not results.exists()

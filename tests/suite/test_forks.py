@@ -44,5 +44,5 @@ def test_a_fork_says_what_it_raised_or_that_it_died(log):
     assert forks.answer(divide, 1, 2, log=log) == 0.5
     with pytest.raises(ZeroDivisionError):
         forks.answer(divide, 1, 0, log=log)
-    with pytest.raises(RuntimeError, match="vanish ended without an answer; see"):
+    with pytest.raises(RuntimeError, match="vanish ended without a result; see"):
         forks.answer(vanish, log=log)

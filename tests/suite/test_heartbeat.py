@@ -3,7 +3,7 @@ import time
 import pytest
 
 from fairlab.suite import heartbeat
-from fairlab.suite.heartbeat import Pulse, beating, file_of
+from fairlab.suite.heartbeat import HeartbeatMonitor, file_of, send_heartbeats
 
 
 @pytest.fixture
@@ -15,12 +15,12 @@ def clock(monkeypatch):
 
 
 def test_a_job_beats_until_its_end(tmp_path, monkeypatch):
-    file = file_of(tmp_path / "mean.share-0-of-3.done")
-    assert file.name == "mean.share-0-of-3.beat"
+    file = file_of(tmp_path / "mean.shard-0-of-3.done")
+    assert file.name == "mean.shard-0-of-3.heartbeat"
     monkeypatch.setenv(heartbeat.FILE_VARIABLE, str(file))
-    monkeypatch.setattr(heartbeat, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(heartbeat, "INTERVAL_SECONDS", 0.01)
     texts, deadline = set(), time.monotonic() + 10
-    with pytest.raises(KeyboardInterrupt), beating():
+    with pytest.raises(KeyboardInterrupt), send_heartbeats():
         while len(texts) < 4 and time.monotonic() < deadline:
             texts.add(file.read_text() if file.exists() else "")
         raise KeyboardInterrupt
@@ -30,58 +30,58 @@ def test_a_job_beats_until_its_end(tmp_path, monkeypatch):
 
 def test_no_other_process_beats(tmp_path, monkeypatch):
     monkeypatch.delenv(heartbeat.FILE_VARIABLE, raising=False)
-    with beating():
+    with send_heartbeats():
         assert list(tmp_path.iterdir()) == []
 
 
 def test_whoever_beats_is_alive_whatever_the_other_clock_says(tmp_path, clock):
-    pulse, file = Pulse(), tmp_path / "a.beat"
+    monitor, file = HeartbeatMonitor(), tmp_path / "a.heartbeat"
     for number in range(10):
         file.write_text(f"1/0 {number}")
-        assert not pulse.is_silent("1/0", file)
+        assert not monitor.is_silent("1/0", file)
         clock[0] += heartbeat.SILENT_SECONDS - 1
-    assert not pulse.is_silent("1/0", file)
+    assert not monitor.is_silent("1/0", file)
     clock[0] += 2
-    assert pulse.is_silent("1/0", file)
-    assert heartbeat.BEAT_SECONDS + heartbeat.SILENT_SECONDS + 10 < 60  # and a look: within a minute
+    assert monitor.is_silent("1/0", file)
+    assert heartbeat.INTERVAL_SECONDS + heartbeat.SILENT_SECONDS + 10 < 60  # and a look: within a minute
 
 
 def test_one_beat_is_enough_to_be_missed(tmp_path, clock):
-    pulse, file = Pulse(), tmp_path / "a.beat"
+    monitor, file = HeartbeatMonitor(), tmp_path / "a.heartbeat"
     file.write_text("1/0 0")
-    assert not pulse.is_silent("1/0", file)
+    assert not monitor.is_silent("1/0", file)
     clock[0] += heartbeat.SILENT_SECONDS + 1
-    assert pulse.is_silent("1/0", file)
+    assert monitor.is_silent("1/0", file)
 
 
 @pytest.mark.parametrize("left", ["", "1/0 8", "2/1 8"])  # nothing, another job's, that of the same job begun anew
 def test_a_job_that_begins_has_time_whatever_an_earlier_one_left(tmp_path, clock, left):
-    pulse, file = Pulse(), tmp_path / "a.beat"
+    monitor, file = HeartbeatMonitor(), tmp_path / "a.heartbeat"
     if left:
         file.write_text(left)
-    assert not pulse.is_silent("2/0", file)
+    assert not monitor.is_silent("2/0", file)
     clock[0] += heartbeat.FIRST_SECONDS - 1
-    assert not pulse.is_silent("2/0", file)
+    assert not monitor.is_silent("2/0", file)
     clock[0] += 2
-    assert pulse.is_silent("2/0", file)
+    assert monitor.is_silent("2/0", file)
 
 
 def test_a_job_that_ends_has_time(tmp_path, clock):
-    pulse, file = Pulse(), tmp_path / "a.beat"
+    monitor, file = HeartbeatMonitor(), tmp_path / "a.heartbeat"
     file.write_text("2/0 8")
-    assert not pulse.is_silent("2/0", file)
+    assert not monitor.is_silent("2/0", file)
     file.unlink()
     clock[0] += heartbeat.SILENT_SECONDS + 1
-    assert not pulse.is_silent("2/0", file)
+    assert not monitor.is_silent("2/0", file)
 
 
 def test_a_job_that_was_held_begins_anew(tmp_path, clock):
-    pulse, file = Pulse(), tmp_path / "a.beat"
+    monitor, file = HeartbeatMonitor(), tmp_path / "a.heartbeat"
     file.write_text("2/0 8")
-    assert not pulse.is_silent("2/0", file)
-    pulse.forget("2/0")
+    assert not monitor.is_silent("2/0", file)
+    monitor.forget("2/0")
     clock[0] += heartbeat.SILENT_SECONDS + 1
-    assert not pulse.is_silent("2/0", file)
+    assert not monitor.is_silent("2/0", file)
 
 
 def test_a_job_knows_its_name_in_slurms_words(monkeypatch):

@@ -66,7 +66,7 @@ def test_without_locks_the_work_goes_on_and_says_so(tmp_path, monkeypatch):
     with locks.held(tmp_path / "a.lock", "a batch", said.append):
         said.append("worked")
     assert said == [
-        f"the file system of {tmp_path} knows no locks; see that no second one runs there: a batch",
+        f"the file system of {tmp_path} has no locks; make sure that only one runs there: a batch",
         "worked",
     ]
 

@@ -35,7 +35,7 @@ def test_a_terminal_shows_one_line_drawn_anew(monkeypatch):
     with Progress(lambda: "live", stream) as shown:
         while "live" not in stream.getvalue():
             pass
-        shown.say("ended")
+        shown.log("ended")
     text = stream.getvalue()
     assert text.endswith("\r\x1b[K")
     assert "\r\x1b[Kended\n" in text
@@ -48,6 +48,6 @@ def test_elsewhere_it_is_a_line_of_its_own_now_and_then(monkeypatch):
     with Progress(lambda: "live", stream) as shown:
         while "live" not in stream.getvalue():
             pass
-        shown.say("ended")
+        shown.log("ended")
     lines = stream.getvalue().splitlines()
     assert set(lines) == {"live", "ended"}

@@ -59,7 +59,7 @@ def test_committed_figures_change_by_a_command_and_not_by_a_run(publish, folder,
     publish()
     assert not folder.exists()
     assert main(["figures"]) == 0
-    assert f"2 of 2 figures drawn anew, in {results / 'figures'}" in capsys.readouterr().out
+    assert f"2 of 2 figures redrawn in {results / 'figures'}" in capsys.readouterr().out
     assert not folder.exists()
     write()
     assert contents(folder) == contents(results / "figures" / "toy")
@@ -140,7 +140,7 @@ def test_what_cannot_be_drawn_is_named_and_left(publish, folder, results, capsys
     assert main(["figures", "toy", "--write"]) == 1
     captured = capsys.readouterr()
     assert captured.err.splitlines() == [
-        "toy/figure-1: left as it is: its run did not keep what draws it; run its experiment",
+        "toy/figure-1: left as it is: its run did not store the drawing function; run its experiment again",
         "toy/figure-1_red: left as it is: y",
     ]
     assert "0 of 2 figures drawn anew" in captured.out

@@ -12,7 +12,7 @@ import pytest
 from fairlab.suite import locks
 from fairlab.suite import run as runs
 from fairlab.suite.run import Run, failure_file, publish, run_folder
-from fairlab.suite.staging import discard, stage
+from fairlab.suite.staging import cleanup, temporary_folder
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_options_that_json_cannot_hold_are_told_in_words(run):
 
 def test_a_published_run_replaces_the_earlier_one_of_its_seed(results):
     for seed, word in ((0, "first"), (0, "second"), (3, "other")):
-        staged = stage("toy/mean")
+        staged = temporary_folder("toy/mean")
         (staged / "word").write_text(word)
         failure_file("toy/mean", "quick", seed).parent.mkdir(parents=True, exist_ok=True)
         failure_file("toy/mean", "quick", seed).write_text("it failed")
@@ -79,7 +79,7 @@ def test_a_published_run_replaces_the_earlier_one_of_its_seed(results):
 
 
 def staged_run(word):
-    folder = stage("toy/mean")
+    folder = temporary_folder("toy/mean")
     record = {"artefact": "table-1", "id": "x", "reading": "as_published", "values": [float(word)]}
     Run("toy/mean", "quick", 0, {"word": word}, records=[record]).write(folder)
     (folder / "tables").mkdir()
@@ -118,7 +118,7 @@ def test_killed_at_any_step_of_publishing_a_complete_run_is_there(results, monke
         ended = publish_killed_at(staged_run(str(instant)), instant)
         assert published_word() in (before, str(instant))
         seen.add(published_word() == before)
-        discard(stage("toy/mean"))  # the next command, which clears what dead processes left
+        cleanup(temporary_folder("toy/mean"))  # the next command, which clears what dead processes left
         assert published_word() in (before, str(instant))
     assert seen == {True, False}
     assert instant > 5
@@ -156,7 +156,7 @@ def test_a_run_that_is_replaced_at_every_look_is_not_read(results, monkeypatch):
     publish(staged_run("0"), "toy/mean", "quick")
     looks = itertools.count()
     monkeypatch.setattr(runs, "_identity", lambda folder: next(looks))
-    with pytest.raises(runs.UnreadableRunError, match="another takes its place all the time"):
+    with pytest.raises(runs.UnreadableRunError, match="it is being replaced continually"):
         Run.read(run_folder("toy/mean", "quick"))
 
 
@@ -219,9 +219,9 @@ def test_a_published_run_that_was_changed_is_not_read(results):
     for name in ("records.json", "tables/table-1.csv", "sums.json"):
         whole = (folder / name).read_bytes()
         (folder / name).write_bytes(whole.replace(b"0", b"1", 1) if b"0" in whole else whole + b" ")
-        with pytest.raises(runs.UnreadableRunError, match=r"damaged or changed|no run that this version"):
+        with pytest.raises(runs.UnreadableRunError, match=r"corrupted or changed|no run that this version"):
             Run.read(folder)
         (folder / name).write_bytes(whole)
     (folder / "records.json").unlink()
-    with pytest.raises(runs.UnreadableRunError, match="damaged or changed"):
+    with pytest.raises(runs.UnreadableRunError, match="corrupted or changed"):
         Run.read(folder)

@@ -13,7 +13,7 @@ from fairlab.suite import running
 from fairlab.suite.redrawing import FORMATS
 
 
-@pytest.mark.parametrize("flag", ["--jobs", "--cores", "--spread"])
+@pytest.mark.parametrize("flag", ["--jobs", "--cores", "--shards"])
 def test_numbers_below_one_are_refused(flag, capsys):
     with pytest.raises(SystemExit) as stop:
         main(["run", "--all", flag, "0"])
@@ -21,7 +21,7 @@ def test_numbers_below_one_are_refused(flag, capsys):
     assert "invalid" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("flags", [["--spread", "4"], ["--slurm-options", "-p long"]])
+@pytest.mark.parametrize("flags", [["--shards", "4"], ["--slurm-options", "-p long"]])
 def test_what_is_for_a_cluster_is_refused_here(toy, flags, capsys):
     assert main(["run", "--all", "--profile", "smoke", *flags]) == 1
     assert "are for a cluster: --scheduler slurm" in capsys.readouterr().err

@@ -81,8 +81,8 @@ def test_a_node_that_is_silent_is_not_waited_for(says, watch):
 
 
 def test_a_job_without_a_sign_of_life_is_cancelled_and_told(says, watch, tmp_path, monkeypatch):
-    now, beat = [0.0], tmp_path / "1.beat"
-    monkeypatch.setattr(slurm.Pulse.is_silent.__globals__["time"], "monotonic", lambda: now[0])
+    now, beat = [0.0], tmp_path / "1.heartbeat"
+    monkeypatch.setattr(slurm.HeartbeatMonitor.is_silent.__globals__["time"], "monotonic", lambda: now[0])
     for second in range(100):  # SLURM says all the time that it runs
         says["squeue"] = "1|RUNNING|n1|0|\n9|RUNNING|n1|0|\n"
         if second < 50:
@@ -93,12 +93,12 @@ def test_a_job_without_a_sign_of_life_is_cancelled_and_told(says, watch, tmp_pat
     assert told == {"1": Attempt("1", "SILENT", "n1")}
     assert second < 50 + 60
     assert says["asked"][-1] == ["scancel", "1"]
-    assert str(told["1"]) == "job 1 gave no sign of life on n1"
+    assert str(told["1"]) == "job 1 sent no heartbeat on n1"
 
 
 def test_a_job_that_waits_again_is_not_silent(says, watch, tmp_path, monkeypatch):
-    now, beat = [0.0], tmp_path / "1.beat"
-    monkeypatch.setattr(slurm.Pulse.is_silent.__globals__["time"], "monotonic", lambda: now[0])
+    now, beat = [0.0], tmp_path / "1.heartbeat"
+    monkeypatch.setattr(slurm.HeartbeatMonitor.is_silent.__globals__["time"], "monotonic", lambda: now[0])
     for state, text in (("RUNNING", "1"), ("RUNNING", "2"), ("SUSPENDED", "2"), ("RUNNING", "2"), ("RUNNING", "3")):
         now[0] += 30
         beat.write_text(f"1/0 {text}")
@@ -120,7 +120,7 @@ def test_shares_of_an_experiment_go_as_an_array_and_the_rest_alone():
     executor._main_event_loop = None
     executor._submit_array_jobs = lambda jobs: sent.append([job.wildcards.k for job in jobs])
     executor._submit_job = lambda job: sent.append(job.wildcards.name)
-    jobs = [job("share", "a", 0), job("experiment", "b"), job("share", "c"), job("share", "a", 1)]
+    jobs = [job("shard", "a", 0), job("experiment", "b"), job("shard", "c"), job("shard", "a", 1)]
     executor.run_jobs(jobs)
     assert sent == ["b", [0, 1], "c"]
 
@@ -141,9 +141,9 @@ def test_snakemake_takes_this_executor(monkeypatch):
 )
 def test_what_only_a_jobs_log_says_of_its_memory_is_heard(line, state, tmp_path):
     log = tmp_path / "7.log"
-    assert slurm.told_by(log, Attempt("7", "FAILED", "n1")).state == "FAILED"
+    assert slurm.attempt_from_log(log, Attempt("7", "FAILED", "n1")).state == "FAILED"
     log.write_text(f"Storing output in storage.\n{line}\n")
-    assert slurm.told_by(log, Attempt("7", "FAILED", "n1")) == Attempt("7", state, "n1")
-    assert slurm.told_by(log, Attempt("7", "CANCELLED", "n1")).state == "CANCELLED"
+    assert slurm.attempt_from_log(log, Attempt("7", "FAILED", "n1")) == Attempt("7", state, "n1")
+    assert slurm.attempt_from_log(log, Attempt("7", "CANCELLED", "n1")).state == "CANCELLED"
     of_an_array = tmp_path / "toy_mean" / "7.log"
-    assert slurm.told_by(of_an_array, Attempt("7", "FAILED", "n1")).state == state
+    assert slurm.attempt_from_log(of_an_array, Attempt("7", "FAILED", "n1")).state == state

@@ -9,11 +9,13 @@ import pytest
 
 from fairlab import paths
 from fairlab.suite import locks, staging
-from fairlab.suite.staging import discard, keep_temporary_files, outer_temporary_folder, stage
+from fairlab.suite.staging import cleanup, keep_temporary_files, outer_temporary_folder, temporary_folder
 
 # Its number is this process's, as that of a process in another container may be.
-OWNER = "import os, sys, time; os.getpid = lambda: int(sys.argv[1]); from fairlab.suite.staging import stage; "
-OWNER += "print(stage('toy/mean'), flush=True); time.sleep(60)"
+OWNER = (
+    "import os, sys, time; os.getpid = lambda: int(sys.argv[1]); from fairlab.suite.staging import temporary_folder; "
+)
+OWNER += "print(temporary_folder('toy/mean'), flush=True); time.sleep(60)"
 
 
 @pytest.fixture
@@ -28,21 +30,21 @@ def other(results):
 def test_a_folder_is_its_owners_as_long_as_that_lives_whatever_its_number(other, results):
     process, folder = other
     (folder / "word").touch()
-    discard(stage("toy/mean"))
+    cleanup(temporary_folder("toy/mean"))
     assert (folder / "word").exists()
     process.send_signal(signal.SIGKILL)
     process.wait()
-    discard(stage("toy/mean"))
+    cleanup(temporary_folder("toy/mean"))
     assert list((results / ".staging").iterdir()) == []
 
 
 def test_an_owner_keeps_all_of_its_folders(results):
-    first, second = stage("toy/mean"), stage("toy/mean")
+    first, second = temporary_folder("toy/mean"), temporary_folder("toy/mean")
     assert first != second
     assert first.is_dir()
-    discard(first)
+    cleanup(first)
     assert second.is_dir()
-    discard(second)
+    cleanup(second)
     assert list((results / ".staging").iterdir()) == []
 
 
@@ -50,10 +52,10 @@ def test_other_files_stay_and_what_has_no_lock_goes_after_a_day(results, monkeyp
     old = results / ".staging" / "host-1-toy-mean-x"
     old.mkdir(parents=True)
     (results / ".staging" / ".DS_Store").touch()
-    discard(stage("toy/mean"))
+    cleanup(temporary_folder("toy/mean"))
     assert old.exists()
     os.utime(old, (0, 0))
-    discard(stage("toy/mean"))
+    cleanup(temporary_folder("toy/mean"))
     assert [path.name for path in (results / ".staging").iterdir()] == [".DS_Store"]
 
 
@@ -62,8 +64,8 @@ def test_without_locks_nothing_young_is_removed(results, monkeypatch):
         raise locks.NoLocksError
 
     monkeypatch.setattr(staging.locks, "lock", refuse)
-    folder = stage("toy/mean")
-    discard(stage("toy/mean"))
+    folder = temporary_folder("toy/mean")
+    cleanup(temporary_folder("toy/mean"))
     assert folder.is_dir()
 
 
@@ -71,7 +73,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / "file"))
     with pytest.raises(PermissionError, match=r"cannot write to the results folder .*; set FAIRLAB_RESULTS"):
-        stage("toy/mean")
+        temporary_folder("toy/mean")
 
 
 WRITES = """
@@ -101,7 +103,7 @@ def test_what_a_killed_process_had_begun_to_write_goes_after_an_hour_and_nothing
         assert not (results / name).exists()
     old, young = sorted((results / paths.PARTIAL).iterdir(), key=lambda file: file.suffix)
     os.utime(old, (0, 0))
-    discard(stage("toy/mean"))
+    cleanup(temporary_folder("toy/mean"))
     assert list((results / paths.PARTIAL).iterdir()) == [young]
     assert [(results / name).read_text() for name in own] == ["mine"] * len(own)
 

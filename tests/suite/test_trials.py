@@ -98,7 +98,7 @@ def test_damaged_results_are_computed_again_and_said_once(tmp_path, capsys):
     renamed.write_bytes(other.read_bytes())
     capsys.readouterr()
     assert run(draw, TRIALS, {}, cache=tmp_path) == expected
-    assert capsys.readouterr().err == "3 of 5 kept trials of draw are damaged and computed again\n"
+    assert capsys.readouterr().err == "3 of 5 cached trials of draw are corrupted and computed again\n"
     assert run(draw, TRIALS, {}, cache=tmp_path) == expected
     assert capsys.readouterr().err == ""
 
@@ -243,7 +243,7 @@ def told(file):
 def test_a_share_computes_its_own_and_then_what_the_others_leave(tmp_path, monkeypatch):
     monkeypatch.setattr(trials_module, "PATIENCE", 0)
     monkeypatch.setattr(trials_module, "_IS_WORKER", True)  # so that all is computed here
-    monkeypatch.setenv("FAIRLAB_SHARE", "1/3")
+    monkeypatch.setenv("FAIRLAB_SHARD", "1/3")
     log = tmp_path / "told"
     assert run(draw_and_tell, TRIALS, {"told": log}, cache=tmp_path / "cache") == [0, 1, 2, 3, 4]
     assert told(log) == ["1", "4", "2", "0", "3"]
@@ -252,11 +252,11 @@ def test_a_share_computes_its_own_and_then_what_the_others_leave(tmp_path, monke
 def test_a_share_waits_for_the_others_as_long_as_they_deliver(tmp_path, monkeypatch):
     monkeypatch.setattr(trials_module, "PATIENCE", 1e9)
     monkeypatch.setattr(trials_module, "_IS_WORKER", True)
-    monkeypatch.setenv("FAIRLAB_SHARE", "1/3")
+    monkeypatch.setenv("FAIRLAB_SHARD", "1/3")
     log = tmp_path / "told"
 
     def others_deliver(seconds):
-        monkeypatch.setenv("FAIRLAB_SHARE", "0/1")
+        monkeypatch.setenv("FAIRLAB_SHARD", "0/1")
         run(draw_and_tell, [TRIALS[k] for k in (0, 2, 3)], {"told": log}, cache=tmp_path / "cache")
 
     monkeypatch.setattr(trials_module.time, "sleep", others_deliver)

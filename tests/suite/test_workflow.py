@@ -42,5 +42,5 @@ def test_a_tree_of_processes_is_ended():
 def test_snakemake_that_could_not_begin_says_where_its_messages_are(toy, results, monkeypatch):
     monkeypatch.setattr(workflow, "SNAKEMAKE", "raise SystemExit('no'){also}")
     workflow.batch_log("smoke").parent.mkdir(parents=True)
-    with pytest.raises(RuntimeError, match=r"Snakemake ended with status 1; its messages stand in .*batch\.log"):
+    with pytest.raises(RuntimeError, match=r"Snakemake ended with status 1; see its messages in .*batch\.log"):
         workflow.snakemake(["toy/mean"], "smoke", "local", [])

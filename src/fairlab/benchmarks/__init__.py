@@ -1,8 +1,8 @@
-"""Benchmarks: what the project costs to run, measured on the machine at hand.
+"""Benchmarks: speed and memory of the project on this machine.
 
 A benchmark is a function ``f(*, quick)`` in a module of this package, marked with `benchmark`, that returns `Row`s.
-A row whose name has ``_vs_`` in it is a speed-up: seconds of the baseline over our seconds, larger is better. What a
-speed-up compares with, on which work, stands in its note; the goals stand in ``docs/benchmarks.md``.
+A row whose name has ``_vs_`` in it is a speed-up: seconds of the baseline over our seconds, larger is better. Its note
+names the baseline and the task; the goals are in ``docs/benchmarks.md``.
 """
 
 import json
@@ -38,12 +38,12 @@ class Row:
     ----------
     name : str
     value : float or None
-        None where it could not be measured, for the reason that the note gives.
+        None if it could not be measured; the note has the reason.
     unit : str
     baseline, ours : float or None
         For a speed-up: seconds of both sides.
     note : str
-        What a reader must know about how it was measured.
+        How it was measured.
     """
 
     name: str
@@ -139,7 +139,7 @@ def run(
     quick : bool
         Whether to use sizes that take seconds; good for trying a benchmark, not for reading its numbers.
     show : callable
-        Is given each row as soon as it is there.
+        Called with each row when it is measured.
 
     Returns
     -------

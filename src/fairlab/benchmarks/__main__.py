@@ -12,7 +12,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m fairlab.benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run; all by default")
     parser.add_argument("--list", action="store_true", help="list the benchmarks and what they measure")
-    parser.add_argument("--quick", action="store_true", help="sizes that take seconds; not for reading the numbers")
+    parser.add_argument("--quick", action="store_true", help="sizes that take seconds; the numbers are meaningless")
     options = parser.parse_args(arguments)
     if options.list:
         for name, function in benchmarks.discover().items():

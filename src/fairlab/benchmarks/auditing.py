@@ -17,7 +17,7 @@ def audit(*, quick: bool) -> list[Row]:
     """Return what audits of a pipeline on Adult and of a function take, and what the import takes."""
     people, budget = (1_500, 20_000) if quick else (None, 200_000)
     (seconds, queries, n), peak = in_fresh_process(adult_audit, people, budget)
-    note = f"a gradient-boosting pipeline, {n:,} people of Adult, sex and race, budget {budget:,}; training left out"
+    note = f"a gradient-boosting pipeline, {n:,} people of Adult, sex and race, budget {budget:,}; without training"
     function_seconds, _ = in_fresh_process(function_audit, N_PEOPLE if people is None else people, budget)
     return [
         Row("audit_adult_seconds", seconds, "s", note=note),

@@ -82,7 +82,7 @@ def sensr_stacked_vs_one_at_a_time(*, quick: bool) -> list[Row]:
     ours, baseline = (measure(lambda a=a: train(a), repeats=1) for a in attacks)
     note = (
         f"{n_networks} networks of {N_FEATURES} features and 100 units, {n_steps} batches of 1,000, 10 + 50 steps of "
-        f"attack each; the baseline, in NumPy, asks the network at every step. Compiled before. "
+        f"attack each; the baseline, in NumPy, calls the network at every step. Compiled before. "
         f"Weights differ by {apart:.1e} of their size"
     )
     return [

@@ -1,4 +1,4 @@
-"""Running experiments: a notebook beside its trials, the whole batch at the smallest profile, and kept trials."""
+"""Running experiments: overhead of a notebook, the whole batch at the smallest profile, and the trial cache."""
 
 import os
 import pickle

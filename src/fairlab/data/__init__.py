@@ -1,4 +1,4 @@
-"""Data sets, each as one `Dataset`: real rows where they can be had, generated ones that say so where they cannot."""
+"""Data sets, each as one `Dataset`: real rows if available, otherwise surrogate rows, labelled as such."""
 
 import lazy_loader as lazy
 

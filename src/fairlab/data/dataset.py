@@ -1,4 +1,4 @@
-"""The one type that every loader returns: a table with its labels, its sensitive features and where it came from."""
+"""The type that every loader returns: a table with its labels, sensitive features and provenance."""
 
 import html
 from collections.abc import Iterable
@@ -10,21 +10,21 @@ import pandas as pd
 from fairlab.data.errors import DataError
 
 SOURCES = ("real", "generated", "reconstructed", "surrogate")
-"""Where rows come from, the strongest word first.
+"""Provenance of rows, the strongest first.
 
-The rows that the paper used, or a public copy of them; people whom the paper itself makes up, made by its own protocol;
-people fitted to published tables or to the public part of a data set; a fallback for data that is not available.
+The rows that the paper used, or a public copy of them; people simulated by the paper's own protocol; people fitted to
+published tables or to the public part of a data set; a fallback for data that is not available.
 """
 
 
 def weakest(sources: Iterable[str]) -> str:
-    """Return the weakest of several words of `SOURCES`, which holds for all that rests on them together."""
+    """Return the weakest of several labels of `SOURCES`, which applies to results from all of them."""
     return max(sources, key=SOURCES.index)
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where the rows of a data set came from.
+    """Provenance of the rows of a data set.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Provenance:
         SHA-256 of every raw file used.
     citation, note : str
     caveat : str
-        What surrogate rows do not get right.
+        What is inaccurate in surrogate rows.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Dataset:
     Attributes
     ----------
     features : DataFrame of shape (n_rows, n_features)
-        What a model may be given. Categorical columns have pandas' category type. Sensitive columns are among them
+        Possible inputs of a model. Categorical columns have pandas' category type. Sensitive columns are among them
         where the published experiments feed them to the model.
     target : Series of length n_rows
     sensitive_features : DataFrame of shape (n_rows, n_sensitive)
@@ -142,7 +142,7 @@ class Dataset:
         items = "".join(f"<li>{html.escape(line)}</li>" for line in self._lines())
         warning = f"<p><strong>{html.escape(self.warning)}</strong></p>" if self.warning else ""
         if caveat := self.provenance.caveat:
-            warning += f"<p>What it does not get right: {html.escape(caveat)}.</p>"
+            warning += f"<p>Inaccurate: {html.escape(caveat)}.</p>"
         return (
             f"<div><b>{html.escape(self._title())}</b><ul>{items}</ul>{warning}{self.features.head(3).to_html()}</div>"
         )

@@ -197,7 +197,7 @@ _WANTED = {
 
 def _joined(texts: list[str], found: str) -> str:
     wanted = [text.removeprefix("Input should be ") for text in texts]
-    if wanted == texts:  # in the words of a check of ours
+    if wanted == texts:  # the text of one of our own checks
         return "; ".join(dict.fromkeys(texts))
     return f"expected {' or '.join(dict.fromkeys(wanted))}, found {found}"
 
@@ -230,7 +230,7 @@ def _known(model: type, place: tuple) -> list[str]:
 
 
 def _inside(kind, part) -> list:
-    """Return the type of what `kind` has under a key or number, in a list; an empty one if it cannot have it."""
+    """Return the type of the part of `kind` under a key or number, in a list; an empty list if there is none."""
     if _is_model(kind):
         return [field.annotation for name, field in kind.model_fields.items() if (field.alias or name) == part]
     inner = get_args(kind)

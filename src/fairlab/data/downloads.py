@@ -1,4 +1,4 @@
-"""Files from the network: never more bytes or seconds than a file can need, and never from where nobody sent us."""
+"""Downloads with limits on size and time, and only from expected addresses."""
 
 import queue
 import threading
@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit
 
 TIMEOUT = (4, 30)  # seconds to connect, and between two pieces of an answer
 MOST_BYTES = 500_000_000  # of a file or an archive whose size is not known
-SPARE_BYTES = 1_000_000  # beyond a known size: a web page in place of the file is read, and told as such
+SPARE_BYTES = 1_000_000  # beyond a known size: a web page instead of the file is read, and reported as such
 LEAST_SECONDS, LEAST_BYTES_PER_SECOND = 60, 50_000  # until the first bytes; from then on, on the whole
 LOOK_SECONDS = 0.1
 MOST_REDIRECTS = 10
@@ -28,7 +28,7 @@ class RejectedError(Exception):
 
 
 def download(url: str, path: Path, *, size: int | None = None) -> None:
-    """Write what an address serves to `path`.
+    """Download an address to `path`.
 
     Certificates are checked. A redirect leads to the same scheme or to https. A compressed body is unpacked, and its
     unpacked bytes are what is counted.
@@ -45,7 +45,7 @@ def download(url: str, path: Path, *, size: int | None = None) -> None:
     AbsentError
         If nothing came.
     RejectedError
-        If it broke off, went on beyond what the file can be, or came too slowly, its headers included.
+        If it ended early, was larger than the file can be, or was too slow, including its headers.
     """
     import requests  # slow to import, and seldom needed
     from urllib3.exceptions import MaxRetryError
@@ -64,7 +64,7 @@ def download(url: str, path: Path, *, size: int | None = None) -> None:
     except requests.HTTPError as error:
         raise AbsentError(f"the server answered {error.response.status_code} {error.response.reason}") from error
     except requests.exceptions.SSLError as error:
-        raise AbsentError(f"the certificate of {host} is not to be trusted") from error
+        raise AbsentError(f"the certificate of {host} is not trusted") from error
     except requests.ConnectionError as error:
         host = urlsplit(error.request.url).netloc  # that of a redirect, if it led there
         if isinstance(error.args[0], MaxRetryError):  # else the server answers, but not to this
@@ -77,7 +77,7 @@ def download(url: str, path: Path, *, size: int | None = None) -> None:
 
 
 def extract(archive: Path, member: str, path: Path, *, size: int | None = None) -> None:
-    """Write one member of a zip to `path`, whatever its name in the zip; never more bytes than it is to have.
+    """Write one member of a zip to `path`, whatever its name in the zip; never more bytes than expected.
 
     Raises
     ------
@@ -96,11 +96,11 @@ def _pieces(archive, member, most, size):
         with zipfile.ZipFile(archive) as bundle:
             if member not in bundle.namelist():
                 raise RejectedError(f"the zip has no member {member}")
-            told = bundle.getinfo(member).file_size
-            if told > most or (size is not None and told != size):
-                raise RejectedError(f"the zip's member {member} has {told:,} bytes, expected {most:,}")
+            declared = bundle.getinfo(member).file_size
+            if declared > most or (size is not None and declared != size):
+                raise RejectedError(f"the zip's member {member} has {declared:,} bytes, expected {most:,}")
             with bundle.open(member) as content:
-                while piece := content.read(BLOCK):  # ends at the size that the zip tells
+                while piece := content.read(BLOCK):  # ends at the size that the zip declares
                     yield piece
     except RejectedError:
         raise
@@ -112,7 +112,7 @@ def _answer(session, url):
     """Return the answer to a request, past its redirects."""
     for _ in range(MOST_REDIRECTS):
         if (host := urlsplit(url).netloc) in _unreachable:
-            raise AbsentError(f"not tried again, {host} could not be reached before")
+            raise AbsentError(f"not retried, {host} could not be reached before")
         # Nothing is asked for in packed form: a file that is packed itself must come as it is.
         response = session.get(
             url, stream=True, timeout=TIMEOUT, allow_redirects=False, headers={"Accept-Encoding": "identity"}
@@ -122,21 +122,21 @@ def _answer(session, url):
         target = urljoin(url, response.headers["location"])
         response.close()
         if urlsplit(target).scheme not in ("https", urlsplit(url).scheme):
-            raise AbsentError(f"is sent on to {target}, which is not of https")
+            raise AbsentError(f"redirects to {target}, which is not https")
         url = target
-    raise AbsentError(f"is sent on more than {MOST_REDIRECTS} times")
+    raise AbsentError(f"redirects more than {MOST_REDIRECTS} times")
 
 
 @dataclass
 class _Received:
-    """What has come of a file, as one thread notes it and another one sees it."""
+    """Bytes received of a file, shared by two threads."""
 
     n_bytes: int = 0
     given_up: bool = False
 
 
 def _in_time(transfer: Callable[[_Received], None], host: str) -> None:
-    """Run a transfer as long as enough has come after any time; one that is too slow is left behind.
+    """Run a transfer as long as its average rate suffices; one that is too slow is abandoned.
 
     It may wait for the rest of a header or of a packed block as long as its server likes: it has a thread of its own.
     """
@@ -166,7 +166,7 @@ def _in_time(transfer: Callable[[_Received], None], host: str) -> None:
 
 
 def _copy(raw, stream, most, received):
-    """Copy piece by piece, as they come, and note how much that is."""
+    """Copy piece by piece and count the bytes."""
     import urllib3
 
     try:

@@ -83,15 +83,15 @@ def encode(table: pd.DataFrame, rules: Mapping[str, Rule]) -> pd.DataFrame:
     return pd.DataFrame({name: _encode_column(table[name], rule) for name, rule in rules.items()})
 
 
-def in_words(integers: pd.Series, names: Iterable[str]) -> pd.Series:
-    """Return a column of categories, where code k is called ``names[k]``."""
+def decode(integers: pd.Series, names: Iterable[str]) -> pd.Series:
+    """Return a column of categories: code k becomes ``names[k]``."""
     return pd.Series(pd.Categorical.from_codes(integers, list(names)), index=integers.index, name=integers.name)
 
 
 def codes(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with every word of a categorical column replaced by its place, all as integers.
+    """Return the table with every category replaced by its code, all as integers.
 
-    It undoes `in_words`. Where the categories are themselves codes, ``astype(int)`` gives their integers.
+    The inverse of `decode`. If the categories are themselves codes, ``astype(int)`` gives their integers.
     """
     columns = {
         name: column.cat.codes if isinstance(column.dtype, pd.CategoricalDtype) else column

@@ -1,4 +1,4 @@
-"""What can go wrong with data."""
+"""Errors and warnings about data."""
 
 
 class DataError(Exception):
@@ -13,7 +13,7 @@ class DataError(Exception):
 
 
 class RegistryError(DataError):
-    """The registry says something that cannot be meant.
+    """The registry contains an invalid entry.
 
     Examples
     --------
@@ -24,7 +24,7 @@ class RegistryError(DataError):
 
 
 class DataUnavailableError(DataError):
-    """No source had the right file.
+    """No source has the right file.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Raw files: where they are kept, how a copy is checked, and how a missing one is fetched."""
+"""Raw files: the cache, checks of copies, and fetching of missing files."""
 
 import hashlib
 import logging
@@ -16,13 +16,13 @@ from fairlab.data.errors import DataError, DataUnavailableError
 from fairlab.data.registry import Address, File
 from fairlab.paths import atomic_path
 
-# Data variants and files that were there when a job was submitted, with commas: nothing may stand in for them.
+# Data variants and files that were available when a job was submitted, with commas: no surrogate may replace them.
 REAL_DATA_VARIABLE = "FAIRLAB_REAL_DATA"
 _log = logging.getLogger(__name__)
 
 
 def cache_folder() -> Path:
-    """Return where files are kept: ``FAIRLAB_DATA_CACHE`` if set, else the user's cache folder."""
+    """Return the folder of cached files: ``FAIRLAB_DATA_CACHE`` if set, else the user's cache folder."""
     return Path(os.environ.get("FAIRLAB_DATA_CACHE") or pooch.os_cache("fairlab"))
 
 
@@ -33,20 +33,20 @@ def mirror_folder() -> Path | None:
 
 
 def is_offline() -> bool:
-    """Return whether ``FAIRLAB_OFFLINE`` forbids to use the network."""
+    """Return whether ``FAIRLAB_OFFLINE`` forbids using the network."""
     return os.environ.get("FAIRLAB_OFFLINE", "0") not in ("", "0")
 
 
 def was_there(name: str) -> bool:
-    """Return whether a data variant, or a file, was there when this job was submitted."""
+    """Return whether a data variant, or a file, was available when this job was submitted."""
     return name in os.environ.get(REAL_DATA_VARIABLE, "").split(",")
 
 
 def lost_since(name: str) -> str:
-    """Return the message for what `was_there` and is not on this machine."""
+    """Return the message for data that was available at submission and is not on this machine."""
     return (
-        f"{name}: real data was there when this job was submitted, but not on {platform.node()}; nothing stands in for "
-        "it. Let FAIRLAB_DATA_CACHE or FAIRLAB_DATA_MIRROR name a folder that all machines share."
+        f"{name}: real data was available when this job was submitted, but is not on {platform.node()}; no surrogate "
+        "is used. FAIRLAB_DATA_CACHE or FAIRLAB_DATA_MIRROR must name a folder that all machines share."
     )
 
 
@@ -75,15 +75,16 @@ def fetch_file(file: File) -> Path:
     """Return the path of a checked copy of `file` in the cache, fetching it if it is missing or altered.
 
     Tried in order: the cache, the mirror folder, the mirror ``FAIRLAB_DATA_MIRROR_URL``, the addresses as the registry
-    lists them. What a source has and is not the right file is told, and the next one is tried. A copy is checked under
-    a temporary name and then moved into place, so the cache never holds half a file or a wrong one.
+    lists them. A wrong file is reported, and the next source is tried. A copy is checked under a temporary name and
+    then moved into place, so the cache never contains a partial or wrong file.
 
     Raises
     ------
     DataUnavailableError
-        If no source had the right file; names the file, each source with its own reason, and what to do by hand.
+        If no source has the right file; the message names the file, each source with its reason, and how to provide the
+        file.
     DataError
-        If the cache cannot be written, or ``FAIRLAB_REAL_DATA`` names the file, so that nothing may stand in for it.
+        If the cache cannot be written, or ``FAIRLAB_REAL_DATA`` names the file, so that no surrogate may replace it.
     """
     path = cache_folder() / file.path
     refused, rejected = [], []
@@ -116,14 +117,14 @@ def local_copy(file: File) -> Path | None:
 
 @contextmanager
 def new_file(path: Path):
-    """Yield a temporary path that replaces `path` when the block ends well; a disk that refuses is a `DataError`."""
+    """Yield a temporary path that replaces `path` when the block succeeds; write errors are a `DataError`."""
     try:
         with atomic_path(path) as temporary:
             yield temporary
     except OSError as error:
         raise DataError(
-            f"cannot write {path}: {error.strerror or error}; nothing was changed. Make room or allow writing there, "
-            "or set FAIRLAB_DATA_CACHE to another folder"
+            f"cannot write {path}: {error.strerror or error}; nothing was changed. Free disk space or allow writing "
+            "there, or set FAIRLAB_DATA_CACHE to another folder"
         ) from error
 
 
@@ -159,7 +160,7 @@ def _from_mirror(file: File, path: Path) -> None:
 
 def _from_network(file: File, path: Path, address: Address) -> None:
     if address.kind == "page":
-        raise AbsentError("a page to visit by hand")
+        raise AbsentError("a page to visit in a browser")
     if is_offline():
         raise AbsentError("not tried, FAIRLAB_OFFLINE is set")
     with new_file(path) as temporary:
@@ -213,16 +214,16 @@ def _count_lines(path: Path) -> int:
 def _explain(file: File, path: Path, refused: list[str]) -> str:
     origin = f"\n  no public address; made from {', '.join(file.made_from)}" if file.made_from else ""
     return (
-        f"{file.path} could not be had:"
+        f"{file.path} is not available:"
         + "".join(f"\n  {reason}" for reason in refused)
         + origin
-        + f"\nBy hand: put the file ({_describe_check(file)}) at {path},"
+        + f"\nTo provide it yourself, put the file ({_describe_check(file)}) at {path},"
         + f" or set FAIRLAB_DATA_MIRROR to a folder that has {file.path}. Terms: {file.terms}."
     )
 
 
 def _describe_check(file: File) -> str:
-    """Return in words how a copy of `file` is told from a wrong one."""
+    """Return a description of how a copy of `file` is checked."""
     size = f"{file.bytes:,} bytes, " if file.bytes else ""
     if file.sha256:
         return f"{size}SHA-256 {file.sha256}"

@@ -1,4 +1,4 @@
-"""What is at hand: the state of every file and variant, fetching in bulk, and checking what was fetched."""
+"""Available data: the state of every file and variant, fetching and verifying them."""
 
 import ast
 import inspect
@@ -32,7 +32,7 @@ def available() -> list[str]:
 
 
 def state_of(variant: str) -> str:
-    """Return what `load` would give without the network: a word of `fairlab.data.dataset.SOURCES`, or "missing".
+    """Return the provenance that `load` would give without the network, or "missing".
 
     Examples
     --------
@@ -51,7 +51,7 @@ def state_of(variant: str) -> str:
 
 
 def describe(variant: str) -> str:
-    """Return everything that is written down about a variant: what it is, its surrogate, its datasheet.
+    """Return the description of a variant: content, surrogate, datasheet.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def describe(variant: str) -> str:
         f"Cite: {entry.citation}",
     ]
     if stand_in := entry.surrogate:
-        parts.append(f"What the surrogate gets right: {stand_in.right}. What it does not: {stand_in.wrong}.")
+        parts.append(f"Accurate in the surrogate: {stand_in.right}. Inaccurate: {stand_in.wrong}.")
     if entry.make:
         datasheet = ast.get_docstring(ast.parse((DATA_SCRIPTS / entry.make).read_text(encoding="utf-8")))
     else:
@@ -117,20 +117,20 @@ def fetch(
     names : iterable of str, optional
         Variants, or paths of files or of folders of them. Default: all variants.
     keep_going : bool
-        Whether to go on to the next name when one cannot be had.
+        Whether to continue with the next name if one is unavailable.
     report : callable
-        Is given one line for every name that was given.
+        Called with one line for every name.
 
     Returns
     -------
     DataFrame
-        Indexed by name, of each file of a folder: state (cached, or the variant's word of `SOURCES`; surrogate or
-        missing if it could not be had; error if it could not be kept), detail (what was done, or the whole error).
+        Indexed by name, of each file of a folder: state (cached, or the variant's label of `SOURCES`; surrogate or
+        missing if it is unavailable; error if it could not be stored), detail (what was done, or the whole error).
 
     Raises
     ------
     DataError
-        If a name is unknown; without `keep_going`, also if one cannot be had.
+        If a name is unknown; without `keep_going`, also if one is unavailable.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def verify(names: Iterable[str] | None = None) -> pd.DataFrame:
     for variant in variants:
         for place in sorted((cache_folder() / "prepared").glob(f"{variant.name}-*.csv")):
             right = pooch.file_hash(str(place)) == variant.sha256
-            rows.append((f"prepared/{place.name}", *(("ok", "") if right else ("corrupt", "made anew when loaded"))))
+            rows.append((f"prepared/{place.name}", *(("ok", "") if right else ("corrupt", "made again when loaded"))))
     frame = pd.DataFrame(rows, columns=["name", "state", "detail"]).set_index("name")
     return frame if chosen is not None else frame[frame["state"] != "missing"]
 

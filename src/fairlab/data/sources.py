@@ -60,7 +60,7 @@ def load_variant(variant: Variant, *, surrogate: bool | None = None) -> Dataset:
             raise DataUnavailableError(f"{lost_since(variant.name)} {error}", error.rejected) from error
         rejected = f" Rejected: {'; '.join(error.rejected)}." if error.rejected else ""
         warnings.warn(
-            f"{variant.name}: real data is not at hand, a surrogate stands in. "
+            f"{variant.name}: real data is not available, a surrogate is used. "
             f"Get the real data with `fairlab data fetch {variant.name}`.{rejected}",
             SurrogateWarning,
             stacklevel=_level_of_user(),

@@ -1,7 +1,7 @@
-"""The whole batch, on Snakemake: parallel notebooks, resumable, on past a failure.
+"""Batches of experiments on Snakemake: parallel, resumable, continuing after a failure.
 
-On this machine Snakemake says which experiments are to run and keeps count of what is done; each of its jobs asks the
-batch, which decides when its turn is and runs it in a warm process. On a cluster each job runs by itself.
+On this machine Snakemake selects the experiments to run and records the finished ones; each of its jobs requests its
+experiment from the batch, which schedules it and runs it in a preloaded process. On a cluster each job runs by itself.
 """
 
 import threading
@@ -19,11 +19,11 @@ from fairlab.suite.pool import Pool
 from fairlab.suite.progress import Clock, Progress, ended, status
 from fairlab.suite.run import failure_file, log_file, places, run_folder
 from fairlab.suite.schedule import Schedule
-from fairlab.suite.staging import discard, expect_writable, stage
+from fairlab.suite.staging import cleanup, expect_writable, temporary_folder
 from fairlab.suite.workflow import batch_log, kill_trees, marker, planned_minutes, producers, snakemake
 
 KILLED = "killed from outside, without a message"
-PATIENCE_SECONDS = 20  # that a turn is kept for an experiment that Snakemake has not asked for yet
+PATIENCE_SECONDS = 20  # to wait for an experiment that Snakemake has not requested yet
 
 
 def run_batch(
@@ -34,14 +34,14 @@ def run_batch(
     jobs: int | None = None,
     cores: int | None = None,
     options: str = "",
-    spread: int = 1,
+    shards: int = 1,
     dry_run: bool = False,
 ) -> dict[str, str]:
     """Run experiments in parallel and return those that failed, each with the reason.
 
-    An experiment whose result is there, from the same notebook, library code and data, is not run again. One that does
-    not fit into the memory that there is is refused before anything begins. While another batch of the profile runs in
-    the folder of results, this one says so and waits.
+    An experiment with a result of the same notebook, library code and data is not run again. An experiment that does
+    not fit into the available memory is rejected before the batch starts. If another batch of the profile is running in
+    the results folder, this one prints a message and waits.
 
     Parameters
     ----------
@@ -51,45 +51,44 @@ def run_batch(
     scheduler : str
         A folder of ``experiments/profiles``: ``local`` or ``slurm``.
     jobs : int or None
-        Experiments at a time; None for as many as there are cores and memory for, on a cluster for what its profile
-        says.
+        Experiments at a time; None for as many as cores and memory allow, on a cluster for the value of its profile.
     cores : int or None
-        Cores for each; None for one, on a cluster for what its profile says. Here all share the `jobs` times `cores`
-        workers that compute trials.
+        Cores for each; None for one, on a cluster for the value of its profile. On this machine all experiments share
+        `jobs` times `cores` workers that compute trials.
     options : str
         Of sbatch, for the jobs of a cluster; see `fairlab.suite.cluster.resources`.
-    spread : int
-        Most jobs of a cluster that the trials of one experiment are spread over.
+    shards : int
+        Most cluster jobs per experiment; each computes a shard of its trials.
     dry_run : bool
-        Only print what would be run.
+        Only print what would run.
 
     Raises
     ------
     ValueError
-        If options of a cluster are given for this machine, or are wrong.
+        If cluster options are given for this machine, or are invalid.
     KeyboardInterrupt
-        If it is interrupted or terminated; the message says what is kept.
+        If it is interrupted or terminated; the message says what is cached.
     """
     schedulers = sorted(folder.name for folder in (EXPERIMENTS / "profiles").iterdir())
     if scheduler not in schedulers:
         raise KeyError(f"unknown scheduler {scheduler!r}{suggestion(scheduler, schedulers)}")
-    if scheduler == "local" and (options or spread > 1):
-        raise ValueError("--slurm-options and --spread are for a cluster: --scheduler slurm")
+    if scheduler == "local" and (options or shards > 1):
+        raise ValueError("--slurm-options and --shards are for a cluster: --scheduler slurm")
     required("snakemake")
     for name in names:
         specification(name).parameters(profile)
-    discard(stage("batch"))  # says so at once if the results cannot be written
+    cleanup(temporary_folder("batch"))  # raises at once if the results folder cannot be written
     expect_writable(marker("", profile, "lock"), batch_log(profile))
     expect_writable(*(place for name in names for place in (marker(name, profile), *places(name, profile))))
-    of_cluster = {"jobs": jobs, "cores": cores, "options": options, "spread": spread, "dry_run": dry_run}
+    of_cluster = {"jobs": jobs, "cores": cores, "options": options, "shards": shards, "dry_run": dry_run}
     if dry_run:
         return _run(names, profile, scheduler, **of_cluster)
     with locks.held(marker("", profile, "lock"), f"a batch at {profile}"):
         return _run(names, profile, scheduler, **of_cluster)
 
 
-def _run(names, profile, scheduler, *, jobs, cores, options, spread, dry_run):
-    """Run what is not done; one batch of a profile at a time does in a folder."""
+def _run(names, profile, scheduler, *, jobs, cores, options, shards, dry_run):
+    """Run the unfinished experiments; one batch per profile and folder at a time."""
     log = batch_log(profile)
     write_text(log, "")
     real = cluster.fetched(names) if scheduler != "local" and not dry_run else []
@@ -115,15 +114,15 @@ def _run(names, profile, scheduler, *, jobs, cores, options, spread, dry_run):
             marker(name, profile).unlink(missing_ok=True)
             write_text(_state_file(name, profile), states[name])
     if scheduler != "local":
-        of_cluster = {"real": real, "jobs": jobs, "cores": cores, "options": options, "spread": spread}
+        of_cluster = {"real": real, "jobs": jobs, "cores": cores, "options": options, "shards": shards}
         return refused | cluster.run(names, outdated, profile, scheduler, **of_cluster, dry_run=dry_run)
     return refused | _Batch(names, outdated, profile, jobs, cores).run()
 
 
 def _fitting(names, profile, jobs, cores) -> tuple[int, int, dict[str, str]]:
-    """Return how many experiments may run at a time, on how many cores each, and the reasons of those that do not fit.
+    """Return the number of experiments at a time, the cores of each, and the reasons of those that do not fit.
 
-    Of a number that was asked for nothing is taken away.
+    Requested numbers are not reduced.
     """
     left, wished = memory_left_gb(), jobs or max(1, n_cores() // (cores or 1))
     flag, cores = "--cores 1 --jobs" if cores and cores > 1 else "--jobs", cores or 1
@@ -136,7 +135,7 @@ def _fitting(names, profile, jobs, cores) -> tuple[int, int, dict[str, str]]:
 
 
 def state(name: str) -> str:
-    """Return a digest of what an experiment's result depends on besides its profile: code, numbers, data at hand."""
+    """Return a digest of what a result depends on besides its profile: code, published numbers, available data."""
     from fairlab.data import state_of
     from fairlab.data.registry import project_registry
     from fairlab.suite.fingerprint import notebook_fingerprint
@@ -153,7 +152,7 @@ def state(name: str) -> str:
 
 
 class _Batch:
-    """Experiments that run on this machine, in the order of a schedule, on one pool of workers."""
+    """Experiments on this machine, in the order of a schedule, with one pool of workers."""
 
     def __init__(self, names, outdated, profile, jobs, cores):
         self.names, self.outdated, self.profile, self.cores = names, outdated, profile, jobs * cores
@@ -170,7 +169,7 @@ class _Batch:
 
     def run(self) -> dict[str, str]:
         """Run all and return the reasons of those that failed."""
-        cores = ["--cores", str(len(self.outdated))]  # when each runs is the schedule's to say
+        cores = ["--cores", str(len(self.outdated))]  # the schedule decides when each runs
         try:
             with self._progress, self._pool:
                 try:
@@ -180,19 +179,19 @@ class _Batch:
                     kill_trees([process.pid for process in list(self._processes.values())])
                     raise
         except KeyboardInterrupt:
-            discard(stage("batch"))  # and what the ended processes had begun to write
+            cleanup(temporary_folder("batch"))  # partial files of the processes that ended
             n_done = self._n_done()
             raise KeyboardInterrupt(
-                f"stopped. {n_done} of {len(self.names)} experiments are done and kept, and so is every trial that "
-                "had ended; the same command goes on from there"
+                f"stopped. {n_done} of {len(self.names)} experiments are done, and finished trials are cached; "
+                "the same command continues from there"
             ) from None
         left = [name for name in self.outdated if not marker(name, self.profile).exists()]
         return {name: self.failed.get(name) or _reason(name, self.profile) for name in left}
 
     def _experiment(self, connection, name):
-        """Run an experiment when its turn is, and tell Snakemake's job how it ended."""
+        """Run an experiment when it is scheduled, and report the outcome to Snakemake's job."""
         with self._turn:
-            if not self._asked:  # Snakemake has begun
+            if not self._asked:  # Snakemake has started
                 self._vacant = Clock()
             self._asked.add(name)
             self._turn.notify_all()
@@ -220,11 +219,11 @@ class _Batch:
                     self.failed[other] = f"not run, since {name} failed"
             self._turn.notify_all()
         shown = line if good else f"failed: {_first_line(line)}"
-        self._progress.say(ended(name, shown, took, max(map(len, self.names))))
+        self._progress.log(ended(name, shown, took, max(map(len, self.names))))
         connection.send(good)
 
     def _next(self):
-        """Return the experiment whose turn is, or one that was asked for if that one is not for long."""
+        """Return the scheduled experiment, or a requested one if the scheduled one is not requested in time."""
         spent = {name: self._clocks[name]() / 60 for name in self._schedule.running}
         name = self._schedule.next(spent=spent)
         if name is None or name in self._asked:

@@ -1,7 +1,7 @@
-"""Trials on disk: one file each, of plain data that can run no code, with a checksum over its key and its content.
+"""Cache of trials on disk: one file each, plain data that cannot run code, with a checksum over key and content.
 
-A file holds a mark, the checksum, and what it is the checksum of: the length of a JSON text, the text, and the bytes
-of arrays that the text refers to, each filled up to a multiple of `ALIGNMENT`. The text says what made the result:
+A file has a mark, the checksum, and the checked content: the length of a JSON text, the text, and the bytes of the
+arrays to which the text refers, each padded to a multiple of `ALIGNMENT`. The text has the metadata of the result:
 function, code, versions, host, time, seconds.
 """
 
@@ -20,25 +20,25 @@ from fairlab.paths import atomic_path, results_folder
 from fairlab.suite.fingerprint import PACKAGE, code_fingerprint, library_versions, modules_fingerprint
 from fairlab.suite.packing import pack, unpack
 
-FORM = b"fairlab trial "  # what the mark of every version begins with
+FORM = b"fairlab trial "  # start of the mark of every version
 MARK = (FORM + b"1").ljust(24)
 KEY_LENGTH, SUFFIX = 24, ".trial"
 NAME = re.compile(rf"[0-9a-f]{{{KEY_LENGTH}}}{re.escape(SUFFIX)}")
 CHECKSUM_BYTES, LENGTH_BYTES, ALIGNMENT = 32, 8, 64
-CURRENT, STALE, DAMAGED = "current", "stale", "damaged"
+CURRENT, STALE, CORRUPTED = "current", "stale", "corrupted"
 
 
-class DamagedError(ValueError):
-    """A kept trial is not what was written, or not a kept trial at all."""
+class CorruptedError(ValueError):
+    """A file of the cache does not match its checksum, or is not a cached trial."""
 
 
 def folder() -> Path:
-    """Return the folder of all kept trials."""
+    """Return the folder of the cached trials."""
     return results_folder() / "trials"
 
 
-def made_by(function) -> dict:
-    """Return what the results of a function depend on besides what it is given, and where they are made."""
+def provenance(function) -> dict:
+    """Return what the results of a function depend on besides its arguments, and the host."""
     module = function.__module__
     return {
         "function": f"{module}:{function.__qualname__}",
@@ -48,8 +48,8 @@ def made_by(function) -> dict:
     }
 
 
-def write(file: Path, result, about: dict) -> None:
-    """Keep the result of a trial under the key that its file is named by.
+def write(file: Path, result, metadata: dict) -> None:
+    """Cache the result of a trial; the file is named by its key.
 
     Raises
     ------
@@ -57,8 +57,8 @@ def write(file: Path, result, about: dict) -> None:
         If it is not plain data.
     """
     tree, buffers = pack(result)
-    about = about | {"written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-    text = json.dumps({"about": about, "sizes": list(map(len, buffers)), "result": tree}).encode()
+    metadata = metadata | {"written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+    text = json.dumps({"about": metadata, "sizes": list(map(len, buffers)), "result": tree}).encode()
     parts = [
         len(text).to_bytes(LENGTH_BYTES),
         *(part for whole in (text, *buffers) for part in (whole, _filling(whole))),
@@ -68,13 +68,13 @@ def write(file: Path, result, about: dict) -> None:
 
 
 def read(file: Path) -> tuple[object, dict]:
-    """Return the result of a trial and what is said about it.
+    """Return the result of a trial and its metadata.
 
     Raises
     ------
     FileNotFoundError
-    DamagedError
-        If the checksum is another, as after a flipped bit, a cut or a new name.
+    CorruptedError
+        If the checksum does not match, as after a flipped bit, a truncation or a renaming.
     """
     text, content = _parts(file)
     start, buffers = 0, []
@@ -85,12 +85,12 @@ def read(file: Path) -> tuple[object, dict]:
 
 
 def _parts(file):
-    """Return the text of a file and the bytes that follow it, once they are known to be what was written."""
-    content = memoryview(np.fromfile(file, np.uint8))  # arrays are parts of this memory, free to be changed
+    """Return the text of a file and the bytes that follow it, after checking the checksum."""
+    content = memoryview(np.fromfile(file, np.uint8))  # arrays are writable views of this memory
     start = len(MARK) + CHECKSUM_BYTES
     body = content[start:]
     if content[: len(MARK)] != MARK or content[len(MARK) : start] != _checksum(file, [body]):
-        raise DamagedError(f"{file} is not what was written")
+        raise CorruptedError(f"{file} does not match its checksum")
     end = LENGTH_BYTES + int.from_bytes(body[:LENGTH_BYTES])
     return json.loads(bytes(body[LENGTH_BYTES:end])), body[end + len(_filling(body[LENGTH_BYTES:end])) :]
 
@@ -107,10 +107,10 @@ def _checksum(file, parts):
 
 
 def entries() -> pd.DataFrame:
-    """Return what is kept, one row a file: ``file``, ``mb``, ``function``, ``seconds``, ``host``, ``state``.
+    """Return the cached trials, one row per file: ``file``, ``mb``, ``function``, ``seconds``, ``host``, ``state``.
 
-    The state is current; stale, if the function's code or its libraries have changed since, so that nobody asks for it
-    any more; or damaged, which is also said of what another version wrote. Files with other names are not looked at.
+    The state is current; stale, if the code of the function or its libraries have changed since; or corrupted, also for
+    files of another version. Files with other names are ignored.
     """
     files = sorted(folder().rglob(f"*{SUFFIX}"))
     rows = [_entry(file) for file in files if NAME.fullmatch(file.name) and file.is_file()]
@@ -135,25 +135,25 @@ def prune() -> pd.DataFrame:
     return gone
 
 
-def damaged() -> pd.DataFrame:
-    """Return the rows of what is not what was written; such a trial is computed again when it is asked for."""
+def corrupted() -> pd.DataFrame:
+    """Return the rows of corrupted trials; they are computed again when needed."""
     frame = entries()
-    return frame[frame["state"] == DAMAGED]
+    return frame[frame["state"] == CORRUPTED]
 
 
 def _entry(file):
     row = {"file": file, "mb": file.stat().st_size / 1e6, "function": file.parent.name, "seconds": 0.0, "host": ""}
     try:
-        about = _parts(file)[0]["about"]
+        metadata = _parts(file)[0]["about"]
     except (OSError, ValueError):
-        return row | {"state": DAMAGED}
-    state = CURRENT if _current_code(about["function"]) in (about["code"], None) else STALE
-    return row | {key: about[key] for key in ("function", "seconds", "host")} | {"state": state}
+        return row | {"state": CORRUPTED}
+    state = CURRENT if _current_code(metadata["function"]) in (metadata["code"], None) else STALE
+    return row | {key: metadata[key] for key in ("function", "seconds", "host")} | {"state": state}
 
 
 @cache
 def _current_code(function) -> str | None:
-    """Return the fingerprint of a function's code as it is; None if it is not of this package, so that nobody knows."""
+    """Return the fingerprint of a function's current code; None, for unknown, if it is not of this package."""
     module = function.partition(":")[0]
     return modules_fingerprint([module]) if module.split(".")[0] == PACKAGE else None
 

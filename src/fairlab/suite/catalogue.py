@@ -1,4 +1,4 @@
-"""The experiments there are: one small YAML file each, ``experiments/<paper>/<experiment>.yaml``."""
+"""The catalogue of experiments: one YAML file each, ``experiments/<paper>/<experiment>.yaml``."""
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
@@ -18,7 +18,7 @@ DEFAULT_PROFILE = "quick"
 
 
 class Profiles(Entry):
-    """Parameters of a notebook for each amount of effort."""
+    """Parameters of a notebook for each profile."""
 
     smoke: dict[str, Any]
     quick: dict[str, Any]
@@ -51,38 +51,38 @@ class Memory(Entry):
     paper: float | None = None
 
     def least(self, profile: str) -> float:
-        """Return what a profile takes, or takes at least."""
+        """Return the value of a profile, or its lower bound."""
         own = getattr(self, profile)
         return self.quick if own is None else own
 
 
 class Specification(Entry):
-    """What an experiment is, before it is run.
+    """Specification of an experiment.
 
     Attributes
     ----------
     name : str
-        ``<paper>/<experiment>``; the file's own place, not a key of it.
+        ``<paper>/<experiment>``, from the path of the file.
     title : str
     artefacts : tuple of str
-        Ids of the paper's artefacts that it writes.
+        Ids of the tables and figures that it writes.
     data : tuple of str
         Data variants that it may load.
     files : tuple of str
-        Other files of the registry, or folders of them, that it reads if they can be had.
+        Other files of the registry, or folders of them, that it reads if they are available.
     profiles : Profiles
         Parameters of the notebook for each profile.
     size : dict of str to tuple of str
-        Parameters that must equal the paper profile's before published numbers can be compared, and which: artefacts,
-        or patterns ``artefact:id``; a list of parameters in the file is for all.
+        Parameters that must have the `paper` values before numbers are judged, and which numbers: artefacts, or
+        patterns ``artefact:id``; a list of parameters in the file applies to all.
     protocol : dict
-        Published sizes where the paper profile cannot afford them; it is then not comparable either.
+        Published sizes that the paper profile does not reach; it is then not comparable either.
     minutes : Measured or None
-        Minutes of one core, by which a batch is ordered and its end estimated.
+        Minutes on one core, used for scheduling a batch and estimating its duration.
     gigabytes : Memory or None
-        Memory that it takes on one core, beside what every experiment takes; see `fairlab.suite.fitting`.
+        Memory on one core, in addition to what every experiment needs; see `fairlab.suite.fitting`.
     after : tuple of str
-        Experiments whose trials this one takes; in a batch they run first, so that no trial is done twice.
+        Experiments whose trials this one reuses; in a batch they run first, so that no trial is computed twice.
     """
 
     title: str
@@ -144,7 +144,7 @@ class Specification(Entry):
                 raise TypeError(f"{self.name} has no parameter {name!r}{suggestion(name, known)}")
 
     def other_size(self, parameters: dict, artefact: str, id: str) -> str:
-        """Say which parameters keep a number or claim of a run from being comparable; empty if none does."""
+        """Return the parameters that prevent comparing a number or claim of a run; empty if there are none."""
         published = self.parameters("paper") | self.protocol
         return ", ".join(
             f"{name} {parameters.get(name)} instead of {published[name]}"
@@ -160,7 +160,7 @@ def experiment_names() -> list[str]:
 
 
 def inputs(names: Iterable[str]) -> list[str]:
-    """Return the data sets of experiments, and the files and folders that they read beside them, sorted."""
+    """Return the data sets of experiments, and the other files and folders that they read, sorted."""
     return sorted({data for name in names for data in (*specification(name).data, *specification(name).files)})
 
 
@@ -170,9 +170,9 @@ def specification(name: str) -> Specification:
     Raises
     ------
     KeyError
-        If there is no such experiment; the message lists those there are.
+        If there is no such experiment; the message suggests known ones.
     ValueError
-        If its file is not as it should be; the message says where.
+        If its file is invalid; the message says where.
     """
     if name not in (names := experiment_names()):
         raise KeyError(f"unknown experiment {name!r}{suggestion(name, names)}")
@@ -189,7 +189,7 @@ def read_specification(path: Path, name: str) -> Specification:
     for parameter, patterns in spec.size.items():
         for pattern in patterns:
             if not any(_depends([pattern], *row) for row in rows):
-                raise ValueError(f"{name}: size: {parameter}: {pattern!r} is no artefact, or no row, that it writes")
+                raise ValueError(f"{name}: size: {parameter}: {pattern!r} is not a table, figure or row that it writes")
     return spec
 
 

@@ -1,7 +1,7 @@
-"""A batch on a cluster: each experiment, or each share of one, is a job that Snakemake submits to SLURM.
+"""A batch on a cluster: each experiment, or each shard of one, is a job that Snakemake submits to SLURM.
 
-Data are fetched before anything is submitted, and what was real then is never replaced by a surrogate in a job. What is
-lost with a node, a limit or a cancelled job is run again elsewhere, up to three times; trials that were done are kept.
+Data are fetched before submission, and a job never replaces data that was real then by a surrogate. Work lost with a
+node, a limit or a cancelled job is resubmitted up to three times; finished trials are cached.
 """
 
 import argparse
@@ -26,27 +26,27 @@ from fairlab.suite.staging import outer_temporary_folder
 from fairlab.suite.workflow import batch_log, marker, planned_minutes, snakemake
 
 OPTIONS_VARIABLE = "FAIRLAB_SLURM_OPTIONS"
-JOB_NAME_VARIABLE = "FAIRLAB_CLUSTER_NAME"  # the file that takes the name of all jobs of a batch
-JOB_VARIABLE = "FAIRLAB_CLUSTER_JOB"  # set for jobs: one that failed by itself is not tried again
-LEAST_SHARE_MINUTES = 5  # of one core: a share of an experiment that is less is not worth a job
+JOB_NAME_VARIABLE = "FAIRLAB_CLUSTER_NAME"  # the file with the job name of a batch
+JOB_VARIABLE = "FAIRLAB_CLUSTER_JOB"  # set for jobs: one that failed by itself is not retried
+LEAST_SHARD_MINUTES = 5  # of one core: a smaller shard is not worth a job
 MEMORY_MB, CORES, JOBS = 6000, 2, 20
 MB, SPARE = 2**20, 1.25  # of a job's memory, for the processes of Snakemake
-# How a job ends that did not fail by itself.
+# States of a job that was lost, not failed by itself.
 LOST = {
     "BOOT_FAIL": "its node did not boot",
     "CANCELLED": "was cancelled",
     "DEADLINE": "met its deadline",
-    "FAILED": "was killed or could not begin",
+    "FAILED": "was killed or could not start",
     "NODE_FAIL": "lost its node",
     "OUT_OF_MEMORY": "ran out of memory",
     "PREEMPTED": "was preempted",
     "REQUEUED": "was sent back to the queue",
     "REVOKED": "was revoked",
-    "SILENT": "gave no sign of life",
+    "SILENT": "sent no heartbeat",
     "TIMEOUT": "ran out of time",
-    "VANISHED": "is not known to the cluster any more",
+    "VANISHED": "is no longer known to the cluster",
 }
-# sbatch's options that have a place of their own in Snakemake's jobs, each with its variable of SLURM's.
+# sbatch options that Snakemake sets by itself, each with SLURM's variable.
 OWN = {
     "slurm_partition": (("-p", "--partition"), "SBATCH_PARTITION"),
     "slurm_account": (("-A", "--account"), "SBATCH_ACCOUNT"),
@@ -54,13 +54,13 @@ OWN = {
     "runtime": (("-t", "--time"), "SBATCH_TIMELIMIT"),
     "mem_mb": (("--mem",), "SBATCH_MEM_PER_NODE"),
 }
-TAKEN = {"--cpus-per-task": "--cores", "-c": "--cores", "--array": "--spread", "-a": "--spread"}
+TAKEN = {"--cpus-per-task": "--cores", "-c": "--cores", "--array": "--shards", "-a": "--shards"}
 TAKEN |= dict.fromkeys(("-J", "--job-name", "-o", "--output", "-D", "--chdir", "--wrap", "-n", "--ntasks"), "")
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """A job, its state in SLURM's words, and the node that it ran on."""
+    """A job, its SLURM state, and its node."""
 
     job: str
     state: str
@@ -80,7 +80,7 @@ def run(
     jobs: int | None,
     cores: int | None,
     options: str,
-    spread: int,
+    shards: int,
     dry_run: bool = False,
 ) -> dict[str, str]:
     """Run `outdated` of the experiments `names` as jobs and return the reasons of those that failed.
@@ -90,31 +90,31 @@ def run(
     names, outdated : list of str
     profile, scheduler : str
     real : list of str
-        Data variants and files that nothing may stand in for; see `fetched`.
+        Data variants and files that no surrogate may replace; see `fetched`.
     jobs : int or None
-        Jobs at once; None takes what the scheduler's profile says.
+        Jobs at once; None takes the value of the scheduler's profile.
     cores : int or None
         Cores of each, likewise.
     options : str
         Of sbatch; see `resources`.
-    spread : int
-        Most jobs that an experiment's trials are spread over.
+    shards : int
+        Most jobs per experiment; each computes a shard of the trials.
     dry_run : bool
-        Only ask Snakemake what it would do.
+        Only print what Snakemake would do.
     """
     from fairlab.data.files import REAL_DATA_VARIABLE
 
     required("snakemake_executor_plugin_slurm")
     if shutil.which("sbatch") is None:
-        raise RuntimeError("there is no sbatch here: submit from a machine of the cluster, or leave --scheduler out")
+        raise RuntimeError("sbatch not found: submit from a login node of the cluster, or omit --scheduler")
     jobs, cores = jobs or _known(scheduler).get("jobs", JOBS), cores or _cores(_known(scheduler))
     asked = resources(options)
-    shares = {name: n_shares(name, profile, spread, cores) for name in outdated}
-    settings = {"shares": ",".join(f"{name}:{n}" for name, n in shares.items() if n > 1) or "none"}
+    counts = {name: n_shards(name, profile, shards, cores) for name in outdated}
+    settings = {"shards": ",".join(f"{name}:{n}" for name, n in counts.items() if n > 1) or "none"}
     settings |= {key: asked.pop(key) for key in ("runtime", "mem_mb") if key in asked} | {"cores": cores}
-    arguments = ["--jobs", str(jobs), "--set-threads", f"experiment={cores}", f"share={cores}"]
+    arguments = ["--jobs", str(jobs), "--set-threads", f"experiment={cores}", f"shard={cores}"]
     for key, value in asked.items():
-        arguments += ["--set-resources", f"experiment:{key}={value}", f"share:{key}={value}"]
+        arguments += ["--set-resources", f"experiment:{key}={value}", f"shard:{key}={value}"]
     also = "from fairlab.suite import slurm; slurm.install(); "
     if dry_run:
         snakemake(outdated, profile, scheduler, [*arguments, "--dry-run"], settings=settings, also=also)
@@ -149,15 +149,15 @@ def run(
 
 
 def refusals(names: list[str], profile: str, scheduler: str, cores: int | None, options: str) -> dict[str, str]:
-    """Return which experiments do not fit into the memory that was asked for, each with the reason."""
+    """Return the experiments that do not fit into the requested memory, each with the reason."""
     given = resources(options).get("mem_mb")
-    if given is None:  # each job asks for what it needs
+    if given is None:  # each job requests what it needs
         return {}
     return fitting.refusals(names, profile, cores or _cores(_known(scheduler)), given * MB / 1e9, flag="--cores")
 
 
 def fetched(names: list[str]) -> list[str]:
-    """Fetch the data and files of experiments; return the variants without surrogate, and the files that are there."""
+    """Fetch the data and files of experiments; return the real variants and the available files."""
     from fairlab.data import fetch
 
     states = fetch(inputs(names), keep_going=True, report=print)["state"]
@@ -165,18 +165,18 @@ def fetched(names: list[str]) -> list[str]:
 
 
 def resources(options: str = "") -> dict[str, str | int]:
-    """Return the resources of a job, as Snakemake calls them, from sbatch's options.
+    """Return the resources of a job in Snakemake's terms, from sbatch's options.
 
     Parameters
     ----------
     options : str
-        As on sbatch's command line. What is not among them is looked up in ``FAIRLAB_SLURM_OPTIONS``, then in SLURM's
-        own variables, as ``SBATCH_PARTITION``.
+        As on sbatch's command line. Missing ones are taken from ``FAIRLAB_SLURM_OPTIONS``, then from SLURM's own
+        variables, such as ``SBATCH_PARTITION``.
 
     Raises
     ------
     ValueError
-        If an option is one that fairlab sets itself, or a time or memory is none.
+        If fairlab sets an option itself, or a time or memory is invalid.
     """
     found, extra = {}, []
     for text in (os.environ.get(OPTIONS_VARIABLE, ""), options):
@@ -230,13 +230,13 @@ def megabytes(text: str) -> int:
     return math.ceil(int(match[1]) * factor)
 
 
-def n_shares(name: str, profile: str, spread: int, cores: int) -> int:
-    """Return the number of jobs that an experiment's trials are spread over; 1 if it is too small for more."""
-    return max(1, min(spread, int(planned_minutes(name, profile) / (LEAST_SHARE_MINUTES * cores))))
+def n_shards(name: str, profile: str, shards: int, cores: int) -> int:
+    """Return the number of shards of an experiment's trials; 1 if it is too small for more."""
+    return max(1, min(shards, int(planned_minutes(name, profile) / (LEAST_SHARD_MINUTES * cores))))
 
 
 def need(name: str, profile: str, settings: dict) -> dict[str, int]:
-    """Return MB and minutes that a job of an experiment is to get: twice as much each time it ran out of them."""
+    """Return MB and minutes for a job of an experiment: doubled each time it ran out of them."""
     states = [attempt.state for attempt in attempts(name, profile)]
     least = fitting.need_gb(name, profile, int(settings.get("cores", CORES))) * SPARE * 1e9 / MB
     memory = int(settings.get("mem_mb") or max(MEMORY_MB, least))
@@ -252,7 +252,7 @@ def _attempts_file(name, profile):
 
 
 def note(name: str, profile: str, attempt: Attempt) -> None:
-    """Note that a job was lost, unless it failed by itself; what it said when it was ended from outside is dropped."""
+    """Record that a job was lost, unless it failed by itself; its error message is dropped."""
     if attempt.state == "FAILED" and failure_file(name, profile).exists():
         return
     failure_file(name, profile).unlink(missing_ok=True)
@@ -270,9 +270,9 @@ def attempts(name: str, profile: str) -> list[Attempt]:
 
 
 def lost(names: list[str], profile: str) -> list[str]:
-    """Return a line for every job that was lost: whose it was, what became of it, what was done."""
+    """Return a line for every lost job: experiment, state, action taken."""
     return [
-        f"{name}: {attempt}; " + ("run again" if marker(name, profile).exists() else "given up")
+        f"{name}: {attempt}; " + ("resubmitted" if marker(name, profile).exists() else "given up")
         for name in names
         for attempt in attempts(name, profile)
     ]
@@ -283,11 +283,11 @@ def reason(name: str, profile: str) -> str:
     file = failure_file(name, profile)
     if file.exists():
         return file.read_text(encoding="utf-8").strip()
-    told = attempts(name, profile)
+    lost_jobs = attempts(name, profile)
     after = [earlier for earlier in specification(name).after if not marker(earlier, profile).exists()]
-    if after and not told:
+    if after and not lost_jobs:
         return f"not run, since {after[0]} failed"
-    return str(told[-1]) if told else f"its job could not be submitted; see {batch_log(profile)}"
+    return str(lost_jobs[-1]) if lost_jobs else f"its job could not be submitted; see {batch_log(profile)}"
 
 
 def cancel(profile: str) -> None:
@@ -299,7 +299,7 @@ def cancel(profile: str) -> None:
 
 
 def _known(scheduler) -> dict:
-    """Return what a scheduler's profile says."""
+    """Return the settings of a scheduler's profile."""
     return yaml.safe_load((EXPERIMENTS / "profiles" / scheduler / "config.yaml").read_text(encoding="utf-8"))
 
 
@@ -315,7 +315,7 @@ def _job_name_file(profile):
 
 
 class _Watch:
-    """What one sees of a batch on a cluster while it runs."""
+    """Progress display of a batch on a cluster."""
 
     def __init__(self, names, outdated, profile):
         self.progress, self._clock = None, Clock()
@@ -323,16 +323,16 @@ class _Watch:
         self._told = set()
 
     def look(self):
-        """Print a line for every experiment that is done and every job that was lost, once each."""
+        """Print a line for every finished experiment and every lost job, once each."""
         for line in lost(self._names, self._profile):
             if (what := line.rpartition(";")[0]) not in self._told:
                 self._told.add(what)
-                self.progress.say(what)
+                self.progress.log(what)
         for name in [name for name in self._left if marker(name, self._profile).exists()]:
             self._left.remove(name)
-            self.progress.say(ended(name, "done", self._clock(), max(map(len, self._names))))
+            self.progress.log(ended(name, "done", self._clock(), max(map(len, self._names))))
 
     def live(self):
-        """Return the line that is drawn anew."""
+        """Return the status line."""
         n_done = len(self._names) - len(self._left)
         return f"{n_done} of {len(self._names)} done · {duration(self._clock())} on the cluster"

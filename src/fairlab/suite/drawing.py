@@ -1,4 +1,4 @@
-"""How a figure is drawn from the numbers that are kept beside it."""
+"""Drawing a figure from the numbers that are stored beside it."""
 
 import importlib
 import inspect
@@ -16,14 +16,14 @@ from fairlab import plotting
 from fairlab.paths import write_text
 from fairlab.suite.catalogue import PROFILES
 
-MODULE = "figures"  # the name of modules that draw
-MARK_COLUMN = "data"  # of tables that rest on surrogates
+MODULE = "figures"  # name of the modules with drawing functions
+MARK_COLUMN = "data"  # column of tables from surrogates
 FIRST_SENTENCE = re.compile(r"^.*?[.!?](?=\s|$)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """What draws a figure, what it shows, and what a reader must see on it.
+    """Function and options of a figure, its caption, and the remarks that it must show.
 
     Attributes
     ----------
@@ -32,11 +32,11 @@ class Drawing:
     options : dict
         Its keywords, as JSON has them.
     caption, alternative : str
-        In Markdown, and in one sentence without any.
+        Caption in Markdown, and alternative text of one sentence.
     marks : list of str
         Lines in the picture.
     data : str
-        Provenance of what the numbers rest on, a word of `fairlab.data.dataset.SOURCES`.
+        Provenance of the data behind the numbers, one of `fairlab.data.dataset.SOURCES`.
     """
 
     draw: str
@@ -48,7 +48,7 @@ class Drawing:
 
     @classmethod
     def of(cls, draw, options, caption, alternative, source, marks) -> "Drawing":
-        """Return the drawing of an experiment's figure; see `Experiment.figure` for what is refused."""
+        """Return the drawing of an experiment's figure; see `Experiment.figure` for the errors."""
         for name, text in (("caption", caption), ("alternative", alternative)):
             if not isinstance(text, str):
                 raise TypeError(f"{name}: expected text, found {text!r}")
@@ -66,7 +66,7 @@ class Drawing:
             If the entry does not name a function, as in runs of earlier versions.
         """
         if not entry.get("draw"):
-            raise ValueError("its run did not keep what draws it; run its experiment")
+            raise ValueError("its run did not store the drawing function; run its experiment again")
         return cls(**{name: entry[name] for name in cls.__dataclass_fields__})
 
     def write(self, stem: Path) -> None:
@@ -77,7 +77,7 @@ class Drawing:
     def paint(self, numbers: Path, stem: Path | None = None, *, salt: str) -> Path:
         """Draw the figure from ``<numbers>.csv``, write ``<stem>.png`` and ``.svg``, and return the first.
 
-        The same numbers give the same files, whatever style the process has set.
+        The same numbers give the same files, independent of matplotlib's current style.
         """
         with plt.style.context("default"):
             figure = self._figure(numbers)
@@ -100,12 +100,12 @@ def first_sentence(caption: str) -> str:
 
 
 def name_of(draw: Callable) -> str:
-    """Return the full name of a function that draws.
+    """Return the full name of a drawing function.
 
     Raises
     ------
     TypeError
-        If it is not a public function of a module ``figures`` of fairlab: only these can be found again.
+        If it is not a public function of a module ``figures`` of fairlab.
     """
     name = f"{getattr(draw, '__module__', '')}.{getattr(draw, '__qualname__', '')}"
     if not inspect.isfunction(draw) or not _may_draw(name):
@@ -114,7 +114,7 @@ def name_of(draw: Callable) -> str:
 
 
 def function(name: str) -> Callable:
-    """Return the function that draws, by its full name.
+    """Return a drawing function by its full name.
 
     Raises
     ------
@@ -131,19 +131,19 @@ def function(name: str) -> Callable:
 
 
 def read_numbers(file: Path) -> pd.DataFrame:
-    """Return the numbers of a figure as they are kept: an empty cell is missing, every other text stays text."""
+    """Return the stored numbers of a figure: an empty cell is missing, all other text stays text."""
     frame = pd.read_csv(file, keep_default_na=False, na_values=[""])
     marked = MARK_COLUMN in frame and frame[MARK_COLUMN].eq(plotting.SURROGATE_MARK).all()
     return frame.drop(columns=MARK_COLUMN) if marked else frame
 
 
 def with_mark(frame: pd.DataFrame, source: str) -> pd.DataFrame:
-    """Return a table with a column that says so if it rests on surrogates."""
+    """Return a table, with an added column if its data is a surrogate."""
     return frame.assign(**{MARK_COLUMN: plotting.SURROGATE_MARK}) if source == "surrogate" else frame
 
 
 def marks_of(run, source: str) -> list[str]:
-    """Return what a picture of a run must say: data that is not real, and sizes smaller than the paper profile's."""
+    """Return the remarks that a figure must show: data that is not real, sizes smaller than the paper profile's."""
     marks = [plotting.SOURCE_MARKS[source]] if source != "real" else []
     published = run.specification.parameters("paper") | run.specification.protocol
     if run.profile == "paper" or run.parameters == published:
@@ -163,7 +163,7 @@ def _may_draw(name) -> bool:
 
 
 def _check_options(name, options) -> None:
-    """Refuse options that JSON would not give back, and those that the function does not take."""
+    """Reject options that JSON cannot store, or that the function does not take."""
     for key, value in options.items():
         try:
             same = json.loads(json.dumps(value, allow_nan=False)) == value

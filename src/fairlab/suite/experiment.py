@@ -1,4 +1,4 @@
-"""What a notebook talks to: open an experiment, load its data, run trials, record, show, compare."""
+"""The interface of a notebook: open an experiment, load data, run trials, record, show, compare."""
 
 import atexit
 import os
@@ -22,13 +22,13 @@ from fairlab.suite.comparison import Comparison, compare
 from fairlab.suite.drawing import Drawing, marks_of, with_mark
 from fairlab.suite.machine import environment, n_cores, peak_memory_gb
 from fairlab.suite.memory import own_peak_gb
-from fairlab.suite.staging import discard, stage
+from fairlab.suite.staging import cleanup, temporary_folder
 from fairlab.suite.trials import run_trials
 
 READINGS = ("as_published", "as_described")
 STAGING_VARIABLE = "FAIRLAB_STAGING"  # set by the batch runner, which then publishes the run itself
 JOBS_VARIABLE = "FAIRLAB_JOBS"
-SHOWN_DOTS_PER_INCH = 100  # at which a notebook shows a figure
+SHOWN_DOTS_PER_INCH = 100  # width of a figure in a notebook
 
 
 class Experiment:
@@ -39,19 +39,18 @@ class Experiment:
     name : str
         ``<paper>/<experiment>``, as `fairlab list` shows.
     profile : {"quick", "smoke", "paper"}
-        Amount of effort.
-    seed : int
+        Size of the run.     seed : int
         Root of every seed of the run.
     n_jobs : int or None
-        Worker processes for trials; None takes what the batch runner says, else all cores.
+        Worker processes for trials; None takes the number of the batch, else all cores.
     **parameters
-        The notebook's parameters. One that is left out has the profile's value; if any differs from the profile's,
-        the run is kept under ``results/custom`` and never enters the scorecard.
+        The notebook's parameters; the default is the profile's value. If any differs from the profile's, the run is
+        stored under ``results/custom`` and never enters the scorecard.
 
     Raises
     ------
     KeyError
-        If the experiment or the profile does not exist; the message lists those that do.
+        If the experiment or the profile does not exist; the message suggests known ones.
     TypeError
         If the experiment has no such parameter.
     PermissionError
@@ -119,7 +118,7 @@ class Experiment:
         return Trial(self.name, index, self.run.seed)
 
     def load(self, variant, **options):
-        """Load one of the experiment's data sets and note where it came from; see `fairlab.load`.
+        """Load one of the experiment's data sets and record its provenance; see `fairlab.load`.
 
         Raises
         ------
@@ -137,7 +136,7 @@ class Experiment:
         return dataset
 
     def stand_in(self, variant, missing) -> None:
-        """Note that something made here stands in for stored files: what rests on the variant counts as surrogate.
+        """Record that a fallback replaces stored files: results on the variant count as surrogate.
 
         Parameters
         ----------
@@ -149,17 +148,17 @@ class Experiment:
         self.run.note_load({"variant": variant, "source": "surrogate", "missing": list(missing)}, {})
 
     def stored(self, name) -> list[str]:
-        """Note that files are read which the authors stored, real whatever else is loaded; return them as `data`."""
+        """Record that stored files of the authors are read, which are real; return them as `data`."""
         self.run.note_load({"variant": name, "source": "real"}, {})
         return [name]
 
     def trials(self, function, n_trials, *, batch=None, each=None, **parameters) -> list:
         """Run `n_trials` independent trials and return their results in order.
 
-        Each result is kept on disk under the function, its seeds, the parameters, the data and the code that computes
-        it, so that a trial that was done is never done again. Seeds come from the paper, the trial's number and the
-        names of its streams: what one experiment computed serves all of its paper that ask for the same, and functions
-        that draw from a stream of the same name get the same draws.
+        Each result is cached on disk under the function, its seeds, the parameters, the data and the code that computes
+        it, so that a finished trial is never computed again. Seeds are derived from the paper, the trial's number and
+        the names of its streams: experiments of one paper share trials with the same arguments, and functions that use
+        streams of the same name get the same random numbers.
 
         Parameters
         ----------
@@ -171,9 +170,9 @@ class Experiment:
         batch : int or None
             Most trials that one call of `function` may take, for methods whose trials are an array axis.
         each : dict of str to sequence, optional
-            Further parameters with one value per trial: what another call of `trials` returned, for instance.
+            Further parameters with one value per trial, for instance the results of another call of `trials`.
         **parameters
-            Everything else that the trials depend on: sizes, data sets, arrays.
+            All other arguments of the trials: sizes, data sets, arrays.
 
         Returns
         -------
@@ -198,7 +197,7 @@ class Experiment:
         return results
 
     def record(self, artefact, id, values, *, reading="as_published", note="", data=None) -> None:
-        """Record our side of one published value.
+        """Record our result for one published value.
 
         Parameters
         ----------
@@ -207,11 +206,11 @@ class Experiment:
         values : float, or sequence with one value per trial
             For an interval: one pair, or one pair per trial.
         reading : {"as_published", "as_described"}
-            Verdicts judge the first, the second stands beside it.
+            Protocol variant. Verdicts judge the first; the second is shown beside it.
         note : str
-            What a reader of the scorecard must know, such as the number of trials left out.
+            Remark for readers of the scorecard, such as the number of trials left out.
         data : list of str or None
-            The data variants that the number rests on: None for all that were loaded, [] if it rests on none of them.
+            The data variants behind the number: None for all loaded ones, [] for none of them.
 
         Raises
         ------
@@ -233,7 +232,7 @@ class Experiment:
             raise ValueError(f"{artefact}:{id}: expected one {published.kind} per trial, found shape {values.shape}")
         if not np.isfinite(values).all():
             trial = int(np.argwhere(~np.isfinite(values))[0][0])
-            raise ValueError(f"{artefact}:{id}: trial {trial} is {values[trial]}; leave failed trials out and say so")
+            raise ValueError(f"{artefact}:{id}: trial {trial} is {values[trial]}; omit failed trials and report them")
         if self.run.ours(artefact, id, reading) is not None:
             raise ValueError(f"{artefact}:{id}: recorded twice ({reading})")
         entry = {"artefact": artefact, "id": id, "reading": reading, "values": values.tolist(), "note": note}
@@ -247,9 +246,9 @@ class Experiment:
         artefact, id : str
             As in the paper's ``published.yaml``.
         holds : bool
-            What the notebook found.
+            Result of the check.
         detail : str
-            The numbers that it rests on, in a few words.
+            The numbers behind the result, in a few words.
         data : list of str or None
             As for `record`.
         """
@@ -270,21 +269,21 @@ class Experiment:
         ----------
         artefact : str
         frame : DataFrame
-            Its index levels count as columns.
+            Index levels count as columns.
         id : str
-            How an id is made of the columns: ``"{benchmark}.{method}.gdiff"``.
+            Pattern that makes an id from the columns: ``"{benchmark}.{method}.gdiff"``.
         values : str or None
-            The column of numbers. None for a wide table: every column that `id` does not name is one, and ``{column}``
-            stands for its name.
+            The column of numbers. None for a wide table: all columns that `id` does not name, and ``{column}`` is
+            replaced by their names.
         reading, note, data
             As for `record`; a column ``reading`` of the table has precedence.
 
         Raises
         ------
         KeyError
-            If an id that the table makes is not published.
+            If an id from the table is not published.
         ValueError
-            If a value is missing; drop the rows of failed trials before.
+            If a value is missing; drop the rows of failed trials first.
 
         Examples
         --------
@@ -310,14 +309,14 @@ class Experiment:
             self.record(artefact, own_id, group, reading=own_reading, note=note, data=data)
 
     def claims(self, artefact, judged, *, data=None) -> None:
-        """Record which claims of an artefact hold.
+        """Record which claims of a table or figure hold.
 
         Parameters
         ----------
         artefact : str
         judged : dict of str to (bool or None, str)
-            By id: whether the claim holds, and the numbers that it rests on. None where there is nothing to judge, with
-            the reason.
+            By id: whether the claim holds, and the numbers behind the result. None with a reason if it cannot be
+            judged.
         data : list of str or None
             As for `record`.
         """
@@ -328,22 +327,23 @@ class Experiment:
                 self.claim(artefact, id, holds, detail=detail, data=data)
 
     def beside(self, artefact, id="{id}", *, reading="as_published") -> pd.DataFrame:
-        """Return what is published of an artefact beside what this run has recorded so far.
+        """Return the published numbers of a table or figure beside those that this run has recorded so far.
 
         Parameters
         ----------
         artefact : str
         id : str
-            Which ids, and what their parts are: ``"{benchmark}.{method}.gdiff"`` chooses those of this form and gives
-            an index of benchmarks and methods.
+            Pattern of ids: ``"{benchmark}.{method}.gdiff"`` selects the matching ids and gives an index of benchmarks
+            and methods.
         reading : {"as_published", "as_described"}
 
         Returns
         -------
         DataFrame
-            One row a published number, in their order. Columns: ``published``, ``published_low`` and ``published_high``
-            (one standard deviation around it, or an interval's ends), ``ours`` (mean over trials), ``low`` and ``high``
-            (95% interval of the mean, or the mean interval's ends) and ``n_trials``; missing where there is none.
+            One row per published number, in their order. Columns: ``published``, ``published_low`` and
+            ``published_high`` (one standard deviation around it, or an interval's ends), ``ours`` (mean over trials),
+            ``low`` and ``high`` (95% interval of the mean, or the mean interval's ends) and ``n_trials``; missing if
+            there is none.
         """
         rows, names = [], fields_of(id)
         pattern = re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+?)", re.escape(id)))
@@ -355,17 +355,16 @@ class Experiment:
         return pd.DataFrame(rows).set_index(names)
 
     def skip(self, artefact, id, reason) -> None:
-        """Say why a published value or claim is left out; the scorecard then shows it as not run, with the reason."""
+        """Record why a published value or claim is skipped; the scorecard shows it as not run, with the reason."""
         known = self._artefact(artefact)
         if id not in known.values and id not in known.claims:
             raise KeyError(f"{artefact} has no value or claim {id!r}")
         self.run.skipped.append({"artefact": artefact, "id": id, "reason": reason})
 
     def figure(self, artefact, draw, *, data, caption="", alternative="", part=None, rests_on=None, **options) -> None:
-        """Draw a figure from its numbers, keep it as PNG and SVG beside them, and show it with its caption.
+        """Draw a figure from its data, save it as PNG and SVG beside them, and show it with its caption.
 
-        The numbers are written as CSV and read back: what is drawn is what is kept, and `fairlab figures` draws it
-        anew without the run.
+        The data are written as CSV and read back, so that `fairlab figures` can redraw the figure without the run.
 
         Parameters
         ----------
@@ -376,20 +375,20 @@ class Experiment:
         data : DataFrame
             The plotted numbers. An index becomes columns.
         caption : str
-            What is shown, in which units, of how many trials, and what to look for. Markdown.
+            Quantities, units, number of trials and what to look for, in Markdown.
         alternative : str
-            The figure in a sentence for who does not see it. Default: the caption's first.
+            Alternative text of one sentence. Default: the first sentence of the caption.
         part : str or None
-            Names one of several figures of the artefact.
+            Name of the part, if a table or figure has several.
         rests_on : list of str or None
-            The data variants that the numbers rest on, as for `record`. The picture says so if they are not real.
+            The data variants behind the numbers, as for `record`. The figure says so if they are not real.
         **options
             Of `draw`: numbers, text, True, False, None, and lists and dictionaries of these.
 
         Raises
         ------
         TypeError
-            If `draw` is no such function, does not take the options, or an option is of another kind.
+            If `draw` is not such a function, does not take the options, or an option has another type.
         ValueError
             If the figure breaks a rule of `fairlab.plotting.save`.
         """
@@ -402,13 +401,13 @@ class Experiment:
         _show(picture, f"**{stem.name}.** {caption}" if caption else "")
 
     def table(self, artefact, frame, *, part=None):
-        """Keep a table as CSV; return it."""
+        """Save a table as CSV; return it."""
         stem = self._file("tables", artefact, part)
         _write_csv(with_mark(frame, self.run.source()), stem.with_name(f"{stem.name}.csv"))
         return frame
 
     def published(self, artefact) -> pd.DataFrame:
-        """Return what the paper printed of an artefact: one row per value, by its id.
+        """Return the published values of a table or figure: one row per value, by its id.
 
         Returns
         -------
@@ -421,10 +420,10 @@ class Experiment:
         return pd.DataFrame(rows, index=pd.Index(values, name="id"), columns=columns)
 
     def compare(self) -> Comparison:
-        """Write the run and return published and own numbers with their verdicts; a notebook shows them as a table.
+        """Write the run and return its comparison with published numbers, which a notebook shows as a table.
 
-        The last call of a notebook. In batch the runner publishes the run when the notebook has ended well; in a
-        session it is published here, if every declared artefact was written.
+        The last call of a notebook. In a batch the runner publishes the run when the notebook has succeeded; in a
+        session it is published here, if every declared table and figure was written.
         """
         self.run.about = environment() | {
             "seconds": round(time.perf_counter() - self._started + self._saved, 1),
@@ -436,21 +435,21 @@ class Experiment:
         self.run.write(self.folder)
         missing = missing_artefacts(self.folder)
         if missing and not self.in_batch:
-            print(f"Not kept: nothing was written for {', '.join(missing)}", file=sys.stderr)
+            print(f"Not stored: nothing was written for {', '.join(missing)}", file=sys.stderr)
         if not missing and not self.in_batch:
             # A copy, so that a cell may be run again in the same session.
-            copy = stage(self.name)
+            copy = temporary_folder(self.name)
             shutil.copytree(self.folder, copy, dirs_exist_ok=True)
             runs.publish(copy, self.name, self.run.profile, self.run.seed)
         return compare(self.run)
 
     def _stage(self):
-        folder = stage(self.name)
-        atexit.register(discard, folder)
+        folder = temporary_folder(self.name)
+        atexit.register(cleanup, folder)
         return folder
 
     def _file(self, kind, artefact, part) -> Path:
-        """Return where a table or figure is kept, without a suffix."""
+        """Return the path of a table or figure, without a suffix."""
         self._artefact(artefact)
         folder = self.folder / kind
         folder.mkdir(exist_ok=True)
@@ -459,7 +458,7 @@ class Experiment:
     def _artefact(self, artefact):
         if artefact not in self.specification.artefacts:
             known = suggestion(artefact, self.specification.artefacts)
-            raise KeyError(f"{self.name} does not declare the artefact {artefact!r}{known}")
+            raise KeyError(f"{self.name} does not declare the table or figure {artefact!r}{known}")
         return self.specification.published.artefact(artefact)
 
     def _declared(self, artefact, id, part):
@@ -477,12 +476,12 @@ class Experiment:
 
 
 def fields_of(id: str) -> list[str]:
-    """Return the names in the braces of a form of ids."""
+    """Return the names in the braces of an id pattern."""
     return [name for _, name, *_ in Formatter().parse(id) if name]
 
 
 def _sides(value, ours) -> dict:
-    """Return a published number and ours, with their spread, as a row."""
+    """Return a published number and our result, with their intervals, as a row."""
     row = dict.fromkeys(("published", "published_low", "published_high", "ours", "low", "high", "n_trials"), np.nan)
     if value.kind == "interval":
         row |= {"published": (value.low + value.high) / 2, "published_low": value.low, "published_high": value.high}
@@ -501,7 +500,7 @@ def _write_csv(frame, path) -> None:
 
 
 def _show(picture, caption) -> None:
-    """Show a saved figure and its caption where a notebook is listening."""
+    """Show a saved figure and its caption if this is a notebook."""
     if "ipykernel" not in sys.modules:
         return
     shown = required("IPython.display")

@@ -1,4 +1,4 @@
-"""The one plot of published numbers beside ours, drawn from `Experiment.beside`."""
+"""The plot of published numbers and our results, from `Experiment.beside`."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,7 @@
-"""Fingerprints of code and values: what a cached trial is keyed by.
+"""Fingerprints of code and values, the keys of cached trials.
 
-A trial is computed anew when its module changes, or any module of this package that is imported from there, at any
-depth, or the version of a distribution that one of these imports. Comments, docstrings and layout do not count.
+A trial is computed again when its module changes, or any module of this package that it imports, at any depth, or the
+version of a distribution that one of these imports. Comments, docstrings and layout do not count.
 """
 
 import ast
@@ -27,7 +27,7 @@ def code_fingerprint(function) -> str:
     Raises
     ------
     TypeError
-        If `function` is not a function at the top of a module: what such a one depends on cannot be read off files.
+        If `function` is not defined at the top level of a module.
     """
     name = getattr(function, "__qualname__", type(function).__name__)
     if not inspect.isfunction(function):
@@ -52,7 +52,7 @@ def value_fingerprint(value) -> str:
 
 
 def modules_fingerprint(names: Iterable[str]) -> str:
-    """Return a digest of modules of this package, of all that they reach, and of the versions that these rest on."""
+    """Return a digest of modules of this package, of all modules that they import, and of the library versions."""
     return _fingerprint(names, ())
 
 

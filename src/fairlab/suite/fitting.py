@@ -1,6 +1,6 @@
-"""Whether experiments fit into the memory that there is: said before any of them begins.
+"""Check whether experiments fit into the available memory, before any of them starts.
 
-What an experiment takes on one core stands in its file; every run measures it anew (``gigabytes`` of its ``run.json``).
+The file of an experiment declares its memory on one core; every run measures it (``gigabytes`` in ``run.json``).
 """
 
 from collections.abc import Iterable
@@ -14,9 +14,9 @@ LIBRARIES_GB = 0.2  # of each of its workers, which share none
 
 
 def need_gb(name: str, profile: str, n_cores: int, n_experiments: int | None = None) -> float:
-    """Return the memory that an experiment needs, in GB; 0 if its file does not say.
+    """Return the memory that an experiment needs, in GB; 0 if its file does not declare it.
 
-    Where the paper profile was not measured, this is what it needs at least.
+    If the paper profile was not measured, this is a lower bound.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def need_gb(name: str, profile: str, n_cores: int, n_experiments: int | None = N
     n_cores : int
         Workers that compute its trials.
     n_experiments : int or None
-        Of the batch that it is in; None if it is run by itself.
+        Size of the batch; None for a single run.
     """
     known = specification(name).gigabytes
     if known is None:
@@ -36,7 +36,7 @@ def need_gb(name: str, profile: str, n_cores: int, n_experiments: int | None = N
 
 
 def is_measured(name: str, profile: str) -> bool:
-    """Return whether an experiment's file says what it takes at this very profile."""
+    """Return whether the memory of an experiment was measured at this profile."""
     known = specification(name).gigabytes
     return known is not None and getattr(known, profile) is not None
 
@@ -61,9 +61,9 @@ def refusals(
     n_experiments: int | None = None,
     flag: str = "--jobs",
 ) -> dict[str, str]:
-    """Return which experiments do not fit, each with what it needs, what there is, and what would fit.
+    """Return the experiments that do not fit, each with needed and available memory, and what would fit.
 
-    `flag` is what sets the number of cores.
+    `flag` is the option for the number of cores.
     """
     reasons = {}
     for name in names:
@@ -73,7 +73,7 @@ def refusals(
         on = f"{n_cores} core" + "s" * (n_cores > 1)
         fits = _what_fits(name, profile, n_cores, left_gb, n_experiments, flag)
         words = "needs" if is_measured(name, profile) else "needs at least"
-        reasons[name] = f"{words} {need:.1f} GB of memory on {on}, {left_gb:.1f} GB are there; {fits}"
+        reasons[name] = f"{words} {need:.1f} GB of memory on {on}, {left_gb:.1f} GB are available; {fits}"
     return reasons
 
 

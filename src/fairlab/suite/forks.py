@@ -1,4 +1,4 @@
-"""Processes that begin with the libraries loaded: forked from one that loaded them, and ended with the batch."""
+"""Processes with preloaded libraries: forked from a process that loaded them, and ended with the batch."""
 
 import multiprocessing
 import os
@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from contextlib import contextmanager
 
-from fairlab.suite import lifeline, memory
+from fairlab.suite import child_process, memory
 
 # Parallel trials share the cores, so each gets one thread of every numerical library; and TensorFlow keeps its chatter
 # about the processor to itself, and the order of its sums the same on every processor. A lone trial gets the same, or
@@ -33,22 +33,22 @@ ENVIRONMENT = WORKER_ENVIRONMENT | {
 
 
 def answer(function: Callable, *arguments, log: str):
-    """Return ``function(*arguments)`` of a module's function, computed in a fork; what it prints goes to `log`.
+    """Return ``function(*arguments)``, computed in a forked process; its output goes to `log`.
 
     Raises
     ------
     Exception
-        What the function raised.
+        Any error of the function.
     RuntimeError
-        If the fork ended without an answer.
+        If the fork ended without a result.
     """
     reader, process = start(_answer, function, arguments, log=log)
     try:
         good, value = reader.recv()
     except EOFError:
-        raise RuntimeError(f"{function.__name__} ended without an answer; see {log}") from None
+        raise RuntimeError(f"{function.__name__} ended without a result; see {log}") from None
     finally:
-        process.kill()  # it has said what it had to say, or nobody waits for it
+        process.kill()  # its result was received, or is no longer needed
         process.join()
     if not good:
         raise value
@@ -69,8 +69,8 @@ def start(function: Callable, *arguments, log: str):
 
 
 def _begin(function, arguments, connection, log):
-    lifeline.tie()
-    lifeline.redirect(log)
+    child_process.exit_with_parent()
+    child_process.redirect(log)
     memory.begin_fork()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the batch decides
     function(*arguments, connection)
@@ -79,13 +79,13 @@ def _begin(function, arguments, connection, log):
 def _answer(function, arguments, connection):
     try:
         connection.send((True, function(*arguments)))
-    except Exception as error:  # it is for whoever asked
+    except Exception as error:  # the caller handles it
         connection.send((False, error))
 
 
 @contextmanager
 def variables(values: dict[str, str]):
-    """Set environment variables for the time of a block."""
+    """Set environment variables during a block."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:

@@ -1,7 +1,7 @@
-"""A sign of life of a cluster's job, in a file that all nodes see: whoever waits for the job does without SLURM's word.
+"""Heartbeats of cluster jobs, in files that all nodes see, so that lost jobs are detected without SLURM.
 
-A job writes its file anew every few seconds. A node that died, or a job that was ended without the controller knowing,
-writes no more.
+A job rewrites its file every few seconds. If its node died, or if it was killed without the controller's knowledge, the
+file no longer changes.
 """
 
 import itertools
@@ -12,21 +12,21 @@ import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-FILE_VARIABLE = "FAIRLAB_HEARTBEAT"  # of the file that a job's process is to write
-SUFFIX = ".beat"  # beside a job's marker
-BEAT_SECONDS = 5.0
-SILENT_SECONDS = 35.0  # without a beat, after which a job that has beaten is dead
-FIRST_SECONDS = 600.0  # that a running job gets to its first
+FILE_VARIABLE = "FAIRLAB_HEARTBEAT"  # names the file that the job's process writes
+SUFFIX = ".heartbeat"  # of the file beside the job's marker
+INTERVAL_SECONDS = 5.0
+SILENT_SECONDS = 35.0  # without a heartbeat, after which a job counts as dead
+FIRST_SECONDS = 600.0  # until the first heartbeat of a running job
 
 
 def file_of(marker: Path) -> Path:
-    """Return the file of the job that makes a marker."""
+    """Return the heartbeat file of the job that creates a marker."""
     return marker.with_suffix(SUFFIX)
 
 
 @contextmanager
-def beating():
-    """Give signs of life for the time of the block, if this process is a job's; the file is gone after it."""
+def send_heartbeats():
+    """Write heartbeats during the block if this process belongs to a job; the file is deleted afterwards."""
     if not (name := os.environ.get(FILE_VARIABLE)):
         yield
         return
@@ -44,37 +44,37 @@ def beating():
 
 def _beat(file, done):
     for number in itertools.count():
-        with suppress(OSError):  # of a disk that is full, or a server that is restarted
+        with suppress(OSError):  # full disk, or server being restarted
             file.write_text(f"{own_job()} {platform.node()} {os.getpid()} {number}", encoding="utf-8")
-        if done.wait(BEAT_SECONDS):
+        if done.wait(INTERVAL_SECONDS):
             return
 
 
 def own_job() -> str:
-    """Return what SLURM calls the job that this process belongs to, and how often it was begun anew: ``7_2/0``."""
+    """Return SLURM's id of this process's job and its number of restarts: ``7_2/0``."""
     array, task = (os.environ.get(f"SLURM_ARRAY_{part}_ID", "") for part in ("JOB", "TASK"))
     id = f"{array}_{task}" if array else os.environ.get("SLURM_JOB_ID", "")
     return f"{id}/{os.environ.get('SLURM_RESTART_COUNT', '0')}"
 
 
-class Pulse:
-    """Which jobs are alive, as told by their files and one's own clock."""
+class HeartbeatMonitor:
+    """Detects silent jobs from their heartbeat files and the local clock."""
 
     def __init__(self):
-        self._seen: dict[str, tuple[str, float]] = {}  # by job its last text, and since when
+        self._seen: dict[str, tuple[str, float]] = {}  # by job, its last text and the time of the change
 
     def is_silent(self, job: str, file: Path) -> bool:
-        """Return whether a running job, as in `own_job`, is dead, given that this is asked every few seconds."""
+        """Return whether a running job, as in `own_job`, counts as dead; to be called every few seconds."""
         try:
             text = file.read_text(encoding="utf-8")
-        except OSError:  # not there yet, or not any more
+        except OSError:  # not written yet, or deleted
             text = ""
-        is_own = text.startswith(f"{job} ")  # else an earlier job's
+        is_own = text.startswith(f"{job} ")  # otherwise of an earlier job
         now = time.monotonic()
         before, since = self._seen.get(job, (text, now))
         self._seen[job] = text, since if text == before else now
         return now - self._seen[job][1] > (SILENT_SECONDS if is_own else FIRST_SECONDS)
 
     def forget(self, job: str) -> None:
-        """Begin anew with a job that does not run at the moment."""
+        """Restart the clock of a job that is not running at the moment."""
         self._seen.pop(job, None)

@@ -1,4 +1,4 @@
-"""The kernel of a notebook in batch: it ends with its runner, and a warm runner forks it with its libraries loaded.
+"""The kernel of a notebook in a batch: it exits with its runner, which forks it with preloaded libraries.
 
 The fork is made before the runner has any thread or socket, and waits for the connection file that Jupyter writes.
 """
@@ -14,30 +14,30 @@ from pathlib import Path
 
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
-from fairlab.suite import lifeline, memory
+from fairlab.suite import child_process, memory
 from fairlab.suite.pool import LOG_VARIABLE
 
 PROVISIONER = "fairlab-forked"
-COMMAND = [sys.executable, "-m", "fairlab.suite.kernel", "{connection_file}"]  # the parent's number may stand before it
+COMMAND = [sys.executable, "-m", "fairlab.suite.kernel", "{connection_file}"]  # the parent's process id may precede it
 _waiting: list["ForkedKernel"] = []
 
 
 class ForkedKernel:
-    """A fork of this process that becomes a kernel when it is told to; to Jupyter, a `subprocess.Popen`."""
+    """A fork of this process that becomes a kernel on request, with the interface of `subprocess.Popen` for Jupyter."""
 
     stdin = stdout = stderr = returncode = None
 
     def __init__(self):
-        told, self._tell = os.pipe()
+        read_end, self._write_end = os.pipe()
         self.pid = os.fork()
         if not self.pid:
-            os.close(self._tell)
-            _become(told)
-        os.close(told)
+            os.close(self._write_end)
+            _become(read_end)
+        os.close(read_end)
 
     def begin(self, folder: Path | str, connection_file: str) -> None:
-        """Let the fork be the kernel of a connection file."""
-        with os.fdopen(self._tell, "w", encoding="utf-8") as pipe:
+        """Start the fork as the kernel of a connection file."""
+        with os.fdopen(self._write_end, "w", encoding="utf-8") as pipe:
             json.dump([str(folder), connection_file], pipe)
 
     def poll(self) -> int | None:
@@ -68,10 +68,10 @@ class ForkedKernel:
 
 
 class ForkedProvisioner(LocalProvisioner):
-    """Gives Jupyter the kernel that was forked for it, where it would start a process."""
+    """Gives Jupyter the forked kernel instead of starting a process."""
 
     async def launch_kernel(self, cmd, **kwargs):
-        """Let the waiting kernel begin."""
+        """Start the waiting kernel."""
         self.process = _waiting.pop()
         self.process.begin(kwargs.get("cwd") or Path.cwd(), cmd[-1])
         self.pid = self.pgid = self.process.pid
@@ -79,20 +79,20 @@ class ForkedProvisioner(LocalProvisioner):
 
 
 def fork() -> None:
-    """Fork the kernel of the next notebook, and let Jupyter know of it."""
+    """Fork the kernel of the next notebook, and register it with Jupyter."""
     entry = EntryPoint(PROVISIONER, "fairlab.suite.kernel:ForkedProvisioner", KernelProvisionerFactory.GROUP_NAME)
     KernelProvisionerFactory.instance().provisioners[PROVISIONER] = entry
     _waiting.append(ForkedKernel())
 
 
-def _become(told):
-    """Be a kernel until it ends; never return into the code of the runner."""
+def _become(read_end):
+    """Run as a kernel until it ends; never return to the code of the runner."""
     status = 1
     try:
-        lifeline.tie()
+        child_process.exit_with_parent()
         memory.begin_fork()
         os.setsid()
-        with os.fdopen(told, encoding="utf-8") as pipe:
+        with os.fdopen(read_end, encoding="utf-8") as pipe:
             text = pipe.read()
         if text:  # empty if the runner ended
             folder, connection_file = json.loads(text)
@@ -108,11 +108,11 @@ def _serve(connection_file):
     from ipykernel.kernelapp import IPKernelApp
 
     if log := os.environ.get(LOG_VARIABLE):
-        lifeline.redirect(log)
+        child_process.redirect(log)
     sys.argv = ["ipykernel_launcher"]  # by another name it prints advice for terminals
     IPKernelApp.launch_instance(["-f", connection_file, "--log-level=ERROR"])
 
 
 if __name__ == "__main__":
-    lifeline.tie(*map(int, sys.argv[1:-1]))
+    child_process.exit_with_parent(*map(int, sys.argv[1:-1]))
     _serve(sys.argv[-1])

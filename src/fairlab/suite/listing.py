@@ -1,4 +1,4 @@
-"""The verb ``fairlab list``: the experiments, what they write, their data, minutes and memory."""
+"""The command ``fairlab list``: experiments with tables and figures, data, minutes and memory."""
 
 import json
 
@@ -7,7 +7,7 @@ from fairlab.suite.catalogue import PROFILES, experiment_names, specification
 
 def add_list(command) -> None:
     """Add the verb; `command` makes one from its name, function and help."""
-    sub = command("list", run, "show the experiments, what they write, their data, minutes and memory")
+    sub = command("list", run, "list the experiments with their tables and figures, data, minutes and memory")
     sub.add_argument("--json", action="store_true", help="as JSON")
 
 
@@ -31,7 +31,7 @@ def run(options) -> None:
         print(json.dumps(rows, indent=1))
         return
     measured = ("minutes", "gigabytes")
-    header = ("experiment", "paper", "artefacts", "data", *(f"{of} ({'/'.join(PROFILES)})" for of in measured))
+    header = ("experiment", "paper", "tables and figures", "data", *(f"{of} ({'/'.join(PROFILES)})" for of in measured))
     table = [
         (
             row["experiment"],

@@ -1,7 +1,7 @@
 """Locks in a folder of results that processes, containers, machines and users may share.
 
-A lock is an open file that the system locks: it is free as soon as its owner has ended, however that ended, and on NFS
-soon after the owner's machine is gone. Numbers of processes, which two containers may share, are for people to read.
+A lock is an open file that the operating system locks: it is released as soon as its owner ends, in any way, and on NFS
+soon after the owner's machine is gone. Process ids, which two containers may share, are only shown in messages.
 """
 
 import errno
@@ -23,7 +23,7 @@ UNKNOWN = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)  # of fil
 
 
 class NoLocksError(OSError):
-    """The system or the file system knows no locks."""
+    """The system or the file system has no locks."""
 
 
 def lock(path: Path) -> IO | None:
@@ -32,7 +32,7 @@ def lock(path: Path) -> IO | None:
     Raises
     ------
     NoLocksError
-        Where there are no locks.
+        If there are no locks.
     """
     while True:
         file = path.open("a+", encoding="utf-8")
@@ -46,34 +46,34 @@ def lock(path: Path) -> IO | None:
         except OSError as error:
             file.close()
             if isinstance(error, NoLocksError) or error.errno in UNKNOWN:
-                raise NoLocksError(f"the file system of {path.parent} knows no locks") from error
+                raise NoLocksError(f"the file system of {path.parent} has no locks") from error
             raise
-        if os.fstat(file.fileno()).st_nlink:  # else somebody removed it in the meantime
+        if os.fstat(file.fileno()).st_nlink:  # otherwise another process has deleted it
             return file
         file.close()
 
 
 @contextmanager
-def held(path: Path, what: str, say: Callable[[str], object] = print):
-    """Hold a lock for the time of a block; where another process holds it, say so and wait.
+def held(path: Path, what: str, log: Callable[[str], object] = print):
+    """Hold a lock during a block; if another process holds it, log a message and wait.
 
     Parameters
     ----------
     path : Path
     what : str
-        What its holder does, for the message.
-    say : callable
-        Is given what there is to say.
+        Action of the holder, for the message.
+    log : callable
+        Called with the message.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         file = lock(path)
     except NoLocksError as error:
-        say(f"{error}; see that no second one runs there: {what}")
+        log(f"{error}; make sure that only one runs there: {what}")
         yield
         return
     if file is None:
-        say(f"{what} runs already, {_owner(path)}; waiting for its end")
+        log(f"{what} is already running, {_owner(path)}; waiting until it ends")
     while file is None:
         time.sleep(LOOK_SECONDS)
         file = lock(path)

@@ -1,4 +1,4 @@
-"""What a run owes to the machine: versions, commit, cores, memory."""
+"""Facts about the machine of a run: versions, commit, cores, memory."""
 
 import platform
 import subprocess
@@ -19,7 +19,7 @@ def n_cores() -> int:
 
 
 def peak_memory_gb() -> float:
-    """Return the peak memory of this process and, where the system tells it, of its largest ended child, in GB."""
+    """Return the peak memory of this process and, if known, of its largest ended child, in GB."""
     try:
         import resource
     except ImportError:  # Windows
@@ -33,7 +33,7 @@ def peak_memory_gb() -> float:
 def environment() -> dict:
     """Return versions, platform and commit: what a number may depend on besides data, seed and parameters.
 
-    Those of the first call count, as the code does that was loaded then.
+    Later calls return the values of the first, which match the loaded code.
     """
     return {
         "fairlab": metadata.version("fairlab"),

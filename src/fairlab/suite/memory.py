@@ -1,4 +1,4 @@
-"""The memory that this process holds, and what the machine, a container or a cluster's job leaves to a run."""
+"""Memory of this process, and memory available on the machine, in a container or in a cluster job."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ _inherited_gb = 0.0  # that this process shares with the one that it was forked 
 
 
 def memory_left_gb() -> float:
-    """Return the memory that a run may take, in GB: ``FAIRLAB_MEMORY_GB`` if set, else what is free.
+    """Return the memory available to a run, in GB: ``FAIRLAB_MEMORY_GB`` if set, else the free memory.
 
     A container's limit counts, and that of a cluster's job, of either version of Linux' control groups.
     """
@@ -57,7 +57,7 @@ def _left(folder, limit, usage, of_files) -> int:
 
 
 def begin_fork() -> None:
-    """Note that what this process holds is shared with the one that it was forked from."""
+    """Record that the memory of this process is shared with its parent."""
     global _inherited_gb
     forget_peak()
     _inherited_gb = 0.0
@@ -65,7 +65,7 @@ def begin_fork() -> None:
 
 
 def forget_peak() -> None:
-    """Begin anew to look for the peak of this process's memory, where the system can."""
+    """Reset the peak memory of this process, if the system supports it."""
     with suppress(OSError):
         (PROCESS / "clear_refs").write_text(RESET_PEAK)
 

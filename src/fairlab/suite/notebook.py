@@ -1,7 +1,7 @@
-"""Papermill, made strict: run one notebook in batch, and keep its result only if all went well.
+"""Strict papermill: run one notebook in batch, and keep its result only if everything succeeded.
 
-Papermill by itself warns about unknown parameters, runs whatever kernel the notebook's metadata names, takes an early
-exit for success and says little about a kernel that was killed. Here each of these is an error.
+Papermill by itself only warns about unknown parameters, uses the kernel of the notebook's metadata, treats an early
+exit as success and hardly reports a killed kernel. Here each of these is an error.
 """
 
 import ast
@@ -26,14 +26,14 @@ from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification
 from fairlab.suite.experiment import JOBS_VARIABLE, STAGING_VARIABLE
 from fairlab.suite.forks import WORKER_ENVIRONMENT, variables
 from fairlab.suite.pool import LOG_VARIABLE
-from fairlab.suite.staging import discard, expect_writable, stage
-from fairlab.suite.trials import SHARE_VARIABLE
+from fairlab.suite.staging import cleanup, expect_writable, temporary_folder
+from fairlab.suite.trials import SHARD_VARIABLE
 
 nbclient, nbformat = optional("nbclient.exceptions"), optional("nbformat")
 papermill = optional("papermill")
 
 TIME_LIMIT_MINUTES = {"smoke": 10, "quick": 120, "paper": 48 * 60}
-LOOK_SECONDS = 0.5  # between two looks at a kernel's memory and the time
+LOOK_SECONDS = 0.5  # between two checks of a kernel's memory and the time
 KERNEL = "fairlab-batch"
 
 
@@ -70,15 +70,15 @@ def run_experiment(
     Returns
     -------
     Path
-        The folder of the published run; of a job that computes a share of the trials, nothing is published.
+        The folder of the published run; of a job that computes a shard of the trials, nothing is published.
 
     Raises
     ------
     KeyError, TypeError, ValueError
-        If the profile, a parameter or the notebook's parameters cell is not as it should be.
+        If the profile, a parameter or the notebook's parameters cell is invalid.
     NotebookError
-        If the notebook failed, stopped early, took too long, was killed, or left a declared artefact out. Nothing is
-        published then; the reason and the executed notebook stand beside the results.
+        If the notebook failed, stopped early, took too long, was killed, or did not write a declared table or figure.
+        Nothing is published then; the reason and the executed notebook are stored beside the results.
     """
     overrides = overrides or {}
     specification.check_parameters(overrides)
@@ -94,9 +94,9 @@ def run_experiment(
     target = (
         runs.CUSTOM if specification.parameters(profile) != specification.parameters(profile) | overrides else profile
     )
-    discard(stage(specification.name))  # says so at once if the results cannot be written
+    cleanup(temporary_folder(specification.name))  # raises at once if the results folder cannot be written
     expect_writable(*runs.places(specification.name, target, seed))
-    staged = stage(specification.name)
+    staged = temporary_folder(specification.name)
     runs.failure_file(specification.name, target, seed).unlink(missing_ok=True)
     executed = staged / "notebook.ipynb"
     log = runs.log_file(specification.name, target, seed)
@@ -116,7 +116,7 @@ def run_experiment(
         if missing := missing_artefacts(staged):
             raise NotebookError(f"nothing was written for {', '.join(missing)}")
         _note_peak_memory(staged / "run.json", peak)
-        if SHARE_VARIABLE in os.environ:  # the trials are what it was run for
+        if SHARD_VARIABLE in os.environ:  # the trials are what it was run for
             return staged
         return runs.publish(staged, specification.name, target, seed)
     except Exception as error:
@@ -127,7 +127,7 @@ def run_experiment(
                 shutil.copyfile(executed, failure.with_suffix(".ipynb"))
         raise
     finally:  # also of what was interrupted
-        discard(staged)
+        cleanup(staged)
 
 
 def execute(
@@ -184,7 +184,7 @@ def execute(
         except _failures() as error:
             raise NotebookError(_reason(error, watch, time_limit)) from error
         finally:
-            with suppress(ValueError):  # of half a notebook, as a full disk leaves it; that is told by who wrote it
+            with suppress(ValueError):  # a truncated notebook, as on a full disk; the writer reports it
                 if executed.exists():
                     _tidy(executed)
     _check_all_cells_ran(executed)
@@ -284,7 +284,7 @@ def _kernel_environment(environment, forked):
 
 
 def _tidy(executed):
-    """Take machine paths and run times out of an executed notebook, so that it can be passed on."""
+    """Remove machine paths and run times from an executed notebook, so that it can be shared."""
     content = nbformat.read(executed, as_version=4)
     content.metadata.pop("papermill", None)
     content.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -333,7 +333,7 @@ def code_of(notebook: Path) -> str:
 
 
 def check_committed(notebook: Path) -> list[str]:
-    """Return what is wrong with a notebook as a committed file: outputs, counts, or a kernel of its own."""
+    """Return the problems of a notebook as a committed file: outputs, execution counts, or another kernel."""
     content = nbformat.read(notebook, as_version=4)
     problems = []
     for number, cell in enumerate(content.cells):
@@ -345,7 +345,7 @@ def check_committed(notebook: Path) -> list[str]:
 
 
 def clear(notebook: Path) -> None:
-    """Make a notebook fit to be committed: no outputs, no counts, the plain kernel. Marks of nbgrader stay."""
+    """Prepare a notebook for committing: no outputs, no counts, the default kernel. Metadata of nbgrader stay."""
     content = nbformat.read(notebook, as_version=4)
     for cell in content.cells:
         cell.metadata = {key: value for key, value in cell.metadata.items() if key in ("tags", "nbgrader")}

@@ -1,7 +1,7 @@
-"""Plain data as text and arrays that hold no code: what a trial may return, and how it is written and read.
+"""Serialisation of plain data, which a trial may return, as text and arrays without code.
 
-Plain data are numbers, text, arrays and tables, in dictionaries, lists and tuples. A value becomes a tree that JSON can
-hold, in which all but numbers, text and lists stands as ``{kind: content}``, and the bytes of its arrays.
+Plain data are numbers, strings, arrays and tables, also in dictionaries, lists and tuples. A value becomes a JSON tree,
+in which everything except numbers, strings and lists is ``{kind: content}``, and the bytes of its arrays.
 """
 
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ def _pack(value, where, buffers):
 
 
 def _keep(content: bytes, buffers) -> int:
-    """Keep the bytes of an array and return their number in the row."""
+    """Store the bytes of an array and return their index."""
     buffers.append(content)
     return len(buffers) - 1
 
@@ -86,7 +86,7 @@ def _unpack_timestamp(content, buffers):
 
 
 def _pack_values(values, where, buffers):
-    """Pack what a table's column or an index holds."""
+    """Pack the values of a column or an index."""
     if isinstance(values, np.ndarray) and values.dtype.kind in KINDS:
         return _pack_array(values, where, buffers)
     if isinstance(values, pd.Categorical):

@@ -1,8 +1,8 @@
-"""One pool of warm workers for a whole batch: the trials of every notebook, computed where the libraries are loaded.
+"""One pool of workers for a batch: it computes the trials of all notebooks in processes with preloaded libraries.
 
-The batch holds the pool. Notebooks' kernels and Snakemake's jobs reach it through an authenticated connection that two
-environment variables name. Workers are forked from one process that has the libraries (see `fairlab.suite.warm`), so a
-new one costs little; one that dies is replaced and its task tried once more.
+The batch owns the pool. Kernels and Snakemake's jobs reach it through an authenticated connection that two environment
+variables name. Workers are forked from one process with the libraries (see `fairlab.suite.warm`), so a new one is
+cheap; one that dies is replaced and its task retried once.
 """
 
 import itertools
@@ -22,14 +22,14 @@ from pathlib import Path
 
 import psutil
 
-from fairlab.suite import forks, lifeline
+from fairlab.suite import child_process, forks
 
 ADDRESS_VARIABLE, KEY_VARIABLE = "FAIRLAB_POOL", "FAIRLAB_POOL_KEY"
 LOG_VARIABLE = "FAIRLAB_LOG"  # the file of an experiment that takes what its processes print past the notebook
 MOST_GB = 3.0  # a worker that holds more after a task is replaced
 BACKLOG = 64  # of Snakemake's jobs that knock at once
 MOST_TRIES = 2  # of a task whose worker dies
-DIED = "a worker died in the middle of a trial, twice (out of memory, or killed from outside)"
+DIED = "a worker died twice during a trial (out of memory, or killed from outside)"
 LOOK_SECONDS = 0.5
 
 
@@ -39,7 +39,7 @@ class WorkerDiedError(RuntimeError):
 
 @dataclass
 class Request:
-    """What one call of `compute` asks for."""
+    """The request of one call of `compute`."""
 
     log: str  # of the experiment; says whose tasks these are
     folder: str
@@ -52,12 +52,12 @@ class Request:
 
 
 def address() -> str | None:
-    """Return where the pool of the batch that this process belongs to is; None outside a batch."""
+    """Return the address of the pool of this process's batch; None outside a batch."""
     return os.environ.get(ADDRESS_VARIABLE) or None
 
 
 def call(kind: str, *content):
-    """Open a connection to the pool and say what is wanted; its answers are for the caller to receive."""
+    """Open a connection to the pool and send a request; the caller receives the responses."""
     connection = Client(os.environ[ADDRESS_VARIABLE], authkey=bytes.fromhex(os.environ[KEY_VARIABLE]))
     connection.send((kind, *content))
     return connection
@@ -69,7 +69,7 @@ def compute(function: Callable, shared: bytes, tasks: Sequence[bytes]) -> Iterat
     Raises
     ------
     Exception
-        What a task raised, with the worker's traceback as a note; the tasks that have not ended are given up.
+        Any error of a task, with the worker's traceback as a note; unfinished tasks are cancelled.
     """
     content = {"folder": str(Path.cwd()), "path": sys.path, "function": pickle.dumps(function), "shared": shared}
     with call("compute", {"log": os.environ.get(LOG_VARIABLE, "")} | content, list(tasks)) as connection:
@@ -81,21 +81,21 @@ def compute(function: Callable, shared: bytes, tasks: Sequence[bytes]) -> Iterat
 
 
 class Pool:
-    """Worker processes, and the door to them.
+    """Worker processes and their connections.
 
     Parameters
     ----------
     n_workers : int
     log : Path
-        Takes what workers print between tasks.
-    doors : dict of str to callable, optional
-        What else may be asked for: ``door(connection, *content)``, in a thread of its own.
+        Output of workers between tasks.
+    endpoints : dict of str to callable, optional
+        Further requests by name: ``endpoint(connection, *content)``, called in its own thread.
     """
 
-    def __init__(self, n_workers: int, log: Path, doors: dict[str, Callable] | None = None):
+    def __init__(self, n_workers: int, log: Path, endpoints: dict[str, Callable] | None = None):
         self.n_workers = n_workers
         self.log = str(log)
-        self._doors = (doors or {}) | {"compute": self._compute}
+        self._endpoints = (endpoints or {}) | {"compute": self._compute}
         self._queues: dict[str, deque] = {}  # of tasks, by the log of their experiment
         self._waiting = threading.Condition()
         self._numbers = itertools.count()
@@ -163,8 +163,8 @@ class Pool:
         with connection:
             try:
                 kind, *content = connection.recv()
-                self._doors[kind](connection, *content)
-            except (EOFError, OSError):  # whoever asked is gone
+                self._endpoints[kind](connection, *content)
+            except (EOFError, OSError):  # the client has disconnected
                 pass
 
     def _compute(self, connection, content, tasks):
@@ -255,14 +255,14 @@ class _Worker:
 
 
 def _work(log, connection):
-    """Be a worker: answer tasks until the connection closes."""
+    """Run as a worker: compute tasks until the connection closes."""
     shared, folder = None, None
     while True:
         try:
             own_log, new_folder, path, function, new_shared, task = connection.recv()
         except EOFError:
             return
-        lifeline.redirect(own_log or log)
+        child_process.redirect(own_log or log)
         if new_folder != folder:
             _forget_modules_of(folder)
             os.chdir(new_folder)

@@ -1,4 +1,4 @@
-"""What one sees of a batch: a line per experiment as it ends, and one that says what runs and what is left."""
+"""Progress display of a batch: a line per finished experiment, and a status line."""
 
 import shutil
 import sys
@@ -15,7 +15,7 @@ class Progress:
     Parameters
     ----------
     live : callable
-        Returns the live line: on a terminal one that is drawn anew, elsewhere a line of its own every minute.
+        Returns the status line: on a terminal it is redrawn, elsewhere printed every minute.
     stream : file, optional
         Default: standard output.
     """
@@ -37,8 +37,8 @@ class Progress:
         self._thread.join()
         self._clear()
 
-    def say(self, line: str) -> None:
-        """Print a line that stays, above the live one."""
+    def log(self, line: str) -> None:
+        """Print a permanent line above the status line."""
         with self._lock:
             self._clear()
             print(line, file=self._stream, flush=True)
@@ -77,12 +77,12 @@ def duration(seconds: float) -> str:
 
 
 def ended(name: str, line: str, seconds: float, width: int) -> str:
-    """Return the line of an experiment that ended: its name, what came out, and the time it took."""
+    """Return the line of a finished experiment: name, result, duration."""
     return f"{name:<{width}}  {line:<44}  {duration(seconds):>7}".rstrip()
 
 
 def status(running: dict[str, float], n_done: int, n_failed: int, n_all: int, minutes_left: float) -> str:
-    """Return the live line; `running` has the seconds that each experiment has run."""
+    """Return the status line; `running` has the seconds of each running experiment."""
     parts = [f"{n_done} of {n_all} done" + (f", {n_failed} failed" if n_failed else "")]
     if running:
         parts.append("running " + ", ".join(f"{name} {duration(seconds)}" for name, seconds in running.items()))

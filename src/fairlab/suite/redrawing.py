@@ -1,4 +1,4 @@
-"""The verb ``fairlab figures``: draw figures anew from their numbers, without a run, and keep them with the project.
+"""The command ``fairlab figures``: redraw figures from their data, without a run, and store them in the project.
 
 The numbers are those of the best runs in the results folder, and the committed ones of experiments without a run.
 """
@@ -23,22 +23,22 @@ INDEX, LOCK = "index.json", "lock"
 
 def add_figures(command) -> None:
     """Add the verb; `command` makes one from its name, function and help."""
-    sub = command("figures", run, "draw figures anew from their numbers, of runs or else committed ones")
+    sub = command("figures", run, "redraw figures from their data, of runs or else committed")
     sub.add_argument("names", nargs="*", metavar="PAPER[/FIGURE]", help="adf or adf/table-4 (default: all)")
     place = sub.add_mutually_exclusive_group()
+    place.add_argument("--write", action="store_true", help="write to figures/, except figures of better runs")
     place.add_argument(
-        "--write", action="store_true", help="write those of the project, unless they are of better runs"
+        "--output", metavar="FOLDER", help="output folder, with a subfolder per paper (default: results/figures)"
     )
-    place.add_argument("--output", metavar="FOLDER", help="write there, a folder a paper (default: results/figures)")
 
 
 def run(options) -> int:
-    """Draw the figures and say how many; 1 if some were left as they are."""
+    """Draw the figures and print their number; return 1 if some were not redrawn."""
     target = FIGURES if options.write else Path(options.output or results_folder() / "figures")
     names = chosen(options.names)
     left = write(names, target)
     print("\n".join(left), file=sys.stderr, end="\n" * bool(left))
-    print(f"{len(names) - len(left)} of {len(names)} figures drawn anew, in {target}")
+    print(f"{len(names) - len(left)} of {len(names)} figures redrawn in {target}")
     return int(bool(left))
 
 
@@ -56,7 +56,7 @@ def figures(paper: str) -> dict[str, tuple[Path, dict]]:
 
 
 def chosen(names: list[str]) -> list[str]:
-    """Return the figures, as ``<paper>/<figure>``, that `names` mean: papers or figures; all if there are none.
+    """Return the figures, as ``<paper>/<figure>``, selected by names of papers or figures; all if there are none.
 
     Raises
     ------
@@ -73,11 +73,11 @@ def chosen(names: list[str]) -> list[str]:
 
 
 def write(names: list[str], target: Path) -> list[str]:
-    """Draw figures from their numbers into `target`, a folder a paper; return why, for those that cannot be drawn.
+    """Draw figures from their data into `target`, a folder per paper; return the reasons for failures.
 
-    A figure that is there from a better run stays and is drawn from its own numbers. With all figures of a paper, those
-    that their experiment no longer draws are removed. One process at a time writes, and a file is replaced in one step:
-    killed at any time, it leaves every figure there, and the next one goes on.
+    A figure of a better run stays and is redrawn from its own data. If all figures of a paper are drawn, those that
+    their experiment no longer draws are deleted. One process at a time writes, and files are replaced atomically: if
+    killed, all figures still exist, and the next call continues.
     """
     left, partial = [], target / PARTIAL
     with locks.held(partial / LOCK, f"the drawing of figures into {target}"):
@@ -101,7 +101,7 @@ def _write_paper(paper, names, target, partial) -> list[str]:
             shutil.copyfile(folder / f"{stem}.csv", partial / f"{stem}.csv")
         except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
             message = error.args[0] if isinstance(error, KeyError) and error.args else error
-            left.append(f"{paper}/{stem}: left as it is: {message}")
+            left.append(f"{paper}/{stem}: not redrawn: {message}")
             continue
         for suffix in FORMATS:
             (partial / f"{stem}.{suffix}").replace(target / f"{stem}.{suffix}")
@@ -130,7 +130,7 @@ def _write_index(folder, index, partial) -> None:
 
 
 def read_index(folder: Path) -> dict[str, dict]:
-    """Return what ``index.json`` says of the figures of a folder, by name; see `figures`."""
+    """Return the entries of ``index.json`` of a folder by figure; see `figures`."""
     file = folder / INDEX
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 

@@ -1,7 +1,7 @@
-"""One run of an experiment on disk: what was recorded, from which data, seed, code and versions.
+"""One run of an experiment on disk: its records, data, seed, code and versions.
 
-A run is written into a staging folder and changes places with ``results/<profile>/<paper>/<experiment>/`` when it is
-complete, so that at every instant a complete run is there, whenever the process is killed.
+A run is written into a temporary folder and exchanged with ``results/<profile>/<paper>/<experiment>/`` when it is
+complete, so that a complete run exists at every instant, even if the process is killed.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ from fairlab.data.dataset import SOURCES, weakest
 from fairlab.paths import PARTIAL, results_folder, write_text
 from fairlab.suite import locks
 from fairlab.suite.catalogue import Specification, specification
-from fairlab.suite.staging import discard
+from fairlab.suite.staging import cleanup
 from fairlab.suite.verdicts import Ours
 
 CUSTOM = "custom"  # profile of a run whose parameters are those of no profile
@@ -35,7 +35,7 @@ WORKING_FOLDER, EXCHANGE = -100, 2  # of renameat2(2); the second of macOS' rena
 
 
 class UnreadableRunError(ValueError):
-    """A folder of results is damaged or of another version's format; the message says which and what to do."""
+    """A results folder is corrupted or of another version's format; the message says which and what to do."""
 
 
 class Load(TypedDict):
@@ -111,7 +111,7 @@ class Run:
         return self.name.split("/")[0]
 
     def ours(self, artefact: str, id: str, reading: str = "as_published") -> Ours | None:
-        """Return what was recorded for one published value, None if nothing was."""
+        """Return the recorded result for one published value, None if there is none."""
         for record in self.records:
             if (record["artefact"], record["id"], record["reading"]) == (artefact, id, reading):
                 return Ours(np.asarray(record["values"], dtype=float))
@@ -126,7 +126,7 @@ class Run:
         return weakest(used or ["generated"])
 
     def note_load(self, provenance: dict, options: dict) -> None:
-        """Note where a data set came from; the same rows loaded in the same way are noted once."""
+        """Record the provenance of a data set; the same rows loaded in the same way are recorded once."""
         entry = provenance | {"options": {name: _as_json(value) for name, value in options.items()}}
         if entry not in self.data:
             self.data.append(entry)
@@ -136,7 +136,7 @@ class Run:
         return {load["variant"]: self.source([load["variant"]]) for load in self.data}
 
     def missing(self, variants=None) -> list[str]:
-        """Return for what a surrogate stood in: those of `variants` (default: all that were loaded), or their files."""
+        """Return the data that a surrogate replaced: of `variants` (default: all that were loaded), or their files."""
         used = [load for load in self.data if load["source"] == "surrogate"]
         lost = [
             load.get("missing") or [load["variant"]] for load in used if variants is None or load["variant"] in variants
@@ -157,7 +157,7 @@ class Run:
         Raises
         ------
         UnreadableRunError
-            If it is not a run, one that a version with another format wrote, or not what was published.
+            If it is not a run, has the format of another version, or does not match its checksums.
         """
         home = folder.with_name(folder.name.removeprefix(".").removesuffix(EARLIER))
         for _ in range(MOST_READINGS):
@@ -170,15 +170,15 @@ class Run:
             if before is not None and place == _there(home) and before == _identity(place):
                 break
         else:
-            error = error or OSError("another takes its place all the time")
+            error = error or OSError("it is being replaced continually")
         if error is not None:
             if isinstance(error, ValidationError):
                 wrong = error.errors()[0]
                 error = f"{wrong['msg']} at {'.'.join(map(str, wrong['loc']))}"
             profile, paper, experiment = folder.parts[-3:]
             raise UnreadableRunError(
-                f"{folder} holds no run that this version can read, perhaps one of an older version ({error}); make it "
-                f"again: fairlab run {paper}/{experiment.partition('.')[0]} --profile {profile}, or remove the folder"
+                f"{folder} has no run that this version can read, perhaps one of an older version ({error}); run it "
+                f"again: fairlab run {paper}/{experiment.partition('.')[0]} --profile {profile}, or delete the folder"
             ) from None
         return run
 
@@ -227,13 +227,13 @@ def _earlier(place) -> Path:
 
 
 def failure_file(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
-    """Return the file that says why the last run of an experiment failed."""
+    """Return the file with the reason why the last run of an experiment failed."""
     place = _place(name, profile, seed)
     return place.with_name(f"{place.name}.failed.txt")
 
 
 def log_file(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
-    """Return the file that takes what the last run of an experiment printed past its notebook."""
+    """Return the log file of an experiment's last run, for output outside its notebook."""
     place = _place(name, profile, seed)
     return place.with_name(f"{place.name}.log")
 
@@ -257,9 +257,9 @@ def publish(staged: Path, name: str, profile: str, seed: int = DEFAULT_SEED) -> 
     if not (_exchange(staged, target) or _first(staged, target)):
         # One at a time: another would take for left what this one moved aside.
         busy = target.with_name(f".{target.name}.publishing")
-        with locks.held(busy, f"the publishing of {name}", say=lambda _: None):
+        with locks.held(busy, f"the publishing of {name}", log=lambda _: None):
             _replace(staged, target)
-    discard(staged)
+    cleanup(staged)
     failure_file(name, profile, seed).unlink(missing_ok=True)
     return target
 
@@ -307,12 +307,12 @@ def _sums(folder) -> dict[str, str]:
 
 
 def _check_sums(folder):
-    """Raise unless a published run is what was written; one of a version without sums is taken as it is."""
+    """Raise unless a published run matches its checksums; runs of versions without checksums are accepted."""
     if not (folder / SUMS).exists():
         return
     sums, found = json.loads((folder / SUMS).read_text(encoding="utf-8")), _sums(folder)
     if wrong := sorted(name for name in sums | found if sums.get(name) != found.get(name)):
-        raise ValueError(f"{', '.join(wrong)}: damaged or changed since it was published")
+        raise ValueError(f"{', '.join(wrong)}: corrupted or changed since publication")
 
 
 def _exchange(one, other) -> bool:

@@ -1,4 +1,4 @@
-"""One experiment of a batch, in a process of its own that is forked with its libraries loaded.
+"""One experiment of a batch, in its own process that is forked with preloaded libraries.
 
 ``python -m fairlab.suite.runner NAME ...`` is the job of Snakemake: ``fairlab run NAME ...`` by the batch that it
 belongs to, or where there is none, as on a cluster, by itself. It imports next to nothing, since all jobs wait at once.
@@ -32,7 +32,7 @@ def run(name: str, profile: str, n_jobs: int, variables: dict[str, str], connect
 
 
 def ask(name: str) -> bool:
-    """Let the batch that this process belongs to run an experiment, and return whether it ended well."""
+    """Let this process's batch run an experiment, and return whether it succeeded."""
     with pool.call("experiment", name) as connection:
         try:
             return connection.recv()
@@ -49,11 +49,11 @@ def _failed(arguments) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Run one job of Snakemake's and return its exit status."""
+    """Run one Snakemake job and return its exit status."""
     if pool.address():
         return 0 if ask(arguments[0]) else 1
     if os.environ.get("FAIRLAB_CLUSTER_JOB") and (text := _failed(arguments)):
-        print(f"not tried again: {text}", file=sys.stderr)
+        print(f"not retried: {text}", file=sys.stderr)
         return 1
     os.execv(sys.executable, [sys.executable, "-m", "fairlab", "run", *arguments])
 

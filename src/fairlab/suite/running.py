@@ -18,18 +18,18 @@ def add_run(command: Callable) -> None:
     sub.add_argument("names", nargs="*", metavar="NAME", help="<paper>/<experiment>, as `fairlab list` shows")
     sub.add_argument("--all", action="store_true", help="every experiment")
     sub.add_argument("--profile", default=DEFAULT_PROFILE, help=f"{', '.join(PROFILES)} (default: %(default)s)")
-    sub.add_argument("--seed", type=int, default=0, help="root of all seeds (default: 0; one experiment only)")
-    jobs = "how many at once: experiments, or trials of one (default: all cores; on a cluster 20)"
+    sub.add_argument("--seed", type=int, default=0, help="root seed (default: 0; one experiment only)")
+    jobs = "processes at once: experiments, or trials of one (default: all cores; on a cluster 20)"
     sub.add_argument("--jobs", type=_positive, metavar="N", help=jobs)
-    sub.add_argument("--cores", type=_positive, metavar="N", help="for each (default: 1; on a cluster 2)")
+    sub.add_argument("--cores", type=_positive, metavar="N", help="cores per process (default: 1; per cluster job 2)")
     sub.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
-    sub.add_argument("--time-limit", type=float, metavar="MINUTES", help="for the whole notebook")
-    sub.add_argument("--dry-run", action="store_true", help="say what would be run")
-    sub.add_argument("--scheduler", default="local", help="a folder of experiments/profiles (default: local)")
-    options = "options of sbatch for the jobs of a cluster, as '--partition=long --time=4:00:00 --mem=8G'"
+    sub.add_argument("--time-limit", type=float, metavar="MINUTES", help="time limit of the notebook")
+    sub.add_argument("--dry-run", action="store_true", help="show what would run")
+    sub.add_argument("--scheduler", default="local", help="name of a folder of experiments/profiles (default: local)")
+    options = "options of sbatch for cluster jobs, such as '--partition=long --time=4:00:00 --mem=8G'"
     sub.add_argument(OPTIONS, default="", metavar="OPTIONS", help=options)
-    spread = "spread the trials of a large experiment over up to N jobs of a cluster"
-    sub.add_argument("--spread", type=_positive, default=1, metavar="N", help=spread)
+    shards = "distribute the trials of a large experiment over up to N cluster jobs"
+    sub.add_argument("--shards", type=_positive, default=1, metavar="N", help=shards)
 
 
 def joined(arguments: list[str]) -> list[str]:
@@ -50,7 +50,7 @@ def short(path) -> str:
 def _run(options):
     from fairlab.suite.batch import run_batch
     from fairlab.suite.catalogue import experiment_names, specification
-    from fairlab.suite.heartbeat import beating
+    from fairlab.suite.heartbeat import send_heartbeats
     from fairlab.suite.notebook import run_experiment
     from fairlab.suite.staging import keep_temporary_files
 
@@ -60,7 +60,7 @@ def _run(options):
     if len(options.names) == 1 and not options.dry_run and options.scheduler == "local":
         overrides = {name: _literal(value) for name, value in options.parameter}
         n_jobs = _cores_for(options.names[0], options.profile, options.jobs, options.cores, overrides)
-        with beating():
+        with send_heartbeats():
             folder = run_experiment(
                 specification(options.names[0]),
                 options.profile,
@@ -69,7 +69,7 @@ def _run(options):
                 overrides=overrides,
                 time_limit=options.time_limit,
             )
-        if not folder.exists():  # of a share of the trials, which are kept
+        if not folder.exists():  # of a shard of the trials, which are kept
             return 0
         print(f"{options.names[0]}: done, see {short(folder)}")
         _print_surrogates(folder)
@@ -77,7 +77,7 @@ def _run(options):
     if options.parameter or options.seed or options.time_limit:
         raise TypeError("--parameter, --seed and --time-limit are for one experiment at a time")
     names = options.names or experiment_names()
-    own = {name: getattr(options, name) for name in ("scheduler", "jobs", "cores", "spread", "dry_run")}
+    own = {name: getattr(options, name) for name in ("scheduler", "jobs", "cores", "shards", "dry_run")}
     failed = run_batch(names, options.profile, options=options.slurm_options, **own)
     if options.dry_run:
         return 0
@@ -121,9 +121,9 @@ def _report_batch(names, failed, profile):
 
     done = [name for name in names if name not in failed]
     sources = [Run.read(run_folder(name, profile)).sources().items() for name in done]
-    stand_ins = {variant for used in sources for variant, source in used if source == "surrogate"}
-    if stand_ins:
-        print(f"\nsurrogate data stood in for {', '.join(sorted(stand_ins))}; what rests on it is not counted")
+    surrogates = {variant for used in sources for variant, source in used if source == "surrogate"}
+    if surrogates:
+        print(f"\nsurrogate data replaced {', '.join(sorted(surrogates))}; affected results are not counted")
     print(f"\n{len(done)} of {len(names)} experiments done at {profile}: {short(results_folder() / profile)}")
     for line in lost(names, profile):
         print(f"lost: {line}", file=sys.stderr)
@@ -139,7 +139,7 @@ def _print_surrogates(folder):
     run = Run.read(folder)
     used = [variant for variant, source in run.sources().items() if source == "surrogate"]
     if used:
-        print(f"surrogate data: {run.name} used a stand-in for {', '.join(used)}; not counted as a reproduction")
+        print(f"surrogate data: {run.name} used a surrogate for {', '.join(used)}; not counted as a reproduction")
 
 
 def _positive(text) -> int:

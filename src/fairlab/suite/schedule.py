@@ -1,4 +1,4 @@
-"""Which experiment of a batch runs next, and how long the rest will take."""
+"""Scheduling of a batch: the next experiment, and the time until the end."""
 
 from bisect import insort
 from collections.abc import Collection, Mapping, Sequence
@@ -10,14 +10,14 @@ LEAST_LEFT = 0.05  # of an experiment that runs, as a share of its minutes: what
 
 
 class Schedule:
-    """Experiments that are to run, that run, and that have ended.
+    """Waiting, running and finished experiments.
 
     Parameters
     ----------
     minutes : mapping of str to float
         Planned minutes of one core, by experiment.
     after : mapping of str to sequence of str
-        The experiments of the batch that must have ended before one begins.
+        The experiments of the batch that must end before one starts.
     n_cores : int
         Experiments at a time.
     """
@@ -29,7 +29,7 @@ class Schedule:
         self.ended: dict[str, float] = {}  # with the minutes that each took
 
     def next(self, among: Collection[str] | None = None, spent: Mapping[str, float] | None = None) -> str | None:
-        """Return the experiment to begin; None if all cores are taken or all that is left waits for another to end.
+        """Return the next experiment; None if all cores are busy or all others wait for a running one.
 
         Parameters
         ----------
@@ -40,8 +40,7 @@ class Schedule:
 
         Notes
         -----
-        Shortest first, unless the batch would end late, even if from then on the longest row that is left always goes
-        first.
+        Shortest first, unless the batch would then end late even if the longest remaining chain always runs next.
         """
         ready = self._ready(self.waiting, self.waiting | self.running)
         if among is not None:
@@ -57,23 +56,23 @@ class Schedule:
         return longest if end > least and end > self._end(longest, left) else shortest
 
     def begin(self, name: str) -> None:
-        """Note that an experiment runs."""
+        """Record that an experiment has started."""
         self.waiting.discard(name)
         self.running.add(name)
 
     def end(self, name: str, minutes: float) -> None:
-        """Note that an experiment ended, and the minutes of one core that it took."""
+        """Record that an experiment has ended, and its minutes on one core."""
         self.running.discard(name)
         self.ended[name] = minutes
 
     def drop(self, name: str) -> list[str]:
-        """Take out, and return, what waits for an experiment that failed: it will not run."""
+        """Remove and return the experiments that wait for a failed one; they will not run."""
         dropped = [other for other in sorted(self.waiting) if name in self.after.get(other, ())]
         self.waiting.difference_update(dropped)
         return dropped + [more for other in dropped for more in self.drop(other)]
 
     def chain(self, name: str) -> float:
-        """Return the planned minutes of an experiment and of the longest row of those that wait for it."""
+        """Return the planned minutes of an experiment and of the longest chain of those that wait for it."""
         followers = [other for other in self.waiting if name in self.after.get(other, ())]
         return self.minutes[name] + max(map(self.chain, followers), default=0.0)
 
@@ -99,7 +98,7 @@ class Schedule:
         return max(sum(left.values()) / cores, max(chains, default=0.0) / min(1.0, cores / self.n_cores))
 
     def _end(self, first, left):
-        """Return the minutes until all has ended, if `first` begins now and the longest row at any time after."""
+        """Return the minutes until all have ended, if `first` starts now and then always the longest chain."""
         waiting, chains = self.waiting - {first}, {name: self.chain(name) for name in self.waiting}
         ends = sorted([*((minutes, name) for name, minutes in left.items()), (self.minutes[first], first)])
         clock = 0.0

@@ -1,4 +1,4 @@
-"""SLURM's jobs as Snakemake is to see them: how each ended is known within seconds, with and without accounting.
+"""Snakemake's executor for SLURM: detects the end of each job within seconds, with and without accounting.
 
 Imported by the process of Snakemake alone, which then takes this executor in place of its SLURM plugin's. That one
 submits, cancels and logs; here it is decided what has become of a job. The plugin by itself waits for ever where
@@ -18,7 +18,7 @@ from pathlib import Path
 import snakemake_executor_plugin_slurm as plugin
 
 from fairlab.suite.cluster import JOB_NAME_VARIABLE, LOST, Attempt, note
-from fairlab.suite.heartbeat import Pulse, file_of
+from fairlab.suite.heartbeat import HeartbeatMonitor, file_of
 
 LOOK_SECONDS = 10.0
 PATIENCE = 4  # looks without a word of a job before it is given up
@@ -68,7 +68,7 @@ def _table(command):
     return {id: (state.split()[0], node, restarts) for id, state, node, restarts, *_ in rows if state}
 
 
-def told_by(log: Path, attempt: Attempt) -> Attempt:
+def attempt_from_log(log: Path, attempt: Attempt) -> Attempt:
     """Return an attempt that failed as one that ran out of memory, if a job's log says so."""
     for file in (log, log.parent.parent / log.name):  # the second is that of an array's element
         with suppress(OSError):
@@ -78,7 +78,7 @@ def told_by(log: Path, attempt: Attempt) -> Attempt:
 
 
 class Watch:
-    """What is known of the jobs of one run.
+    """States of the jobs of one run.
 
     Parameters
     ----------
@@ -89,16 +89,16 @@ class Watch:
     def __init__(self, name: str):
         self.name = name
         self._unseen, self._silent = Counter(), Counter()  # looks in a row
-        self._pulse = Pulse()
+        self._heartbeats = HeartbeatMonitor()
         self._seen: dict[str, tuple[str, str]] = {}  # node and restarts
 
     def look(self, outputs: dict[str, list[Path]]) -> dict[str, Attempt]:
-        """Return what became of those jobs that have ended or were sent back to the queue.
+        """Return the states of jobs that have ended or were requeued.
 
         Parameters
         ----------
         outputs : dict of str to list of Path
-            Ids of jobs, and the files that each makes: of a job that nobody remembers they say whether it ended well.
+            Ids of jobs, and the files that each creates: they show whether a job that SLURM has forgotten succeeded.
         """
         known = queue(self.name)
         if known is None:  # a controller that is being restarted
@@ -111,10 +111,10 @@ class Watch:
             if id not in outputs:
                 continue
             if state not in BEGUN:
-                self._pulse.forget(f"{id}/{restarts}")
+                self._heartbeats.forget(f"{id}/{restarts}")
             elif self._silent[id] >= PATIENCE:  # long before the controller gives up
                 known[id] = ("NODE_FAIL", node, restarts)
-            elif self._pulse.is_silent(f"{id}/{restarts}", file_of(outputs[id][0])):
+            elif self._heartbeats.is_silent(f"{id}/{restarts}", file_of(outputs[id][0])):
                 known[id] = ("SILENT", node, restarts)
             if known[id][0] in ("NODE_FAIL", "SILENT") and state in BEGUN:
                 with suppress(OSError, subprocess.SubprocessError):
@@ -137,7 +137,7 @@ class Watch:
 
 
 class Executor(plugin.Executor):
-    """Submits as the plugin does, and sees at once what has become of a job."""
+    """Submits as the plugin does, and detects at once the state of a job."""
 
     next_seconds_between_status_checks = property(lambda self: LOOK_SECONDS, lambda self, value: None)
 
@@ -147,7 +147,7 @@ class Executor(plugin.Executor):
         Path(os.environ[JOB_NAME_VARIABLE]).write_text(self.run_uuid, encoding="utf-8")
 
     def run_jobs(self, jobs):
-        """Submit the shares of one experiment as an array, whatever is to follow, and every other job by itself."""
+        """Submit the shards of one experiment as an array, whatever is to follow, and every other job by itself."""
         self._main_event_loop = self._main_event_loop or _running_loop()
 
         def experiment(job):
@@ -168,7 +168,7 @@ class Executor(plugin.Executor):
         for id, info in jobs.items():
             attempt, log = ended.get(id), Path(info.aux["slurm_logfile"])
             if attempt and attempt.state != DONE:
-                attempt = told_by(log, attempt)
+                attempt = attempt_from_log(log, attempt)
                 note(info.job.wildcards.name, info.job.params.profile, attempt)
             if attempt is None or attempt.state == REQUEUED:
                 yield info

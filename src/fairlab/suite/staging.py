@@ -1,7 +1,7 @@
-"""Where runs are written before they are published: a folder each, which nobody takes for left while its owner lives.
+"""Temporary folders: runs are written there before they are published, and partial files of killed processes deleted.
 
-A lock says whether the owner lives (see `fairlab.suite.locks`), be it in another container or on another machine. A
-command's temporary files are in such a folder, too, so that the next command removes what a killed one left.
+A lock shows whether the owner of a folder is alive (see `fairlab.suite.locks`), also in another container or on another
+machine. The temporary files of a command are in such a folder, too.
 """
 
 import multiprocessing.util
@@ -17,16 +17,16 @@ from typing import IO
 from fairlab.paths import PARTIAL, results_folder
 from fairlab.suite import locks
 
-FORGOTTEN_SECONDS = 24 * 3600  # after which a folder is nobody's where the file system knows no locks
-PARTIAL_SECONDS = 3600  # after which a file that was being written is nobody's
+FORGOTTEN_SECONDS = 24 * 3600  # older folders are deleted if the file system has no locks
+PARTIAL_SECONDS = 3600  # older partial files are deleted
 SUFFIX = ".lock"
-LONGEST_PATH = 49  # of a temporary folder in which ours may be: sockets in that have at most 103 characters
-LAST = -200  # of what is done at a process's end: after multiprocessing has removed its own temporary folder
+LONGEST_PATH = 49  # of the parent of our temporary folder: paths of sockets have at most 103 characters
+LAST = -200  # priority at exit: after multiprocessing has removed its own temporary folder
 _held: dict[Path, IO] = {}  # by folder, of this process
 
 
-def stage(name: str) -> Path:
-    """Return a new, empty staging folder for a run of `name`, and remove what dead processes left of theirs.
+def temporary_folder(name: str) -> Path:
+    """Return a new, empty folder for a run of `name`, and delete the folders of dead processes.
 
     Raises
     ------
@@ -46,12 +46,12 @@ def stage(name: str) -> Path:
 
 
 def expect_writable(*paths: Path) -> None:
-    """Raise unless this user may write to files and folders, or to where they are to be.
+    """Raise unless this user may write to files and folders, or to their future parents.
 
     Raises
     ------
     PermissionError
-        If one is another user's; the message says which and whose.
+        If one belongs to another user; the message names both.
     """
     for path in paths:
         while not path.exists():
@@ -71,10 +71,10 @@ def _owner(path) -> str:
 
 
 def keep_temporary_files() -> None:
-    """Let what this process and those that it starts write to the temporary folder be in one of its own.
+    """Redirect temporary files of this process and its children to a folder of their own.
 
-    It is removed when this process ends, or by the next command if this one is killed. Where none can be made, all
-    stays as it is.
+    It is deleted when this process ends, or by the next command if this one is killed. If it cannot be created, nothing
+    changes.
     """
     outer = Path(outer_temporary_folder())
     if Path(tempfile.gettempdir()) in _held or len(str(outer)) > LONGEST_PATH:
@@ -82,15 +82,15 @@ def keep_temporary_files() -> None:
     parent = outer / _temporary_name()
     with suppress(OSError):
         parent.mkdir(mode=0o700, exist_ok=True)
-        if hasattr(os, "getuid") and parent.lstat().st_uid != os.getuid():  # somebody else made it first
+        if hasattr(os, "getuid") and parent.lstat().st_uid != os.getuid():  # another user created it first
             return
         folder = _own(parent, "")
-        multiprocessing.util.Finalize(None, discard, (folder,), exitpriority=LAST)
+        multiprocessing.util.Finalize(None, cleanup, (folder,), exitpriority=LAST)
         os.environ["TMPDIR"], tempfile.tempdir = str(folder), None
 
 
 def outer_temporary_folder() -> str:
-    """Return the temporary folder that there is without one of our own, for what runs elsewhere."""
+    """Return the system's temporary folder, for processes that run elsewhere."""
     folder = Path(tempfile.gettempdir())
     return str(folder.parents[1] if folder.parent.name == _temporary_name() else folder)
 
@@ -100,7 +100,7 @@ def _temporary_name() -> str:
 
 
 def _own(parent, prefix) -> Path:
-    """Return a new folder with a lock beside it, and remove those whose owners are dead."""
+    """Return a new folder with a lock beside it, and delete the folders of dead processes."""
     _clear(parent)
     while True:
         handle, file = tempfile.mkstemp(prefix=prefix, suffix=SUFFIX, dir=parent)
@@ -108,14 +108,14 @@ def _own(parent, prefix) -> Path:
         folder = Path(file.removesuffix(SUFFIX))
         with suppress(locks.NoLocksError):
             _held[folder] = locks.lock(Path(file))
-            if _held[folder] is None:  # somebody looked whether its owner lives
+            if _held[folder] is None:  # another process is testing the lock
                 continue
         folder.mkdir()
         return folder
 
 
-def discard(folder: Path) -> None:
-    """Remove a staging folder of this process, if it is still there, and its lock."""
+def cleanup(folder: Path) -> None:
+    """Delete a temporary folder of this process, if it still exists, and its lock."""
     shutil.rmtree(folder, ignore_errors=True)
     with suppress(OSError):
         _lock_file(folder).unlink(missing_ok=True)
@@ -124,7 +124,7 @@ def discard(folder: Path) -> None:
 
 
 def _clear_partial():
-    """Remove the files that killed processes had begun to write."""
+    """Delete the partial files of killed processes."""
     for file in (results_folder() / PARTIAL).glob("*"):
         with suppress(OSError):
             if time.time() - file.stat().st_mtime > PARTIAL_SECONDS:
@@ -132,14 +132,14 @@ def _clear_partial():
 
 
 def _clear(parent):
-    """Remove what dead processes left."""
+    """Delete the folders of dead processes."""
     for file in parent.glob(f"*{SUFFIX}"):
         folder = file.with_name(file.name.removesuffix(SUFFIX))
         try:
             left = locks.lock(file)
         except OSError:  # no locks here, or another user's
             if time.time() - file.stat().st_mtime > FORGOTTEN_SECONDS:
-                discard(folder)
+                cleanup(folder)
             continue
         if left is not None:
             shutil.rmtree(folder, ignore_errors=True)

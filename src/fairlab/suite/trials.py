@@ -1,8 +1,8 @@
-"""Independent trials: cached one by one, in parallel, resumable.
+"""Independent trials: cached one by one, computed in parallel, resumable.
 
-A trial is a library function of a `fairlab.seeds.Trial` that returns plain data. Its result is written the moment it is
-there (see `fairlab.suite.cache`), under a key made of the function's name, its seeds, its parameters, its data by
-content, and the code that it reaches. A run that was killed finds all but the trials in flight when it starts again.
+A trial is a library function of a `fairlab.seeds.Trial` that returns plain data. Its result is written immediately (see
+`fairlab.suite.cache`), under a key of the function's name, seeds, parameters, content of its data, and code. After a
+kill, only the trials that were running are computed again.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from tqdm.auto import tqdm
 
 from fairlab.seeds import Trial
 from fairlab.suite import cache as kept
-from fairlab.suite import lifeline, pool
+from fairlab.suite import child_process, pool
 from fairlab.suite.fingerprint import code_fingerprint, value_fingerprint
 from fairlab.suite.forks import WORKER_ENVIRONMENT
 from fairlab.suite.memory import forget_peak, own_peak_gb
@@ -29,7 +29,7 @@ from fairlab.suite.memory import forget_peak, own_peak_gb
 # Libraries read these when they are loaded: what a process was started with counts, not what it set since.
 _IS_WORKER = all(os.environ.get(name) == value for name, value in WORKER_ENVIRONMENT.items())
 WORKER_IDLE_SECONDS = 60
-SHARE_VARIABLE = "FAIRLAB_SHARE"  # of a job that computes a share of the trials: "3/16" is the fourth of sixteen
+SHARD_VARIABLE = "FAIRLAB_SHARD"  # shard that a job computes: "3/16" is the fourth of sixteen
 PATIENCE = 2  # times the seconds of a trial of one's own, that the others' get to arrive
 LOOK_SECONDS = 1.0
 
@@ -37,7 +37,7 @@ LOOK_SECONDS = 1.0
 def trial_keys(
     function: Callable, trials: Sequence[Trial], parameters: Mapping, each: Mapping[str, Sequence] | None = None
 ) -> list[str]:
-    """Return the key of every trial: what it depends on, its own values of `each` among it."""
+    """Return the cache key of every trial, including its own values of `each`."""
     values = "".join(f"{name}={value_fingerprint(value)}\n" for name, value in sorted(parameters.items()))
     shared = f"{code_fingerprint(function)}\n{function.__name__}\n{values}"
     keys = []
@@ -105,7 +105,7 @@ def run_trials(
     files = [cache / f"{key}{kept.SUFFIX}" for key in trial_keys(function, trials, parameters, each)]
     found = _found(files, function.__name__)
     missing = [k for k in range(len(trials)) if k not in found]
-    about = kept.made_by(function) if missing else {}
+    metadata = kept.provenance(function) if missing else {}
 
     def compute(numbers):
         tasks = [
@@ -115,7 +115,7 @@ def run_trials(
                 {name: [column[k] for k in piece] for name, column in each.items()},
                 [files[k] for k in piece],
                 batch,
-                about,
+                metadata,
             )
             for piece in _pieces(numbers, n_jobs, batch)
         ]
@@ -124,25 +124,25 @@ def run_trials(
 
     with tqdm(total=len(trials), initial=len(trials) - len(missing), unit="trial", disable=not progress) as bar:
         _shared(missing, files, compute, n_jobs)
-    saved = sum(about["seconds"] for _, about in found.values())
+    saved = sum(metadata["seconds"] for _, metadata in found.values())
     found |= {k: kept.read(files[k]) for k in missing}
-    gigabytes = max(about.get("gigabytes", 0.0) for _, about in found.values())
+    gigabytes = max(metadata.get("gigabytes", 0.0) for _, metadata in found.values())
     return [found[k][0] for k in range(len(trials))], saved, gigabytes
 
 
 def _shared(missing, files, compute, n_jobs) -> None:
-    """Compute what is missing: all of it, or as one of several jobs a share, and then what the others leave undone.
+    """Compute the missing trials: all, or the shard of this job and then what other jobs have not done.
 
-    Nobody waits for a job that died: when no trial has come from elsewhere in the time that some of one's own would
-    have taken, the next ones are computed here. Two may compute the same trial then, with the same result.
+    If no trial of another job arrives within the usual time, its trials are computed here, so that a dead job delays
+    nothing. Two jobs may then compute the same trial, with the same result.
     """
-    share, n_shares = map(int, os.environ.get(SHARE_VARIABLE, "0/1").split("/"))
-    own = [k for k in missing if k % n_shares == share]
+    shard, n_shards = map(int, os.environ.get(SHARD_VARIABLE, "0/1").split("/"))
+    own = [k for k in missing if k % n_shards == shard]
     started = time.monotonic()
     compute(own)
     patience = PATIENCE * (time.monotonic() - started) / max(1, -(-len(own) // n_jobs))
     # Each begins to help at another place.
-    left = sorted((k for k in missing if k % n_shares != share), key=lambda k: ((k - share) % n_shares, k))
+    left = sorted((k for k in missing if k % n_shards != shard), key=lambda k: ((k - shard) % n_shards, k))
     since = time.monotonic()
     while left := [k for k in left if not files[k].exists()]:
         if time.monotonic() - since < patience:
@@ -155,7 +155,7 @@ def _shared(missing, files, compute, n_jobs) -> None:
 
 
 def _found(files, name) -> dict[int, tuple[object, dict]]:
-    """Return what is kept of trials, by their number; what is damaged is told and left out."""
+    """Return the cached results of trials by number; corrupted ones are reported and left out."""
     found, n_damaged = {}, 0
     for k, file in enumerate(files):
         try:
@@ -165,7 +165,7 @@ def _found(files, name) -> dict[int, tuple[object, dict]]:
         except Exception:  # of a checksum, of a disk, of a format: whatever cannot be read is computed again
             n_damaged += 1
     if n_damaged:
-        print(f"{n_damaged} of {len(files)} kept trials of {name} are damaged and computed again", file=sys.stderr)
+        print(f"{n_damaged} of {len(files)} cached trials of {name} are corrupted and computed again", file=sys.stderr)
     return found
 
 
@@ -190,7 +190,7 @@ def _compute_all(tasks, parameters, n_jobs):
     options = {
         "env": WORKER_ENVIRONMENT,
         "timeout": WORKER_IDLE_SECONDS,
-        "initializer": partial(lifeline.tie, os.getpid()),
+        "initializer": partial(child_process.exit_with_parent, os.getpid()),
     }
     left, tries = dict(enumerate(map(cloudpickle.dumps, tasks))), 0
     while left:
@@ -219,7 +219,7 @@ def _compute_packed(packed, task) -> int:
     return _compute(pickle.loads(packed), *pickle.loads(task))
 
 
-def _compute(parameters, function, trials, each, files, batch, about) -> int:
+def _compute(parameters, function, trials, each, files, batch, metadata) -> int:
     """Compute one piece of work, write its results and their seconds at once, and return their number."""
     started = time.perf_counter()
     forget_peak()
@@ -229,10 +229,10 @@ def _compute(parameters, function, trials, each, files, batch, about) -> int:
         results = list(function(trials, **parameters, **each))
         if len(results) != len(trials):
             raise ValueError(f"{function.__name__} returned {len(results)} results for {len(trials)} trials")
-    about |= {"seconds": (time.perf_counter() - started) / len(trials), "gigabytes": round(own_peak_gb(), 3)}
+    metadata |= {"seconds": (time.perf_counter() - started) / len(trials), "gigabytes": round(own_peak_gb(), 3)}
     for result, file in zip(results, files, strict=True):
         try:
-            kept.write(file, result, about)
+            kept.write(file, result, metadata)
         except TypeError as odd:
             raise TypeError(
                 f"{function.__name__} returned {odd}; a trial returns numbers, text, arrays and tables"

@@ -1,6 +1,6 @@
-"""What every experiment of a batch loads: imported once, by the process that its runners and workers are forked from.
+"""Preloading of libraries: imported once, by the process from which runners and workers are forked.
 
-TensorFlow and its kind stay out: an experiment that needs none of them must not pay for them.
+Heavy libraries such as TensorFlow are not loaded, because not all experiments need them.
 """
 
 import gc
@@ -9,10 +9,10 @@ import sys
 import warnings
 from importlib import import_module
 
-from fairlab.suite import forks, lifeline
+from fairlab.suite import child_process, forks
 
 # Before what takes seconds, in which the batch may be killed.
-lifeline.tie(int(os.environ.pop(forks.PARENT_VARIABLE, 0)))
+child_process.exit_with_parent(int(os.environ.pop(forks.PARENT_VARIABLE, 0)))
 
 from fairlab.data.registry import project_registry  # noqa: E402
 from fairlab.suite.catalogue import experiment_names, specification  # noqa: E402

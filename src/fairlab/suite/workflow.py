@@ -1,4 +1,4 @@
-"""What the batch and Snakemake know of each other: the markers of what is done, the order, the call itself."""
+"""Interface between the batch and Snakemake: markers of finished experiments, their order, the call."""
 
 import os
 import subprocess
@@ -16,13 +16,13 @@ KILL_SECONDS = 0.5  # that killed processes get to go
 LOOK_SECONDS = 0.5  # between two looks at whether Snakemake has ended
 # Snakemake ends with the batch, however that ends.
 SNAKEMAKE = (
-    "import runpy; from fairlab.suite import lifeline; lifeline.tie({parent}); {also}"
+    "import runpy; from fairlab.suite import child_process; child_process.exit_with_parent({parent}); {also}"
     "runpy.run_module('snakemake', run_name='__main__', alter_sys=True)"
 )
 
 
 def marker(name: str, profile: str, suffix: str = ".done") -> Path:
-    """Return the file that tells Snakemake that an experiment is done; with other suffixes, what else there is to tell.
+    """Return the marker of a finished experiment for Snakemake, or another file of it by its suffix.
 
     Not the run itself: Snakemake deletes a rule's output before it starts, and an earlier result must outlive a
     failure.
@@ -31,17 +31,17 @@ def marker(name: str, profile: str, suffix: str = ".done") -> Path:
 
 
 def batch_log(profile: str) -> Path:
-    """Return the file that takes what Snakemake and workers print."""
+    """Return the log file of Snakemake and the workers."""
     return results_folder() / profile / "batch.log"
 
 
 def producers(name: str, names: list[str]) -> list[str]:
-    """Return which of the experiments `names` must run before `name`, since it takes their trials."""
+    """Return those of `names` that must run before `name`, because it reuses their trials."""
     return [earlier for earlier in specification(name).after if earlier in names]
 
 
 def planned_minutes(name: str, profile: str) -> float:
-    """Return the planned minutes of an experiment on one core, an hour if its file does not say."""
+    """Return the planned minutes of an experiment on one core; the default is an hour."""
     minutes = specification(name).minutes
     return getattr(minutes, profile) if minutes else 60
 
@@ -57,7 +57,7 @@ def snakemake(
     also: str = "",
     meanwhile: Callable[[], None] = lambda: None,
 ) -> None:
-    """Let Snakemake make the markers of experiments.
+    """Run Snakemake to create the markers of experiments.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def snakemake(
     arguments : list of str
         Further ones of Snakemake's.
     settings : dict, optional
-        What the Snakefile is to know besides.
+        Further settings for the Snakefile.
     environment : dict, optional
         Variables set for Snakemake and its jobs.
     also : str
@@ -79,7 +79,7 @@ def snakemake(
     Raises
     ------
     RuntimeError
-        If Snakemake could not even begin.
+        If Snakemake could not start.
     """
     config = {"profile": profile, "names": ",".join(names)} | (settings or {})
     command = [
@@ -104,11 +104,11 @@ def snakemake(
             kill_trees([process.pid])
             raise
     if status and not any(word in log.read_text(errors="replace") for word in ("Error in rule", "rule experiment")):
-        raise RuntimeError(f"Snakemake ended with status {status}; its messages stand in {log}")
+        raise RuntimeError(f"Snakemake ended with status {status}; see its messages in {log}")
 
 
 def kill_trees(pids: list[int]) -> None:
-    """End processes and all that they started, and wait until they are gone."""
+    """Kill processes and all their children, and wait until they have ended."""
     processes = []
     for pid in pids:
         with suppress(psutil.NoSuchProcess):

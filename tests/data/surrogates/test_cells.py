@@ -34,7 +34,7 @@ def test_fewer_rows_are_drawn_without_replacement():
 
 
 def test_parameters_that_do_not_fit_are_errors():
-    with pytest.raises(DataError, match="5 rows asked for, 3 counted"):
+    with pytest.raises(DataError, match="5 rows requested, 3 counted"):
         count_cells(TABLE.iloc[:3]).sample(5)
     with pytest.raises(DataError, match=r"counts have shape \(3,\), levels \(2, 2\)"):
         Cells.from_dict({"levels": {"a": ["x", "y"], "b": ["1", "2"]}, "counts": [1, 2, 3]})

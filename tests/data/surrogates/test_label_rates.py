@@ -66,7 +66,7 @@ def test_table_and_yaml_file():
 
 
 def test_parameters_that_do_not_fit_are_errors():
-    with pytest.raises(DataError, match="5 rows asked for, the groups have 3 images"):
+    with pytest.raises(DataError, match="5 rows requested, the groups have 3 images"):
         count_labels(TABLE).sample(5)
     with pytest.raises(DataError, match="4 images with 'b', 3 images"):
         ImageGroup({}, 3, {"a": 1, "b": 4})

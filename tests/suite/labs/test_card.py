@@ -38,13 +38,13 @@ def test_exercises_are_numbered_have_hints_or_a_rubric_and_25_points(lab):
     graded = exercises(notebook)
     assert list(map(int, numbers)) == list(range(1, len(graded) + 1))
     assert sum(exercise.points for exercise in graded) == 25
-    by_hand = {exercise.name for exercise in graded if exercise.by_hand}
-    assert by_hand
+    is_manual = {exercise.name for exercise in graded if exercise.is_manual}
+    assert is_manual
     for cell in notebook.cells:
-        if cell.metadata.get("nbgrader", {}).get("grade_id") in by_hand:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") in is_manual:
             assert all(level in cell.source for level in LEVELS), cell.source[:80]
     asked = [text for text in texts if "**Exercise" in text and "Hint 1" in text]
-    assert len(asked) == len(graded) - len(by_hand)
+    assert len(asked) == len(graded) - len(is_manual)
     assert all(text.count("<details>") == text.count("</details>") >= 2 for text in asked)
 
 

@@ -2,7 +2,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 pytest.importorskip("nbgrader")
-from fairlab.suite.labs.grading import names_read, names_set, put_back, set_anew
+from fairlab.suite.labs.grading import names_read, names_set, reassigned_names, restore_cells
 
 
 def marked(name, **more):
@@ -35,7 +35,7 @@ def test_answers_and_own_cells_are_kept(released):
     theirs.cells[1].source = "def share(table): return 1"
     theirs.cells[3] |= {"source": "Because.", "attachments": {"a.png": {"image/png": "AA=="}}}
     theirs.cells.insert(0, new_code_cell("1 + 1", metadata={"tags": ["mine"]}))
-    restored, noticed = put_back(theirs, released)
+    restored, noticed = restore_cells(theirs, released)
     assert sources(restored) == [
         "1 + 1",
         "table = read()",
@@ -51,20 +51,20 @@ def test_what_was_deleted_changed_or_marked_otherwise_is_put_back(released):
     theirs = copy(released)
     theirs.cells[2] = new_markdown_cell("pass", metadata=marked("test-share", grade=False, points=99))
     theirs.cells.append(new_code_cell("pass", metadata=marked("test-share")))
-    restored, noticed = put_back(theirs, released)
+    restored, noticed = restore_cells(theirs, released)
     assert sources(restored) == [*sources(released), "pass"]
     assert [cell.metadata for cell in restored.cells] == [*(cell.metadata for cell in released.cells), {}]
-    assert noticed == ["`test-share` was changed; it was graded as it was handed out."]
-    restored, noticed = put_back(new_notebook(cells=[new_code_cell("1", metadata={"nbgrader": "?"})]), released)
+    assert noticed == ["`test-share` was changed and has been graded in its original version."]
+    restored, noticed = restore_cells(new_notebook(cells=[new_code_cell("1", metadata={"nbgrader": "?"})]), released)
     assert sources(restored) == [*sources(released)[1:], "1"]
-    assert noticed == [f"`{name}` was deleted; it was put back." for name in ("share", "test-share", "why")]
+    assert noticed == [f"`{name}` was deleted and has been restored." for name in ("share", "test-share", "why")]
 
 
 def test_given_names_that_a_student_sets_are_found(released):
     theirs = copy(released)
     theirs.cells.append(new_code_cell("table = share = other = 1\n!ls"))
-    assert set_anew(theirs, released) == {"table"}
-    assert set_anew(released, released) == set()
+    assert reassigned_names(theirs, released) == {"table"}
+    assert reassigned_names(released, released) == set()
 
 
 def test_names_of_a_cell():

@@ -2,7 +2,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 pytest.importorskip("nbclient")
-from fairlab.suite.labs.stories import told
+from fairlab.suite.labs.stories import with_numbers
 
 ANSWER = """\
 ### BEGIN SOLUTION
@@ -25,7 +25,7 @@ def master(test):
 
 def test_model_answers_have_their_numbers_and_the_rest_stays():
     notebook = master("assert share == 0.25")
-    copy = told(notebook)
+    copy = with_numbers(notebook)
     assert copy.cells[-1].source.splitlines()[1] == '**Strong.** "It\'s 50% of all, $\\alpha = {1}$."'
     assert [cell.source for cell in copy.cells[:-1]] == [notebook.cells[i].source for i in (0, 1, 3)]
     assert notebook.cells[-1].source == ANSWER
@@ -33,4 +33,4 @@ def test_model_answers_have_their_numbers_and_the_rest_stays():
 
 def test_a_course_whose_solution_fails_is_refused():
     with pytest.raises(RuntimeError, match="a quarter"):
-        told(master("assert share == 0.5, 'a quarter'"))
+        with_numbers(master("assert share == 0.5, 'a quarter'"))

@@ -50,7 +50,7 @@ class Cells:
             If there are fewer records.
         """
         if n_rows > self.counts.sum():
-            raise DataError(f"cells: {n_rows:,} rows asked for, {self.counts.sum():,} counted")
+            raise DataError(f"cells: {n_rows:,} rows requested, {self.counts.sum():,} counted")
         records = np.repeat(np.arange(self.counts.size), self.counts.ravel())
         drawn = np.random.default_rng(random_state).choice(records, n_rows, replace=False)
         codes = np.unravel_index(drawn, self.counts.shape)

@@ -1,4 +1,4 @@
-"""How near a surrogate is to the real data it stands in for."""
+"""How near a surrogate is to the real data that it replaces."""
 
 from dataclasses import dataclass
 

@@ -85,7 +85,7 @@ class LabelRates:
         """
         total = sum(group.images for group in self.groups)
         if n_rows != total:
-            raise DataError(f"label rates: {n_rows:,} rows asked for, the groups have {total:,} images")
+            raise DataError(f"label rates: {n_rows:,} rows requested, the groups have {total:,} images")
         rng = np.random.default_rng(random_state)
         parts = [pd.DataFrame(group.values | {"labels": _texts(group, rng)}) for group in self.groups]
         return pd.concat(parts, ignore_index=True)

@@ -1,4 +1,4 @@
-"""Labs of a course: what their notebooks use, and how they are handed out, checked and graded."""
+"""Labs of a course: functions for their notebooks, and building, checking and grading."""
 
 import lazy_loader as lazy
 

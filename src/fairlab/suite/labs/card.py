@@ -1,4 +1,4 @@
-"""The card of a lab: what it is about, what one must know, how long it takes, what students get wrong."""
+"""The description of a lab: topic, prerequisites, duration, common mistakes."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -22,9 +22,9 @@ class Mistake(Entry):
     test : str
         The test that sees it: the ``grade_id`` of its cell.
     what : str
-        What is done, in words for a teacher.
+        The mistake, described for a teacher.
     message : str
-        What the test says, or a part of it.
+        The message of the test, or a part of it.
     """
 
     test: Text
@@ -33,7 +33,7 @@ class Mistake(Entry):
 
 
 class Card(Entry):
-    """What one page says about a lab, and where its notebook is.
+    """The description of a lab, and its notebook.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Card(Entry):
         Which data, and whether it is real or generated.
     paper : str
     extras : tuple of str
-        What it needs beyond the light installation.
+        Extras that it needs in addition to the core packages.
     time : tuple of str
         A plan of the minutes.
     mistakes : tuple of Mistake
@@ -91,7 +91,7 @@ def cards() -> tuple[Card, ...]:
     Raises
     ------
     ValueError
-        If a card is not as it should be, or two have one number.
+        If a description is invalid, or two labs have the same number.
     """
     files = masters_folder().glob("*.yaml")
     found = [read_document(path, Card).model_copy(update={"key": path.stem}) for path in files]
@@ -108,7 +108,7 @@ def card(name: str) -> Card:
     Raises
     ------
     KeyError
-        If there is no such lab; the message lists those that are.
+        If there is no such lab; the message suggests known ones.
     """
     for each in cards():
         if name in (str(each.number), each.key, each.assignment):

@@ -1,4 +1,4 @@
-"""What the tests that students have say about a notebook."""
+"""Run the visible tests of a notebook."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class Line:
     ----------
     name : str
         The test's, or the number of a cell that is none.
-    state : {"ok", "not yet", "by hand", "error"}
+    state : {"ok", "not yet", "manual", "error"}
     points : float
     message : str
     """
@@ -27,7 +27,7 @@ class Line:
 
 
 def check(notebook: Path | str, *, seconds: int = CELL_SECONDS) -> list[Line]:
-    """Run a notebook in a copy, from the first cell to the last, and return what its tests say.
+    """Run a copy of a notebook from the first cell to the last, and return the results of its tests.
 
     A cell that takes too long is stopped; the others are run.
 
@@ -63,8 +63,8 @@ def check(notebook: Path | str, *, seconds: int = CELL_SECONDS) -> list[Line]:
     for number, cell in enumerate(content.cells, start=1):
         exercise = graded.get(cell.metadata.get("nbgrader", {}).get("grade_id"))
         errors = [out for out in cell.get("outputs", ()) if out.output_type == "error"]
-        if exercise and exercise.by_hand:
-            lines.append(Line(exercise.name, "by hand", exercise.points))
+        if exercise and exercise.is_manual:
+            lines.append(Line(exercise.name, "manual", exercise.points))
         elif exercise:
             lines.append(
                 Line(exercise.name, "not yet" if errors else "ok", exercise.points, *map(_message, errors[:1]))
@@ -75,14 +75,14 @@ def check(notebook: Path | str, *, seconds: int = CELL_SECONDS) -> list[Line]:
 
 
 def as_text(lines: list[Line]) -> str:
-    """Return what was found as a few lines for a student."""
+    """Return the results as a few lines for a student."""
     width = max(len(line.name) for line in lines)
     rows = [f"{line.name:<{width}}  {line.state:<7}  {_points(line):>2}  {line.message}".rstrip() for line in lines]
-    got, by_hand = (sum(line.points for line in lines if line.state == state) for state in ("ok", "by hand"))
+    got, is_manual = (sum(line.points for line in lines if line.state == state) for state in ("ok", "manual"))
     total = sum(line.points for line in lines if line.state in ("ok", "not yet"))
-    closing = f"{got:g} of {total:g} points by the tests that you have; more tests are run when the lab is graded."
-    if by_hand:
-        closing += f" {by_hand:g} points are given by hand."
+    closing = f"{got:g} of {total:g} points by the visible tests; hidden tests are run for grading."
+    if is_manual:
+        closing += f" {is_manual:g} points are graded manually."
     return "\n".join([*rows, closing])
 
 

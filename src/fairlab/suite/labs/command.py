@@ -9,22 +9,20 @@ OF_PROJECT = ("list", "build", "zip")  # what needs the masters; `check` works w
 def add_verbs(verbs) -> None:
     """Add the verbs and their arguments to the subparsers of ``labs``."""
     for verb, help in (
-        ("list", "show the labs: minutes, points, data"),
-        ("build", "write a course: for students, for nbgrader, and the solutions"),
+        ("list", "list the labs: minutes, points, data"),
+        ("build", "build a course: notebooks for students, for nbgrader, and with solutions"),
         ("zip", "write one file per lab for a learning platform"),
-        ("check", "run the tests that students have on a notebook"),
+        ("check", "run the visible tests on a notebook"),
     ):
         sub = verbs.add_parser(verb, help=help, description=help)
         sub.set_defaults(command=run, verb=verb, of_project=verb in OF_PROJECT)
         if verb in ("build", "zip"):
             sub.add_argument("labs", nargs="*", metavar="LAB", help="number or name (default: all)")
             sub.add_argument("--out", required=True, metavar="DIR", help="a new folder")
-            number = (
-                "number of the course: its own data and numbers are drawn from it (default: 0, those of the masters)"
-            )
+            number = "course number: 0 (default) gives the data that the guides quote, any other number draws new data"
             sub.add_argument("--seed", type=int, default=0, metavar="N", help=number)
         if verb == "check":
-            sub.add_argument("notebook", metavar="NOTEBOOK", help="of a lab")
+            sub.add_argument("notebook", metavar="NOTEBOOK", help="notebook of a lab")
 
 
 def run(options) -> int:

@@ -1,4 +1,4 @@
-"""A course from the masters: what students get, what is graded with nbgrader, and the solutions."""
+"""Build a course from the source notebooks: for students, for nbgrader, and with solutions."""
 
 import hashlib
 import logging
@@ -21,7 +21,7 @@ from fairlab.suite.labs.card import Card, cards, masters_folder
 from fairlab.suite.labs.card import card as find
 from fairlab.suite.labs.guide import guide, reading
 from fairlab.suite.labs.masters import CELL_SECONDS, NOTEBOOK_SECONDS, QUIET, STUB, TEXT_STUB, for_course, read, solved
-from fairlab.suite.labs.stories import told
+from fairlab.suite.labs.stories import with_numbers
 
 nbformat = optional("nbformat")
 
@@ -38,7 +38,7 @@ TABLES = {
     "audit": ("trainees",),
 }
 
-CONFIGURATION = f'''"""How nbgrader hands out and grades the labs; run it in this folder."""
+CONFIGURATION = f'''"""nbgrader's settings for the labs; run nbgrader in this folder."""
 
 from fairlab.suite.labs.grading import AUTOGRADE, SANITIZE, in_container
 
@@ -62,10 +62,9 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
     Parameters
     ----------
     folder : Path or str
-        A new or empty one. ``students`` is what students get, ``course`` is for nbgrader, ``solved`` has the
-        solutions.
+        A new or empty folder. ``students`` is for students, ``course`` for nbgrader, ``solved`` has the solutions.
     course : int
-        Its number: data and numbers of the labs are drawn from it. 0 is for those of the masters.
+        Its number: 0 gives the data that the guides quote; any other number draws new data.
     labs : iterable of Card, optional
         Default: all.
 
@@ -81,8 +80,8 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
     MissingExtraError
         If nbgrader is not installed.
     RuntimeError
-        If nbgrader or the making of the wheel failed; the message has what they said. If a solution of a lab fails, or
-        the data are not as its texts tell.
+        If nbgrader or building the wheel failed; the message contains their output. If a solution of a lab fails, or
+        the data contradict a text.
     """
     required("nbgrader")
     folder, labs = Path(folder).resolve(), list(cards() if labs is None else labs)
@@ -106,7 +105,7 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
 
 def _told(card: Card, course: int):
     try:
-        return told(for_course(read(card.notebook), course))
+        return with_numbers(for_course(read(card.notebook), course))
     except RuntimeError as error:
         raise RuntimeError(f"{card.assignment}, course {course}: {error}; choose another number") from error
 
@@ -211,7 +210,7 @@ def pack(students: Path | str, folder: Path | str) -> list[Path]:
 
 
 def zip_course(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = None) -> list[Path]:
-    """Build a course in a folder that is thrown away, and write one zip file per lab."""
+    """Build a course in a temporary folder, and write one zip file per lab."""
     with tempfile.TemporaryDirectory(prefix="fairlab-labs-") as place:
         return pack(build(Path(place, "course"), course=course, labs=labs) / "students", folder)
 

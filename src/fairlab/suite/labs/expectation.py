@@ -1,4 +1,4 @@
-"""Tests that students read: what was expected, what was found, and which common mistake gives it."""
+"""Tests with messages for students: expected value, value found, and a common mistake that explains it."""
 
 from collections.abc import Mapping, Sequence
 
@@ -30,17 +30,17 @@ def expect(
     Parameters
     ----------
     what : str
-        What was answered, as the exercise calls it.
+        Name of the quantity, as in the exercise.
     found : object
-        The answer: a number, a text, a truth value, a set, or several numbers (list, array, Series by label).
+        The answer: a number, a string, a boolean, a set, or several numbers (list, array, Series by label).
     expected : object
-        The right one, of the same kind.
+        The correct answer, of the same kind.
     also : sequence of object
-        Other right ones, where the exercise leaves it open.
+        Other correct answers, if the exercise allows them.
     within : float
-        How far numbers may be from the right ones.
+        Tolerance of numbers.
     mistakes : mapping of str to object, optional
-        The answer that a common mistake gives, by what was done. Named if it is the one found.
+        Answers of common mistakes, by a description of the mistake, which is shown if its answer is found.
 
     Raises
     ------

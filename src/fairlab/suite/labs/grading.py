@@ -1,4 +1,4 @@
-"""What is done besides nbgrader's own: put back what was handed out, run all that can be run, tell the teacher.
+"""Additions to nbgrader's grading: restore released cells, run all cells that can be run, warn the teacher.
 
 nbgrader restores tests whose text was changed, but neither a test that was deleted, renamed or tagged as one to be
 skipped, nor a notebook whose kernel ended; and it takes a number that a test shows for its points.
@@ -23,17 +23,19 @@ from nbgrader.preprocessors import Execute, NbGraderPreprocessor
 from fairlab.suite.labs.masters import marks, read
 from fairlab.suite.labs.running import ResilientExecute
 
-NOTICED = "fairlab_noticed"  # in a notebook's metadata, between the two steps
-# Tests that no answer can pass. Where one passes, what tests are made of was changed.
+WARNINGS = "fairlab_warnings"  # in a notebook's metadata, between the two steps
+# Control tests that no answer can pass. If one passes, the functions that tests use were changed.
 CONTROLS = (
     "from fairlab.suite.labs import expect\n\nexpect('the share', {}, {})",
     "from fairlab.suite.labs import require\n\nrequire({} > {}, 'the first has to be larger')",
 )
-TAMPERED = "A control that has to fail passed: what the tests use was changed, and no point by tests can be relied on."
+TAMPERED = (
+    "A control test that must fail has passed: the tests' functions were changed, and points by tests are invalid."
+)
 
 
 class Restore(NbGraderPreprocessor):
-    """Put back the cells that a student was given, with their marks, and note which were changed."""
+    """Restore the cells that a student was given, with nbgrader's metadata, and record which were changed."""
 
     def preprocess(self, nb, resources):
         """Restore a submission by the release of its lab."""
@@ -42,34 +44,37 @@ class Restore(NbGraderPreprocessor):
         released = read(f"{course.format_path(course.release_directory, '.', lab)}/{name}.ipynb")
         with Gradebook(resources["nbgrader"]["db_url"]) as gradebook:
             tests = [cell.source for cell in gradebook.find_notebook(name, lab).source_cells if cell.locked]
-        nb, noticed = put_back(nb, released)
-        anew = sorted(set_anew(nb, released) & set().union(*map(names_read, tests)))
-        noticed += [f"`{each}` is given and was set anew; tests that use it may test something else." for each in anew]
-        nb.metadata[NOTICED] = noticed
+        nb, warnings = restore_cells(nb, released)
+        anew = sorted(reassigned_names(nb, released) & set().union(*map(names_read, tests)))
+        warnings += [
+            f"`{each}` is a given variable and was reassigned; tests that use it may test something else."
+            for each in anew
+        ]
+        nb.metadata[WARNINGS] = warnings
         return nb, resources
 
 
 class ExecuteAll(ResilientExecute, Execute):
-    """Run a submission and controls after it, and write at its top what was noticed."""
+    """Run a submission and then the control tests, and write warnings at its top."""
 
     def preprocess(self, nb, resources, **more):
         """Run all cells that can be run."""
-        noticed = nb.metadata.pop(NOTICED, [])
+        warnings = nb.metadata.pop(WARNINGS, [])
         n_cells = len(nb.cells)
         low, high = random() / 2, 1 - random() / 2
         nb.cells += [new_code_cell(control.format(low, high)) for control in CONTROLS]
         nb, resources = super().preprocess(nb, resources, **more)
         controls, nb.cells = nb.cells[n_cells:], nb.cells[:n_cells]
-        noticed += [f"{_place(nb.cells[i], i)} {why}." for i, why in sorted(self.lost.items()) if i < n_cells]
+        warnings += [f"{_place(nb.cells[i], i)} {why}." for i, why in sorted(self.lost.items()) if i < n_cells]
         if not all(any(output.output_type == "error" for output in each.outputs) for each in controls):
-            noticed.append(TAMPERED)
+            warnings.append(TAMPERED)
         for cell in nb.cells:
             if cell.cell_type == "code" and marks(cell).get("grade"):
                 cell.outputs = [_without_points(output) for output in cell.outputs]
-        if noticed:
-            lines = ["**Noticed when this was graded**", "", *(f"* {each}" for each in noticed)]
+        if warnings:
+            lines = ["**Warnings from grading**", "", *(f"* {each}" for each in warnings)]
             nb.cells.insert(0, new_markdown_cell("\n".join(lines)))
-        for each in noticed:
+        for each in warnings:
             self.log.warning("%s, %s: %s", resources["nbgrader"]["student"], resources["nbgrader"]["assignment"], each)
         return nb, resources
 
@@ -89,10 +94,10 @@ def in_container(config) -> None:
     os.environ["JUPYTER_PATH"] = os.pathsep.join([str(Path("container").resolve()), os.environ.get("JUPYTER_PATH", "")])
 
 
-def put_back(notebook, released) -> tuple:
-    """Return a submission in which all marked cells but the answers are those of a release, and what differed."""
+def restore_cells(notebook, released) -> tuple:
+    """Return a submission with all cells but the answers restored from a release, and the differences."""
     given = {marks(cell)["grade_id"]: cell for cell in released.cells if marks(cell)}
-    cells, places, noticed = [], {}, []
+    cells, places, warnings = [], {}, []
     for cell in notebook.cells:
         name = _name(cell)
         if name not in given or name in places:
@@ -104,19 +109,19 @@ def put_back(notebook, released) -> tuple:
             own.source = cell.source
             own |= {"attachments": cell.attachments} if "attachments" in cell else {}
         elif own.source.strip() != cell.source.strip():
-            noticed.append(f"`{name}` was changed; it was graded as it was handed out.")
+            warnings.append(f"`{name}` was changed and has been graded in its original version.")
         cells.append(own)
     before = -1
     for name, cell in given.items():
         if name not in places:
             places[name] = from_dict(cell)
             cells.insert(before + 1, places[name])
-            noticed.append(f"`{name}` was deleted; it was put back.")
+            warnings.append(f"`{name}` was deleted and has been restored.")
         before = next(index for index, each in enumerate(cells) if each is places[name])
-    return from_dict({**notebook, "cells": cells}), noticed
+    return from_dict({**notebook, "cells": cells}), warnings
 
 
-def set_anew(notebook, released) -> set[str]:
+def reassigned_names(notebook, released) -> set[str]:
     """Return the names that both given cells and cells of a student set."""
     given = {cell.source: marks(cell).get("solution") for cell in released.cells if cell.cell_type == "code"}
     answers = {name for source, solution in given.items() if solution for name in names_set(source)}

@@ -1,4 +1,4 @@
-"""Pages made from cards and masters: a teacher's guide to each lab, and what students read first."""
+"""Pages generated from descriptions and notebooks: a teacher's guide to each lab, and the README for students."""
 
 from collections.abc import Sequence
 
@@ -7,31 +7,31 @@ from fairlab.suite.labs.masters import exercises, solved
 
 
 def guide(card: Card, master, course: int) -> str:
-    """Return the teacher's page of a lab: card, plan of the minutes, points, common mistakes, rubrics."""
+    """Return the teacher's page of a lab: summary, time plan, points, common mistakes, rubrics."""
     graded = exercises(master)
     total = sum(exercise.points for exercise in graded)
     points = [
-        f"| {exercise.name} | {exercise.points:g} | {'by hand' if exercise.by_hand else 'by tests'} |"
+        f"| {exercise.name} | {exercise.points:g} | {'manually' if exercise.is_manual else 'by tests'} |"
         for exercise in graded
     ]
     mistakes = [f"| {m.test} | {m.what} | {m.message} |" for m in card.mistakes]
     texts = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source for cell in solved(master).cells}
-    rubrics = [f"### {exercise.name}\n\n{texts[exercise.name]}" for exercise in graded if exercise.by_hand]
+    rubrics = [f"### {exercise.name}\n\n{texts[exercise.name]}" for exercise in graded if exercise.is_manual]
     parts = [
         description(card),
         "## Plan\n\n" + _list(card.time),
         f"## Points: {total:g}\n\n| cell | points | graded |\n|---|---|---|\n" + "\n".join(points),
-        "## Common mistakes\n\n| test | what is done | what the test says |\n|---|---|---|\n" + "\n".join(mistakes),
+        "## Common mistakes\n\n| test | mistake | message of the test |\n|---|---|---|\n" + "\n".join(mistakes),
     ]
     if rubrics:
-        about = f"Numbers in the answers are those of course {course}."
-        parts.append("\n\n".join(["## Free answers", about, *rubrics]))
+        about = f"The numbers in the answers are for course {course}."
+        parts.append("\n\n".join(["## Free-text answers", about, *rubrics]))
     return "\n\n".join(parts) + "\n"
 
 
 def description(card: Card) -> str:
-    """Return what a card says to everybody."""
-    needs = f"the light installation and {', '.join(card.extras)}" if card.extras else "the light installation"
+    """Return the summary of a lab, for students and teachers."""
+    needs = f"the core packages and {', '.join(card.extras)}" if card.extras else "the core packages"
     return "\n\n".join(
         [
             f"# Lab {card.number}: {card.title}",
@@ -74,20 +74,20 @@ def reading(labs: Sequence[Card], *, alone: bool = False) -> str:
             "python -m pip install -r requirements-labs.txt",
             "```",
             "",
-            "That needs a network, for a few minutes. Nothing after it does.",
+            "This needs a network for a few minutes; later steps do not.",
             "",
             "## Each lab",
             "",
             "```",
             "jupyter lab                      # then open the notebook of the lab",
-            "fairlab labs check NOTEBOOK      # what the tests that you have say",
+            "fairlab labs check NOTEBOOK      # run the visible tests",
             "```",
             "",
             "* Write where it says `# YOUR CODE HERE` or *Your answer here*. The cell below an exercise tests it.",
-            "  A test that fails says what it expected, what it found and, if it knows it, which mistake gives that.",
+            "  A failing test reports the expected value, the value found and, if known, the mistake that explains it.",
             "* Stuck? Open the hints one after the other: the first asks a question, the last nearly gives the answer.",
-            "* Before you hand in: *Kernel*, *Restart Kernel and Run All Cells*. What runs then runs for everybody.",
-            "* Hand in the notebook under its own name. More tests than you have are run when it is graded.",
+            "* Before you submit: *Kernel*, *Restart Kernel and Run All Cells*. What runs then runs for everybody.",
+            "* Submit the notebook without renaming it. Hidden tests are run for grading.",
             "",
         ]
     )

@@ -1,4 +1,4 @@
-"""The notebook of a lab in its versions: the master that a teacher edits, with a course's number, and solved."""
+"""Versions of a lab's notebook: the source that a teacher edits, with a course's number, and with solutions."""
 
 import re
 from dataclasses import dataclass
@@ -27,17 +27,17 @@ class Exercise:
     name : str
         The cell's ``grade_id``.
     points : float
-    by_hand : bool
+    is_manual : bool
         Whether a teacher grades it.
     """
 
     name: str
     points: float
-    by_hand: bool
+    is_manual: bool
 
 
 def marks(cell) -> dict:
-    """Return what nbgrader knows of a cell: nothing, or its ``grade_id``, whether it is graded, and more."""
+    """Return nbgrader's metadata of a cell: nothing, or its ``grade_id``, whether it is graded, and more."""
     return cell.metadata.get("nbgrader", {})
 
 
@@ -92,9 +92,9 @@ def solved(notebook):
 
 
 def secrets(notebook) -> list[str]:
-    """Return the lines of a master that students must not get: those of solutions, hidden tests and the guide.
+    """Return the lines of a source notebook that students must not see: solutions, hidden tests and the guide.
 
-    Lines that stand elsewhere in the notebook as well, or have less than twelve letters, are left out.
+    Lines that also occur elsewhere in the notebook, or have less than twelve letters, are left out.
     """
     hidden, public = [], []
     for cell in notebook.cells:

@@ -1,4 +1,4 @@
-"""Small programs that labs put questions to. Whoever reads them knows the answers; the point is not to need that."""
+"""Small programs that labs query as black boxes."""
 
 from collections.abc import Callable
 

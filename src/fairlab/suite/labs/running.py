@@ -1,4 +1,4 @@
-"""A notebook run to its end whatever its cells do: one that hangs is stopped, one that ends the kernel is left out."""
+"""Run a notebook to its end whatever its cells do: one that hangs is stopped, one that kills the kernel is skipped."""
 
 from collections import Counter
 from math import ceil

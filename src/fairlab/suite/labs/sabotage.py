@@ -1,4 +1,4 @@
-"""A method that does not keep its promise, hidden among others that do."""
+"""A method that does not keep its error rate, hidden among others that do."""
 
 from collections.abc import Callable, Mapping
 

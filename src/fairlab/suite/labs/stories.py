@@ -1,4 +1,4 @@
-"""The texts of a lab for one course: numbers computed from its data, and what is told of them checked."""
+"""The texts of a lab for one course: numbers computed from its data, and statements about them checked."""
 
 from collections.abc import Sequence
 
@@ -9,17 +9,17 @@ nbclient = optional("nbclient")
 nbformat = optional("nbformat")
 
 
-def told(notebook, *, kernel_name: str = "python3", extra_arguments: Sequence[str] = QUIET):
+def with_numbers(notebook, *, kernel_name: str = "python3", extra_arguments: Sequence[str] = QUIET):
     """Return a copy of a master for a course in which the model answers have the numbers of its data.
 
-    The master is run with its solutions. Its model answers are f-strings: what stands in braces is computed where they
-    stand. Cells tagged ``guide`` are run, too; they say by `require` what the texts tell of the data. They are not in
-    the copy.
+    The source notebook is run with its solutions. Its model answers are f-strings, which are evaluated at their
+    position. Cells tagged ``guide`` are run, too; they check by `require` what the texts state about the data. They are
+    not in the copy.
 
     Raises
     ------
     RuntimeError
-        If a cell fails (a solution does not pass its test, or the data are not as the texts tell) or does not end.
+        If a cell fails (a solution fails its test, or the data contradict the texts) or does not end.
     """
     run, answers = solved(notebook), {}
     for index, cell in enumerate(notebook.cells):

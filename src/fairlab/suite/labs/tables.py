@@ -1,8 +1,8 @@
 """Tables of the labs. They ship with the package as counts or are generated; nothing is downloaded.
 
 A course has a number. Number 0 gets the tables as published; any other gets its own, drawn from it, so that last year's
-numbers do not fit. What a lab tells of its table has to hold for every course: a table of which it does not is drawn
-again, until it holds.
+numbers do not fit. The statements of a lab about its table must hold for every course: the table is redrawn until they
+hold.
 """
 
 from collections.abc import Callable
@@ -241,7 +241,7 @@ def _drawn(draw: Callable, holds: Callable):
     for _ in range(100_000):
         if holds(table := draw()):
             return table
-    raise RuntimeError("no draw is as the lab tells it")
+    raise RuntimeError("no random table has the properties that the lab describes")
 
 
 def _applications(count: Callable) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What every process of a batch begins with: it ends with the one that started it, and prints to a log."""
+"""Set-up of child processes: they exit with their parent and write their output to a log."""
 
 import ctypes
 import os
@@ -10,19 +10,19 @@ from contextlib import contextmanager
 
 SET_PARENT_DEATH_SIGNAL = 1  # of prctl(2)
 LOOK_SECONDS = 0.5
-_forking: int | None = None  # number of the process that forked last, as that process knew it
-_forked_from: int | None = None  # of the process that this one was forked from, which may have ended since
+_forking: int | None = None  # id of the process that forked last
+_forked_from: int | None = None  # id of the process from which this one was forked; it may have ended since
 
 
-def tie(parent: int | None = None) -> None:
-    """End this process as soon as its parent has ended, be it by ``kill -9``, or if it has ended already.
+def exit_with_parent(parent: int | None = None) -> None:
+    """Make this process exit as soon as its parent ends, also by ``kill -9`` or if it has ended already.
 
-    On Linux the system sees to it, whatever this process computes; elsewhere a thread looks at the parent.
+    On Linux the operating system kills this process; elsewhere a thread watches the parent.
 
     Parameters
     ----------
     parent : int or None
-        Number of the parent, for a process that begins so slowly that its parent may end before this call.
+        Process id of the parent, for a process that starts so slowly that its parent may end before this call.
     """
     parent = parent or _forked_from or os.getppid()
     if sys.platform == "linux":
@@ -54,7 +54,7 @@ def _watch(parent):
 
 
 def redirect(log: str) -> None:
-    """Append what this process prints from here on, its libraries' C code too, to a file."""
+    """Append all further output of this process, also of C libraries, to a file."""
     sys.stdout.flush()
     sys.stderr.flush()
     handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -65,7 +65,7 @@ def redirect(log: str) -> None:
 
 @contextmanager
 def terminated_as_interrupted():
-    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, where signals can be handled; what is ignored stays so."""
+    """Make SIGTERM and SIGHUP raise KeyboardInterrupt in the block, as Ctrl-C does; ignored signals stay ignored."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -13,7 +13,8 @@ child = subprocess.Popen([sys.executable, "-c", {child!r}])
 print(child.pid, flush=True)
 time.sleep(60)
 """
-CHILD = "import sys, time; from fairlab.suite import lifeline; lifeline.tie(); print('tied', flush=True); {work}"
+CHILD = "import sys, time; from fairlab.suite import child_process; child_process.exit_with_parent(); "
+CHILD += "print('tied', flush=True); {work}"
 
 
 def is_gone(pid, seconds=2):
@@ -40,7 +41,8 @@ def test_a_tied_process_ends_with_its_parent(work):
 
 ORPHAN = """
 import os, subprocess, sys
-slow = f"import time; time.sleep(0.5); from fairlab.suite import lifeline; lifeline.tie({os.getpid()}); time.sleep(60)"
+slow = "import time; time.sleep(0.5); from fairlab.suite import child_process; "
+slow += f"child_process.exit_with_parent({os.getpid()}); time.sleep(60)"
 print(subprocess.Popen([sys.executable, "-c", slow]).pid, flush=True)
 """
 
@@ -52,15 +54,15 @@ def test_a_process_whose_parent_ends_before_it_is_tied_ends_too():
 
 ORPHANED_FORK = """
 import os, time
-from fairlab.suite import lifeline
-lifeline.tie()
+from fairlab.suite import child_process
+child_process.exit_with_parent()
 if not os.fork():
     child = os.fork()
     if child:
         print(child, flush=True)
         os._exit(0)
     time.sleep(0.5)
-    lifeline.tie()
+    child_process.exit_with_parent()
     time.sleep(60)
 os.wait()
 """
@@ -74,13 +76,13 @@ def test_a_fork_knows_its_parent_even_if_that_has_ended():
 
 FORK_OF_A_FORK = """
 import os
-from fairlab.suite import lifeline
-lifeline.tie()
+from fairlab.suite import child_process
+child_process.exit_with_parent()
 if not os.fork():  # which is not tied
     child = os.fork()
     if child:
         os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-    lifeline.tie()
+    child_process.exit_with_parent()
     print("lives", flush=True)
     os._exit(0)
 os.wait()
@@ -94,8 +96,8 @@ def test_a_fork_of_a_fork_that_is_not_tied_lives_with_it():
 
 
 def test_what_a_process_prints_goes_to_its_log(tmp_path):
-    code = "import os, sys; from fairlab.suite import lifeline; print('before'); lifeline.redirect(sys.argv[1]); "
-    code += "print('python', flush=True); os.write(2, b'C')"
+    code = "import os, sys; from fairlab.suite import child_process; print('before'); "
+    code += "child_process.redirect(sys.argv[1]); print('python', flush=True); os.write(2, b'C')"
     log = tmp_path / "a.log"
     log.write_text("earlier\n")
     answer = subprocess.run([sys.executable, "-c", code, str(log)], capture_output=True, text=True, check=True)

@@ -1,0 +1,94 @@
+"""README, guides, site labels and labs use terms that a reader of the field can search for."""
+
+import ast
+import re
+
+import nbformat
+import pytest
+
+from fairlab.paths import ROOT
+
+# A phrase on the left of this list is found nowhere in the texts; the right column is what the field says.
+INSTEAD = {
+    r"kept trials?": "cached results",
+    r"nobody asks for": "stale entries",
+    r"signs? of life": "heartbeat",
+    r"damaged": "corrupted",
+    r"at hand\b": "available",
+    r"(can|could|cannot|can't) be had\b": "available",
+    r"stand-in": "fallback",
+    r"\bputs? to (a|your|the|their) models?\b|put to models": "apply to, query",
+    r"asked twice": "determinism check",
+    r"how ours stands?\b|beside ours\b": "how our result compares",
+    r"what rests on one says so": "affected results are labelled",
+    r"the print alone\b": "published values",
+    r"what can go wrong": "failure handling",
+    r"amount of effort": "run size",
+    r"the lines that draw": "source code",
+    r"looking costs": "multiple testing",
+    r"what of the paper stands": "summary of reproduction",
+    r"favourable rates?": "selection rate",
+    r"less Male\b": "Female − Male",
+    r"off target": "maps that miss their target",
+    r"truth values?": "booleans",
+    r"\bnoughts?\b": "zeros",
+    r"unlike their like": "excess decision flips in matched pairs",
+    r"all possible inputs": "generated inputs",
+    r"even one false alarm": "family-wise error rate",
+    r"not looked at\b": "not assessed",
+    r"model of (my|one's) own": "your model",
+    r"paper is five files": "adding a paper takes five files",
+    r"numbers bear out": "supported claim",
+    r"\b(store?ys?|houses? of)\b": "layers",
+    r"\bgoes without saying": "not needed",
+}
+PHRASE = re.compile("|".join(f"(?:{phrase})" for phrase in INSTEAD), re.IGNORECASE)
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "REPRODUCTION.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "docs" / "_static").glob("*.js")),
+    *sorted((ROOT / "experiments").glob("*/deviations.md")),
+]
+MODULES = [
+    ROOT / "src" / "fairlab" / "cli.py",
+    *(path for part in ("suite", "data", "benchmarks") for path in sorted((ROOT / "src/fairlab" / part).rglob("*.py"))),
+]
+LABS = sorted((ROOT / "notebooks" / "labs").glob("*.*"))
+
+
+def name_of(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def found_in(text):
+    """Return the phrases of the list that occur in a text, each with what to write instead."""
+    found = dict.fromkeys(match[0] for match in PHRASE.finditer(" ".join(text.split())))
+    return {phrase: next(say for key, say in INSTEAD.items() if re.search(key, phrase, re.I)) for phrase in found}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_pages(path):
+    assert not found_in(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_docstrings_and_messages(path):
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    assert not found_in(
+        "\n".join(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    )
+
+
+@pytest.mark.parametrize("path", [path for path in LABS if path.suffix in (".ipynb", ".yaml")], ids=name_of)
+def test_labs(path):
+    if path.suffix == ".yaml":
+        assert not found_in(path.read_text(encoding="utf-8"))
+    else:
+        assert not found_in("\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells))
+
+
+def test_phrases_are_recognised():
+    assert found_in("Kept\ntrials of a model of my own") == {
+        "Kept trials": "cached results",
+        "model of my own": "your model",
+    }
