@@ -13,7 +13,7 @@ from fairlab.auditing.probes import probes
 from fairlab.cli import main
 
 
-def test_list_says_what_there_is(toy, capsys):
+def test_list(toy, capsys):
     assert main(["list", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert row["experiment"] == "toy/mean"
@@ -133,7 +133,7 @@ def test_an_audit_asks_about_a_sample_of_a_long_table_and_no_more(model, tmp_pat
     assert samples[0] == samples[1] != samples[2]
 
 
-def test_an_audit_writes_what_was_asked_for(model, tmp_path):
+def test_audit_writes_requested_files(model, tmp_path):
     model["fliptest"] = 0.001
     assert main([*AUDIT, "--html", "a.html", "--json", "a.json", "--rows", "none", "--methods", "fliptest,themis"]) == 3
     assert "Rows that show a finding are left out" in (tmp_path / "a.html").read_text()
@@ -205,7 +205,7 @@ def test_a_guard_does_not_pass_a_model_of_which_nothing_could_be_tested(tmp_path
 
 
 @pytest.mark.parametrize("command", [["list"], ["run", "--all"], ["data", "status"], ["scorecard"], ["notebooks"]])
-def test_a_library_without_its_project_says_so_in_one_line(monkeypatch, tmp_path, capsys, command):
+def test_library_without_project_prints_one_line(monkeypatch, tmp_path, capsys, command):
     monkeypatch.setenv("FAIRLAB_ROOT", str(tmp_path))
     assert main(command) == 1
     [line] = capsys.readouterr().err.splitlines()
@@ -226,6 +226,6 @@ sys.exit(main())
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_stopped_while_it_loads_the_command_says_so_in_one_line(name):
+def test_interrupt_during_import_prints_one_line(name):
     done = subprocess.run([sys.executable, "-c", LOADING.format(name=name)], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (130, "fairlab: interrupted\n")

@@ -40,7 +40,7 @@ def test_files_are_nouns_of_the_field():
     assert not [name_of(path) for path in MODULES if VAGUE & set(path.stem.split("_"))]
 
 
-def test_the_top_level_holds_what_is_announced():
+def test_top_level_folders_are_known():
     command = ["git", "ls-tree", "-d", "--name-only", "HEAD"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if answer.returncode:

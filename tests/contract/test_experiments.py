@@ -186,7 +186,7 @@ def test_a_wildcard_is_for_what_often_differs(key):
 
 
 @pytest.mark.parametrize("key", paper_keys())
-def test_what_is_called_impossible_names_a_notebook_of_its_artefact(key):
+def test_inconsistent_numbers_name_a_notebook(key):
     for artefact in load_paper(key).artefacts.values():
         for value in filter(lambda value: value.impossible, artefact.values.values()):
             named = [name for name in experiment_names() if name in value.impossible]

@@ -151,7 +151,7 @@ def test_the_lock_holds_what_the_core_and_the_extras_ask_for():
         assert requirement.specifier.contains(versions[name]), f"{requirement}: requirements.lock has {versions[name]}"
 
 
-def test_what_is_installed_is_what_was_locked_by_its_hash():
+def test_installed_packages_match_the_lock():
     text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     entries = re.split(r"\n(?=\S)", text.strip())
     assert not [entry.split()[0] for entry in entries if not re.search(r"--hash=sha256:[0-9a-f]{64}", entry)]

@@ -39,7 +39,7 @@ INSTEAD = {
     r"model of (my|one's) own": "your model",
     r"paper is five files": "adding a paper takes five files",
     r"numbers bear out": "supported claim",
-    r"\b(store?ys?|houses? of)\b": "layers",
+    r"\bstoreys?\b|\bhouses? of\b": "layers",
     r"\bgoes without saying": "not needed",
 }
 PHRASE = re.compile("|".join(f"(?:{phrase})" for phrase in INSTEAD), re.IGNORECASE)

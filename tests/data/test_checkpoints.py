@@ -33,7 +33,7 @@ def test_tensors_are_those_that_tensorflow_stored(stored):
         assert (found == tensor).all()
 
 
-def test_what_is_no_tensor_of_floats_is_refused(stored, tmp_path):
+def test_other_tensors_are_rejected(stored, tmp_path):
     _, index = stored
     for name in ("linear_99/kernel", "steps"):
         with pytest.raises(ValueError, match=f"expected floats named '{name}'"):

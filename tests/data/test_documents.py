@@ -58,7 +58,7 @@ def test_values_and_types(read):
         table.title = "Another"
 
 
-def test_printed_numbers_keep_their_digits(read):
+def test_published_numbers_keep_their_digits(read):
     first, second = read(GOOD, loader=PrintedLoader).numbers
     assert (first.value, first.value.text) == (0.5, "0.50")
     assert second.value == 20 and type(second.value) is int
@@ -115,7 +115,7 @@ def test_what_has_no_keys_is_an_error(read, content):
         read(content)
 
 
-def test_merged_keys_may_be_given_anew(tmp_path):
+def test_merged_keys_may_be_overridden(tmp_path):
     path = tmp_path / "merged.yaml"
     path.write_text("a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\n")
     assert read_yaml(path)["b"] == {"x": 1, "y": 3}

@@ -140,13 +140,13 @@ def test_a_redirect_is_followed_within_http_and_not_to_a_file(server, target, tm
     "location",
     ["http://[::1", "https://[bad]/", "http://a:b/", "http://a:99999/", f"http://{'a' * 70}.org/", "http://\xff/"],
 )
-def test_a_redirect_to_what_is_no_address_is_refused(server, target, location):
+def test_redirect_to_invalid_address_is_rejected(server, target, location):
     server.pages["/a"] = answering({"Location": location, "Content-Length": "0"}, status=302)
     with pytest.raises(AbsentError, match=r"^leads to an invalid address: .*$"):
         download(f"{server.url}/a", target)
 
 
-def test_other_files_of_a_server_are_asked_for_after_a_dead_redirect_or_a_broken_answer(server, target):
+def test_other_files_are_fetched_after_a_failed_redirect_or_response(server, target):
     server.pages |= {
         "/dead": answering({"Location": "http://127.0.0.1:1/", "Content-Length": "0"}, status=302),
         "/broken": lambda handler: handler.close_connection,
@@ -161,7 +161,7 @@ def test_other_files_of_a_server_are_asked_for_after_a_dead_redirect_or_a_broken
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
-def test_a_certificate_that_nobody_vouches_for_is_refused(target, tmp_path, monkeypatch):
+def test_untrusted_certificate_is_rejected(target, tmp_path, monkeypatch):
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     command += ["-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=127.0.0.1"]
@@ -185,7 +185,7 @@ def archive(folder, method=zipfile.ZIP_DEFLATED, **members):
     return path
 
 
-def test_a_member_is_written_where_it_was_asked_for_and_nowhere_else(tmp_path, target):
+def test_member_is_written_to_its_target_only(tmp_path, target):
     bundle = archive(tmp_path, **{"../../outside.csv": CONTENT, "/tmp/absolute.csv": b"", "in/a.csv": CONTENT})
     before = set(tmp_path.parent.rglob("*"))
     extract(bundle, "in/a.csv", target, size=12)
@@ -213,7 +213,7 @@ def test_a_zip_that_lies_about_a_size_is_not_intact(tmp_path, target):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_wherever_a_zip_is_damaged_it_is_refused(tmp_path, target, method):
+def test_corrupted_zip_is_rejected(tmp_path, target, method):
     rows = b"".join(b"%d,%d\n" % (k, k * k) for k in range(20))
     bundle = archive(tmp_path, method, a=rows)
     whole, refused = bundle.read_bytes(), 0
@@ -229,7 +229,7 @@ def test_wherever_a_zip_is_damaged_it_is_refused(tmp_path, target, method):
     assert refused > 4 * len(whole) / 11
 
 
-def test_what_is_no_zip_or_misses_the_member_is_refused(tmp_path, target):
+def test_invalid_zip_or_missing_member_is_rejected(tmp_path, target):
     (tmp_path / "no").write_bytes(CONTENT)
     with pytest.raises(RejectedError, match="is not an intact zip"):
         extract(tmp_path / "no", "a", target)

@@ -11,7 +11,7 @@ def test_one_kind_catches_them_all(kind):
         raise kind("missing")
 
 
-def test_what_is_unavailable_tells_which_copies_were_wrong():
+def test_unavailable_data_names_wrong_copies():
     assert DataUnavailableError("missing").rejected == ()
     error = DataUnavailableError("missing", ("mirror has 6 bytes",))
     assert (str(error), error.rejected) == ("missing", ("mirror has 6 bytes",))
@@ -22,5 +22,5 @@ def test_errors_survive_the_way_from_another_process():
     assert error.rejected == ("mirror has 6 bytes",)
 
 
-def test_a_stand_in_is_no_error():
+def test_surrogate_warning_is_not_an_error():
     assert issubclass(SurrogateWarning, UserWarning)

@@ -108,7 +108,7 @@ def test_an_altered_cache_without_another_source_is_an_error_and_stays(make_file
     assert len(caught.value.rejected) == 1
 
 
-def test_every_refusal_is_told_with_its_reason(make_file, server):
+def test_every_rejection_is_reported_with_its_reason(make_file, server):
     server.pages |= {
         "/page": (200, b"<html>please log in</html>", 0),
         "/short": (200, CONTENT[:5], 7),
@@ -147,7 +147,7 @@ def test_the_second_address_is_used_when_the_first_serves_something_else(make_fi
     assert leftovers() == []
 
 
-def test_a_source_that_fails_in_any_way_is_told_in_one_line_and_the_next_one_is_tried(make_file, server, monkeypatch):
+def test_failing_source_is_reported_and_next_is_tried(make_file, server, monkeypatch):
     def away(handler):
         handler.send_response(302)
         handler.send_header("Location", "http://[::1")
@@ -192,7 +192,7 @@ def test_a_host_that_cannot_be_reached_is_tried_once(make_file, monkeypatch):
     assert f"{url}b: not tried again" in str(caught.value)
 
 
-def test_offline_asks_nobody(make_file, server, monkeypatch):
+def test_offline_makes_no_request(make_file, server, monkeypatch):
     monkeypatch.setenv("FAIRLAB_OFFLINE", "1")
     with pytest.raises(DataUnavailableError, match="FAIRLAB_OFFLINE is set"):
         files.fetch_file(make_file(f"{server.url}/table.csv"))
@@ -233,14 +233,14 @@ def test_a_file_without_public_address_says_so(make_file):
         files.fetch_file(make_file(made_from=("a notebook",)))
 
 
-def test_a_damaged_mirror_is_named_although_the_next_source_is_good(make_file, mirror_copy, server, caplog):
+def test_corrupted_mirror_is_reported(make_file, mirror_copy, server, caplog):
     put(mirror_copy, ALTERED)
     server.pages["/table.csv"] = (200, CONTENT, 0)
     files.fetch_file(make_file(f"{server.url}/table.csv"))
     assert f"toy/table.csv: taken from {server.url}/table.csv; rejected: mirror has SHA-256" in caplog.text
 
 
-def test_a_mirror_on_a_server_stands_between_the_folder_and_the_addresses(make_file, mirror_copy, server, monkeypatch):
+def test_order_of_mirror_folder_server_and_addresses(make_file, mirror_copy, server, monkeypatch):
     monkeypatch.setenv("FAIRLAB_DATA_MIRROR_URL", f"{server.url}/mirror/")
     server.pages |= {"/mirror/toy/table.csv": (200, ALTERED, 0), "/table.csv": (200, CONTENT, 0)}
     files.fetch_file(make_file(f"{server.url}/table.csv"))

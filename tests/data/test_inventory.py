@@ -112,7 +112,7 @@ def test_fetch_stops_at_the_first_failure():
     assert data.fetch("adult/adult.names", keep_going=True).loc["adult/adult.names", "state"] == "missing"
 
 
-def test_a_folder_of_files_is_fetched_and_told_in_one_line():
+def test_folder_is_fetched_and_reported_in_one_line():
     lines = []
     result = data.fetch(["adf_networks"], keep_going=True, report=lines.append)
     assert lines == ["adf_networks: missing, 0 of 6 files"]

@@ -139,7 +139,7 @@ def test_missing_keys_are_named(tmp_path):
         read(tmp_path, content)
 
 
-def test_what_is_not_yaml_is_an_error(tmp_path):
+def test_invalid_yaml_raises(tmp_path):
     path = tmp_path / "registry.yaml"
     path.write_text("a: [1")
     with pytest.raises(RegistryError, match="not YAML"):

@@ -113,7 +113,7 @@ def test_what_was_real_when_a_job_was_submitted_is_never_replaced(monkeypatch):
     assert load("law-school", surrogate=True).provenance.source == "surrogate"  # asked for
 
 
-def test_nothing_stands_in_for_a_file_that_was_there_when_a_job_was_submitted(monkeypatch):
+def test_no_surrogate_for_data_available_at_submission(monkeypatch):
     with pytest.raises(DataUnavailableError):
         stored_weights("census")
     monkeypatch.setenv("FAIRLAB_REAL_DATA", "adf_networks/census.index,adult-uci")

@@ -73,7 +73,7 @@ def test_prepare_makes_checks_and_keeps_the_table(toy):
     assert path.read_bytes() == PREPARED
 
 
-def test_a_kept_table_is_used_and_an_altered_one_made_anew(toy):
+def test_cached_table_is_used_and_altered_one_rebuilt(toy):
     first = tables.prepare(VARIANT)
     (path,) = prepared()
     before = path.stat().st_mtime_ns
@@ -134,7 +134,7 @@ def test_no_source_at_hand_names_all(toy, monkeypatch, make_file):
         tables.prepare(variant)
 
 
-def test_without_a_hash_the_table_is_made_anew_and_checked(toy, monkeypatch, make_file):
+def test_table_without_hash_is_rebuilt_and_checked(toy, monkeypatch, make_file):
     variant = two_sources(toy, monkeypatch, make_file)
     tables.prepare(variant)
     assert not (tables.cache_folder() / "prepared").exists()

@@ -18,7 +18,7 @@ def kept(results):
     return sorted(cache.folder().rglob("*.trial"))
 
 
-def test_an_entry_says_what_made_it(kept):
+def test_entry_has_provenance(kept):
     result, about = cache.read(kept[0])
     assert result["mean"] == 0.5
     assert (result["draws"] == RESULT["draws"]).all()
@@ -80,6 +80,6 @@ def test_status_verify_and_prune(kept, capsys):
     }
 
 
-def test_nothing_is_kept_yet(results, capsys):
+def test_empty_cache(results, capsys):
     assert [main(["cache", verb]) for verb in ("status", "verify", "prune")] == [0, 0, 0]
     assert "no cached trials" in capsys.readouterr().out

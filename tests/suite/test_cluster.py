@@ -56,7 +56,7 @@ def test_a_flag_comes_before_the_variable_and_that_before_slurms_own(monkeypatch
         ("--partition", "expected one argument"),
     ],
 )
-def test_wrong_options_are_refused_before_anything_is_submitted(options, said):
+def test_invalid_options_are_rejected_before_submission(options, said):
     with pytest.raises(ValueError, match=said):
         cluster.resources(options)
 
@@ -99,7 +99,7 @@ def test_a_job_asks_for_the_memory_that_its_experiment_needs(batch):
     assert cluster.refusals(*given, "--mem=12G") == {"toy/mean": said}
 
 
-def test_lost_jobs_are_told_once_with_what_was_done(batch):
+def test_lost_jobs_are_reported_once_with_the_action(batch):
     for _ in range(2):
         cluster.note("toy/mean", "smoke", Attempt("7_2", "NODE_FAIL", "n3"))
     assert cluster.lost(["toy/mean"], "smoke") == ["toy/mean: job 7_2 lost its node on n3; given up"]
@@ -108,7 +108,7 @@ def test_lost_jobs_are_told_once_with_what_was_done(batch):
     assert cluster.lost(["toy/mean"], "smoke") == ["toy/mean: job 7_2 lost its node on n3; run again"]
 
 
-def test_each_lost_job_is_told_once_while_the_batch_runs(batch):
+def test_each_lost_job_is_logged_once_during_the_batch(batch):
     watch, said = cluster._Watch(["toy/first", "toy/mean"], [], "smoke"), []
     watch.progress = SimpleNamespace(log=said.append)
     for name in ("toy/mean", "toy/first", "toy/mean"):
@@ -128,7 +128,7 @@ def test_an_experiment_that_failed_by_itself_is_not_lost(batch):
     assert cluster.reason("toy/mean", "smoke") == "job 1 ran out of memory on n1"
 
 
-def test_what_was_never_submitted_says_where_to_look(batch):
+def test_failed_submission_names_the_log(batch):
     assert "could not be submitted; see" in cluster.reason("toy/mean", "smoke")
 
 
@@ -143,7 +143,7 @@ def test_what_was_fetched_is_never_replaced_by_a_surrogate_whatever_its_provenan
     assert cluster.fetched(["toy/mean"]) == ["real", "generated", "reconstructed", "cached"]
 
 
-def test_files_are_fetched_too_and_told_to_jobs_if_they_are_there(toy, monkeypatch, tmp_path, capsys):
+def test_files_are_fetched_and_listed_for_jobs(toy, monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("FAIRLAB_DATA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("FAIRLAB_OFFLINE", "1")
     monkeypatch.delenv("FAIRLAB_DATA_MIRROR", raising=False)
@@ -166,7 +166,7 @@ def test_files_are_fetched_too_and_told_to_jobs_if_they_are_there(toy, monkeypat
     assert "adf_networks/bank.index" in found
 
 
-def test_without_slurm_the_command_says_so(toy, monkeypatch):
+def test_missing_slurm_raises(toy, monkeypatch):
     monkeypatch.setattr(cluster, "required", lambda name: None)
     monkeypatch.setattr(cluster.shutil, "which", lambda name: None)
     given = {"real": [], "jobs": None, "cores": None, "options": "", "shards": 1}

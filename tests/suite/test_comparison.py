@@ -48,7 +48,7 @@ def test_counts_come_first_then_what_differs_then_the_rest_folded(comparison):
     assert [line.split("  ")[1].split(":")[0] for line in str(comparison).splitlines()[1:]] == ["differs", "fails"]
 
 
-def test_what_was_not_run_says_why(comparison):
+def test_rows_not_run_have_a_reason(comparison):
     lost = next(row for row in comparison.rows if row.id == "lost")
     assert (lost.verdict, lost.reason, lost.published) == ("not run", "toy/mean does not record it", 1)
     frame = comparison.to_frame().set_index("id")
@@ -57,7 +57,7 @@ def test_what_was_not_run_says_why(comparison):
     assert comparison.rows[0].reason.endswith("as specified: 0.7")
 
 
-def test_what_is_written_is_a_list_of_plain_rows(comparison, tmp_path):
+def test_json_is_a_list_of_plain_rows(comparison, tmp_path):
     rows = json.loads(comparison.to_json())
     assert [list(row) for row in rows] == [KEYS] * 4
     mean, _, lost, positive = rows

@@ -28,7 +28,7 @@ def kept(experiment, stem="figure-1"):
     return json.loads((folder / f"{stem}.json").read_text()), (folder / f"{stem}.svg").read_bytes()
 
 
-def test_what_is_drawn_is_what_is_kept(experiment, tmp_path):
+def test_figure_is_drawn_from_saved_data(experiment, tmp_path):
     numbers = pd.DataFrame(
         {"y": [1 / 3, 2e-7, np.nan], "of": ["None", "NA", "x"]}, index=pd.Index([3, 4, 5], name="id")
     )
@@ -122,7 +122,7 @@ def test_functions_are_found_by_their_full_names(toy_figures):
             function(name)
 
 
-def test_an_entry_without_a_function_says_what_to_do():
+def test_entry_without_function_explains_what_to_do():
     with pytest.raises(ValueError, match="run its experiment"):
         Drawing.read({"caption": "A line."})
 

@@ -71,16 +71,16 @@ def test_surrogates_are_marked_in_figures_and_tables(experiment, tmp_path):
 
 def test_what_rests_on_stored_files_is_real_whatever_else_was_loaded(experiment):
     experiment.load("berkeley")
-    experiment.stand_in("berkeley", ["a/file"])
+    experiment.note_fallback("berkeley", ["a/file"])
     experiment.record("table-1", "rows", 4425, data=experiment.stored("a/suite"))
     experiment.record("table-1", "lost", 1, data=[])
     words = {row.id: row.data for row in experiment.compare().rows}
     assert (words["rows"], words["lost"]) == ("real", "generated")
 
 
-def test_what_rests_on_a_stand_in_counts_as_surrogate(experiment):
+def test_results_on_a_fallback_count_as_surrogate(experiment):
     fill(experiment)
-    experiment.stand_in("berkeley", ["a/file"])
+    experiment.note_fallback("berkeley", ["a/file"])
     row = next(row for row in experiment.compare().rows if row.id == "mean")
     assert (row.verdict, row.data) == ("surrogate", "surrogate")
     assert "fairlab data fetch a/file gets the real" in row.reason
@@ -93,7 +93,7 @@ def test_trial_functions_are_functions_of_a_module(experiment):
         experiment.trials(lambda trial: 1, 1)
 
 
-def test_unknown_things_are_refused_with_what_exists(experiment):
+def test_unknown_names_raise_with_known_ones(experiment):
     with pytest.raises(KeyError, match="did you mean 'toy/mean'"):
         Experiment("toy/maen")
     with pytest.raises(KeyError, match="smoke, quick, paper"):
@@ -175,7 +175,7 @@ def test_a_notebook_is_opened_by_its_parameters_cell(toy):
         Experiment.open({})
 
 
-def test_published_values_stand_in_a_table(experiment):
+def test_published_values_as_table(experiment):
     table = experiment.published("table-1")
     assert list(table.index) == ["mean", "rows", "lost"]
     assert table.loc["mean", ["printed", "value", "std", "n"]].tolist() == ["0.50 ± 0.10", 0.5, 0.1, 10]
@@ -197,7 +197,7 @@ def test_every_load_of_a_variant_is_noted(toy, monkeypatch):
     assert len({load["data_hash"] for load in loads}) == 2
 
 
-def test_a_run_with_another_seed_stands_beside_the_canonical_one(toy):
+def test_run_with_another_seed_is_stored_separately(toy):
     for seed in (0, 7):
         experiment = Experiment("toy/mean", profile="smoke", seed=seed)
         fill(experiment)
@@ -231,7 +231,7 @@ def test_a_claim_that_nothing_judges_is_left_out_with_its_reason(experiment):
     assert not experiment.run.claims
 
 
-def test_published_numbers_stand_beside_ours(experiment):
+def test_published_numbers_beside_recorded_ones(experiment):
     experiment.record("table-1", "mean", [0.4, 0.6])
     beside = experiment.beside("table-1").loc["mean"]
     assert (beside["ours"], beside["n_trials"]) == (0.5, 2)

@@ -88,7 +88,7 @@ def test_lazy_imports_are_followed(changed, module):
     assert notebook_fingerprint(source) != base
 
 
-def test_of_a_lazy_package_only_what_is_taken_counts(changed):
+def test_lazy_package_counts_imported_names_only(changed):
     taken = "from fairlab.transport import ExactTransport\n"
     whole = "from fairlab import transport\n"
     base = [notebook_fingerprint(source) for source in (taken, whole)]

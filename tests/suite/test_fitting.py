@@ -52,11 +52,11 @@ def test_as_many_cores_as_fit_and_never_none(sized):
         ("smoke", 1, 0.5, "needs 0.8 GB of memory on 1 core, 0.5 GB are available; no smaller size fits"),
     ],
 )
-def test_what_does_not_fit_says_what_it_needs_and_what_would(sized, profile, n_cores, left, said):
+def test_rejection_names_needed_and_fitting_size(sized, profile, n_cores, left, said):
     assert refusals([UNKNOWN, NAME], profile, n_cores, left, 1) == {NAME: said}
 
 
-def test_one_experiment_is_refused_before_it_begins(sized, results, monkeypatch, capsys):
+def test_single_experiment_is_rejected_before_start(sized, results, monkeypatch, capsys):
     monkeypatch.setenv(VARIABLE, "2")
     assert main(["run", NAME, "--profile", "paper"]) == 1
     assert "fairlab: toy/mean needs 4.6 GB of memory on 1 core, 2.0 GB are available; it" in capsys.readouterr().err

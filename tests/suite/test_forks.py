@@ -40,7 +40,7 @@ print(json.dumps([found, os.environ.get("MPLBACKEND")]))
     assert backend != forks.ENVIRONMENT["MPLBACKEND"]
 
 
-def test_a_fork_says_what_it_raised_or_that_it_died(log):
+def test_fork_reports_errors_and_death(log):
     assert forks.answer(divide, 1, 2, log=log) == 0.5
     with pytest.raises(ZeroDivisionError):
         forks.answer(divide, 1, 0, log=log)

@@ -34,7 +34,7 @@ def test_no_other_process_beats(tmp_path, monkeypatch):
         assert list(tmp_path.iterdir()) == []
 
 
-def test_whoever_beats_is_alive_whatever_the_other_clock_says(tmp_path, clock):
+def test_liveness_ignores_the_clock_of_the_job(tmp_path, clock):
     monitor, file = HeartbeatMonitor(), tmp_path / "a.heartbeat"
     for number in range(10):
         file.write_text(f"1/0 {number}")
@@ -75,7 +75,7 @@ def test_a_job_that_ends_has_time(tmp_path, clock):
     assert not monitor.is_silent("2/0", file)
 
 
-def test_a_job_that_was_held_begins_anew(tmp_path, clock):
+def test_held_job_restarts_its_clock(tmp_path, clock):
     monitor, file = HeartbeatMonitor(), tmp_path / "a.heartbeat"
     file.write_text("2/0 8")
     assert not monitor.is_silent("2/0", file)

@@ -29,7 +29,7 @@ def test_a_forked_kernel_runs_a_notebook_as_another_does(toy):
     assert parts_of_the_run() == forked
 
 
-def test_a_forked_kernel_that_is_killed_is_said_to_have_died(toy):
+def test_killed_forked_kernel_is_reported_dead(toy):
     kill = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     write_notebook(toy / "notebooks" / "toy" / "mean.ipynb", [CELLS[0], kill])
     command = [sys.executable, "-c", CODE]

@@ -24,7 +24,7 @@ def owner(tmp_path):
     process.wait()
 
 
-def test_who_comes_second_says_who_is_first_and_waits_for_its_death(owner, tmp_path, monkeypatch):
+def test_second_process_reports_owner_and_waits(owner, tmp_path, monkeypatch):
     said = []
 
     def kill(seconds):
@@ -47,7 +47,7 @@ def test_a_lock_is_free_after_its_block(tmp_path):
     assert said == []
 
 
-def test_a_lock_that_is_removed_meanwhile_is_made_anew(tmp_path):
+def test_removed_lock_is_created_again(tmp_path):
     first = locks.lock(tmp_path / "a.lock")
     (tmp_path / "a.lock").unlink()
     second = locks.lock(tmp_path / "a.lock")
@@ -57,7 +57,7 @@ def test_a_lock_that_is_removed_meanwhile_is_made_anew(tmp_path):
     second.close()
 
 
-def test_without_locks_the_work_goes_on_and_says_so(tmp_path, monkeypatch):
+def test_missing_locks_are_reported(tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError(errno.ENOLCK, "no locks")
 

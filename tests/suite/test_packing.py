@@ -76,7 +76,7 @@ def assert_same(a, b):
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
-def test_what_is_kept_is_what_comes_back_to_the_last_bit(value):
+def test_round_trip_is_exact(value):
     assert_same(value, kept(value))
 
 
@@ -104,6 +104,6 @@ class Special(np.ndarray):
         (np.void(b"ab"), "result, a void"),
     ],
 )
-def test_what_is_not_plain_data_is_named(value, message):
+def test_other_objects_are_named_in_the_error(value, message):
     with pytest.raises(TypeError, match=message):
         pack(value)

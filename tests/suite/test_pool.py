@@ -116,7 +116,7 @@ def test_modules_beside_a_notebook_are_those_of_its_own_folder(pool, tmp_path, m
     assert set(pool.seconds) == {str(log) for log in logs}
 
 
-def test_tasks_that_nobody_waits_for_are_given_up(pool, tmp_path):
+def test_abandoned_tasks_are_cancelled(pool, tmp_path):
     told = tmp_path / "told"
     told.touch()
     context = multiprocessing.get_context("fork")
@@ -130,7 +130,7 @@ def test_tasks_that_nobody_waits_for_are_given_up(pool, tmp_path):
     assert not psutil.pid_exists(int(told.read_text()))
 
 
-def test_who_does_not_know_the_key_is_refused(pool):
+def test_wrong_key_is_rejected(pool):
     with pytest.raises((multiprocessing.AuthenticationError, EOFError, OSError)):
         Client(pool.environment[pools.ADDRESS_VARIABLE], authkey=b"guess")
     assert run(double, [1], shared=3) == [3]

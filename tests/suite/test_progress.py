@@ -23,13 +23,13 @@ def test_a_line_per_experiment():
     assert "59 of 62 numbers agree" in line
 
 
-def test_the_live_line_says_what_runs_and_what_is_left():
+def test_status_line_has_running_and_remaining():
     line = status({"adf/cost": 40.0}, 3, 1, 32, 9.4)
     assert line == "3 of 32 done, 1 failed · running adf/cost 0:40 · about 9 min left"
     assert status({}, 3, 0, 4, 0.3).endswith("less than a minute left")
 
 
-def test_a_terminal_shows_one_line_drawn_anew(monkeypatch):
+def test_terminal_redraws_the_status_line(monkeypatch):
     monkeypatch.setattr(progress, "REDRAW_SECONDS", 0.01)
     stream = Terminal()
     with Progress(lambda: "live", stream) as shown:

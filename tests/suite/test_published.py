@@ -5,7 +5,7 @@ from fairlab.suite.published import load_paper, paper_keys, read_paper
 from fairlab.suite.verdicts import Ours, Pair, judge
 
 
-def test_printed_digits_are_kept(tmp_path):
+def test_published_digits_are_kept(tmp_path):
     file = tmp_path / "published.yaml"
     file.write_text(
         "paper: {key: k, title: t, authors: a, venue: v, doi: d}\n"

@@ -19,7 +19,7 @@ def test_numbers_are_judged_in_both_readings(toy):
     assert (row.ours, row.verdict) == (0.9, "differs")
 
 
-def test_what_a_reading_was_inferred_from_says_nothing_of_the_other(toy):
+def test_inference_applies_to_one_variant_only(toy):
     experiment = Experiment("toy/mean")
     value = experiment.specification.published.artefact("table-1").values["mean"]
     value.__dict__["inferred"] = "the number itself"

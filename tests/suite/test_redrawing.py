@@ -73,7 +73,7 @@ def test_committed_figures_change_by_a_command_and_not_by_a_run(publish, folder,
     assert entry["draw"].endswith(".figures.line")
 
 
-def test_without_a_run_they_are_drawn_anew_from_the_numbers_beside_them(publish, folder, results, tmp_path):
+def test_figures_are_redrawn_from_committed_data(publish, folder, results, tmp_path):
     publish()
     write()
     before = contents(folder)
@@ -147,7 +147,7 @@ def test_what_cannot_be_drawn_is_named_and_left(publish, folder, results, capsys
     assert contents(folder) == before
 
 
-def test_unknown_names_are_told(publish, capsys):
+def test_unknown_names_raise(publish, capsys):
     publish()
     assert main(["figures", "toy/figure-2"]) == 2
     assert "no figure or paper with figures 'toy/figure-2'; did you mean 'toy/figure-1'" in capsys.readouterr().err

@@ -20,7 +20,7 @@ def run():
     return Run("toy/mean", "quick", 0, {"n": 1})
 
 
-def test_what_is_written_is_read_again(run, tmp_path):
+def test_run_round_trip(run, tmp_path):
     run.records.append({"artefact": "a", "id": "x", "reading": "as_published", "values": [1.0, 2.0]})
     run.note_load({"variant": "lipton", "source": "generated", "data_hash": "ff"}, {"n_points": np.int64(3)})
     run.about = {"commit": "abc", "seconds": 1.5}
@@ -59,7 +59,7 @@ def test_the_word_for_several_data_sets_is_the_weakest(run):
     assert run.source(["real", "generated"]) == "generated"
 
 
-def test_options_that_json_cannot_hold_are_told_in_words(run):
+def test_options_outside_json_are_written_as_text(run):
     run.note_load({"variant": "lipton", "source": "generated"}, {"cost": abs, "kept": (1, 2)})
     assert run.data[0]["options"] == {"cost": "<built-in function abs>", "kept": [1, 2]}
 

@@ -22,7 +22,7 @@ def test_numbers_below_one_are_refused(flag, capsys):
 
 
 @pytest.mark.parametrize("flags", [["--shards", "4"], ["--slurm-options", "-p long"]])
-def test_what_is_for_a_cluster_is_refused_here(toy, flags, capsys):
+def test_cluster_options_are_rejected_locally(toy, flags, capsys):
     assert main(["run", "--all", "--profile", "smoke", *flags]) == 1
     assert "are for a cluster: --scheduler slurm" in capsys.readouterr().err
 

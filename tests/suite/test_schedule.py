@@ -41,7 +41,7 @@ def test_a_row_of_long_ones_begins_in_time_between_others_that_are_long():
     assert 0 < began.index("row") < began.index("long-0")
 
 
-def test_what_runs_counts_by_what_is_left_of_it():
+def test_running_experiments_count_by_remaining_minutes():
     minutes = {"a": 4.0, "long": 5.0, **{f"s{k}": 1.0 for k in range(6)}}
     schedule = Schedule(minutes, {}, 2)
     schedule.begin("a")
@@ -54,7 +54,7 @@ def test_what_runs_counts_by_what_is_left_of_it():
     assert schedule.next(spent={"a": 3.9}) == "long", "else it runs alone at the end"
 
 
-def test_who_takes_the_trials_of_another_comes_after_it():
+def test_experiment_runs_after_those_whose_trials_it_reuses():
     schedule = Schedule({"a": 1, "b": 2, "c": 3}, {"a": ["c"]}, 2)
     assert order(schedule)[0].index("c") < ["b", "c", "a"].index("a")
     schedule = Schedule({"a": 1, "c": 3}, {"a": ["c"]}, 2)
@@ -63,7 +63,7 @@ def test_who_takes_the_trials_of_another_comes_after_it():
     assert schedule.next() is None
 
 
-def test_only_what_was_asked_for_if_so_told():
+def test_choice_can_be_restricted():
     schedule = Schedule({"a": 1, "b": 2}, {}, 1)
     assert (schedule.next(), schedule.next({"b"}), schedule.next(set())) == ("a", "b", None)
 

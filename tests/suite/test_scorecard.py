@@ -142,7 +142,7 @@ def test_json_has_a_row_for_everything_published(toy, capsys):
     assert [row["id"] for row in content] == ["mean", "rows", "lost", "positive"]
 
 
-def test_what_is_written_and_published(toy, results):
+def test_write_and_publish(toy, results):
     publish()
     own = [results / "REPRODUCTION.json", results / "REPRODUCTION.md"]
     assert write(scorecard()) == own
@@ -156,7 +156,7 @@ def test_what_is_written_and_published(toy, results):
     assert to_markdown(read, published_runs()) == to_markdown(scorecard(), published_runs())
 
 
-def test_the_page_says_what_differs_why_and_how_it_was_run(toy):
+def test_page_has_differences_reasons_and_runs(toy):
     publish(mean=3.0, holds=False)
     deviations = toy / "experiments" / "toy" / "deviations.md"
     deviations.write_text("# Toy\n\n## table-1: means\n\nThe mean is\nanother one.\n\n`mean`, `positive`\n")

@@ -40,7 +40,7 @@ def test_how_a_job_ended_is_known_without_accounting(says, watch, state):
     assert watch() == {"1": Attempt("1", state, "n1")}
 
 
-def test_a_job_that_nobody_remembers_is_given_up_or_done_by_its_files(says, watch, tmp_path):
+def test_forgotten_job_is_judged_by_its_files(says, watch, tmp_path):
     (tmp_path / "2.done").touch()
     says["squeue"] = "1|RUNNING|n1|0|\n2|RUNNING|n2|0|\n"
     watch("1", "2")
@@ -50,7 +50,7 @@ def test_a_job_that_nobody_remembers_is_given_up_or_done_by_its_files(says, watc
     assert watch("1", "2") == {"1": Attempt("1", "VANISHED", "n1"), "2": Attempt("2", "COMPLETED", "n2")}
 
 
-def test_accounting_is_asked_for_what_the_controller_forgot(says, watch):
+def test_accounting_is_queried_for_forgotten_jobs(says, watch):
     says["sacct"] = "1|CANCELLED by 1000|n2|0\n"
     assert watch() == {"1": Attempt("1", "CANCELLED", "n2")}
 
@@ -61,7 +61,7 @@ def test_a_controller_that_is_restarted_is_waited_for(says, watch):
         assert watch() == {}
 
 
-def test_a_job_that_was_sent_back_is_told_and_goes_on(says, watch):
+def test_requeued_job_is_reported_and_continues(says, watch):
     for text, told in (
         ("1|RUNNING|n1|0|\n", {}),
         ("1|PENDING||1|\n", {"1": Attempt("1", "REQUEUED", "n1")}),
@@ -80,7 +80,7 @@ def test_a_node_that_is_silent_is_not_waited_for(says, watch):
     assert ["scancel", "1"] in says["asked"]
 
 
-def test_a_job_without_a_sign_of_life_is_cancelled_and_told(says, watch, tmp_path, monkeypatch):
+def test_job_without_heartbeat_is_cancelled_and_reported(says, watch, tmp_path, monkeypatch):
     now, beat = [0.0], tmp_path / "1.heartbeat"
     monkeypatch.setattr(slurm.HeartbeatMonitor.is_silent.__globals__["time"], "monotonic", lambda: now[0])
     for second in range(100):  # SLURM says all the time that it runs
@@ -106,7 +106,7 @@ def test_a_job_that_waits_again_is_not_silent(says, watch, tmp_path, monkeypatch
         assert watch() == {}
 
 
-def test_looks_are_seconds_apart_whatever_the_plugin_says(monkeypatch):
+def test_polling_interval_is_seconds(monkeypatch):
     executor = object.__new__(slurm.Executor)
     executor.next_seconds_between_status_checks = 180
     assert executor.next_seconds_between_status_checks * slurm.PATIENCE < 60
@@ -139,7 +139,7 @@ def test_snakemake_takes_this_executor(monkeypatch):
         ("MemoryError: not enough for the step", "FAILED"),
     ],
 )
-def test_what_only_a_jobs_log_says_of_its_memory_is_heard(line, state, tmp_path):
+def test_out_of_memory_is_read_from_the_log(line, state, tmp_path):
     log = tmp_path / "7.log"
     assert slurm.attempt_from_log(log, Attempt("7", "FAILED", "n1")).state == "FAILED"
     log.write_text(f"Storing output in storage.\n{line}\n")

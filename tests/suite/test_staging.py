@@ -85,7 +85,7 @@ with atomic_path(sys.argv[1]) as temporary:
 """
 
 
-def test_what_a_killed_process_had_begun_to_write_goes_after_an_hour_and_nothing_of_a_users(results):
+def test_old_partial_files_are_deleted_and_user_files_kept(results):
     own = [
         ".bashrc.20250101",
         ".env.db_admin",

@@ -68,7 +68,7 @@ def no_data(trial):
     return {"model": [1, Trial("a", 0)]}
 
 
-def test_results_stand_in_the_order_of_the_trials(tmp_path):
+def test_results_are_in_the_order_of_the_trials(tmp_path):
     expected = [draw(trial) for trial in TRIALS]
     assert run(draw, TRIALS, {}, cache=tmp_path / "a") == expected
     assert run(draw, TRIALS, {}, cache=tmp_path / "b", n_jobs=2) == expected
@@ -88,7 +88,7 @@ def test_seconds_of_cached_trials_are_remembered(tmp_path):
     assert 0.1 <= run_trials(slow, TRIALS, {}, cache=tmp_path, progress=False)[1] < 1
 
 
-def test_damaged_results_are_computed_again_and_said_once(tmp_path, capsys):
+def test_corrupted_results_are_computed_again_and_reported_once(tmp_path, capsys):
     expected = run(draw, TRIALS, {}, cache=tmp_path)
     cut, flipped, renamed, other, _ = sorted(tmp_path.glob("*.trial"))
     cut.write_bytes(cut.read_bytes()[:-1])

@@ -10,7 +10,7 @@ PARENT = "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', 
 PARENT += "print('begun', flush=True); time.sleep(60)"
 
 
-def test_what_snakemake_is_told_stands_beside_the_results(toy, results):
+def test_markers_are_beside_the_results(toy, results):
     assert workflow.marker("toy/mean", "smoke") == results / ".batch" / "smoke" / "toy" / "mean.done"
     assert workflow.marker("toy/mean", "smoke", ".jobs").name == "mean.jobs"
     assert workflow.batch_log("smoke") == results / "smoke" / "batch.log"
@@ -39,7 +39,7 @@ def test_a_tree_of_processes_is_ended():
     assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
 
 
-def test_snakemake_that_could_not_begin_says_where_its_messages_are(toy, results, monkeypatch):
+def test_snakemake_failure_names_its_log(toy, results, monkeypatch):
     monkeypatch.setattr(workflow, "SNAKEMAKE", "raise SystemExit('no'){also}")
     workflow.batch_log("smoke").parent.mkdir(parents=True)
     with pytest.raises(RuntimeError, match=r"Snakemake ended with status 1; see its messages in .*batch\.log"):

@@ -47,7 +47,7 @@ def state_of(variant: str) -> str:
     at_hand = (_file_state(registry.file(path))[0] in ("cached", "mirror") for path in entry.raw)
     if any(at_hand) if entry.any_raw else all(at_hand):
         return entry.source
-    return _stand_in(entry)
+    return _fallback_state(entry)
 
 
 def describe(variant: str) -> str:
@@ -73,8 +73,8 @@ def describe(variant: str) -> str:
         f"Provenance: {entry.source}",
         f"Cite: {entry.citation}",
     ]
-    if stand_in := entry.surrogate:
-        parts.append(f"Accurate in the surrogate: {stand_in.right}. Inaccurate: {stand_in.wrong}.")
+    if surrogate := entry.surrogate:
+        parts.append(f"Accurate in the surrogate: {surrogate.right}. Inaccurate: {surrogate.wrong}.")
     if entry.make:
         datasheet = ast.get_docstring(ast.parse((DATA_SCRIPTS / entry.make).read_text(encoding="utf-8")))
     else:
@@ -200,7 +200,11 @@ def _tried(registry: Registry, name: str, keep_going: bool) -> tuple[str, str, s
             raise
         if not isinstance(error, DataUnavailableError):  # the cache, not the data, is the matter
             return name, "error", str(error)
-        return name, _stand_in(registry.variants[name]) if name in registry.variants else "missing", str(error)
+        return (
+            name,
+            _fallback_state(registry.variants[name]) if name in registry.variants else "missing",
+            str(error),
+        )
 
 
 def _fetch_one(registry: Registry, name: str) -> tuple[str, str]:
@@ -226,7 +230,7 @@ def _file_state(file: File) -> tuple[str, str]:
     return ("corrupt" if faults else "missing"), "; ".join(faults)
 
 
-def _stand_in(variant: Variant) -> str:
+def _fallback_state(variant: Variant) -> str:
     return "surrogate" if variant.surrogate else "missing"
 
 

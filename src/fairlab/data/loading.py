@@ -32,7 +32,7 @@ def load(name: str, **options):
     Raises
     ------
     DataError
-        If the name is unknown, or the data cannot be had and nothing may stand in for it.
+        If the name is unknown, or the data is not available and no surrogate may replace it.
 
     Warns
     -----

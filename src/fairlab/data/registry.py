@@ -41,7 +41,7 @@ Sha1 = Annotated[str, _hexadecimal(40)]
 
 
 class Address(Entry):
-    """Where a file can be had.
+    """An address of a file.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Address(Entry):
 
 
 class File(Entry):
-    """One raw file: what it must be, where it can be had, and on which terms.
+    """One raw file: its checks, its addresses and its terms.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class Sensitive(Entry):
 
 
 class Surrogate(Entry):
-    """What stands in for a variant that cannot be had.
+    """The surrogate of a variant.
 
     Attributes
     ----------
@@ -157,12 +157,12 @@ class Variant(Entry):
     raw : tuple of str
         Paths of the raw files that it is made from.
     any_raw : bool
-        Whether one of the raw files will do, whichever can be had.
+        Whether any one of the raw files suffices.
     make : str or None
         Script in ``data_scripts`` that makes it from files or counts; at its head is the datasheet. None for a variant
         that a module of `fairlab.data.variants` draws.
     sha256 : str or None
-        Hash of the table that the script makes, as CSV; None for data that could not be had when the registry
+        Hash of the table that the script makes, as CSV; None for data that was not available when the registry
         was written. Then its raw files, rows, columns and categories are all that is checked.
     surrogate : Surrogate or None
     features : tuple of str

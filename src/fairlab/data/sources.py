@@ -1,4 +1,4 @@
-"""Where the rows of a data set come from: real ones where they can be had, a surrogate where they cannot, a recipe."""
+"""Loading the rows of a data set: real ones if available, otherwise a surrogate, or simulated ones."""
 
 import sys
 import warnings
@@ -38,13 +38,13 @@ def load_variant(variant: Variant, *, surrogate: bool | None = None) -> Dataset:
     ----------
     variant : Variant
     surrogate : bool or None
-        None: the surrogate stands in, with one `SurrogateWarning`, if the real files cannot be had. True: always.
+        None: a surrogate is used, with one `SurrogateWarning`, if the real files are not available. True: always.
         False: never.
 
     Raises
     ------
     DataUnavailableError
-        If the real files cannot be had and no surrogate may or can stand in; of those that ``FAIRLAB_REAL_DATA``
+        If the real files are not available and no surrogate may or can be used; of those that ``FAIRLAB_REAL_DATA``
         names, none may.
     DataError
         If the cache cannot be written, or the data is not what the registry says.

@@ -33,7 +33,7 @@ def prepare(variant: Variant) -> tuple[pd.DataFrame, dict[str, str], str]:
     Raises
     ------
     DataUnavailableError
-        If a raw file cannot be had.
+        If a raw file is not available.
     DataError
         If the table is not what the registry says.
     """

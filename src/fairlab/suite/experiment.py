@@ -135,7 +135,7 @@ class Experiment:
         self.run.note_load(dataset.provenance.to_dict(), options)
         return dataset
 
-    def stand_in(self, variant, missing) -> None:
+    def note_fallback(self, variant, missing) -> None:
         """Record that a fallback replaces stored files: results on the variant count as surrogate.
 
         Parameters

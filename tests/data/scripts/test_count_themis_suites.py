@@ -53,7 +53,7 @@ def test_a_file_that_counts_otherwise_is_named_and_written_on_request(script, ca
     assert main([]) == 0
 
 
-def test_a_file_that_cannot_be_had_is_said(script, monkeypatch, capsys):
+def test_unavailable_file_is_reported(script, monkeypatch, capsys):
     main, _, _ = script
 
     def refuse(file):

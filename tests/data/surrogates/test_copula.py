@@ -70,7 +70,7 @@ def test_association_within_groups(table, sample):
     np.testing.assert_allclose(spearman(sample), spearman(table), atol=0.03)
 
 
-def test_what_is_rare_is_not_published(table, copula, sample):
+def test_rare_values_are_not_published(table, copula, sample):
     assert "u" not in set(sample["sex"])
     assert "rare" not in str(copula.to_dict())
     for stratum in copula.strata:

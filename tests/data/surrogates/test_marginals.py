@@ -55,7 +55,7 @@ def test_survives_a_file(marginal):
     assert read_marginal(marginal.to_dict()) == marginal
 
 
-def test_categories_stand_in_the_order_of_the_score():
+def test_categories_are_in_the_order_of_the_score():
     column = pd.Series(["a"] * 10 + ["b"] * 20 + ["rare"] * 9 + ["c"] * 10)
     score = column.map({"a": 1.0, "b": 0.5, "rare": 0.0, "c": 0.5})
     assert fit_marginal(column, score, many=False) == Counts(("b", "c", "a"), (20, 10, 10))

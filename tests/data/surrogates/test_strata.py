@@ -10,7 +10,7 @@ STRATUM = Stratum(
 )
 
 
-def test_large_groups_stand_alone_and_small_ones_together():
+def test_small_groups_are_merged():
     counts = {("f", "a"): 300, ("m", "a"): 199, ("f", "b"): 10, ("m", "b"): 9, ("m", "c"): 200}
     people = pd.DataFrame([group for group, n in counts.items() for _ in range(n)], columns=["sex", "race"])
     shuffled = people.sample(frac=1, random_state=0).astype("category")

@@ -46,7 +46,7 @@ def test_an_exercise_that_hangs_is_stopped_and_the_others_are_reported(tmp_path)
     assert three == Line("test-three", "ok", 3)
 
 
-def test_what_cannot_be_checked_is_said(tmp_path):
+def test_uncheckable_notebooks_raise(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such file"):
         check(tmp_path / "none.ipynb")
     nbformat.write(new_notebook(), tmp_path / "empty.ipynb")

@@ -85,7 +85,7 @@ def test_a_notebook_shows_the_message_alone():
     assert LabError("it: expected 1")._render_traceback_() == ["Not yet. it: expected 1"]
 
 
-def test_what_is_required_holds_or_is_said():
+def test_require():
     require(1 < 2, "never said")
     with pytest.raises(LabError, match="men and women have to apply"):
         require(False, "men and women have to apply")

@@ -47,7 +47,7 @@ def test_answers_and_own_cells_are_kept(released):
     assert noticed == []
 
 
-def test_what_was_deleted_changed_or_marked_otherwise_is_put_back(released):
+def test_changed_or_deleted_cells_are_restored(released):
     theirs = copy(released)
     theirs.cells[2] = new_markdown_cell("pass", metadata=marked("test-share", grade=False, points=99))
     theirs.cells.append(new_code_cell("pass", metadata=marked("test-share")))

@@ -55,13 +55,13 @@ def test_the_solved_version_has_all_but_the_marks(master):
     assert sources[3] == "**Strong.** Because the sample is small."
 
 
-def test_secrets_are_what_stands_between_marks_and_nowhere_else(master):
+def test_secrets_are_lines_between_markers_only(master):
     assert secrets(master) == ["return table.mean()", "assert share(another) == 0.5", ESSAY.splitlines()[1]]
     master.cells.append(new_markdown_cell("Write `return table.mean()`."))
     assert "return table.mean()" not in secrets(master)
 
 
-def test_what_is_no_notebook_is_refused(tmp_path, master):
+def test_other_files_are_rejected(tmp_path, master):
     nbformat.write(master, tmp_path / "good.ipynb")
     assert len(read(tmp_path / "good.ipynb").cells) == 4
     (tmp_path / "bad.ipynb").write_text("no JSON")

@@ -34,7 +34,7 @@ def test_what_comes_before_and_after_a_bad_cell_is_run(bad, error, why):
     assert lost == {1: why}
 
 
-def test_what_is_left_when_the_time_of_a_notebook_is_over_is_not_run():
+def test_cells_after_the_time_limit_are_not_run():
     shown, lost = run("print(1)", ENDLESS, "print(2)", timeout=60, notebook_timeout=3)
     assert shown == ["1", "CellTimeoutError", "CellTimeoutError"]
     assert lost[2] == "not run: the notebook took longer than 3 seconds"

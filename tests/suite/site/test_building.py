@@ -10,5 +10,5 @@ def test_a_folder_that_is_no_site_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_a_site_says_what_it_is(tmp_path):
+def test_site_as_text(tmp_path):
     assert str(Site(tmp_path, 177, 27.9, 17.2)).startswith("177 pages, 28 MB, 17 s: open ")

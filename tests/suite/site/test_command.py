@@ -2,7 +2,7 @@ from fairlab.cli import main
 from fairlab.suite.site import building, command
 
 
-def test_the_verb_builds_where_it_is_told(monkeypatch, capsys, tmp_path):
+def test_command_builds_into_folder(monkeypatch, capsys, tmp_path):
     asked = []
     monkeypatch.setattr(building, "build", lambda folder, n_jobs: asked.append((folder, n_jobs)) or "177 pages")
     assert main(["site", "--out", str(tmp_path), "--jobs", "2"]) == 0
@@ -10,7 +10,7 @@ def test_the_verb_builds_where_it_is_told(monkeypatch, capsys, tmp_path):
     assert capsys.readouterr().out == "177 pages\n"
 
 
-def test_what_is_missing_is_named(monkeypatch, capsys):
+def test_missing_packages_are_named(monkeypatch, capsys):
     monkeypatch.setattr(command, "find_spec", lambda name: None if name == "myst_nb" else name)
     assert main(["site"]) == 1
     assert "the site needs myst_nb: pip install 'fairlab[site,labs]'" in capsys.readouterr().err

@@ -12,7 +12,7 @@ exp.figure("table-2", draw(x), data=x, caption=f"Of {n} people.")
 ABOUT = {"experiment": "adf/phases", "profile": "quick", "seed": 0, "data": "real", "commit": "0123456789"}
 
 
-def test_calls_are_found_with_what_stands_in_them():
+def test_figure_calls_are_parsed():
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(CELL), nbformat.v4.new_code_cell("%time exp.figure(")]
     )
@@ -40,7 +40,7 @@ def test_every_committed_figure_is_shown_with_the_lines_that_draw_it(results):
         )
 
 
-def test_a_picture_has_a_sentence_for_who_does_not_see_it():
+def test_picture_has_alternative_text():
     picture = Picture("adf", "table-4_networks", ABOUT, "Look at *both*. Twice.")
     assert picture.alternative == "Table 4: networks. Look at both."
     assert 'alt="Table 4: networks. Look at both."' in picture.image("../")

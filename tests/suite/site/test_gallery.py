@@ -17,7 +17,7 @@ def test_an_entry_links_files_and_notebook(results):
     assert f'href="../notebooks/{first.about["experiment"]}.html"' in text
 
 
-def test_an_entry_says_what_draws_the_figure():
+def test_entry_names_drawing_function():
     about = {"experiment": "adf/phases", "profile": "quick", "seed": 0, "data": "real", "commit": "0123456789"}
     drawn = Picture("adf", "table-6", about | {"draw": "fairlab.suite.figures.published_and_ours"})
     assert "drawn by <code>fairlab.suite.figures.published_and_ours</code>" in entry(drawn)

@@ -26,7 +26,7 @@ def text_of(folder):
     return nbformat.read(folder / "toy" / "mean.ipynb", as_version=4).cells[0].source
 
 
-def test_without_results_a_line_says_so(own, tmp_path):
+def test_note_without_results(own, tmp_path):
     assert notebooks.write_notebooks(tmp_path / "pages") == []
     assert "Shown without outputs" in text_of(tmp_path / "pages")
     assert text_of(tmp_path / "pages").startswith("# A toy\n\n:::{note}")
@@ -45,7 +45,7 @@ def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_pat
     assert "commit `" in text
 
 
-def test_committed_figures_stand_below_the_cells_that_draw_them():
+def test_committed_figures_follow_their_cells():
     from fairlab.suite.site.drawings import Picture
 
     about = {"experiment": "toy/mean", "profile": "quick", "seed": 0, "data": "real", "commit": "0123456789"}

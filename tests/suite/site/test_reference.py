@@ -18,6 +18,6 @@ def test_a_page_has_a_section_for_each_name():
     assert ".. autoclass:: fairlab.fliptest.Flipset\n   :members:" in page
 
 
-def test_data_is_not_asked_for_a_docstring():
+def test_data_needs_no_docstring():
     assert has_docstring(fairlab.audit)
     assert not has_docstring(described("fairlab.fliptest", "COSTS"))

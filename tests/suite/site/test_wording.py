@@ -29,7 +29,7 @@ def test_anchors_are_unique(card):
     assert not any(set(anchor) & set(" <>\"'&") for anchor in anchors)
 
 
-def test_the_printed_digits_are_kept(card):
+def test_published_digits_are_kept(card):
     row = next(row for row in card.rows if (row.paper, row.artefact, row.id) == ("adf", "table-3", "credit.accuracy"))
     assert Shown(row).published == "100 %"
     assert Shown(row.model_copy(update={"published": 99.0})).published == "99 %", "the scorecard is what counts"
@@ -42,7 +42,7 @@ def test_a_row_is_cited_with_its_version_and_run(row):
     assert artefact_name(row.artefact) in line
 
 
-def test_a_row_without_a_run_says_so():
+def test_row_without_run():
     row = Row(paper="adf", artefact="table-3", id="census.accuracy", kind="number", published=88.15)
     shown = Shown(row)
     assert (shown.ours, shown.run, shown.trials) == ("not available", "", "")

@@ -1,1 +1,1 @@
-"""Generated stand-ins for real data: how they are fitted, kept and drawn."""
+"""Surrogates for real data: how they are fitted, stored and drawn."""

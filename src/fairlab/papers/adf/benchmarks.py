@@ -156,10 +156,10 @@ class Subject:
 
 def load_subjects(exp) -> dict[str, Subject]:
     """Load the three data sets of an experiment, each with its network; see `subject_under_test`."""
-    return {name: subject_under_test(name, exp.load(f"{name}-adf"), exp.stand_in) for name in SCHEMAS}
+    return {name: subject_under_test(name, exp.load(f"{name}-adf"), exp.note_fallback) for name in SCHEMAS}
 
 
-def subject_under_test(name: str, table: Dataset, stand_in: Callable | None = None) -> Subject:
+def subject_under_test(name: str, table: Dataset, note_fallback: Callable | None = None) -> Subject:
     """Return a data set with the authors' stored network; with one trained here, and a warning, if that is missing.
 
     Parameters
@@ -168,8 +168,8 @@ def subject_under_test(name: str, table: Dataset, stand_in: Callable | None = No
         census, credit or bank.
     table : Dataset
         Its rows.
-    stand_in : callable, optional
-        Takes the data variant of a network that was trained here and the missing files: `Experiment.stand_in`.
+    note_fallback : callable, optional
+        Takes the data variant of a network that was trained here and the missing files: `Experiment.note_fallback`.
     """
     X, y = codes(table.features).to_numpy(), table.target.to_numpy()
     try:
@@ -178,8 +178,8 @@ def subject_under_test(name: str, table: Dataset, stand_in: Callable | None = No
         warnings.warn(
             f"{name}: the stored network is not available; one trained here replaces it", SurrogateWarning, stacklevel=2
         )
-        if stand_in is not None:
-            stand_in(table.provenance.variant, _files(name))
+        if note_fallback is not None:
+            note_fallback(table.provenance.variant, _files(name))
         return Subject(X, y, train_networks(X, y, [0], n_steps=FALLBACK_STEPS)[0])
 
 
