@@ -55,14 +55,14 @@ wheelhouse: $(READY) ## all packages of the lock as files in results/wheelhouse,
 	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --require-hashes -r requirements.lock -d results/wheelhouse
 	@echo "There: python -m pip install --no-index --find-links results/wheelhouse --require-hashes -r requirements.lock"
 
-lab: $(READY) ## open the notebooks in JupyterLab (LAB=1: the first lab, as students get it)
+lab: $(READY) ## open the notebooks in JupyterLab (LAB=1: the first lab, as students receive it)
 	@test -z "$(LAB)" -o -d results/labs || $(BIN)/fairlab labs build --out results/labs
 	@$(BIN)/jupyter lab $(if $(LAB),results/labs/students/lab$(LAB)-*/*.ipynb,notebooks/start_here.ipynb)
 
-site: $(READY) ## build the site into site/, from results/ where they are
+site: $(READY) ## build the site into site/, with results of runs if available
 	@$(BIN)/fairlab site --out site --jobs 2
 
-site-test: $(READY) ## look at the site in a browser (Chromium, if it is there)
+site-test: $(READY) ## test the site in a browser (Chromium, if available)
 	@$(BIN)/python -m pytest -n 0 -m browser tests/browser
 
 lint: $(READY) ## check code and notebooks
@@ -81,7 +81,7 @@ golden: $(READY) ## compare records, claims and tables of two results folders (O
 benchmark: $(READY) ## measure speed and memory (QUICK=1: small sizes), write results/benchmarks.json
 	@$(BIN)/python -m fairlab.benchmarks $(if $(QUICK),--quick)
 
-lock: $(READY) ## resolve requirements.lock anew from pyproject.toml, and take from it what students of the labs install
+lock: $(READY) ## resolve requirements.lock from pyproject.toml, and the requirements of the labs
 	$(UV) pip compile pyproject.toml --extra networks --extra symbolic --extra suite --extra cluster --extra labs --extra peers --extra site --extra dev --universal \
 		--python-version 3.11 --fork-strategy fewest --no-header --no-annotate --generate-hashes --upgrade --quiet -o requirements.lock
 	@sed -i.old '/^ *- -e \.$$/q' environment.yml && rm environment.yml.old

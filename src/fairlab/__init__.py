@@ -1,4 +1,4 @@
-"""Reproduce papers on fairness testing, and put the same five methods to models of one's own."""
+"""Reproduce papers on fairness testing, and audit your own models with the same five methods."""
 
 from importlib.metadata import version
 
@@ -7,7 +7,7 @@ import lazy_loader as lazy
 __version__ = version("fairlab")
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
-    # Experiment is a door to the suite; everything else is the library.
+    # Experiment belongs to the suite; everything else is the library.
     submod_attrs={
         "auditing": ["audit", "compare"],
         "cases": ["Case"],

@@ -31,11 +31,10 @@ def run(options) -> None:
         print(json.dumps(rows, indent=1))
         return
     measured = ("minutes", "gigabytes")
-    header = ("experiment", "paper", "tables and figures", "data", *(f"{of} ({'/'.join(PROFILES)})" for of in measured))
+    header = ("experiment", "tables and figures", "data", *(f"{of} ({'/'.join(PROFILES)})" for of in measured))
     table = [
         (
             row["experiment"],
-            row["paper"],
             ", ".join(row["artefacts"]),
             ", ".join(f"{name} ({state})" for name, state in row["data"].items()),
             *(" / ".join(f"{row[of][p]:g}" if p in row[of] else "?" for p in PROFILES) for of in measured),

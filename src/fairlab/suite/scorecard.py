@@ -135,8 +135,10 @@ def chosen(card: Comparison, names: list[str]) -> list[Row]:
     known = list(dict.fromkeys(name for row in card.rows for name in (row.paper, f"{row.paper}:{row.artefact}")))
     for name in names:
         if name not in known:
+            of_paper = [other for other in known if other.startswith(f"{name.partition(':')[0]}:")]
+            near = of_paper or [other for other in known if ":" not in other]
             raise KeyError(
-                f"expected a paper, or a table or figure as in adf:table-4, found {name!r}{suggestion(name, known)}"
+                f"expected a paper, or a table or figure as in adf:table-4, found {name!r}{suggestion(name, near)}"
             )
     return [row for row in card.rows if {row.paper, f"{row.paper}:{row.artefact}"}.intersection(names)]
 
