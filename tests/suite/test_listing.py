@@ -3,11 +3,11 @@ import json
 from fairlab.cli import main
 
 
-def test_experiments_are_listed_with_what_they_write(toy, capsys):
+def test_list_has_tables_and_figures(toy, capsys):
     assert main(["list"]) == 0
     head, line = capsys.readouterr().out.splitlines()
     assert head.startswith("experiment")
-    assert line.split()[:3] == ["toy/mean", "toy", "table-1,"]
+    assert line.split()[:3] == ["toy/mean", "table-1,", "figure-1"]
 
 
 def test_the_list_as_json(toy, capsys):

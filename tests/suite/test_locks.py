@@ -35,8 +35,8 @@ def test_second_process_reports_owner_and_waits(owner, tmp_path, monkeypatch):
     with locks.held(tmp_path / "a.lock", "a batch", said.append):
         assert locks.lock(tmp_path / "a.lock") is None  # held here now
     (line,) = said
-    assert line.startswith(f"a batch runs already, process {owner.pid} on ")
-    assert line.endswith("; waiting for its end")
+    assert line.startswith(f"a batch is already running, process {owner.pid} on ")
+    assert line.endswith("; waiting until it ends")
 
 
 def test_a_lock_is_free_after_its_block(tmp_path):
