@@ -125,8 +125,8 @@ def test_what_is_lost_with_jobs_nodes_and_the_controller_runs_again(five, cluste
     cluster.start_node(node)
     assert batch.process.returncode == 0
     assert "5 of 5 experiments done at smoke" in output
-    assert re.search(rf"lost: toy/\w+: job {cancelled} [\w ]+; run again", errors)
-    assert re.search(rf"lost: toy/\w+: job \d+ .* on {node}; run again", errors)
+    assert re.search(rf"lost: toy/\w+: job {cancelled} [\w ]+; resubmitted", errors)
+    assert re.search(rf"lost: toy/\w+: job \d+ .* on {node}; resubmitted", errors)
 
     local = os.environ | {"FAIRLAB_RESULTS": str(tmp_path / "local")}
     command = [sys.executable, "-m", "fairlab", "run", "--all", "--profile", "smoke"]
@@ -150,8 +150,8 @@ def test_a_job_that_ran_out_of_time_or_memory_gets_twice_as_much(five, cluster):
     output, errors = batch.end()
     assert batch.process.returncode == 0
     assert "2 of 2 experiments done at smoke" in output
-    assert re.search(r"lost: toy/mean: job \d+ ran out of time on \w+; run again", errors)
-    assert re.search(r"lost: toy/second: job \d+ ran out of memory on \w+; run again", errors)
+    assert re.search(r"lost: toy/mean: job \d+ ran out of time on \w+; resubmitted", errors)
+    assert re.search(r"lost: toy/second: job \d+ ran out of memory on \w+; resubmitted", errors)
 
 
 def test_jobs_that_slurm_believes_in_are_seen_within_a_minute_to_be_dead(five, deaf):
@@ -175,7 +175,7 @@ def test_jobs_that_slurm_believes_in_are_seen_within_a_minute_to_be_dead(five, d
     assert "5 of 5 experiments done at smoke" in output
     silent = "sent no heartbeat"  # of a dead node the controller may learn, when it sends it something
     for id, what in ((ended, f"{silent} on {alive}"), (dead, f"({silent}|lost its node) on {node}")):
-        assert re.search(rf"lost: toy/\w+: job {id} {what}; run again", errors)
+        assert re.search(rf"lost: toy/\w+: job {id} {what}; resubmitted", errors)
     assert max(seen.values()) < 60
 
 

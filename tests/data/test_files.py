@@ -123,7 +123,7 @@ def test_every_rejection_is_reported_with_its_reason(make_file, server):
         files.fetch_file(make_file(*urls, *archives, by_hand))
     message = str(caught.value)
     for reason in (
-        "toy/table.csv could not be had",
+        "toy/table.csv is not available",
         "FAIRLAB_DATA_MIRROR is not set",
         "/gone: the server answered 404",
         "/page: is a web page, not the file",
@@ -189,7 +189,7 @@ def test_a_host_that_cannot_be_reached_is_tried_once(make_file, monkeypatch):
     with pytest.raises(DataUnavailableError) as caught:
         files.fetch_file(make_file(url + "a", url + "b"))
     assert f"{url}a: no connection to 127.0.0.1:1" in str(caught.value)
-    assert f"{url}b: not tried again" in str(caught.value)
+    assert f"{url}b: not retried" in str(caught.value)
 
 
 def test_offline_makes_no_request(make_file, server, monkeypatch):

@@ -48,7 +48,7 @@ def test_describe_shows_registry_surrogate_and_datasheet():
         "credit-adf: The Credit subject of ADF",
         "600 rows; 20 features; target: class (positive: 1); sensitive: sex (privileged: male)",
         "Cite: Hofmann, H. (1994)",
-        "What it does not: anything about three columns together.",
+        "Inaccurate: anything about three columns together.",
         "Datasheet of `credit-adf`",
     ):
         assert piece in shown
@@ -102,12 +102,12 @@ def test_fetch_keeps_going_when_asked():
         "bank-adf": "surrogate",
     }
     assert "To provide it yourself, put the file" in result.loc["law-school", "detail"]
-    assert lines[1] == "law-school: surrogate, law/law_data.csv could not be had"
+    assert lines[1] == "law-school: surrogate, law/law_data.csv is not available"
     assert len(lines) == len(result)
 
 
 def test_fetch_stops_at_the_first_failure():
-    with pytest.raises(DataError, match=r"adult/adult\.names could not be had"):
+    with pytest.raises(DataError, match=r"adult/adult\.names is not available"):
         data.fetch(["berkeley", "adult/adult.names"])
     assert data.fetch("adult/adult.names", keep_going=True).loc["adult/adult.names", "state"] == "missing"
 

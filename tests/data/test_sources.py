@@ -60,7 +60,7 @@ def test_a_surrogate_is_always_the_same():
 
 
 def test_a_surrogate_can_be_forbidden():
-    with pytest.raises(DataUnavailableError, match=r"law/law_data\.csv could not be had"):
+    with pytest.raises(DataUnavailableError, match=r"law/law_data\.csv is not available"):
         load("law-school", surrogate=False)
 
 
@@ -108,7 +108,7 @@ def test_prepared_tables_hold_no_identifying_column():
 
 def test_what_was_real_when_a_job_was_submitted_is_never_replaced(monkeypatch):
     monkeypatch.setenv("FAIRLAB_REAL_DATA", "adult-uci,law-school")
-    with pytest.raises(DataUnavailableError, match="real data was there when this job was submitted, but not on"):
+    with pytest.raises(DataUnavailableError, match="real data was available when this job was submitted, but is not on"):
         load("law-school")
     assert load("law-school", surrogate=True).provenance.source == "surrogate"  # asked for
 
@@ -117,7 +117,7 @@ def test_no_surrogate_for_data_available_at_submission(monkeypatch):
     with pytest.raises(DataUnavailableError):
         stored_weights("census")
     monkeypatch.setenv("FAIRLAB_REAL_DATA", "adf_networks/census.index,adult-uci")
-    with pytest.raises(DataError, match=r"census\.index: real data was .*; nothing stands in for it") as found:
+    with pytest.raises(DataError, match=r"census\.index: real data was .*; no surrogate is used") as found:
         stored_weights("census")
     assert not isinstance(found.value, DataUnavailableError)  # which a network trained here would stand in for
     monkeypatch.setenv("FAIRLAB_REAL_DATA", "adf_networks,adf_networks/census.ind")

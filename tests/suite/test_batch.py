@@ -144,7 +144,7 @@ def mean(trial, n):
 
 
 ALL, ONE = ["--all"], ["toy/mean"]
-OF_ALL = "of 3 experiments are done and kept, and so is every trial that had ended"
+OF_ALL = "of 3 experiments are done, and finished trials are cached"
 OF_ONE = "interrupted; finished trials are cached"
 
 

@@ -12,7 +12,7 @@ RESULT = {"mean": 0.5, "draws": np.arange(5.0), "text": ["a", None]}
 
 @pytest.fixture
 def kept(results):
-    """Two kept trials."""
+    """Two cached trials."""
     for key in ("ab12", "cd34"):
         cache.write(cache.folder() / "toy" / "mean" / f"{key * 6}.trial", RESULT, ABOUT)
     return sorted(cache.folder().rglob("*.trial"))

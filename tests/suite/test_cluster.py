@@ -105,7 +105,7 @@ def test_lost_jobs_are_reported_once_with_the_action(batch):
     assert cluster.lost(["toy/mean"], "smoke") == ["toy/mean: job 7_2 lost its node on n3; given up"]
     assert cluster.reason("toy/mean", "smoke") == "job 7_2 lost its node on n3"
     marker("toy/mean", "smoke").touch()
-    assert cluster.lost(["toy/mean"], "smoke") == ["toy/mean: job 7_2 lost its node on n3; run again"]
+    assert cluster.lost(["toy/mean"], "smoke") == ["toy/mean: job 7_2 lost its node on n3; resubmitted"]
 
 
 def test_each_lost_job_is_logged_once_during_the_batch(batch):
@@ -170,5 +170,5 @@ def test_missing_slurm_raises(toy, monkeypatch):
     monkeypatch.setattr(cluster, "required", lambda name: None)
     monkeypatch.setattr(cluster.shutil, "which", lambda name: None)
     given = {"real": [], "jobs": None, "cores": None, "options": "", "shards": 1}
-    with pytest.raises(RuntimeError, match="there is no sbatch here"):
+    with pytest.raises(RuntimeError, match="sbatch not found"):
         cluster.run(["toy/mean"], ["toy/mean"], "smoke", "slurm", **given)

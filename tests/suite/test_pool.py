@@ -91,7 +91,7 @@ def test_what_a_task_raises_is_raised_with_its_traceback(pool):
 
 def test_the_task_of_a_worker_that_dies_is_tried_once_more(pool, tmp_path):
     assert run(die_at_first, [1], shared=tmp_path / "told")
-    with pytest.raises(WorkerDiedError, match="a worker died in the middle of a trial, twice"):
+    with pytest.raises(WorkerDiedError, match="a worker died twice during a trial"):
         run(die, [1])
     assert run(double, [1], shared=3) == [3]
 

@@ -140,10 +140,10 @@ def test_what_cannot_be_drawn_is_named_and_left(publish, folder, results, capsys
     assert main(["figures", "toy", "--write"]) == 1
     captured = capsys.readouterr()
     assert captured.err.splitlines() == [
-        "toy/figure-1: left as it is: its run did not store the drawing function; run its experiment again",
-        "toy/figure-1_red: left as it is: y",
+        "toy/figure-1: not redrawn: its run did not store the drawing function; run its experiment again",
+        "toy/figure-1_red: not redrawn: y",
     ]
-    assert "0 of 2 figures drawn anew" in captured.out
+    assert "0 of 2 figures redrawn" in captured.out
     assert contents(folder) == before
 
 

@@ -50,7 +50,7 @@ def test_on_a_cluster_what_failed_by_itself_is_not_tried_again(toy, monkeypatch,
     failure_file("toy/mean", "smoke").parent.mkdir(parents=True)
     failure_file("toy/mean", "smoke").write_text("cell 3 failed")
     assert runner.main(["toy/mean", "--profile", "smoke"]) == 1
-    assert "not tried again: cell 3 failed" in capsys.readouterr().err
+    assert "not retried: cell 3 failed" in capsys.readouterr().err
     failure_file("toy/mean", "smoke").unlink()
     with pytest.raises(ZeroDivisionError):
         runner.main(["toy/mean", "--profile", "smoke"])

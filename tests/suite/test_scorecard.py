@@ -97,7 +97,7 @@ def test_a_run_of_an_older_version_is_named_with_what_to_do(toy, capsys, damage)
     file.write_text(json.dumps(damage(json.loads(file.read_text()))).replace('"{"', "{"))
     assert main(["scorecard", "toy"]) == 1
     captured = capsys.readouterr()
-    sentence = f"{file.parent} holds no run that this version can read"
+    sentence = f"{file.parent} has no run that this version can read"
     assert sentence in captured.err
     assert "run it again: fairlab run toy/mean --profile paper, or remove the folder" in captured.err
     assert sentence in captured.out, "the reason of what was not run"

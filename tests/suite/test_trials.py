@@ -177,7 +177,7 @@ def test_a_trial_whose_worker_is_killed_is_computed_once_more(tmp_path):
     asked = {"times": 1, "folder": str(tmp_path)}
     assert run(deadly, TRIALS, asked, cache=tmp_path / "one", n_jobs=2) == list(range(5))
     asked = {"times": 4, "folder": str(tmp_path)}
-    with pytest.raises(WorkerDiedError, match="died in the middle of a trial, twice"):
+    with pytest.raises(WorkerDiedError, match="died twice during a trial"):
         run(deadly, TRIALS, asked, cache=tmp_path / "three", n_jobs=2)
 
 

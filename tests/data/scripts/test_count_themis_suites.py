@@ -57,11 +57,11 @@ def test_unavailable_file_is_reported(script, monkeypatch, capsys):
     main, _, _ = script
 
     def refuse(file):
-        raise DataUnavailableError(f"{file.path} could not be had", ())
+        raise DataUnavailableError(f"{file.path} is not available", ())
 
     monkeypatch.setitem(main.__globals__, "fetch_file", refuse)
     assert main(["--fetch"]) == 1
-    assert "themis_suites/figure1/B99causal could not be had" in capsys.readouterr().out
+    assert "themis_suites/figure1/B99causal is not available" in capsys.readouterr().out
 
 
 def test_a_wrong_file_is_refused(script, monkeypatch, capsys, tmp_path):
