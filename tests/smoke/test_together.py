@@ -76,7 +76,7 @@ def test_of_two_batches_the_second_waits_and_computes_nothing_again(three, resul
     kept = trials(results)
     status, output, errors = end(second)
     assert status == 0, errors
-    pattern = rf"a batch at smoke is already running, process {first.pid} on \S+ since [\d :-]+; waiting until it ends\n"
+    pattern = rf"a batch at smoke is already running, process {first.pid} on \S+ since [\d :-]+; waiting until"
     assert re.search(pattern, output)
     assert "3 of 3 experiments done" in output
     assert trials(results) == kept
