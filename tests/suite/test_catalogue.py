@@ -80,5 +80,5 @@ def test_bad_specifications_are_refused(toy, change, message):
 def test_an_unknown_artefact_is_refused(toy):
     file = toy / "experiments" / "toy" / "bad.yaml"
     file.write_text(SPECIFICATION.replace("figure-1", "figure-9"))
-    with pytest.raises(KeyError, match="no artefact 'figure-9'"):
+    with pytest.raises(KeyError, match="no table or figure 'figure-9'"):
         read_specification(file, "toy/bad")
