@@ -31,7 +31,9 @@ LOSSES = ["critic", "adversarial", "cost"]
 UNPACKED = 1_000_000
 FEW = 4  # parts in which a product is quicker than as a whole, at most
 
-EPSILON, DECAY, REST = np.float32(networks.EPSILON), np.float32(networks.RHO), np.float32(1 - networks.RHO)
+# Of RMSprop, as Keras has them.
+RHO = 0.9
+EPSILON, DECAY, REST = np.float32(1e-7), np.float32(RHO), np.float32(1 - RHO)
 # Mean squares below this are lost beside epsilon; they would end as denormal numbers, which are slow.
 FAINT = np.float32(1e-30)
 ZERO, ONE, TWO = np.float32(0), np.float32(1), np.float32(2)
