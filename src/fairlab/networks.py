@@ -267,6 +267,14 @@ class Network:
     ------
     ValueError
         If the last layer is neither.
+
+    Examples
+    --------
+    >>> from fairlab.networks import Network
+    >>> import keras
+    >>> layers = [keras.Input((2,)), keras.layers.Dense(2, activation="softmax")]
+    >>> Network(keras.Sequential(layers)).probabilities([[3.0, 1.0]]).shape
+    (1, 2)
     """
 
     def __init__(self, model, *, from_logits: bool | None = None):
