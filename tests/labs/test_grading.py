@@ -97,7 +97,7 @@ SUBMISSIONS = {
     "correct, tests deleted": (True, deleted, ALL, "`{test}` was deleted"),
     "answers and tests deleted": (False, all_deleted, NONE, "`{test}` was deleted"),
     "expect replaced": (False, with_cell(NO_TEST), NONE, None),
-    "expect replaced in the library": (False, with_cell(NO_LIBRARY_TEST), None, "no point by tests can be relied on"),
+    "expect replaced in the library": (False, with_cell(NO_LIBRARY_TEST), None, "points by tests are invalid"),
     "endless loop": (True, with_bodies(ENDLESS, True), OTHERS, "`{test}` stopped: it took longer than"),
     "endless loop that cannot be stopped": (
         True,
