@@ -141,11 +141,11 @@ def test_a_submission_gets_its_points_and_the_teacher_is_told(grading, lab, name
         assert set(errors(graded)) == set(full), "errors in graded cells only"
 
 
-def test_data_that_was_set_anew_is_told(grading):
+def test_reassigned_data_is_reported(grading):
     lab = card("berkeley")
     submission = grading.answered(lab)
     with_cell("applicants = applicants.head(1000)")(submission)
-    assert "* `applicants` is given and was set anew" in grading.grade(lab, "anew", submission)[1].cells[0].source
+    assert "`applicants` is a given variable and was reassigned" in grading.grade(lab, "anew", submission)[1].cells[0].source
 
 
 @EVERY
