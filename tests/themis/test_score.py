@@ -233,7 +233,7 @@ def test_a_search_decides_on_the_lower_end_and_says_what_is_undecided():
 
 
 def test_a_share_above_1_is_refused():
-    with pytest.raises(ValueError, match="min_score is 5, expected"):
+    with pytest.raises(ValueError, match="min_score: expected a number between 0 and 1, found 5"):
         Themis(*as_program(np.eye(2, dtype=bool))[::-1]).search(5)
 
 
