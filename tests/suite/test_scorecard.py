@@ -99,7 +99,7 @@ def test_a_run_of_an_older_version_is_named_with_what_to_do(toy, capsys, damage)
     captured = capsys.readouterr()
     sentence = f"{file.parent} has no run that this version can read"
     assert sentence in captured.err
-    assert "run it again: fairlab run toy/mean --profile paper, or remove the folder" in captured.err
+    assert "run it again: fairlab run toy/mean --profile paper, or delete the folder" in captured.err
     assert sentence in captured.out, "the reason of what was not run"
     publish("quick")
     assert rows()["mean"].profile == "quick"

@@ -28,8 +28,8 @@ def test_a_notebook_is_run_in_a_copy_and_every_test_gets_a_line(tmp_path, capfd)
     assert (tmp_path / "mine.ipynb").read_bytes() == before
     assert capfd.readouterr().err == "", "the kernel warns of nothing that is not a student's matter"
     text = as_text(lines)
-    assert "2 of 5 points by the tests that you have" in text
-    assert "4 points are given by hand" in text
+    assert "2 of 5 points by the visible tests" in text
+    assert "4 points are graded manually" in text
 
 
 def test_an_exercise_that_hangs_is_stopped_and_the_others_are_reported(tmp_path):

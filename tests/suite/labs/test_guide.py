@@ -8,7 +8,7 @@ def test_a_guide_has_card_points_mistakes_and_rubrics():
     text = guide(lab, without_guide(read(lab.notebook)), 7)
     assert text.startswith("# Lab 1: Berkeley")
     assert "| test-gaps | 3 | by tests |" in text
-    assert "| letter | 4 | by hand |" in text
+    assert "| letter | 4 | manually |" in text
     assert all(mistake.message in text for mistake in lab.mistakes)
     assert "**Strong (4).**" in text
     assert "BEGIN SOLUTION" not in text
