@@ -145,7 +145,8 @@ def test_reassigned_data_is_reported(grading):
     lab = card("berkeley")
     submission = grading.answered(lab)
     with_cell("applicants = applicants.head(1000)")(submission)
-    assert "`applicants` is a given variable and was reassigned" in grading.grade(lab, "anew", submission)[1].cells[0].source
+    graded = grading.grade(lab, "anew", submission)[1]
+    assert "`applicants` is a given variable and was reassigned" in graded.cells[0].source
 
 
 @EVERY
