@@ -12,7 +12,7 @@ def test_a_guide_has_card_points_mistakes_and_rubrics():
     assert all(mistake.message in text for mistake in lab.mistakes)
     assert "**Strong (4).**" in text
     assert "BEGIN SOLUTION" not in text
-    assert "Numbers in the answers are those of course 7." in text
+    assert "The numbers in the answers are for course 7." in text
 
 
 def test_students_read_neither_mistakes_nor_rubrics():
