@@ -195,6 +195,20 @@ def proportions(rounds, draw):
         outcomes = draw(series)
 
 
+def draws_from(outcomes):
+    """Return a function that draws the next outcomes of the series that it is asked for, a row of `outcomes` each."""
+    taken = np.zeros(len(outcomes), dtype=int)
+
+    def draw(series):
+        assert (np.diff(series) >= 0).all()
+        numbers, counts = np.unique(series, return_counts=True)
+        parts = [outcomes[i, taken[i] : taken[i] + n] for i, n in zip(numbers, counts, strict=True)]
+        taken[numbers] += counts
+        return np.concatenate(parts)
+
+    return draw
+
+
 @pytest.mark.parametrize("rule", SEQUENTIAL)
 @settings(max_examples=40, deadline=None)
 @given(
@@ -207,16 +221,7 @@ def proportions(rounds, draw):
 def test_blocks_stop_where_single_samples_would(rule, shares, bound, min_samples, max_samples, seed):
     sampling = Sampling(0.99, bound, min_samples, max_samples, rule=rule)
     outcomes = np.random.default_rng(seed).random((len(shares), max_samples + 1)) < np.array(shares)[:, None]
-    taken = np.zeros(len(shares), dtype=int)
-
-    def draw(series):
-        assert (np.diff(series) >= 0).all()
-        numbers, counts = np.unique(series, return_counts=True)
-        parts = [outcomes[i, taken[i] : taken[i] + n] for i, n in zip(numbers, counts, strict=True)]
-        taken[numbers] += counts
-        return np.concatenate(parts)
-
-    counts, samples = proportions(sampling.rounds(len(shares)), draw)
+    counts, samples = proportions(sampling.rounds(len(shares)), draws_from(outcomes))
     expected = [one_by_one(row, sampling) for row in outcomes]
     assert list(zip(counts, samples, strict=True)) == expected
 
@@ -241,16 +246,7 @@ def test_the_normal_rule_ends_at_once_on_a_rare_event_and_wilson_does_not():
 def test_looks_stop_at_the_first_look_that_meets_the_bound(shares, bound, limits, seed):
     looks = Looks(0.95, bound, *limits)
     outcomes = np.random.default_rng(seed).random((len(shares), 10_000)) < np.array(shares)[:, None]
-    taken = np.zeros(len(shares), dtype=int)
-
-    def draw(series):
-        assert (np.diff(series) >= 0).all()
-        numbers, counts = np.unique(series, return_counts=True)
-        parts = [outcomes[i, taken[i] : taken[i] + n] for i, n in zip(numbers, counts, strict=True)]
-        taken[numbers] += counts
-        return np.concatenate(parts)
-
-    counts, samples = proportions(looks.rounds(len(shares)), draw)
+    counts, samples = proportions(looks.rounds(len(shares)), draws_from(outcomes))
     for row, count, n in zip(outcomes, counts, samples, strict=True):
         enough = [s for s, spent in looks.sizes.items() if error(row[:s].sum(), s, alpha=0.05 * spent) <= bound]
         assert n == min(enough, default=limits[1])

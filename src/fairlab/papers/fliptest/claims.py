@@ -115,7 +115,7 @@ def ssl_parity(*, people, gangs, flips, reports, proxies, proxy_flips, proxy_rep
     ratio = positive.mean() / max(negative.mean(), 1)
     first = younger = more = overlaps = lead = None, EMPTY_PLUS
     if (positive > 0).all():
-        first = set().union(*_leaders(reports).values()) == {"narcotics_arrests"}, _leaders_in_words(reports)
+        first = set().union(*_leaders(reports).values()) == {"narcotics_arrests"}, _format_leaders(reports)
         younger, more = (
             _beyond(flips, people[feature], factor) for feature, factor in (("age", -1), ("narcotics_arrests", 1))
         )
@@ -124,7 +124,7 @@ def ssl_parity(*, people, gangs, flips, reports, proxies, proxy_flips, proxy_rep
         overlaps = bool((shared >= OVERLAP).all()), detail
     if (sizes(proxy_flips, "positive") > 0).all():
         leads = all(set(leaders) <= set(proxies.proxies) for leaders in _leaders(proxy_reports).values())
-        lead = leads, f"proxies {', '.join(proxies.proxies)}; {_leaders_in_words(proxy_reports)}"
+        lead = leads, f"proxies {', '.join(proxies.proxies)}; {_format_leaders(proxy_reports)}"
     asymmetric = bool(ratio >= HUNDREDS), f"mean F+ over mean F−: {ratio:.0f}"
     return {
         "section-5.2.1": {"asymmetric": asymmetric, "transparency-names-narcotics": first},
@@ -269,7 +269,7 @@ def _leaders(reports) -> dict[str, list[str]]:
     }
 
 
-def _leaders_in_words(reports) -> str:
+def _format_leaders(reports) -> str:
     return "; ".join(f"first by {ranking}: {', '.join(names)}" for ranking, names in _leaders(reports).items())
 
 
