@@ -7,6 +7,7 @@ the compiler handles several at once.
 """
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from fairlab.checks import required
 from fairlab.fair_metric import FairMetric
@@ -69,17 +70,18 @@ def train(X, y, network, batches, directions, settings) -> tuple[list[np.ndarray
     training = Training([network], settings.learning_rate, epsilon=EPSILON)
     attack = compiled_attack(directions, settings)
     rate, penalty, skipped = settings.full_rate, settings.penalty, 0
-    for k, rows in enumerate(batches):
-        points, labels = X[rows], y[rows]
-        if k > 0:  # the authors' first step is a plain one
-            now = [part[0] for part in training.network]
-            points, distance, has_risen = attack(now, points, labels, rate, penalty)
-            if not has_risen:
-                rate *= RATE_DECAY
-                skipped += 1
-                continue
-            penalty = moved_penalty(penalty, distance, settings.distance_target)
-        training.step(points[None], labels[None])
+    with threadpool_limits(1, "blas"):  # threads of NumPy and of the compiled loops would wait for each other
+        for k, rows in enumerate(batches):
+            points, labels = X[rows], y[rows]
+            if k > 0:  # the authors' first step is a plain one
+                now = [part[0] for part in training.network]
+                points, distance, has_risen = attack(now, points, labels, rate, penalty)
+                if not has_risen:
+                    rate *= RATE_DECAY
+                    skipped += 1
+                    continue
+                penalty = moved_penalty(penalty, distance, settings.distance_target)
+            training.step(points[None], labels[None])
     return training.networks()[0], float(penalty), skipped
 
 
