@@ -109,14 +109,16 @@ def training_seconds(shorter: int) -> float:
     import tensorflow as tf
 
     from fairlab.data import load
-    from fairlab.papers.individual_fairness.trials import train_adult
+    from fairlab.papers.individual_fairness.trials import train
     from fairlab.seeds import Trial
 
     tf.config.threading.set_intra_op_parallelism_threads(1)
     dataset = load("adult-individual", surrogate=True)
     steps = {"network_steps": 8_000, "sensr_steps": 20_000, "reductions_iterations": 50}
     start = time.perf_counter()
-    train_adult(Trial("benchmark", 0), dataset=dataset, **{name: -(-n // shorter) for name, n in steps.items()})
+    train(
+        Trial("benchmark", 0), study="adult", dataset=dataset, **{name: -(-n // shorter) for name, n in steps.items()}
+    )
     return time.perf_counter() - start
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from fairlab import load
 from fairlab.papers.individual_fairness.splits import COMPAS_SEEDS, compas_split
-from fairlab.papers.individual_fairness.trials import train_compas
+from fairlab.papers.individual_fairness.trials import train
 from fairlab.seeds import Trial
 
 EFFORT = {"network_steps": 200, "sensr_steps": 20, "reductions_iterations": 2}
@@ -22,5 +22,5 @@ def split(compas):
 
 @pytest.fixture(scope="session")
 def models(compas):
-    """What `train_compas` returns for the first split."""
-    return train_compas(Trial("study", 0), dataset=compas, **EFFORT)
+    """What `train` returns for the first split."""
+    return train(Trial("study", 0), study="compas", dataset=compas, **EFFORT)

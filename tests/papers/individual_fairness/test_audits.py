@@ -8,7 +8,6 @@ from fairlab.individual_fairness import audit
 from fairlab.papers.individual_fairness.audits import (
     ADULT_AUDIT,
     COMPAS_AUDIT,
-    attack_test_part,
     audit_on_test_part,
     average_odds_difference,
     group_fairness,
@@ -18,7 +17,7 @@ from fairlab.papers.individual_fairness.audits import (
 )
 from fairlab.papers.individual_fairness.learners import METHODS, PUBLISHED_METRIC, classifiers
 
-FEW = replace(COMPAS_AUDIT, n_points=40)
+FEW = COMPAS_AUDIT | {"n_points": 40}
 
 
 @pytest.fixture(scope="module")
@@ -27,24 +26,22 @@ def baseline(models):
 
 
 def test_settings_of_the_studies():
-    assert (ADULT_AUDIT.regularizer, ADULT_AUDIT.step_size, ADULT_AUDIT.n_points) == (50, 0.01, None)
-    assert (COMPAS_AUDIT.regularizer, COMPAS_AUDIT.step_size, COMPAS_AUDIT.n_points) == (100, 0.005, 1000)
+    assert ADULT_AUDIT == {"regularizer": 50, "step_size": 0.01}
+    assert COMPAS_AUDIT == {"regularizer": 100, "step_size": 0.005, "n_points": 1000}
 
 
 def test_the_head_of_the_test_part_is_audited_within_its_own_metric(baseline, split):
-    found = audit_on_test_part(baseline, split, FEW, n_steps=4)
+    found = audit_on_test_part(baseline, split, **FEW, n_steps=4)
     metric = FairMetric.learned(split.X_test, split.sensitive_test, **PUBLISHED_METRIC)
     options = {"regularizer": 100, "step_size": 0.005, "n_steps": 4}
     expected = audit(baseline, metric, split.X_test[:40], split.y_test[:40], **options)
     np.testing.assert_array_equal(found.attack.X, expected.attack.X)
     assert found.loss_ratio.lower_bound == expected.loss_ratio.lower_bound
-    whole = attack_test_part(baseline, metric, split, FEW, n_steps=4)
+    settings = COMPAS_AUDIT | {"n_points": None, "n_steps": 4}
+    whole = audit_on_test_part(baseline, split, metric=metric, **settings).attack
     assert len(whole.loss) == len(split.X_test)
     np.testing.assert_allclose(whole.X[:40], found.attack.X, atol=1e-6)
     assert whole.stopping_time == pytest.approx(0.02)
-    assert attack_test_part(baseline, metric, split, FEW, n_steps=4, step_size=0.001).stopping_time == pytest.approx(
-        0.004
-    )
 
 
 def test_group_measures(baseline, models, split):
@@ -64,12 +61,12 @@ def test_rounded_losses_drop_those_the_model_is_sure_of(models, split):
     hidden, hidden_bias, output, output_bias = sure["network_"]
     sure["network_"] = (hidden, hidden_bias, 15 * output, 15 * output_bias)
     arrays = {"baseline": sure}
-    table = rounding_table(arrays, split, FEW, n_steps=1)
-    rounded = audit_on_test_part(classifiers(arrays)["baseline"], split, FEW, n_steps=1).loss_ratio
+    table = rounding_table(arrays, split, **FEW, n_steps=1)
+    rounded = audit_on_test_part(classifiers(arrays)["baseline"], split, **FEW, n_steps=1).loss_ratio
     assert table.loc["baseline", "dropped"] == rounded.n_dropped > 0
     assert table.loc["baseline", "T_n, rounded"] == rounded.lower_bound
     assert table.loc["baseline", "T_n, exact"] != rounded.lower_bound
-    plain = rounding_table({"baseline": models["baseline"]}, split, FEW, n_steps=1).loc["baseline"]
+    plain = rounding_table({"baseline": models["baseline"]}, split, **FEW, n_steps=1).loc["baseline"]
     assert plain["dropped"] == 0
     assert plain["T_n, exact"] == pytest.approx(plain["T_n, rounded"], abs=1e-5)
 

@@ -89,7 +89,7 @@ def test_people_follow_their_model_and_their_group():
     assert label.shape == group.shape == (4, 5000)
     apart = features[group == 1].mean(axis=0) - features[group == 0].mean(axis=0)
     np.testing.assert_allclose(apart, calibration.SHIFT * calibration.DIRECTION, atol=0.1)
-    probability = expit(features @ calibration.audited_model().coef)
+    probability = expit(features @ calibration.AUDITED.coef)
     assert label.mean() == pytest.approx(probability.mean(), abs=0.02)
 
 
@@ -103,8 +103,8 @@ def test_each_sample_has_its_own_metric():
     label = rng.integers(0, 2, (3, 80))
     thresholds = dict.fromkeys(calibration.TESTS, 1.0)
     together = calibration.both_tests_of_each(directions, features, label, max_ratios=thresholds)["loss ratio"]
-    metric, model = FairMetric.from_directions(directions[[1]]), calibration.audited_model()
-    alone = audit(model, metric, features[1], label[1], variant="published", **calibration.LEARNED_FLOW)
+    metric = FairMetric.from_directions(directions[[1]])
+    alone = audit(calibration.AUDITED, metric, features[1], label[1], variant="published", **calibration.LEARNED_FLOW)
     np.testing.assert_allclose(together.lower_bound[1], alone.loss_ratio.lower_bound)
     assert len(set(together.lower_bound)) == 3
 

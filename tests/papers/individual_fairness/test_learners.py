@@ -23,11 +23,9 @@ from fairlab.papers.individual_fairness.learners import (
     EqualizedOddsMixture,
     ProjectedMLP,
     SenSR,
-    adult_methods,
     balanced_batches,
     classifiers,
-    compas_methods,
-    compas_reductions,
+    methods_of,
     trained,
 )
 
@@ -192,7 +190,7 @@ EFFORT = {"network_steps": 7, "sensr_steps": 5, "reductions_iterations": 3}
 
 
 def test_settings_of_the_two_studies():
-    adult, compas = adult_methods(11, **EFFORT), compas_methods(11, **EFFORT)
+    adult, compas = (methods_of(study, 11, **EFFORT) for study in ("adult", "compas"))
     assert tuple(adult) == tuple(compas) == METHODS == tuple(LABELS)
     for methods in (adult, compas):
         assert all(method.rounded_loss for method in methods.values())
@@ -203,14 +201,13 @@ def test_settings_of_the_two_studies():
         assert methods["baseline"].learning_rate == 1e-4
     assert (adult["reduction"].eps, adult["reduction"].class_weight) == (0.03, "balanced")
     assert (compas["reduction"].eps, compas["reduction"].class_weight) == (0.05, None)
-    assert compas_reductions(3, class_weight="balanced").class_weight == "balanced"
     sensr = [(m["sensr"].learning_rate, m["sensr"].subspace_rate, m["sensr"].full_steps) for m in (adult, compas)]
     assert sensr == [(1e-5, 10.0, 50), (1e-4, 0.1, 8)]
     assert (adult["sensr"].solver, compas["sensr"].solver) == ("liblinear", "published")
 
 
 def test_what_was_trained_comes_back_from_plain_data(split):
-    learner = compas_methods(3, **EFFORT)["baseline"]
+    learner = methods_of("compas", 3, **EFFORT)["baseline"]
     arrays = trained({"baseline": learner}, split)
     assert is_plain(arrays["baseline"])
     X = split.X_test.to_numpy()
@@ -220,7 +217,7 @@ def test_what_was_trained_comes_back_from_plain_data(split):
 
 
 def test_methods_learn_from_the_training_part_only(split):
-    method = compas_methods(3, **EFFORT)["project"]
+    method = methods_of("compas", 3, **EFFORT)["project"]
     arrays = trained({"project": method}, split)["project"]
     features = split.X_train.columns.get_indexer(["sex", "race"])
     np.testing.assert_allclose(arrays["projection_"][features], 0, atol=1e-9)  # both are free, whatever the rest is

@@ -17,7 +17,7 @@ from fairlab.papers.individual_fairness.audits import (
     metric_of_test_part,
 )
 from fairlab.papers.individual_fairness.learners import METHODS, classifiers
-from fairlab.papers.individual_fairness.splits import ADULT_SEEDS, COMPAS_SEEDS, adult_split, compas_split
+from fairlab.papers.individual_fairness.splits import ADULT_SEEDS, COMPAS_SEEDS, SEEDS, adult_split, compas_split
 
 FILES = [file for path, file in project_registry().files.items() if path.startswith(stored.FOLDER)]
 at_hand = pytest.mark.skipif(
@@ -27,7 +27,7 @@ at_hand = pytest.mark.skipif(
 
 def test_the_registry_has_a_file_of_every_model():
     paths = {file.path for file in FILES}
-    for study, seeds in stored.SEEDS.items():
+    for study, seeds in SEEDS.items():
         for data, model in seeds:
             assert f"{stored.FOLDER}/{study}/reduction_{data}.json" in paths
             assert f"{stored.FOLDER}/{study}/sensr_{data}_{model}.json" in paths
@@ -63,7 +63,7 @@ def test_compas_to_the_printed_digits():
         split = compas_split(dataset, seed)
         metric = metric_of_test_part(split)
         for method, model in classifiers(arrays).items():
-            found = audit_on_test_part(model, split, COMPAS_AUDIT, n_steps=200, metric=metric)
+            found = audit_on_test_part(model, split, **COMPAS_AUDIT, n_steps=200, metric=metric)
             tests = found.loss_ratio, found.error_rate_ratio
             numbers = [number for test in tests for number in (test.lower_bound, test.rejected)]
             rows.append([method, *group_fairness(model, split), *numbers])
@@ -92,7 +92,7 @@ def test_single_audits_behind_tables_1_and_3(method, k, settings, n_steps, by_lo
     """Splits of a run of all ten, whose means and deviations have the printed digits."""
     arrays = {method: stored.stored_models("adult")[k][method]}
     split = adult_split(load("adult-individual"), ADULT_SEEDS[k][0])
-    found = audit_on_test_part(classifiers(arrays)[method], split, settings, n_steps=n_steps)
+    found = audit_on_test_part(classifiers(arrays)[method], split, **settings, n_steps=n_steps)
     assert found.loss_ratio.lower_bound == pytest.approx(by_loss, rel=2e-4)
     if by_error is not None:
         assert found.error_rate_ratio.lower_bound == pytest.approx(by_error, rel=2e-4)

@@ -1,41 +1,22 @@
 """How both studies audit a trained model on the test part of a split (sections 4.2, F.5 and G)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from sklearn.metrics import balanced_accuracy_score
 
 from fairlab.fair_metric import FairMetric
-from fairlab.individual_fairness.attack import Attack, gradient_flow_attack
 from fairlab.individual_fairness.auditing import Audit, audit
 from fairlab.papers.individual_fairness.learners import PUBLISHED_METRIC, SOLVERS, classifiers
 from fairlab.papers.individual_fairness.splits import Split
 
-
-@dataclass(frozen=True)
-class AuditSettings:
-    """How a study audits.
-
-    Attributes
-    ----------
-    regularizer, step_size : float
-        lambda and eta; the step is constant.
-    n_points : int or None
-        Points of the test part that are audited, from its head; None for all.
-    """
-
-    regularizer: float
-    step_size: float
-    n_points: int | None = None
-
-
-ADULT_AUDIT = AuditSettings(regularizer=50.0, step_size=0.01)
-COMPAS_AUDIT = AuditSettings(regularizer=100.0, step_size=0.005, n_points=1000)
+# How the studies audit; the step is constant, and `n_points` are from the head of the test part.
+ADULT_AUDIT = {"regularizer": 50.0, "step_size": 0.01}
+COMPAS_AUDIT = {"regularizer": 100.0, "step_size": 0.005, "n_points": 1000}
 
 # What stands behind Reductions' published loss column: the first five splits and the last five differ.
-MIXED_AUDITS = (replace(ADULT_AUDIT, regularizer=35.0),) * 5 + (replace(ADULT_AUDIT, n_points=2400),) * 5
+MIXED_AUDITS = (ADULT_AUDIT | {"regularizer": 35.0},) * 5 + (ADULT_AUDIT | {"n_points": 2400},) * 5
 
 
 def metric_of_test_part(split: Split, *, solver: str = "published") -> FairMetric:
@@ -43,22 +24,22 @@ def metric_of_test_part(split: Split, *, solver: str = "published") -> FairMetri
     return FairMetric.learned(split.X_test, split.sensitive_test, **PUBLISHED_METRIC | {"solver": SOLVERS[solver]})
 
 
-def audit_on_test_part(model, split: Split, settings: AuditSettings, *, n_steps: int, metric=None) -> Audit:
+def audit_on_test_part(model, split: Split, *, metric=None, n_points: int | None = None, **attack) -> Audit:
     """Audit a trained model on the test part.
 
     Parameters
     ----------
     model : classifier
     split : Split
-    settings : AuditSettings
-    n_steps : int
     metric : FairMetric, optional
         Default: that of `metric_of_test_part`.
+    n_points : int, optional
+        Points that are audited, from the head of the part; by default all.
+    **attack
+        Options of `gradient_flow_attack`.
     """
     metric = metric_of_test_part(split) if metric is None else metric
-    n = settings.n_points
-    options = {"regularizer": settings.regularizer, "step_size": settings.step_size, "n_steps": n_steps}
-    return audit(model, metric, split.X_test[:n], split.y_test[:n], variant="published", **options)
+    return audit(model, metric, split.X_test[:n_points], split.y_test[:n_points], variant="published", **attack)
 
 
 def average_odds_difference(y_true, y_pred, *, sensitive_features) -> float:
@@ -106,11 +87,11 @@ def group_table(models: Sequence[Mapping], splits: Sequence[Split]) -> pd.DataFr
     return pd.DataFrame(rows).T.rename_axis(["split", "method"])
 
 
-def rounding_table(arrays: Mapping, split: Split, settings: AuditSettings, *, n_steps: int) -> pd.DataFrame:
+def rounding_table(arrays: Mapping, split: Split, **settings) -> pd.DataFrame:
     """Return, by method, how many ratios rounded losses drop, and the bound with rounded and with exact losses."""
     tests = {
         form: {
-            method: audit_on_test_part(model, split, settings, n_steps=n_steps).loss_ratio
+            method: audit_on_test_part(model, split, **settings).loss_ratio
             for method, model in classifiers(arrays, rounded_loss=form == "rounded").items()
         }
         for form in ("rounded", "exact")
@@ -141,13 +122,3 @@ def swap_shares(models: Sequence[Mapping], splits: Sequence[Split]) -> pd.DataFr
             predicted = model.predict(split.X_test.to_numpy())
             rows += [(k, method, name, (predicted != model.predict(X)).mean()) for name, X in swapped.items()]
     return pd.DataFrame(rows, columns=["split", "method", "swapped", "share"])
-
-
-def attack_test_part(
-    model, metric, split: Split, settings: AuditSettings, *, n_steps: int, step_size: float | None = None, **options
-) -> Attack:
-    """Attack the whole test part within a metric, by default with the step of the study."""
-    step_size = settings.step_size if step_size is None else step_size
-    options |= {"regularizer": settings.regularizer, "step_size": step_size, "n_steps": n_steps}
-    options |= {"variant": "published"}
-    return gradient_flow_attack(model, metric, split.X_test, split.y_test, **options)

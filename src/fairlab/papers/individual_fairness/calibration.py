@@ -1,5 +1,7 @@
 """How far the tests can be trusted: audits of simulated people whose true ratios are known (sections 3 and 4)."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 from scipy.special import expit
@@ -26,7 +28,7 @@ N_STEPS = 400
 # People with five features, shifted by their group along the first one, to learn the metric from.
 N_FEATURES, SHIFT = 5, 1.5
 DIRECTION = np.eye(N_FEATURES)[0]
-COEF = np.array([1.0, 1.0, 0.0, 0.0, 0.0])  # of the audited model, which leans half on the sensitive direction
+AUDITED = LinearClassifier([1.0, 1.0, 0.0, 0.0, 0.0], 0.0)  # it leans half on the sensitive direction
 LEARNED_FLOW = {"regularizer": 50.0, "step_size": 0.01, "n_steps": 40}
 LEARNED_SIZES = (100, 200, 400, 800)
 
@@ -62,7 +64,7 @@ def true_ratios(attacked: pd.DataFrame) -> dict[str, float]:
     attacked : DataFrame
         Columns loss, attacked_loss, wrong and attacked_wrong.
     """
-    before, after, wrong, attacked_wrong = _columns(attacked)
+    before, after, wrong, attacked_wrong = (attacked[name].to_numpy() for name in COLUMNS)
     ratios = ((after / before).mean(), attacked_wrong.mean() / wrong.mean())
     return dict(zip(TESTS, map(float, ratios), strict=True))
 
@@ -80,8 +82,9 @@ def truth_table(population: dict[float, pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame(rows).T.rename_axis("weight")
 
 
-def both_tests(before, after, wrong, attacked_wrong, *, max_ratios: dict[str, float]) -> dict[str, RatioTest]:
-    """Make both tests of many audits, arrays of shape (n_audits, n_points), each against its own largest ratio."""
+def both_tests(columns: Iterable[np.ndarray], *, max_ratios: dict[str, float]) -> dict[str, RatioTest]:
+    """Make both tests of many audits, each against its own largest ratio; columns are of shape (n_audits, n_points)."""
+    before, after, wrong, attacked_wrong = columns
     loss, errors = (max_ratios[name] for name in TESTS)
     tests = (
         loss_ratio_test(before, after, max_loss_ratio=loss, alpha=ALPHA, variant=VARIANT),
@@ -92,7 +95,7 @@ def both_tests(before, after, wrong, attacked_wrong, *, max_ratios: dict[str, fl
 
 def sampled_audits(attacked: pd.DataFrame, rows: np.ndarray, *, max_ratios: dict[str, float]) -> dict[str, RatioTest]:
     """Make both tests of many audits, each of the people whose numbers stand in a line of `rows`."""
-    return both_tests(*(column[rows] for column in _columns(attacked)), max_ratios=max_ratios)
+    return both_tests((attacked[name].to_numpy()[rows] for name in COLUMNS), max_ratios=max_ratios)
 
 
 def coverage(test: RatioTest, truth: float) -> float:
@@ -119,11 +122,6 @@ def beyond_monte_carlo_error(rates: pd.DataFrame, *, n_repetitions: int) -> pd.D
     return pd.DataFrame(beyond).groupby([rates["test"], rates["n"]], sort=False).sum()
 
 
-def half_width(rate, n: int):
-    """Return half the width of a 95% interval of a rate that was counted over `n` simulated audits."""
-    return norm.ppf(0.975) * np.sqrt(rate * (1 - rate) / n)
-
-
 def curves(rates: pd.DataFrame, *, rate: str, curve: str, n_repetitions: int) -> pd.DataFrame:
     """Return the columns that `rate_curves` draws beside those of `rates`: curve, x, rate and error.
 
@@ -137,19 +135,15 @@ def curves(rates: pd.DataFrame, *, rate: str, curve: str, n_repetitions: int) ->
         Audits that each rate was counted over.
     """
     table = rates.rename(columns={curve: "curve", "n": "x", rate: "rate"})
-    return table.assign(error=half_width(table["rate"], n_repetitions), curve=table["curve"].astype(str))
-
-
-def audited_model() -> LinearClassifier:
-    """Return the model that is audited within learned metrics."""
-    return LinearClassifier(COEF, 0.0)
+    half_width = norm.ppf(0.975) * np.sqrt(table["rate"] * (1 - table["rate"]) / n_repetitions)
+    return table.assign(error=half_width, curve=table["curve"].astype(str))
 
 
 def draw_people(rng: np.random.Generator, *shape: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return features, shape (*shape, 5), labels and groups of new people, whose labels follow the audited model."""
+    """Return features, shape (*shape, 5), labels and groups of new people, whose labels follow `AUDITED`."""
     group = rng.integers(0, 2, shape)
     features = rng.normal(size=(*shape, N_FEATURES)) + SHIFT * (group[..., None] - 0.5) * DIRECTION
-    label = rng.random(shape) < expit(features @ COEF)
+    label = rng.random(shape) < expit(features @ AUDITED.coef)
     return features, label.astype(int), group
 
 
@@ -161,21 +155,16 @@ def learned_directions(features: np.ndarray, groups: np.ndarray) -> np.ndarray:
 
 
 def both_tests_of_each(directions, features, labels, *, max_ratios: dict[str, float]) -> dict[str, RatioTest]:
-    """Audit `audited_model` on each of several samples, within a metric that ignores the sample's own direction."""
-    model, options = audited_model(), LEARNED_FLOW | {"variant": VARIANT}
+    """Audit `AUDITED` on each of several samples, within a metric that ignores the sample's own direction."""
     attacks = [
-        gradient_flow_attack(model, FairMetric.from_directions([direction]), x, y, **options)
+        gradient_flow_attack(AUDITED, FairMetric.from_directions([direction]), x, y, variant=VARIANT, **LEARNED_FLOW)
         for direction, x, y in zip(directions, features, labels, strict=True)
     ]
     columns = (np.array([getattr(attack, name) for attack in attacks]) for name in COLUMNS)
-    return both_tests(*columns, max_ratios=max_ratios)
+    return both_tests(columns, max_ratios=max_ratios)
 
 
 def median_angle(directions: np.ndarray) -> float:
     """Return the median angle, in degrees, between learned directions and the true one."""
     cosine = np.abs(directions @ DIRECTION) / np.linalg.norm(directions, axis=1)
     return np.degrees(np.median(np.arccos(cosine)))
-
-
-def _columns(attacked: pd.DataFrame) -> list[np.ndarray]:
-    return [attacked[name].to_numpy() for name in COLUMNS]

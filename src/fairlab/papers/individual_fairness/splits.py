@@ -97,6 +97,10 @@ def compas_split(dataset: Dataset, seed: int) -> Split:
     return _split(X, y, sensitive_features, train, test, ["priors_count"])
 
 
+SEEDS = {"adult": ADULT_SEEDS, "compas": COMPAS_SEEDS}
+DIVIDE = {"adult": adult_split, "compas": compas_split}
+
+
 def _privileged(dataset: Dataset) -> pd.DataFrame:
     """Return ones for the members of each privileged group."""
     groups = dataset.privileged_group

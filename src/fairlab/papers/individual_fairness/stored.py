@@ -10,10 +10,9 @@ from fairlab.data.errors import DataUnavailableError
 from fairlab.data.files import fetch_file
 from fairlab.data.registry import project_registry
 from fairlab.papers.individual_fairness.learners import METHODS
-from fairlab.papers.individual_fairness.splits import ADULT_SEEDS, COMPAS_SEEDS
+from fairlab.papers.individual_fairness.splits import SEEDS
 
 FOLDER = "individual_fairness_models"
-SEEDS = {"adult": ADULT_SEEDS, "compas": COMPAS_SEEDS}
 # What a reader of the scorecard must know of Adult's rows, by the beginning of their ids.
 _OTHERS = "the authors' networks of this column were not released: ours, trained and attacked as described"
 _PLAIN = "the authors' plain networks, as printed"

@@ -4,7 +4,6 @@ Trained models come and go as arrays; see `fairlab.papers.individual_fairness.le
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -18,55 +17,57 @@ from fairlab.papers.individual_fairness.audits import (
     ADULT_AUDIT,
     COMPAS_AUDIT,
     MIXED_AUDITS,
-    attack_test_part,
     audit_on_test_part,
     group_fairness,
     metric_of_test_part,
 )
 from fairlab.papers.individual_fairness.learners import (
     ROUNDED,
+    SETTINGS,
     BalancedMLP,
-    adult_methods,
+    EqualizedOddsMixture,
     classifiers,
-    compas_methods,
-    compas_reductions,
+    methods_of,
     trained,
 )
-from fairlab.papers.individual_fairness.splits import ADULT_SEEDS, COMPAS_SEEDS, adult_split, compas_split
+from fairlab.papers.individual_fairness.splits import (
+    ADULT_SEEDS,
+    COMPAS_SEEDS,
+    DIVIDE,
+    SEEDS,
+    adult_split,
+    compas_split,
+)
 from fairlab.seeds import Trial
 
 
-def train_adult(trial: Trial, *, dataset: Dataset, **effort: int) -> dict[str, dict]:
-    """Train the four methods on one split of Adult.
+def train(trial: Trial, *, study: str, dataset: Dataset, **effort: int) -> dict[str, dict]:
+    """Train the four methods on one split.
 
     Parameters
     ----------
     trial : Trial
         Its index chooses the authors' seeds; its root is added to the seed of the models.
+    study : {"adult", "compas"}
     dataset : Dataset
-        `adult-individual`.
+        `adult-individual` or `compas-individual`.
     **effort : int
-        ``network_steps``, ``sensr_steps`` and ``reductions_iterations`` of `adult_methods`.
+        ``network_steps``, ``sensr_steps`` and ``reductions_iterations`` of `methods_of`.
 
     Returns
     -------
     dict of str to dict
         By method, what it learned.
     """
-    data_seed, model_seed = ADULT_SEEDS[trial.index]
-    return trained(adult_methods(model_seed + trial.root, **effort), adult_split(dataset, data_seed))
-
-
-def train_compas(trial: Trial, *, dataset: Dataset, **effort: int) -> dict[str, dict]:
-    """Train the four methods on one split of COMPAS (`compas-individual`); see `train_adult`."""
-    data_seed, model_seed = COMPAS_SEEDS[trial.index]
-    return trained(compas_methods(model_seed + trial.root, **effort), compas_split(dataset, data_seed))
+    data_seed, model_seed = SEEDS[study][trial.index]
+    return trained(methods_of(study, model_seed + trial.root, **effort), DIVIDE[study](dataset, data_seed))
 
 
 def train_balanced_reductions(trial: Trial, *, dataset: Dataset, max_iter: int) -> dict[str, dict]:
     """Train Reductions with balanced classes, as the text says, on one split of COMPAS."""
+    settings = SETTINGS["compas"]["reduction"] | {"class_weight": "balanced"}
     split = compas_split(dataset, COMPAS_SEEDS[trial.index][0])
-    return trained({"reduction": compas_reductions(max_iter, class_weight="balanced")}, split)
+    return trained({"reduction": EqualizedOddsMixture(max_iter=max_iter, **settings, **ROUNDED)}, split)
 
 
 def audit_adult(trial: Trial, *, dataset: Dataset, models: Mapping, all_steps: Sequence[int]) -> pd.DataFrame:
@@ -90,7 +91,7 @@ def audit_adult(trial: Trial, *, dataset: Dataset, models: Mapping, all_steps: S
     split = adult_split(dataset, ADULT_SEEDS[trial.index][0])
     metric = metric_of_test_part(split)
     rows = [
-        audit_on_test_part(model, split, ADULT_AUDIT, n_steps=n_steps, metric=metric)
+        audit_on_test_part(model, split, **ADULT_AUDIT, n_steps=n_steps, metric=metric)
         .to_frame()
         .reset_index()
         .assign(method=method, n_steps=n_steps)
@@ -119,7 +120,7 @@ def audit_mixed_reductions(trial: Trial, *, dataset: Dataset, models: Mapping, n
     """
     split = adult_split(dataset, ADULT_SEEDS[trial.index][0])
     model = classifiers({"reduction": models["reduction"]})["reduction"]
-    found = audit_on_test_part(model, split, MIXED_AUDITS[trial.index], n_steps=n_steps)
+    found = audit_on_test_part(model, split, **MIXED_AUDITS[trial.index], n_steps=n_steps)
     return found.to_frame().reset_index()
 
 
@@ -147,7 +148,7 @@ def audit_training(
     rows = []
     for rate, steps in settings:
         model = BalancedMLP(learning_rate=rate, n_steps=steps, random_state=model_seed + trial.root, **ROUNDED)
-        tests = audit_on_test_part(model.fit(split.X_train, split.y_train), split, ADULT_AUDIT, n_steps=n_steps)
+        tests = audit_on_test_part(model.fit(split.X_train, split.y_train), split, **ADULT_AUDIT, n_steps=n_steps)
         rows.append(
             {"learning_rate": rate, "training_steps": steps}
             | group_fairness(model, split).to_dict()
@@ -177,7 +178,7 @@ def audit_solvers(
         {
             solver: {
                 method: audit_on_test_part(
-                    model, split, ADULT_AUDIT, n_steps=n_steps, metric=metric
+                    model, split, **ADULT_AUDIT, n_steps=n_steps, metric=metric
                 ).loss_ratio.lower_bound
                 for method, model in classifiers(models).items()
             }
@@ -208,10 +209,10 @@ def audit_compas(
         One row per method: group measures, bounds and decisions of the tests, dropped and diverged points.
     """
     split = compas_split(dataset, COMPAS_SEEDS[trial.index][0])
-    settings, metric = replace(COMPAS_AUDIT, n_points=n_points), metric_of_test_part(split)
+    settings = COMPAS_AUDIT | {"metric": metric_of_test_part(split), "n_points": n_points, "n_steps": n_steps}
     rows = {}
     for method, model in classifiers(models).items():
-        found = audit_on_test_part(model, split, settings, n_steps=n_steps, metric=metric)
+        found = audit_on_test_part(model, split, **settings)
         rows[method] = group_fairness(model, split).to_dict() | {
             "t_n": found.loss_ratio.lower_bound,
             "reject_prop": float(found.loss_ratio.rejected),
@@ -253,11 +254,11 @@ def by_step_size(
     rows = []
     for method, model in classifiers(models).items():
         for step_size in step_sizes:
-            attack = attack_test_part(model, metric, split, ADULT_AUDIT, step_size=step_size, n_steps=n_steps[method])
-            test = loss_ratio_test(attack.loss, attack.attacked_loss, variant="published")
+            settings = ADULT_AUDIT | {"step_size": step_size, "n_steps": n_steps[method]}
+            found = audit_on_test_part(model, split, metric=metric, **settings)
             rows.append(
-                {"method": method, "time": attack.stopping_time, "lower_bound": test.lower_bound}
-                | {"rejected": test.rejected, "diverged": attack.diverged.sum()}
+                {"method": method, "time": found.attack.stopping_time, "lower_bound": found.loss_ratio.lower_bound}
+                | {"rejected": found.loss_ratio.rejected, "diverged": found.attack.diverged.sum()}
             )
     return pd.DataFrame(rows)
 
@@ -285,9 +286,10 @@ def along_the_flow(trial: Trial, *, dataset: Dataset, models: Mapping, n_steps: 
     metric = metric_of_test_part(split)
     rows = []
     for method, model in classifiers(models).items():
-        losses = attack_test_part(model, metric, split, ADULT_AUDIT, n_steps=n_steps, trajectory=True).loss_trajectory
+        found = audit_on_test_part(model, split, metric=metric, **ADULT_AUDIT, n_steps=n_steps, trajectory=True)
+        losses = found.attack.loss_trajectory
         tests = loss_ratio_test(np.broadcast_to(losses[0], losses[at].shape), losses[at], variant="published")
-        times = ADULT_AUDIT.step_size * np.array(at)
+        times = ADULT_AUDIT["step_size"] * np.array(at)
         rows.append(pd.DataFrame({"method": method, "time": times, "lower_bound": tests.lower_bound}))
     return pd.concat(rows, ignore_index=True)
 
@@ -346,7 +348,7 @@ def audit_with_learned_metrics(trial: Trial, *, n_population: int, n_learned: in
         ``truth``, the true ratio by test, and ``audits``, a table with one row per size, metric and test.
     """
     rng = trial.rng("learned metrics")
-    model, flow = calibration.audited_model(), calibration.LEARNED_FLOW | {"variant": calibration.VARIANT}
+    model, flow = calibration.AUDITED, calibration.LEARNED_FLOW | {"variant": calibration.VARIANT}
     right = FairMetric.from_directions([calibration.DIRECTION])
     features, label, _ = calibration.draw_people(rng, n_population)
     truth = calibration.true_ratios(gradient_flow_attack(model, right, features, label, **flow).to_frame())
