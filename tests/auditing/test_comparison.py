@@ -27,7 +27,7 @@ def test_a_gap_that_is_closed_is_better_and_one_that_opens_is_worse():
     [row] = closing.to_frame().to_dict(orient="records")
     men = (table["age"] > 40)[table["sex"] == "man"].mean()
     women = (table["age"] > 40)[table["sex"] == "woman"].mean()
-    assert row["where"] == "sex: man less woman"
+    assert row["where"] == "sex: man minus woman"
     assert row["before"] == pytest.approx(men)
     assert row["after"] == pytest.approx(men - women)
     assert row["verdict"] == "better"
@@ -56,11 +56,11 @@ def test_a_gap_that_changes_its_sign_only_is_no_change():
 def test_with_true_labels_errors_are_compared_for_everyone_and_each_group():
     truth = (people()["age"] > 40).to_numpy()
     frame = compare(case(old, y_true=truth), case(fair, y_true=truth)).to_frame()
-    errors = frame[frame["measure"] == "share of wrong decisions"].set_index("where")
+    errors = frame[frame["measure"] == "error rate"].set_index("where")
     assert errors.index.tolist() == ["everyone", "sex = man", "sex = woman"]
     assert errors["after"].tolist() == [0, 0, 0]
     assert errors["verdict"].tolist() == ["better", "no clear difference", "better"]
-    assert (frame["measure"] == "gap in favourable decisions among those with the favourable label").sum() == 1
+    assert (frame["measure"] == "true positive rate difference").sum() == 1
 
 
 def test_people_are_paired_by_label_whatever_their_order():

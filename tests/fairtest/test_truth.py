@@ -117,15 +117,15 @@ def truth(world: World, effect: str, held: np.ndarray) -> float:
         values = np.abs(answer - target(people)) if "error" in effect else answer
     else:
         values = answer != good if "error" in effect else answer
-    if effect.startswith("mutual"):
+    if "mutual" in effect:
         codes = pd.factorize(people["group"])[0]
         shares = np.zeros((codes.max() + 1, 2))
         np.add.at(shares, (codes, values.astype(int)), weight)
         return nmi(shares / shares.sum())
     if effect.startswith("correlation"):
-        name = effect.split("being ")[1].split(" rather")[0]
+        name = effect.split(", ")[1].split(" versus")[0]
         return correlation((people["group"] == name).astype(float).to_numpy(), values, weight)
-    first, second = effect.split(", ")[1].split(" less ")
+    first, second = effect.split(", ")[1].split(" minus ")
     one = (people["group"] == first).to_numpy()
     other = ~one if second == "the others" else (people["group"] == second).to_numpy()
     return np.average(values, weights=weight * one) - np.average(values, weights=weight * other)
@@ -174,7 +174,7 @@ def investigated(world: World, number: int, metric) -> tuple[bool, bool]:
             rates = [np.average(people["answer"], weights=weight * (people["group"] == group)) for group in "ab"]
             expected = rates[0] / rates[1] if rates[1] > 0 else np.inf if rates[0] > 0 else 1.0
         else:
-            names = {"NMI": "mutual", "DIFF": "difference, a less b", "CORR": "correlation being b rather"}
+            names = {"NMI": "mutual", "DIFF": "difference, a minus b", "CORR": "correlation (prediction, b versus a)"}
             expected = truth(world, names[section.metric.name], held)
         all_hold &= np.isnan(tested.low) or tested.low - 1e-9 <= expected <= tested.high + 1e-9
     return bool(all_hold), any(finding.is_significant for finding in section.subgroups)
@@ -190,7 +190,7 @@ def checked(number: int) -> list[dict]:
         rows.append({"statement": statement, "held": bool(held), "stated": stated})
 
     held = (found["low"] - 1e-9 <= found["truth"]) & (found["truth"] <= found["high"] + 1e-9)
-    measure = found["effect"].str.split(r" of | and ", regex=True).str[0]
+    measure = found["effect"].str.extract("(normalised mutual information|correlation|difference)")[0]
     place = np.where(found["where"] == "everyone", "among everyone", "in contexts")
     for (name, where), some in found.groupby([measure, place]).indices.items():
         count(f"audit: interval of a {name} {where} holds the truth", held.iloc[rng.choice(some)])
@@ -234,7 +234,7 @@ def test_half_of_the_worlds_are_fair():
     assert sum(here.is_fair for here in worlds) == 12
     for here in worlds:
         everyone = np.ones(len(here.people), dtype=bool)
-        effect = "correlation being b rather" if here.kind == "regression" else "difference, a less b"
+        effect = "correlation (prediction, b versus a)" if here.kind == "regression" else "difference, a minus b"
         assert (abs(truth(here, effect, everyone)) < 1e-9) == here.is_fair
         assert here.chance.sum() == pytest.approx(1)
 

@@ -36,7 +36,7 @@ class World:
 
     @property
     def difference(self) -> float:
-        """The difference of favourable rates, by enumeration."""
+        """The selection rate difference, by enumeration."""
         first, second = (self.share * self.favourable).sum(axis=1)
         return first - second
 
@@ -50,7 +50,7 @@ class World:
         return sex, np.where(sex == 0, *(rng.choice(len(CELLS), self.n_people, p=share) for share in self.share))
 
     def flips(self, rng) -> float:
-        """Return the flips beyond chance among freshly drawn people."""
+        """Return the excess decision flips among freshly drawn people."""
         sex, cells = self.people(rng)
         parts = [cells[sex == group] for group in (0, 1)]
         decisions = [self.favourable[group][part] for group, part in enumerate(parts)]
@@ -155,13 +155,13 @@ def statements(found: pd.DataFrame) -> pd.DataFrame:
     """Return how many models each promise was kept for."""
     fair, of = found["fair"], found["kind"].eq
     kept = {
-        "the interval of the difference of favourable rates holds the truth": (found["difference held"], CONFIDENCE),
-        "the interval of the flips beyond chance holds their mean over 10 further tables": (
+        "the interval of the selection rate difference holds the truth": (found["difference held"], CONFIDENCE),
+        "the interval of the excess decision flips holds their mean over 10 further tables": (
             found["flips held"],
             CONFIDENCE,
         ),
-        "fair models: no difference of favourable rates is found": (~found.loc[fair, "difference found"], CONFIDENCE),
-        "fair models: no flips beyond chance are found": (~found.loc[fair, "flips found"], CONFIDENCE),
+        "fair models: no selection rate difference is found": (~found.loc[fair, "difference found"], CONFIDENCE),
+        "fair models: no excess decision flips are found": (~found.loc[fair, "flips found"], CONFIDENCE),
         "a group that needs 6 to 10 points of 20 more is found by the rates": (
             found.loc[of("harder_for_one"), "difference found"],
             CONFIDENCE,

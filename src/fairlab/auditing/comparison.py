@@ -129,8 +129,8 @@ class ModelComparison(Result):
 def compare(case_a: Case, case_b: Case, *, confidence_level: float = 0.95) -> ModelComparison:
     """Say what a newer model makes better and worse.
 
-    Compared are the gaps in favourable decisions between each group and everybody else; where `y_true` is known, the
-    share of wrong decisions overall and in each group, and the gaps among those whose true label is favourable.
+    Compared are the selection rate differences between each group and everybody else; where `y_true` is known, the
+    error rate overall and in each group, and the differences of true positive rates.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def compare(case_a: Case, case_b: Case, *, confidence_level: float = 0.95) -> Mo
 
 
 def _errors(pairs: Pairs, sensitive_features, confidence_level, not_compared) -> Iterator[dict]:
-    """Yield a row on the share of wrong decisions for everyone and for each group."""
+    """Yield a row on the error rate of everyone and of each group."""
     if not pairs.has_truth:
         not_compared.append("Errors, since y_true is not known in both cases.")
         return
@@ -207,21 +207,21 @@ def _errors(pairs: Pairs, sensitive_features, confidence_level, not_compared) ->
             continue
         first, second = (values[chosen] for values, chosen in zip(wrong, members, strict=True))
         change, variance = difference(first, second, is_paired=pairs.is_paired)
-        yield _row(name, where, "share of wrong decisions", first, second) | _normal(change, variance, confidence_level)
+        yield _row(name, where, "error rate", first, second) | _normal(change, variance, confidence_level)
 
 
 def _gaps(pairs: Pairs, sensitive_features, confidence_level, not_compared) -> Iterator[dict]:
-    """Yield a row on the gap between each group and everybody else, of all people and of those with a good label."""
-    kinds = [("gap in favourable decisions", pairs.everyone())]
+    """Yield a row on the gap between each group and everybody else in selection rates and true positive rates."""
+    kinds = [("selection rate difference", pairs.everyone())]
     if pairs.has_truth:
-        kinds.append(("gap in favourable decisions among those with the favourable label", pairs.truth))
+        kinds.append(("true positive rate difference", pairs.truth))
     for measure, among in kinds:
         for name in sensitive_features:
             groups = list(pairs.groups(name))
             for group, members in groups[:1] if len(groups) == 2 else groups:
                 inside = [some & chosen for some, chosen in zip(among, members, strict=True)]
                 outside = [some & ~chosen for some, chosen in zip(among, members, strict=True)]
-                where = f"{name}: {group} less {groups[1][0] if len(groups) == 2 else 'all others'}"
+                where = f"{name}: {group} minus {groups[1][0] if len(groups) == 2 else 'all others'}"
                 if min(map(np.sum, inside + outside)) < FEWEST:
                     not_compared.append(f"{measure}, {where}, with fewer than {FEWEST} people in a group.")
                     continue
@@ -269,7 +269,7 @@ def gap(decisions, inside, outside, *, is_paired: bool, confidence_level: float 
 
 
 def difference(first: np.ndarray, second: np.ndarray, *, is_paired: bool) -> tuple[float, float]:
-    """Return the second share less the first and its variance, each outcome seen once more than it was.
+    """Return the second share minus the first and its variance, each outcome seen once more than it was.
 
     Parameters
     ----------

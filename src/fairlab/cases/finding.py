@@ -58,7 +58,7 @@ class Finding(Result):
     where : str
         Of whom, as "everyone" or "age >= 40 and workclass = Private".
     effect : str
-        Name of the measure in words, as "difference of favourable rates, women less men".
+        Name of the measure in words, as "selection rate difference, women minus men".
     estimate : float
     low, high : float
         Confidence interval of the effect.

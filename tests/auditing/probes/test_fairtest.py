@@ -44,7 +44,7 @@ def test_everyone_by_hand(case, found, people):
     finding = found.findings[0]
     rates = pd.Series(rule(people)).groupby(people["sex"], observed=True).mean()
     assert (finding.sensitive_features, finding.where, finding.n) == ("sex", "everyone", N)
-    assert finding.effect == "difference of favourable rates, woman less man"
+    assert finding.effect == "selection rate difference, woman minus man"
     assert finding.estimate == pytest.approx(rates["woman"] - rates["man"])
     assert finding.low < finding.estimate < finding.high < 0
     assert finding.p_value < 1e-9
@@ -66,8 +66,8 @@ def test_the_rule_is_found_where_it_is(found, people):
 def test_of_several_groups_the_information_and_each_against_the_others(found):
     whole = [f for f in found.findings if f.sensitive_features == "race" and f.where == "everyone"]
     assert [f.effect for f in whole] == [
-        "mutual information of favourable and race, from 0 to 1",
-        *(f"difference of favourable rates, {group} less the others" for group in "abc"),
+        "normalised mutual information (decision, race)",
+        *(f"selection rate difference, {group} minus the others" for group in "abc"),
     ]
     assert all(f.low <= 0 <= f.high and f.p_value > 0.05 for f in whole)
 
@@ -88,7 +88,7 @@ def test_it_is_the_same_each_time_and_another_with_another_seed(case, found):
 def test_errors_where_truth_is_known(people):
     truth = people["noise"] < 0.9
     model = Case(rule, people.assign(ok=truth), sensitive_features="sex", y_true="ok")
-    errors = [f for f in run("fairtest", model, budget=0).findings if f.effect.startswith("difference of error rates")]
+    errors = [f for f in run("fairtest", model, budget=0).findings if f.effect.startswith("error rate difference")]
     wrong = (rule(people) != truth).groupby(people["sex"], observed=True).mean()
     assert errors[0].estimate == pytest.approx(wrong["woman"] - wrong["man"])
     assert errors[0].evidence.columns[0] == "error"
@@ -114,18 +114,16 @@ def test_regression_by_correlation(people):
     )
     man = (people["sex"] == "woman").astype(float)
     expected = np.corrcoef(man, number(people))[0, 1]
-    assert found.loc[("sex", "correlation of the model's number and being woman rather than man"), "estimate"] == (
-        pytest.approx(expected)
-    )
-    assert found.loc[("age", "correlation of the model's number and age"), "estimate"] > 0.9
-    assert ("race", "correlation of the error of the model's number and being b rather than the others") in found.index
+    assert found.loc[("sex", "correlation (prediction, woman versus man)"), "estimate"] == (pytest.approx(expected))
+    assert found.loc[("age", "correlation (prediction, age)"), "estimate"] > 0.9
+    assert ("race", "correlation (absolute error, b versus the others)") in found.index
 
 
 def test_an_age_with_missing_values_makes_a_group_of_them(people):
     ages = people["age"].astype(float).where(people["noise"] > 0.1)
     model = Case(lambda rows: rows["noise"] > 0.5, people.assign(age=ages), sensitive_features="age")
     effects = [f.effect for f in run("fairtest", model, budget=0).findings]
-    assert "difference of favourable rates, (missing) less the others" in effects
+    assert "selection rate difference, (missing) minus the others" in effects
     regression = Case(lambda rows: 9 * rows["noise"] - 4, people.assign(age=ages), sensitive_features="age")
     skipped = run("fairtest", regression, budget=0).skipped
     assert skipped == (f"FairTest left out {int(ages.isna().sum())} people without a value of age.",)

@@ -44,14 +44,14 @@ def test_a_clear_rule_is_found():
     rates, flips = result.findings
     favourable = harder_for_women(TABLE)
     by_sex = favourable.groupby(TABLE["sex"]).agg(["sum", "size"])
-    assert rates.effect == "difference of favourable rates, f less m"
+    assert rates.effect == "selection rate difference, f minus m"
     assert rates.estimate == pytest.approx(
         favourable[TABLE["sex"] == "f"].mean() - favourable[TABLE["sex"] == "m"].mean()
     )
     table = [[n, size - n] for n, size in by_sex.to_numpy()]
     assert rates.p_value == pytest.approx(fisher_exact(table).pvalue)
     assert rates.low < rates.estimate < rates.high < 0
-    assert flips.effect == "share of flips between f and m beyond chance"
+    assert flips.effect == "excess decision flips in matched pairs, f and m"
     assert flips.p_value < 0.01
     assert flips.low > 0
     assert (rates.n, result.n_queries, result.skipped) == (400, 0, ())
@@ -94,8 +94,8 @@ def test_sensitive_columns_that_the_model_does_not_get():
 def test_more_groups_than_two():
     result = examined(lambda rows: rows["race"] == "b", ["race", "sex"])
     effects = result.to_frame().query("sensitive_features == 'race'")["effect"].tolist()
-    assert effects[0] == "difference of favourable rates, a less everyone else"
-    assert effects[2] == "difference of favourable rates, b less everyone else"
+    assert effects[0] == "selection rate difference, a minus everyone else"
+    assert effects[2] == "selection rate difference, b minus everyone else"
     assert len(effects) == 4
     n = (TABLE["race"] == "c").sum()
     assert n < FEWEST
@@ -115,7 +115,7 @@ def test_of_many_small_groups_three_are_named():
 
 def test_missing_values_are_a_group():
     result = examined(lambda rows: rows["job"].isna(), "job")
-    estimates = result.to_frame().set_index("effect")["estimate"].filter(like="rates")
+    estimates = result.to_frame().set_index("effect")["estimate"].filter(like="rate")
     assert len(estimates) == 3
     assert estimates.iloc[-1] == 1
 
@@ -136,7 +136,7 @@ def test_what_cannot_be_examined():
     case = Case(harder_for_women, TABLE, sensitive_features="sex")
     case.queries.is_deterministic = False
     noisy = run("fliptest", case, budget=0)
-    assert [finding.effect[:10] for finding in noisy.findings] == ["difference"]
+    assert [finding.effect[:9] for finding in noisy.findings] == ["selection"]
     assert noisy.skipped[0].startswith("Flips: the model answers the same row differently")
 
 
@@ -196,7 +196,7 @@ def test_columns_of_every_kind():
     result = examined(lambda rows: rows["age"] > 40, ["member", "age", "children", "owner", "grade", "job"], table)
     frame = result.to_frame()
     assert set(frame["sensitive_features"]) == {"member", "age", "children", "owner", "grade", "job"}
-    assert (frame.loc[frame["effect"].str.startswith("share"), "sensitive_features"].value_counts() >= 1).all()
+    assert (frame.loc[frame["effect"].str.startswith("excess"), "sensitive_features"].value_counts() >= 1).all()
     assert frame[["estimate", "low", "high", "p_value"]].notna().all(axis=None)
     assert frame.query("sensitive_features == 'age'")["p_value"].min() < 1e-6
     assert frame.query("sensitive_features != 'age'")["p_value"].min() > 0.001

@@ -132,6 +132,10 @@ SAMPLE, PEOPLE = 0.3, 0.3  # of the budget of a sensitive attribute; what is lef
 N_CLUSTERS, MAX_ITER = 4, 10  # as in the paper
 MOST_CLUSTERED = 10_000  # people among whom clusters are looked for
 MOST_ROWS = 1000  # of evidence
+EFFECTS = {
+    "inputs": "counterfactual flip rate on generated inputs",
+    "people": "counterfactual flip rate of the people of the table",
+}
 FEWEST = 20  # inputs or people that a share may rest on
 MOST_STEPS = 1000  # of a walk
 MOST_WALKS = 128  # at a time
@@ -314,7 +318,7 @@ class _Search:
 
     def _finding(self, what, where, share, evidence, n, **numbers) -> DiscriminatoryInputs:
         return DiscriminatoryInputs(
-            self.method, self.name, where, f"share of {what} whose decision another {self.name} changes",
+            self.method, self.name, where, EFFECTS[what],
             *map(float, share), 0.0 if numbers["n_found"] else 1.0, evidence, n,
             f"Another {self.name} changes the decision for {share[0]:.1%} of "
             f"{where if what == 'inputs' else f'the {where}'}",

@@ -22,7 +22,9 @@ LEAST_LEAF, MOST_LEAF = 30, 100  # people in a subgroup in training, by the size
 MOST_TRAINED = 100_000  # people that subgroups are looked for among
 MOST_SUBGROUPS, MAX_DEPTH = 5, 3  # that are reported of each association, and conditions of each
 MAX_BINS = 10
-RATES = {"favourable": "favourable rates", "error": "error rates"}
+RATES = {"favourable": "selection rate", "error": "error rate"}
+# What an effect calls an outcome.
+NAMES = {"favourable": "decision", "model's number": "prediction", "error of the model's number": "absolute error"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +48,8 @@ def run(task: Task) -> Iterator[Finding]:
     Among everyone, and in subgroups: a guided tree (section 4.3) finds them in one half of the table (at most 100,000
     people), and the other half, which had no part in that, tests them. The subgroups with the strongest associations in
     training are reported whatever the test says, so that each interval and p-value is valid on its own. Of two groups
-    the effect is the difference of their rates; of several the mutual information (0 to 1), and each group's difference
-    from the others; of a regression the correlation with the sensitive number or with being in a group.
+    the effect is the difference of their rates; of several the normalised mutual information (0 to 1), and each group's
+    difference from the others; of a regression the correlation with the sensitive number or with being in a group.
 
     The evidence of a finding is the people that it rests on, by their row labels, with the decision or the error
     as first column.
@@ -120,13 +122,13 @@ def _goes_by_levels(values: pd.Series) -> bool:
 
 def _questions(task, name, outcome: Column) -> Iterator[_Target]:
     """Yield the associations of one sensitive column with an outcome; the first is that of all groups."""
-    values = task.case.table[name]
+    values, what = task.case.table[name], NAMES.get(outcome.name, outcome.name)
     if not outcome.is_categorical and pd.api.types.is_numeric_dtype(values) and values.nunique() > GROUPS:
         known = np.flatnonzero(values.notna())
         if len(known) < len(values):
             task.skip(f"FairTest left out {len(values) - len(known):,} people without a value of {name}.")
         sample = Sample(Column(name, values.iloc[known].to_numpy(dtype=float)), outcome.take(known))
-        yield _Target(known, sample, Correlation(), f"correlation of the {outcome.name} and {name}")
+        yield _Target(known, sample, Correlation(), f"correlation ({what}, {name})")
         return
     groups = task.case.groups(name)
     large = task.large_groups(name, groups, FEWEST)
@@ -135,25 +137,27 @@ def _questions(task, name, outcome: Column) -> Iterator[_Target]:
         return
     rows = np.flatnonzero(groups.isin(large))
     codes = groups.iloc[rows].cat.set_categories(large).cat.codes.to_numpy().astype(np.intp)
-    several, output, rates = len(large) > 2, outcome.take(rows), RATES.get(outcome.name)
-    if rates and several:
-        effect = f"mutual information of {outcome.name} and {name}, from 0 to 1"
+    several, output, rate = len(large) > 2, outcome.take(rows), RATES.get(outcome.name)
+    if rate and several:
+        effect = f"normalised mutual information ({what}, {name})"
         yield _Target(rows, Sample(Column(name, codes, tuple(large)), output), NMI(), effect)
     for code, group in enumerate(large if several else large[:1]):
         others = "the others" if several else large[1]
-        if rates:
+        if rate:
             one = Column(name, (codes != code).astype(np.intp), (group, others))
-            effect = f"difference of {rates}, {group} less {others}"
+            effect = f"{rate} difference, {group} minus {others}"
             yield _Target(rows, Sample(one, output), Difference(), effect, in_subgroups=not several)
         else:
-            effect = f"correlation of the {outcome.name} and being {group} rather than {others}"
+            effect = f"correlation ({what}, {group} versus {others})"
             yield _Target(rows, Sample(Column(name, 1.0 * (codes == code)), output), Correlation(), effect)
 
 
 def _answers(task, question: _Target, columns, train_rows, test_rows) -> Iterator[Finding]:
     """Yield the finding among everyone, and those in subgroups."""
-    stream = derive_seed(task.random_state, METHOD, question.sensitive_features, question.effect)
-    rng = np.random.default_rng(stream)
+    name, outcome = question.sensitive_features, question.sample.output.name
+    # Mutual information alone draws random numbers.
+    stream = f"mutual information of {outcome} and {name}, from 0 to 1"
+    rng = np.random.default_rng(derive_seed(task.random_state, METHOD, name, stream))
     yield _finding(task, question, np.arange(len(question.rows)), "everyone", rng)
     if not question.in_subgroups:
         return
@@ -170,7 +174,7 @@ def _answers(task, question: _Target, columns, train_rows, test_rows) -> Iterato
         where, members = _words(node.conditions, task.case), test[_holds(node.conditions, here, test)]
         if len(members) < FEWEST:
             tested = f"{len(members)} people of the test half"
-            task.skip(f"FairTest did not test {question.sensitive_features} where {where}: {tested}.")
+            task.skip(f"FairTest did not test {name} where {where}: {tested}.")
         else:
             yield _finding(task, question, members, where, rng)
 
@@ -213,14 +217,13 @@ def _finding(task, question: _Target, members, where, rng) -> Finding:
 
 def _sentence(question: _Target, where: str, estimate: float) -> str:
     """Return what an estimate says, in plain words."""
-    among = "" if where == "everyone" else f"Where {where}: "
-    outcome = question.sample.output.name
+    start = "The" if where == "everyone" else f"Where {where}: the"
     if isinstance(question.metric, Difference):
         first, second = question.sample.sensitive_features.categories
         side = "lower" if estimate < 0 else "higher"
         points = f"{100 * abs(estimate):.1f} percentage points"
-        return f"{among}{RATES[outcome]} are {points} {side} for {first} than for {second}"
-    return f"{among}{outcome} goes with {question.sensitive_features} ({question.effect}: {estimate:.2g})"
+        return f"{start} {RATES[question.sample.output.name]} of {first} is {points} {side} than that of {second}"
+    return f"{start} {question.effect} is {estimate:.2g}"
 
 
 def _words(conditions: tuple[Condition, ...], case) -> str:

@@ -1,4 +1,4 @@
-"""FlipTest of a case: how favourable decisions differ between groups, and whose decision flips with the group."""
+"""FlipTest of a case: how selection rates differ between groups, and whose decision flips with the group."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,11 +27,11 @@ def run(task: Task) -> Iterator[Finding]:
     Of a column with two groups the first is compared with the second, in the order of its categories; of one with more,
     each with everyone else. Two findings come of each comparison:
 
-    - The **difference of favourable rates** between the people that both groups are samples of: the net flips of
+    - The **selection rate difference** between the people that both groups are samples of: the net flips of
       FlipTest (proposition 2), whatever the map. Its interval is put together from exact ones of both rates; its
       p-value is that of Fisher's exact test.
-    - The **flips beyond the chance of the match**: the share of people who are decided otherwise than their counterpart
-      in the other group, less the share whose two counterparts are decided differently; see
+    - The **excess decision flips in matched pairs**: the share of people who are decided otherwise than their
+      counterpart in the other group, minus the share whose two counterparts are decided differently; see
       `fairlab.fliptest.counterpart_test`. It sees what the first cannot: flips in both directions that cancel. Below 0
       it says that chance explains all flips. Its p-value is one-sided.
       Counterparts are real people, found by exact transport on all features but the sensitive one. Nothing can be said
@@ -103,7 +103,7 @@ def _matched(task, pair, favourable) -> CounterpartTest | None:
 
 
 def _difference(case, pair, favourable, matched, confidence):
-    """Return the difference of favourable rates; as evidence, flips in its direction."""
+    """Return the selection rate difference; as evidence, flips in its direction."""
     counts = [int(favourable[members].sum()) for members in pair.members]
     sizes = [int(members.sum()) for members in pair.members]
     estimate = counts[0] / sizes[0] - counts[1] / sizes[1]
@@ -118,34 +118,34 @@ def _difference(case, pair, favourable, matched, confidence):
         METHOD,
         pair.sensitive_features,
         "everyone",
-        f"difference of favourable rates, {pair.names[0]} less {pair.names[1]}",
+        f"selection rate difference, {pair.names[0]} minus {pair.names[1]}",
         estimate,
         low,
         high,
         min(float(fisher_exact(table).pvalue), 1.0),
         _evidence(case, odd, pair),
         sum(sizes),
-        f"The model favours {pair.names[0]} {100 * abs(estimate):.1f} percentage points "
-        f"{'less' if estimate < 0 else 'more'} often than "
-        f"{pair.names[1]}",
+        f"The selection rate of {pair.names[0]} is {100 * abs(estimate):.1f} percentage points "
+        f"{'lower' if estimate < 0 else 'higher'} than that of {pair.names[1]}",
     )
 
 
 def _flips(case, pair, matched):
-    """Return the flips beyond the chance of the match."""
+    """Return the excess of decision flips in matched pairs."""
+    side = "lower" if matched.estimate < 0 else "higher"
     return Finding(
         METHOD,
         pair.sensitive_features,
         "everyone",
-        f"share of flips between {pair.names[0]} and {pair.names[1]} beyond chance",
+        f"excess decision flips in matched pairs, {pair.names[0]} and {pair.names[1]}",
         matched.estimate,
         matched.low,
         matched.high,
         matched.p_value,
         _evidence(case, matched.odd, pair),
         3 * len(matched.triples),
-        f"{matched.estimate:.1%} of the people of {pair.names[0]} and {pair.names[1]} are decided unlike their like in "
-        "the other group, beyond chance",
+        f"The share of decision flips between matched people of {pair.names[0]} and {pair.names[1]} is "
+        f"{100 * abs(matched.estimate):.1f} percentage points {side} than chance explains",
     )
 
 

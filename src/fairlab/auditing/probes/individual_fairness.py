@@ -43,14 +43,14 @@ def run(task: Task, *, max_loss_ratio: float = FOUR_FIFTHS) -> Iterator[Finding]
     other models with differences between rows. So many people as the budget allows are queried, 500 at most, drawn
     at random.
 
-    The effect is the mean ratio of losses (equation 3.2), at least 1. Its interval counts people and directions as
+    The effect is the mean loss ratio (equation 3.2), at least 1. Its interval counts people and directions as
     drawn at random (a jackknife over rows of the table). Its p-value is that of the hypothesis that the ratio is at
     most `max_loss_ratio`, or that what the model takes from the other features has nothing to do with the groups
     (permutations of the sensitive column), whichever is the larger.
 
-    There is one finding for each sensitive column. Its effect names the mean ratio with the column shuffled beside it:
-    what a fair model would show. Its evidence are the people whose loss rises most, when their counterparts ("other")
-    are handed to the model.
+    There is one finding for each sensitive column. Its effect names the mean loss ratio with the column shuffled, too,
+    which is what a fair model would show. Its evidence are the people whose loss rises most, when their counterparts
+    ("other") are handed to the model.
     """
     check_number(max_loss_ratio, "max_loss_ratio", least=1)
     case, budget = task.case, task.budget
@@ -187,8 +187,8 @@ def _finding(task, scorer, people, name, membership, fall, worst, max_loss_ratio
         p_value=p_value,
         evidence=_evidence(case, scorer, people, moves, ratios, worst, name),
         n=len(ratios),
-        sentence=f"For counterparts who differ in what shows {name}, the model's loss is {estimate:.2f} times that of "
-        f"the people themselves, where up to {max_loss_ratio:g} counts as fair",
+        sentence=f"Under perturbation along the {name} direction, the model's loss is {estimate:.2f} times as high, "
+        f"where up to {max_loss_ratio:g} counts as fair",
     )
 
 
@@ -219,9 +219,9 @@ def _jackknife(people, membership, sums, fall, random_state) -> np.ndarray:
 
 
 def _effect(case, name, max_loss_ratio, null: Null) -> str:
-    labels = "" if case.y_true is not None else " of its own decisions"
+    labels = "" if case.y_true is not None else "its own decisions as labels; "
     chance = f"{null.ratio:.2f} with {name} shuffled"
-    return f"mean ratio of losses{labels}, counterparts to people (fair up to {max_loss_ratio:g}; {chance})"
+    return f"loss ratio under perturbation along the {name} direction ({labels}fair up to {max_loss_ratio:g}; {chance})"
 
 
 def _evidence(case, scorer, people, moves: Moves, ratios, worst, name) -> pd.DataFrame:

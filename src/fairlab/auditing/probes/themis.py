@@ -39,7 +39,7 @@ def run(task: Task, *, min_score: float = 0.05) -> Iterator[Finding]:
     For each sensitive column that the model gets, and for all of them together, there are three findings. The
     counterfactual flip rate on generated inputs is the share of inputs whose decision some other values of the columns
     change (the paper's causal score, definition 3.7). The demographic parity difference on generated inputs is the
-    largest less the smallest selection rate among those values (its group score, definition 3.6). Inputs are generated
+    largest minus the smallest selection rate among those values (its group score, definition 3.6). Inputs are generated
     feature by feature: each value of the schema is as likely as every other, and a number in bins is drawn from the
     table's values in a bin (`fairlab.themis.varied.over_inputs`). Since such inputs are often unlike people, the third
     finding varies the columns of each person of the table. With three columns or more, sets in between are examined,
@@ -192,6 +192,6 @@ def _sentence(sensitive_features: str, effect: str, where: str, estimate: float)
     """Return what an estimate says, in plain words."""
     if effect == GROUP:
         points = f"{100 * estimate:.1f} percentage points"
-        return f"Among {where}, some {sensitive_features} is favoured {points} more often than another"
+        return f"Among {where}, the selection rates of two values of {sensitive_features} differ by {points}"
     whom = "the people of the table" if effect == PEOPLE else where
     return f"A change of {sensitive_features} and of nothing else changes the decision for {estimate:.1%} of {whom}"
