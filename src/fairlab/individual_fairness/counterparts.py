@@ -80,12 +80,13 @@ def log_odds_slopes(scorer: Scorer, people: np.ndarray) -> np.ndarray:
     if case.has_gradients:
         return case.log_odds_gradient(encoded[people])[1] / scorer.scale
     rows = table.iloc[people].reset_index(drop=True)
-    changed = list(_changes(case, table, encoded, people))
-    blocks = [rows.iloc[of].assign(**{name: _taken(table[name], values)}) for _, name, of, values, _ in changed]
+    changed = [change for change in _changes(case, table, encoded, people) if len(change[2])]
+    blocks = [rows.iloc[of].assign(**{name: table[name].iloc[values].array}) for _, name, of, values, _ in changed]
+    ends = np.cumsum([len(block) for block in blocks])[:-1]
     start = scorer.log_odds(rows)
     answers = scorer.log_odds(pd.concat(blocks, ignore_index=True)) if blocks else np.empty(0)
     rises, runs = np.zeros((2, len(people), encoded.shape[1]))
-    for (column, _, of, _, run), answer in zip(changed, np.split(answers, _ends(blocks)), strict=True):
+    for (column, _, of, _, run), answer in zip(changed, np.split(answers, ends), strict=True):
         # Above and below: the rise from one to the other, over the distance between them.
         sign = np.sign(run)
         rises[of, column] += sign * (answer - start[of])
@@ -112,48 +113,17 @@ def _changes(case, table, encoded, people):
                 for place in (above, below):
                     run = values[place] - own
                     of = everyone[(run != 0) & ~missing[people]]
-                    if len(of):
-                        yield j, name, of, known[first[place[of]]], run[of]
+                    yield j, name, of, known[first[place[of]]], run[of]
                 continue
             holders = np.flatnonzero(encoded[:, j] > 0.5)
             others = np.flatnonzero(encoded[:, j] < 0.5)
             of = everyone[encoded[people, j] < 0.5]
-            if len(holders) and len(of):
+            if len(holders):
                 yield j, name, of, np.full(len(of), holders[0]), np.ones(len(of))
             if len(columns) > 1 and encoding.is_number[columns[0]] and len(others):  # a number that is missing
                 of = everyone[encoded[people, j] > 0.5]
                 middle = known[np.argsort(encoded[known, columns[0]], kind="stable")[len(known) // 2]]
-                if len(of):
-                    yield j, name, of, np.full(len(of), middle), -np.ones(len(of))
-
-
-def _taken(column: pd.Series, rows: np.ndarray) -> pd.api.extensions.ExtensionArray | np.ndarray:
-    """Return values of a column by row number, in its dtype."""
-    return column.iloc[rows].array
-
-
-def _ends(blocks) -> np.ndarray:
-    return np.cumsum([len(block) for block in blocks])[:-1]
-
-
-@dataclass(frozen=True, eq=False)
-class Moves:
-    """Moves to a group: along the direction in which its members differ, as far as the means are apart.
-
-    The direction of a group is that of the linear regression of membership on the standardised columns, which for two
-    groups is Fisher's discriminant: what is projected out of the fair metric. Its length is the difference between the
-    mean of the group and the mean of all others, projected on it.
-
-    Attributes
-    ----------
-    coefficients : ndarray of shape (n_columns, n_groups)
-        Of the regressions, by standardised columns.
-    vectors : ndarray of shape (n_columns, n_groups)
-        Moves, in standard deviations.
-    """
-
-    coefficients: np.ndarray
-    vectors: np.ndarray
+                yield j, name, of, np.full(len(of), middle), -np.ones(len(of))
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,20 +152,25 @@ class Sums:
         return cls(X.T @ X, X.T @ membership, X.sum(axis=0), membership.sum(axis=0), len(X))
 
     def __sub__(self, other: "Sums") -> "Sums":
-        return Sums(*(mine - theirs for mine, theirs in zip(self._parts, other._parts, strict=True)))
+        return Sums(**{name: value - getattr(other, name) for name, value in vars(self).items()})
 
-    @property
-    def _parts(self):
-        return self.squares, self.with_members, self.columns, self.members, self.n
+    def moves(self, gram: np.ndarray | None = None) -> np.ndarray:
+        """Return the moves to each group: along the direction in which its members differ, as far as means are apart.
 
-    def moves(self, gram: np.ndarray | None = None) -> Moves:
-        """Return the moves to each group.
+        The direction of a group is that of the linear regression of membership on the standardised columns, which for
+        two groups is Fisher's discriminant: what is projected out of the fair metric. Its length is the difference
+        between the mean of the group and the mean of all others, projected on it.
 
         Parameters
         ----------
         gram : ndarray of shape (n_columns, n_columns), optional
             Mean product of the slopes of people. If given, moves are shorter by what chance alone adds to the mean
             squared change that they make.
+
+        Returns
+        -------
+        ndarray of shape (n_columns, n_groups)
+            In standard deviations.
         """
         mean = self.columns / self.n
         covariance = self.squares - self.n * np.outer(mean, mean)
@@ -206,7 +181,12 @@ class Sums:
         if gram is not None:
             chance = by_chance(inverse, covariance, gram, self.members, self.n)
             vectors = vectors * _share_beyond(chance, changes(coefficients, gram))
-        return Moves(coefficients, vectors)
+        return vectors
+
+
+def mean_product(slopes: np.ndarray) -> np.ndarray:
+    """Return the mean of the products of slopes, shape (n_columns, n_columns)."""
+    return slopes.T @ slopes / len(slopes)
 
 
 def changes(coefficients: np.ndarray, gram: np.ndarray) -> np.ndarray:
@@ -236,7 +216,7 @@ def loss(margin: np.ndarray) -> np.ndarray:
     return np.logaddexp(0, -np.clip(margin, -LIMIT, LIMIT))
 
 
-def loss_ratios(margin: np.ndarray, slopes: np.ndarray, moves: Moves, direct: np.ndarray) -> np.ndarray:
+def loss_ratios(margin: np.ndarray, slopes: np.ndarray, moves: np.ndarray, direct: np.ndarray) -> np.ndarray:
     """Return by how much the loss of every person rises on the way to the worst counterpart.
 
     Parameters
@@ -244,7 +224,7 @@ def loss_ratios(margin: np.ndarray, slopes: np.ndarray, moves: Moves, direct: np
     margin : ndarray of shape (n_people,)
     slopes : ndarray of shape (n_people, n_columns)
         Of the log odds, by standardised columns.
-    moves : Moves
+    moves : ndarray of shape (n_columns, n_groups)
     direct : ndarray of shape (n_people,)
         How much the margin falls, at worst, when the sensitive feature itself is changed; zero or more.
 
@@ -253,29 +233,8 @@ def loss_ratios(margin: np.ndarray, slopes: np.ndarray, moves: Moves, direct: np
     ndarray of shape (n_people,)
         At least 1.
     """
-    shown = np.abs(slopes @ moves.vectors).max(axis=1, initial=0.0)
+    shown = np.abs(slopes @ moves).max(axis=1, initial=0.0)
     return loss(margin - direct - shown) / loss(margin)
-
-
-@dataclass(frozen=True, eq=False)
-class Null:
-    """What audits of permuted memberships give.
-
-    Attributes
-    ----------
-    p_value : float
-        Of a model that takes nothing from what shows the groups: share of permutations, the one at hand among them, in
-        which the moves change the log odds as much. Exact where memberships have nothing to do with the columns,
-        conservative where they have and the slopes are at right angles to them.
-    ratio : float
-        Mean loss ratio over permutations.
-    n : int
-        Permutations.
-    """
-
-    p_value: float
-    ratio: float
-    n: int
 
 
 def permuted(
@@ -287,7 +246,7 @@ def permuted(
     n_permutations: int,
     random_state,
     n_ratios: int = 100,
-) -> Null:
+) -> tuple[float, float]:
     """Audit permuted memberships: what they show is chance, so that this is what a fair model would give.
 
     Parameters
@@ -302,6 +261,15 @@ def permuted(
     random_state : int or Generator
     n_ratios : int
         Permutations over which the ratio is averaged, at most.
+
+    Returns
+    -------
+    p_value : float
+        Of a model that takes nothing from what shows the groups: share of permutations, the one at hand among them, in
+        which the moves change the log odds as much. Exact where memberships have nothing to do with the columns,
+        conservative where they have and the slopes are at right angles to them.
+    ratio : float
+        Mean loss ratio over permutations.
     """
     rng = np.random.default_rng(random_state)
     n, members = len(X), membership.sum(axis=0)
@@ -309,7 +277,7 @@ def permuted(
     covariance = centred.T @ centred
     inverse = np.linalg.inv(covariance + _RIDGE * np.eye(X.shape[1]))
     weight = n / np.maximum(members * (n - members), 1)  # so that small groups count like large ones
-    gram = slopes.T @ slopes / len(slopes)
+    gram = mean_product(slopes)
     nothing, chance = np.zeros(len(margin)), by_chance(inverse, covariance, gram, members, n)
     ours = changes(inverse @ (centred.T @ membership), gram) @ weight
     as_much, ratios = 0, []
@@ -319,7 +287,6 @@ def permuted(
         theirs = changes(coefficients, gram)
         as_much += theirs @ weight >= ours * (1 - 1e-9)
         if k < n_ratios:
-            vectors = _vectors(coefficients, together, members, n) * _share_beyond(chance, theirs)
-            moves = Moves(coefficients, vectors)
+            moves = _vectors(coefficients, together, members, n) * _share_beyond(chance, theirs)
             ratios.append(loss_ratios(margin, slopes, moves, nothing).mean())
-    return Null((1 + int(as_much)) / (1 + n_permutations), float(np.mean(ratios)), n_permutations)
+    return (1 + int(as_much)) / (1 + n_permutations), float(np.mean(ratios))

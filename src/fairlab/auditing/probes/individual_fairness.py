@@ -12,13 +12,12 @@ from fairlab.cases import Finding
 from fairlab.checks import check_number
 from fairlab.individual_fairness.auditing import FOUR_FIFTHS
 from fairlab.individual_fairness.counterparts import (
-    Moves,
-    Null,
     Scorer,
     Sums,
     log_odds_slopes,
     loss,
     loss_ratios,
+    mean_product,
     permuted,
     rows_per_person,
 )
@@ -159,10 +158,10 @@ def _example(column: pd.Series, members: np.ndarray) -> int:
 def _finding(task, scorer, people, name, membership, fall, worst, max_loss_ratio) -> Finding:
     case, random_state = task.case, derive_seed(task.random_state, METHOD, name)
     sums = Sums.of(people.X, membership)
-    moves = sums.moves(_gram(people.slopes))
+    moves = sums.moves(mean_product(people.slopes))
     ratios = loss_ratios(people.margin, people.slopes, moves, fall)
     error, error_with_chance = _jackknife(people, membership, sums, fall, random_state)
-    null = permuted(
+    p_of_chance, ratio_by_chance = permuted(
         people.X, membership, people.margin, people.slopes, n_permutations=N_PERMUTATIONS, random_state=random_state
     )
     estimate = float(ratios.mean())
@@ -171,16 +170,19 @@ def _finding(task, scorer, people, name, membership, fall, worst, max_loss_ratio
     half = t.ppf((1 + task.confidence_level) / 2, N_FOLDS - 1)
     low = max(estimate - half * error, 1.0)
     high = max(estimate + half * error, with_chance + half * error_with_chance)
-    p_value = _p_value(estimate, max_loss_ratio, error)
+    p_value = float(t.sf((estimate - max_loss_ratio) / error, N_FOLDS - 1) if error else estimate <= max_loss_ratio)
     if not fall.any():
-        p_value = max(p_value, null.p_value)
-        if null.p_value > 1 - task.confidence_level:  # chance explains it
+        p_value = max(p_value, p_of_chance)
+        if p_of_chance > 1 - task.confidence_level:  # chance explains it
             low = 1.0
+    direction = f"under perturbation along the {name} direction"
+    labels = "" if case.y_true is not None else "its own decisions as labels; "
+    shuffled = f"{ratio_by_chance:.2f} with {name} shuffled"
     return Finding(
         method=METHOD,
         sensitive_features=name,
         where="everyone",
-        effect=_effect(case, name, max_loss_ratio, null),
+        effect=f"loss ratio {direction} ({labels}fair up to {max_loss_ratio:g}; {shuffled})",
         estimate=estimate,
         low=low,
         high=high,
@@ -190,16 +192,6 @@ def _finding(task, scorer, people, name, membership, fall, worst, max_loss_ratio
         sentence=f"Under perturbation along the {name} direction, the model's loss is {estimate:.2f} times as high, "
         f"where up to {max_loss_ratio:g} counts as fair",
     )
-
-
-def _gram(slopes) -> np.ndarray:
-    return slopes.T @ slopes / len(slopes)
-
-
-def _p_value(estimate, max_loss_ratio, error) -> float:
-    if error == 0:
-        return float(estimate <= max_loss_ratio)
-    return float(t.sf((estimate - max_loss_ratio) / error, N_FOLDS - 1))
 
 
 def _jackknife(people, membership, sums, fall, random_state) -> np.ndarray:
@@ -213,27 +205,21 @@ def _jackknife(people, membership, sums, fall, random_state) -> np.ndarray:
         out = fold == k
         kept = ~out[: len(people.rows)]
         rest, slopes = sums - Sums.of(people.X[out], membership[out]), people.slopes[kept]
-        for column, moves in enumerate((rest.moves(_gram(slopes)), rest.moves())):
+        for column, moves in enumerate((rest.moves(mean_product(slopes)), rest.moves())):
             means[k, column] = loss_ratios(people.margin[kept], slopes, moves, fall[kept]).mean()
     return np.sqrt((N_FOLDS - 1) * means.var(axis=0))
 
 
-def _effect(case, name, max_loss_ratio, null: Null) -> str:
-    labels = "" if case.y_true is not None else "its own decisions as labels; "
-    chance = f"{null.ratio:.2f} with {name} shuffled"
-    return f"loss ratio under perturbation along the {name} direction ({labels}fair up to {max_loss_ratio:g}; {chance})"
-
-
-def _evidence(case, scorer, people, moves: Moves, ratios, worst, name) -> pd.DataFrame:
+def _evidence(case, scorer, people, moves, ratios, worst, name) -> pd.DataFrame:
     """Return the people whose loss rises most: what they are, what their counterpart is, and its score as asked."""
     top = np.argsort(-ratios, kind="stable")[:N_ASKED]
     features = list(case.features)
     shown = case.table.iloc[people.rows[top]]
     encoded = case.encoding.transform(shown[features])
-    changes = people.slopes[top] @ moves.vectors
+    changes = people.slopes[top] @ moves
     which = np.abs(changes).argmax(axis=1)
     sign = -people.label[top] * np.sign(changes[np.arange(len(top)), which])
-    encoded[:, people.free] += sign[:, None] * moves.vectors[:, which].T * people.scale[people.free]
+    encoded[:, people.free] += sign[:, None] * moves[:, which].T * people.scale[people.free]
     everyone = case.encoding.transform(case.table[features])
     encoded = np.clip(encoded, everyone.min(axis=0), everyone.max(axis=0))
     counterpart = case.encoding.inverse_transform(encoded).set_index(shown.index)

@@ -27,19 +27,11 @@ class Applicants:
         Grade average.
     lsat : ndarray of shape (n,)
         Test score in whole marks.
-    fya : ndarray of shape (n,) or None
-        First-year average, where it takes part.
     """
 
     design: np.ndarray
     gpa: np.ndarray
     lsat: np.ndarray
-    fya: np.ndarray | None = None
-
-    @property
-    def equations(self) -> tuple[str, ...]:
-        """Names of the observed quantities."""
-        return ("gpa", "lsat") if self.fya is None else ("gpa", "lsat", "fya")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +41,9 @@ class Weights:
     Attributes
     ----------
     gpa_std : float
-        Standard deviation of GPA given everything else; that of FYA is one.
+        Standard deviation of GPA given everything else.
     equations : dict of str to ndarray of shape (2 + n_attributes,)
-        Per observed quantity, the weights of the design's columns and, last, of knowledge.
+        Of ``gpa`` and ``lsat``: the weights of the design's columns and, last, of knowledge.
     """
 
     gpa_std: float
@@ -104,19 +96,15 @@ class Knowledge:
 
 
 def infer(weights: Weights, applicants: Applicants, *, n_nodes: int) -> Knowledge:
-    """Return the posterior of knowledge given the quantities that are observed; weights of others go unused.
+    """Return the posterior of knowledge given GPA and LSAT.
 
-    Given the normal quantities, knowledge is normal in closed form; Gauss-Hermite nodes of that normal are then
-    weighted by the Poisson likelihood of LSAT. So the rule stays exact when the noise of GPA is small.
+    Given GPA, knowledge is normal in closed form; Gauss-Hermite nodes of that normal are then weighted by the Poisson
+    likelihood of LSAT. So the rule stays exact when the noise of GPA is small.
     """
-    design, n = applicants.design, len(applicants.design)
-    precision, pull, log_likelihood = 1.0, np.zeros(n), np.zeros(n)
-    for name, std in _normal_equations(weights, applicants):
-        residual = getattr(applicants, name) - weights.predictor(name, design, np.zeros(n))
-        slope = weights.equations[name][-1]
-        precision += slope**2 / std**2
-        pull += slope * residual / std**2
-        log_likelihood += norm.logpdf(residual, scale=std)
+    design, slope, std = applicants.design, weights.equations["gpa"][-1], weights.gpa_std
+    residual = applicants.gpa - weights.predictor("gpa", design, np.zeros(len(design)))
+    precision, pull = 1 + slope**2 / std**2, slope * residual / std**2
+    log_likelihood = norm.logpdf(residual, scale=std)
     log_likelihood += pull**2 / precision / 2 - np.log(precision) / 2
 
     nodes, mass = hermegauss(n_nodes)
@@ -134,23 +122,13 @@ def likelihood_scores(weights: Weights, applicants: Applicants, knowledge: Knowl
     By Fisher's identity it is the posterior mean of the gradient that a known K would give. Columns: logarithm of
     the standard deviation of GPA, then the weights equation by equation.
     """
-    errors = {"lsat": applicants.lsat[:, None] - np.exp(weights.predictor("lsat", applicants.design, knowledge.values))}
-    for name, std in _normal_equations(weights, applicants):
-        observed = getattr(applicants, name)[:, None]
-        errors[name] = (observed - weights.predictor(name, applicants.design, knowledge.values)) / std**2
-    columns = [knowledge.expect((errors["gpa"] * weights.gpa_std) ** 2) - 1]
-    for name in applicants.equations:
-        columns += [
-            applicants.design * knowledge.expect(errors[name])[:, None],
-            knowledge.expect(errors[name] * knowledge.values),
-        ]
+    design, values = applicants.design, knowledge.values
+    of_gpa = (applicants.gpa[:, None] - weights.predictor("gpa", design, values)) / weights.gpa_std**2
+    of_lsat = applicants.lsat[:, None] - np.exp(weights.predictor("lsat", design, values))
+    columns = [knowledge.expect((of_gpa * weights.gpa_std) ** 2) - 1]
+    for error in (of_gpa, of_lsat):
+        columns += [design * knowledge.expect(error)[:, None], knowledge.expect(error * values)]
     return np.column_stack(columns)
-
-
-def _normal_equations(weights: Weights, applicants: Applicants) -> list[tuple[str, float]]:
-    """Return the observed quantities that are normal given knowledge, with their standard deviations."""
-    stds = {"gpa": weights.gpa_std, "fya": 1.0}
-    return [(name, stds[name]) for name in applicants.equations if name in stds]
 
 
 class KnowledgeModel(BaseEstimator):
@@ -160,12 +138,10 @@ class KnowledgeModel(BaseEstimator):
 
         K    &\sim N(0, 1) \\
         GPA  &\sim N(b_G + w_G^K K + w_G A, \sigma_G^2) \\
-        LSAT &\sim Poisson(\exp(b_L + w_L^K K + w_L A)) \\
-        FYA  &\sim N(b_F + w_F^K K + w_F A, 1)
+        LSAT &\sim Poisson(\exp(b_L + w_L^K K + w_L A))
 
-    A holds indicators of race and sex. The exponential is in Kusner et al. and missing from FlipTest's text. FYA, the
-    first-year average, is in Kusner et al. and not in FlipTest: given to `fit`, it helps to learn the weights, but it
-    is never used to infer an applicant's knowledge, for it is not known when they apply.
+    A holds indicators of race and sex. The exponential is in Kusner et al. and missing from FlipTest's text; the
+    first-year average is in Kusner et al. and not in FlipTest.
 
     `fit` maximises the likelihood with K integrated out, times a prior on the variance of GPA's noise. The sign of K
     is fixed by :math:`w_G^K > 0`. Without the prior the likelihood may grow until :math:`\sigma_G = 0`, where knowledge
@@ -186,7 +162,7 @@ class KnowledgeModel(BaseEstimator):
     Attributes
     ----------
     weights_ : DataFrame
-        Rows ``gpa``, ``lsat`` and, if it took part, ``fya``; columns ``intercept``, the attributes and ``knowledge``.
+        Rows ``gpa`` and ``lsat``; columns ``intercept``, the attributes and ``knowledge``.
     standard_error_ : DataFrame
         Standard errors of `weights_`, from the outer product of the likelihood's scores.
     gpa_std_ : float
@@ -205,7 +181,7 @@ class KnowledgeModel(BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, attributes, *, gpa, lsat, fya=None) -> "KnowledgeModel":
+    def fit(self, attributes, *, gpa, lsat) -> "KnowledgeModel":
         """Learn the weights.
 
         Parameters
@@ -216,15 +192,13 @@ class KnowledgeModel(BaseEstimator):
             Grade average.
         lsat : array-like of shape (n_rows,)
             Test score, zero or more; rounded to whole marks, as a Poisson count must be.
-        fya : array-like of shape (n_rows,), optional
-            First-year average, standardised.
 
         Raises
         ------
         RuntimeError
             If the fit does not converge, or ends without noise in GPA.
         """
-        applicants, names = _applicants(attributes, gpa, lsat, fya), list(attributes)
+        applicants, names = _applicants(attributes, gpa, lsat), list(attributes)
         start = _regressions(applicants)
         weights = self._maximise(applicants, start)
         if weights.equations["gpa"][-1] < 0:
@@ -233,7 +207,7 @@ class KnowledgeModel(BaseEstimator):
         knowledge = infer(weights, applicants, n_nodes=self.n_nodes)
         gradients = likelihood_scores(weights, applicants, knowledge)
         variances = np.diag(np.linalg.inv(gradients.T @ gradients))
-        errors = _unpack(np.sqrt(variances), applicants).equations
+        errors = _unpack(np.sqrt(variances)).equations
         columns = ["intercept", *names, "knowledge"]
         self.weights_ = pd.DataFrame.from_dict(weights.equations, orient="index", columns=columns)
         self.standard_error_ = pd.DataFrame.from_dict(errors, orient="index", columns=columns)
@@ -279,7 +253,7 @@ class KnowledgeModel(BaseEstimator):
         n = len(applicants.design)
 
         def objective(parameters):
-            weights = _unpack(parameters, applicants)
+            weights = _unpack(parameters)
             knowledge = infer(weights, applicants, n_nodes=self.n_nodes)
             log_prior, prior_slope = self._gpa_noise_prior(weights.gpa_std**2)
             gradient = likelihood_scores(weights, applicants, knowledge).sum(axis=0)
@@ -290,7 +264,7 @@ class KnowledgeModel(BaseEstimator):
         bounds = [(start[0] - 6, None)] + [(None, None)] * (len(start) - 1)
         options = {"maxiter": self.max_iter, "maxfun": 2 * self.max_iter, "ftol": 1e-13, "gtol": 1e-6}
         result = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        weights = _unpack(result.x, applicants)
+        weights = _unpack(result.x)
         if weights.gpa_std**2 < _NO_NOISE * applicants.gpa.var():
             raise RuntimeError("the likelihood grows until GPA has no noise and is knowledge; set gpa_variance_prior")
         if not result.success:
@@ -308,27 +282,25 @@ class KnowledgeModel(BaseEstimator):
         return Weights(self.gpa_std_, {name: row.to_numpy() for name, row in self.weights_.iterrows()})
 
 
-def _applicants(attributes: pd.DataFrame, gpa, lsat, fya=None) -> Applicants:
+def _applicants(attributes: pd.DataFrame, gpa, lsat) -> Applicants:
     """Return what is observed as arrays; a Poisson count is whole."""
     design = np.column_stack([np.ones(len(attributes)), attributes.to_numpy(dtype=float)])
-    grades = None if fya is None else np.asarray(fya, dtype=float)
-    return Applicants(design, np.asarray(gpa, dtype=float), np.asarray(lsat, dtype=float).round(), grades)
+    return Applicants(design, np.asarray(gpa, dtype=float), np.asarray(lsat, dtype=float).round())
 
 
-def _unpack(parameters: np.ndarray, applicants: Applicants) -> Weights:
-    equations = np.split(parameters[1:], len(applicants.equations))
-    return Weights(float(np.exp(parameters[0])), dict(zip(applicants.equations, equations, strict=True)))
+def _unpack(parameters: np.ndarray) -> Weights:
+    of_gpa, of_lsat = np.split(parameters[1:], 2)
+    return Weights(float(np.exp(parameters[0])), {"gpa": of_gpa, "lsat": of_lsat})
 
 
 def _regressions(applicants: Applicants) -> np.ndarray:
     """Return a start for the fit: each quantity regressed on the design, a quarter of the rest due to knowledge."""
-    targets = {"gpa": applicants.gpa, "lsat": np.log(np.maximum(applicants.lsat, 0.5)), "fya": applicants.fya}
-    equations, spread = [], {}
-    for name in applicants.equations:
-        base = np.linalg.lstsq(applicants.design, targets[name])[0]
-        spread[name] = np.std(targets[name] - applicants.design @ base)
-        equations += [*base, spread[name] / 2]
-    return np.array([np.log(spread["gpa"] * np.sqrt(0.75)), *equations])
+    equations, spreads = [], []
+    for target in (applicants.gpa, np.log(np.maximum(applicants.lsat, 0.5))):
+        base = np.linalg.lstsq(applicants.design, target)[0]
+        spreads.append(np.std(target - applicants.design @ base))
+        equations += [*base, spreads[-1] / 2]
+    return np.array([np.log(spreads[0] * np.sqrt(0.75)), *equations])
 
 
 def _explained_change(weights, before, after, knowledge) -> tuple[np.ndarray, np.ndarray]:
