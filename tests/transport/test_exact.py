@@ -158,7 +158,7 @@ def test_bad_features(source, target, message):
     [
         ([1, -1, 1], "row 1 has weight -1"),
         ([0, 0, 0], "sums to 0"),
-        ([1, 1], r"expected shape \(3,\)"),
+        ([1, 1], "expected 3 values"),
         ([1, np.nan, 1], "missing or infinite"),
     ],
 )
@@ -273,5 +273,5 @@ def test_weights_by_row_labels():
     pd.testing.assert_frame_equal(straight.match(), shuffled.match())
     with pytest.raises(ValueError, match="source_weight: has the row label"):
         ExactTransport().fit(source, target, source_weight=weight.set_axis([0, 1, 2]))
-    with pytest.raises(ValueError, match="target_weight: expected numbers"):
+    with pytest.raises(ValueError, match=r"target_weight: .* expected numbers"):
         ExactTransport().fit(source, target, target_weight=["one", "two", "three"])

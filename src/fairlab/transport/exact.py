@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairlab.checks import align, check_seed, estimator_features
+from fairlab.checks import align, check_features, check_seed, estimator_features
 from fairlab.transport.cost import ColumnCosts, Cost, as_table, check_mixed, cost_matrix, is_mixed
 from fairlab.transport.maps import TransportMap, require_memory
 from fairlab.transport.solvers import SOLVERS, network_simplex, peak_bytes, solve_merged, solve_to_optimality
@@ -90,9 +90,8 @@ class ExactTransport(TransportMap):
             raise ValueError(f"solver: expected one of {', '.join(SOLVERS)}, found {self.solver!r}")
         check_seed(self.random_state)
         source, target = self._tables(X_source, X_target)
-        X_source, X_target = (
-            X if isinstance(X, pd.DataFrame) else values for X, values in ((X_source, source), (X_target, target))
-        )
+        pairs = (X_source, source), (X_target, target)
+        tables = [as_table(X if isinstance(X, pd.DataFrame) else values) for X, values in pairs]
         source_weight = _normalised(source_weight, X_source, "source_weight")
         target_weight = _normalised(target_weight, X_target, "target_weight")
 
@@ -102,8 +101,7 @@ class ExactTransport(TransportMap):
             advice="subsample both groups, merge equal rows into weights, or use another solver or GANTransport",
         )
         by_column = self.cost is None or isinstance(self.cost, ColumnCosts)
-        tables = (as_table(X_source), as_table(X_target)) if by_column else (source, target)
-        costs = cost_matrix(self.cost or ColumnCosts(), *tables)
+        costs = cost_matrix(self.cost or ColumnCosts(), *(tables if by_column else (source, target)))
         weights = source_weight, target_weight
         if self.solver == "network_simplex":
             self.plan_, self.gap_ = solve_merged(network_simplex, costs, source, target, *weights)
@@ -113,9 +111,8 @@ class ExactTransport(TransportMap):
         mass = self.plan_[from_row, to_row]
         self.cost_ = float(mass @ costs[from_row, to_row])
         self.source_, self.target_ = source, target
-        self._labels = [X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(X)) for X in (X_source, X_target)]
-        # Whole rows, in the types that they came in.
-        self._images = X_target.reset_index(drop=True) if isinstance(X_target, pd.DataFrame) else target
+        self._labels = [table.index for table in tables]
+        self._images = tables[1].reset_index(drop=True)  # whole rows, in the types that they came in
         share = mass / np.asarray(self.plan_.sum(axis=1)).ravel()[from_row]
         self.pairs_ = pd.DataFrame(
             {"source": from_row, "target": to_row, "share": share, "mass": mass, "cost": costs[from_row, to_row]}
@@ -163,7 +160,7 @@ class ExactTransport(TransportMap):
         rows = self._sampled()
         if not isinstance(X, pd.DataFrame):
             return self.target_[rows]
-        return as_table(self._images).iloc[rows].set_axis(X.index).set_axis(X.columns, axis=1)
+        return self._images.iloc[rows].set_axis(X.index).set_axis(X.columns, axis=1)
 
     def _tables(self, X_source, X_target):
         """Return both samples as arrays, or as DataFrames where columns are not all of numbers."""
@@ -198,17 +195,11 @@ def best_match(costs: np.ndarray) -> np.ndarray:
 
 
 def _normalised(weight, X, name):
-    n_rows = len(X)
-    if isinstance(weight, pd.Series) and isinstance(X, pd.DataFrame):
-        weight = align(weight, X.index, name)
-    try:
-        weight = np.ones(n_rows) if weight is None else np.asarray(weight, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name}: expected numbers ({error})") from error
-    if weight.shape != (n_rows,):
-        raise ValueError(f"{name}: expected shape ({n_rows},), found {weight.shape}")
-    if not np.isfinite(weight).all():
-        raise ValueError(f"{name}: holds missing or infinite values")
+    """Return the weights of a sample's rows, which sum to 1: a Series by the labels of a table, all else in order."""
+    by_label = isinstance(weight, pd.Series) and isinstance(X, pd.DataFrame)
+    weight = np.ones(len(X)) if weight is None else weight if by_label else np.asarray(weight)
+    weight = align(weight, X.index if by_label else pd.RangeIndex(len(X)), name)
+    weight = check_features(weight.to_frame("weight"), name)[0][:, 0]
     if weight.min() < 0:
         raise ValueError(f"{name}: row {weight.argmin()} has weight {weight.min():g}, expected at least 0")
     if weight.sum() == 0:

@@ -216,7 +216,7 @@ def _optimum(cost, source_weight, target_weight, rng):
     source_potential, target_potential = _extend(cost, target_half, half_potential)
     pairs = _merged(
         _cheapest_of_rows(cost, source_potential, target_potential),
-        _cheapest_of_columns(cost, source_potential),
+        _transposed(_cheapest_of_rows(cost.T, np.zeros(cost.shape[1]), source_potential), cost.T.shape),
         _feasible_pairs(source_weight, target_weight),
     )
     tolerance = PRICE_TOLERANCE * cost.max()
@@ -255,7 +255,7 @@ def _cheapest_of_rows(cost, source_potential, target_potential, below=np.inf):
     nearest = min(NEAREST, n_columns - 1)
     found = []
     for rows in _blocks(len(cost)):
-        reduced = cost[rows] - target_potential
+        reduced = np.subtract(cost[rows], target_potential, order="C")
         reduced -= source_potential[rows, None]
         candidates = np.flatnonzero(reduced.min(axis=1) < below)
         reduced = reduced[candidates]
@@ -265,16 +265,10 @@ def _cheapest_of_rows(cost, source_potential, target_potential, below=np.inf):
     return np.concatenate(found)
 
 
-def _cheapest_of_columns(cost, source_potential):
-    """Return, as flat indices, the pairs of least reduced cost in each column."""
-    n_rows, n_columns = cost.shape
-    nearest = min(NEAREST, n_rows - 1)
-    found = []
-    for columns in _blocks(n_columns):
-        reduced = np.ascontiguousarray(cost[:, columns].T) - source_potential
-        row = np.argpartition(reduced, nearest, axis=1)[:, :nearest]
-        found.append((row * n_columns + np.arange(n_columns)[columns, None]).ravel())
-    return np.concatenate(found)
+def _transposed(pairs, shape):
+    """Return flat indices into an array of some shape as those into its transpose."""
+    row, column = np.divmod(pairs, shape[1])
+    return column * shape[0] + row
 
 
 def _feasible_pairs(source_weight, target_weight):

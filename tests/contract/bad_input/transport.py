@@ -58,9 +58,9 @@ TRANSPORT = [
     Bad("ExactTransport", "source", exact(X=TABLE.assign(income=np.inf)), "column 'income' holds inf in row 0"),
     Bad("ExactTransport", "source", exact(X=TABLE.iloc[:0]), "expected at least 1"),
     Bad("ExactTransport", "age", exact(Y=OTHER[["income"]]), "X_source and X_target differ in columns:"),
-    Bad("ExactTransport", "source_weight", exact(source_weight=[1, 2]), "expected shape (8,), found (2,)"),
+    Bad("ExactTransport", "source_weight", exact(source_weight=[1, 2]), "expected 8 values, one for each row, found 2"),
     Bad("ExactTransport", "source_weight", exact(source_weight=-np.ones(8)), "expected at least 0"),
-    Bad("ExactTransport", "target_weight", exact(target_weight=np.full(8, np.inf)), "holds missing or infinite values"),
+    Bad("ExactTransport", "target_weight", exact(target_weight=np.full(8, np.inf)), "values in all are missing or inf"),
     Bad(
         "ExactTransport",
         "target_weight",

@@ -11,8 +11,8 @@ from scipy.stats import norm, poisson
 from fairlab.papers.fliptest.counterfactual import Applicants, KnowledgeModel, Weights, infer, likelihood_scores
 
 TRUE = pd.DataFrame(
-    [[3.3, -0.4, -0.1, 0.3], [3.6, -0.25, 0.05, 0.3], [0.2, -1.0, 0.1, 0.5]],
-    index=["gpa", "lsat", "fya"],
+    [[3.3, -0.4, -0.1, 0.3], [3.6, -0.25, 0.05, 0.3]],
+    index=["gpa", "lsat"],
     columns=["intercept", "black", "male", "knowledge"],
 )
 GPA_STD = 0.25
@@ -23,15 +23,11 @@ def simulate(n, seed=0):
     rng = np.random.default_rng(seed)
     attributes = pd.DataFrame({"black": rng.integers(0, 2, n), "male": rng.integers(0, 2, n)}, index=np.arange(n) + 7)
     predictor = np.column_stack([np.ones(n), attributes, rng.normal(size=n)]) @ TRUE.T.to_numpy()
-    return attributes, {
-        "gpa": rng.normal(predictor[:, 0], GPA_STD),
-        "lsat": rng.poisson(np.exp(predictor[:, 1])),
-        "fya": rng.normal(predictor[:, 2]),
-    }
+    gpa = rng.normal(predictor[:, 0], GPA_STD)
+    return attributes, {"gpa": gpa, "lsat": rng.poisson(np.exp(predictor[:, 1]))}
 
 
-ATTRIBUTES, SCORES = simulate(4000)
-OBSERVED = {"gpa": SCORES["gpa"], "lsat": SCORES["lsat"]}
+ATTRIBUTES, OBSERVED = simulate(4000)
 WHITE = ATTRIBUTES.assign(black=0)
 
 
@@ -40,14 +36,12 @@ def fitted():
     return KnowledgeModel(gpa_variance_prior=None, random_state=0).fit(ATTRIBUTES, **OBSERVED)
 
 
-@pytest.mark.parametrize("names", [["gpa", "lsat"], ["gpa", "lsat", "fya"]])
-def test_recovers_known_weights_within_standard_errors(names):
-    model = KnowledgeModel(gpa_variance_prior=None).fit(ATTRIBUTES, **{name: SCORES[name] for name in names})
-    deviation = (model.weights_ - TRUE.loc[names]) / model.standard_error_
-    assert deviation.index.tolist() == names
+def test_recovers_known_weights_within_standard_errors(fitted):
+    deviation = (fitted.weights_ - TRUE) / fitted.standard_error_
+    assert deviation.index.tolist() == ["gpa", "lsat"]
     assert deviation.abs().max(axis=None) < 3.5
     assert 0.6 < np.sqrt((deviation**2).mean(axis=None)) < 1.5
-    assert np.isclose(model.gpa_std_, GPA_STD, rtol=0.05)
+    assert np.isclose(fitted.gpa_std_, GPA_STD, rtol=0.05)
 
 
 def test_the_prior_matters_little_where_the_data_speak(fitted):
@@ -72,16 +66,16 @@ def test_nodes_do_not_matter(fitted):
 
 
 def test_knowledge_raises_gpa_even_where_it_lowers_lsat():
-    lsat = 80 - SCORES["lsat"].clip(max=80)
-    model = KnowledgeModel().fit(ATTRIBUTES, gpa=SCORES["gpa"], lsat=lsat)
+    lsat = 80 - OBSERVED["lsat"].clip(max=80)
+    model = KnowledgeModel().fit(ATTRIBUTES, gpa=OBSERVED["gpa"], lsat=lsat)
     assert model.weights_.loc["gpa", "knowledge"] > 0 > model.weights_.loc["lsat", "knowledge"]
 
 
 def test_unchanged_attributes_give_back_what_was_observed(fitted):
-    lsat = SCORES["lsat"] + np.resize([0, 0.3, -0.3], len(SCORES["lsat"]))
+    lsat = OBSERVED["lsat"] + np.resize([0, 0.3, -0.3], len(OBSERVED["lsat"]))
     lsat = lsat.clip(min=0)
-    same = fitted.counterfactual(ATTRIBUTES, ATTRIBUTES, gpa=SCORES["gpa"], lsat=lsat)
-    assert np.allclose(same["gpa"], SCORES["gpa"])
+    same = fitted.counterfactual(ATTRIBUTES, ATTRIBUTES, gpa=OBSERVED["gpa"], lsat=lsat)
+    assert np.allclose(same["gpa"], OBSERVED["gpa"])
     assert np.allclose(same["lsat"], lsat)
     assert same.index.equals(ATTRIBUTES.index)
 
@@ -90,10 +84,10 @@ def test_kept_noise_moves_gpa_by_the_weight_and_lsat_by_its_rate(fitted):
     black = ATTRIBUTES["black"] == 1
     switched = fitted.counterfactual(ATTRIBUTES, WHITE, **OBSERVED)
     gpa_weight, lsat_weight = fitted.weights_["black"]
-    assert np.allclose((switched["gpa"] - SCORES["gpa"])[black], -gpa_weight)
-    assert np.allclose(switched["lsat"][~black], SCORES["lsat"][~black])
-    assert (switched["lsat"] >= SCORES["lsat"]).all()
-    ratio = switched["lsat"][black].sum() / SCORES["lsat"][black].sum()
+    assert np.allclose((switched["gpa"] - OBSERVED["gpa"])[black], -gpa_weight)
+    assert np.allclose(switched["lsat"][~black], OBSERVED["lsat"][~black])
+    assert (switched["lsat"] >= OBSERVED["lsat"]).all()
+    ratio = switched["lsat"][black].sum() / OBSERVED["lsat"][black].sum()
     assert np.isclose(ratio, np.exp(-lsat_weight), rtol=0.02)
 
 
@@ -104,13 +98,6 @@ def test_redrawn_applicants_look_like_observed_ones(fitted):
         assert np.isclose(redrawn[name].std(), OBSERVED[name].std(), rtol=0.05)
     correlation = np.corrcoef(redrawn["gpa"], redrawn["lsat"])[0, 1]
     assert np.isclose(correlation, np.corrcoef(OBSERVED["gpa"], OBSERVED["lsat"])[0, 1], atol=0.04)
-
-
-def test_a_model_learnt_with_fya_infers_knowledge_without_it():
-    model = KnowledgeModel().fit(ATTRIBUTES, **SCORES)
-    without = KnowledgeModel()
-    without.gpa_std_, without.weights_ = model.gpa_std_, model.weights_.drop("fya")
-    assert np.array_equal(model.posterior(ATTRIBUTES, **OBSERVED).mean, without.posterior(ATTRIBUTES, **OBSERVED).mean)
 
 
 def test_redraws_share_their_noise(fitted):
@@ -145,39 +132,34 @@ def test_no_convergence_is_an_error():
 
 
 DESIGN = np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0]])
-GPA, LSAT, FYA = np.array([3.1, 2.2, 4.0]), np.array([40.0, 25.0, 0.0]), np.array([0.3, -1.0, 2.0])
+GPA, LSAT = np.array([3.1, 2.2, 4.0]), np.array([40.0, 25.0, 0.0])
 EQUATIONS = {
     "gpa": np.array([3.3, -0.4, -0.1, 0.25]),
     "lsat": np.array([3.6, -0.2, 0.05, 0.15]),
-    "fya": np.array([0.2, -1.0, 0.1, 0.4]),
 }
 
 
-def setup(with_fya, gpa_std=0.3):
-    names = ["gpa", "lsat", "fya"] if with_fya else ["gpa", "lsat"]
-    weights = Weights(gpa_std, {name: EQUATIONS[name] for name in names})
-    return weights, Applicants(DESIGN, GPA, LSAT, FYA if with_fya else None)
+def setup(gpa_std=0.3):
+    return Weights(gpa_std, EQUATIONS), Applicants(DESIGN, GPA, LSAT)
 
 
-def joint(k, row, gpa_std, with_fya):
+def joint(k, row, gpa_std):
     """Density of knowledge and all observations of one row, written out from the model."""
     predictor = {name: DESIGN[row] @ w[:3] + w[3] * k for name, w in EQUATIONS.items()}
     density = norm.pdf(k) * norm.pdf(GPA[row], predictor["gpa"], gpa_std)
-    density *= poisson.pmf(LSAT[row], np.exp(predictor["lsat"]))
-    return density * norm.pdf(FYA[row], predictor["fya"], 1) if with_fya else density
+    return density * poisson.pmf(LSAT[row], np.exp(predictor["lsat"]))
 
 
-@pytest.mark.parametrize("with_fya", [False, True])
 @pytest.mark.parametrize("gpa_std", [1.0, 0.3, 0.01])
-def test_posterior_against_adaptive_integration(with_fya, gpa_std):
-    weights, applicants = setup(with_fya, gpa_std)
+def test_posterior_against_adaptive_integration(gpa_std):
+    weights, applicants = setup(gpa_std)
     knowledge = infer(weights, applicants, n_nodes=40)
     for row in range(3):
         peak = knowledge.mean[row]
         near = (peak - 12 * knowledge.std[row], peak + 12 * knowledge.std[row])
 
         def moment(power, row=row, near=near):
-            return quad(lambda k: k**power * joint(k, row, gpa_std, with_fya), *near, epsabs=0, epsrel=1e-11)[0]
+            return quad(lambda k: k**power * joint(k, row, gpa_std), *near, epsabs=0, epsrel=1e-11)[0]
 
         mass, mean = moment(0), moment(1) / moment(0)
         assert np.isclose(knowledge.log_likelihood[row], np.log(mass), rtol=1e-9)
@@ -186,15 +168,14 @@ def test_posterior_against_adaptive_integration(with_fya, gpa_std):
 
 
 def test_more_nodes_change_nothing():
-    weights, applicants = setup(True)
+    weights, applicants = setup()
     coarse, fine = (infer(weights, applicants, n_nodes=n) for n in (20, 80))
     assert np.allclose(coarse.log_likelihood, fine.log_likelihood, rtol=0, atol=1e-9)
     assert np.allclose(coarse.mean, fine.mean, rtol=0, atol=1e-8)
 
 
-@pytest.mark.parametrize("with_fya", [False, True])
-def test_scores_are_the_gradient_of_the_log_likelihood(with_fya):
-    weights, applicants = setup(with_fya)
+def test_scores_are_the_gradient_of_the_log_likelihood():
+    weights, applicants = setup()
 
     def log_likelihood(parameters):
         equations = dict(zip(weights.equations, np.split(parameters[1:], len(weights.equations)), strict=True))
@@ -207,7 +188,7 @@ def test_scores_are_the_gradient_of_the_log_likelihood(with_fya):
 
 
 def test_probabilities_sum_to_one_and_samples_follow_them():
-    weights, applicants = setup(False)
+    weights, applicants = setup()
     knowledge = infer(weights, applicants, n_nodes=20)
     assert np.allclose(knowledge.probability.sum(axis=1), 1)
     uniform = (np.arange(2000) + 0.5) / 2000

@@ -6,8 +6,6 @@ import pytest
 
 from fairlab.fliptest import Flipset, flipset
 from fairlab.papers.fliptest.prior_arrests import (
-    RememberingModel,
-    TossingModel,
     best_ks_of_a_function,
     both_models,
     correlation,
@@ -20,32 +18,33 @@ from fairlab.papers.fliptest.prior_arrests import (
     redrawn_flips,
     root_of_l1,
     subgroup_table,
+    tossing_model,
 )
 from fairlab.transport import ExactTransport, squared_l1
 
 S = pd.DataFrame({"arrests": [0, 1, 1, 2, 5]}, index=list("vwxyz"))
 
 
-def test_one_model_tosses_anew_and_the_other_remembers():
+def test_one_model_tosses_anew_and_the_other_remembers(trials):
     many = pd.DataFrame({"arrests": np.ones(200)})
-    tossing = TossingModel(np.random.default_rng(0))
-    first, second = tossing.predict(many), tossing.predict(many)
+    tossing = tossing_model(np.random.default_rng(0))
+    first, second = tossing(many), tossing(many)
     assert 60 < first.sum() < 140
     assert (first != second).any()
     coin = pd.Series([0, 1, 0, 1, 0], index=S.index)
-    remembering = RememberingModel(coin)
-    assert remembering.predict(S).tolist() == [0, 1, 0, 1, 1]
-    assert remembering.predict(S.loc[["x", "w"]]).tolist() == [0, 1]
+    remembering = both_models(trials[0], coin)["per person"]
+    assert remembering(S).tolist() == [0, 1, 0, 1, 1]
+    assert remembering(S.loc[["x", "w"]]).tolist() == [0, 1]
 
 
 def test_the_tosses_are_those_of_the_trial(trials):
     ones = pd.DataFrame({"arrests": np.ones(50)}, index=range(50))
     coin = pd.Series(1, index=range(50))
-    first, again = (both_models(trials[0], coin)["per prediction"].predict(ones) for _ in range(2))
-    other = both_models(trials[1], coin)["per prediction"].predict(ones)
+    first, again = (both_models(trials[0], coin)["per prediction"](ones) for _ in range(2))
+    other = both_models(trials[1], coin)["per prediction"](ones)
     assert (first == again).all()
     assert (first != other).any()
-    assert both_models(trials[0], coin)["per person"].predict(ones).all()
+    assert both_models(trials[0], coin)["per person"](ones).all()
 
 
 def test_expectation_by_hand():
@@ -137,7 +136,7 @@ def test_subgroups_of_a_report():
 
 def test_a_coin_for_each_pair_flips_equal_people(trials):
     one = pd.DataFrame({"arrests": np.ones(400)}, index=range(400))
-    flip = flipset(TossingModel(trials[0].rng("tosses")), one, one)
+    flip = flipset(tossing_model(trials[0].rng("tosses")), one, one)
     assert 60 < flip.n_positive < 140
     assert 60 < flip.n_negative < 140
 

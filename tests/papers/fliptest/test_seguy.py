@@ -7,6 +7,7 @@ tf = pytest.importorskip("tensorflow")
 from fairlab.networks import forward, initial_network, stacked  # noqa: E402
 from fairlab.papers.fliptest.seguy import (  # noqa: E402
     SeguyTransport,
+    compiled,
     draw_rows,
     dual_ascent,
     regression,
@@ -30,7 +31,7 @@ def costs(groups):
 
 
 def ascend(costs, epsilon, n_steps=20_000, seed=0):
-    potential = dual_ascent(
+    potential = compiled(dual_ascent)(
         tf.constant(costs / epsilon, tf.float32), tf.constant(seed, tf.int64), tf.constant(n_steps), batch_size=32
     )
     return potential.numpy() * epsilon
@@ -104,7 +105,7 @@ def test_regression_finds_a_smooth_map():
     pairs = [tf.constant(values, tf.float32) for values in (X, Y)]
     start = [tf.constant(part) for part in stacked([initial_network(np.random.default_rng([0, 0]), (2, 32, 2))])]
     options = tf.constant([0], tf.int64), start, tf.constant(4_000), tf.constant(1e-3)
-    fitted = forward(regression(*pairs, *options, batch_size=64), pairs[0])
+    fitted = forward(compiled(regression)(*pairs, *options, batch_size=64), pairs[0])
     assert np.sqrt(np.square(fitted - Y).mean()) < 0.05
 
 

@@ -1,6 +1,6 @@
 """The study of a single biased feature (FlipTest, section 5.5): the model, its coins, and what to expect of a map."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -24,51 +24,30 @@ def monotone_rearrangement(source, target) -> np.ndarray:
     return image
 
 
-@dataclass(frozen=True, eq=False)
-class TossingModel:
-    """The model that tosses a coin for every prediction about someone with one arrest, person or counterpart.
-
-    Attributes
-    ----------
-    rng : numpy.random.Generator
-    """
-
-    rng: np.random.Generator
-
-    def predict(self, X: pd.DataFrame) -> np.ndarray:
-        """Return 1 for high risk, 0 for low; another call tosses anew."""
-        return classify(X["arrests"], self.rng.integers(2, size=len(X)))
+def tossing_model(rng: np.random.Generator) -> Callable:
+    """Return the model that tosses a coin for every prediction about someone with one arrest, anew in every call."""
+    return lambda X: classify(X["arrests"], rng.integers(2, size=len(X)))
 
 
-@dataclass(frozen=True, eq=False)
-class RememberingModel:
-    """The model that has one coin for each person, which the image inherits with its label.
-
-    Attributes
-    ----------
-    coin : Series
-        By person, 0 or 1.
-    """
-
-    coin: pd.Series
-
-    def predict(self, X: pd.DataFrame) -> np.ndarray:
-        """Return 1 for high risk, 0 for low."""
-        return classify(X["arrests"], self.coin[X.index])
-
-
-def both_models(trial, coin: pd.Series) -> dict[str, object]:
-    """Return the model by whose coin it is: ``per prediction``, with the tosses of `trial`, and ``per person``."""
-    return {"per prediction": TossingModel(trial.rng("tosses")), "per person": RememberingModel(coin)}
-
-
-def paired_quantiles(first, second, values) -> np.ndarray:
-    """Return the share of each pair of values when equal quantiles of two distributions are paired.
+def both_models(trial, coin: pd.Series) -> dict[str, Callable]:
+    """Return the model, 1 for high risk and 0 for low, by whose coin it is.
 
     Parameters
     ----------
-    first, second : distribution with a ``cdf`` method
-        Over whole numbers from 0.
+    trial : fairlab.seeds.Trial
+        Has the tosses of the model ``per prediction``.
+    coin : Series
+        By person, 0 or 1: that of the model ``per person``. The image inherits it with its label.
+    """
+    per_person = lambda X: classify(X["arrests"], coin[X.index])  # noqa: E731
+    return {"per prediction": tossing_model(trial.rng("tosses")), "per person": per_person}
+
+
+def population_plan(values) -> np.ndarray:
+    """Return the optimal plan between the populations of S and S', which pairs equal quantiles.
+
+    Parameters
+    ----------
     values : array of shape (n_values,)
         0, 1, 2 and so on.
 
@@ -76,15 +55,10 @@ def paired_quantiles(first, second, values) -> np.ndarray:
     -------
     array of shape (n_values, n_values)
     """
-    ends = [distribution.cdf(np.append(-1, values)) for distribution in (first, second)]
+    ends = [geom(stop, loc=-1).cdf(np.append(-1, values)) for stop in STOP.values()]
     upper = np.minimum.outer(*(end[1:] for end in ends))
     lower = np.maximum.outer(*(end[:-1] for end in ends))
     return np.clip(upper - lower, 0, None)
-
-
-def population_plan(values) -> np.ndarray:
-    """Return the optimal plan between the populations of S and S', shape (n_values, n_values)."""
-    return paired_quantiles(*(geom(stop, loc=-1) for stop in STOP.values()), values)
 
 
 def expected_flips(plan, x, y, *, n_points: int) -> dict[str, float]:
@@ -152,7 +126,7 @@ def redrawn_flips(S: pd.DataFrame, S_prime: pd.DataFrame, rng, *, n_redrawn: int
     for _ in range(n_redrawn):
         shuffled = S.sample(frac=1, random_state=rng)
         image = shuffled.assign(arrests=monotone_rearrangement(shuffled["arrests"], S_prime["arrests"]))
-        flip = flipset(TossingModel(rng), shuffled, image)
+        flip = flipset(tossing_model(rng), shuffled, image)
         rows.append({"F+": flip.n_positive, "F−": flip.n_negative})
     return pd.DataFrame(rows)
 

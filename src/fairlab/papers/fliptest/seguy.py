@@ -4,7 +4,7 @@ V. Seguy, B. Bhushan Damodaran, R. Flamary, N. Courty, A. Rolet, M. Blondel: Lar
 estimation, ICLR 2018 (arXiv 1711.02283).
 """
 
-from functools import cache, wraps
+from functools import cache
 
 import numpy as np
 import ot
@@ -75,7 +75,7 @@ class SeguyTransport(TransportMap):
         self.epsilon_ = float(self.regularization * costs.mean())
         # In units of epsilon, so that neither the compiled loop nor float32 sees the scale of the features.
         scaled, seed = tf.constant(costs / self.epsilon_, tf.float32), tf.constant(self.random_state, tf.int64)
-        potential = dual_ascent(scaled, seed, tf.constant(self.n_dual_steps), batch_size=self.batch_size)
+        potential = compiled(dual_ascent)(scaled, seed, tf.constant(self.n_dual_steps), batch_size=self.batch_size)
         self.target_potential_ = potential.numpy().astype(float) * self.epsilon_
         plan = regularized_plan(costs, self.target_potential_, self.epsilon_)
         self.marginal_error_ = float(np.abs(plan.sum(axis=0) - 1 / len(target)).sum())
@@ -90,7 +90,7 @@ class SeguyTransport(TransportMap):
         """Return the network fitted to the projection, the second stage."""
         rng = np.random.default_rng([self.random_state, 2])
         sizes = (source.shape[1], *self.hidden_layers, source.shape[1])
-        network = regression(
+        network = compiled(regression)(
             tf.constant(single_precision(source, "X_source")[None]),
             tf.constant(self.projection_[None], tf.float32),
             tf.constant([self.random_state], tf.int64),
@@ -118,22 +118,12 @@ def regularized_plan(costs, target_potential, epsilon: float) -> np.ndarray:
     return ot.smooth.projection_simplex(rows, axis=1) / n_source
 
 
-def compiled(function):
-    """Have a function of tensors compiled, at its first call."""
-
-    @wraps(function)
-    def call(*tensors, **options):
-        return _compiled(function)(*tensors, **options)
-
-    return call
-
-
 @cache
-def _compiled(function):
+def compiled(function):
+    """Return a function of tensors that is compiled at its first call."""
     return tf.function(function, jit_compile=True)
 
 
-@compiled
 def dual_ascent(costs, seed, n_steps, *, batch_size: int):
     """Return the target's potential after stochastic ascent (Seguy et al., algorithm 1), all in units of epsilon."""
 
@@ -155,7 +145,6 @@ def dual_ascent(costs, seed, n_steps, *, batch_size: int):
     return tf.while_loop(lambda k, *_: k < n_steps, step, start)[2]
 
 
-@compiled
 def regression(X, Y, seeds, network, n_steps, learning_rate, *, batch_size: int):
     """Return networks fitted to pairs of rows by least squares (Seguy et al., algorithm 2).
 

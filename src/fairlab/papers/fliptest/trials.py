@@ -7,7 +7,7 @@ arrays and numbers. A learnt map is the arrays that `fairlab.transport.GANTransp
 import numpy as np
 import pandas as pd
 
-from fairlab.papers.fliptest.ensembles import MapValidation, validate_map
+from fairlab.papers.fliptest.ensembles import validate_map
 from fairlab.papers.fliptest.noise import identical_groups, random_label_svm
 from fairlab.papers.fliptest.stability import equicorrelated_normal
 from fairlab.transport import ExactTransport, GANTransport, fit_gans, squared_l1
@@ -279,14 +279,10 @@ def _learnt_images(maps, trials, dimension, correlation):
     images = []
     for trial, transport in zip(trials, maps, strict=True):
         origin, ones = transport.transform(np.stack([np.zeros(dimension), np.ones(dimension)]))
-        fit = _fit_on_fresh_points(transport, trial, dimension, correlation).to_frame()
-        images.append({"origin": origin, "ones": ones, "fit": fit})
+        source, target = _samples(trial, N_TEST, dimension, correlation, stream="test")  # fresh points
+        fit = validate_map(target, transport.transform(source), X_source=source)
+        images.append({"origin": origin, "ones": ones, "fit": fit.to_frame()})
     return images
-
-
-def _fit_on_fresh_points(transport, trial, dimension, correlation) -> MapValidation:
-    source, target = _samples(trial, N_TEST, dimension, correlation, stream="test")
-    return validate_map(target, transport.transform(source), X_source=source)
 
 
 def _samples(trial, n_points, dimension, correlation, stream="sample"):
