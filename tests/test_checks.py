@@ -14,6 +14,7 @@ from fairlab.checks import (
     EXTRAS,
     MissingExtraError,
     align,
+    check_array,
     check_count,
     check_features,
     check_number,
@@ -59,6 +60,15 @@ def test_a_count_may_be_zero_where_that_makes_sense():
     assert check_count(0, "n_local", least=0) == 0
     with pytest.raises(ValueError, match="n_local: expected an integer, at least 0, found -1"):
         check_count(-1, "n_local", least=0)
+
+
+def test_arrays_of_numbers_become_floats():
+    assert check_array([[1, 2], [3, 4]], "X").dtype == float
+    assert np.isnan(check_array([np.nan], "X", finite=False)).all()
+    with pytest.raises(ValueError, match="X: 2 values are missing or infinite"):
+        check_array([[np.nan, 1], [np.inf, 2]], "X")
+    with pytest.raises(ValueError, match="X: expected numbers, found object"):
+        check_array([1, None], "X")
 
 
 def test_features_of_a_table_become_floats():

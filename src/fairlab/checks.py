@@ -118,6 +118,22 @@ def check_seed(value, name: str = "random_state"):
     return value
 
 
+def check_array(values, name: str, *, finite: bool = True) -> np.ndarray:
+    """Return numbers as an array of floats, of any shape.
+
+    Raises
+    ------
+    ValueError
+        If something is no number or, unless allowed, missing or infinite.
+    """
+    values = np.asarray(values)
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"{name}: expected numbers, found {values.dtype}")
+    if finite and (bad := ~np.isfinite(values)).any():
+        raise ValueError(f"{name}: {int(bad.sum())} values are missing or infinite")
+    return values.astype(float)
+
+
 def check_features(X, name: str = "X", *, min_rows: int = 1, varying: bool = False) -> tuple[np.ndarray, list[str]]:
     """Return `X` as a float array of shape (n_rows, n_features) and the names of its columns.
 

@@ -14,7 +14,7 @@ from scipy.special import expit, xlogy
 from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
 
-from fairlab.checks import align, check_features, check_number, check_same_columns
+from fairlab.checks import align, check_array, check_features, check_number, check_same_columns
 
 # A projection learned in double precision misses its definition by rounding only.
 _ROUNDING = 1e-8
@@ -48,11 +48,9 @@ class FairMetric:
     feature_names: tuple[str, ...] | None = None
 
     def __post_init__(self):
-        projection = _as_floats(self.projection, "projection")
+        projection = check_array(self.projection, "projection")
         if projection.ndim != 2 or projection.shape[0] != projection.shape[1]:
             raise ValueError(f"projection: expected a square matrix, found shape {projection.shape}")
-        if not np.isfinite(projection).all():
-            raise ValueError("projection: holds missing or infinite values")
         error = max(np.abs(projection - projection.T).max(), np.abs(projection @ projection - projection).max())
         if error > _ROUNDING:
             raise ValueError(
@@ -90,11 +88,9 @@ class FairMetric:
         ValueError
             If the directions have the wrong shape, are not finite, are all zero, or span the whole space.
         """
-        directions = _as_floats(directions, "directions")
+        directions = check_array(directions, "directions")
         if directions.ndim != 2 or 0 in directions.shape:
             raise ValueError(f"directions: expected shape (n_directions, n_features), found {directions.shape}")
-        if not np.isfinite(directions).all():
-            raise ValueError("directions: hold missing or infinite values")
         _, size, rows = np.linalg.svd(directions, full_matrices=False)
         basis = rows[size > size.max() * max(directions.shape) * np.finfo(float).eps]
         if len(basis) == 0:
@@ -252,13 +248,6 @@ def check_over_metric(metric, X, n_features: int) -> None:
     names = getattr(metric, "feature_names", None)
     if names is not None and isinstance(X, pd.DataFrame):
         check_same_columns([str(name) for name in X.columns], list(names), "X", "metric")
-
-
-def _as_floats(values, name: str) -> np.ndarray:
-    values = np.asarray(values)
-    if values.dtype.kind not in "fiub":
-        raise ValueError(f"{name}: expected numbers, found {values.dtype}")
-    return values.astype(float)
 
 
 def _units(values, scaled):

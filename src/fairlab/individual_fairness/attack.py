@@ -8,6 +8,7 @@ import pandas as pd
 
 from fairlab.checks import (
     align,
+    check_array,
     check_choice,
     check_count,
     check_features,
@@ -282,12 +283,7 @@ def _compile(model, metric, regularizer, trajectory, arguments):
 
 def _check_points(X, y, dtype):
     check_choice(dtype, "dtype", _ROUNDING)
-    if np.ndim(X) > 2:
-        points = np.asarray(X, dtype=float)
-        if not np.isfinite(points).all():
-            raise ValueError(f"X: {int((~np.isfinite(points)).sum())} values are missing or infinite")
-    else:
-        points, _ = check_features(X, "X")
+    points = check_array(X, "X") if np.ndim(X) > 2 else check_features(X, "X")[0]
     are_indexed = isinstance(X, pd.DataFrame) and isinstance(y, pd.Series)
     labels = np.asarray(align(y, X.index, "y") if are_indexed else y)
     if labels.shape not in ((points.shape[-2],), points.shape[:-1]):

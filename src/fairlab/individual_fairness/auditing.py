@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from fairlab.checks import align, check_choice, check_number
+from fairlab.checks import align, check_array, check_choice, check_number
 from fairlab.individual_fairness.attack import VARIANTS, Attack, StepSizeWarning, gradient_flow_attack
 from fairlab.statistics import PairedErrors
 
@@ -315,7 +315,9 @@ def audit(
 def _check_pairs(before, after, names, max_loss_ratio, alpha):
     if isinstance(before, pd.Series) and isinstance(after, pd.Series):
         after = align(after, before.index, names[1])
-    before, after = (_numbers(values, name) for values, name in zip((before, after), names, strict=True))
+    before, after = (
+        check_array(values, name, finite=False) for values, name in zip((before, after), names, strict=True)
+    )
     if before.shape != after.shape or before.ndim == 0 or before.shape[-1] < 2:
         raise ValueError(
             f"{names[0]} has shape {before.shape}, {names[1]} {after.shape}; expected the same, with 2 points or more"
@@ -323,10 +325,3 @@ def _check_pairs(before, after, names, max_loss_ratio, alpha):
     check_number(max_loss_ratio, "max_loss_ratio", above=0)
     check_number(alpha, "alpha", above=0, below=1)
     return before, after
-
-
-def _numbers(values, name):
-    array = np.asarray(values)
-    if array.dtype.kind not in "biuf":
-        raise ValueError(f"{name}: expected numbers, found {array.dtype}")
-    return array.astype(float)

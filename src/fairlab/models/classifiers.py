@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import expit, log_expit, logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from fairlab.checks import optional
+from fairlab.checks import check_array, optional
 
 keras = optional("keras")
 tf = optional("tensorflow")
@@ -151,15 +151,17 @@ class LinearClassifier(WhiteBoxClassifier):
     """
 
     def __init__(self, coef, intercept, *, rounded_loss=False):
-        self.coef = _numbers(coef, "coef")
-        self.intercept = _numbers(intercept, "intercept")
+        self.coef = check_array(coef, "coef")
+        self.intercept = check_array(intercept, "intercept")
         self.rounded_loss = rounded_loss
         if self.coef.shape[:-1] != self.intercept.shape:
             raise ValueError(f"coef has shape {self.coef.shape}, intercept {self.intercept.shape}")
 
     def log_odds(self, X):
         """Return the linear function of the features."""
-        _expect_width(X, self.coef)
+        if X.shape[-1] != self.coef.shape[-1]:
+            expected = f"expected {self.coef.shape[-1]} columns, one for each coefficient"
+            raise ValueError(f"X: {expected}, found shape {tuple(X.shape)}")
         return (X @ like(X, self.coef[..., None]))[..., 0] + like(X, self.intercept[..., None])
 
     @property
@@ -246,21 +248,6 @@ def _labels(y, X):
 def _signs(y, like_these):
     """Return -1 and 1 for labels 0 and 1."""
     return 2 * (tf.cast(y, like_these.dtype) if _is_tensor(like_these) else np.asarray(y, like_these.dtype)) - 1
-
-
-def _numbers(values, name: str) -> np.ndarray:
-    """Return an array of finite numbers."""
-    values = np.asarray(values)
-    if values.dtype.kind not in "fiub" or not np.isfinite(values).all():
-        raise ValueError(f"{name}: expected finite numbers, found {values.tolist()}")
-    return np.asarray(values, dtype=float)
-
-
-def _expect_width(X, coef) -> None:
-    if X.shape[-1] != coef.shape[-1]:
-        raise ValueError(
-            f"X: expected {coef.shape[-1]} columns, one for each coefficient, found shape {tuple(X.shape)}"
-        )
 
 
 def _is_tensor(X) -> bool:

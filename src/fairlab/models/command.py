@@ -6,12 +6,11 @@ import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from numbers import Real
 
 import numpy as np
 import pandas as pd
 
-from fairlab.checks import check_count
+from fairlab.checks import check_count, check_number
 
 
 class SoftwareError(RuntimeError):
@@ -79,9 +78,7 @@ class CommandSoftware:
             or not all(isinstance(p, str | os.PathLike) for p in command)
         ):
             raise ValueError(f"command: expected a list of texts, found {command!r}")
-        is_number = isinstance(self.timeout, Real) and not isinstance(self.timeout, bool)
-        if not (is_number and self.timeout > 0):
-            raise ValueError(f"timeout: expected a positive number of seconds, found {self.timeout!r}")
+        check_number(self.timeout, "timeout", above=0, infinite=True)
         check_count(self.n_jobs, "n_jobs")
         for name, text in (("true", self.true), ("false", self.false), ("missing", self.missing)):
             if not (isinstance(text, str) or (name == "false" and text is None)):

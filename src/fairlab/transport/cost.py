@@ -67,10 +67,7 @@ def cost_matrix(cost: Cost, X_source: np.ndarray, X_target: np.ndarray) -> np.nd
     """
     if not callable(cost):
         raise ValueError(f"cost: expected a function of both samples, found {cost!r}")
-    matrix = np.ascontiguousarray(cost(X_source, X_target), dtype=float)
-    expected = (len(X_source), len(X_target))
-    if matrix.shape != expected:
-        raise ValueError(f"cost: returned shape {matrix.shape}, expected {expected}, a row per source point")
+    matrix = np.ascontiguousarray(_pairwise(cost, X_source, X_target, "cost"))
     # NaN survives both reductions, and neither needs a second array of this size.
     lowest, highest = matrix.min(), matrix.max()
     if not np.isfinite(lowest + highest):
@@ -161,7 +158,7 @@ class ColumnCosts:
             if weight == 0:
                 continue
             if callable(kind):
-                total += weight * _own(kind, *pair)
+                total += weight * _pairwise(kind, *pair, f"columns[{name!r}]")
             elif kind == "mismatch":
                 categories.append(codes_of(*pair))
                 weights.append(weight)
@@ -267,9 +264,10 @@ def codes_of(source, target):
     return codes[: len(source)], codes[len(source) :]
 
 
-def _own(cost, source, target):
+def _pairwise(cost, source, target, name):
+    """Return the costs of all pairs as a function gives them, of the right shape."""
     matrix = np.asarray(cost(source, target), dtype=float)
     expected = (len(source), len(target))
     if matrix.shape != expected:
-        raise ValueError(f"columns[{source.name!r}]: returned shape {matrix.shape}, expected {expected}")
+        raise ValueError(f"{name}: returned shape {matrix.shape}, expected {expected}, a row per source point")
     return matrix

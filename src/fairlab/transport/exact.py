@@ -92,8 +92,10 @@ class ExactTransport(TransportMap):
         source, target = self._tables(X_source, X_target)
         pairs = (X_source, source), (X_target, target)
         tables = [as_table(X if isinstance(X, pd.DataFrame) else values) for X, values in pairs]
-        source_weight = _normalised(source_weight, X_source, "source_weight")
-        target_weight = _normalised(target_weight, X_target, "target_weight")
+        weights = (
+            _normalised(source_weight, X_source, len(source), "source_weight"),
+            _normalised(target_weight, X_target, len(target), "target_weight"),
+        )
 
         require_memory(
             peak_bytes(self.solver, len(source), len(target)),
@@ -102,7 +104,6 @@ class ExactTransport(TransportMap):
         )
         by_column = self.cost is None or isinstance(self.cost, ColumnCosts)
         costs = cost_matrix(self.cost or ColumnCosts(), *(tables if by_column else (source, target)))
-        weights = source_weight, target_weight
         if self.solver == "network_simplex":
             self.plan_, self.gap_ = solve_merged(network_simplex, costs, source, target, *weights)
         else:
@@ -194,11 +195,11 @@ def best_match(costs: np.ndarray) -> np.ndarray:
     return plan.argmax(axis=1)
 
 
-def _normalised(weight, X, name):
+def _normalised(weight, X, n_rows, name):
     """Return the weights of a sample's rows, which sum to 1: a Series by the labels of a table, all else in order."""
     by_label = isinstance(weight, pd.Series) and isinstance(X, pd.DataFrame)
-    weight = np.ones(len(X)) if weight is None else weight if by_label else np.asarray(weight)
-    weight = align(weight, X.index if by_label else pd.RangeIndex(len(X)), name)
+    weight = np.ones(n_rows) if weight is None else weight
+    weight = align(weight if by_label else np.asarray(weight), X.index if by_label else pd.RangeIndex(n_rows), name)
     weight = check_features(weight.to_frame("weight"), name)[0][:, 0]
     if weight.min() < 0:
         raise ValueError(f"{name}: row {weight.argmin()} has weight {weight.min():g}, expected at least 0")

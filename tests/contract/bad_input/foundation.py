@@ -41,7 +41,7 @@ FAIR_METRIC = [
         "expected a symmetric matrix P with P P = P, found one that is off by",
     ),
     Bad("FairMetric", "projection", lambda: FairMetric(np.zeros((2, 2))), "is zero"),
-    Bad("FairMetric", "projection", lambda: FairMetric([[np.nan, 0], [0, 1]]), "holds missing or infinite values"),
+    Bad("FairMetric", "projection", lambda: FairMetric([[np.nan, 0], [0, 1]]), "1 values are missing or infinite"),
     Bad("FairMetric", "projection", lambda: FairMetric([["a", "b"], ["c", "d"]]), "expected numbers, found"),
     Bad("FairMetric", "projection", lambda: FairMetric([[1, 0], [0, 1j]]), "expected numbers, found complex128"),
     Bad("FairMetric", "directions", lambda: FairMetric.from_directions(np.eye(2)), "span all 2 features"),

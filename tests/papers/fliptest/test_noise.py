@@ -24,13 +24,6 @@ def test_groups_are_alike_in_what_is_seen_only():
     np.testing.assert_allclose(np.cov(target.T), np.eye(5), atol=2 * error)
 
 
-@pytest.mark.parametrize(("name", "value"), [("n_points", 0), ("n_seen", 0), ("n_telling", -1)])
-def test_numbers_too_small(name, value):
-    options = {"n_points": 5, "n_seen": 1, "n_telling": 1} | {name: value}
-    with pytest.raises(ValueError, match=f"{name}: expected at least"):
-        identical_groups(np.random.default_rng(0), options.pop("n_points"), **options)
-
-
 def test_a_jagged_model_reproduces_its_labels_from_the_seen_columns():
     X = np.random.default_rng(2).normal(size=(80, 3))
     model = random_label_svm(X, np.random.default_rng(3), n_seen=2, C=1e6, gamma=1e3)

@@ -144,8 +144,6 @@ def test_a_coin_for_each_pair_flips_equal_people(trials):
 def test_monotone_rearrangement_by_hand():
     np.testing.assert_array_equal(monotone_rearrangement([3, 1, 2], [10, 30, 20]), [30, 10, 20])
     np.testing.assert_array_equal(monotone_rearrangement([1, 1, 0], [5, 6, 7]), [6, 7, 5])  # equals keep their order
-    with pytest.raises(ValueError, match="expected as many values"):
-        monotone_rearrangement([1, 2], [1])
 
 
 def test_the_rearrangement_costs_as_little_as_the_exact_plan():

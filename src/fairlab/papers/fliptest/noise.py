@@ -39,15 +39,7 @@ def identical_groups(rng, n_points: int, *, n_seen: int, n_telling: int) -> tupl
     Returns
     -------
     source, target : array of shape (n_points, n_seen + n_telling)
-
-    Raises
-    ------
-    ValueError
-        If there are no points or no features to see.
     """
-    for name, value, least in (("n_points", n_points, 1), ("n_seen", n_seen, 1), ("n_telling", n_telling, 0)):
-        if value < least:
-            raise ValueError(f"{name}: expected at least {least}, found {value}")
     source, target = rng.normal(size=(2, n_points, n_seen + n_telling))
     target[:, n_seen:] += SHIFT
     return source, target

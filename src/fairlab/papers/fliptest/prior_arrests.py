@@ -17,8 +17,6 @@ FRACTIONS = {"rounded": np.round, "cut off": np.floor, "as they are": np.asarray
 def monotone_rearrangement(source, target) -> np.ndarray:
     """Return each source value's image under the map of order, optimal for every cost convex in the distance."""
     source, target = np.asarray(source, dtype=float), np.asarray(target, dtype=float)
-    if source.ndim != 1 or source.shape != target.shape:
-        raise ValueError(f"source and target: expected as many values, found shapes {source.shape} and {target.shape}")
     image = np.empty(len(source))
     image[np.argsort(source, kind="stable")] = np.sort(target)
     return image

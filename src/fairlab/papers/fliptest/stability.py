@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import bootstrap
 
+from fairlab.checks import check_number
 from fairlab.papers.fliptest.ensembles import MapValidation, usable_maps
 
 
@@ -26,14 +27,8 @@ def equicorrelated_normal(rng, n_points: int, dimension: int, *, correlation: fl
     Returns
     -------
     array of shape (n_points, dimension)
-
-    Raises
-    ------
-    ValueError
-        If `correlation` is out of range.
     """
-    if not 0 <= correlation < 1:
-        raise ValueError(f"correlation: expected at least 0 and below 1, found {correlation}")
+    check_number(correlation, "correlation", least=0, below=1)
     common, own = rng.normal(size=(n_points, 1)), rng.normal(size=(n_points, dimension))
     return np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own
 

@@ -8,10 +8,9 @@ from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 
 from fairlab.individual_fairness.auditing import FOUR_FIFTHS
-from fairlab.plotting import BLACK, BLUE, GREY, LINES, ORANGE, legend_above, legend_beside, panels
+from fairlab.plotting import BLACK, BLUE, GREY, LINES, ORANGE, legend_above, legend_beside, log_ticks, panels
 
 SCALE = (0.9, 2.2)  # ends of the authors' colour scale
-TICKS = (1, 1.25, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32)  # of bounds, as far as they are within the axis
 ASIDE = 1.04  # the next curve stands so many times further right, that none hides another
 
 
@@ -133,16 +132,7 @@ def stopping_time_curves(
         xlabel="stopping time $T$ (step size × steps)",
         ylabel="lower bound $T_n$ (ratio of losses)",
     )
-    _plain_log_ticks(axis)
+    log_ticks(axis.xaxis)
+    log_ticks(axis.yaxis)
     legend_beside(axis)
     return figure
-
-
-def _plain_log_ticks(axis) -> None:
-    """Write the numbers of two log axes as they are; the upright one spans little."""
-    axis.xaxis.set_major_formatter("{x:g}")
-    axis.xaxis.set_minor_formatter("")
-    axis.yaxis.set_major_formatter("{x:g}")
-    low, high = axis.get_ylim()
-    axis.set_yticks([tick for tick in TICKS if low <= tick <= high])
-    axis.set_yticks([], minor=True)
