@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 
 from fairlab.adf import ADF, discriminatory
-from fairlab.adf.gradients import FiniteDifferences, NetworkSlopes, with_slopes
+from fairlab.adf.gradients import FiniteDifferences
 from fairlab.auditing import run
-from fairlab.auditing.probes.adf import Answers
+from fairlab.auditing.answers import Answers, Slopes
 from fairlab.cases import Case, Schema
 
 FOUR = Schema.from_bounds({"a": (0, 9), "sex": (0, 1), "b": (0, 9), "one": (3, 3)})
@@ -112,8 +112,8 @@ def case():
 
 def test_a_networks_own_gradients_are_the_differences_of_a_line(case):
     answers = Answers(case, 10_000)
-    model = with_slopes(answers, "sex")
-    assert isinstance(model, NetworkSlopes)
+    model = Slopes(answers, "sex")
+    assert case.has_gradients
     X = answers.domain.sample(50, random_state=0)
     by_differences = FiniteDifferences(answers.lead, answers.domain, "sex", decision_threshold=0.0)
     for own, other in zip(model.margin_gradient(X), by_differences.margin_gradient(X), strict=True):
@@ -123,7 +123,7 @@ def test_a_networks_own_gradients_are_the_differences_of_a_line(case):
 
 def test_codes_are_encoded_as_their_rows_are(case):
     answers = Answers(case, 10_000)
-    model = with_slopes(answers, "sex")
+    model = Slopes(answers, "sex")
     X = answers.domain.sample(50, random_state=0)
     rows = case.rows(case.schema.decode(X))
     np.testing.assert_allclose(model.encoded(X), case.encoding.transform(rows))
@@ -132,14 +132,14 @@ def test_codes_are_encoded_as_their_rows_are(case):
 def test_a_gradient_is_a_row_of_the_budget(case):
     answers = Answers(case, 60)
     X = answers.domain.sample(20, random_state=1)
-    with_slopes(answers, "sex").margin_gradient(X)
+    Slopes(answers, "sex").margin_gradient(X)
     assert answers.left <= 40
 
 
 def test_without_gradients_there_are_differences():
     case = Case(lambda rows: rows["a"] - 0.5 * rows["sex"], TABLE, sensitive_features="sex", decision_threshold=3.0)
-    model = with_slopes(Answers(case, 1000), "sex")
-    assert type(model) is FiniteDifferences
+    model = Slopes(Answers(case, 1000), "sex")
+    assert not case.has_gradients
     np.testing.assert_allclose(model.margin_gradient(np.array([[5, 2, 1, 2]]))[1], [[1, 0, 0, 0]])
 
 

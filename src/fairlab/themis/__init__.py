@@ -8,6 +8,5 @@ __getattr__, __dir__, __all__ = lazy.attach(
         "exact": ["DomainTooLargeError", "causal_score", "group_score", "output_table", "read_settings"],
         "score": ["Score", "Search"],
         "themis": ["Themis"],
-        "varied": ["proxies_of", "strengths_of_proxies"],
     },
 )

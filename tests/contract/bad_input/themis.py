@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-from contract.bad_input.cases import CASE
 from contract.bad_input.rows import INPUTS, SCHEMA, Bad, lacking, skilled
 
 from fairlab.cases import CaseError
@@ -14,9 +13,7 @@ from fairlab.themis import (
     causal_score,
     group_score,
     output_table,
-    proxies_of,
     read_settings,
-    strengths_of_proxies,
 )
 
 THEMIS = Themis(skilled, SCHEMA)
@@ -137,14 +134,6 @@ THEMIS_ROWS = [
         "themis.py",
         lambda: read_settings(HERE),
         "not XML: not well-formed (invalid token): line 1, column 2",
-    ),
-    Bad("proxies_of", "gender", lambda: proxies_of(CASE, "gender"), "expected a sensitive column, sex, found 'gender'"),
-    Bad("proxies_of", "case", lambda: proxies_of(3, "sex"), "expected a Case, found int", TypeError),
-    Bad(
-        "strengths_of_proxies",
-        "gender",
-        lambda: strengths_of_proxies(CASE, "gender"),
-        "expected a sensitive column, sex, found 'gender'",
     ),
     lacking(Score, "measure"),
     lacking(Search, "min_score"),

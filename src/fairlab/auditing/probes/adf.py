@@ -8,125 +8,22 @@ the attribute matters to a deterministic model, and without any the p-value is 1
 Attributes are varied one at a time: where changing two changes a decision, changing one of them does so on the way.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
-from scipy.special import logit
 
 from fairlab.adf.aequitas import Aequitas
-from fairlab.adf.discrimination import Fairness
 from fairlab.adf.generation import ADF, cluster_labels, round_robin
-from fairlab.adf.gradients import with_slopes
+from fairlab.auditing.answers import Answers, DiscriminatoryPairs, Slopes
 from fairlab.auditing.probes import Probe, Task
-from fairlab.cases import AnswerCache, BudgetSpentError, Finding
+from fairlab.auditing.varied import beside, combinations_of, over_people
+from fairlab.cases import BudgetSpentError, Finding
 from fairlab.seeds import derive_seed
-
-
-@dataclass(frozen=True, eq=False)
-class Discriminatory:
-    """Discriminatory inputs, one for each combination of the other attributes, with what changes their decision.
-
-    Attributes
-    ----------
-    inputs : ndarray of int of shape (n, n_features)
-        Codes.
-    other : ndarray of int of shape (n,)
-        Code of the sensitive attribute that gets another decision.
-    favourable : ndarray of bool of shape (n,)
-        Decision on the input itself.
-    """
-
-    inputs: np.ndarray
-    other: np.ndarray
-    favourable: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.inputs)
-
-
-class Answers:
-    """A memory of a case's decisions and scores by codes.
-
-    Parameters
-    ----------
-    case : Case
-    most : int
-        Rows that the model may be asked for; of a model that decides by labels, scores are rows of their own.
-    """
-
-    def __init__(self, case, most: int):
-        self.case, self.most = case, most
-        self.sizes = case.schema.sizes
-        self.domain = case.schema.of_codes
-        self._before = case.queries.n_queries
-        self._shift = (
-            0.0 if case.decision_threshold is None or case.unit == "score" else float(logit(case.decision_threshold))
-        )
-        self._decisions, self._leads = AnswerCache(), AnswerCache()
-
-    def __len__(self) -> int:
-        """Return the number of inputs whose decision was asked."""
-        return len(self._decisions)
-
-    @property
-    def left(self) -> int:
-        """Rows that may still be asked."""
-        return self.most - (self.case.queries.n_queries - self._before)
-
-    def check(self, n_rows: int) -> None:
-        """Raise a BudgetSpentError if fewer rows are left."""
-        if n_rows > self.left:
-            raise BudgetSpentError(f"expected at most {self.left:,} more model queries, found {n_rows:,}")
-
-    def favourable(self, codes) -> np.ndarray:
-        """Return whether the decision on each input is the favourable one.
-
-        Raises
-        ------
-        BudgetSpentError
-            If that takes more rows than are left; none is asked then.
-        """
-        return self._cached(self._decisions, self._decide, codes).astype(bool)
-
-    def lead(self, codes) -> np.ndarray:
-        """Return log odds of the favourable decision, or the excess of a score over its threshold; as `favourable`.
-
-        Where a threshold decides, the decisions are then known, too.
-        """
-        lead = self._cached(self._leads, self._score, codes)
-        if self.case.decision_threshold is not None:
-            self.favourable(codes)
-        return lead
-
-    def pairs(self, column: int) -> Discriminatory:
-        """Return the discriminatory among all inputs asked: two differ in this attribute and decision alone."""
-        codes = self.domain.codes_of_keys(self._decisions.keys)
-        favourable = self._decisions.values.astype(bool)
-        others = pd.DataFrame(np.delete(codes, column, axis=1)).assign(every=0)
-        group = others.groupby(list(others), sort=False).ngroup()
-        first = pd.DataFrame({"group": group, "favourable": favourable}).drop_duplicates()
-        first = first.sort_values("group", kind="stable")
-        own = first.index[first["group"].duplicated(keep="last")].to_numpy(dtype=int)
-        other = first.index[first["group"].duplicated(keep="first")].to_numpy(dtype=int)
-        return Discriminatory(codes[own], codes[other, column], favourable[own])
-
-    def _cached(self, known: AnswerCache, ask, codes) -> np.ndarray:
-        codes = np.ascontiguousarray(codes, dtype=np.int64)
-        return known(self.domain.keys(codes), lambda new: ask(codes[new]))[0]
-
-    def _decide(self, codes) -> np.ndarray:
-        if self.case.decision_threshold is None or not self.case.has_scores:
-            self.check(len(codes))
-            return self.case.decide(self.case.schema.decode(codes))
-        self._cached(self._leads, self._score, codes)  # counted there
-        return self.case.decide(self.case.schema.decode(codes))
-
-    def _score(self, codes) -> np.ndarray:
-        self.check(len(codes))
-        return self.case.log_odds(self.case.schema.decode(codes)) - self._shift
-
+from fairlab.statistics import exact_interval
 
 SAMPLE, PEOPLE = 0.3, 0.3  # of the budget of a sensitive attribute; what is left is for the search
 N_CLUSTERS, MAX_ITER = 4, 10  # as in the paper
@@ -186,7 +83,8 @@ def run(task: Task) -> Iterator[Finding]:
     for name in names:
         yield from _by_adf(_Search(task, "ADF", name, (task.budget - half) // len(names)))
     for name in names:
-        yield from _by_aequitas(_Search(task, "AEQUITAS", name, half // len(names)))
+        search = _Search(task, "AEQUITAS", name, half // len(names))
+        yield from search.of_inputs(Answers(task.case, search.budget), _search_by_aequitas)
 
 
 PROBE = Probe(
@@ -199,17 +97,6 @@ PROBE = Probe(
     share=3,
     needs=("decisions", "determinism"),
 )
-
-
-@dataclass(frozen=True, eq=False)
-class _Sample:
-    """Generated inputs, and which of them are discriminatory."""
-
-    codes: np.ndarray
-    hit: np.ndarray
-    exact: bool  # whether it is the whole domain
-    n_asked: int
-    left: int  # rows that may be asked after it
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,84 +124,71 @@ class _Search:
         """Return a generator; both methods draw the same sample, which the case answers from memory the second time."""
         return np.random.default_rng(derive_seed(self.task.random_state, "adf", self.name, stream, bits=128))
 
-    def skip(self) -> None:
-        """Say that the budget is too small."""
+    def suffices(self, n: int, n_there: int) -> bool:
+        """Return whether a share can rest on `n` of so many people or inputs; otherwise the budget is too small."""
+        if n >= min(FEWEST, n_there):
+            return True
         many = f"inputs with each of {self.n_values} values"
         self.task.skip(f"{self.name}: a budget of {self.budget} rows does not suffice for {many}.")
-
-    def sample(self, answers: Answers) -> _Sample | None:
-        """Return random inputs with their decisions for all values, the whole domain if it is small.
-
-        None if the budget is too small.
-        """
-        domain, n_groups = answers.domain, answers.domain.n_inputs // self.n_values
-        n = min(int(SAMPLE * self.budget) // self.n_values, n_groups)
-        if n < min(FEWEST, n_groups):
-            return self.skip()
-        if n == n_groups:
-            free = [position for position in range(len(answers.sizes)) if position != self.column]
-            codes = np.zeros((n, len(answers.sizes)), dtype=np.int64)
-            codes[:, free] = domain.assignments(free) if free else 0
-        else:
-            codes = domain.sample(n, random_state=self.rng("sample"))
-        every = np.repeat(codes[:, None, :], self.n_values, axis=1)
-        every[:, :, self.column] = np.arange(self.n_values)
-        favourable = answers.favourable(every.reshape(-1, codes.shape[1])).reshape(n, self.n_values)
-        hit = favourable.any(axis=1) & ~favourable.all(axis=1)
-        return _Sample(codes, hit, exact=n == n_groups, n_asked=len(answers), left=answers.left)
-
-    def of_inputs(self, answers: Answers, sample: _Sample) -> DiscriminatoryInputs:
-        """Return the share in a sample, with the pairs among everything that was asked."""
-        pairs = answers.pairs(self.column)
-        n_found = len(pairs)
-        n_sampled = len(np.unique(np.delete(sample.codes[sample.hit], self.column, axis=1), axis=0))
-        estimate, (low, high) = sample.hit.mean(), self._interval(sample.hit)
-        known = n_found / (answers.domain.n_inputs // self.n_values)  # it is certainly not less
-        # Of a whole grid the share is known, but not that among the inputs that its bins stand for.
-        in_bins = any(feature.edges is not None and feature.name != self.name for feature in self.case.schema.features)
-        low, estimate, high = np.maximum([low, estimate, high], known).tolist()
-        if sample.exact:
-            low, high = (np.nan, np.nan) if in_bins else (estimate, estimate)
-        inputs = "inputs on a grid of bin medians" if in_bins else "combinations of values"
-        where = f"all {inputs}" if sample.exact else f"{inputs}, drawn uniformly"
-        searched = max(len(answers) - sample.n_asked, sample.left - answers.left)
-        return self._finding(
-            "inputs", where, (estimate, low, high), self._shown(answers, pairs), len(sample.hit),
-            n_found=n_found,
-            n_asked=sample.n_asked + searched,
-            found_per_1000=1000 * (n_found - n_sampled) / searched if searched else np.nan,
-            random_per_1000=1000 * n_sampled / max(sample.n_asked, 1),
-        )  # fmt: skip
+        return False
 
     def of_people(self, most: int) -> tuple[DiscriminatoryInputs, np.ndarray] | None:
         """Return the share of people whose decision another value changes, and which they are.
 
         None if the budget is too small.
         """
-        case, name, n_values = self.case, self.name, self.n_values
-        n = min(most // (n_values + 1), len(case.table))
-        if n < min(FEWEST, len(case.table)):
-            return self.skip()
-        chosen = np.sort(self.rng("people").permutation(len(case.table))[:n])
-        rows = case.table.iloc[chosen][list(case.features)].reset_index(drop=True)
-        own, codes = case.decide(rows), np.zeros((n_values, len(case.schema.names)), dtype=np.int64)
-        codes[:, self.column] = np.arange(n_values)
-        values = case.rows(case.schema.decode(codes))[name]
-        flips = np.empty((n, n_values), dtype=bool)
-        for number in range(n_values):
-            value = values.iloc[np.full(n, number)].reset_index(drop=True)
-            flips[:, number] = case.decide(rows.assign(**{name: value})) != own
-        hit = flips.any(axis=1)
-        shown = case.table.iloc[chosen[hit][:MOST_ROWS]].copy()
-        shown[f"other {name}"] = values.array[flips.argmax(axis=1)[hit][:MOST_ROWS]]
-        shown["favourable"] = own[hit][:MOST_ROWS]
-        n_found, n_asked = int(hit.sum()), n * n_values
+        people = self.case.table
+        n = min(most // (self.n_values + 1), len(people))
+        if not self.suffices(n, len(people)):
+            return None
+        chosen = np.sort(self.rng("people").permutation(len(people))[:n])
+        varied = over_people(self.case, (self.name,), chosen)
+        shown = varied.pairs(people.iloc[chosen], most=MOST_ROWS)
+        n_found, n_asked = int(varied.hits.sum()), n * self.n_values
         numbers = {"n_found": n_found, "n_asked": n_asked, "random_per_1000": 1000 * n_found / n_asked}
-        share = hit.mean(), *self._interval(hit)
-        return self._finding("people", "people of the table", share, shown, n, **numbers), chosen[hit]
+        share = varied.causal(1 - self.task.confidence_level)
+        return self._finding("people", "people of the table", share, shown, n, **numbers), chosen[varied.hits]
 
-    def _interval(self, hit: np.ndarray) -> tuple[float, float]:
-        return Fairness(len(hit), int(hit.sum())).interval(self.task.confidence_level)
+    def of_inputs(self, answers: Answers, search: Callable) -> Iterator[Finding]:
+        """Yield the share in a sample of inputs, the whole domain if it is small, with all pairs that were asked.
+
+        Those that `search` asks from the sample's discriminatory inputs on are among them.
+        """
+        schema, column, n_values = self.case.schema, self.column, self.n_values
+        n_groups = schema.n_inputs // n_values
+        n = min(int(SAMPLE * self.budget) // n_values, n_groups)
+        if not self.suffices(n, n_groups):
+            return
+        if is_exact := n == n_groups:
+            codes = combinations_of(schema, [position for position in range(len(schema.sizes)) if position != column])
+        else:
+            codes = schema.sample_codes(n, random_state=self.rng("sample"))
+        every = np.repeat(codes[:, None, :], n_values, axis=1)
+        every[:, :, column] = np.arange(n_values)
+        favourable = answers.favourable(every.reshape(-1, codes.shape[1])).reshape(n, n_values)
+        hit = favourable.any(axis=1) & ~favourable.all(axis=1)
+        n_asked, left = len(answers), answers.left
+        if not is_exact:
+            with suppress(BudgetSpentError):
+                search(self, answers, codes[hit])
+        searched = max(len(answers) - n_asked, left - answers.left)
+        pairs = answers.pairs(column)
+        n_found, n_sampled = len(pairs.inputs), len(np.unique(np.delete(codes[hit], column, axis=1), axis=0))
+        interval = exact_interval(hit.sum(), n, alpha=1 - self.task.confidence_level)
+        share = np.maximum([hit.mean(), *interval], n_found / n_groups)  # it is certainly not less
+        # Of a whole grid the share is known, but not that among the inputs that its bins stand for.
+        in_bins = any(feature.edges is not None and feature.name != self.name for feature in schema.features)
+        if is_exact:
+            share[1:] = np.nan if in_bins else share[0]
+        inputs = "inputs on a grid of bin medians" if in_bins else "combinations of values"
+        where = f"all {inputs}" if is_exact else f"{inputs}, drawn uniformly"
+        yield self._finding(
+            "inputs", where, share, self._shown(pairs), n,
+            n_found=n_found,
+            n_asked=n_asked + searched,
+            found_per_1000=1000 * (n_found - n_sampled) / searched if searched else np.nan,
+            random_per_1000=1000 * n_sampled / max(n_asked, 1),
+        )  # fmt: skip
 
     def _finding(self, what, where, share, evidence, n, **numbers) -> DiscriminatoryInputs:
         return DiscriminatoryInputs(
@@ -325,16 +199,13 @@ class _Search:
             **numbers,
         )  # fmt: skip
 
-    def _shown(self, answers: Answers, pairs: Discriminatory) -> pd.DataFrame:
+    def _shown(self, pairs: DiscriminatoryPairs) -> pd.DataFrame:
         """Return the first pairs found as a table: the input, the value that changes its decision, the decision."""
-        inputs = pairs.inputs[:MOST_ROWS]
-        other = inputs.copy()
-        other[:, self.column] = pairs.other[:MOST_ROWS]
-        shown, changed = (self.case.rows(self.case.schema.decode(codes)) for codes in (inputs, other))
-        shown[f"other {self.name}"] = changed[self.name]
-        shown["favourable"] = pairs.favourable[:MOST_ROWS]
-        shown.attrs["generated"] = True
-        return shown
+        inputs, other, favourable = (part[:MOST_ROWS] for part in pairs)
+        changed = inputs.copy()
+        changed[:, self.column] = other
+        own, changed = (self.case.rows(self.case.schema.decode(codes)) for codes in (inputs, changed))
+        return beside(own, changed[[self.name]], favourable, generated=True)
 
 
 def _by_adf(search: _Search) -> Iterator[Finding]:
@@ -345,27 +216,12 @@ def _by_adf(search: _Search) -> Iterator[Finding]:
         return
     people, concerned = share
     yield people
-    if search.task.lacks("scores", f"{search.name}, inputs that ADF finds by slopes of scores"):
-        return
-    answers = Answers(case, budget - (case.queries.n_queries - asked))
-    sample = search.sample(answers)
-    if sample is not None:
-        if not sample.exact:
-            _search_by_adf(search, answers, concerned)
-        yield search.of_inputs(answers, sample)
+    if not search.task.lacks("scores", f"{search.name}, inputs that ADF finds by slopes of scores"):
+        answers = Answers(case, budget - (case.queries.n_queries - asked))
+        yield from search.of_inputs(answers, partial(_search_by_adf, concerned=concerned))
 
 
-def _by_aequitas(search: _Search) -> Iterator[Finding]:
-    """Yield the finding of AEQUITAS on one feature."""
-    answers = Answers(search.case, search.budget)
-    sample = search.sample(answers)
-    if sample is not None:
-        if not sample.exact:
-            _search_by_aequitas(search, answers, sample)
-        yield search.of_inputs(answers, sample)
-
-
-def _search_by_adf(search: _Search, answers: Answers, concerned: np.ndarray) -> None:
+def _search_by_adf(search: _Search, answers: Answers, _, concerned: np.ndarray) -> None:
     """Ask what ADF asks, until the budget or the people are used up.
 
     Seeds are people, as in the paper from all clusters in turn, but of each cluster first those whose own decision
@@ -377,52 +233,31 @@ def _search_by_adf(search: _Search, answers: Answers, concerned: np.ndarray) -> 
     refresh = 1 if case.has_gradients else REFRESH
     n_together = int(np.clip(2 * FLIGHT * answers.left // (2 * n_slopes + n_values), 1, MOST_WALKS))
     n_local = int(np.clip(answers.left // (4 * n_together * (2 * n_slopes / refresh + n_values)), 1, MOST_STEPS))
-    adf = ADF(
-        with_slopes(answers, search.name),
-        domain,
-        search.name,
-        max_iter=MAX_ITER,
-        n_local=n_local,
-        refresh=refresh,
-        random_state=rng,
-    )
+    options = {"max_iter": MAX_ITER, "n_local": n_local, "refresh": refresh, "random_state": rng}
+    adf = ADF(Slopes(answers, search.name), domain, search.name, **options)
     n_near = max(int(NEAREST * answers.left), 1)
     people = np.concatenate([rng.permutation(concerned), rng.permutation(len(case.table))[:MOST_CLUSTERED]])
     seeds = case.schema.encode(case.table.iloc[people][list(case.features)])
     first = ~pd.DataFrame(seeds).duplicated().to_numpy()
     first[len(concerned) + n_near :] = False
     seeds, is_concerned = seeds[first], (np.arange(len(people)) < len(concerned))[first]
-    try:
-        order = np.lexsort([np.abs(answers.lead(seeds)), ~is_concerned])
-        labels = cluster_labels(seeds, n_clusters=min(N_CLUSTERS, len(seeds)))
-        seeds = seeds[order][round_robin(labels[order], len(seeds))]
-        for start in range(0, len(seeds), n_together):
-            adf.local_search(adf.global_search(seeds[start : start + n_together]))
-    except BudgetSpentError:
-        return
+    order = np.lexsort([np.abs(answers.lead(seeds)), ~is_concerned])
+    labels = cluster_labels(seeds, n_clusters=min(N_CLUSTERS, len(seeds)))
+    seeds = seeds[order][round_robin(labels[order], len(seeds))]
+    for start in range(0, len(seeds), n_together):
+        adf.local_search(adf.global_search(seeds[start : start + n_together]))
 
 
-def _search_by_aequitas(search: _Search, answers: Answers, sample: _Sample) -> None:
+def _search_by_aequitas(search: _Search, answers: Answers, starts: np.ndarray) -> None:
     """Ask what AEQUITAS asks: walks from the discriminatory inputs of the sample, or of more draws if it has none."""
-    domain, n_values, rng = answers.domain, search.n_values, search.rng("aequitas")
-    starts = sample.codes[sample.hit]
+    n_values, rng = search.n_values, search.rng("aequitas")
     n_together = int(np.clip(FLIGHT * answers.left // n_values, 1, MOST_WALKS))
     n_walks = max(n_together // max(len(starts), 1), 1)
     n_local = int(np.clip(answers.left // (n_values * n_walks * max(len(starts), 1)), 20, MOST_STEPS))
-    aequitas = Aequitas(
-        answers.favourable,
-        domain,
-        search.name,
-        n_local=n_local,
-        in_flight=n_together,
-        n_walks=n_walks,
-        random_state=rng,
-    )
+    options = {"n_local": n_local, "in_flight": n_together, "n_walks": n_walks, "random_state": rng}
+    aequitas = Aequitas(answers.favourable, answers.domain, search.name, **options)
     n_draws = max(answers.left // (20 * n_values), 1)
-    try:
-        if len(starts):
-            aequitas.local_search(starts)
-        for _ in range(20):  # whatever is left is for more draws
-            aequitas.generate(n_samples=n_draws)
-    except BudgetSpentError:
-        return
+    if len(starts):
+        aequitas.local_search(starts)
+    for _ in range(20):  # whatever is left is for more draws
+        aequitas.generate(n_samples=n_draws)

@@ -1,18 +1,18 @@
 """What Themis finds about a case: how often sensitive columns alone change the decision, and whom they favour."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import prod
 
 import numpy as np
 
 from fairlab.auditing.probes import Probe, Task
+from fairlab.auditing.varied import over_inputs, over_people, proxies_of
 from fairlab.auditing.wording import listed
 from fairlab.cases import Case, CaseError, Finding
 from fairlab.checks import check_number
 from fairlab.seeds import derive_seed
-from fairlab.themis.varied import Varied, over_inputs, over_people, proxies_of
 
 METHOD = "Themis"
 FEWEST = 20  # inputs or people that a score may rest on
@@ -41,16 +41,16 @@ def run(task: Task, *, min_score: float = 0.05) -> Iterator[Finding]:
     change (the paper's causal score, definition 3.7). The demographic parity difference on generated inputs is the
     largest minus the smallest selection rate among those values (its group score, definition 3.6). Inputs are generated
     feature by feature: each value of the schema is as likely as every other, and a number in bins is drawn from the
-    table's values in a bin (`fairlab.themis.varied.over_inputs`). Since such inputs are often unlike people, the third
-    finding varies the columns of each person of the table. With three columns or more, sets in between are examined,
-    too, small ones first: but not those that contain a set with a flip rate above `min_score`, since theirs is no
-    lower (theorem 4.1), and none if the flip rate of all columns together is below it.
+    table's values in a bin (`fairlab.auditing.varied.over_inputs`). Since such inputs are often unlike people, the
+    third finding varies the columns of each person of the table. With three columns or more, sets in between are
+    examined, too, small ones first: but not those that contain a set with a flip rate above `min_score`, since theirs
+    is no lower (theorem 4.1), and none if the flip rate of all columns together is below it.
 
     Intervals are exact for numbers of inputs that are fixed beforehand from the budget (Clopper and Pearson). They are
     points where no feature is in bins and all combinations of values are examined. Those about people hold for the
     table and for the population it is a sample of. The p-value of a flip rate is 0 with the first change and 1 without:
     a deterministic model that changes one decision has a flip rate above 0, however small. The interval says how large
-    it is. The p-value of a difference is that of an exact test, see `fairlab.themis.varied.Varied.group`.
+    it is. The p-value of a difference is that of an exact test, see `fairlab.auditing.varied.Varied.group`.
 
     The evidence is pairs of inputs that differ in the columns and in the decision.
     """
@@ -64,9 +64,9 @@ def run(task: Task, *, min_score: float = 0.05) -> Iterator[Finding]:
     if task.proxies is True:
         proxies = {name: proxies_of(case, name, random_state=task.random_state) for name in case.unseen}
     questions = _questions(task, proxies)
-    findings: list[Finding] = []
-    _Run(task, 1 - task.confidence_level, findings).answer(questions, min_score)
-    yield from findings
+    found = _Run(task, 1 - task.confidence_level)
+    found.answer(questions, min_score)
+    yield from found.findings
 
 
 PROBE = Probe(
@@ -124,7 +124,7 @@ class _Run:
 
     task: Task
     alpha: float
-    findings: list[Finding]
+    findings: list[Finding] = field(default_factory=list)
 
     def answer(self, questions: list[_Question], min_score: float) -> None:
         """Find what there is to say to each question, and to sets between one column and all."""
@@ -163,26 +163,27 @@ class _Run:
             return 0.0, 1.0
         try:
             inputs = over_inputs(case, question.names, n_inputs, self._rng("inputs", question))
-            people = over_people(case, question.names, n_people, self._rng("people", question))
+            people = over_people(case, question.names, self._people(n_people, question))
         except CaseError as error:
             self.task.skip(f"{question.sensitive_features}: the model cannot be queried with other values; {error}.")
             return 0.0, 1.0
         where = ALL if inputs.is_exact else DRAWN
-        self._add(question, CAUSAL, where, inputs, inputs.causal(self.alpha), inputs.pairs())
+        of_inputs, of_people = inputs.causal(self.alpha), people.causal(self.alpha)
         *group, p_value = inputs.group(self.alpha, self._rng("group", question))
-        self._add(question, GROUP, where, inputs, group, inputs.extreme_pairs(), p_value)
-        self._add(question, PEOPLE, "everyone", people, people.causal(self.alpha), people.pairs())
-        return tuple(
-            max(ends) for ends in zip(inputs.causal(self.alpha)[1:], people.causal(self.alpha)[1:], strict=True)
-        )
+        p_of_inputs, p_of_people = (float(not varied.hits.any()) for varied in (inputs, people))
+        self._add(question, CAUSAL, where, len(inputs.rows), of_inputs, p_of_inputs, inputs.pairs())
+        self._add(question, GROUP, where, len(inputs.rows), group, p_value, inputs.extreme_pairs())
+        self._add(question, PEOPLE, "everyone", n_people, of_people, p_of_people, people.pairs())
+        return max(of_inputs[1], of_people[1]), max(of_inputs[2], of_people[2])
 
-    def _add(self, question, effect, where, varied: Varied, numbers, evidence, p_value=None) -> None:
-        if p_value is None:
-            p_value = 0.0 if varied.hits.any() else 1.0
-        counts, sentence = len(varied.rows), _sentence(question.sensitive_features, effect, where, numbers[0])
-        self.findings.append(
-            Finding(METHOD, question.sensitive_features, where, effect, *numbers, p_value, evidence, counts, sentence)
-        )
+    def _people(self, n: int, question: _Question) -> np.ndarray:
+        """Return the places of so many people of the table, drawn without replacement, in order."""
+        n_there = len(self.task.case.table)
+        return np.sort(self._rng("people", question).choice(n_there, n, replace=False)) if n < n_there else np.arange(n)
+
+    def _add(self, question, effect, where, n, numbers, p_value, evidence) -> None:
+        names, sentence = question.sensitive_features, _sentence(question.sensitive_features, effect, where, numbers[0])
+        self.findings.append(Finding(METHOD, names, where, effect, *numbers, p_value, evidence, n, sentence))
 
     def _rng(self, stream: str, question: _Question) -> np.random.Generator:
         return np.random.default_rng(derive_seed("themis examination", self.task.random_state, stream, *question.names))

@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 from sklearn.metrics import adjusted_mutual_info_score
 
 from fairlab.cases.case import Case
-from fairlab.cases.schema import Feature
+from fairlab.cases.schema import Feature, Schema
 from fairlab.statistics import exact_interval
 from fairlab.themis.estimation import others
 
@@ -17,10 +17,11 @@ MOST = 2  # proxies of one column
 PEOPLE = 5_000  # that associations are measured on
 
 
-def strengths_of_proxies(case: Case, name: str, *, random_state: int = 0) -> pd.Series:
-    """Return how much each feature tells about a sensitive column: adjusted mutual information, largest first.
+def proxies_of(case: Case, name: str, *, random_state: int = 0) -> tuple[str, ...]:
+    """Return the features that tell most about a sensitive column, at most `MOST`; none if all tell next to nothing.
 
-    It is 0 where chance explains all, and 1 where one column says the other. Wide numbers are taken by their bins.
+    Measured by adjusted mutual information: 0 where chance explains all, 1 where one column says the other. Wide
+    numbers are taken by their bins.
 
     Parameters
     ----------
@@ -29,48 +30,14 @@ def strengths_of_proxies(case: Case, name: str, *, random_state: int = 0) -> pd.
         Sensitive column.
     random_state : int
         Of the people looked at, if there are more than `PEOPLE`.
-
-    Examples
-    --------
-    >>> import fairlab
-    >>> from fairlab.themis import strengths_of_proxies
-    >>> people = pd.DataFrame(
-    ...     {"sex": ["f", "m"] * 200, "hair": ["long", "short"] * 200, "points": np.arange(400) // 40}
-    ... )
-    >>> case = fairlab.Case(
-    ...     lambda rows: rows["points"] > 4, people, sensitive_features="sex", features=["hair", "points"]
-    ... )
-    >>> strengths_of_proxies(case, "sex").abs().round(2).to_dict()
-    {'hair': 1.0, 'points': 0.01}
     """
-    if not isinstance(case, Case):
-        raise TypeError(f"case: expected a Case, found {type(case).__name__}")
     people = case.table.reset_index(drop=True)
     chosen = people.index if len(people) <= PEOPLE else people.sample(PEOPLE, random_state=random_state).index
     groups = case.groups(name).cat.codes.to_numpy()[chosen]
-    codes = pd.DataFrame(case.schema.encode(people.loc[chosen, list(case.features)]), columns=list(case.features))
-    candidates = codes.drop(columns=[column for column in case.sensitive_features if column in codes])
-    found = {column: adjusted_mutual_info_score(groups, candidates[column]) for column in candidates}
-    return pd.Series(found, dtype=float, name=f"tells about {name}").sort_values(ascending=False, kind="stable")
-
-
-def proxies_of(case: Case, name: str, *, random_state: int = 0) -> tuple[str, ...]:
-    """Return the features that tell most about a sensitive column, at most `MOST`; none if all tell next to nothing.
-
-    Examples
-    --------
-    >>> import fairlab
-    >>> from fairlab.themis import proxies_of
-    >>> people = pd.DataFrame(
-    ...     {"sex": ["f", "m"] * 200, "hair": ["long", "short"] * 200, "points": np.arange(400) // 40}
-    ... )
-    >>> case = fairlab.Case(
-    ...     lambda rows: rows["points"] > 4, people, sensitive_features="sex", features=["hair", "points"]
-    ... )
-    >>> proxies_of(case, "sex")
-    ('hair',)
-    """
-    strengths = strengths_of_proxies(case, name, random_state=random_state)
+    codes = case.schema.encode(people.loc[chosen, list(case.features)])
+    candidates = [k for k, feature in enumerate(case.features) if feature not in case.sensitive_features]
+    told = {case.features[k]: adjusted_mutual_info_score(groups, codes[:, k]) for k in candidates}
+    strengths = pd.Series(told, dtype=float).sort_values(ascending=False, kind="stable")
     return tuple(strengths.index[strengths >= LEAST][:MOST])
 
 
@@ -144,33 +111,42 @@ class Varied:
         noise = np.ptp(weights @ self.decisions, axis=1).mean() - spread
         return float(np.clip(spread - max(noise, 0.0), low, high)), low, high, min(1.0, float(p_value))
 
-    def pairs(self) -> pd.DataFrame:
-        """Return rows whose decision some values change, at most `SHOWN`, each beside the first such values.
+    def pairs(self, people: pd.DataFrame | None = None, *, most: int = SHOWN) -> pd.DataFrame:
+        """Return rows whose decision some values change, at most so many, each beside the first such values.
 
-        The decision is that on the row; with the other values it is the opposite.
+        The decision is that on the row; with the other values it is the opposite. `people` are shown in place of rows.
         """
-        shown = np.flatnonzero(self.hits)[:SHOWN]
+        shown = np.flatnonzero(self.hits)[:most]
         partner = (self.decisions[shown] != self.own[shown, None]).argmax(axis=1)
-        return self._beside(self.rows.iloc[shown], self.own[shown], partner)
+        rows = self.rows if people is None else people
+        return beside(rows.iloc[shown], self.values.iloc[partner], self.own[shown], generated=self.generated)
 
     def extreme_pairs(self) -> pd.DataFrame:
         """Return rows where the values with the highest rate are favoured and those with the lowest are not."""
         rates = self.decisions.mean(axis=0)
         first, second = rates.argmax(), rates.argmin()
         shown = np.flatnonzero(self.decisions[:, first] & ~self.decisions[:, second])[:SHOWN]
-        rows = self.rows.iloc[shown].assign(**{name: self._taken(name, [first] * len(shown)) for name in self.values})
-        return self._beside(rows, True, [second] * len(shown))
+        own, partner = (self.values.iloc[[number] * len(shown)] for number in (first, second))
+        rows = self.rows.iloc[shown].assign(**{name: column.array for name, column in own.items()})
+        return beside(rows, partner, True, generated=self.generated)
 
-    def _beside(self, rows, decision, partner) -> pd.DataFrame:
-        others = {f"{OTHER}{name}": self._taken(name, partner) for name in self.values}
-        evidence = rows.assign(**others, **{DECISION: decision})
-        if self.generated:
-            evidence = evidence.reset_index(drop=True)
-        evidence.attrs["generated"] = self.generated
-        return evidence
 
-    def _taken(self, name, numbers):
-        return self.values[name].take(numbers).array
+def beside(rows: pd.DataFrame, others: pd.DataFrame, decision, *, generated: bool) -> pd.DataFrame:
+    """Return rows as evidence: each beside other values of some columns, with the decision on the row itself."""
+    named = {f"{OTHER}{name}": column.array for name, column in others.items()}
+    evidence = rows.assign(**named, **{DECISION: decision})
+    if generated:
+        evidence = evidence.reset_index(drop=True)
+    evidence.attrs["generated"] = generated
+    return evidence
+
+
+def combinations_of(schema: Schema, positions: list[int]) -> np.ndarray:
+    """Return the codes of all combinations of some features, shape (n_combinations, n_features); all others are 0."""
+    codes = np.zeros((schema.n_assignments(positions), len(schema.sizes)), dtype=np.int64)
+    if positions:
+        codes[:, positions] = schema.assignments(positions)
+    return codes
 
 
 def over_inputs(case: Case, names: tuple[str, ...], n_inputs: int, rng: np.random.Generator) -> Varied:
@@ -194,8 +170,7 @@ def over_inputs(case: Case, names: tuple[str, ...], n_inputs: int, rng: np.rando
     rest = others(positions, len(schema.sizes))
     in_bins = [position for position in rest if schema.features[position].edges is not None]
     if is_exact := not in_bins and schema.n_assignments(rest) <= n_inputs:
-        codes = np.zeros((schema.n_assignments(rest), len(schema.sizes)), dtype=np.int64)
-        codes[:, rest] = schema.assignments(rest) if rest else 0
+        codes = combinations_of(schema, rest)
         codes[:, positions] = schema.sample_codes(len(codes), random_state=rng)[:, positions]
     else:
         codes = schema.sample_codes(n_inputs, random_state=rng)
@@ -218,11 +193,8 @@ def _from_bins(middle: pd.Series, column: pd.Series, feature: Feature, codes: np
     return middle.where(first == last, column.iloc[order[drawn]].set_axis(middle.index))
 
 
-def over_people(case: Case, names: tuple[str, ...], n_people: int, rng: np.random.Generator) -> Varied:
-    """Return decisions on people of the case's table, drawn without replacement if there are more than wanted."""
-    people = np.arange(len(case.table))
-    if n_people < len(people):
-        people = np.sort(rng.choice(people, n_people, replace=False))
+def over_people(case: Case, names: tuple[str, ...], people: np.ndarray) -> Varied:
+    """Return decisions on people of the case's table, given by their places."""
     rows = case.table[list(case.features)].iloc[people]
     values = _values(case, case.schema.positions(names))
     return Varied(_decisions(case, rows, values), case.decide(rows), False, rows, values, False)
@@ -230,10 +202,7 @@ def over_people(case: Case, names: tuple[str, ...], n_people: int, rng: np.rando
 
 def _values(case: Case, positions: list[int]) -> pd.DataFrame:
     """Return all values of the features at some positions, in the table's dtypes."""
-    assignments = case.schema.assignments(positions)
-    codes = np.zeros((len(assignments), len(case.schema.sizes)), dtype=np.int64)
-    codes[:, positions] = assignments
-    return case.rows(case.schema.decode(codes)).iloc[:, positions]
+    return case.rows(case.schema.decode(combinations_of(case.schema, positions))).iloc[:, positions]
 
 
 def _decisions(case: Case, rows: pd.DataFrame, values: pd.DataFrame) -> np.ndarray:

@@ -1,0 +1,155 @@
+"""A case by codes: its decisions and scores, each asked once, and the slopes of its scores."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.special import logit
+
+from fairlab.adf.gradients import FiniteDifferences
+from fairlab.auditing.varied import combinations_of
+from fairlab.cases import AnswerCache, BudgetSpentError
+
+
+class DiscriminatoryPairs(NamedTuple):
+    """Discriminatory inputs, one for each combination of the other attributes, with what changes their decision.
+
+    Attributes
+    ----------
+    inputs : ndarray of int of shape (n, n_features)
+        Codes.
+    other : ndarray of int of shape (n,)
+        Code of the sensitive attribute that gets another decision.
+    favourable : ndarray of bool of shape (n,)
+        Decision on the input itself.
+    """
+
+    inputs: np.ndarray
+    other: np.ndarray
+    favourable: np.ndarray
+
+
+class Answers:
+    """A memory of a case's decisions and scores by codes.
+
+    Parameters
+    ----------
+    case : Case
+    most : int
+        Rows that the model may be asked for; of a model that decides by labels, scores are rows of their own.
+    """
+
+    def __init__(self, case, most: int):
+        self.case, self.most = case, most
+        self.domain = case.schema.of_codes
+        self._before = case.queries.n_queries
+        self._shift = (
+            0.0 if case.decision_threshold is None or case.unit == "score" else float(logit(case.decision_threshold))
+        )
+        self._decisions, self._leads = AnswerCache(), AnswerCache()
+
+    def __len__(self) -> int:
+        """Return the number of inputs whose decision was asked."""
+        return len(self._decisions)
+
+    @property
+    def left(self) -> int:
+        """Rows that may still be asked."""
+        return self.most - (self.case.queries.n_queries - self._before)
+
+    def check(self, n_rows: int) -> None:
+        """Raise a BudgetSpentError if fewer rows are left."""
+        if n_rows > self.left:
+            raise BudgetSpentError(f"expected at most {self.left:,} more model queries, found {n_rows:,}")
+
+    def favourable(self, codes) -> np.ndarray:
+        """Return whether the decision on each input is the favourable one.
+
+        Raises
+        ------
+        BudgetSpentError
+            If that takes more rows than are left; none is asked then.
+        """
+        return self._cached(self._decisions, self._decide, codes).astype(bool)
+
+    def lead(self, codes) -> np.ndarray:
+        """Return log odds of the favourable decision, or the excess of a score over its threshold; as `favourable`.
+
+        Where a threshold decides, the decisions are then known, too.
+        """
+        lead = self._cached(self._leads, self._score, codes)
+        if self.case.decision_threshold is not None:
+            self.favourable(codes)
+        return lead
+
+    def pairs(self, column: int) -> DiscriminatoryPairs:
+        """Return the discriminatory among all inputs asked: two differ in this attribute and decision alone."""
+        codes = self.domain.codes_of_keys(self._decisions.keys)
+        favourable = self._decisions.values.astype(bool)
+        others = pd.DataFrame(np.delete(codes, column, axis=1)).assign(every=0)
+        group = others.groupby(list(others), sort=False).ngroup()
+        first = pd.DataFrame({"group": group, "favourable": favourable}).drop_duplicates()
+        first = first.sort_values("group", kind="stable")
+        own = first.index[first["group"].duplicated(keep="last")].to_numpy(dtype=int)
+        other = first.index[first["group"].duplicated(keep="first")].to_numpy(dtype=int)
+        return DiscriminatoryPairs(codes[own], codes[other, column], favourable[own])
+
+    def _cached(self, known: AnswerCache, ask, codes) -> np.ndarray:
+        codes = np.ascontiguousarray(codes, dtype=np.int64)
+        return known(self.domain.keys(codes), lambda new: ask(codes[new]))[0]
+
+    def _decide(self, codes) -> np.ndarray:
+        if self.case.decision_threshold is None or not self.case.has_scores:
+            self.check(len(codes))
+            return self.case.decide(self.case.schema.decode(codes))
+        self._cached(self._leads, self._score, codes)  # counted there
+        return self.case.decide(self.case.schema.decode(codes))
+
+    def _score(self, codes) -> np.ndarray:
+        self.check(len(codes))
+        return self.case.log_odds(self.case.schema.decode(codes)) - self._shift
+
+
+class Slopes(FiniteDifferences):
+    """A case's model for ADF, over codes: the gradients of a network, or differences of a score.
+
+    Of a network, a step to the next value of an attribute is a move in the encoding, of one column or of two of one
+    category; the gradient along that move takes one row, not two for every attribute.
+
+    Parameters
+    ----------
+    answers : Answers
+    name : str
+        The sensitive attribute.
+    """
+
+    def __init__(self, answers: Answers, name: str):
+        super().__init__(answers.lead, answers.domain, name, decision_threshold=0.0, decide=answers.favourable)
+        self._answers, case = answers, answers.case
+        if case.has_gradients:
+            source = np.array(case.encoding.source)
+            self._columns = [np.flatnonzero(source == feature) for feature in case.schema.names]
+            codes = [combinations_of(case.schema, [position]) for position in range(self.n_features)]
+            rows = [case.encoding.transform(case.rows(case.schema.decode(values))) for values in codes]
+            self._values = [part[:, columns] for part, columns in zip(rows, self._columns, strict=True)]
+
+    def encoded(self, X) -> np.ndarray:
+        """Return codes in the units of the encoding, shape (n_rows, n_columns)."""
+        matrix = np.empty((len(X), len(self._answers.case.encoding.source)))
+        for position, columns in enumerate(self._columns):
+            matrix[:, columns] = self._values[position][X[:, position]]
+        return matrix
+
+    def _slopes(self, X) -> np.ndarray:
+        if not self._answers.case.has_gradients:
+            return super()._slopes(X)
+        self._answers.check(len(X))
+        _, gradient = self._answers.case.log_odds_gradient(self.encoded(X))
+        slopes = np.zeros(X.shape)
+        for position in self._free:
+            above = np.minimum(X[:, position] + 1, self.high[position])
+            below = np.maximum(X[:, position] - 1, self.low[position])
+            move = self._values[position][above] - self._values[position][below]
+            slope = (gradient[:, self._columns[position]] * move).sum(axis=1)
+            slopes[:, position] = slope / np.maximum(above - below, 1)
+        return slopes
