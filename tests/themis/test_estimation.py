@@ -178,15 +178,19 @@ def one_by_one(outcomes, sampling):
     count = 0
     for number, outcome in enumerate(outcomes, start=1):
         count += outcome
-        width = half_width(count, number, sampling.z, rule=sampling.rule)
+        width = half_width(count, number, z_value(sampling.confidence_level), rule=sampling.rule)
         if number >= sampling.max_samples or (number > sampling.min_samples and width < sampling.error_bound):
             return count, number
     raise AssertionError("not enough outcomes")
 
 
-def proportions(rounds, draw):
+def proportions(sampling, n_series, draw):
     """Return what sampling returns, given the outcomes of its rounds."""
-    outcomes = None
+
+    def query(series):
+        return (yield series)
+
+    rounds, outcomes = sampling.rounds(n_series, query), None
     while True:
         try:
             series = rounds.send(outcomes)
@@ -221,16 +225,16 @@ def draws_from(outcomes):
 def test_blocks_stop_where_single_samples_would(rule, shares, bound, min_samples, max_samples, seed):
     sampling = Sampling(0.99, bound, min_samples, max_samples, rule=rule)
     outcomes = np.random.default_rng(seed).random((len(shares), max_samples + 1)) < np.array(shares)[:, None]
-    counts, samples = proportions(sampling.rounds(len(shares)), draws_from(outcomes))
+    counts, samples = proportions(sampling, len(shares), draws_from(outcomes))
     expected = [one_by_one(row, sampling) for row in outcomes]
     assert list(zip(counts, samples, strict=True)) == expected
 
 
 def test_the_normal_rule_ends_at_once_on_a_rare_event_and_wilson_does_not():
-    samples = {"exact": proportions(Looks(0.99, 0.05, 10, 100_000).rounds(1), np.zeros_like)[1]}
+    samples = {"exact": proportions(Looks(0.99, 0.05, 10, 100_000), 1, np.zeros_like)[1]}
     for rule in SEQUENTIAL:
         sampling = Sampling(0.99, 0.05, 10, 100_000, rule=rule)
-        _, samples[rule] = proportions(sampling.rounds(1), np.zeros_like)
+        _, samples[rule] = proportions(sampling, 1, np.zeros_like)
     assert samples["normal"] == 11
     assert samples["wilson"] > 50
     assert samples["exact"] == look_sizes(0.99, 0.05)[0]
@@ -246,7 +250,7 @@ def test_the_normal_rule_ends_at_once_on_a_rare_event_and_wilson_does_not():
 def test_looks_stop_at_the_first_look_that_meets_the_bound(shares, bound, limits, seed):
     looks = Looks(0.95, bound, *limits)
     outcomes = np.random.default_rng(seed).random((len(shares), 10_000)) < np.array(shares)[:, None]
-    counts, samples = proportions(looks.rounds(len(shares)), draws_from(outcomes))
+    counts, samples = proportions(looks, len(shares), draws_from(outcomes))
     for row, count, n in zip(outcomes, counts, samples, strict=True):
         enough = [s for s, spent in looks.sizes.items() if error(row[:s].sum(), s, alpha=0.05 * spent) <= bound]
         assert n == min(enough, default=limits[1])

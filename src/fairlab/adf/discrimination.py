@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from fairlab.cases.model import wrap_model
-from fairlab.cases.schema import Schema
+from fairlab.cases.schema import Schema, check_schema
 from fairlab.checks import check_choice, check_count, check_number, check_seed
 from fairlab.statistics import exact_interval
 
@@ -63,13 +63,6 @@ class Fairness:
         check_number(confidence_level, "confidence_level", above=0, below=1)
         low, high = exact_interval(self.n_discriminatory, self.n, alpha=1 - confidence_level)
         return float(low), float(high)
-
-
-def check_schema(schema, name: str = "schema") -> Schema:
-    """Return a schema as it is; raise a TypeError if it is none."""
-    if not isinstance(schema, Schema):
-        raise TypeError(f"{name}: expected a Schema, found {type(schema).__name__}")
-    return schema
 
 
 def counterparts(X: np.ndarray, sensitive_features, *, schema: Schema) -> np.ndarray:

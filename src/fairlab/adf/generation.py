@@ -26,14 +26,13 @@ from fairlab.adf.discrimination import (
     SearchMethod,
     SearchResult,
     Trace,
-    check_schema,
     collect,
     counterparts,
     repeated,
 )
 from fairlab.adf.gradients import FiniteDifferences
 from fairlab.cases.model import is_keras
-from fairlab.cases.schema import Schema
+from fairlab.cases.schema import Schema, check_schema
 from fairlab.checks import check_count
 from fairlab.networks import Network
 
@@ -345,28 +344,25 @@ class ADF(SearchMethod):
         tried = {"schema": self.partner_schema, "sensitive_features": self.sensitive_features}
         columns = self.schema.positions(self.sensitive_features)
         values = self.partner_schema.values(self.sensitive_features)
-        X, active, iterations = seeds.copy(), np.arange(len(seeds)), np.full(len(seeds), self.max_iter)
-        found, partners, owners = X[:0], [values[:0]], [active[:0]]
+        X, active, found = seeds.copy(), np.arange(len(seeds)), np.zeros(len(seeds), dtype=bool)
+        iterations, partners = np.full(len(seeds), self.max_iter), np.repeat(values[:1], len(seeds), axis=0)
         for step in range(self.max_iter + 1):
             if not len(active):
                 break
             partner, flips = choose_partner(network, X[active], variant=self.variant, **tried)
             hits = np.flatnonzero(flips)
-            together = np.concatenate([found, X[active[hits]]])
-            hits = hits[~repeated(together, columns)[len(found) :]]
-            found = np.concatenate([found, X[active[hits]]])
-            partners.append(values[partner[hits]])
-            owners.append(active[hits])
-            iterations[active[hits]] = step
+            known = X[found]
+            hits = hits[~repeated(np.concatenate([known, X[active[hits]]]), columns)[len(known) :]]
+            new = active[hits]
+            found[new], iterations[new], partners[new] = True, step, values[partner[hits]]
             left = np.setdiff1d(np.arange(len(active)), hits)
             active, partner = active[left], partner[left]
             if step < self.max_iter and len(active):
                 other = with_partner(X[active], partner, **tried)
                 move = direction(network, X[active], other, columns, self.variant, rng)
                 X[active] = self.schema.clip(X[active] + move)
-        owner = np.concatenate(owners)
-        order = np.argsort(owner)
-        return GlobalPhase(found[order], np.concatenate(partners)[order], owner[order], iterations)
+        owner = np.flatnonzero(found)
+        return GlobalPhase(X[owner], partners[owner], owner, iterations)
 
     def _local_search(self, phase: GlobalPhase, network, rng, max_found, started) -> SearchResult:
         steps = self._local_phase(network, phase, rng)

@@ -3,9 +3,8 @@
 import numpy as np
 from scipy.special import expit
 
-from fairlab.adf.discrimination import check_schema
 from fairlab.cases.model import wrap_model
-from fairlab.cases.schema import Schema
+from fairlab.cases.schema import Schema, check_schema
 from fairlab.checks import check_number
 
 CHUNK = 1 << 18  # rows in one query

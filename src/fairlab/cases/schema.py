@@ -724,6 +724,13 @@ class Schema:
         return pd.Series(outside.sum(axis=0), index=self.names, name="rows outside")
 
 
+def check_schema(schema, name: str = "schema") -> Schema:
+    """Return a schema as it is; raise a TypeError if it is none."""
+    if not isinstance(schema, Schema):
+        raise TypeError(f"{name}: expected a Schema, found {type(schema).__name__}")
+    return schema
+
+
 class _Loader(yaml.SafeLoader):
     """YAML as it reads: ``yes``, ``no``, ``on`` and ``off`` are texts."""
 

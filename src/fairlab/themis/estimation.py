@@ -1,5 +1,6 @@
 """Estimates of both scores from as few tests as the precision needs (section 4.1, algorithms 1 and 2)."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -83,35 +84,40 @@ def _least(holds) -> int:
     high = 1
     while not holds(high):
         high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    return bisect_left(range(high), True, high // 2 + 1, high, key=holds)
 
 
 SAMPLES_AT_ONCE = 200_000  # samples drawn in one go
-# Yields the series whose outcomes it needs, and returns the count and the number of samples of each.
-Rounds = Generator[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]
+Queries = Generator[np.ndarray, np.ndarray, object]  # yields inputs as codes, gets outputs, returns an estimate
 
 
 @dataclass(frozen=True)
-class Looks:
-    """Sampling by the exact rule: it looks a few times, and may stop there (`fairlab.themis.estimation.look_sizes`).
+class Limits:
+    """What sampling has to reach, and how far it may go.
 
     Attributes
     ----------
     confidence_level, error_bound : float
     min_samples, max_samples : int
         More samples than the one are taken, and no more than the other, even if the bound is not reached.
-    binary : bool
-        Whether outcomes are 0 or 1, or anything between.
     """
 
     confidence_level: float
     error_bound: float
     min_samples: int
     max_samples: int
+
+
+@dataclass(frozen=True)
+class Looks(Limits):
+    """Sampling by the exact rule: it looks a few times, and may stop there (`fairlab.themis.estimation.look_sizes`).
+
+    Attributes
+    ----------
+    binary : bool
+        Whether outcomes are 0 or 1, or anything between.
+    """
+
     binary: bool = True
 
     @property
@@ -120,23 +126,18 @@ class Looks:
         planned = look_sizes(self.confidence_level, self.error_bound, binary=self.binary)
         return dict(zip(np.clip(planned, self.min_samples + 1, self.max_samples).tolist(), SPENT, strict=True))
 
-    @property
-    def most_enumerated(self) -> int:
-        """Inputs that are all tried rather than sampled: as many as are sampled at least."""
-        return max(self.min_samples, min(self.sizes))
-
     def enumerates(self, n_inputs: int, *, measure: str) -> bool:
-        """Whether there are so few inputs that all are tried."""
-        return n_inputs <= self.most_enumerated
+        """Whether there are so few inputs that all are tried: as many as are sampled at least."""
+        return n_inputs <= max(self.min_samples, min(self.sizes))
 
-    def rounds(self, n_series: int) -> Rounds:
+    def rounds(self, n_series: int, query: Callable[[np.ndarray], Queries]) -> Queries:
         """Sample until every proportion is known well enough; see `Sampling.rounds`."""
         counts, samples = np.zeros(n_series), np.zeros(n_series, dtype=np.int64)
         active, taken = np.arange(n_series), 0
         for size, spent in self.sizes.items():
             block = size - taken
             for some in np.array_split(active, -(-len(active) * block // SAMPLES_AT_ONCE)):
-                outcomes = np.asarray((yield np.repeat(some, block)), dtype=float)
+                outcomes = np.asarray((yield from query(np.repeat(some, block))), dtype=float)
                 counts[some] += outcomes.reshape(len(some), block).sum(axis=1)
             samples[active], taken = size, size
             alpha = spent * (1 - self.confidence_level)
@@ -153,26 +154,15 @@ class Looks:
 
 
 @dataclass(frozen=True)
-class Sampling:
+class Sampling(Limits):
     """Sampling that may stop after any sample, as the paper's.
 
     Attributes
     ----------
-    confidence_level, error_bound : float
-    min_samples, max_samples : int
     rule : {"normal", "wilson"}
     """
 
-    confidence_level: float
-    error_bound: float
-    min_samples: int
-    max_samples: int
     rule: str
-
-    @property
-    def z(self) -> float:
-        """Quantile of the confidence."""
-        return z_value(self.confidence_level)
 
     def enumerates(self, n_inputs: int, *, measure: str) -> bool:
         """Whether there are so few inputs that all are tried: of groups only."""
@@ -182,7 +172,7 @@ class Sampling:
         """Return Wilson's intervals of all proportions together, as if the numbers of samples had been fixed."""
         return wilson_interval(counts, samples, alpha=(1 - self.confidence_level) / n_series)
 
-    def rounds(self, n_series: int) -> Rounds:
+    def rounds(self, n_series: int, query: Callable[[np.ndarray], Queries]) -> Queries:
         """Sample until every proportion is known well enough.
 
         Samples come in blocks, but each series ends at the very sample at which one-by-one sampling would have
@@ -191,11 +181,8 @@ class Sampling:
         Parameters
         ----------
         n_series : int
-
-        Yields
-        ------
-        series : ndarray of int
-            The number of a series for each new sample, sorted. What is sent back are the outcomes, between 0 and 1.
+        query : callable
+            Takes the number of a series for each new sample, sorted; queries its outcome, between 0 and 1.
 
         Returns
         -------
@@ -204,14 +191,16 @@ class Sampling:
         """
         counts, samples = np.zeros(n_series), np.zeros(n_series, dtype=np.int64)
         active, block = np.arange(n_series), np.full(n_series, self.min_samples + 1)
+        z = z_value(self.confidence_level)
         while len(active):
             series = np.repeat(active, block)
-            outcomes = np.asarray((yield series), dtype=float)
+            outcomes = np.asarray((yield from query(series)), dtype=float)
             first = np.cumsum(block) - block
             total = np.cumsum(outcomes)
             total += np.repeat(counts[active] - total[first] + outcomes[first], block)
             number = np.arange(len(series)) - np.repeat(first, block) + np.repeat(samples[active], block) + 1
-            ends = (number > self.min_samples) & self._exact_enough(total, number) | (number >= self.max_samples)
+            is_known = half_width(total, number, z, rule=self.rule) < self.error_bound
+            ends = (number > self.min_samples) & is_known | (number >= self.max_samples)
             # The first end of each series, or else its last sample.
             place = np.where(ends, np.arange(len(series)), len(series))
             end = np.minimum.reduceat(place, first)
@@ -219,17 +208,12 @@ class Sampling:
             last = np.where(ended, end, first + block - 1)
             counts[active], samples[active] = total[last], number[last]
             active = active[~ended]
-            block = self._next_block(counts[active], samples[active])
+            taken = samples[active]
+            needed = samples_needed(counts[active], taken, z, self.error_bound, rule=self.rule) - taken
+            # At least a few, or the last would come one by one; at most as many again, since needs fall with the share.
+            block = np.clip(needed, np.maximum(taken // 20, 1), taken)
+            block = np.minimum(block, self.max_samples - taken).astype(np.int64)
         return counts, samples
-
-    def _exact_enough(self, counts, samples) -> np.ndarray:
-        return half_width(counts, samples, self.z, rule=self.rule) < self.error_bound
-
-    def _next_block(self, counts, samples) -> np.ndarray:
-        needed = samples_needed(counts, samples, self.z, self.error_bound, rule=self.rule) - samples
-        # At least a few, or the last would come one by one; at most as many again, since needs fall with the share.
-        block = np.clip(needed, np.maximum(samples // 20, 1), samples)
-        return np.minimum(block, self.max_samples - samples).astype(np.int64)
 
 
 REPETITIONS = 200
@@ -273,7 +257,6 @@ GROUPS_AT_ONCE = 2_000
 CELLS = 50_000  # inputs that are looked at in one go
 MOST_TOGETHER = 16  # estimates
 SHOWN = 5  # pairs of inputs that a causal estimate gives as examples
-Queries = Generator[np.ndarray, np.ndarray, object]  # yields inputs as codes, gets outputs, returns an estimate
 
 
 class Program:
@@ -406,8 +389,8 @@ class Estimation:
             changed = yield from look_at(schema.assignments(range(len(schema.sizes))))
             count, samples = changed.sum(), schema.n_inputs
         else:
-            [count], [samples] = yield from _answered(
-                self.sampling.rounds(1), lambda series: look_at(schema.sample_codes(len(series), random_state=rng))
+            [count], [samples] = yield from self.sampling.rounds(
+                1, lambda series: look_at(schema.sample_codes(len(series), random_state=rng))
             )
         inputs, changed, tests, partner = (np.concatenate(part)[:samples] for part in zip(*drawn, strict=True))
         shown = np.flatnonzero(changed)[:SHOWN]
@@ -471,7 +454,7 @@ class Estimation:
                 codes[:, position] = values.take(series)
             return (yield codes)
 
-        return (yield from _answered(self.sampling.rounds(len(groups)), draw))
+        return (yield from self.sampling.rounds(len(groups), draw))
 
     def _difference(self, first, second) -> np.ndarray:
         if self.output_distance is None:
@@ -510,17 +493,6 @@ def together(program: Program, estimates: Iterable[Queries]) -> list[tuple[objec
             found[number][1] += np.count_nonzero(is_new[start:end])
             del asking[number]  # and have its next turn after all others
             go_on(number, estimate, outputs[start:end])
-
-
-def _answered(rounds: Rounds, query: Callable[[np.ndarray], Queries]) -> Queries:
-    """Return what sampling returns, given what queries the outcomes of its rounds."""
-    outcomes = None
-    while True:
-        try:
-            series = rounds.send(outcomes)
-        except StopIteration as end:
-            return end.value
-        outcomes = yield from query(series)
 
 
 def others(positions: Iterable[int], n_features: int) -> list[int]:

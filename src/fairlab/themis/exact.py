@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from fairlab.cases.model import wrap_model
-from fairlab.cases.schema import CaseError, Schema
+from fairlab.cases.schema import CaseError, Schema, check_schema
 from fairlab.themis.estimation import outputs_of
 
 LARGEST = 10_000_000  # inputs
@@ -56,9 +56,7 @@ def output_table(model, schema: Schema) -> np.ndarray:
     [[False, False], [True, False]]
     """
     adapter = wrap_model(model)
-    if not isinstance(schema, Schema):
-        raise TypeError(f"schema: expected a Schema, found {type(schema).__name__}")
-    if schema.n_inputs > LARGEST:
+    if check_schema(schema).n_inputs > LARGEST:
         raise DomainTooLargeError(f"{schema.n_inputs:,} inputs, more than {LARGEST:,}: estimate scores with Themis")
     return outputs_of(adapter, schema, schema.assignments(range(len(schema.sizes)))).reshape(schema.sizes)
 
@@ -106,19 +104,15 @@ def causal_score(table: np.ndarray, positions: int | Iterable[int]) -> float:
 
 def _checked(table, positions) -> tuple[np.ndarray, tuple[int, ...]]:
     table = np.asarray(table)
-    if table.ndim == 0 or table.size == 0 or not (table.dtype == bool or _is_binary(table)):
+    is_binary = table.dtype == bool or (table.dtype.kind in "iuf" and np.isin(table, (0, 1)).all())
+    if table.ndim == 0 or table.size == 0 or not is_binary:
         raise ValueError(f"table: expected outputs false and true, at least one, found {table!r}")
-    found = positions if isinstance(positions, Iterable) and not isinstance(positions, str) else [positions]
-    found = list(found)
+    found = list(positions if isinstance(positions, Iterable) and not isinstance(positions, str) else [positions])
     whole = all(isinstance(p, Integral) and not isinstance(p, bool | np.bool_) for p in found)
     if not whole or not found or len(set(found)) < len(found) or not set(found) <= set(range(table.ndim)):
         axes = f"0 to {table.ndim - 1}"
         raise ValueError(f"positions: expected different ones of {axes}, found {', '.join(map(repr, found)) or 'none'}")
     return table.astype(bool), tuple(int(position) for position in found)
-
-
-def _is_binary(table: np.ndarray) -> bool:
-    return table.dtype.kind in "iuf" and bool(np.isin(table, (0, 1)).all())
 
 
 def read_settings(path: str | Path) -> Schema:

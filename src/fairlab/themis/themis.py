@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from fairlab.cases.schema import Schema
+from fairlab.cases.schema import Schema, check_schema
 from fairlab.checks import align, check_choice, check_count, check_number
 from fairlab.seeds import derive_seed
 from fairlab.themis.estimation import (
@@ -100,9 +100,7 @@ class Themis(BaseEstimator):
 
     @cached_property
     def _program(self) -> Program:
-        if not isinstance(self.schema, Schema):
-            raise TypeError(f"schema: expected a Schema, found {type(self.schema).__name__}")
-        return Program(self.model, self.schema, binary=self.output_distance is None)
+        return Program(self.model, check_schema(self.schema), binary=self.output_distance is None)
 
     @property
     def model_runs(self) -> int:

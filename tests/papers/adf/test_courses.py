@@ -121,5 +121,3 @@ def test_lines_of_a_course():
     assert courses.at_inputs(course, 7)["rows"] == 14
     assert courses.to_find(course, "rows", 1) == 9
     assert courses.to_find(course, "rows", 3) == 42
-    assert courses.reached(course, 14, 2, 1)
-    assert not courses.reached(course, n_found=2)

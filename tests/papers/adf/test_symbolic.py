@@ -3,7 +3,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from fairlab.adf import discriminatory
-from fairlab.papers.adf.symbolic import Counts, Explainer, PathCondition, SymbolicGeneration, grow_path, solve
+from fairlab.papers.adf.symbolic import Explainer, NodeCounts, PathCondition, SymbolicGeneration, grow_path, solve
 
 
 def test_solutions_obey_the_conditions_and_the_bounds(schema):
@@ -84,7 +84,7 @@ def labelled(request, network, schema):
 def counted(rows, classes):
     """Return the counts of rows, and what they count of each."""
     known, labels = np.unique(classes, return_inverse=True)
-    counts = Counts(rows.min(axis=0), rows.max(axis=0), len(known))
+    counts = NodeCounts(rows.min(axis=0), rows.max(axis=0), len(known))
     return counts, counts.bins(rows) + labels[:, None] * len(counts.column)
 
 

@@ -1,7 +1,6 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import pytest
 
 from fairlab.papers.themis.figures import (
     in_words,
@@ -78,10 +77,6 @@ def test_scores_below_the_floor_are_drawn_at_it_and_cells_are_named_in_words():
 def test_panels_by_measure():
     axes = scores_beside_printed(SCORES).axes
     assert [axis.get_title() for axis in axes] == ["group score", "causal score"]
-    with pytest.raises(
-        ValueError, match="series: expected printed, stored suite, as released, as described, found ours"
-    ):
-        scores_beside_printed(SCORES.replace({"series": {"printed": "ours"}}))
 
 
 def test_a_map_shows_numbers_where_there_are_some_and_what_is_printed():

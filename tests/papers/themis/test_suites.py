@@ -9,7 +9,6 @@ from fairlab.papers.themis.instances import INPUT_SPACES
 from fairlab.papers.themis.suites import (
     TABLE,
     SuiteCounts,
-    SuiteError,
     as_table,
     count_suite,
     score_suite,
@@ -84,7 +83,7 @@ def test_forms_of_lines(suite, text):
     ],
 )
 def test_files_that_are_no_suite(suite, text, message):
-    with pytest.raises(SuiteError, match=message):
+    with pytest.raises(ValueError, match=message):
         count_suite(suite(text), SCHEMA, "gender", measure="causal")
 
 

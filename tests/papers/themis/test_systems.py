@@ -80,7 +80,7 @@ def test_changed_labels_by_hand():
 
 
 def test_unknown_reading(people):
-    with pytest.raises(ValueError, match="reading is 'as_coded', expected one of as_published, as_described"):
+    with pytest.raises(ValueError, match="reading: expected one of as_published, as_described, found 'as_coded'"):
         train(INSTANCES[0], people["credit"], reading="as_coded")
-    with pytest.raises(ValueError, match="behind is 'figure-4', expected one of figure-1 group"):
+    with pytest.raises(ValueError, match="behind: expected one of figure-1 group"):
         train(INSTANCES[0], people["credit"], behind="figure-4")

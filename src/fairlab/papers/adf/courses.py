@@ -23,10 +23,8 @@ ROWS_OF_500_SECONDS = 850_000  # asked one at a time, each in some 0.6 milliseco
 GRADIENTS = 2  # rows of ADF before every move: the input and its partner
 
 
-def course_of_adf(
-    adf: ADF, X, *, n_seeds: int, rng, n_rows: int = 0, n_inputs: int = 0, n_found: int = 0
-) -> pd.DataFrame:
-    """Go through ADF's seeds, each with its walk, until so many rows, inputs and finds are reached; see `course`.
+def course_of_adf(adf: ADF, X, *, n_seeds: int, rng, n_rows: int = 0, n_found: int = 0) -> pd.DataFrame:
+    """Go through ADF's seeds, each with its walk, until so many rows and finds are reached; see `course`.
 
     Walks do not depend on one another. Some advance together, and are counted one after the other.
     """
@@ -43,7 +41,7 @@ def course_of_adf(
             asked = rows_to_check(trace, adf) * (1 + len(adf.schema.names)) + GRADIENTS * (number > 0)
             rows.append(np.where(np.arange(len(asked)) < len(starts.seed), asked, 0))
         so_far = course(traces, rows, before, adf)
-        if reached(so_far, n_rows, n_inputs, n_found):
+        if so_far["rows"].iloc[-1] >= n_rows and so_far["found"].iloc[-1] >= n_found:
             break
     return so_far
 
@@ -134,12 +132,6 @@ def course(traces: list[Trace], rows: list[np.ndarray], before: np.ndarray, sear
             "seed": trace.seed[order],
         }
     )
-
-
-def reached(so_far: pd.DataFrame, n_rows: int = 0, n_inputs: int = 0, n_found: int = 0) -> bool:
-    """Return whether a course has come to so many rows, inputs and finds."""
-    least = {"rows": n_rows, "inputs": n_inputs, "found": n_found}
-    return bool(len(so_far)) and all(so_far[column].iloc[-1] >= number for column, number in least.items())
 
 
 def within(so_far: pd.DataFrame, n_rows: int) -> pd.Series:

@@ -95,8 +95,6 @@ def ratios_by_network(frame: pd.DataFrame) -> Figure:
     handles = [
         _handle("authors' network, published", authors, opened=True),
         _handle("authors' network, our result", authors),
-    ]
-    handles += [
         _handle("networks trained here", NETWORKS["trained here"]),
         Line2D([], [], **REFERENCE, label="as many"),
     ]
@@ -132,9 +130,10 @@ def shares_by_method(frame: pd.DataFrame) -> Figure:
         axis.set_xticks(range(len(ADDED)), [KINDS.get(added, added) for added in ADDED], fontsize="small")
     for axis in axes[::2]:
         axis.set_ylabel("discriminatory\ninputs (% of domain)")
-    handles = [_handle("published", {"color": BLACK, "marker": "o"}, opened=True)]
-    handles += [_handle("our result, one point per repetition", {"color": BLACK, "marker": "o"})]
-    handles += [
+    mark = {"color": BLACK, "marker": "o"}
+    handles = [
+        _handle("published", mark, opened=True),
+        _handle("our result, one point per repetition", mark),
         Line2D([], [], color=BLACK, linewidth=1.4, label="their mean"),
         Line2D([], [], **REFERENCE, label="before"),
     ]

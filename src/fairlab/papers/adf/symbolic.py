@@ -71,7 +71,7 @@ class Explainer:
         pool = np.column_stack([rng.choice(column, n_pool) for column in X.T]).astype(np.int64)
         self.known, labels = np.unique(classify(pool), return_inverse=True)
         low, high = np.transpose(bounds)
-        self.counts = Counts(np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0)), len(self.known) + 1)
+        self.counts = NodeCounts(np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0)), len(self.known) + 1)
         small = np.min_scalar_type(len(self.counts.column))  # is quicker to pick from
         self._bins, self._labels = self.counts.bins(pool).astype(small), labels
 
@@ -102,16 +102,16 @@ def grow_path(rows: np.ndarray, classes: np.ndarray, rng: np.random.Generator) -
         Decides between equal splits.
     """
     known, labels = np.unique(classes, return_inverse=True)
-    counts = Counts(rows.min(axis=0), rows.max(axis=0), len(known))
+    counts = NodeCounts(rows.min(axis=0), rows.max(axis=0), len(known))
     return follow(counts, counts.bins(rows), labels, rng)
 
 
-def follow(counts: "Counts", bins: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> list[PathCondition]:
+def follow(counts: "NodeCounts", bins: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> list[PathCondition]:
     """Return the path of the first row; see `grow_path`.
 
     Parameters
     ----------
-    counts : Counts
+    counts : NodeCounts
     bins : ndarray of int of shape (n_rows, n_attributes)
         Of every row.
     labels : ndarray of int of shape (n_rows,)
@@ -134,7 +134,7 @@ def follow(counts: "Counts", bins: np.ndarray, labels: np.ndarray, rng: np.rando
     return path
 
 
-class Counts:
+class NodeCounts:
     """Rows of a node counted by class and by value of every column: all that the choice of a split needs.
 
     Parameters

@@ -116,12 +116,11 @@ def searched_by_sg(trial: Trial, *, name: str, weights, X, n_seeds: int, n_input
 
 
 def course_by_adf(
-    trial: Trial, *, name: str, weights, X, n_seeds: int, n_rows: int = 0, n_inputs: int = 0, n_found: int = 0
+    trial: Trial, *, name: str, weights, X, n_seeds: int, n_rows: int = 0, n_found: int = 0
 ) -> pd.DataFrame:
-    """Return the `course` of ADF, seed after seed, until so many rows, inputs and finds are reached."""
+    """Return the `course` of ADF, seed after seed, until so many rows and finds are reached."""
     adf, n_seeds = _adf(trial, name, FeedForward(weights)), BENCHMARKS[name].at_most(n_seeds)
-    wanted = {"n_rows": n_rows, "n_inputs": n_inputs, "n_found": n_found}
-    return courses.course_of_adf(adf, X, n_seeds=n_seeds, rng=trial.rng("walks"), **wanted)
+    return courses.course_of_adf(adf, X, n_seeds=n_seeds, rng=trial.rng("walks"), n_rows=n_rows, n_found=n_found)
 
 
 def course_by_aequitas(trial: Trial, *, name: str, weights, n_seeds: int, n_found: int) -> pd.DataFrame:

@@ -57,14 +57,7 @@ def scores_beside_printed(frame: pd.DataFrame) -> Figure:
     frame : DataFrame
         Columns ``cell``, ``series`` (``printed``, ``stored suite``, ``as released`` or ``as described``) and ``score``;
         ``low`` and ``high`` where there is an interval, else missing; where there is a ``measure``, each has a panel.
-
-    Raises
-    ------
-    ValueError
-        For an unknown series.
     """
-    if unknown := set(frame["series"]) - set(SERIES):
-        raise ValueError(f"series: expected {', '.join(SERIES)}, found {', '.join(sorted(unknown))}")
     parts = dict(list(frame.groupby("measure", sort=False))) if "measure" in frame else {"": frame}
     cells = frame["cell"].unique()
     figure, axes = panels(1, len(parts), width=6.7 / len(parts), height=1.1 + 0.22 * len(cells), sharey=True)

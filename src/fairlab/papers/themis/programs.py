@@ -105,7 +105,6 @@ def as_program(table: np.ndarray) -> tuple[Schema, Callable[[pd.DataFrame], np.n
     return schema, lambda inputs: table[tuple(inputs.to_numpy().T)]
 
 
-MOST_INPUTS = 16  # inputs of a program of which all are made
 EXHAUSTIVE_SIZES = [(2, 2), (2, 3), (2, 2, 2), (3, 3), (2, 2, 3), (4, 3), (2, 2, 2, 2)]
 RANDOM_SIZES = [(5, 4), (3, 4, 5), (2, 3, 4, 3), (3, 3, 2, 2, 3)]
 THRESHOLDS = np.linspace(0.05, 1, 20)
@@ -113,10 +112,9 @@ MOST_COMPARED = 512  # programs of which all pairs are looked at
 ROUNDING = 1e-12  # scores are sums of fractions
 
 
-def subsets(positions: Sequence[int], max_size: int | None = None) -> list[tuple[int, ...]]:
-    """Return all non-empty sets of positions with at most so many members, small ones first."""
-    max_size = len(positions) if max_size is None else max_size
-    return [subset for size in range(1, max_size + 1) for subset in combinations(positions, size)]
+def subsets(positions: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return all non-empty sets of positions, small ones first."""
+    return [subset for size in range(1, len(positions) + 1) for subset in combinations(positions, size)]
 
 
 def pruned_sets(sets: Sequence[Iterable], scores: Sequence[float], threshold: float) -> tuple[np.ndarray, np.ndarray]:
@@ -145,16 +143,8 @@ def n_groups(sizes: Mapping[str, int], found: Iterable[Iterable[str]] = ()) -> f
 
 
 def all_programs(sizes: tuple[int, ...]) -> np.ndarray:
-    """Return all programs on a small input space as output tables, shape (n_programs, *sizes).
-
-    Raises
-    ------
-    ValueError
-        If there are more than `MOST_INPUTS` inputs, so that the programs are too many.
-    """
+    """Return all programs on a small input space as output tables, shape (n_programs, *sizes)."""
     n_inputs = int(np.prod(sizes))
-    if n_inputs > MOST_INPUTS:
-        raise ValueError(f"{n_inputs} inputs have 2^{n_inputs} programs; expected at most {MOST_INPUTS} inputs")
     bits = np.arange(2**n_inputs, dtype=np.uint32)[:, None] >> np.arange(n_inputs, dtype=np.uint32) & 1
     return bits.astype(bool).reshape(-1, *sizes)
 

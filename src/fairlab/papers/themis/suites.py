@@ -27,10 +27,6 @@ from fairlab.themis.score import MEASURES
 TABLE = DATA_SCRIPTS / "themis_suites.csv"
 
 
-class SuiteError(ValueError):
-    """A file that is no test suite of the schema."""
-
-
 @dataclass(frozen=True)
 class SuiteCounts:
     """What the score of a stored suite follows from.
@@ -124,13 +120,11 @@ def count_suite(file: Path | str, schema: Schema, characteristics: str | Iterabl
 
     Raises
     ------
-    SuiteError
-        If the file is empty, a line has another number of fields than the schema or is not numeric, or there is no
-        whole block.
     CaseError
         If a characteristic is unknown.
     ValueError
-        If the measure is none.
+        If the measure is none, the file is empty, a line has another number of fields than the schema or is not
+        numeric, or there is no whole block.
     """
     check_choice(measure, "measure", MEASURES)
     positions = schema.positions(characteristics)
@@ -142,7 +136,7 @@ def count_suite(file: Path | str, schema: Schema, characteristics: str | Iterabl
         return SuiteCounts(measure, names, len(numbers), tuple(groups.size()), tuple(groups.sum()))
     n_blocks, dropped = divmod(len(numbers), schema.n_assignments(positions))
     if n_blocks == 0:
-        raise SuiteError(
+        raise ValueError(
             f"{file}: {len(numbers)} lines, a block of {', '.join(names)} has {schema.n_assignments(positions)}"
         )
     blocks = positive[: len(numbers) - dropped].reshape(n_blocks, -1)
@@ -244,11 +238,11 @@ def _read(file: Path, n_fields: int) -> np.ndarray:
     while rows and not rows[-1]:
         rows.pop()
     if not rows:
-        raise SuiteError(f"{file}: no line")
+        raise ValueError(f"{file}: no line")
     for number, row in enumerate(rows, start=1):
         if len(row) != n_fields:
-            raise SuiteError(f"{file}: line {number} has {len(row)} fields, expected {n_fields}")
+            raise ValueError(f"{file}: line {number} has {len(row)} fields, expected {n_fields}")
     try:
         return np.array(rows, dtype=float)
     except ValueError as error:
-        raise SuiteError(f"{file}: expected numbers ({error})") from error
+        raise ValueError(f"{file}: expected numbers ({error})") from error

@@ -38,6 +38,7 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from fairlab.checks import check_choice
 from fairlab.data.dataset import Dataset
 from fairlab.papers.themis.instances import INSTANCES, SENSITIVE, Instance
 from fairlab.papers.themis.learners import (
@@ -86,10 +87,8 @@ def train(instance: Instance, people: Dataset, *, reading: str = "as_published",
     callable
         Takes a DataFrame of codes with the columns of `instance.schema`; returns an array of 0 and 1.
     """
-    if reading not in READINGS:
-        raise ValueError(f"reading is {reading!r}, expected one of {', '.join(READINGS)}")
-    if behind not in BEHIND:
-        raise ValueError(f"behind is {behind!r}, expected one of {', '.join(BEHIND)}")
+    check_choice(reading, "reading", READINGS)
+    check_choice(behind, "behind", BEHIND)
     return _trained(_Training(instance, people, reading, behind)).predict
 
 
