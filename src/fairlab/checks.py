@@ -99,10 +99,11 @@ def check_number(
     return float(value)
 
 
-def check_choice(value, name: str, known: Iterable[str]) -> None:
-    """Raise a ValueError unless a value is one of those known."""
+def check_choice(value, name: str, known: Iterable[str]):
+    """Return a value that is one of those known; raise a ValueError if it is none of them."""
     if value not in known:
         raise ValueError(f"{name}: expected one of {', '.join(known)}, found {value!r}")
+    return value
 
 
 def check_seed(value, name: str = "random_state"):

@@ -64,10 +64,10 @@ def test_what_is_wrong_is_said_by_fit_and_not_before(source):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (ASK | {"sensitive_features": []}, "sensitive_features: expected at least one, found none"),
+        (ASK | {"sensitive_features": []}, "sensitive_features: expected at least one column, found none"),
         (ASK | {"sensitive_features": "sex"}, "sensitive_features: no column 'sex'; there are gender, race"),
         (ASK | {"output": "offers"}, "output: no column 'offers'"),
-        (ASK | {"output": []}, "output: expected a column, found none"),
+        (ASK | {"output": []}, "output: expected at least one column, found none"),
         (ASK | {"explanatory": "x"}, "explanatory: no column 'x'"),
         (ASK | {"explanatory": ["race", "region"]}, "explanatory: expected one column, found race, region"),
         (ASK | {"output": ["offer"], "explanatory": "race"}, "output: expected one column with an explanatory"),
@@ -77,7 +77,7 @@ def test_what_is_wrong_is_said_by_fit_and_not_before(source):
         (ASK | {"sensitive_features": ["gender", "gender"]}, "sensitive_features: 'gender' is named twice"),
         (ASK | {"sensitive_features": "offer"}, "'offer' is both sensitive_features and output"),
         (ASK | {"explanatory": "gender"}, "'gender' is both sensitive_features and explanatory"),
-        (ASK | {"context": ["offer"]}, "context: 'offer' is an output or the explanatory attribute"),
+        (ASK | {"context": ["offer"]}, "'offer' is both output and context; expected one of the two"),
         (ASK | {"explanatory": "age"}, "explanatory: column 'age' holds numbers; cut them into categories"),
         (ASK | {"output": "constant"}, "output: column 'constant' has one value in the training set"),
         (ASK | {"sensitive_features": "constant"}, "sensitive_features: column 'constant' has one value"),
@@ -86,7 +86,7 @@ def test_what_is_wrong_is_said_by_fit_and_not_before(source):
         (ASK | {"sensitive_features": "age", "metric": NMI()}, "NMI needs categories; column 'age' holds numbers"),
         (ASK | {"sensitive_features": "race", "output": ["offer"]}, "REG needs two categories; column 'race' has 3"),
         (ASK | {"output": ["age"]}, "metric REG needs categories; column 'age' holds numbers"),
-        (ASK | {"ground_truth": "offer"}, "output: 'offer' is named twice"),
+        (ASK | {"ground_truth": "offer"}, "'offer' is both output and ground_truth; expected one of the two"),
         (ASK | {"max_depth": -1}, "max_depth: expected an integer, at least 0, found -1"),
         (ASK | {"min_leaf_size": 0}, "min_leaf_size: expected a positive integer, found 0"),
         (ASK | {"max_bins": 0}, "max_bins: expected a positive integer"),
@@ -233,8 +233,8 @@ def test_debugging_tests_the_same_subgroups_on_a_new_test_set(source):
         investigation.with_explanatory("offer")
     section = explained.test().section("gender")
     second = section.everyone
-    assert [a.hypothesis.part for a in second.associations] == ["", "region: north", "region: south"]
-    assert [a.hypothesis.metric_name for a in second.associations] == ["COND-DIFF", "DIFF", "DIFF"]
+    assert [a.part for a in second.associations] == ["", "region: north", "region: south"]
+    assert [a.metric_name for a in second.associations] == ["COND-DIFF", "DIFF", "DIFF"]
     assert not np.array_equal(first.sample.output.values, second.sample.output.values)
     # Subgroups by the number of hypotheses in each: the conditional one and both strata, whether they occur or not.
     smallest = min((a for one in section.subgroups for a in one.associations), key=lambda a: a.raw_p_value)
@@ -352,7 +352,7 @@ def test_discovery_finds_and_tests_labels():
     investigation = Investigation("group", labels, top_k=3, context=[]).fit(DataSource(data))
     section = investigation.test().section("group", "8 labels")
     everyone = section.everyone
-    assert everyone.associations[0].hypothesis.part == "tag 3"
+    assert everyone.associations[0].part == "tag 3"
     assert [a.p_value <= 0.05 for a in everyone.associations] == [True, False, False]
     assert everyone.effect == pytest.approx(np.mean([a.effect for a in everyone.associations]))
     assert everyone.is_significant

@@ -4,7 +4,6 @@ import pytest
 
 from fairlab import fairtest
 from fairlab.fairtest import NMI, AssociationReport, Column, Difference, Sample, Section
-from fairlab.fairtest.metrics import Hypothesis
 from fairlab.fairtest.report import Association, Subgroup
 from fairlab.fairtest.tree import Condition, Node
 
@@ -17,7 +16,7 @@ NODE = Node(None, 0.1, 99)
 
 
 def association(low, high, p_value=0.5, *, part="", metric=None, sample=SAMPLE):
-    return Association(Hypothesis(part, metric or Difference(), sample), low, high, p_value, p_value / 2)
+    return Association(part, metric or Difference(), sample, low, high, p_value, p_value / 2)
 
 
 def test_effect_is_the_distance_of_the_interval_from_no_association():
@@ -58,7 +57,7 @@ def test_associations_by_their_part():
 
 
 def finding(node, effect, p_value):
-    association = Association(Hypothesis("", NMI(), SAMPLE), effect, effect + 0.1, p_value, p_value / 9)
+    association = Association("", NMI(), SAMPLE, effect, effect + 0.1, p_value, p_value / 9)
     return Subgroup(node, SAMPLE, (association,))
 
 
@@ -210,14 +209,14 @@ def test_shares_of_outputs_within_groups_and_among_all():
 
 
 def test_labels_as_rows():
-    hypotheses = [Hypothesis(name, Difference(), Sample(SEX, Column(name, INCOME.values, ("0", "1")))) for name in "ab"]
-    first, second = (Association(h, -0.1, 0.2, p, p / 2) for h, p in zip(hypotheses, (0.1, 0.2), strict=True))
+    hypotheses = [(name, Difference(), Sample(SEX, Column(name, INCOME.values, ("0", "1")))) for name in "ab"]
+    first, second = (Association(*h, -0.1, 0.2, p, p / 2) for h, p in zip(hypotheses, (0.1, 0.2), strict=True))
     labels = Subgroup(Node(None, 0.0, 5), SAMPLE, (first, second)).labels()
     assert labels.index.tolist() == ["a", "b"]
     np.testing.assert_allclose(labels.loc["a", ["f", "m"]].tolist(), [1 / 3, 1])
 
 
 def test_a_group_without_anybody_has_no_share():
-    hypothesis = Hypothesis("a", Difference(), Sample(SEX, INCOME).take(slice(0, 3)))
-    table = Subgroup(Node(None, 0.0, 5), SAMPLE, (Association(hypothesis, 0, 1, 1, 1),)).labels()
+    hypothesis = ("a", Difference(), Sample(SEX, INCOME).take(slice(0, 3)))
+    table = Subgroup(Node(None, 0.0, 5), SAMPLE, (Association(*hypothesis, 0, 1, 1, 1),)).labels()
     assert np.isnan(table.loc["income", "m"])

@@ -11,16 +11,17 @@ MISSING = "(missing)"
 
 
 def test_one_name_or_several():
-    assert column_names("age", "sensitive_features") == ["age"]
-    assert column_names(("age", 3), "sensitive_features") == ["age", "3"]
-    assert column_names(3, "sensitive_features") == ["3"]
-    assert column_names(None, "explanatory") == []
+    known = ["age", "3"]
+    assert column_names("age", "sensitive_features", known) == ["age"]
+    assert column_names(("age", 3), "sensitive_features", known) == ["age", "3"]
+    assert column_names(3, "sensitive_features", known) == ["3"]
+    assert column_names(None, "explanatory", known) == []
 
 
 @pytest.mark.parametrize("names", [2.5, True, [["age"]], [None]])
 def test_what_is_no_name(names):
     with pytest.raises(TypeError, match="sensitive_features: expected the name of a column or a list of names, found"):
-        column_names(names, "sensitive_features")
+        column_names(names, "sensitive_features", ["age"])
 
 
 PEOPLE = pd.DataFrame({"number": np.arange(101)})

@@ -1,12 +1,13 @@
 """Investigations (figure 3): subgroups are found in one part of the data, and tested and reported on another."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import check_count
+from fairlab.checks import check_choice, check_count
 from fairlab.fairtest.metrics import NMI, AdditiveMetric, Correlation, Difference, Interval, Metric, Regression
 from fairlab.fairtest.report import Association, AssociationReport, Section, Subgroup
 from fairlab.fairtest.sample import Column, DataSource, Sample, column_names
@@ -214,21 +215,22 @@ class Investigation(BaseEstimator):
             raise TypeError(f"source: expected a DataSource, found {type(source).__name__}")
         for name, least in (("max_depth", 0), ("min_leaf_size", 1), ("max_bins", 1), ("top_k", 1), ("random_state", 0)):
             check_count(getattr(self, name), name, least=least)
-        if self.score_aggregation not in AGGREGATIONS:
-            expected = ", ".join(AGGREGATIONS)
-            raise ValueError(f"score_aggregation: expected one of {expected}, found {self.score_aggregation!r}")
+        check_choice(self.score_aggregation, "score_aggregation", AGGREGATIONS)
         if source.n_train < self.min_leaf_size:
             raise ValueError(
                 f"the training set has {source.n_train} rows, fewer than min_leaf_size={self.min_leaf_size}"
             )
         self.source_ = source
-        self.sensitive_features_ = column_names(self.sensitive_features, "sensitive_features")
-        self.outputs_ = [*column_names(self.output, "output"), *column_names(self.ground_truth, "ground_truth")]
-        self.explanatory_ = column_names(self.explanatory, "explanatory")
+        roles = {
+            name: column_names(getattr(self, name), name, source.names)
+            for name in ("sensitive_features", "output", "ground_truth", "explanatory", "context")
+        }
+        self.sensitive_features_, self.explanatory_ = roles["sensitive_features"], roles["explanatory"]
+        self.outputs_ = roles["output"] + roles["ground_truth"]
+        self._check_roles(roles)
         taken = {*self.outputs_, *self.explanatory_}
         every = [name for name in source.names if name not in taken]
-        self.context_ = every if self.context is None else column_names(self.context, "context")
-        self._check_roles()
+        self.context_ = every if self.context is None else roles["context"]
         columns = source.training_set(self._columns)
         self._check_columns(columns)
         self.metrics_ = self._metrics(columns)
@@ -294,12 +296,12 @@ class Investigation(BaseEstimator):
         hypotheses = [self.metrics_[name].hypotheses(sample, node.labels) for name, node, sample in populations]
         level = bonferroni_level(confidence_level, sum(map(len, hypotheses)))
         intervals = [interval for several in hypotheses for interval in self._intervals(several, level, exact)]
-        p_values = iter(holm([max(interval.p_value, SMALLEST_P_VALUE) for interval in intervals]))
-        intervals = iter(intervals)
+        p_values = holm([max(interval.p_value, SMALLEST_P_VALUE) for interval in intervals])
+        tests = zip(intervals, p_values, strict=True)
         subgroups = {name: [] for name in self.metrics_}
         for (name, node, sample), several in zip(populations, hypotheses, strict=True):
-            tests = tuple(_association(h, next(intervals), next(p_values)) for h in several)
-            subgroups[name].append(Subgroup(node, sample, tests))
+            associations = tuple(_association(hypothesis, *next(tests)) for hypothesis in several)
+            subgroups[name].append(Subgroup(node, sample, associations))
         output = f"{len(self.outputs_)} labels" if self._is_discovery else self._output(columns).name
         explanatory = next(iter(self.explanatory_), None)
         return [
@@ -309,21 +311,16 @@ class Investigation(BaseEstimator):
     def _populations(self, name, columns) -> Iterator[tuple[Node, Sample]]:
         """Yield the subgroups with their people among the rows of `columns`."""
         everyone = self._sample(columns, name)
-
-        def descend(node, rows):
-            if node.is_context:
-                yield node, everyone.take(rows)
-            for child in node.children:
-                members = child.condition.holds(columns[child.condition.attribute].take(rows))
-                yield from descend(child, rows[members])
-
-        yield from descend(self.trees_[name], np.arange(len(everyone)))
+        for node in self.nodes(name):
+            members = np.ones(len(everyone), dtype=bool)
+            for condition in node.conditions:
+                members &= condition.holds(columns[condition.attribute])
+            yield node, everyone.take(members)
 
     def _intervals(self, hypotheses, confidence_level, exact) -> Iterator[Interval]:
         """Test the hypotheses of one subgroup; its random numbers depend on no other subgroup."""
         rng = np.random.default_rng(self.random_state)
-        for hypothesis in hypotheses:
-            metric, sample = hypothesis.metric, hypothesis.sample
+        for _, metric, sample in hypotheses:
             if len(sample) == 0:
                 yield Interval(np.nan, np.nan, 1.0)
             elif exact:
@@ -338,59 +335,41 @@ class Investigation(BaseEstimator):
             return []
         return [f"Taken as categories: {', '.join(taken)}; DataSource(..., numbers=[...]) keeps numbers."]
 
-    def _check_roles(self) -> None:
-        """Raise a ValueError unless every column exists and has one role."""
-        if not self.sensitive_features_:
-            raise ValueError("sensitive_features: expected at least one, found none")
-        if not self.outputs_:
-            raise ValueError("output: expected a column, found none")
+    def _check_roles(self, roles: Mapping[str, list[str]]) -> None:
+        """Raise a ValueError unless every column has one role, and the necessary roles have columns."""
+        for role in ("sensitive_features", "output"):
+            if not roles[role]:
+                raise ValueError(f"{role}: expected at least one column, found none")
         if len(self.explanatory_) > 1:
             raise ValueError(f"explanatory: expected one column, found {', '.join(self.explanatory_)}")
         if self._is_discovery and (self.explanatory_ or self.ground_truth is not None):
             raise ValueError(
                 "output: expected one column with an explanatory attribute or a ground truth, found a list"
             )
-        roles = {
-            "sensitive_features": self.sensitive_features_,
-            "output": self.outputs_,
-            "explanatory": self.explanatory_,
-        }
-        for role, names in [*roles.items(), ("context", self.context_)]:
-            if unknown := [name for name in names if name not in self.source_.names]:
-                raise ValueError(f"{role}: no column {unknown[0]!r}; there are {', '.join(self.source_.names)}")
-            if doubled := [name for name in names if names.count(name) > 1]:
-                raise ValueError(f"{role}: {doubled[0]!r} is named twice")
-        pairs = (("sensitive_features", "output"), ("sensitive_features", "explanatory"), ("output", "explanatory"))
-        for first, second in pairs:
-            if both := set(roles[first]) & set(roles[second]):
+        for first, second in combinations(roles, 2):
+            both = set(roles[first]) & set(roles[second])
+            if both and (first, second) != ("sensitive_features", "context"):
                 raise ValueError(f"{both.pop()!r} is both {first} and {second}; expected one of the two")
-        if both := set(self.context_) & {*self.outputs_, *self.explanatory_}:
-            raise ValueError(f"context: {both.pop()!r} is an output or the explanatory attribute; leave it out")
 
     def _check_columns(self, columns) -> None:
         """Raise a ValueError unless the values of every column suit its role."""
         output = self._output(columns)
-        single = [output] if isinstance(output, Column) else []
-        explanatory = [columns[name] for name in self.explanatory_]
-        for role, members in (
-            ("sensitive_features", [columns[name] for name in self.sensitive_features_]),
-            ("output", single),
-            ("explanatory", explanatory),
-        ):
-            for column in members:
-                if column.is_categorical and len(column.categories) > MOST_CATEGORIES:
-                    raise ValueError(
-                        f"{role}: column {column.name!r} has {len(column.categories)} categories, expected at most "
-                        f"{MOST_CATEGORIES}; group them"
-                    )
-                if np.ptp(column.values) == 0 and role != "explanatory":
-                    raise ValueError(f"{role}: column {column.name!r} has one value in the training set")
-        if not single and all(np.ptp(label.values) == 0 for label in output):
+        checked = [("sensitive_features", columns[name]) for name in self.sensitive_features_]
+        checked += [("explanatory", columns[name]) for name in self.explanatory_]
+        checked += [] if self._is_discovery else [("output", output)]
+        for role, column in checked:
+            if column.is_categorical and len(column.categories) > MOST_CATEGORIES:
+                raise ValueError(
+                    f"{role}: column {column.name!r} has {len(column.categories)} categories, expected at most "
+                    f"{MOST_CATEGORIES}; group them"
+                )
+            if role == "explanatory" and not column.is_categorical:
+                raise ValueError(f"{role}: column {column.name!r} holds numbers; cut them into categories first")
+            if role != "explanatory" and np.ptp(column.values) == 0:
+                raise ValueError(f"{role}: column {column.name!r} has one value in the training set")
+        if self._is_discovery and all(np.ptp(label.values) == 0 for label in output):
             raise ValueError(f"output: each of {len(output)} labels has one value in the training set")
-        for column in explanatory:
-            if not column.is_categorical:
-                raise ValueError(f"explanatory: column {column.name!r} holds numbers; cut them into categories first")
-        for name in set(self.context_) - set(self.sensitive_features_) if single else ():
+        for name in () if self._is_discovery else set(self.context_) - set(self.sensitive_features_):
             if _says_the_same(columns[name], output):
                 raise ValueError(f"context: column {name!r} says the same as the output {output.name!r}; leave it out")
 
@@ -447,27 +426,21 @@ def prediction_error(prediction: Column, truth: Column) -> Column:
         )
     if not truth.is_categorical:
         return Column(name, np.abs(prediction.values - truth.values))
-    _check_same_two(prediction, truth)
     longer, shorter = sorted([truth.categories, prediction.categories], key=len, reverse=True)
     categories = longer if set(shorter) <= set(longer) else sorted({*longer, *shorter})
-    place = {category: code for code, category in enumerate(categories)}
+    if len(longer) <= 2 < len(categories):
+        raise ValueError(
+            f"column {prediction.name!r} holds {' and '.join(prediction.categories)}, {truth.name!r} "
+            f"{' and '.join(truth.categories)}; expected the same two labels"
+        )
     predicted, true = (
-        np.array([place[category] for category in column.categories])[column.values] for column in (prediction, truth)
+        np.array([categories.index(category) for category in column.categories])[column.values]
+        for column in (prediction, truth)
     )
     if len(categories) > 2:
         return Column(name, (predicted != true).astype(np.intp), ("correct", "incorrect"))
     error = np.where(predicted == true, 0, np.where(predicted < true, 1, 2))
     return Column(name, error, ("correct", "false negative", "false positive"))
-
-
-def _check_same_two(prediction, truth):
-    """Raise a ValueError if each of two columns has two categories at most, and together they have more."""
-    predicted, true = prediction.categories, truth.categories
-    if len(predicted) <= 2 and len(true) <= 2 and len({*predicted, *true}) > 2:
-        raise ValueError(
-            f"column {prediction.name!r} holds {' and '.join(predicted)}, {truth.name!r} {' and '.join(true)}; "
-            "expected the same two labels"
-        )
 
 
 def _label(column: Column) -> Column:
@@ -480,7 +453,7 @@ def _label(column: Column) -> Column:
 
 
 def _association(hypothesis, interval, p_value) -> Association:
-    return Association(hypothesis, float(interval.low), float(interval.high), float(p_value), float(interval.p_value))
+    return Association(*hypothesis, float(interval.low), float(interval.high), float(p_value), float(interval.p_value))
 
 
 def _says_the_same(column: Column, output: Column) -> bool:

@@ -14,7 +14,7 @@ from scipy.special import chndtrinc, ndtr, ndtri
 from scipy.stats import fisher_exact
 from sklearn.linear_model import LogisticRegression
 
-from fairlab.checks import check_count
+from fairlab.checks import check_choice, check_count
 from fairlab.fairtest.resampling import (
     EXACT_LIMIT,
     RESAMPLES,
@@ -25,7 +25,7 @@ from fairlab.fairtest.resampling import (
     permute_tables,
     table_p_value,
 )
-from fairlab.fairtest.sample import PUBLISHED, SOUND, Column, Sample, check_variant
+from fairlab.fairtest.sample import PUBLISHED, SOUND, VARIANTS, Column, Sample
 from fairlab.statistics import (
     correlation_bounds,
     difference_bounds,
@@ -52,47 +52,6 @@ class Interval:
     low: float | np.ndarray
     high: float | np.ndarray
     p_value: float | np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Children:
-    """The subpopulations that a split would make, as arrays of one shape.
-
-    Attributes
-    ----------
-    effect : ndarray
-        Strength of the association in each.
-    size : ndarray of int
-        Number of people in each.
-    smallest_stratum : ndarray of int
-        Number of people in the smallest stratum that occurs in each; the size, for a metric without strata.
-    """
-
-    effect: np.ndarray
-    size: np.ndarray
-    smallest_stratum: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Hypothesis:
-    """That there is no association among some people.
-
-    Attributes
-    ----------
-    part : str
-        Empty for a whole context; else a label of a discovery, or a stratum such as ``department: A``.
-    metric : Metric
-    sample : Sample
-    """
-
-    part: str
-    metric: "Metric"
-    sample: Sample
-
-    @property
-    def metric_name(self) -> str:
-        """Name of the metric, which says whether an explanatory attribute is held fixed."""
-        return self.metric.name_given(self.sample.explanatory)
 
 
 class Metric(ABC):
@@ -134,17 +93,21 @@ class Metric(ABC):
         """Return the labels to test in a context, from its people in training; none but in a discovery."""
         return ()
 
-    def hypotheses(self, sample: Sample, labels: tuple[str, ...]) -> "list[Hypothesis]":
-        """Return what is to be tested among a context's people in a test set; first the context itself."""
-        own = Hypothesis("", self, sample)
+    def hypotheses(self, sample: Sample, labels: tuple[str, ...]) -> "list[tuple[str, Metric, Sample]]":
+        """Return what is to be tested among a context's people in a test set; first the context itself.
+
+        Each hypothesis is that a metric of a sample is none, and has a name: empty for the context, else that of a
+        stratum, such as ``department: A``, or of a label.
+        """
+        own = ("", self, sample)
         if sample.explanatory is None:
             return [own]
         name = sample.explanatory.name
-        return [own, *(Hypothesis(f"{name}: {value}", self, part) for value, part in sample.strata().items())]
+        return [own, *((f"{name}: {value}", self, part) for value, part in sample.strata().items())]
 
     def children(
         self, sample: Sample, groups: np.ndarray, n_groups: int, *, ordered: bool, confidence_level: float
-    ) -> Children:
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return all subpopulations that splits of a sample by one attribute would make.
 
         Parameters
@@ -155,26 +118,33 @@ class Metric(ABC):
             Whether the groups are intervals of a continuous attribute. Then each of the ``n_groups - 1`` cuts makes two
             children and arrays have shape (n_groups - 1, 2); else each group is a child, and they have shape
             (n_groups,).
+
+        Returns
+        -------
+        effect : ndarray
+            Strength of the association in each child.
+        size : ndarray of int
+            Number of people in each.
+        smallest_stratum : ndarray of int
+            Number of people in the smallest stratum that occurs in each; the size, for a metric without strata.
         """
         if ordered:
             members = [side for cut in range(n_groups - 1) for side in (groups <= cut, groups > cut)]
         else:
             members = [groups == group for group in range(n_groups)]
-        size = np.array([mask.sum() for mask in members], dtype=int)
-        shown = (
-            self.approximate(sample.take(mask), confidence_level=confidence_level) for mask in members if mask.any()
-        )
-        effect = np.zeros(len(members))
-        effect[size > 0] = [self.effect(interval) for interval in shown]
+        effect = [
+            self.effect(self.approximate(sample.take(mask), confidence_level=confidence_level)) if mask.any() else 0.0
+            for mask in members
+        ]
         shape = (n_groups - 1, 2) if ordered else (n_groups,)
-        size = size.reshape(shape)
-        return Children(effect.reshape(shape), size, size)
+        size = np.array([mask.sum() for mask in members], dtype=int).reshape(shape)
+        return np.array(effect, dtype=float).reshape(shape), size, size
 
 
 class AdditiveMetric(Metric):
     """A metric of counts or sums: those of a union are the sum of its parts', so that all children come at once.
 
-    Statistics have one axis more, of strata, where the sample has an explanatory attribute.
+    Before their own axes, statistics have one of strata: of the explanatory attribute's categories, or of everybody.
     """
 
     @abstractmethod
@@ -183,87 +153,68 @@ class AdditiveMetric(Metric):
 
     @abstractmethod
     def interval(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
-        """Return the intervals that trees are grown by, and p-values, over the leading axes of `statistics`."""
-
-    def training_effect(self, statistics: np.ndarray, *, confidence_level: float) -> np.ndarray:
-        """Return the strengths that the intervals prove, over the leading axes of `statistics`."""
-        return self.effect(self.interval(statistics, confidence_level=confidence_level))
+        """Return the intervals that trees are grown by, and p-values, of each stratum."""
 
     @abstractmethod
     def size(self, statistics: np.ndarray) -> np.ndarray:
-        """Return numbers of people, over the leading axes of `statistics`."""
+        """Return the number of people in each stratum."""
+
+    def training_effect(self, statistics: np.ndarray, *, confidence_level: float) -> np.ndarray:
+        """Return the strengths that the means of the strata's intervals prove."""
+        return self.effect(self.over_strata(self.interval(statistics, confidence_level=confidence_level), statistics))
+
+    def over_strata(self, parts: Interval, statistics: np.ndarray) -> Interval:
+        """Return the means of the strata's interval bounds and p-values, weighted by numbers of people."""
+        sizes = self.size(statistics)
+        p_value = np.where(sizes.any(axis=-1), _mean(parts.p_value, sizes), 1.0)
+        return Interval(_mean(parts.low, sizes), _mean(parts.high, sizes), p_value)
 
     def by_stratum(self, sample: Sample, groups: np.ndarray, n_groups: int) -> np.ndarray:
-        """Return the statistics of every group, of shape (n_groups, n_strata, ...) given an explanatory attribute."""
-        if sample.explanatory is None:
-            return self.statistics(sample, groups, n_groups)
-        n_strata = len(sample.explanatory.categories)
-        stacked = self.statistics(sample, groups * n_strata + sample.explanatory.values, n_groups * n_strata)
+        """Return the statistics of every group, of shape (n_groups, n_strata, ...)."""
+        given = sample.explanatory
+        strata, n_strata = (0, 1) if given is None else (given.values, len(given.categories))
+        stacked = self.statistics(sample, groups * n_strata + strata, n_groups * n_strata)
         return stacked.reshape(n_groups, n_strata, *stacked.shape[1:])
 
     def of_all(self, sample: Sample) -> np.ndarray:
-        """Return the statistics of the whole sample."""
+        """Return the statistics of the whole sample, of shape (n_strata, ...)."""
         return self.by_stratum(sample, np.zeros(len(sample), dtype=np.intp), 1)[0]
 
-    def interval_given(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
-        """Return the means of the strata's interval bounds and p-values, from statistics of shape (..., n_strata, ...).
-
-        Trees are grown by them.
-        """
-        return self._mean(self.interval(statistics, confidence_level=confidence_level), statistics)
-
     def approximate(self, sample: Sample, *, confidence_level: float) -> Interval:
-        """Return the approximate interval and p-value of one sample."""
-        interval = self.interval if sample.explanatory is None else self.interval_given
-        return interval(self.of_all(sample), confidence_level=confidence_level)
+        """Return the interval and p-value that trees are grown by."""
+        statistics = self.of_all(sample)
+        return self.over_strata(self.interval(statistics, confidence_level=confidence_level), statistics)
 
-    def children(
-        self, sample: Sample, groups: np.ndarray, n_groups: int, *, ordered: bool, confidence_level: float
-    ) -> Children:
+    def children(self, sample: Sample, groups: np.ndarray, n_groups: int, *, ordered: bool, confidence_level: float):
         """Return all subpopulations that splits of a sample by one attribute would make; see `Metric.children`."""
         statistics = self.by_stratum(sample, groups, n_groups)
         if ordered:
             left = statistics.cumsum(axis=0)
             statistics = np.stack([left[:-1], left[-1] - left[:-1]], axis=1)
         sizes = self.size(statistics)
-        if sample.explanatory is None:
-            return Children(self.training_effect(statistics, confidence_level=confidence_level), sizes, sizes)
-        effect = self.effect(self.interval_given(statistics, confidence_level=confidence_level))
         smallest = np.where(sizes > 0, sizes, np.iinfo(int).max).min(axis=-1) * (sizes > 0).any(axis=-1)
-        return Children(effect, sizes.sum(axis=-1), smallest)
-
-    def _mean(self, part: Interval, statistics) -> Interval:
-        """Return the means of the strata's bounds and p-values, weighted by their sizes."""
-        sizes = self.size(statistics)
-        weights = _weights(sizes)
-        with np.errstate(invalid="ignore"):  # a ratio without bound, of nobody
-            low, high, p_value = (
-                np.where(weights > 0, weights * bound, 0).sum(axis=-1) for bound in (part.low, part.high, part.p_value)
-            )
-        return Interval(low, high, np.where(sizes.any(axis=-1), p_value, 1.0))
+        return self.training_effect(statistics, confidence_level=confidence_level), sizes.sum(axis=-1), smallest
 
 
 class TableMetric(AdditiveMetric):
-    """A metric of contingency tables of shape (..., n_groups, n_outputs); given strata, (..., n_strata, n_groups, ...).
+    """A metric of contingency tables of shape (..., n_strata, n_groups, n_outputs).
 
     Attributes
     ----------
     variant : {"sound", "published"}
     """
 
-    variant: str
-
     @abstractmethod
     def estimate(self, tables: np.ndarray) -> np.ndarray:
         """Return the metric itself, over the leading axes of `tables`."""
 
     @abstractmethod
-    def strength(self, estimate: np.ndarray) -> np.ndarray:
-        """Return how far estimates are from no association, for a permutation test."""
-
-    @abstractmethod
     def sound(self, tables: np.ndarray, *, confidence_level: float) -> Interval:
         """Return intervals that hold the truth at their rate, and p-values, over the leading axes of `tables`."""
+
+    @abstractmethod
+    def exact_plain(self, table: np.ndarray, *, confidence_level: float, rng: np.random.Generator) -> Interval:
+        """Return the interval and p-value of a test without explanatory attribute, from one table."""
 
     def statistics(self, sample: Sample, groups: np.ndarray, n_groups: int) -> np.ndarray:
         """Return the contingency table of every group."""
@@ -282,40 +233,36 @@ class TableMetric(AdditiveMetric):
 
     def sound_given(self, tables: np.ndarray, *, confidence_level: float) -> Interval:
         """Return the means of the strata's bounds, and twice that of their p-values, which alone is none."""
-        means = self._mean(self.sound(tables, confidence_level=confidence_level), tables)
-        return replace(means, p_value=np.minimum(2 * means.p_value, 1))
+        means = self.over_strata(self.sound(tables, confidence_level=confidence_level), tables)
+        return means if tables.shape[-3] == 1 else replace(means, p_value=np.minimum(2 * means.p_value, 1))
 
     def approximate(self, sample: Sample, *, confidence_level: float) -> Interval:
         """Return the interval and p-value of one sample; as published, those that trees are grown by."""
         if self.variant == PUBLISHED:
             return super().approximate(sample, confidence_level=confidence_level)
-        sound = self.sound if sample.explanatory is None else self.sound_given
-        return sound(self.of_all(sample), confidence_level=confidence_level)
+        return self.sound_given(self.of_all(sample), confidence_level=confidence_level)
 
     def exact(self, sample: Sample, *, confidence_level: float, rng: np.random.Generator) -> Interval:
-        """Test as the notes of each metric say; given an explanatory attribute, always by resampling within strata."""
-        exact = self._exact if sample.explanatory is None else self._exact_given
-        return exact(self.of_all(sample), confidence_level=confidence_level, rng=rng)
+        """Test as the notes of each metric say.
 
-    def _exact(self, table, *, confidence_level, rng) -> Interval:
-        """Test up to 1,000 people by Monte Carlo with both margins fixed and a bootstrap, more by normal theory."""
-        if table.sum() > EXACT_LIMIT:
-            return self.interval(table, confidence_level=confidence_level)
-        p_value = table_p_value(table, rng)
-        return Interval(*percentile_interval(bootstrap_tables(table, rng, self.estimate), confidence_level), p_value)
-
-    def _exact_given(self, tables, *, confidence_level, rng) -> Interval:
-        """Shuffle the output within strata for the p-value; as published, bootstrap within strata for the interval."""
-        tables = tables[tables.any(axis=(-2, -1))]
-        drawn = self.strength(permute_tables(tables, rng, self.estimate_given))
-        observed = self.strength(self.estimate_given(tables))
+        Given an explanatory attribute, shuffle the output within strata for the p-value; as published, bootstrap
+        within strata for the interval.
+        """
+        tables = self.of_all(sample)
+        if sample.explanatory is None:
+            return self.exact_plain(tables[0], confidence_level=confidence_level, rng=rng)
+        occurring = tables[tables.any(axis=(-2, -1))]
+        drawn = self._strength(permute_tables(occurring, rng, self.estimate_given))
+        observed = self._strength(self.estimate_given(occurring))
         if self.variant == SOUND:
-            theory = self.sound_given(tables, confidence_level=confidence_level)
             p_value = (1 + float((drawn >= observed * (1 - 1e-9)).sum())) / (1 + RESAMPLES)
-            return Interval(float(theory.low), float(theory.high), p_value)
-        above = drawn > observed
-        interval = percentile_interval(bootstrap_tables(tables, rng, self.estimate_given), confidence_level)
-        return Interval(*interval, max(float(above.mean()), 1 / RESAMPLES))
+            return replace(self.sound_given(tables, confidence_level=confidence_level), p_value=p_value)
+        p_value = max(float((drawn > observed).mean()), 1 / RESAMPLES)
+        return Interval(*_bootstrapped(occurring, rng, self.estimate_given, confidence_level), p_value)
+
+    def _strength(self, estimate) -> np.ndarray:
+        """Return how far estimates are from no association."""
+        return self.effect(Interval(estimate, estimate, np.nan))
 
 
 class NMI(TableMetric):
@@ -346,7 +293,7 @@ class NMI(TableMetric):
     name = "NMI"
 
     def __init__(self, *, variant: str = SOUND):
-        self.variant = check_variant(variant)
+        self.variant = check_choice(variant, "variant", VARIANTS)
 
     def check(self, sample: Sample) -> None:
         """Raise a ValueError unless both attributes are categorical."""
@@ -373,10 +320,6 @@ class NMI(TableMetric):
             share = (information - df / (2 * tables.sum(axis=(-2, -1)))) / smaller
         return np.where(df > 0, np.clip(share, 0, 1), 0.0)
 
-    def strength(self, estimate: np.ndarray) -> np.ndarray:
-        """Return the estimates."""
-        return estimate
-
     def sound(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
         """Return intervals that hold 0 where chance explains the table, and p-values of the G test."""
         return Interval(*information_bounds(statistics, confidence_level=confidence_level))
@@ -389,8 +332,8 @@ class NMI(TableMetric):
         return Interval(low, np.where(df > 0, high, 1.0), p_value)
 
     def training_effect(self, statistics: np.ndarray, *, confidence_level: float) -> np.ndarray:
-        """Return the lower bounds of `interval` alone."""
-        return self._lower_bound(statistics, *g_test(statistics), confidence_level)
+        """Return the means of the lower bounds alone."""
+        return _mean(self._lower_bound(statistics, *g_test(statistics), confidence_level), self.size(statistics))
 
     def _lower_bound(self, tables, g, df, p_value, confidence_level) -> np.ndarray:
         """Return the lower bound, from the G test; 0 where it is not significant, without a search for one."""
@@ -401,22 +344,38 @@ class NMI(TableMetric):
         low[significant] = np.clip(noncentral / _scale(tables[significant]), 0, 1)
         return low
 
-    def _exact(self, table, *, confidence_level, rng) -> Interval:
+    def exact_plain(self, table: np.ndarray, *, confidence_level: float, rng: np.random.Generator) -> Interval:
         """Test as the notes say; as published, bootstrap the interval at every size."""
         theory = (self.sound if self.variant == SOUND else self.interval)(table, confidence_level=confidence_level)
         p_value = float(theory.p_value)
         if table.sum() <= EXACT_LIMIT:
             p_value = table_p_value(table, rng, exact=self.variant == SOUND)
         if self.variant == SOUND:
-            return Interval(float(theory.low) * (p_value <= 1 - confidence_level), float(theory.high), p_value)
-        return Interval(*percentile_interval(bootstrap_tables(table, rng, self.estimate), confidence_level), p_value)
+            return Interval(theory.low * (p_value <= 1 - confidence_level), theory.high, p_value)
+        return Interval(*_bootstrapped(table, rng, self.estimate, confidence_level), p_value)
 
 
 class RateMetric(TableMetric):
-    """A comparison of the rates of the second output value in two groups; `smoothing` and `variant` as below."""
+    """A comparison of the rates of the second output value in two groups; `smoothing` and `variant` as below.
+
+    Attributes
+    ----------
+    no_association, least, most : float
+        The value of no association, and the ends of the range.
+    unknown : pair of float
+        The authors' interval of a table with an empty row or column.
+    compare : callable
+        Compares the rates of the first group with those of the second.
+    bounds : callable
+        Sound interval bounds from hits and totals.
+    normal : callable
+        The comparison on the scale where it is nearly normal, and its standard error there, from hits and totals.
+    from_normal : callable
+        Brings values back from that scale.
+    """
 
     def __init__(self, *, smoothing: float | None = None, variant: str = SOUND):
-        if check_variant(variant) == PUBLISHED and smoothing is None:
+        if check_choice(variant, "variant", VARIANTS) == PUBLISHED and smoothing is None:
             smoothing = LATER_SMOOTHING
         if smoothing is not None and not (isinstance(smoothing, Real) and 0 <= smoothing < np.inf):
             raise ValueError(f"smoothing: expected None or a number from 0, found {smoothing!r}")
@@ -428,6 +387,45 @@ class RateMetric(TableMetric):
         for column in (sample.sensitive_features, sample.output):
             _require_categorical(column, self.name, binary=True)
 
+    def estimate(self, tables: np.ndarray) -> np.ndarray:
+        """Return the comparisons of rates; those of no association where they are undefined."""
+        hits, totals = self._counts(tables, 0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rates = hits / totals
+            value = self.compare(rates[..., 0], rates[..., 1])
+        return np.where(np.isnan(value), self.no_association, value)
+
+    def sound(self, tables: np.ndarray, *, confidence_level: float) -> Interval:
+        """Return intervals that are sound in small groups, too, and p-values of the two-sided z-test of equal rates."""
+        hits, totals = self._counts(tables, 0)
+        return Interval(*self.bounds(hits, totals, confidence_level=confidence_level), _pooled_test(tables))
+
+    def interval(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
+        """Return normal intervals, cut to the range, and p-values of the two-sided z-test with the same error."""
+        hits, totals = self._counts(statistics, LATER_SMOOTHING)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            value, error = self.normal(hits, totals)
+            p_value = _two_sided(value / error)
+            margin = _quantile(confidence_level) * error
+            ends = [np.clip(self.from_normal(end), self.least, self.most) for end in (value - margin, value + margin)]
+        empty = _has_empty_line(statistics)
+        unbounded = ~np.isfinite(error)  # without smoothing, a ratio with a group without a single hit
+        low, high = (
+            np.where(empty, unknown, np.where(unbounded, limit, end))
+            for unknown, limit, end in zip(self.unknown, (self.least, self.most), ends, strict=True)
+        )
+        return Interval(low, high, np.where(empty | unbounded, 1.0, p_value))
+
+    def exact_plain(self, table: np.ndarray, *, confidence_level: float, rng: np.random.Generator) -> Interval:
+        """Test by Fisher's exact test; as published, by Monte Carlo and bootstrap, of over 1,000 people by theory."""
+        if self.variant == SOUND:
+            theory = self.sound(table, confidence_level=confidence_level)
+            return replace(theory, p_value=float(fisher_exact(table).pvalue))
+        if table.sum() > EXACT_LIMIT:
+            return self.interval(table, confidence_level=confidence_level)
+        p_value = table_p_value(table, rng)
+        return Interval(*_bootstrapped(table, rng, self.estimate, confidence_level), p_value)
+
     def _counts(self, tables, smoothing):
         """Return numbers of people with the second output value, and of all, in each group.
 
@@ -436,13 +434,6 @@ class RateMetric(TableMetric):
         """
         smoothed = tables + (smoothing if self.smoothing is None else self.smoothing)
         return smoothed[..., 1], smoothed.sum(axis=-1)
-
-    def _exact(self, table, *, confidence_level, rng) -> Interval:
-        """Test by Fisher's exact test; as published, up to 1,000 people by Monte Carlo and bootstrap."""
-        if self.variant == PUBLISHED:
-            return super()._exact(table, confidence_level=confidence_level, rng=rng)
-        theory = self.sound(table, confidence_level=confidence_level)
-        return Interval(float(theory.low), float(theory.high), float(fisher_exact(table).pvalue))
 
 
 class Difference(RateMetric):
@@ -472,48 +463,28 @@ class Difference(RateMetric):
     """
 
     name = "DIFF"
+    no_association, least, most = 0.0, -1.0, 1.0
+    unknown = (0.0, 1.0)
+    compare = staticmethod(np.subtract)
+    bounds = staticmethod(difference_bounds)
+    from_normal = staticmethod(np.asarray)
 
-    def estimate(self, tables: np.ndarray) -> np.ndarray:
-        """Return the differences of rates; 0 where a group is empty."""
-        hits, totals = self._counts(tables, 0)
-        with np.errstate(invalid="ignore"):
-            rates = hits / totals
-        return np.nan_to_num(rates[..., 0] - rates[..., 1])
-
-    def strength(self, estimate: np.ndarray) -> np.ndarray:
-        """Return absolute estimates."""
-        return np.abs(estimate)
-
-    def sound(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
-        """Return square-and-add intervals, and p-values of the two-sided z-test of equal rates."""
-        return Interval(
-            *difference_bounds(*_hits(statistics), confidence_level=confidence_level), _pooled_test(statistics)
-        )
-
-    def interval(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
-        """Return normal intervals, cut to [-1, 1], and p-values of the two-sided z-test with the same error."""
-        hits, totals = self._counts(statistics, LATER_SMOOTHING)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            rates = hits / totals
-            difference = rates[..., 0] - rates[..., 1]
-            error = np.sqrt((rates * (1 - rates) / totals).sum(axis=-1))
-            p_value = _two_sided(difference / error)
-        margin = _quantile(confidence_level) * error
-        unknown = _has_empty_line(statistics)
-        return Interval(
-            np.where(unknown, 0.0, np.clip(difference - margin, -1, 1)),
-            np.where(unknown, 1.0, np.clip(difference + margin, -1, 1)),
-            np.where(unknown, 1.0, p_value),
-        )
+    @staticmethod
+    def normal(hits: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the differences, and their unpooled standard errors."""
+        rates = hits / totals
+        return rates[..., 0] - rates[..., 1], np.sqrt((rates * (1 - rates) / totals).sum(axis=-1))
 
     def sound_given(self, tables: np.ndarray, *, confidence_level: float) -> Interval:
         """Return the weighted mean of the strata's differences with the root of their squared margins added."""
-        p_value = super().sound_given(tables, confidence_level=confidence_level).p_value
-        weights, middle = _weights(self.size(tables)), self.estimate(tables)
-        part = self.sound(tables, confidence_level=confidence_level)
+        means = super().sound_given(tables, confidence_level=confidence_level)
+        if tables.shape[-3] == 1:
+            return means
+        sizes, middle = self.size(tables), self.estimate(tables)
+        part, mean = self.sound(tables, confidence_level=confidence_level), _mean(middle, sizes)
+        weights = sizes / np.maximum(sizes.sum(axis=-1, keepdims=True), 1)
         below, above = (np.sqrt(((weights * (bound - middle)) ** 2).sum(axis=-1)) for bound in (part.low, part.high))
-        mean = (weights * middle).sum(axis=-1)
-        return Interval(np.maximum(mean - below, -1), np.minimum(mean + above, 1), p_value)
+        return Interval(np.maximum(mean - below, -1), np.minimum(mean + above, 1), means.p_value)
 
 
 class Ratio(RateMetric):
@@ -543,45 +514,21 @@ class Ratio(RateMetric):
     """
 
     name = "RATIO"
+    no_association, least, most = 1.0, 0.0, np.inf
+    unknown = (1.0, 1.0)
+    compare = staticmethod(np.divide)
+    bounds = staticmethod(ratio_bounds)
+    from_normal = staticmethod(np.exp)
 
     def effect(self, interval: Interval):
         """Return the distance of the interval from 1 on the log scale."""
         with np.errstate(divide="ignore"):
             return super().effect(Interval(np.log(interval.low), np.log(interval.high), interval.p_value))
 
-    def estimate(self, tables: np.ndarray) -> np.ndarray:
-        """Return the ratios of rates; 1 where they are undefined."""
-        hits, totals = self._counts(tables, 0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            rates = hits / totals
-            ratio = rates[..., 0] / rates[..., 1]
-        return np.where(np.isnan(ratio), 1.0, ratio)
-
-    def strength(self, estimate: np.ndarray) -> np.ndarray:
-        """Return absolute logarithms of estimates."""
-        with np.errstate(divide="ignore"):
-            return np.abs(np.log(estimate))
-
-    def sound(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
-        """Return intervals from exact ones of both rates, and p-values of the two-sided z-test of equal rates."""
-        return Interval(*ratio_bounds(*_hits(statistics), confidence_level=confidence_level), _pooled_test(statistics))
-
-    def interval(self, statistics: np.ndarray, *, confidence_level: float) -> Interval:
-        """Return normal intervals on the log scale, and p-values of the two-sided z-test with the same error."""
-        hits, totals = self._counts(statistics, LATER_SMOOTHING)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            ratio = np.diff(np.log(hits / totals), axis=-1)[..., 0] * -1
-            error = np.sqrt((1 / hits - 1 / totals).sum(axis=-1))
-            p_value = _two_sided(ratio / error)
-            margin = _quantile(confidence_level) * error
-            low, high = np.exp(ratio - margin), np.exp(ratio + margin)
-        unknown = _has_empty_line(statistics)
-        unbounded = ~np.isfinite(error)  # without smoothing, a group without a single hit
-        return Interval(
-            np.where(unknown, 1.0, np.where(unbounded, 0.0, low)),
-            np.where(unknown, 1.0, np.where(unbounded, np.inf, high)),
-            np.where(unknown | unbounded, 1.0, p_value),
-        )
+    @staticmethod
+    def normal(hits: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the logarithms of the ratios, and their standard errors."""
+        return np.diff(np.log(hits / totals), axis=-1)[..., 0] * -1, np.sqrt((1 / hits - 1 / totals).sum(axis=-1))
 
 
 class Correlation(AdditiveMetric):
@@ -612,7 +559,7 @@ class Correlation(AdditiveMetric):
     name = "CORR"
 
     def __init__(self, *, variant: str = SOUND):
-        self.variant = check_variant(variant)
+        self.variant = check_choice(variant, "variant", VARIANTS)
 
     def check(self, sample: Sample) -> None:
         """Raise a ValueError if an attribute has more than two categories."""
@@ -632,9 +579,7 @@ class Correlation(AdditiveMetric):
         """Return the interval and the p-value of one sample; as published, by Fisher's z."""
         if self.variant == PUBLISHED:
             return super().approximate(sample, confidence_level=confidence_level)
-        if sample.explanatory is not None:
-            return self._exact_given(sample, confidence_level, rng=None)
-        return Interval(*correlation_bounds(*_centred(sample), confidence_level=confidence_level))
+        return self.exact(sample, confidence_level=confidence_level, rng=None)
 
     def statistics(self, sample: Sample, groups: np.ndarray, n_groups: int) -> np.ndarray:
         """Return per group the number of people and the sums of x, y, x², y² and xy, both centred."""
@@ -657,11 +602,11 @@ class Correlation(AdditiveMetric):
             r = np.where(known, (xy - x * y / n) / np.sqrt(np.where(known, variances, 1)), 0)
         z = np.arctanh(np.clip(r, -1 + 1e-6, 1 - 1e-6))
         error = 1 / np.sqrt(np.maximum(n - 3, 1))
-        margin = ndtri((1 + confidence_level) / 2) * error
+        margin = _quantile(confidence_level) * error
         return Interval(
             np.where(known, np.tanh(z - margin), -1.0),
             np.where(known, np.tanh(z + margin), 1.0),
-            np.where(known, 2 * ndtr(-np.abs(z) / error), 1.0),
+            np.where(known, _two_sided(z / error), 1.0),
         )
 
     def exact(self, sample: Sample, *, confidence_level: float, rng: np.random.Generator) -> Interval:
@@ -672,7 +617,9 @@ class Correlation(AdditiveMetric):
         if sample.explanatory is not None:
             return self._exact_given(sample, confidence_level, rng)
         x, y = _centred(sample)
-        if self.variant == SOUND or len(sample) > EXACT_LIMIT or len(sample) <= 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        if self.variant == SOUND:
+            return Interval(*correlation_bounds(x, y, confidence_level=confidence_level))
+        if len(sample) > EXACT_LIMIT or len(sample) <= 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
             return self.approximate(sample, confidence_level=confidence_level)
         observed = abs(np.corrcoef(x, y)[0, 1])
         hits = (np.abs(permute_correlation(x, y, rng)) >= observed * (1 - 1e-9)).sum()
@@ -737,7 +684,7 @@ class Regression(Metric):
         error_share = (model.predict(labels) != sample.sensitive_features.values).mean()
         with np.errstate(invalid="ignore"):
             error = np.sqrt(error_share * np.diag(pinvh(labels.T @ labels)))
-        margin = ndtri((1 + confidence_level) / 2) * error
+        margin = _quantile(confidence_level) * error
         [coefficient] = model.coef_
         return Interval(
             np.nan_to_num(coefficient - margin), np.nan_to_num(coefficient + margin), np.ones_like(coefficient)
@@ -753,12 +700,10 @@ class Regression(Metric):
         effects = super().effect(self.approximate(sample, confidence_level=confidence_level))
         return tuple(sample.output[i].name for i in np.argsort(-effects, kind="stable")[: self.top_k])
 
-    def hypotheses(self, sample: Sample, labels: tuple[str, ...]) -> list[Hypothesis]:
+    def hypotheses(self, sample: Sample, labels: tuple[str, ...]) -> list[tuple[str, Metric, Sample]]:
         """Return one hypothesis for each label found in training."""
         outputs = {column.name: column for column in sample.output}
-        return [
-            Hypothesis(name, self.label_metric, Sample(sample.sensitive_features, outputs[name])) for name in labels
-        ]
+        return [(name, self.label_metric, Sample(sample.sensitive_features, outputs[name])) for name in labels]
 
 
 def _require_categorical(column: Column, metric: str, *, binary: bool = False) -> None:
@@ -772,9 +717,15 @@ def _require_categorical(column: Column, metric: str, *, binary: bool = False) -
         )
 
 
-def _weights(sizes):
-    """Return the share of each stratum, along the last axis."""
-    return sizes / np.maximum(sizes.sum(axis=-1, keepdims=True), 1)
+def _mean(values, sizes):
+    """Return means over strata, the last axis, weighted by their sizes."""
+    weights = sizes / np.maximum(sizes.sum(axis=-1, keepdims=True), 1)
+    with np.errstate(invalid="ignore"):  # a ratio without bound, of nobody
+        return np.where(weights > 0, weights * values, 0).sum(axis=-1)
+
+
+def _bootstrapped(tables, rng, estimate, confidence_level) -> tuple[float, float]:
+    return percentile_interval(bootstrap_tables(tables, rng, estimate), confidence_level)
 
 
 def _scale(tables):
@@ -782,11 +733,6 @@ def _scale(tables):
     smoothed = tables + 1
     rows, columns, _ = entropies(smoothed)
     return 2 * smoothed.sum(axis=(-2, -1)) * np.minimum(rows, columns)
-
-
-def _hits(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the people with the second output value, and all people, of each group."""
-    return tables[..., 1], tables.sum(axis=-1)
 
 
 def _pooled_test(tables):

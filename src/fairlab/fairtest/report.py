@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from fairlab.fairtest.metrics import Hypothesis, Interval, Metric
+from fairlab.fairtest.metrics import Interval, Metric
 from fairlab.fairtest.sample import Sample
 from fairlab.fairtest.tree import Node
 
@@ -19,7 +19,11 @@ class Association:
 
     Attributes
     ----------
-    hypothesis : Hypothesis
+    part : str
+        Empty for a whole context; else a label of a discovery, or a stratum such as ``department: A``.
+    metric : Metric
+    sample : Sample
+        The people concerned.
     low, high : float
         Interval, corrected for the number of hypotheses; nan if nobody of the test set is concerned.
     p_value : float
@@ -37,7 +41,9 @@ class Association:
     (True, True)
     """
 
-    hypothesis: Hypothesis
+    part: str
+    metric: Metric
+    sample: Sample
     low: float
     high: float
     p_value: float
@@ -46,14 +52,17 @@ class Association:
     @property
     def size(self) -> int:
         """Number of people."""
-        return len(self.hypothesis.sample)
+        return len(self.sample)
+
+    @property
+    def metric_name(self) -> str:
+        """Name of the metric, which says whether an explanatory attribute is held fixed."""
+        return self.metric.name_given(self.sample.explanatory)
 
     @property
     def effect(self) -> float:
         """Strength that the corrected interval proves."""
-        if self.size == 0:
-            return 0.0
-        return float(self.hypothesis.metric.effect(Interval(self.low, self.high, self.p_value)))
+        return float(self.metric.effect(Interval(self.low, self.high, self.p_value))) if self.size else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,21 +111,21 @@ class Subgroup:
             If there is no such part; the message lists those that are.
         """
         for association in self.associations:
-            if association.hypothesis.part == part:
+            if association.part == part:
                 return association
-        known = ", ".join(repr(association.hypothesis.part) for association in self.associations)
+        known = ", ".join(repr(association.part) for association in self.associations)
         raise KeyError(f"{self.node} has no part {part!r}; there are {known}")
 
     @property
     def effect(self) -> float:
         """Effect of the subgroup's own association, or the mean over labels."""
-        own = [a.effect for a in self.associations if not a.hypothesis.part]
+        own = [a.effect for a in self.associations if not a.part]
         return own[0] if own else float(np.mean([a.effect for a in self.associations]))
 
     @property
     def is_significant(self) -> bool:
         """Whether the subgroup's corrected p-value is at most 0.05, or, for labels, whether its effect is above 0."""
-        own = [a.p_value for a in self.associations if not a.hypothesis.part]
+        own = [a.p_value for a in self.associations if not a.part]
         return own[0] <= SIGNIFICANCE if own else self.effect > 0
 
     def labels(self) -> pd.DataFrame:
@@ -129,7 +138,7 @@ class Subgroup:
         """
         rows = []
         for association in self.associations:
-            sensitive, output = association.hypothesis.sample.sensitive_features, association.hypothesis.sample.output
+            sensitive, output = association.sample.sensitive_features, association.sample.output
             members = {group: sensitive.values == code for code, group in enumerate(sensitive.categories)}
             shares = {group: output.values[some].mean() if some.any() else np.nan for group, some in members.items()}
             tested = {"low": association.low, "high": association.high, "p_value": association.p_value}
@@ -144,12 +153,12 @@ class Subgroup:
             return table.to_string(formatters=formats)
         lines = []
         for association in self.associations:
-            part, sample = association.hypothesis.part, association.hypothesis.sample
+            part, sample = association.part, association.sample
             if part and association.size:
                 lines += ["", f"* {part}: population of size {association.size:,}"]
             if association.size or not part:
                 interval = f"[{association.low:.4f}, {association.high:.4f}]"
-                lines.append(f"p-value = {association.p_value:.2e} ; {association.hypothesis.metric_name} = {interval}")
+                lines.append(f"p-value = {association.p_value:.2e} ; {association.metric_name} = {interval}")
                 if association.effect == 0 or association.p_value > SIGNIFICANCE:
                     lines.append("Not distinguishable from no association.")
                 if sample.output.is_categorical and sample.sensitive_features.is_categorical:
@@ -242,10 +251,10 @@ class Section:
                 "output": self.output,
                 "sensitive_features": self.sensitive_features,
                 "context": str(one.node),
-                "part": association.hypothesis.part,
+                "part": association.part,
                 "depth": len(one.node.ancestors),
                 "size": association.size,
-                "metric": association.hypothesis.metric_name,
+                "metric": association.metric_name,
                 "low": association.low,
                 "high": association.high,
                 "p_value": association.p_value,

@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 
 from fairlab.cases.queries import BudgetSpentError
 from fairlab.cases.schema import Feature, is_number, values_of
-from fairlab.checks import check_count, check_number
+from fairlab.checks import check_choice, check_count, check_number
 
 MOST_CODES = 10  # different whole numbers that still count as categories
 CONFIDENCE_LEVEL = 0.95  # over all test sets
@@ -232,7 +232,7 @@ class DataSource:
         random_state = check_count(random_state, "random_state", least=0)
         check_number(confidence_level, "confidence_level", above=0, below=1)
         check_number(train_size, "train_size", above=0, below=1)
-        self.variant = check_variant(variant)
+        self.variant = check_choice(variant, "variant", VARIANTS)
         kinds = _kinds(names, numbers=numbers, categories=categories)
         n_train = int(train_size * len(data))
         if n_train < 1 or len(data) - n_train < budget:
@@ -268,9 +268,8 @@ class DataSource:
 
     def training_set(self, names) -> dict[str, Column]:
         """Return some columns of the training set; a ValueError names one that does not exist."""
-        if unknown := [name for name in names if name not in self._columns]:
-            raise ValueError(f"names: no column {unknown[0]!r}; there are {', '.join(self.names)}")
-        return {name: self._columns[name].take(self._train_rows) for name in names}
+        wanted = column_names(names, "names", self.names)
+        return {name: self._columns[name].take(self._train_rows) for name in wanted}
 
     def check_budget(self) -> None:
         """Raise a BudgetSpentError if no test set is left."""
@@ -299,20 +298,15 @@ class DataSource:
             raise
 
 
-def check_variant(variant: str) -> str:
-    """Return a variant of a method; raise a ValueError if there is no such one."""
-    if not isinstance(variant, str) or variant not in VARIANTS:
-        raise ValueError(f"variant: expected one of {', '.join(VARIANTS)}, found {variant!r}")
-    return variant
-
-
-def column_names(names, argument: str) -> list[str]:
+def column_names(names, argument: str, known: list[str]) -> list[str]:
     """Return one name or several as a list of text; a number is a name, too, as it is in a table.
 
     Raises
     ------
     TypeError
         If they are neither.
+    ValueError
+        If one is not known, or named twice.
     """
     if names is None:
         return []
@@ -320,7 +314,12 @@ def column_names(names, argument: str) -> list[str]:
     for name in several:
         if not isinstance(name, str | Integral) or isinstance(name, bool):
             raise TypeError(f"{argument}: expected the name of a column or a list of names, found {name!r}")
-    return [str(name) for name in several]
+        if str(name) not in known:
+            raise ValueError(f"{argument}: no column {str(name)!r}; there are {', '.join(known)}")
+    several = list(map(str, several))
+    if doubled := [name for name in several if several.count(name) > 1]:
+        raise ValueError(f"{argument}: {doubled[0]!r} is named twice")
+    return several
 
 
 def encode(values: pd.Series, *, kind: str | None = None, most_codes: int = MOST_CODES) -> Column:
@@ -382,16 +381,12 @@ def _ordered(name, values, found, *, as_text) -> list:
     return sorted(found, key=float if is_number else str)
 
 
-def _kinds(names, **kinds) -> dict[str, str]:
+def _kinds(known, **kinds) -> dict[str, str]:
     """Return the kind of each column that the user named one for."""
-    chosen = {}
-    for kind, columns in kinds.items():
-        for name in column_names(columns, kind):
-            if name not in names:
-                raise ValueError(f"{kind}: no column {name!r}; there are {', '.join(names)}")
-            if chosen.setdefault(name, kind) != kind:
-                raise ValueError(f"categories: {name!r} is among numbers, too; expected one of the two")
-    return chosen
+    named = {kind: column_names(columns, kind, known) for kind, columns in kinds.items()}
+    if both := set(named["numbers"]) & set(named["categories"]):
+        raise ValueError(f"categories: {both.pop()!r} is among numbers, too; expected one of the two")
+    return {name: kind for kind, columns in named.items() for name in columns}
 
 
 def _holds_numbers(values: pd.Series) -> bool:

@@ -8,10 +8,11 @@ small.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from fairlab.fairtest.metrics import Children, Metric
+from fairlab.fairtest.metrics import Metric
 from fairlab.fairtest.sample import Column, Sample
 
 AGGREGATIONS = ("avg", "weighted_avg", "max")
@@ -105,58 +106,21 @@ class Node:
         return ", ".join(map(str, self.conditions)) or "everyone"
 
 
-@dataclass(frozen=True, eq=False)
-class Attribute:
+class Attribute(NamedTuple):
     """A context attribute of the training set, in groups: its categories, or the intervals between its thresholds."""
 
     column: Column
     groups: np.ndarray
+    n_groups: int
     thresholds: np.ndarray | None
 
-    @classmethod
-    def of(cls, column: Column, max_bins: int) -> "Attribute":
-        """Group a column; thresholds are found once, on the whole training set."""
-        if column.is_categorical:
-            return cls(column, column.values, None)
-        thresholds = find_thresholds(column.values, max_bins)
-        return cls(column, np.searchsorted(thresholds, column.values, side="left"), thresholds)
 
-    @property
-    def name(self) -> str:
-        """Name of the attribute."""
-        return self.column.name
-
-    @property
-    def ordered(self) -> bool:
-        """Whether it is continuous."""
-        return self.thresholds is not None
-
-    @property
-    def n_groups(self) -> int:
-        """Number of groups."""
-        return len(self.thresholds) + 1 if self.ordered else len(self.column.categories)
-
-
-@dataclass(frozen=True, eq=False)
-class BestSplit:
-    """The best admissible split of a node by one attribute.
-
-    Attributes
-    ----------
-    score : float
-        Association over the children.
-    best_effect : float
-        Of the child with the strongest one.
-    conditions : list of Condition
-        One for each child.
-    effects : list of float
-    """
+class Split(NamedTuple):
+    """The best admissible split of a node by one attribute, with its score and the effect in each child."""
 
     attribute: Attribute
     score: float
-    best_effect: float
-    conditions: list[Condition]
-    effects: list[float]
+    effects: dict[Condition, float]
 
 
 @dataclass(frozen=True)
@@ -187,7 +151,7 @@ class GuidedTree:
 
     def grow(self, sample: Sample, columns: list[Column]) -> Node:
         """Return the root of the tree of a sample, with the context attributes in `columns`."""
-        attributes = [Attribute.of(column, self.max_bins) for column in columns]
+        attributes = [group(column, self.max_bins) for column in columns]
         effect = float(self.metric.effect(self.metric.approximate(sample, confidence_level=self.confidence_level)))
         root = Node(None, effect, len(sample), self.metric.labels(sample, confidence_level=self.confidence_level))
         self._split(root, sample, np.arange(len(sample)), attributes, bar=0.0, depth=0)
@@ -200,15 +164,14 @@ class GuidedTree:
         found = [self._best_split(here, attribute, rows) for attribute in attributes]
         admissible = [split for split in found if split is not None]
         # The bar is the score of the split above, not the node's own effect.
-        valid = [split for split in admissible if split.best_effect > bar]
+        valid = [split for split in admissible if max(split.effects.values()) > bar]
         if not valid:
             return
         best = max(valid, key=lambda split: split.score)
         # Where an attribute admits no split, it admits none further down; a category is not split again.
-        left = [s.attribute for s in admissible if s is not best or s.attribute.ordered]
-        values = best.attribute.column.values[rows]
-        column = Column(best.attribute.name, values, best.attribute.column.categories)
-        for condition, effect in zip(best.conditions, best.effects, strict=True):
+        left = [s.attribute for s in admissible if s is not best or not s.attribute.column.is_categorical]
+        column = best.attribute.column.take(rows)
+        for condition, effect in best.effects.items():
             members = condition.holds(column)
             there = here.take(members)
             labels = self.metric.labels(there, confidence_level=self.confidence_level)
@@ -216,42 +179,40 @@ class GuidedTree:
             node.children.append(child)
             self._split(child, there, rows[members], left, bar=best.score, depth=depth + 1)
 
-    def _best_split(self, here, attribute, rows) -> BestSplit | None:
-        children = self.metric.children(
-            here,
-            attribute.groups[rows],
-            attribute.n_groups,
-            ordered=attribute.ordered,
-            confidence_level=self.confidence_level,
+    def _best_split(self, here, attribute, rows) -> Split | None:
+        """Return the best split of some people by an attribute that makes large enough children, if there is one."""
+        column, groups, n_groups, thresholds = attribute
+        ordered = not column.is_categorical
+        effect, size, smallest_stratum = self.metric.children(
+            here, groups[rows], n_groups, ordered=ordered, confidence_level=self.confidence_level
         )
-        choose = self._best_threshold if attribute.ordered else self._categories
-        return choose(attribute, children, children.smallest_stratum >= self.min_leaf_size)
-
-    def _best_threshold(self, attribute, children: Children, large):
-        cuts = np.flatnonzero(large.all(axis=1))
-        if len(cuts) == 0:
+        large = smallest_stratum >= self.min_leaf_size
+        kept = np.flatnonzero(large.all(axis=1) if ordered else large)
+        if len(kept) < (1 if ordered else 2):
             return None
-        scores = self._aggregate(children.effect[cuts], children.size[cuts])
-        best = int(np.argmax(scores))
-        threshold = float(attribute.thresholds[cuts[best]])
-        effects = children.effect[cuts[best]]
-        sides = [Condition(attribute.name, high=threshold), Condition(attribute.name, low=threshold)]
-        return BestSplit(attribute, float(scores[best]), float(effects.max()), sides, effects.tolist())
-
-    def _categories(self, attribute, children: Children, large):
-        kept = np.flatnonzero(large)
-        if len(kept) < 2:
-            return None
-        effects, sizes = children.effect[kept], children.size[kept]
-        coverage = sizes.sum() / children.size.sum()
-        score = float(self._aggregate(effects, sizes) * coverage)
-        conditions = [Condition(attribute.name, category=attribute.column.categories[code]) for code in kept]
-        return BestSplit(attribute, score, float(effects.max()), conditions, effects.tolist())
+        scores = self._aggregate(effect[kept], size[kept])
+        if ordered:
+            best = int(np.argmax(scores))
+            score, effects, threshold = scores[best], effect[kept[best]], float(thresholds[kept[best]])
+            conditions = [Condition(column.name, high=threshold), Condition(column.name, low=threshold)]
+        else:
+            score, effects = scores * (size[kept].sum() / size.sum()), effect[kept]
+            conditions = [Condition(column.name, category=column.categories[code]) for code in kept]
+        return Split(attribute, float(score), dict(zip(conditions, effects.tolist(), strict=True)))
 
     def _aggregate(self, effects, sizes):
         if self.score_aggregation == "max":
             return effects.max(axis=-1)
         return np.average(effects, axis=-1, weights=sizes if self.score_aggregation == "weighted_avg" else None)
+
+
+def group(column: Column, max_bins: int) -> Attribute:
+    """Return a column in groups; thresholds are found once, on the whole training set."""
+    if column.is_categorical:
+        return Attribute(column, column.values, len(column.categories), None)
+    thresholds = find_thresholds(column.values, max_bins)
+    groups = np.searchsorted(thresholds, column.values, side="left")
+    return Attribute(column, groups, len(thresholds) + 1, thresholds)
 
 
 def find_thresholds(values: np.ndarray, max_bins: int) -> np.ndarray:

@@ -8,7 +8,6 @@ import pytest
 
 from fairlab.data import load
 from fairlab.fairtest import NMI, Column, Sample, Section
-from fairlab.fairtest.metrics import Hypothesis
 from fairlab.fairtest.report import Association, Subgroup
 from fairlab.fairtest.tree import Condition, Node
 from fairlab.suite.catalogue import specification
@@ -85,7 +84,7 @@ def association(sample):
     coins = sample({"a": {"no": 5, "yes": 5}, "b": {"no": 5, "yes": 5}})
 
     def make(low, high, p_value=0.01, *, part="", of=coins, metric=None):
-        return Association(Hypothesis(part, metric or NMI(), of), low, high, p_value, p_value)
+        return Association(part, metric or NMI(), of, low, high, p_value, p_value)
 
     return make
 
@@ -104,7 +103,7 @@ def section(association):
                 node = Node(Condition(attribute, **bounds), 0.1, 9, parent=node)
             options = {"of": samples[conditions]} if samples else {}
             test = association(low, high, p_value, **options)
-            findings.append(Subgroup(node, test.hypothesis.sample, (test,)))
+            findings.append(Subgroup(node, test.sample, (test,)))
         return Section(output, protected, None, NMI(), tuple(findings))
 
     return make

@@ -302,7 +302,7 @@ def test_berkeley(notes):
     assert exp.records["section-4.6", "admitted_share.female", "as_published"] == pytest.approx(32.4, abs=0.05)
 
 
-AS_THEY_ARE = Association(None, 0.0, 0.0012, 0.2, 0.2)
+AS_THEY_ARE = Association("", None, None, 0.0, 0.0012, 0.2, 0.2)
 
 
 @pytest.fixture(scope="module")

@@ -204,7 +204,7 @@ def _finding(task, question: _Target, members, where, rng) -> Finding:
     """Return the test of some people, given by their places in the question's sample."""
     sample, metric = question.sample.take(members), question.metric
     interval = metric.exact(sample, confidence_level=task.confidence_level, rng=rng)
-    estimate = float(metric.estimate(sample if isinstance(metric, Correlation) else metric.of_all(sample)))
+    estimate = float(metric.estimate(sample if isinstance(metric, Correlation) else metric.of_all(sample)[0]))
     evidence, output = task.case.table.iloc[question.rows[members]], sample.output
     if output.name not in evidence:
         evidence.insert(0, output.name, output.values == 1 if output.is_categorical else output.values)

@@ -102,7 +102,7 @@ def context_values(
 ) -> dict[str, object]:
     """Return the numbers of one context by their ids: size, p-value, ``interval``, and those of `table_values`."""
     tests = {"p": association.p_value, interval: (association.low, association.high)}
-    table = association.hypothesis.sample.counts()
+    table = association.sample.counts()
     values = tests | table_values(table, outputs=outputs, groups=groups)
     return {f"{prefix}.{id}": value for id, value in values.items()}
 

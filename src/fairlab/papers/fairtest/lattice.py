@@ -67,11 +67,11 @@ def find_contexts(
     """
     n_attributes = counts.ndim - 3
     tables = with_any(counts, n_attributes)
-    effects, sizes = METRIC.training_effect(tables, confidence_level=confidence_level), tables.sum(axis=(-2, -1))
+    effects = METRIC.training_effect(tables[..., None, :, :], confidence_level=confidence_level)
     root = (ANY,) * n_attributes
     return [
         {root: ()} | dict(_below(root, (), effect, size, list(range(n_attributes)), 0.0, min_leaf_size))
-        for effect, size in zip(effects, sizes, strict=True)
+        for effect, size in zip(effects, tables.sum(axis=(-2, -1)), strict=True)
     ]
 
 

@@ -312,9 +312,9 @@ def berkeley(exp, finding: Subgroup, *, n_applicants: int) -> None:
     whole, *departments = finding.associations
     for id, value in contexts.berkeley_values(finding).items():
         exp.record("figure-4", id, value)
-    p_values = {association.hypothesis.part: association.p_value for association in departments}
+    p_values = {association.part: association.p_value for association in departments}
     below = [part for part, p_value in p_values.items() if p_value < SIGNIFICANCE]
-    rates = finding.association("department: A").hypothesis.sample.shares().loc["Yes"]
+    rates = finding.association("department: A").sample.shares().loc["Yes"]
     high = {part: p_value for part, p_value in p_values.items() if part[-1] in "CDEF"}
     claims = {
         "conditional-not-significant": (
@@ -338,7 +338,7 @@ def berkeley(exp, finding: Subgroup, *, n_applicants: int) -> None:
     exp.record("section-4.6", "admitted_share.female", shares["Female"])
     exp.record("section-4.6", "admitted_share.male", shares["Male"])
     exp.record("section-4.6", "conditional.p", whole.p_value)
-    against_women = [a.hypothesis.part for a in departments if a.p_value < SIGNIFICANCE and a.high < 0]
+    against_women = [a.part for a in departments if a.p_value < SIGNIFICANCE and a.high < 0]
     detail = (
         f"admitted: {shares['Female']:.0f}% of women, {shares['Male']:.0f}% of men; significant disadvantage in "
         f"{', '.join(against_women) or 'no department'}"

@@ -56,7 +56,7 @@ def health(plain: Association, given: Association) -> tuple[bool, str]:
 def tagger(labels: Sequence[Association]) -> tuple[bool, str]:
     """Whether labels are given to one race significantly more often."""
     unequal = [association for association in labels if association.p_value <= SIGNIFICANCE]
-    names = ", ".join(association.hypothesis.part for association in unequal[:5])
+    names = ", ".join(association.part for association in unequal[:5])
     return (len(unequal) > 0, f"{len(unequal)} of {len(labels)} labels tested: {names}, ...")
 
 

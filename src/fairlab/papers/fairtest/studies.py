@@ -166,7 +166,7 @@ def patients_of(health: Dataset) -> pd.DataFrame:
 def mean_errors(in_days: Subgroup) -> pd.DataFrame:
     """Return mean absolute errors in days by age, of everyone, and given urgent care (an explanation of `in_days`)."""
     samples = {"everyone": in_days.sample} | {
-        name: in_days.association(f"urgent care: {answer}").hypothesis.sample
+        name: in_days.association(f"urgent care: {answer}").sample
         for name, answer in (("urgent care", "yes"), ("no urgent care", "no"))
     }
     return pd.DataFrame({name: _mean_errors(sample) for name, sample in samples.items()}).T

@@ -138,10 +138,10 @@ def berkeley_split(trial, *, applicants: pd.DataFrame, smoothing: float) -> dict
         metric = Difference(smoothing=smoothing)
         about = {"explanatory": explanatory, "context": [], "metric": metric, "random_state": seed}
         tests = investigate(source, Investigation("gender", "accepted", **about)).sections[0].everyone.associations
-        p_values |= {a.hypothesis.part or name: a.p_value for a in tests}
+        p_values |= {a.part or name: a.p_value for a in tests}
         if explanatory:
             p_values["some department, to the disadvantage of women"] = min(
-                [a.p_value for a in tests if a.hypothesis.part and a.high < 0], default=1.0
+                [a.p_value for a in tests if a.part and a.high < 0], default=1.0
             )
     return p_values
 
