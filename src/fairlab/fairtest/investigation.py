@@ -262,9 +262,8 @@ class Investigation(BaseEstimator):
         given = (
             self.metric if isinstance(self.metric, Mapping) else dict.fromkeys(self.sensitive_features_, self.metric)
         )
-        if unknown := [name for name in given if name not in self.sensitive_features_]:
-            known = ", ".join(self.sensitive_features_)
-            raise ValueError(f"metric: no sensitive feature {unknown[0]!r}; there are {known}")
+        for name in set(given) - set(self.sensitive_features_):
+            raise ValueError(f"metric: no sensitive feature {name!r}; there are {', '.join(self.sensitive_features_)}")
         metrics = {}
         for name in self.sensitive_features_:
             sample = self._sample(columns, name)
@@ -279,14 +278,12 @@ class Investigation(BaseEstimator):
 
     def _default_metric(self, sample: Sample) -> Metric:
         """Return the metric that suits the columns (section 4.2)."""
-        sides, variant = (sample.sensitive_features, sample.output), self.source_.variant
-        if self._is_discovery:
-            return Difference(variant=variant)
-        if not all(column.is_categorical for column in sides):
-            return Correlation(variant=variant)
-        if sample.explanatory and all(column.is_binary for column in sides):
-            return Difference(variant=variant)
-        return NMI(variant=variant)
+        sides = (sample.sensitive_features, sample.output)
+        if self._is_discovery or (sample.explanatory and all(column.is_binary for column in sides)):
+            kind = Difference
+        else:
+            kind = NMI if all(column.is_categorical for column in sides) else Correlation
+        return kind(variant=self.source_.variant)
 
     def _sections(self, columns: Mapping[str, Column], confidence_level, exact) -> list[Section]:
         """Test the subgroups among people who had no part in finding them, all intervals together at a level."""
@@ -331,9 +328,8 @@ class Investigation(BaseEstimator):
     def _warnings(self) -> list[str]:
         """Return one line that says which columns of numbers were taken as categories, if there are any."""
         taken = [f"{name} ({text})" for name, text in self.source_.warnings.items() if name in self._columns]
-        if not taken:
-            return []
-        return [f"Taken as categories: {', '.join(taken)}; DataSource(..., numbers=[...]) keeps numbers."]
+        words = f"Taken as categories: {', '.join(taken)}; DataSource(..., numbers=[...]) keeps numbers."
+        return [words] if taken else []
 
     def _check_roles(self, roles: Mapping[str, list[str]]) -> None:
         """Raise a ValueError unless every column has one role, and the necessary roles have columns."""

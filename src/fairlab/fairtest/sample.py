@@ -354,10 +354,11 @@ def encode(values: pd.Series, *, kind: str | None = None, most_codes: int = MOST
         found = sorted(int(value) if value == int(value) else float(value) for value in found)
         if kind is None and 0 < len(found) <= most_codes and all(isinstance(value, int) for value in found):
             kind = "categories"
-        if kind != "categories" and missing:
-            n_missing = values.isna().sum()
-            raise ValueError(f"column {name!r}: {n_missing} values are missing; fill them or drop the rows")
         if kind != "categories":
+            if missing:
+                raise ValueError(
+                    f"column {name!r}: {values.isna().sum()} values are missing; fill them or drop the rows"
+                )
             return Column(name, values.to_numpy(dtype=float, copy=True))
     elif pd.api.types.is_bool_dtype(values) and not missing:
         found = [False, True]

@@ -115,7 +115,7 @@ class Attribute(NamedTuple):
     thresholds: np.ndarray | None
 
 
-class Split(NamedTuple):
+class BestSplit(NamedTuple):
     """The best admissible split of a node by one attribute, with its score and the effect in each child."""
 
     attribute: Attribute
@@ -179,7 +179,7 @@ class GuidedTree:
             node.children.append(child)
             self._split(child, there, rows[members], left, bar=best.score, depth=depth + 1)
 
-    def _best_split(self, here, attribute, rows) -> Split | None:
+    def _best_split(self, here, attribute, rows) -> BestSplit | None:
         """Return the best split of some people by an attribute that makes large enough children, if there is one."""
         column, groups, n_groups, thresholds = attribute
         ordered = not column.is_categorical
@@ -198,7 +198,7 @@ class GuidedTree:
         else:
             score, effects = scores * (size[kept].sum() / size.sum()), effect[kept]
             conditions = [Condition(column.name, category=column.categories[code]) for code in kept]
-        return Split(attribute, float(score), dict(zip(conditions, effects.tolist(), strict=True)))
+        return BestSplit(attribute, float(score), dict(zip(conditions, effects.tolist(), strict=True)))
 
     def _aggregate(self, effects, sizes):
         if self.score_aggregation == "max":

@@ -130,13 +130,11 @@ def health(exp, tests: Mapping[str, Association], errors: pd.DataFrame, *, in_tr
         ("figure-8", "low_confidence", low, "corr", ""),
         ("figure-8", "high_confidence", high, "corr", ""),
     ):
-        exp.record(artefact, f"{prefix}.size", association.size, note=note)
-        exp.record(artefact, f"{prefix}.p", association.p_value, note=note)
-        exp.record(artefact, f"{prefix}.{interval}", (association.low, association.high), note=note)
+        tested = {"size": association.size, "p": association.p_value, interval: (association.low, association.high)}
+        _record_all(exp, artefact, {f"{prefix}.{id}": value for id, value in tested.items()}, note=note)
     older, younger = errors.loc["urgent care", "older"], errors.loc["urgent care", "younger"]
-    exp.record("section-6.3.1", "mean_error.all", errors.loc["everyone", "all"])
-    exp.record("section-6.3.1", "mean_error.urgent_care.age_61_99", older)
-    exp.record("section-6.3.1", "mean_error.urgent_care.younger", younger)
+    means = {"all": errors.loc["everyone", "all"], "urgent_care.age_61_99": older, "urgent_care.younger": younger}
+    _record_all(exp, "section-6.3.1", {f"mean_error.{id}": mean for id, mean in means.items()})
     ends = {name: f"{name} [{a.low:.4f}, {a.high:.4f}]" for name, a in tests.items()}
     grows = everyone.low > 0 and everyone.p_value <= SIGNIFICANCE
     in_figure_7 = {
@@ -178,25 +176,22 @@ def image_tagger(
                 exp.skip("figure-9", f"{id}.{what}", absent[label])
             continue
         low, high, p = table.loc[label, ["low", "high", "p_value"]]
-        for group in ("Black", "White"):
-            exp.record("figure-9", f"{id}.{group.lower()}", round(100 * table.loc[label, group]))
-        exp.record("figure-9", f"{id}.diff", [low, high])
-        exp.record("figure-9", f"{id}.p", p)
+        shares = {group.lower(): round(100 * table.loc[label, group]) for group in ("Black", "White")}
+        values = shares | {"diff": [low, high], "p": p}
+        _record_all(exp, "figure-9", {f"{id}.{what}": value for what, value in values.items()})
         details[label] = f"{label}: [{low:.4f}, {high:.4f}], p = {p:.2g}"
         holds[label] = bool((low > 0 if sign > 0 else high < 0) and p <= SIGNIFICANCE)
-    exp.record("figure-9", "global.size", n_tested["overfeat"])
-    exp.record("figure-9", "top_k", len(table))
+    _record_all(exp, "figure-9", {"global.size": n_tested["overfeat"], "top_k": len(table)})
     claims = {
         "cattle-black": (holds["cattle"], details["cattle"]),
         "person-less-black": (holds["person"], details["person"]),
         "signs": (all(holds.values()), "; ".join(details[label] for label in SIGNS)),
     }
     exp.claims("figure-9", claims)
-    for race, n in photos["overfeat"].target.value_counts().items():
-        exp.record("section-6.3.2", f"images.{race.lower()}", int(n))
-    labels = photos["caffe"].features
-    exp.record("section-6.3.2", "labels_per_image", labels.sum(axis=1).max())
-    exp.record("section-6.3.2", "tags", labels.shape[1])
+    labels, races = photos["caffe"].features, photos["overfeat"].target.value_counts()
+    images = {f"images.{race.lower()}": n for race, n in races.items()}
+    numbers = {"labels_per_image": labels.sum(axis=1).max(), "tags": labels.shape[1]}
+    _record_all(exp, "section-6.3.2", images | numbers)
 
 
 def recommender(
@@ -247,6 +242,12 @@ def recommender(
         exp.skip("appendix-a.2", id, AVERAGES)
 
 
+def _record_all(exp, artefact, values: Mapping, *, note: str = "") -> None:
+    """Record numbers and intervals by their ids."""
+    for id, value in values.items():
+        exp.record(artefact, id, value, note=note)
+
+
 def _within(association, bound):
     """Return whether an interval lies between -bound and bound."""
     return -bound < association.low and association.high < bound
@@ -279,8 +280,9 @@ def adult(exp, report: AssociationReport) -> None:
                 exp.skip("figure-10", id, f"the tree of this run has no context {', '.join(shown[name])}")
     everyone = [sections[key].everyone.sample.shares().loc["<=50K"] for key in ("race", "gender")]
     low_income = pd.concat(everyone).drop("Total")
-    for name, group in {"women": "Female", "men": "Male", **contexts.ADULT_GROUPS["race"]}.items():
-        exp.record("section-6.3.3", f"low_income_share.{name}", 100 * low_income[group])
+    groups = {"women": "Female", "men": "Male", **contexts.ADULT_GROUPS["race"]}
+    of_group = {f"low_income_share.{name}": 100 * low_income[group] for name, group in groups.items()}
+    _record_all(exp, "section-6.3.3", of_group)
     smallest = min(finding.size for section in report.sections for finding in section.reported)
     small = {"small-context-found": (smallest < FEW_HUNDREDS, f"smallest reported: {smallest:,}")}
     exp.claims("figure-10", _figure_10(found) | small)
@@ -310,8 +312,7 @@ def berkeley(exp, finding: Subgroup, *, n_applicants: int) -> None:
     "Far above 0.05" is read as at least three times as much, "high" as above 0.05.
     """
     whole, *departments = finding.associations
-    for id, value in contexts.berkeley_values(finding).items():
-        exp.record("figure-4", id, value)
+    _record_all(exp, "figure-4", contexts.berkeley_values(finding))
     p_values = {association.part: association.p_value for association in departments}
     below = [part for part, p_value in p_values.items() if p_value < SIGNIFICANCE]
     rates = finding.association("department: A").sample.shares().loc["Yes"]
@@ -334,10 +335,8 @@ def berkeley(exp, finding: Subgroup, *, n_applicants: int) -> None:
     exp.claims("figure-4", claims)
     table = finding.sample.counts()
     shares = 100 * table.loc["Yes"] / table.loc["Total"]
-    exp.record("section-4.6", "applicants", n_applicants)
-    exp.record("section-4.6", "admitted_share.female", shares["Female"])
-    exp.record("section-4.6", "admitted_share.male", shares["Male"])
-    exp.record("section-4.6", "conditional.p", whole.p_value)
+    admitted = {f"admitted_share.{gender.lower()}": shares[gender] for gender in ("Female", "Male")}
+    _record_all(exp, "section-4.6", {"applicants": n_applicants, **admitted, "conditional.p": whole.p_value})
     against_women = [a.part for a in departments if a.p_value < SIGNIFICANCE and a.high < 0]
     detail = (
         f"admitted: {shares['Female']:.0f}% of women, {shares['Male']:.0f}% of men; significant disadvantage in "
@@ -354,6 +353,7 @@ def staples(exp, draws: Mapping[str, Sequence[dict]], as_they_are: Association) 
     by. The claim on the most affected group is on all eight groups of the census, of which the paper prints five. A
     claim holds if it does in more than half of the draws. `as_they_are` is of price and income among public shoppers.
     """
+    parts = {}
     for reading, several in draws.items():
         for artefact in contexts.STAPLES:
             known = exp.specification.published.artefact(artefact).values
@@ -366,16 +366,16 @@ def staples(exp, draws: Mapping[str, Sequence[dict]], as_they_are: Association) 
                     exp.record(artefact, id, values[there], reading=reading, note=note, data=RECONSTRUCTED)
         race = values_over_draws(several, "figure-11")
         share, average = race["global.high.american_indian.pct"], race["global.high.total.pct"]
-        of_all = 100 * race["global.total.american_indian"] / race["global.size"]
-        numbers = {"high_price_share": share, "ratio_to_average": share / average, "share_of_users_upper_bound": of_all}
+        parts[reading] = 100 * race["global.total.american_indian"] / race["global.size"]
+        numbers = {"high_price_share": share, "ratio_to_average": share / average}
+        numbers["share_of_users_upper_bound"] = parts[reading]
         exp.record_frame(
             "appendix-a.1", pd.DataFrame(numbers), id="native.{column}", reading=reading, data=RECONSTRUCTED
         )
     judged = draws["as_published"]
     exp.claims("figure-2", _figure_2(judged, as_they_are), data=RECONSTRUCTED)
     exp.claims("figure-11", _figure_11(judged), data=RECONSTRUCTED)
-    race = values_over_draws(judged, "figure-11")
-    part = 100 * race["global.total.american_indian"] / race["global.size"]
+    part = parts["as_published"]
     tested = f"{part.mean():.2f}% of the shoppers tested"
     exp.claims("appendix-a.1", {"native-small-minority": _of_most(part < 1, tested)}, data=RECONSTRUCTED)
 

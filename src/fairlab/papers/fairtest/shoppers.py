@@ -1,6 +1,6 @@
 """The Staples study on shoppers that are drawn anew, again and again: one draw, and what several agree on."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -64,14 +64,14 @@ def drawn_shoppers(trial, *, budget: int = 1, reading: str = "as_published", n_u
         name: report_contexts(halves[name][1], tree, p_values[name], confidence_level=level, rng=rng)
         for name, tree in trees.items()
     }
-    names = {name: _names(population, protected=name) for name in trees}
+    levels = dict(zip(population.index.names, population.index.levels, strict=True))
     sizes = {name: with_any(test, 3).sum(axis=(-2, -1)) for name, (_, test) in halves.items()}
     small = [sizes[name][cell] for name in trees for cell, p in p_values[name].items() if p <= SIGNIFICANCE]
     strongest = {name: list(report)[1] for name, report in reports.items() if len(report) > 1}
     by_strength = sorted(strongest, key=lambda name: -reports[name][strongest[name]][0])
-    words = {name: names[name](cell) for name, cell in strongest.items()}
+    words = {name: _in_words(cell, name, levels) for name, cell in strongest.items()}
     high, low = halves["race"][1].sum(axis=(0, 1, 2)).T
-    values, in_tree = _printed_contexts(population, halves, p_values, level, n_tests, rng)
+    values, in_tree = _printed_contexts(levels, halves, p_values, level, n_tests, rng)
     return {
         "counts": {
             "discovered": n_tests,
@@ -101,23 +101,20 @@ def parted(population: pd.Series, budget: int, rng: np.random.Generator) -> Halv
     train = draw_part(counts, int(counts.sum() * (1 / (budget + 1))), rng)
     rest = counts - train
     test = draw_part(rest, int(rest.sum()) // budget, rng)
-    return {name: tuple(_by_protected(population, part, name) for part in (train, test)) for name in CONTEXT}
+    axes = {
+        name: [population.index.names.index(one) for one in (*others, name, "price")]
+        for name, others in CONTEXT.items()
+    }
+    return {name: (train.transpose(order), test.transpose(order)) for name, order in axes.items()}
 
 
-def _by_protected(population, counts, protected):
-    order = [population.index.names.index(name) for name in (*CONTEXT[protected], protected, "price")]
-    return counts.transpose(order)
+def _in_words(cell, protected, levels) -> str:
+    """Return a cell in words."""
+    named = zip(CONTEXT[protected], cell, strict=True)
+    return contexts.short(", ".join(f"{name}: {levels[name][code]}" for name, code in named if code != ANY))
 
 
-def _names(population, *, protected) -> Callable:
-    """Return a function that says a cell in words."""
-    levels = {name: population.index.levels[population.index.names.index(name)] for name in CONTEXT[protected]}
-    return lambda cell: contexts.short(
-        ", ".join(f"{name}: {levels[name][code]}" for name, code in zip(levels, cell, strict=True) if code != ANY)
-    )
-
-
-def _printed_contexts(population, halves, p_values, level, n_tests, rng):
+def _printed_contexts(levels, halves, p_values, level, n_tests, rng):
     """Return the numbers of figures 2 and 11, and which of their contexts the tree has.
 
     A context that it lacks is asked for directly, with Bonferroni's correction for as many tests.
@@ -125,7 +122,6 @@ def _printed_contexts(population, halves, p_values, level, n_tests, rng):
     values, in_tree = {}, {}
     for artefact, shown in contexts.STAPLES.items():
         protected = contexts.STAPLES_PROTECTED[artefact]
-        levels = {name: population.index.levels[population.index.names.index(name)] for name in population.index.names}
         every, numbers = with_any(halves[protected][1], 3), {}
         for name, conditions in shown.items():
             asked = dict(condition.split(": ") for condition in conditions)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -51,9 +50,10 @@ def planted_effects(
     rng = trial.rng("prices and halves")
     prices = np.stack([plant_counts(users, pairs, delta=delta, rng=rng) for delta in deltas])
     rows = []
-    for delta, found in zip(deltas, _tested(prices, rng, min_leaf_size=min_leaf_size, exact=size < SMALL), strict=True):
-        significant = [cell for cell, p_value in found.p_values.items() if p_value <= SIGNIFICANCE]
-        named, validated = ({cell[::2] for cell in cells} & planted for cells in (found.p_values, significant))
+    tested = _tested(prices, rng, min_leaf_size=min_leaf_size, exact=size < SMALL)
+    for delta, (_, _, p_values) in zip(deltas, tested, strict=True):
+        significant = [cell for cell, p_value in p_values.items() if p_value <= SIGNIFICANCE]
+        named, validated = ({cell[::2] for cell in cells} & planted for cells in (p_values, significant))
         false = sum(not _may_hold(cell, planted) for cell in significant)
         rows.append({"delta": delta, "found": len(named), "validated": len(validated), "false": false})
     return pd.DataFrame(rows)
@@ -64,12 +64,12 @@ def false_alarms(trial, *, n_users: int, min_leaf_size: int = 100) -> dict[str, 
     rng, users = trial.rng("prices and halves"), _users_of_a_run(trial, n_users)
     none = pd.DataFrame(columns=list(PAIR))
     prices = plant_counts(users, none, delta=0, rng=rng)[None]
-    [found] = _tested(prices, rng, min_leaf_size=min_leaf_size, exact=True)
-    level = bonferroni_level(CONFIDENCE_LEVEL, len(found.contexts))
+    [(found, test, p_values)] = _tested(prices, rng, min_leaf_size=min_leaf_size, exact=True)
+    level = bonferroni_level(CONFIDENCE_LEVEL, len(found))
     return {
-        "contexts": len(found.contexts),
-        "significant": sum(p_value <= SIGNIFICANCE for p_value in found.p_values.values()),
-        "reported": len(report_contexts(found.test, found.contexts, found.p_values, confidence_level=level, rng=rng)),
+        "contexts": len(found),
+        "significant": sum(p_value <= SIGNIFICANCE for p_value in p_values.values()),
+        "reported": len(report_contexts(test, found, p_values, confidence_level=level, rng=rng)),
     }
 
 
@@ -86,18 +86,12 @@ def _count_users(n_users, seed) -> pd.Series:
     return pd.Series(counts.to_numpy().reshape(len(kinds), -1).sum(axis=1), kinds)
 
 
-class _Found(NamedTuple):
-    contexts: dict
-    test: np.ndarray
-    p_values: dict
-
-
 def _tested(prices, rng, *, min_leaf_size, exact):
     """Split populations of users in half; yield the contexts of each, the counts of its other half, and p-values."""
     training = np.stack([draw_part(counts, int(counts.sum()) // 2, rng) for counts in prices])
     for contexts, test in zip(find_contexts(training, min_leaf_size=min_leaf_size), prices - training, strict=True):
         [p_values] = test_contexts([(test, contexts)], rng if exact else None)
-        yield _Found(contexts, test, p_values)
+        yield contexts, test, p_values
 
 
 def _may_hold(cell, pairs) -> bool:
