@@ -285,11 +285,9 @@ def printed_averages() -> dict[str, float]:
         for id, value in artefact.values.items()
     }
 
-    def mean(formula):
-        return sum(formula(name) for name in BENCHMARKS) / len(BENCHMARKS)
-
     def over(table, above, below, ends=""):
-        return mean(lambda name: values[f"{table}:{name}.{above}{ends}"] / values[f"{table}:{name}.{below}{ends}"])
+        parts = ([values[f"{table}:{name}.{method}{ends}"] for name in BENCHMARKS] for method in (above, below))
+        return sum(first / second for first, second in zip(*parts, strict=True)) / len(BENCHMARKS)
 
     return {
         "table-4:mean.gdiff_ratio_adf_to_aequitas": over("table-4", "adf", "aequitas", ".gdiff"),

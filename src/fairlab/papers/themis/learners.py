@@ -53,10 +53,7 @@ class BoundedCovarianceLogistic:
 
 
 class LeastSquaresClassifier:
-    """System G: least squares on labels 0 and 1, positive above a threshold, by default 0 as in the paper's package."""
-
-    def __init__(self, decision_threshold: float = 0.0):
-        self.decision_threshold = decision_threshold
+    """System G: least squares on labels 0 and 1, positive above 0 as in the paper's package."""
 
     def fit(self, X, y) -> "LeastSquaresClassifier":
         """Fit the regression."""
@@ -64,9 +61,8 @@ class LeastSquaresClassifier:
         return self
 
     def predict(self, X) -> np.ndarray:
-        """Return 1 where the regression exceeds the threshold, else 0."""
-        values = np.asarray(X, dtype=float) @ self.regression_.coef_ + self.regression_.intercept_
-        return (values - self.decision_threshold > 0).astype(int)
+        """Return 1 where the regression exceeds 0, else 0."""
+        return (np.asarray(X, dtype=float) @ self.regression_.coef_ + self.regression_.intercept_ > 0).astype(int)
 
 
 class NearbySVC:
