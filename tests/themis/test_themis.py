@@ -242,7 +242,10 @@ def test_weights_that_are_none(red_men, weight):
     schema, program = red_men
     suite = pd.DataFrame({"sex": ["Male", "Male", "Female"], "race": ["Red", "Green", "Red"]})
     for measure in ("group", "causal"):
-        with pytest.raises(ValueError, match="weight: expected 3 positive numbers, found"):
+        with pytest.raises(
+            ValueError,
+            match="weight: (expected 3 positive numbers, found|expected numbers, found|1 values are missing)",
+        ):
             Themis(program, schema).apparent_score(suite, "sex", measure=measure, weight=weight)
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from fairlab.cases.schema import Schema, check_schema
-from fairlab.checks import align, check_choice, check_count, check_number
+from fairlab.checks import align, check_array, check_choice, check_count, check_number
 from fairlab.seeds import derive_seed
 from fairlab.themis.estimation import (
     RULES,
@@ -343,11 +343,8 @@ def _weights(weight, inputs: pd.DataFrame) -> np.ndarray:
         return np.ones(len(inputs))
     if isinstance(weight, pd.Series):
         weight = align(weight, inputs.index, "weight")
-    try:
-        found = np.asarray(weight).astype(float, casting="same_kind")
-    except (TypeError, ValueError):
-        found = np.empty(0)
-    if found.shape != (len(inputs),) or not (np.isfinite(found) & (found > 0)).all():
+    found = check_array(weight, "weight")
+    if found.shape != (len(inputs),) or not (found > 0).all():
         raise ValueError(f"weight: expected {len(inputs)} positive numbers, found {weight!r}")
     return found
 

@@ -72,7 +72,7 @@ THEMIS_ROWS = [
         "lack the columns age, skill",
     ),
     Bad("Themis", "weight", apparent([1, 2]), "expected 4 positive numbers, found [1, 2]"),
-    Bad("Themis", "weight", apparent([1, 1, 1, np.inf]), "expected 4 positive numbers, found [1, 1, 1, inf]"),
+    Bad("Themis", "weight", apparent([1, 1, 1, np.inf]), "1 values are missing or infinite"),
     Bad(
         "Themis",
         "model",
