@@ -149,20 +149,26 @@ class _Search:
         share = varied.causal(1 - self.task.confidence_level)
         return self._finding("people", "people of the table", share, shown, n, **numbers), chosen[varied.hits]
 
+    def sample(self) -> np.ndarray | None:
+        """Return random inputs as codes; all, but for the sensitive feature, if they are few; None without a budget."""
+        schema, n_groups = self.case.schema, self.case.schema.n_inputs // self.n_values
+        n = min(int(SAMPLE * self.budget) // self.n_values, n_groups)
+        if not self.suffices(n, n_groups):
+            return None
+        if n < n_groups:
+            return schema.sample_codes(n, random_state=self.rng("sample"))
+        return combinations_of(schema, [position for position in range(len(schema.sizes)) if position != self.column])
+
     def of_inputs(self, answers: Answers, search: Callable) -> Iterator[Finding]:
         """Yield the share in a sample of inputs, the whole domain if it is small, with all pairs that were asked.
 
         Those that `search` asks from the sample's discriminatory inputs on are among them.
         """
         schema, column, n_values = self.case.schema, self.column, self.n_values
-        n_groups = schema.n_inputs // n_values
-        n = min(int(SAMPLE * self.budget) // n_values, n_groups)
-        if not self.suffices(n, n_groups):
+        if (codes := self.sample()) is None:
             return
-        if is_exact := n == n_groups:
-            codes = combinations_of(schema, [position for position in range(len(schema.sizes)) if position != column])
-        else:
-            codes = schema.sample_codes(n, random_state=self.rng("sample"))
+        n, n_groups = len(codes), schema.n_inputs // n_values
+        is_exact = n == n_groups
         every = np.repeat(codes[:, None, :], n_values, axis=1)
         every[:, :, column] = np.arange(n_values)
         favourable = answers.favourable(every.reshape(-1, codes.shape[1])).reshape(n, n_values)
