@@ -31,9 +31,8 @@ def test_ranks_go_by_absolute_value_and_ties_share_the_better():
     assert report.positive["sign_rank"].tolist() == [1, 1, 1]
 
 
-def test_an_empty_flipset_gives_missing_rows_and_says_so():
+def test_an_empty_flipset_gives_missing_rows():
     report = transparency_report(FLIPS, X, X_IMAGE)
-    assert report.empty == ["negative"]
     assert report.n_negative == 0
     assert report.negative.isna().all().all()
     assert report.negative.index.tolist() == ["a", "b", "c"]

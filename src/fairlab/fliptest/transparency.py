@@ -39,11 +39,6 @@ class TransparencyReport:
     n_positive: int
     n_negative: int
 
-    @property
-    def empty(self) -> list[str]:
-        """Names of the flipsets without members, of which there is nothing to report."""
-        return [name for name in ("positive", "negative") if getattr(self, f"n_{name}") == 0]
-
     def to_frame(self) -> pd.DataFrame:
         """Return both reports as one table with the columns ``flipset``, ``size`` and ``feature`` in front."""
         parts = []

@@ -11,7 +11,6 @@ from fairlab.papers.fliptest.figures import (
     density_table,
     flips_by_features,
     flipset_marginals,
-    map_looks,
     maps_of_one_feature,
     marginal_table,
     one_feature_table,
@@ -21,7 +20,7 @@ from fairlab.papers.fliptest.figures import (
     transport_lines,
     transport_pairs,
 )
-from fairlab.plotting import BLACK, PUBLISHED
+from fairlab.plotting import PUBLISHED
 
 RNG = np.random.default_rng(0)
 WOMEN = pd.DataFrame({"work": RNG.normal(size=60), "sex": RNG.integers(0, 2, 60).astype(float)})
@@ -138,13 +137,6 @@ def test_features_stand_in_the_order_of_the_means_over_maps():
     assert published.get_markerfacecolor() == "none"
     assert published.get_xdata().tolist() == [18, 9]
     assert text(figure) == "GAN, mean of 2 maps and each published"
-
-
-def test_one_map_has_the_same_look_in_every_figure():
-    assert map_looks(["other", "GAN"])["GAN"] == map_looks(["GAN", "exact"])["GAN"] == MAPS["GAN"]
-    assert map_looks(["exact"])["exact"]["color"] == BLACK
-    looks = map_looks(["a", "b", "GAN", "exact"])
-    assert len({look["marker"] for look in looks.values()}) == 4
 
 
 def test_predictions_before_and_after_are_densities():

@@ -79,11 +79,6 @@ class Knowledge:
         """Posterior mean, shape (n,)."""
         return self.expect(self.values)
 
-    @property
-    def std(self) -> np.ndarray:
-        """Posterior standard deviation, shape (n,)."""
-        return np.sqrt(self.expect((self.values - self.mean[:, None]) ** 2))
-
     def expect(self, quantity: np.ndarray) -> np.ndarray:
         """Return the posterior mean of a quantity given at every node, shape (n, n_nodes)."""
         return (self.probability * quantity).sum(axis=1)

@@ -1,7 +1,6 @@
 """FlipTest's figures: each is drawn from one table; beside a function that draws stands one that makes its table."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import cycle
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -34,7 +33,6 @@ MAPS = {
     "counterfactual": {"color": PURPLE, "marker": "D"},
     "Seguy et al.": {"color": ORANGE, "marker": "^"},
 }
-_OTHERS = ({"color": SKY, "marker": "v"}, {"color": YELLOW, "marker": "P"}, {"color": GREY, "marker": "X"})
 SETS = ("everyone", *FLIPSETS)
 
 # Chicago's list: what its values are called, and what its predictors are counted in.
@@ -54,12 +52,6 @@ LIST_LABELS = {
 }
 # Classifiers of section 5.1, in colours that no flipset and no map has.
 CLASSIFIERS = ((SKY, "v", "-"), (GREY, "P", "--"), (YELLOW, "X", "-."), (TINTS["vermilion"], "h", ":"))
-
-
-def map_looks(names: Iterable[str]) -> dict[str, dict]:
-    """Return the colour and the marker of each map: always the same for those that the paper compares."""
-    others = cycle(_OTHERS)
-    return {name: MAPS[name] if name in MAPS else next(others) for name in dict.fromkeys(names)}
 
 
 def marginal_table(
@@ -158,7 +150,6 @@ def transparency_rankings(
     A large mark is the mean over the maps of a kind, small ones are the maps; features stand in the order of the
     first kind's means.
     """
-    table = table if "kind" in table else table.assign(kind=table["map"])
     table = table[table["flipset"] == flipset]
     first = table["kind"].iloc[0]
     means = table.groupby(["kind", "feature"], sort=False)[["mean_difference", "mean_sign"]].mean()
@@ -254,7 +245,6 @@ def _draw_ranking(axis, table, kinds: Mapping[str, int], quantity: str, order: l
     axis.axvline(0, color=BLACK, linewidth=0.8)
     ours = [kind for kind in kinds if kind != PUBLISHED["label"]]
     offsets = dict(zip(ours, np.linspace(-0.25, 0.25, len(ours)) if len(ours) > 1 else [0.0], strict=True))
-    looks = map_looks(ours)
     for kind, n_maps in kinds.items():
         of_kind = table[table["kind"] == kind]
         place = pd.Index(order).get_indexer(of_kind["feature"]) + offsets.get(kind, 0.0)
@@ -262,10 +252,10 @@ def _draw_ranking(axis, table, kinds: Mapping[str, int], quantity: str, order: l
             axis.plot(of_kind[quantity], place, markersize=9, **PUBLISHED)
             continue
         if n_maps > 1:
-            axis.plot(of_kind[quantity], place, linestyle="", markersize=3, alpha=0.4, **looks[kind])
+            axis.plot(of_kind[quantity], place, linestyle="", markersize=3, alpha=0.4, **MAPS[kind])
         means = of_kind.groupby("feature")[quantity].mean()[order]
         label = f"{kind}, mean of {n_maps} maps and each" if n_maps > 1 else kind
-        axis.plot(means, np.arange(len(order)) + offsets[kind], linestyle="", markersize=6, label=label, **looks[kind])
+        axis.plot(means, np.arange(len(order)) + offsets[kind], linestyle="", markersize=6, label=label, **MAPS[kind])
 
 
 def published_sizes(published: pd.DataFrame, prefix: str = "") -> dict[str, int]:
@@ -283,18 +273,17 @@ def by_dimension(
     reference: float | None = None,
 ) -> Figure:
     """Draw a quantity of every coordinate against the dimension, one panel per kind of features (figure 2)."""
-    titles = table["features"].unique()
-    looks = map_looks(table["map"])
+    titles, names = table["features"].unique(), table["map"].unique()
     dimensions = sorted(table["dimension"].unique())
     figure, axes = panels(1, len(titles), width=6.7 / len(titles), height=3.3, sharex=True, sharey=True)
     for axis, title in zip(axes, titles, strict=True):
         if reference is not None:
             axis.axhline(reference, color=BLACK, linewidth=0.8, linestyle=":")
-        for i, (name, look) in enumerate(looks.items()):
+        for i, name in enumerate(names):
             points = table[(table["features"] == title) & (table["map"] == name)]
-            beside = 1.12 ** (i - (len(looks) - 1) / 2)  # so that the maps of one dimension do not hide each other
+            beside = 1.12 ** (i - (len(names) - 1) / 2)  # so that the maps of one dimension do not hide each other
             place = points["dimension"] * beside
-            axis.plot(place, points[quantity], linestyle="", markersize=4, alpha=0.6, label=name, **look)
+            axis.plot(place, points[quantity], linestyle="", markersize=4, alpha=0.6, label=name, **MAPS[name])
         axis.set(title=title, xlabel="dimensions (number of features)", xscale="log")
         axis.set_xticks(dimensions, [str(dimension) for dimension in dimensions])
         axis.xaxis.set_minor_locator(NullLocator())
@@ -318,15 +307,15 @@ def prediction_densities(
     table: pd.DataFrame, *, xlabel: str, titles: Mapping[str, str] | None = None, before: str = "as observed"
 ) -> Figure:
     """Draw the density of a model's predictions before and after a map, one panel per map (figure 6)."""
-    looks = map_looks(table["map"])
-    figure, axes = panels(1, len(looks), width=6.7 / len(looks), height=2.6, sharex=True, sharey=True)
+    names = table["map"].unique()
+    figure, axes = panels(1, len(names), width=6.7 / len(names), height=2.6, sharex=True, sharey=True)
     handles = []
-    for axis, (name, look) in zip(axes, looks.items(), strict=True):
+    for axis, name in zip(axes, names, strict=True):
         rows = table[table["map"] == name]
         title = (titles or {}).get(name, name)
         axis.fill_between(rows["prediction"], rows["before"], color=GREY, alpha=0.45, linewidth=0, label=before)
-        line = {"color": look["color"], "marker": look["marker"], "markevery": 15, "markersize": 4, "linewidth": 1.6}
-        axis.plot(rows["prediction"], rows["after"], label=f"under the {title}", **line)
+        line = {"markevery": 15, "markersize": 4, "linewidth": 1.6, "label": f"under the {title}"}
+        axis.plot(rows["prediction"], rows["after"], **MAPS[name], **line)
         axis.set_title(title, fontsize=10)
         handles += axis.get_legend_handles_labels()[0][bool(handles) :]
     figure.supxlabel(xlabel, fontsize=10)
@@ -353,13 +342,12 @@ def maps_of_one_feature(table: pd.DataFrame, *, xlabel: str, ylabel: str) -> Fig
     figure, (axis,) = panels(1, 1, width=6, height=3.6)
     exact, learnt = (table[(table["map"] == "exact") == side] for side in (True, False))
     areas = 400 * exact["people"] / exact["people"].max()
-    dots = {"color": map_looks(["exact"])["exact"]["color"], "alpha": 0.3, "linewidths": 0}
+    dots = {"color": MAPS["exact"]["color"], "alpha": 0.3, "linewidths": 0}
     axis.scatter(exact["value"], exact["image"], areas, label="exact, area: people", **dots)
-    look = map_looks(["GAN"])["GAN"]
     n_maps = learnt["map"].nunique()
     for i, (_, rows) in enumerate(learnt.groupby("map", sort=False)):
         label = f"GAN, {n_maps} maps before rounding" if i == 0 else None
-        axis.plot(rows["value"], rows["image"], linewidth=1, alpha=0.7, markersize=3, label=label, **look)
+        axis.plot(rows["value"], rows["image"], linewidth=1, alpha=0.7, markersize=3, label=label, **MAPS["GAN"])
     values = np.unique(table["value"])
     axis.plot(values, values, color=BLACK, linewidth=0.8, linestyle=(0, (1, 3)), label="nobody moves")
     top = max(values.max(), learnt["image"].max() if n_maps else 0.0)
