@@ -44,7 +44,7 @@ def test_figures_are_drawn_from_what_a_csv_keeps(tmp_path):
     drawn = {
         flipset_marginals: (marginal_table(WOMEN, FLIPS), {}),
         transport_lines: (transport_pairs(WOMEN, IMAGES, FLIPS), BOUNDARY),
-        transparency_rankings: (by_map({"map": REPORT}), {}),
+        transparency_rankings: (by_map({"exact": REPORT}).assign(kind="exact"), {}),
     }
     for draw, (table, options) in drawn.items():
         table.to_csv(tmp_path / "numbers.csv", index=False)

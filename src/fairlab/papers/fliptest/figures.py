@@ -147,8 +147,8 @@ def transparency_rankings(
 ) -> Figure:
     """Draw both quantities that rank the features of a transparency report (figures 8 to 12).
 
-    A large mark is the mean over the maps of a kind, small ones are the maps; features stand in the order of the
-    first kind's means.
+    A large mark is the mean over the maps of a ``kind`` (one of `MAPS`, or published), small ones are the maps;
+    features stand in the order of the first kind's means.
     """
     table = table[table["flipset"] == flipset]
     first = table["kind"].iloc[0]
