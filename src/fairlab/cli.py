@@ -111,8 +111,12 @@ def _add_audit(command):
         "model", metavar="MODEL", help="module:name from the current folder, a .keras or .h5 file, or see below"
     )
     sub.add_argument("table", metavar="TABLE", help="one row per person: .csv, .tsv or .parquet")
-    sub.add_argument("--sensitive-features", required=True, metavar="A,B", help="columns with the sensitive features")
-    sub.add_argument("--features", metavar="A,B", help="inputs of the model (default: all columns except --y-true)")
+    sub.add_argument(
+        "--sensitive-features", type=_names, required=True, metavar="A,B", help="columns with the sensitive features"
+    )
+    sub.add_argument(
+        "--features", type=_names, metavar="A,B", help="inputs of the model (default: all columns except --y-true)"
+    )
     sub.add_argument("--y-true", metavar="COLUMN", help="column with the true labels; not an input of the model")
     sub.add_argument("--pos-label", metavar="LABEL", help="the favourable label")
     sub.add_argument("--decision-threshold", type=float, metavar="SCORE", help="scores of at least this are favourable")
@@ -128,7 +132,7 @@ def _add_audit(command):
         action="store_true",
         help="also vary the predictors of a sensitive feature that is not an input of the model",
     )
-    sub.add_argument("--methods", metavar="A,B", help="run only these methods (default: all that apply)")
+    sub.add_argument("--methods", type=_names, metavar="A,B", help="run only these methods (default: all that apply)")
     sub.add_argument(
         "--budget",
         type=int,
@@ -156,9 +160,14 @@ def _audit(options) -> int:
 
     try:
         case = _case(options)
-        methods = options.methods and _names(options.methods)
-        given = {"budget": options.budget, "confidence_level": options.confidence_level, "random_state": options.seed}
-        report = audit(case, methods=methods, proxies=options.proxies, **given)
+        report = audit(
+            case,
+            methods=options.methods,
+            proxies=options.proxies,
+            budget=options.budget,
+            confidence_level=options.confidence_level,
+            random_state=options.seed,
+        )
     except (ValueError, TypeError, OSError) as error:
         if getattr(error, "__notes__", None):  # raised by a method, or by the model during the audit
             raise
@@ -168,18 +177,8 @@ def _audit(options) -> int:
     for sentence in [*reasons(report), *report.warnings]:
         print(sentence)
     if len(report.findings):
-        columns = [
-            "method",
-            "sensitive_features",
-            "where",
-            "effect",
-            "estimate",
-            "low",
-            "high",
-            "p_value",
-            "significant",
-        ]
-        print(report.to_frame()[columns].to_string(index=False, float_format="{:.3g}".format))
+        frame = report.to_frame().drop(columns=["raw_p_value", "n"])
+        print(frame.to_string(index=False, float_format="{:.3g}".format))
     for method, reason in report.skipped:
         print(f"not assessed: {method}: {reason}")
     if options.html:
@@ -193,34 +192,36 @@ def _case(options):
     from fairlab.auditing.loading import command_model, label, load_model, read_table
     from fairlab.cases import Case
 
-    table = read_table(options.table)
-    truth = table.get(options.y_true)
-    if options.y_true is not None and truth is None:
-        raise ValueError(f"--y-true: the table has no column {options.y_true!r}{suggestion(options.y_true, table)}")
-    positive = None if options.pos_label is None else label(options.pos_label, truth)
-    y_true = options.y_true
+    table, y_true = read_table(options.table), options.y_true
+    truth = table.get(y_true)
+    if y_true is not None and truth is None:
+        raise ValueError(f"--y-true: the table has no column {y_true!r}{suggestion(y_true, table)}")
+    pos_label = None if options.pos_label is None else label(options.pos_label, truth)
     if not options.program:
         model = load_model(options.model, trust_pickle=options.trust_pickle)
     else:
         model = command_model(options.model)  # returns True or False, whatever the labels are
         if truth is not None:
-            table, y_true = table.drop(columns=y_true), _is_favourable(truth, positive)
-        positive = True
-    names = {
-        "sensitive_features": _names(options.sensitive_features),
-        "features": options.features and _names(options.features),
-    }
+            table, y_true = table.drop(columns=y_true), _is_favourable(truth, pos_label)
+        pos_label = True
     return Case(
-        model, table, **names, y_true=y_true, pos_label=positive, decision_threshold=options.decision_threshold,
-        max_rows=max(options.budget // 2, 2), random_state=options.seed,
-    )  # fmt: skip
+        model,
+        table,
+        sensitive_features=options.sensitive_features,
+        features=options.features,
+        y_true=y_true,
+        pos_label=pos_label,
+        decision_threshold=options.decision_threshold,
+        max_rows=max(options.budget // 2, 2),
+        random_state=options.seed,
+    )
 
 
-def _is_favourable(truth, positive):
-    if positive is None or not (truth == positive).any():
+def _is_favourable(truth, pos_label):
+    if pos_label is None or not (truth == pos_label).any():
         known = ", ".join(map(str, truth.unique()[:10]))
         raise ValueError(f"--pos-label: expected the favourable label among those of --y-true ({known})")
-    return (truth == positive).to_numpy()
+    return (truth == pos_label).to_numpy()
 
 
 def _names(text) -> list[str]:

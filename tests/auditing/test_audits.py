@@ -113,7 +113,7 @@ def test_what_is_reported_is_what_the_model_was_asked(methods):
     table = people().assign(age=np.arange(400) / 10)
     report = audit(Case(model, table, sensitive_features="sex", pos_label=True), budget=800)
     assert report.n_queries == sum(seen) == 800
-    assert "about 400 rows (at most 800 were allowed), and 400 rows a second time to see whether" in report.summary
+    assert "with 400 rows (at most 800 were allowed), and 400 rows again for the determinism check" in report.summary
     seen.clear()
     methods[1]["themis"] = 30
     twins = Case(model, pd.concat([table[:100]] * 4, ignore_index=True), sensitive_features="sex", pos_label=True)
@@ -134,10 +134,8 @@ def test_of_a_table_longer_than_half_the_budget_a_sample_is_examined_and_said(me
     assert (first.case.y_true == table.loc[sampled[0].index, "truth"]).all()
     assert (len(sampled[0]), first.n_beside, first.n_queries) == (1_000, 4_000, 6_000)
     assert "tested on 1,000 people, a random sample of the 5,000 of the table, for differences by sex" in first.summary
-    allowed = (
-        "(at most 2,000 were allowed, beside 4,000 other rows when the case was made), and 1,000 rows a second time"
-    )
-    assert f"asked it about 1,000 rows {allowed}" in first.summary
+    allowed = "(at most 2,000 were allowed, beside 4,000 other rows when the case was made), and 1,000 rows again"
+    assert f"queried it with 1,000 rows {allowed}" in first.summary
     assert "A random sample of 1,000 of the 5,000 rows is examined; intervals are about all 5,000." in first.to_html()
     assert json.loads(first.to_json())["people_in_table"] == 5_000
     assert "a random sample" not in audit(case, budget=10_000).summary

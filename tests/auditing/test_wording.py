@@ -8,12 +8,12 @@ from fairlab.cases import MethodResult
 def test_the_summary_says_what_was_tested_what_was_found_how_sure_and_what_was_left_out():
     text = report().summary
     assert text.startswith(
-        "people was tested on 400 people for differences by sex: FlipTest and FairTest asked it about 900 rows"
+        "people was tested on 400 people for differences by sex: FlipTest and FairTest queried it with 900 rows"
     )
     assert "2 of 4 findings are significant" in text
     assert "sex, everyone: share that flips -0.3 (interval -0.35 to -0.25, by FairTest)" in text
     assert "3 findings were tested together, corrected by Holm's method" in text
-    assert "the chance of even one false alarm is at most 0.05" in text
+    assert "the family-wise error rate is at most 0.05" in text
     assert "uncorrected, up to 0.15 would be expected by chance alone" in text
     assert text.endswith("Not assessed: 1 point, listed with the reasons.")
     assert "\n" not in text
@@ -24,14 +24,14 @@ def test_the_opening_names_as_asking_only_methods_that_ran():
     ran = MethodResult("FlipTest", (finding(table),), (), 0, 0.0)
     asked = MethodResult("ADF and AEQUITAS", (), ("Nobody was found.",), 300, 0.0)
     silent = MethodResult("Themis", (), ("The model does not get sex.",), 0, 0.0)
-    assert "sex: FlipTest, ADF and AEQUITAS asked it about 900 rows (at" in report(ran, silent, asked).summary
-    assert "sex: FlipTest asked it about" in report(ran, silent).summary
+    assert "sex: FlipTest, ADF and AEQUITAS queried it with 900 rows (at" in report(ran, silent, asked).summary
+    assert "sex: FlipTest queried it with" in report(ran, silent).summary
     text = report(silent).summary
-    assert "for differences by sex: it was asked about 900 rows (at" in text
+    assert "for differences by sex: it was queried with 900 rows (at" in text
 
 
 def test_rows_that_were_asked_twice_are_said_apart():
-    said = "about 900 rows (at most 1,000 were allowed), and 400 rows a second time to see whether it answers alike, "
+    said = "with 900 rows (at most 1,000 were allowed), and 400 rows again for the determinism check, "
     assert f"{said}which the budget does not count." in report(n_queries=1300, n_repeated=400).summary
 
 

@@ -93,7 +93,7 @@ class ModelComparison(Result):
             said.append(f"{verdict.capitalize()}: {'; '.join(lines) or 'nothing that could be shown'}.")
         said.append(
             f"{count(len(self.rows), 'measure was', 'measures were')} tested together (Holm's correction); if nothing "
-            f"had changed, the chance of even one verdict is at most {1 - self.confidence_level:.2g}."
+            f"had changed, the family-wise error rate is at most {1 - self.confidence_level:.2g}."
         )
         if self.not_compared:
             said.append(f"Not compared: {' '.join(self.not_compared)}")
@@ -178,7 +178,7 @@ def compare(case_a: Case, case_b: Case, *, confidence_level: float = 0.95) -> Mo
     for case in (case_a, case_b):
         if not case.queries.is_deterministic:
             not_compared.append(
-                f"How much of it is chance: {name_of(case)} answers one row differently when asked again."
+                f"How much of it is chance: {name_of(case)} answers one row differently when queried again."
             )
     estimates = [
         *_errors(pairs, common, confidence_level, not_compared),
@@ -193,7 +193,7 @@ def compare(case_a: Case, case_b: Case, *, confidence_level: float = 0.95) -> Mo
 
 def _errors(pairs: Pairs, sensitive_features, confidence_level, not_compared) -> Iterator[dict]:
     """Yield a row on the error rate of everyone and of each group."""
-    if not pairs.has_truth:
+    if pairs.truth is None:
         not_compared.append("Errors, since y_true is not known in both cases.")
         return
     wrong = pairs.wrong()
@@ -207,13 +207,25 @@ def _errors(pairs: Pairs, sensitive_features, confidence_level, not_compared) ->
             continue
         first, second = (values[chosen] for values, chosen in zip(wrong, members, strict=True))
         change, variance = difference(first, second, is_paired=pairs.is_paired)
-        yield _row(name, where, "error rate", first, second) | _normal(change, variance, confidence_level)
+        error, z = np.sqrt(variance), norm.isf((1 - confidence_level) / 2)
+        yield {
+            "sensitive_features": name,
+            "where": where,
+            "measure": "error rate",
+            "before": first.mean(),
+            "after": second.mean(),
+            "change": second.mean() - first.mean(),
+            "low": change - z * error,
+            "high": change + z * error,
+            "p_value": 2 * norm.sf(abs(change) / error),
+            "n": len(second),
+        }
 
 
 def _gaps(pairs: Pairs, sensitive_features, confidence_level, not_compared) -> Iterator[dict]:
     """Yield a row on the gap between each group and everybody else in selection rates and true positive rates."""
     kinds = [("selection rate difference", pairs.everyone())]
-    if pairs.has_truth:
+    if pairs.truth is not None:
         kinds.append(("true positive rate difference", pairs.truth))
     for measure, among in kinds:
         for name in sensitive_features:
@@ -290,20 +302,3 @@ def _range_of_change(u, v) -> tuple[float, float]:
     if u[0] <= 0 <= u[1] or v[0] <= 0 <= v[1]:
         corners.append(0.0)
     return float(min(corners)), float(max(corners))
-
-
-def _row(sensitive_features, where, measure, first, second) -> dict:
-    row = {
-        "sensitive_features": sensitive_features,
-        "where": where,
-        "measure": measure,
-        "before": first.mean(),
-        "after": second.mean(),
-    }
-    return row | {"change": second.mean() - first.mean(), "n": len(second)}
-
-
-def _normal(change, variance, confidence_level) -> dict:
-    error = np.sqrt(variance)
-    z = norm.isf((1 - confidence_level) / 2)
-    return {"low": change - z * error, "high": change + z * error, "p_value": 2 * norm.sf(abs(change) / error)}

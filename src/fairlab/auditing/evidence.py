@@ -15,19 +15,6 @@ RARE_SHARE, RARE_PEOPLE = 0.02, 10  # a category below either is merged with the
 RARE, MISSING = "(rare)", "(missing)"
 
 
-def check_rows(rows: str) -> str:
-    """Return `rows`.
-
-    Raises
-    ------
-    ValueError
-        If it is not one of ``"none"``, ``"binned"`` and ``"all"``.
-    """
-    if rows not in ROWS:
-        raise ValueError(f"rows: expected one of {', '.join(ROWS)}, found {rows!r}")
-    return rows
-
-
 def shown_rows(finding: Finding, table: pd.DataFrame, rows: str) -> pd.DataFrame | None:
     """Return what may be shown of a finding's evidence, None for nothing.
 
@@ -45,7 +32,7 @@ def shown_rows(finding: Finding, table: pd.DataFrame, rows: str) -> pd.DataFrame
     value only.
     """
     evidence = finding.evidence
-    if check_rows(rows) == "none" or evidence is None or evidence.empty:
+    if rows == "none" or evidence is None or evidence.empty:
         return None
     if rows == "all":
         return evidence if evidence.attrs.get("generated") else evidence.rename_axis("row").reset_index()

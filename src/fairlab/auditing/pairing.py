@@ -19,7 +19,7 @@ class Pairs:
     decisions : pair of boolean arrays
         Favourable decisions; of the same person at the same place if `is_paired`.
     truth : pair of boolean arrays or None
-        True labels.
+        True labels, if they are known in both cases.
     order : pair of integer arrays
         Rows of the tables in the order of the decisions.
     is_paired : bool
@@ -30,11 +30,6 @@ class Pairs:
     truth: tuple[np.ndarray, np.ndarray] | None
     order: tuple[np.ndarray, np.ndarray]
     is_paired: bool
-
-    @property
-    def has_truth(self) -> bool:
-        """Whether the true labels are known in both cases."""
-        return self.truth is not None
 
     def everyone(self) -> list[np.ndarray]:
         """Return masks of all people."""
@@ -79,8 +74,6 @@ def are_same_people(first: pd.DataFrame, second: pd.DataFrame) -> bool:
 
 
 def _equal(first: pd.Series, second: pd.Series) -> bool:
-    missing = first.isna().to_numpy(), second.isna().to_numpy()
-    if not np.array_equal(*missing):
-        return False
-    values = [column[~gone].astype(object).to_numpy() for column, gone in zip((first, second), missing, strict=True)]
+    """Return whether values are equal one by one; one missing value is like any other."""
+    values = [column.astype(object).where(column.notna(), None).to_numpy() for column in (first, second)]
     return bool(np.all(values[0] == values[1]))

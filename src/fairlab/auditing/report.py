@@ -12,8 +12,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fairlab.auditing import figures, page, wording
-from fairlab.auditing.evidence import check_rows, shown_rows
+from fairlab.auditing.evidence import ROWS, shown_rows
 from fairlab.cases import Case, Finding, MethodResult, Result
+from fairlab.cases.schema import is_missing
+from fairlab.checks import check_choice
 from fairlab.paths import write_text
 from fairlab.statistics import holm
 
@@ -35,16 +37,16 @@ class Report(Result):
     warnings : tuple of str
         What a reader must know of the model and of the audit before the findings.
     budget : int
-        Rows that the model could be asked, beside those asked twice.
+        Rows that the model could be queried with, beside those of the determinism check.
     confidence_level : float
     random_state : int
     n_queries : int
-        Rows that the model was asked, when the case was made and by the audit.
+        Rows that the model was queried with, when the case was made and by the audit.
     seconds : float
     n_repeated : int
-        Rows among these that were asked a second time, to see whether the model answers alike.
+        Rows among these that were queried a second time, for the determinism check.
     n_beside : int
-        Rows among these that were asked when the case was made, before a sample of its table was drawn.
+        Rows among these that were queried when the case was made, before a sample of its table was drawn.
 
     Examples
     --------
@@ -76,9 +78,9 @@ class Report(Result):
         """All findings: the significant ones first, by their p-value and then by the size of the effect."""
         found = [finding for result in self.results for finding in result.findings]
         corrected = holm([finding.p_value for finding in found])
-        keys = [(not p <= 1 - self.confidence_level, p if p == p else 2.0, -abs(_finite(f.estimate))) for p, f in
-                zip(corrected, found, strict=True)]  # fmt: skip
-        return tuple(found[i] for i in sorted(range(len(found)), key=lambda i: (*keys[i], i)))
+        sizes = np.abs(np.nan_to_num([finding.estimate for finding in found], posinf=0, neginf=0))
+        order = np.lexsort([-sizes, np.nan_to_num(corrected, nan=2)])  # those without a test are the last
+        return tuple(found[position] for position in order)
 
     @cached_property
     def corrected_p_values(self) -> np.ndarray:
@@ -181,11 +183,12 @@ class Report(Result):
         ValueError
             If `rows` is something else.
         """
-        return _written(page.document(self, check_rows(rows)), path)
+        check_choice(rows, "rows", ROWS)
+        return _written(page.document(self, rows), path)
 
     def to_json(self, path: str | Path | None = None, *, rows: str = "binned") -> str:
         """Return the report as JSON, and write it to `path`; the parameters are those of `to_html`."""
-        check_rows(rows)
+        check_choice(rows, "rows", ROWS)
         findings = self.to_frame().to_dict(orient="records")
         for row, finding in zip(findings, self.findings, strict=True):
             evidence = shown_rows(finding, self.case.table, rows)
@@ -237,22 +240,14 @@ def _written(text, path) -> str:
     return text
 
 
-def _finite(value) -> float:
-    return float(value) if math.isfinite(value) else 0.0
-
-
 def _plain(value):
     """Return nested values in types that JSON has; what is not a finite number becomes None."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return float(value) if math.isfinite(value) else None
-    if value is None or value is pd.NA or value is pd.NaT:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if is_missing(value) or (isinstance(value, float) and math.isinf(value)):
         return None
-    return str(value)
+    return value if isinstance(value, bool | int | float) else str(value)

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 from fairlab.cases import Case, Finding
 
+MOST_NAMED = 3  # groups in a sentence
+
 
 def summary(report) -> str:
     """Return one paragraph: what was tested, what was found, how sure that is, and what was not assessed."""
@@ -21,6 +23,12 @@ def listed(words: Sequence[str]) -> str:
     """Return words in a sentence: ``"a, b and c"``."""
     words = list(words)
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def few(names: Sequence[str]) -> str:
+    """Return the first names in words, and how many there are besides."""
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def count(n: int, noun: str, plural: str | None = None) -> str:
@@ -68,10 +76,9 @@ def _not_assessed(report) -> str:
 def _tested(report) -> str:
     ran = [result for result in report.results if result.findings or result.n_queries]
     methods = [name for result in ran for name in result.method.split(" and ")]
-    asked = f"{listed(methods)} asked it about" if methods else "it was asked about"
-    twice, beside = count(report.n_repeated, "row"), count(report.n_beside, "other row")
-    again = f", and {twice} a second time to see whether it answers alike, which the budget does not count"
-    before = f", beside {beside} when the case was made"
+    asked = f"{listed(methods)} queried it with" if methods else "it was queried with"
+    again = f", and {count(report.n_repeated, 'row')} again for the determinism check, which the budget does not count"
+    before = f", beside {count(report.n_beside, 'other row')} when the case was made"
     people, given = count(len(report.case.table), "person", "people"), report.case.n_given
     queries = report.n_queries - report.n_repeated - report.n_beside
     sample = f", a random sample of the {given:,} of the table," if len(report.case.table) < given else ""
@@ -107,7 +114,7 @@ def _sure(report) -> str:
     risk = f"{1 - report.confidence_level:.2g}"
     return (
         f"How sure: {count(report.n_tests, 'finding was', 'findings were')} tested together, corrected by Holm's "
-        f"method, so that for a model without any such effect the chance of even one false alarm is at most {risk}; "
+        f"method, so that for a model without any such effect the family-wise error rate is at most {risk}; "
         f"uncorrected, up to {report.expected_false_alarms:.2g} would be expected by chance alone."
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab.cases.model import wrap_model
-from fairlab.cases.schema import CaseError, Feature, Schema, check_values
+from fairlab.cases.schema import CaseError, Feature, Schema, case_errors, check_values, read_schema
 from fairlab.cases.table import Encoding, check_table, in_dtypes
 from fairlab.checks import align, check_count
 from fairlab.seeds import derive_seed
@@ -106,10 +106,8 @@ class Case:
         random_state: int = 0,
     ):
         self.model = model
-        try:
+        with case_errors():
             self._model = wrap_model(model)
-        except (TypeError, ValueError) as error:
-            raise CaseError(str(error)) from error
         if not isinstance(table, pd.DataFrame):
             raise CaseError(f"table: expected a DataFrame, found {type(table).__name__}")
         self.sensitive_features = _checked_names(sensitive_features, "sensitive_features", table)
@@ -288,11 +286,9 @@ class Case:
         """The schema of the whole table, sensitive columns that the model does not get included."""
         if strange := [name for name in self._given if name not in self.table.columns]:
             raise CaseError(f"schema: {strange[0]!r} is not among the columns, {', '.join(self.table.columns)}")
-        try:
+        with case_errors("schema: "):
             domain = Schema(tuple(_feature(name, column, self._given) for name, column in self.table.items()))
             domain.encode(self.table)
-        except CaseError as error:
-            raise CaseError(f"schema: {error}") from error
         return domain
 
     @cached_property
@@ -353,13 +349,9 @@ def _labels(table: pd.DataFrame, y_true) -> pd.Series | None:
     if y_true is None:
         return None
     if isinstance(y_true, str):
-        [name] = _checked_names(y_true, "y_true", table)
-        check_values(table[name], "y_true")
-        return table[name]
-    try:
+        y_true = table[_checked_names(y_true, "y_true", table)[0]]
+    with case_errors():
         labels = align(y_true, table.index, "y_true")
-    except ValueError as error:
-        raise CaseError(str(error)) from error
     check_values(labels, "y_true")
     return labels
 
@@ -368,10 +360,8 @@ def _read_schema(given) -> dict:
     """Return what was given of a schema, by name."""
     if isinstance(given, Schema):
         return {feature.name: feature for feature in given.features}
-    try:
-        given = Schema.yaml_content(given) if isinstance(given, str | Path) else given or {}
-    except (CaseError, OSError) as error:
-        raise CaseError(f"schema: {error}") from error
+    with case_errors("schema: "):
+        given = read_schema(given) if isinstance(given, str | Path) else given or {}
     if not isinstance(given, Mapping):
         raise CaseError(f"schema: expected a Schema, a mapping or a path, found {type(given).__name__}")
     return dict(given)

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.special import expit, logsumexp
 
 from fairlab.cases.queries import Queries
-from fairlab.cases.schema import CaseError, check_values
+from fairlab.cases.schema import CaseError, case_errors, check_values
 from fairlab.checks import align, check_number
 
 LOGITS = "Network(model, from_logits=True) for a network that ends in logits"
@@ -575,10 +575,8 @@ def _failing():
 
 
 def _aligned(answers, index: pd.Index) -> pd.Series:
-    try:
+    with case_errors(after=" (answers of the model)"):
         return align(answers, index, "model")
-    except ValueError as error:
-        raise CaseError(f"{error} (answers of the model)") from error
 
 
 def _finite(scores: np.ndarray) -> np.ndarray:

@@ -2,11 +2,10 @@
 
 import datetime
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from math import prod
 from numbers import Integral, Real
@@ -22,8 +21,19 @@ LARGEST = 2**62  # so that sums of two values fit into 64 bits
 BINS = 10
 WIDE = 100  # numbers with more different values than this are binned
 PLAIN = ("string", "boolean", "empty", "integer", "floating", "mixed-integer-float")  # what pandas infers of values
+# Types of columns that no model is given, and what to do about them.
+UNFIT = (
+    (
+        lambda dtype: (
+            pd.api.types.is_datetime64_any_dtype(dtype) or isinstance(dtype, pd.PeriodDtype | pd.IntervalDtype)
+        ),
+        "make it a number, as the age in years, or leave it out by features=",
+    ),
+    (pd.api.types.is_timedelta64_dtype, "make it a number, as .dt.total_seconds() does"),
+    (lambda dtype: isinstance(dtype, pd.SparseDtype), "make it dense, as .sparse.to_dense() does"),
+    (lambda dtype: dtype.kind == "c", "make it real numbers"),
+)
 GROUPS = 10  # numbers with more different values than this make four groups
-MANY = 5_000  # inputs from which on a compiled loop is quicker than NumPy
 
 
 class CaseError(ValueError):
@@ -37,6 +47,15 @@ class CaseError(ValueError):
     ...
     fairlab.cases.schema.CaseError: sensitive_features: the table has no column 'sex'; it has x
     """
+
+
+@contextmanager
+def case_errors(before: str = "", after: str = ""):
+    """Make a CaseError of a TypeError, a ValueError or an OSError inside the block, with words around its message."""
+    try:
+        yield
+    except (TypeError, ValueError, OSError) as error:
+        raise CaseError(f"{before}{error}{after}") from error
 
 
 @dataclass(frozen=True)
@@ -333,17 +352,9 @@ def check_column(name: str, column: pd.Series) -> None:
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         column, dtype = dtype.categories.to_series(), dtype.categories.dtype
-    advice = None
-    if pd.api.types.is_datetime64_any_dtype(dtype) or isinstance(dtype, pd.PeriodDtype | pd.IntervalDtype):
-        advice = "make it a number, as the age in years, or leave it out by features="
-    elif pd.api.types.is_timedelta64_dtype(dtype):
-        advice = "make it a number, as .dt.total_seconds() does"
-    elif isinstance(dtype, pd.SparseDtype):
-        advice = "make it dense, as .sparse.to_dense() does"
-    elif dtype.kind == "c":
-        advice = "make it real numbers"
-    if advice:
-        raise CaseError(f"column {name!r} has type {dtype}; {advice}")
+    for is_such, advice in UNFIT:
+        if is_such(dtype):
+            raise CaseError(f"column {name!r} has type {dtype}; {advice}")
     if pd.api.types.is_numeric_dtype(dtype):
         if np.isinf(column.dropna().to_numpy(dtype=float)).any():
             raise CaseError(f"column {name!r} holds infinite values; expected finite or missing ones")
@@ -491,18 +502,7 @@ class Schema:
     @classmethod
     def from_yaml(cls, path: str | Path) -> "Schema":
         """Read a YAML file with the content of `from_dict`; ``yes`` and ``no`` are texts, unlike ``true``."""
-        return cls.from_dict(cls.yaml_content(path))
-
-    @staticmethod
-    def yaml_content(path: str | Path) -> dict:
-        """Return what a YAML file says by name; raises a CaseError if it has no names."""
-        try:
-            content = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_Loader)
-        except yaml.YAMLError as error:
-            raise CaseError(f"{path}: expected YAML, found {error}") from error
-        if not isinstance(content, dict):
-            raise CaseError(f"{path}: expected names and values, found {type(content).__name__}")
-        return content
+        return cls.from_dict(read_schema(path))
 
     @classmethod
     def from_frame(cls, table: pd.DataFrame, *, bins: int | None = BINS) -> "Schema":
@@ -615,7 +615,7 @@ class Schema:
         """Draw inputs uniformly from the whole domain, as codes of shape (n, n_features)."""
         check_seed(random_state)
         check_count(n, "n", least=0)
-        return _draw_codes(np.random.default_rng(random_state), np.array(self.sizes), n)
+        return np.random.default_rng(random_state).integers(self.sizes, size=(n, len(self.sizes)))
 
     def decode(self, codes: np.ndarray) -> pd.DataFrame:
         """Return inputs with their values; of a bin, the value that stands for it.
@@ -731,6 +731,17 @@ def check_schema(schema, name: str = "schema") -> Schema:
     return schema
 
 
+def read_schema(path: str | Path) -> dict:
+    """Return what a YAML file says by name; raises a CaseError if it has no names."""
+    try:
+        content = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_Loader)
+    except yaml.YAMLError as error:
+        raise CaseError(f"{path}: expected YAML, found {error}") from error
+    if not isinstance(content, dict):
+        raise CaseError(f"{path}: expected names and values, found {type(content).__name__}")
+    return content
+
+
 class _Loader(yaml.SafeLoader):
     """YAML as it reads: ``yes``, ``no``, ``on`` and ``off`` are texts."""
 
@@ -740,43 +751,3 @@ _Loader.yaml_implicit_resolvers = {
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(true|True|TRUE|false|False|FALSE)$"), "tTfF")
-
-
-def _draw_codes(rng: np.random.Generator, sizes: np.ndarray, n: int) -> np.ndarray:
-    """Return ``rng.integers(sizes, size=(n, len(sizes)))``; many of them in a third of the time.
-
-    NumPy takes one 32-bit number for a code, none for that of a feature with one value, and hardly ever a second one.
-    """
-    # To load the compiler takes longer than any one draw; a memory of many inputs has loaded it.
-    quick = n >= MANY and sizes.min() > 1 and sizes.max() < 2**31 and "numba" in sys.modules
-    if quick and (loop := _compiled_loop()) is not None:
-        before = rng.bit_generator.state
-        codes, is_doubtful = loop(rng.integers(2**32, size=n * len(sizes), dtype=np.uint32), sizes)
-        if not is_doubtful:
-            return codes.T
-        rng.bit_generator.state = before
-    return rng.integers(sizes, size=(n, len(sizes)))
-
-
-@cache
-def _compiled_loop():
-    """Return `codes_of` compiled; None where it cannot be."""
-    from fairlab.models.loops import IS_COMPILED, compiled
-
-    return compiled(codes_of) if IS_COMPILED else None
-
-
-def codes_of(numbers: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Return the codes that Lemire's method makes of random 32-bit numbers, and whether it would take others for some.
-
-    A number becomes the upper half of its product with the size. If the lower half is less than the size, which
-    happens in a few of 10^8 cases, the method may need another number, and all that follow are others.
-    """
-    n_rows, is_doubtful = len(numbers) // len(sizes), False
-    codes = np.empty((len(sizes), n_rows), dtype=np.int64)
-    for row in range(n_rows):
-        for feature in range(len(sizes)):
-            product = np.int64(numbers[row * len(sizes) + feature]) * sizes[feature]
-            codes[feature, row] = product >> 32
-            is_doubtful |= (product & 0xFFFFFFFF) < sizes[feature]
-    return codes, is_doubtful

@@ -9,8 +9,6 @@ import pandas as pd
 from fairlab.cases.schema import CaseError, Feature, check_column, values_of
 from fairlab.checks import suggestion
 
-MOST_NAMED = 3  # groups in a sentence
-
 
 def check_table(table, columns: Sequence[str] | None = None) -> pd.DataFrame:
     """Return a copy of some columns of a table; all of them by default.
@@ -63,27 +61,6 @@ def in_dtypes(rows: pd.DataFrame, dtypes: pd.Series) -> pd.DataFrame:
     if different:
         rows = rows.assign(**{name: _cast(rows[name], dtypes[name]) for name in different})
     return rows
-
-
-def few(names: Sequence[str]) -> str:
-    """Return the first names in words, and how many there are besides."""
-    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
-
-
-def small_groups(name: str, sizes: pd.Series, fewest: int) -> list[str]:
-    """Return one sentence on the groups of a column that have fewer people than a method needs, if there are any.
-
-    Parameters
-    ----------
-    name : str
-        Of the column.
-    sizes : Series of int
-        People by group; empty groups do not count.
-    fewest : int
-    """
-    small = [f"{group} ({size})" for group, size in sizes.items() if 0 < size < fewest]
-    return [f"{name}: fewer than {fewest} people are {few(small)}."] if small else []
 
 
 def _is_same(dtype, other) -> bool:

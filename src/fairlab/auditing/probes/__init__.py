@@ -6,8 +6,8 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
+from fairlab.auditing.wording import few
 from fairlab.cases import Case, Finding
-from fairlab.cases.table import small_groups
 
 __all__ = ["NEEDS", "Probe", "Task", "probes"]
 
@@ -78,7 +78,8 @@ class Task:
     def large_groups(self, name: str, groups, fewest: int) -> list:
         """Return the groups of a sensitive column with at least `fewest` people, and skip the others."""
         sizes = groups.value_counts(sort=False)
-        self.skipped.extend(small_groups(name, sizes, fewest))
+        if small := [f"{group} ({size})" for group, size in sizes.items() if 0 < size < fewest]:
+            self.skip(f"{name}: fewer than {fewest} people are {few(small)}.")
         return [group for group in sizes.index if sizes[group] >= fewest]
 
     def variable(self, *, besides=(), advice: str = "") -> list[str]:

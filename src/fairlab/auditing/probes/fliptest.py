@@ -8,8 +8,8 @@ import pandas as pd
 from scipy.stats import fisher_exact
 
 from fairlab.auditing.probes import Probe, Task
+from fairlab.auditing.wording import few
 from fairlab.cases import Finding
-from fairlab.cases.table import few
 from fairlab.fliptest.counterparts import FEWEST, CounterpartTest, counterpart_test
 from fairlab.fliptest.transparency import differences_in_words
 from fairlab.statistics import difference_bounds
