@@ -85,7 +85,7 @@ def test_what_is_wrong_is_said_by_fit_and_not_before(source):
         (ASK | {"sensitive_features": "race", "output": "age"}, "CORR needs numbers or two categories; column 'race'"),
         (ASK | {"sensitive_features": "age", "metric": NMI()}, "NMI needs categories; column 'age' holds numbers"),
         (ASK | {"sensitive_features": "race", "output": ["offer"]}, "REG needs two categories; column 'race' has 3"),
-        (ASK | {"output": ["age"]}, "metric REG needs categories; column 'age' holds numbers"),
+        (ASK | {"output": ["age"]}, "metric REG needs two categories; column 'age' holds numbers"),
         (ASK | {"ground_truth": "offer"}, "'offer' is both output and ground_truth; expected one of the two"),
         (ASK | {"max_depth": -1}, "max_depth: expected an integer, at least 0, found -1"),
         (ASK | {"min_leaf_size": 0}, "min_leaf_size: expected a positive integer, found 0"),

@@ -133,8 +133,9 @@ class Investigation(BaseEstimator):
             ground truth are not of one kind; or if the training set is smaller than `min_leaf_size`.
         """
         columns = self._prepare(source)
-        parameters = ("max_depth", "min_leaf_size", "score_aggregation", "max_bins")
-        options = {name: getattr(self, name) for name in parameters}
+        options = {
+            name: getattr(self, name) for name in ("max_depth", "min_leaf_size", "score_aggregation", "max_bins")
+        }
         self.trees_ = {}
         for name, metric in self.metrics_.items():
             context = [columns[attribute] for attribute in self.context_ if attribute != name]

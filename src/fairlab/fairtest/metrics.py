@@ -25,7 +25,7 @@ from fairlab.fairtest.resampling import (
     permute_tables,
     table_p_value,
 )
-from fairlab.fairtest.sample import PUBLISHED, SOUND, VARIANTS, Column, Sample
+from fairlab.fairtest.sample import PUBLISHED, SOUND, VARIANTS, Sample
 from fairlab.statistics import (
     correlation_bounds,
     difference_bounds,
@@ -36,6 +36,12 @@ from fairlab.statistics import (
 )
 
 LATER_SMOOTHING = 5  # of the authors' later code
+# By what a metric needs, which columns suit it.
+SUITS = {
+    "categories": lambda column: column.is_categorical,
+    "two categories": lambda column: column.is_binary,
+    "numbers or two categories": lambda column: column.is_binary or not column.is_categorical,
+}
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ class Metric(ABC):
     """Strength of the association between a sensitive feature and an output.
 
     A metric of your own needs a `name` and `approximate`; `exact` if it has better methods for small samples, `effect`
-    if no association is not 0, and `check` if it is not for every kind of column. Only metrics derived from
+    if no association is not 0, and `needs` if it is not for every kind of column. Only metrics derived from
     `AdditiveMetric` can hold an explanatory attribute fixed.
 
     Examples
@@ -69,6 +75,7 @@ class Metric(ABC):
     """
 
     name: str
+    needs = ""  # a key of `SUITS`, or nothing for any columns
 
     def name_given(self, explanatory) -> str:
         """Return the name, which says whether an explanatory attribute is held fixed."""
@@ -86,8 +93,16 @@ class Metric(ABC):
         """Return the strength that an interval proves: its distance from 0, which is 0 if it holds 0."""
         return np.maximum(np.maximum(interval.low, -np.asarray(interval.high)), 0.0)
 
-    def check(self, sample: Sample) -> None:  # noqa: B027 - most metrics of a user's own suit any column
+    def check(self, sample: Sample) -> None:
         """Raise a ValueError, naming the column, if the metric is not for such columns."""
+        outputs = sample.output if isinstance(sample.output, tuple) else (sample.output,)
+        for column in (sample.sensitive_features, *outputs):
+            if self.needs and not SUITS[self.needs](column):
+                found = "holds numbers"
+                if column.is_categorical:
+                    more = ", ..." * (len(column.categories) > 5)
+                    found = f"has {len(column.categories)}: {', '.join(column.categories[:5])}{more}"
+                raise ValueError(f"metric {self.name} needs {self.needs}; column {column.name!r} {found}")
 
     def labels(self, sample: Sample, *, confidence_level: float) -> tuple[str, ...]:
         """Return the labels to test in a context, from its people in training; none but in a discovery."""
@@ -213,7 +228,7 @@ class TableMetric(AdditiveMetric):
         """Return intervals that hold the truth at their rate, and p-values, over the leading axes of `tables`."""
 
     @abstractmethod
-    def exact_plain(self, table: np.ndarray, *, confidence_level: float, rng: np.random.Generator) -> Interval:
+    def exact_table(self, table: np.ndarray, *, confidence_level: float, rng: np.random.Generator) -> Interval:
         """Return the interval and p-value of a test without explanatory attribute, from one table."""
 
     def statistics(self, sample: Sample, groups: np.ndarray, n_groups: int) -> np.ndarray:
@@ -250,7 +265,7 @@ class TableMetric(AdditiveMetric):
         """
         tables = self.of_all(sample)
         if sample.explanatory is None:
-            return self.exact_plain(tables[0], confidence_level=confidence_level, rng=rng)
+            return self.exact_table(tables[0], confidence_level=confidence_level, rng=rng)
         occurring = tables[tables.any(axis=(-2, -1))]
         drawn = self._strength(permute_tables(occurring, rng, self.estimate_given))
         observed = self._strength(self.estimate_given(occurring))
@@ -291,14 +306,10 @@ class NMI(TableMetric):
     """
 
     name = "NMI"
+    needs = "categories"
 
     def __init__(self, *, variant: str = SOUND):
         self.variant = check_choice(variant, "variant", VARIANTS)
-
-    def check(self, sample: Sample) -> None:
-        """Raise a ValueError unless both attributes are categorical."""
-        for column in (sample.sensitive_features, sample.output):
-            _require_categorical(column, self.name)
 
     def effect(self, interval: Interval):
         """Return the lower bound; mutual information is never below 0."""
@@ -344,7 +355,7 @@ class NMI(TableMetric):
         low[significant] = np.clip(noncentral / _scale(tables[significant]), 0, 1)
         return low
 
-    def exact_plain(self, table: np.ndarray, *, confidence_level: float, rng: np.random.Generator) -> Interval:
+    def exact_table(self, table: np.ndarray, *, confidence_level: float, rng: np.random.Generator) -> Interval:
         """Test as the notes say; as published, bootstrap the interval at every size."""
         theory = (self.sound if self.variant == SOUND else self.interval)(table, confidence_level=confidence_level)
         p_value = float(theory.p_value)
@@ -374,6 +385,8 @@ class RateMetric(TableMetric):
         Brings values back from that scale.
     """
 
+    needs = "two categories"
+
     def __init__(self, *, smoothing: float | None = None, variant: str = SOUND):
         if check_choice(variant, "variant", VARIANTS) == PUBLISHED and smoothing is None:
             smoothing = LATER_SMOOTHING
@@ -381,11 +394,6 @@ class RateMetric(TableMetric):
             raise ValueError(f"smoothing: expected None or a number from 0, found {smoothing!r}")
         self.smoothing = smoothing
         self.variant = SOUND if smoothing is None else PUBLISHED
-
-    def check(self, sample: Sample) -> None:
-        """Raise a ValueError unless both attributes have two categories."""
-        for column in (sample.sensitive_features, sample.output):
-            _require_categorical(column, self.name, binary=True)
 
     def estimate(self, tables: np.ndarray) -> np.ndarray:
         """Return the comparisons of rates; those of no association where they are undefined."""
@@ -416,7 +424,7 @@ class RateMetric(TableMetric):
         )
         return Interval(low, high, np.where(empty | unbounded, 1.0, p_value))
 
-    def exact_plain(self, table: np.ndarray, *, confidence_level: float, rng: np.random.Generator) -> Interval:
+    def exact_table(self, table: np.ndarray, *, confidence_level: float, rng: np.random.Generator) -> Interval:
         """Test by Fisher's exact test; as published, by Monte Carlo and bootstrap, of over 1,000 people by theory."""
         if self.variant == SOUND:
             theory = self.sound(table, confidence_level=confidence_level)
@@ -557,18 +565,10 @@ class Correlation(AdditiveMetric):
     """
 
     name = "CORR"
+    needs = "numbers or two categories"
 
     def __init__(self, *, variant: str = SOUND):
         self.variant = check_choice(variant, "variant", VARIANTS)
-
-    def check(self, sample: Sample) -> None:
-        """Raise a ValueError if an attribute has more than two categories."""
-        for column in (sample.sensitive_features, sample.output):
-            if column.is_categorical and not column.is_binary:
-                raise ValueError(
-                    f"metric {self.name} needs numbers or two categories; column {column.name!r} has "
-                    f"{len(column.categories)} categories"
-                )
 
     def estimate(self, sample: Sample) -> float:
         """Return the correlation, 0 where one attribute has a single value."""
@@ -661,6 +661,7 @@ class Regression(Metric):
     """
 
     name = "REG"
+    needs = "two categories"
 
     def __init__(self, *, top_k: int = 35, label_metric: Metric | None = None):
         check_count(top_k, "top_k")
@@ -668,11 +669,6 @@ class Regression(Metric):
             raise TypeError(f"metric: expected a Metric such as Difference(), found {label_metric!r}")
         self.top_k = top_k
         self.label_metric = label_metric or Difference()
-
-    def check(self, sample: Sample) -> None:
-        """Raise a ValueError unless the sensitive feature and all labels have two categories."""
-        for column in (sample.sensitive_features, *sample.output):
-            _require_categorical(column, self.name, binary=True)
 
     def approximate(self, sample: Sample, *, confidence_level: float) -> Interval:
         """Return one interval for each label's coefficient; there are no p-values."""
@@ -706,19 +702,10 @@ class Regression(Metric):
         return [(name, self.label_metric, Sample(sample.sensitive_features, outputs[name])) for name in labels]
 
 
-def _require_categorical(column: Column, metric: str, *, binary: bool = False) -> None:
-    """Raise a ValueError unless a column is categorical, with two categories if `binary`."""
-    if not column.is_categorical:
-        raise ValueError(f"metric {metric} needs categories; column {column.name!r} holds numbers")
-    if binary and not column.is_binary:
-        raise ValueError(
-            f"metric {metric} needs two categories; column {column.name!r} has {len(column.categories)}: "
-            f"{', '.join(column.categories[:5])}{', ...' * (len(column.categories) > 5)}"
-        )
-
-
 def _mean(values, sizes):
-    """Return means over strata, the last axis, weighted by their sizes."""
+    """Return means over strata, the last axis, weighted by their sizes; the values themselves of a single one."""
+    if sizes.shape[-1] == 1:
+        return values[..., 0]
     weights = sizes / np.maximum(sizes.sum(axis=-1, keepdims=True), 1)
     with np.errstate(invalid="ignore"):  # a ratio without bound, of nobody
         return np.where(weights > 0, weights * values, 0).sum(axis=-1)

@@ -16,7 +16,7 @@ ID = re.compile(r"`([a-z0-9*][a-z0-9_.*-]*)`")
 
 
 @dataclass(frozen=True)
-class Section:
+class Deviation:
     """The section of a paper's file about one table or figure.
 
     Attributes
@@ -41,7 +41,7 @@ class Section:
         return any(fnmatchcase(id, pattern) for pattern in self.patterns)
 
 
-def sections(paper: str) -> dict[str, Section]:
+def sections(paper: str) -> dict[str, Deviation]:
     """Return the sections of a paper by table or figure."""
     file = EXPERIMENTS / paper / "deviations.md"
     text = file.read_text(encoding="utf-8") if file.exists() else ""
@@ -59,10 +59,10 @@ def _explained(row, known) -> bool:
     return row.artefact in known and known[row.artefact].explains(row.id)
 
 
-def _section(paper, part) -> Section:
+def _section(paper, part) -> Deviation:
     title, _, body = part.partition("\n")
     summary = " ".join(body.strip().split("\n\n")[0].split())
     anchor = re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-")
     artefact = re.match(r"[\w.-]+", title)[0].rstrip(":")
     link = f"experiments/{paper}/deviations.md#{anchor}"
-    return Section(artefact, title.strip(), summary, frozenset(ID.findall(body)), link)
+    return Deviation(artefact, title.strip(), summary, frozenset(ID.findall(body)), link)

@@ -236,16 +236,26 @@ def box_table(samples: Mapping[str, Sample], *, bands: Mapping[float, str] | Non
         else:
             members = _bands(protected.values, bands)
             line = np.polynomial.Polynomial.fit(protected.values, output.values, 1)
-        named = {"context": context, "protected": protected.name, "output": output.name}
         for place, (group, mask) in enumerate(members.items()):
             if not mask.any():
                 continue
-            [box] = boxplot_stats(output.values[mask])
+            values = output.values[mask]
+            [box] = boxplot_stats(values)
             position = place if line is None else protected.values[mask].mean()
-            numbers = {key: box[key] for key in ("mean", "whislo", "q1", "med", "q3", "whishi")}
-            row = named | {"group": group, "position": position, "count": int(mask.sum())} | numbers
-            row |= {"beyond": len(box["fliers"]), "least": output.values[mask].min(), "most": output.values[mask].max()}
-            rows.append(row | {"line": np.nan if line is None else line(position)})
+            row = {
+                "context": context,
+                "protected": protected.name,
+                "output": output.name,
+                "group": group,
+                "position": position,
+                "count": len(values),
+                **{key: box[key] for key in ("mean", "whislo", "q1", "med", "q3", "whishi")},
+                "beyond": len(box["fliers"]),
+                "least": values.min(),
+                "most": values.max(),
+                "line": np.nan if line is None else line(position),
+            }
+            rows.append(row)
     return pd.DataFrame(rows)
 
 

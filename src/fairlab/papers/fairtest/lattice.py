@@ -118,17 +118,12 @@ def test_contexts(
     small = [i for i, table in enumerate(tables) if rng and table.sum() <= EXACT_LIMIT]
     for n_tables in (FEW_TABLES, TABLES):
         for i in small:
-            p_values[i] = _random_p_value(tables[i], rng, n_tables)
+            random_p_value = two_by_two_p_value if tables[i].shape == (2, 2) else table_p_value
+            p_values[i] = random_p_value(tables[i], rng, n_tables=n_tables)
         corrected = holm(np.maximum(p_values, SMALLEST_P_VALUE))
         small = [i for i in small if corrected[i] <= NOT_SURE]
     corrected = iter(corrected.tolist())
     return [{cell: next(corrected) for cell in contexts} for _, contexts in populations]
-
-
-def _random_p_value(table, rng, n_tables) -> float:
-    """Return the Monte Carlo p-value of a table."""
-    p_value = two_by_two_p_value if table.shape == (2, 2) else table_p_value
-    return p_value(table, rng, n_tables=n_tables)
 
 
 def report_contexts(

@@ -32,8 +32,9 @@ def alarm_shares(null: pd.DataFrame) -> pd.DataFrame:
 
     `null` has numbers of contexts ``significant`` and ``reported``, one row for each run.
     """
-    found = {"any context reported": null["reported"] > 1, "any context significant": null["significant"] > 0}
-    alarms = pd.DataFrame(found)
+    alarms = pd.DataFrame(
+        {"any context reported": null["reported"] > 1, "any context significant": null["significant"] > 0}
+    )
     table = pd.DataFrame({"alarms": alarms.sum(), "runs": len(null), "share": alarms.mean()})
     low, high = wilson_interval(table["alarms"], table["runs"], alpha=0.05)
     return table.assign(low=low, high=high)

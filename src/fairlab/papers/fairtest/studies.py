@@ -235,22 +235,20 @@ def resampling_limits(rng: np.random.Generator, *, random_state: int = 0) -> pd.
     """Test random samples at the limit of resampling, and of one person more.
 
     Where a test and large-sample theory agree to the last digit there was no resampling.
-
     """
     kinds = {
-        "difference": (Difference(variant=PUBLISHED), _coins),
-        "correlation": (Correlation(variant=PUBLISHED), _numbers),
+        "difference": (Difference(variant=PUBLISHED), lambda n: rng.integers(2, size=n), ("no", "yes")),
+        "correlation": (Correlation(variant=PUBLISHED), lambda n: rng.normal(size=n), None),
     }
     rows = []
-    for kind, (metric, column) in kinds.items():
+    for kind, (metric, draw, categories) in kinds.items():
         for n in (EXACT_LIMIT, EXACT_LIMIT + 1):
-            sample = Sample(column("group", n, rng), column("output", n, rng))
+            sample = Sample(*(Column(name, draw(n), categories) for name in ("group", "output")))
             exact = metric.exact(sample, confidence_level=0.95, rng=np.random.default_rng(random_state))
             approximate = metric.approximate(sample, confidence_level=0.95)
             pairs = [(getattr(exact, name), getattr(approximate, name)) for name in ("low", "high", "p_value")]
-            rows.append(
-                {"metric": kind, "people": n, "resampled": not np.isclose(*zip(*pairs, strict=True), rtol=1e-12).all()}
-            )
+            resampled = not np.isclose(*zip(*pairs, strict=True), rtol=1e-12).all()
+            rows.append({"metric": kind, "people": n, "resampled": resampled})
     return pd.DataFrame(rows)
 
 
@@ -259,11 +257,3 @@ def _seconds(step: Callable, argument) -> tuple[float, object]:
     start = time.process_time()
     result = step(argument)
     return time.process_time() - start, result
-
-
-def _coins(name, n, rng):
-    return Column(name, rng.integers(2, size=n), ("no", "yes"))
-
-
-def _numbers(name, n, rng):
-    return Column(name, rng.normal(size=n))
