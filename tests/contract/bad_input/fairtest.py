@@ -187,7 +187,7 @@ ROWS = {
             lambda: Correlation(variant="printed"),
             "expected one of sound, published, found 'printed'",
         ),
-        Bad("Correlation", "job", checked(Correlation(), RATES), "has 3 categories"),
+        Bad("Correlation", "job", checked(Correlation(), RATES), "has 3: cook, clerk, driver"),
         Bad("Difference", "smoothing", lambda: Difference(smoothing=-1), "expected None or a number from 0, found -1"),
         Bad(
             "Difference",
