@@ -2,7 +2,7 @@
 
 import sys
 
-from fairlab.suite.child_process import terminated_as_interrupted
+from fairlab.suite.processes import terminated_as_interrupted
 
 
 def main() -> int:

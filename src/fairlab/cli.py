@@ -11,7 +11,7 @@ from fairlab.suite.catalogue import PROFILES, experiment_names, inputs
 from fairlab.suite.labs.command import add_verbs
 from fairlab.suite.listing import add_list
 from fairlab.suite.redrawing import add_figures
-from fairlab.suite.running import add_run, joined, short
+from fairlab.suite.running import add_run, short
 from fairlab.suite.site.command import add_site
 
 WRONG_CALL, SIGNIFICANT, NOT_ASSESSED = 2, 3, 4  # exit statuses
@@ -19,7 +19,7 @@ WRONG_CALL, SIGNIFICANT, NOT_ASSESSED = 2, 3, 4  # exit statuses
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status: 0 for success, 1 for a failure, 2 for a wrong call."""
-    options = _parser().parse_args(joined(sys.argv[1:] if arguments is None else arguments))
+    options = _parser().parse_args(arguments)
     try:
         if options.of_project:
             find_root()  # raises where the library is installed without its project

@@ -11,7 +11,7 @@ def missing_artefacts(folder: Path) -> list[str]:
     A figure needs its image file; anything else needs a figure, a table, a record, a claim or a reason for being
     skipped.
     """
-    run = runs.Run.read(folder)
+    run = runs.Run.unpublished(folder)
     pictures, tables = ([path.stem for path in (folder / kind).glob("*")] for kind in ("figures", "tables"))
     entries = [entry["artefact"] for entry in run.records + run.claims + run.skipped]
 

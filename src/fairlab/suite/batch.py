@@ -1,292 +1,234 @@
-"""Batches of experiments on Snakemake: parallel, resumable, continuing after a failure.
+"""Batches of experiments on this machine: parallel, resumable, continuing after a failure."""
 
-On this machine Snakemake selects the experiments to run and records the finished ones; each of its jobs requests its
-experiment from the batch, which schedules it and runs it in a preloaded process. On a cluster each job runs by itself.
-"""
+import time
+from collections.abc import Iterable
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from graphlib import TopologicalSorter
 
-import threading
-from contextlib import suppress
+from filelock import FileLock, Timeout
 
-import psutil
-
-from fairlab.checks import required, suggestion
-from fairlab.paths import DATA_SCRIPTS, EXPERIMENTS, write_text
-from fairlab.suite import cluster, fitting, forks, locks, runner
+from fairlab.paths import DATA_SCRIPTS, EXPERIMENTS, results_folder
 from fairlab.suite.catalogue import specification
+from fairlab.suite.comparison import compare, short_line
 from fairlab.suite.machine import n_cores
-from fairlab.suite.memory import memory_left_gb
-from fairlab.suite.pool import Pool
-from fairlab.suite.progress import Clock, Progress, ended, status
-from fairlab.suite.run import failure_file, log_file, places, run_folder
-from fairlab.suite.schedule import Schedule
-from fairlab.suite.staging import cleanup, expect_writable, temporary_folder
-from fairlab.suite.workflow import batch_log, kill_trees, marker, planned_minutes, producers, snakemake
+from fairlab.suite.memory import memory_left_gb, need_gb, refusal
+from fairlab.suite.notebook import run_experiment
+from fairlab.suite.processes import kill_children
+from fairlab.suite.run import Run, UnreadableRunError, failure_file, run_folder
 
-KILLED = "killed from outside, without a message"
-PATIENCE_SECONDS = 20  # to wait for an experiment that Snakemake has not requested yet
+STATUS_SECONDS = 60.0  # between lines on what is running
 
 
 def run_batch(
-    names: list[str],
-    profile: str,
-    *,
-    scheduler: str = "local",
-    jobs: int | None = None,
-    cores: int | None = None,
-    options: str = "",
-    shards: int = 1,
-    dry_run: bool = False,
+    names: list[str], profile: str, *, jobs: int | None = None, cores: int | None = None, dry_run: bool = False
 ) -> dict[str, str]:
     """Run experiments in parallel and return those that failed, each with the reason.
 
-    An experiment with a result of the same notebook, library code and data is not run again. An experiment that does
-    not fit into the available memory is rejected before the batch starts. If another batch of the profile is running in
-    the results folder, this one prints a message and waits.
+    An experiment with a result of the same notebook, library code and data is not run again. One that does not fit into
+    the available memory is not started. If another batch runs in the results folder, this one says so and waits.
 
     Parameters
     ----------
     names : list of str
         Experiments.
     profile : str
-    scheduler : str
-        A folder of ``experiments/profiles``: ``local`` or ``slurm``.
     jobs : int or None
-        Experiments at a time; None for as many as cores and memory allow, on a cluster for the value of its profile.
+        Experiments at a time; None for as many as there are cores.
     cores : int or None
-        Cores for each; None for one, on a cluster for the value of its profile. On this machine all experiments share
-        `jobs` times `cores` workers that compute trials.
-    options : str
-        Of sbatch, for the jobs of a cluster; see `fairlab.suite.cluster.resources`.
-    shards : int
-        Most cluster jobs per experiment; each computes a shard of its trials.
+        Cores of each; None for one, or more where an experiment would take longer than all others together.
     dry_run : bool
         Only print what would run.
 
     Raises
     ------
-    ValueError
-        If cluster options are given for this machine, or are invalid.
     KeyboardInterrupt
         If it is interrupted or terminated; the message says what is cached.
     """
-    schedulers = sorted(folder.name for folder in (EXPERIMENTS / "profiles").iterdir())
-    if scheduler not in schedulers:
-        raise KeyError(f"unknown scheduler {scheduler!r}{suggestion(scheduler, schedulers)}")
-    if scheduler == "local" and (options or shards > 1):
-        raise ValueError("--slurm-options and --shards are for a cluster: --scheduler slurm")
-    required("snakemake")
     for name in names:
         specification(name).parameters(profile)
-    cleanup(temporary_folder("batch"))  # raises at once if the results folder cannot be written
-    expect_writable(marker("", profile, "lock"), batch_log(profile))
-    expect_writable(*(place for name in names for place in (marker(name, profile), *places(name, profile))))
-    of_cluster = {"jobs": jobs, "cores": cores, "options": options, "shards": shards, "dry_run": dry_run}
     if dry_run:
-        return _run(names, profile, scheduler, **of_cluster)
-    with locks.held(marker("", profile, "lock"), f"a batch at {profile}"):
-        return _run(names, profile, scheduler, **of_cluster)
+        for name in outdated(names, profile):
+            print(f"{name}: about {planned_minutes(name, profile):g} min of one core at {profile}")
+        return {}
+    with _lock():
+        return _Batch(names, profile, jobs, cores).run()
 
 
-def _run(names, profile, scheduler, *, jobs, cores, options, shards, dry_run):
-    """Run the unfinished experiments; one batch per profile and folder at a time."""
-    log = batch_log(profile)
-    write_text(log, "")
-    real = cluster.fetched(names) if scheduler != "local" and not dry_run else []
-    states = forks.answer(_states, names, log=str(log))
-    outdated = [name for name in names if not _done(name, profile, states[name])]
-    if scheduler == "local":
-        jobs, cores, refused = _fitting(outdated, profile, jobs, cores)
-    else:
-        refused = cluster.refusals(outdated, profile, scheduler, cores, options)
-    for name, reason in refused.items():
-        print(f"not run: {name} {reason}")
-    outdated = [name for name in outdated if name not in refused]
-    if dry_run:
-        for name in sorted(outdated, key=lambda name: planned_minutes(name, profile)):
-            print(f"running {name} at {profile}, about {planned_minutes(name, profile):g} min of one core")
-    if not outdated:
-        return refused
-    if scheduler == "local" and dry_run:
-        snakemake(outdated, profile, scheduler, ["--cores", str(len(outdated)), "--dry-run"])
-        return refused
-    if not dry_run:
-        for name in outdated:
-            marker(name, profile).unlink(missing_ok=True)
-            write_text(_state_file(name, profile), states[name])
-    if scheduler != "local":
-        of_cluster = {"real": real, "jobs": jobs, "cores": cores, "options": options, "shards": shards}
-        return refused | cluster.run(names, outdated, profile, scheduler, **of_cluster, dry_run=dry_run)
-    return refused | _Batch(names, outdated, profile, jobs, cores).run()
+def _lock() -> FileLock:
+    """Return the lock of the results folder, held."""
+    file = results_folder() / ".batch.lock"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(file)
+        lock.acquire(timeout=0)
+    except Timeout:
+        print(f"another batch runs in {file.parent}; waiting until it ends", flush=True)
+        lock.acquire()
+    except OSError as error:
+        raise PermissionError(
+            f"cannot write to the results folder {file.parent} ({error.strerror}); "
+            "set FAIRLAB_RESULTS to a folder that can be written"
+        ) from error
+    return lock
 
 
-def _fitting(names, profile, jobs, cores) -> tuple[int, int, dict[str, str]]:
-    """Return the number of experiments at a time, the cores of each, and the reasons of those that do not fit.
+def outdated(names: Iterable[str], profile: str) -> dict[str, str]:
+    """Return the experiments that need to be run, each with the present state of its code and data."""
+    states = {name: state(name) for name in names}
+    return {name: known for name, known in states.items() if not _is_done(name, profile, known)}
 
-    Requested numbers are not reduced.
-    """
-    left, wished = memory_left_gb(), jobs or max(1, n_cores() // (cores or 1))
-    flag, cores = "--cores 1 --jobs" if cores and cores > 1 else "--jobs", cores or 1
-    if jobs is None:
-        jobs = max(1, fitting.most_cores(names, profile, wished * cores, left, len(names)) // cores)
-        if jobs < wished:
-            print(f"{jobs} at a time: for {wished} there is too little memory, {left:.1f} GB")
-        return jobs, cores, fitting.refusals(names, profile, cores, left, len(names), flag)
-    return jobs, cores, fitting.refusals(names, profile, jobs * cores, left, len(names), flag)
+
+def _is_done(name, profile, current) -> bool:
+    """Whether an experiment has a published run of its present state, and its last run did not fail."""
+    if failure_file(name, profile).exists():
+        return False
+    try:
+        return Run.read(run_folder(name, profile)).about.get("state") == current
+    except UnreadableRunError:
+        return False
 
 
 def state(name: str) -> str:
-    """Return a digest of what a result depends on besides its profile: code, published numbers, available data."""
+    """Return a digest of what a result depends on besides its profile: code, published numbers, available data.
+
+    Titles, remarks and minutes do not count.
+    """
     from fairlab.data import state_of
     from fairlab.data.registry import project_registry
     from fairlab.suite.fingerprint import notebook_fingerprint
     from fairlab.suite.notebook import code_of
 
     spec = specification(name)
-    files = [EXPERIMENTS / f"{name}.yaml", EXPERIMENTS / spec.paper / "published.yaml"]
+    published = [
+        [id, value.kind, value.printed, value.value, value.std, value.low, value.high]
+        for artefact in map(spec.published.artefact, spec.artefacts)
+        for id, value in artefact.values.items()
+    ]
+    texts = [repr((spec.profiles.model_dump(), spec.artefacts, spec.data, spec.files, published))]
     for variant in spec.data:
-        files += DATA_SCRIPTS.glob(f"make_{variant.replace('-', '_')}.py")
+        files = [*DATA_SCRIPTS.glob(f"make_{variant.replace('-', '_')}.py")]
         files += (DATA_SCRIPTS / "surrogates").glob(f"{variant}.yaml")
-    texts = [file.read_text(encoding="utf-8") for file in files]
-    texts += [f"{state_of(variant)} {project_registry().variant(variant)}" for variant in spec.data]
+        texts += [file.read_text(encoding="utf-8") for file in files]
+        texts.append(f"{state_of(variant)} {project_registry().variant(variant)}")
     return notebook_fingerprint(code_of(spec.notebook), *texts)
 
 
-class _Batch:
-    """Experiments on this machine, in the order of a schedule, with one pool of workers."""
+def planned_minutes(name: str, profile: str) -> float:
+    """Return the planned minutes of an experiment on one core; the default is an hour."""
+    minutes = specification(name).minutes
+    return getattr(minutes, profile) if minutes else 60
 
-    def __init__(self, names, outdated, profile, jobs, cores):
-        self.names, self.outdated, self.profile, self.cores = names, outdated, profile, jobs * cores
+
+class _Batch:
+    """Experiments that run on this machine, the longest first."""
+
+    def __init__(self, names, profile, jobs, cores):
+        self.names, self.profile = names, profile
+        self.states = outdated(names, profile)
+        self.minutes = {name: planned_minutes(name, profile) for name in self.states}
+        after = {name: [one for one in specification(name).after if one in self.states] for name in self.states}
+        self.after, self.order = after, TopologicalSorter(after)
+        all_cores = jobs * (cores or 1) if jobs else n_cores()
+        self.free = self.all_cores = all_cores
+        wall = max(sum(self.minutes.values()) / all_cores, 1e-9)
+        self.cores = {
+            name: cores or min(all_cores, max(1, round(minutes / wall))) for name, minutes in self.minutes.items()
+        }
         self.failed: dict[str, str] = {}
-        self._asked, self._turn = set(), threading.Condition()
-        self._clocks, self._processes = {}, {}
-        self._stopped = False
-        minutes = {name: planned_minutes(name, profile) for name in outdated}
-        after = {name: producers(name, outdated) for name in outdated}
-        self._schedule = Schedule(minutes, after, jobs)
-        self._clock, self._vacant = Clock(), Clock()
-        self._pool = Pool(self.cores, batch_log(profile), {"experiment": self._experiment})
-        self._progress = Progress(self._live)
+        self.done = len(names) - len(self.states)
+        self.started, self.running = time.monotonic(), {}  # with the time at which each started
 
     def run(self) -> dict[str, str]:
         """Run all and return the reasons of those that failed."""
-        cores = ["--cores", str(len(self.outdated))]  # the schedule decides when each runs
+        ready, futures = [], {}
+        self.order.prepare()
+        with ThreadPoolExecutor(max(1, self.all_cores)) as threads:
+            try:
+                while self.order.is_active():
+                    ready = sorted([*ready, *self.order.get_ready()], key=self._chain, reverse=True)
+                    ready = [name for name in ready if not self._start(name, threads, futures)]
+                    ended, _ = wait(futures, timeout=STATUS_SECONDS, return_when=FIRST_COMPLETED)
+                    for future in ended:
+                        self._end(futures.pop(future), future)
+                    if not ended and futures:
+                        print(self._status(), flush=True)
+            except KeyboardInterrupt:
+                threads.shutdown(wait=False, cancel_futures=True)
+                kill_children()
+                raise KeyboardInterrupt(
+                    f"stopped. {self.done} of {len(self.names)} experiments are done, and finished trials are cached; "
+                    "the same command continues from there"
+                ) from None
+        return self.failed
+
+    def _chain(self, name) -> float:
+        """Return the minutes of an experiment and of the longest chain of those that wait for it."""
+        followers = [other for other, earlier in self.after.items() if name in earlier]
+        return self.minutes[name] / self.cores[name] + max(map(self._chain, followers), default=0.0)
+
+    def _start(self, name, threads, futures) -> bool:
+        """Start an experiment if it may run and there are cores and memory; return whether it left the queue."""
+        blocked = [earlier for earlier in self.after[name] if earlier in self.failed]
+        if blocked:
+            return self._leave_out(name, f"not run, since {blocked[0]} failed")
+        needed = sum(need_gb(other, self.profile, self.cores[other]) for other in self.running)
+        if self.running and (
+            self.cores[name] > self.free or refusal(name, self.profile, self.cores[name], self.left_gb - needed)
+        ):
+            return False
+        if not self.running:
+            self.left_gb = memory_left_gb()
+            if refusal(name, self.profile, self.cores[name], self.left_gb):
+                self.cores[name] = 1
+            if reason := refusal(name, self.profile, 1, self.left_gb):
+                return self._leave_out(name, reason)
+        self.free -= self.cores[name]
+        self.running[name] = time.monotonic()
+        own = {"n_jobs": self.cores[name], "state": self.states[name]}
+        futures[threads.submit(run_experiment, specification(name), self.profile, **own)] = name
+        return True
+
+    def _leave_out(self, name, reason) -> bool:
+        print(f"not run: {name} {reason}", flush=True)
+        self.failed[name] = reason
+        self.order.done(name)
+        return True
+
+    def _end(self, name, future) -> None:
+        """Note the end of an experiment and print its line."""
+        self.free += self.cores[name]
+        seconds = time.monotonic() - self.running.pop(name)
         try:
-            with self._progress, self._pool:
-                try:
-                    snakemake(self.outdated, self.profile, "local", cores, environment=self._pool.environment)
-                except BaseException:
-                    self._stopped = True
-                    kill_trees([process.pid for process in list(self._processes.values())])
-                    raise
-        except KeyboardInterrupt:
-            cleanup(temporary_folder("batch"))  # partial files of the processes that ended
-            n_done = self._n_done()
-            raise KeyboardInterrupt(
-                f"stopped. {n_done} of {len(self.names)} experiments are done, and finished trials are cached; "
-                "the same command continues from there"
-            ) from None
-        left = [name for name in self.outdated if not marker(name, self.profile).exists()]
-        return {name: self.failed.get(name) or _reason(name, self.profile) for name in left}
+            line = short_line(compare(Run.read(future.result())))
+            self.done += 1
+        except Exception as error:  # whatever it is, the batch goes on and says so
+            self.failed[name] = str(error) or type(error).__name__
+            line = f"failed: {self.failed[name].splitlines()[0]}"
+        self.minutes[name] = 0.0
+        self.order.done(name)
+        width = max(map(len, self.names))
+        print(f"{name:<{width}}  {line:<44}  {duration(seconds):>7}  {self._left()}", flush=True)
 
-    def _experiment(self, connection, name):
-        """Run an experiment when it is scheduled, and report the outcome to Snakemake's job."""
-        with self._turn:
-            if not self._asked:  # Snakemake has started
-                self._vacant = Clock()
-            self._asked.add(name)
-            self._turn.notify_all()
-            while self._next() != name:
-                self._turn.wait(1.0)
-            self._schedule.begin(name)
-            self._clocks[name] = Clock()
-            self._turn.notify_all()
-        good, line, seconds = self._run(name)
-        if self._stopped:
-            return
-        log = str(log_file(name, self.profile))
-        took = self._clocks[name]()
-        minutes = (seconds + self._pool.seconds_of(log)) / 60
-        with batch_log(self.profile).open("a") as file:
-            print(
-                f"{name} took {minutes:.2f} minutes of one core; planned {planned_minutes(name, self.profile):g}",
-                file=file,
-            )
-        with self._turn:
-            self._schedule.end(name, minutes)
-            if not good:
-                self.failed[name] = line
-                for other in self._schedule.drop(name):
-                    self.failed[other] = f"not run, since {name} failed"
-            self._turn.notify_all()
-        shown = line if good else f"failed: {_first_line(line)}"
-        self._progress.log(ended(name, shown, took, max(map(len, self.names))))
-        connection.send(good)
+    def _left(self) -> str:
+        """Return how many experiments are done, and about how long the others will take."""
+        ended = [name for name in self.states if not self.minutes[name]]
+        planned = sum(planned_minutes(name, self.profile) for name in ended)
+        now = time.monotonic()
+        spent = sum((now - since) / 60 * self.cores[name] for name, since in self.running.items())
+        took = (now - self.started) / 60 * self.all_cores - spent
+        factor = (1 + took) / (1 + planned)  # planned minutes count as much as those of one measured minute
+        left = max(factor * sum(self.minutes.values()) - spent, 0) / self.all_cores
+        ahead = f"about {left:.0f} min left" if left >= 1 else "less than a minute left"
+        return f"({self.done + len(self.failed)} of {len(self.names)}" + (f", {ahead})" if any(self.minutes.values()) else ")")
 
-    def _next(self):
-        """Return the scheduled experiment, or a requested one if the scheduled one is not requested in time."""
-        spent = {name: self._clocks[name]() / 60 for name in self._schedule.running}
-        name = self._schedule.next(spent=spent)
-        if name is None or name in self._asked:
-            self._vacant = Clock()
-        elif self._vacant() > PATIENCE_SECONDS:
-            return self._schedule.next(self._asked, spent)
-        return name
-
-    def _run(self, name):
-        log = log_file(name, self.profile)
-        write_text(log, "")
-        arguments = name, self.profile, self.cores, self._pool.environment
-        connection, process = forks.start(runner.run, *arguments, log=str(log))
-        self._processes[name] = process
-        try:
-            return connection.recv()
-        except EOFError:
-            return False, KILLED, 0.0
-        finally:
-            process.join()
-            del self._processes[name]
-
-    def _live(self):
-        with self._turn:
-            running = {name: self._clocks[name]() for name in sorted(self._schedule.running)}
-            spent = {name: self._spent(name) / 60 for name in running}
-            left = self._schedule.minutes_left(spent, self._clock() / 60)
-            return status(running, self._n_done(), len(self.failed), len(self.names), left)
-
-    def _n_done(self):
-        return len(self.names) - len(self.outdated) + len(self._schedule.ended.keys() - self.failed.keys())
-
-    def _spent(self, name):
-        """Return the processor seconds of an experiment that runs: of its process, its kernel and its trials."""
-        seconds = self._pool.seconds_of(str(log_file(name, self.profile)))
-        with suppress(KeyError, psutil.Error):
-            process = psutil.Process(self._processes[name].pid)
-            for part in [process, *process.children(recursive=True)]:
-                times = part.cpu_times()
-                seconds += times.user + times.system
-        return seconds
+    def _status(self) -> str:
+        now = time.monotonic()
+        running = ", ".join(f"{name} {duration(now - since)}" for name, since in self.running.items())
+        return f"running {running}  {self._left()}"
 
 
-def _states(names):
-    return {name: state(name) for name in names}
-
-
-def _state_file(name, profile):
-    return marker(name, profile, ".state")
-
-
-def _done(name, profile, current):
-    """Return whether an experiment has a published run, of its present state, and its last run did not fail."""
-    file = _state_file(name, profile)
-    known = file.exists() and file.read_text(encoding="utf-8") == current
-    ran = marker(name, profile).exists() and (run_folder(name, profile) / "run.json").exists()
-    return known and ran and not failure_file(name, profile).exists()
-
-
-def _first_line(text):
-    return (text.splitlines() or [""])[0]
-
-
-def _reason(name, profile):
-    file = failure_file(name, profile)
-    return file.read_text(encoding="utf-8").strip() if file.exists() else KILLED
+def duration(seconds: float) -> str:
+    """Return seconds as ``0:21`` or ``1:02:03``."""
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

@@ -1,15 +1,17 @@
-"""Cache of trials on disk: one file each, plain data that cannot run code, with a checksum over key and content.
+"""Cache of trials on disk: one file each, JSON and arrays in NumPy's own format, which cannot run code.
 
-A file has a mark, the checksum, and the checked content: the length of a JSON text, the text, and the bytes of the
-arrays to which the text refers, each padded to a multiple of `ALIGNMENT`. The text has the metadata of the result:
+A file ``<key>.trial`` has the SHA-256 of its key and content, then the content: an ``.npz`` archive of the arrays of a
+result, and a JSON text of all else, in which ``{"array": "a3"}`` refers to one of them. The text also has the metadata:
 function, code, versions, host, time, seconds.
 """
 
 import hashlib
+import io
 import json
 import platform
 import re
 import time
+import zipfile
 from functools import cache
 from pathlib import Path
 
@@ -18,13 +20,12 @@ import pandas as pd
 
 from fairlab.paths import atomic_path, results_folder
 from fairlab.suite.fingerprint import PACKAGE, code_fingerprint, library_versions, modules_fingerprint
-from fairlab.suite.packing import pack, unpack
 
-FORM = b"fairlab trial "  # start of the mark of every version
-MARK = (FORM + b"1").ljust(24)
+KINDS = "biufcSUMm"  # of NumPy's types: all whose bytes are the value
+PLAIN = (bool, int, float, str, type(None))
+DIGEST_BYTES = 32
 KEY_LENGTH, SUFFIX = 24, ".trial"
 NAME = re.compile(rf"[0-9a-f]{{{KEY_LENGTH}}}{re.escape(SUFFIX)}")
-CHECKSUM_BYTES, LENGTH_BYTES, ALIGNMENT = 32, 8, 64
 CURRENT, STALE, CORRUPTED = "current", "stale", "corrupted"
 
 
@@ -54,17 +55,17 @@ def write(file: Path, result, metadata: dict) -> None:
     Raises
     ------
     TypeError
-        If it is not plain data.
+        If it is not plain data: numbers, text, arrays and tables, in dictionaries, lists and tuples.
     """
-    tree, buffers = pack(result)
-    metadata = metadata | {"written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-    text = json.dumps({"about": metadata, "sizes": list(map(len, buffers)), "result": tree}).encode()
-    parts = [
-        len(text).to_bytes(LENGTH_BYTES),
-        *(part for whole in (text, *buffers) for part in (whole, _filling(whole))),
-    ]
-    with atomic_path(file) as temporary, temporary.open("wb") as stream:
-        stream.writelines([MARK, _checksum(file, parts), *parts])
+    arrays = {}
+    tree = _as_json(result, "result", arrays)
+    about = metadata | {"written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+    text = json.dumps({"about": about, "result": tree}).encode()
+    stream = io.BytesIO()
+    np.savez(stream, json=np.frombuffer(text, np.uint8), **arrays)
+    content = stream.getvalue()
+    with atomic_path(file) as temporary:
+        temporary.write_bytes(_digest(file, content) + content)
 
 
 def read(file: Path) -> tuple[object, dict]:
@@ -76,34 +77,130 @@ def read(file: Path) -> tuple[object, dict]:
     CorruptedError
         If the checksum does not match, as after a flipped bit, a truncation or a renaming.
     """
-    text, content = _parts(file)
-    start, buffers = 0, []
-    for size in text["sizes"]:
-        buffers.append(content[start : start + size])
-        start += -(-size // ALIGNMENT) * ALIGNMENT
-    return unpack(text["result"], buffers), text["about"]
+    text, arrays = _content(file)
+    return _from_json(text["result"], arrays), text["about"]
 
 
-def _parts(file):
-    """Return the text of a file and the bytes that follow it, after checking the checksum."""
-    content = memoryview(np.fromfile(file, np.uint8))  # arrays are writable views of this memory
-    start = len(MARK) + CHECKSUM_BYTES
-    body = content[start:]
-    if content[: len(MARK)] != MARK or content[len(MARK) : start] != _checksum(file, [body]):
+def _content(file):
+    """Return the JSON of a file and its arrays, after checking the checksum."""
+    whole = file.read_bytes()
+    content = whole[DIGEST_BYTES:]
+    if whole[:DIGEST_BYTES] != _digest(file, content):
         raise CorruptedError(f"{file} does not match its checksum")
-    end = LENGTH_BYTES + int.from_bytes(body[:LENGTH_BYTES])
-    return json.loads(bytes(body[LENGTH_BYTES:end])), body[end + len(_filling(body[LENGTH_BYTES:end])) :]
+    try:
+        arrays = np.load(io.BytesIO(content), allow_pickle=False)
+        return json.loads(arrays["json"].tobytes()), arrays
+    except (ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise CorruptedError(f"{file} is not a cached trial: {error}") from None
 
 
-def _filling(part) -> bytes:
-    return bytes(-len(part) % ALIGNMENT)
+def _digest(file, content) -> bytes:
+    return hashlib.sha256(file.stem.encode() + content).digest()
 
 
-def _checksum(file, parts):
-    digest = hashlib.sha256(file.stem.encode())
-    for part in parts:
-        digest.update(part)
-    return digest.digest()
+def _as_json(value, where, arrays):
+    """Return plain data as JSON in which all but numbers, text and lists is ``{kind: content}``; keep its arrays."""
+
+    def inner(part, name):
+        return _as_json(part, f"{where}{name}", arrays)
+
+    if type(value) in PLAIN:
+        return value
+    if type(value) is list:
+        return [inner(part, f"[{k}]") for k, part in enumerate(value)]
+    if type(value) is tuple:
+        return {"tuple": inner(list(value), "")}
+    if isinstance(value, dict):
+        return {"dict": [inner(list(value), ".keys()"), [inner(part, f"[{key!r}]") for key, part in value.items()]]}
+    if type(value) is np.ndarray and value.dtype.kind in KINDS:
+        name = f"a{len(arrays)}"
+        arrays[name] = value
+        return {"array": name}
+    if isinstance(value, np.generic) and value.dtype.kind in KINDS:
+        return {"scalar": inner(np.array(value), "")}
+    if isinstance(value, pd.Timestamp):
+        return {"timestamp": value.isoformat()}
+    if value is pd.NA or value is pd.NaT:
+        return {"missing": str(value)}
+    if isinstance(value, pd.RangeIndex):
+        return {"range": [value.start, value.stop, value.step, inner(value.name, ".name")]}
+    if isinstance(value, pd.MultiIndex):
+        return {"levels": [inner(level, ".levels") for level in map(value.get_level_values, range(value.nlevels))]}
+    if isinstance(value, pd.Index):
+        return {"index": [_values(value, inner), inner(value.name, ".name")]}
+    if isinstance(value, pd.Series):
+        return {"series": [inner(value.index, ".index"), _values(value, inner), inner(value.name, ".name")]}
+    if isinstance(value, pd.DataFrame):
+        columns = [_values(column, inner) for _, column in value.items()]
+        return {"table": [inner(value.index, ".index"), inner(value.columns, ".columns"), columns]}
+    of = f" of {value.dtype}" if isinstance(value, np.ndarray) else ""
+    raise TypeError(f"{where}, a {type(value).__name__}{of}")
+
+
+def _values(column, inner):
+    """Return the values of a column or an index: its type, then an array, or a list of values."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.array
+        return ["category", inner(column.codes, ".codes"), inner(column.categories, ".categories"), column.ordered]
+    plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in KINDS
+    return [str(column.dtype), inner(column.to_numpy() if plain else list(column), ".values")]
+
+
+def _from_json(tree, arrays):
+    """Return the value of a tree and of the arrays that it refers to."""
+
+    def outer(part):
+        return _from_json(part, arrays)
+
+    if isinstance(tree, PLAIN):
+        return tree
+    if isinstance(tree, list):
+        return list(map(outer, tree))
+    [(kind, content)] = tree.items()
+    match kind:
+        case "tuple":
+            return tuple(outer(content))
+        case "dict":
+            return dict(zip(*map(outer, content), strict=True))
+        case "array":
+            return arrays[content]
+        case "scalar":
+            return outer(content)[()]
+        case "timestamp":
+            return pd.Timestamp(content)
+        case "missing":
+            return {"NaT": pd.NaT, "<NA>": pd.NA}[content]
+        case "range":
+            return pd.RangeIndex(*content[:3], name=outer(content[3]))
+        case "levels":
+            return pd.MultiIndex.from_arrays(list(map(outer, content)))
+        case "index":
+            values = _column(content[0], outer)
+            return pd.Index(values, dtype=values.dtype, name=outer(content[1]), tupleize_cols=False)
+        case "series":
+            values = _column(content[1], outer)
+            return pd.Series(values, index=outer(content[0]), dtype=values.dtype, name=outer(content[2]))
+        case "table":
+            index, columns = outer(content[0]), outer(content[1])
+            found = [_column(values, outer) for values in content[2]]
+            series = {k: pd.Series(values, index=index, dtype=values.dtype) for k, values in enumerate(found)}
+            return pd.DataFrame(series, index=index).set_axis(columns, axis=1)
+    raise CorruptedError(f"unknown kind {kind!r}")
+
+
+def _column(content, outer):
+    """Return the values of a column or an index; see `_values`."""
+    dtype, values, *rest = content
+    if dtype == "category":
+        categories, ordered = rest
+        return pd.Categorical.from_codes(outer(values), outer(categories), ordered=ordered)
+    values = outer(values)
+    if dtype != "object":
+        return values if isinstance(values, np.ndarray) else pd.array(values, dtype=dtype)
+    column = np.empty(len(values), dtype=object)
+    for k, value in enumerate(values):  # one by one: lists and tuples are not to become rows
+        column[k] = value
+    return column
 
 
 def entries() -> pd.DataFrame:
@@ -119,17 +216,14 @@ def entries() -> pd.DataFrame:
 
 def status() -> pd.DataFrame:
     """Return files, MB and seconds of a core by function and state."""
-    frame = entries()
-    sums = frame.groupby(["function", "state"], sort=True).agg(
-        trials=("file", "size"), mb=("mb", "sum"), seconds=("seconds", "sum")
-    )
-    return sums.reset_index()
+    sums = entries().groupby(["function", "state"], sort=True)
+    return sums.agg(trials=("file", "size"), mb=("mb", "sum"), seconds=("seconds", "sum")).reset_index()
 
 
 def prune() -> pd.DataFrame:
     """Remove the trials that are not current, and no other file; return their rows."""
     frame = entries()
-    gone = frame[(frame["state"] != CURRENT) & frame["file"].map(_has_form).astype(bool)]
+    gone = frame[frame["state"] != CURRENT]
     for file in gone["file"]:
         file.unlink(missing_ok=True)
     return gone
@@ -144,7 +238,7 @@ def corrupted() -> pd.DataFrame:
 def _entry(file):
     row = {"file": file, "mb": file.stat().st_size / 1e6, "function": file.parent.name, "seconds": 0.0, "host": ""}
     try:
-        metadata = _parts(file)[0]["about"]
+        metadata = _content(file)[0]["about"]
     except (OSError, ValueError):
         return row | {"state": CORRUPTED}
     state = CURRENT if _current_code(metadata["function"]) in (metadata["code"], None) else STALE
@@ -156,8 +250,3 @@ def _current_code(function) -> str | None:
     """Return the fingerprint of a function's current code; None, for unknown, if it is not of this package."""
     module = function.partition(":")[0]
     return modules_fingerprint([module]) if module.split(".")[0] == PACKAGE else None
-
-
-def _has_form(file) -> bool:
-    with file.open("rb") as stream:
-        return stream.read(len(FORM)) == FORM

@@ -21,12 +21,10 @@ from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
 from fairlab.suite.comparison import Comparison, compare
 from fairlab.suite.drawing import Drawing, marks_of, with_mark
 from fairlab.suite.machine import environment, n_cores, peak_memory_gb
-from fairlab.suite.memory import own_peak_gb
-from fairlab.suite.staging import cleanup, temporary_folder
 from fairlab.suite.trials import run_trials
 
 READINGS = ("as_published", "as_described")
-STAGING_VARIABLE = "FAIRLAB_STAGING"  # set by the batch runner, which then publishes the run itself
+FOLDER_VARIABLE = "FAIRLAB_RUN"  # set by the batch runner, which then publishes the run itself
 JOBS_VARIABLE = "FAIRLAB_JOBS"
 SHOWN_DOTS_PER_INCH = 100  # width of a figure in a notebook
 
@@ -77,10 +75,10 @@ class Experiment:
         self.n_jobs = n_jobs or int(os.environ.get(JOBS_VARIABLE) or n_cores())
         changed = any(expected[key] != value for key, value in parameters.items())
         self.run = runs.Run(name, runs.CUSTOM if changed else profile, int(seed), expected | parameters)
-        self.in_batch = STAGING_VARIABLE in os.environ
-        self.folder = Path(os.environ[STAGING_VARIABLE]) if self.in_batch else self._stage()
+        self.in_batch = FOLDER_VARIABLE in os.environ
+        self.folder = Path(os.environ[FOLDER_VARIABLE]) if self.in_batch else self._new_folder()
         self._started = time.perf_counter()
-        self._saved = self._gigabytes = 0.0  # seconds of the trials found on disk; memory of the largest trial
+        self._saved = 0.0  # seconds of the trials found on disk
 
     @classmethod
     def open(cls, namespace) -> "Experiment":
@@ -114,7 +112,7 @@ class Experiment:
         return self.specification.name
 
     def trial(self, index: int = 0) -> Trial:
-        """Return the trial `index`: the source of its seeds and generators, by stream name."""
+        """Return the trial `index`, as `trials` gives it to a function: the source of seeds, by stream name."""
         return Trial(self.name, index, self.run.seed)
 
     def load(self, variant, **options):
@@ -182,7 +180,7 @@ class Experiment:
         if n_trials < 1:
             raise ValueError(f"n_trials: expected at least 1, found {n_trials}")
         paper = self.specification.paper
-        results, saved, gigabytes = run_trials(
+        results, saved = run_trials(
             function,
             [Trial(paper, index, self.run.seed) for index in range(n_trials)],
             parameters,
@@ -193,7 +191,6 @@ class Experiment:
             progress=not self.in_batch and (sys.stderr.isatty() or "ipykernel" in sys.modules),
         )
         self._saved += saved / self.n_jobs
-        self._gigabytes = max(self._gigabytes, gigabytes)
         return results
 
     def record(self, artefact, id, values, *, reading="as_published", note="", data=None) -> None:
@@ -428,7 +425,6 @@ class Experiment:
         self.run.about = environment() | {
             "seconds": round(time.perf_counter() - self._started + self._saved, 1),
             "peak_memory_gb": round(peak_memory_gb(), 2),
-            "gigabytes": round(own_peak_gb() + self._gigabytes, 2),  # of one worker and of this process
             "n_jobs": self.n_jobs,
             "imported": sorted(name for name in EXTRAS if EXTRAS[name] != "suite" and name in sys.modules),
         }
@@ -438,14 +434,14 @@ class Experiment:
             print(f"Not stored: nothing was written for {', '.join(missing)}", file=sys.stderr)
         if not missing and not self.in_batch:
             # A copy, so that a cell may be run again in the same session.
-            copy = temporary_folder(self.name)
+            copy = runs.new_folder(self.name, self.run.profile, self.run.seed)
             shutil.copytree(self.folder, copy, dirs_exist_ok=True)
-            runs.publish(copy, self.name, self.run.profile, self.run.seed)
+            runs.publish(copy)
         return compare(self.run)
 
-    def _stage(self):
-        folder = temporary_folder(self.name)
-        atexit.register(cleanup, folder)
+    def _new_folder(self):
+        folder = runs.new_folder(self.name, self.run.profile, self.run.seed)
+        atexit.register(runs.discard, folder)
         return folder
 
     def _file(self, kind, artefact, part) -> Path:

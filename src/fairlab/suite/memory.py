@@ -1,4 +1,7 @@
-"""Memory of this process, and memory available on the machine, in a container or in a cluster job."""
+"""Whether experiments fit into the memory that is available, on this machine, in a container or in a cluster's job.
+
+The file of an experiment declares how much it needs on one core.
+"""
 
 import os
 import sys
@@ -7,17 +10,17 @@ from pathlib import Path
 
 import psutil
 
+from fairlab.suite.catalogue import specification
+
 VARIABLE = "FAIRLAB_MEMORY_GB"
 CONTROL_GROUPS, MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
-PROCESS = Path("/proc/self")
-RESET_PEAK = "5"  # of clear_refs
-_inherited_gb = 0.0  # that this process shares with the one that it was forked from
+OWN_GB = 0.6  # of a notebook's process besides what its experiment declares, and of its runner
 
 
 def memory_left_gb() -> float:
     """Return the memory available to a run, in GB: ``FAIRLAB_MEMORY_GB`` if set, else the free memory.
 
-    A container's limit counts, and that of a cluster's job, of either version of Linux' control groups.
+    A limit by control groups counts, of their second version.
     """
     if given := os.environ.get(VARIABLE):
         try:
@@ -31,51 +34,28 @@ def _left_by_control_groups() -> list[int]:
     """Return the bytes that each limit on this process leaves: of its own group and of all above."""
     left = [sys.maxsize]
     with suppress(OSError, ValueError):
-        for line in MEMBERSHIP.read_text(encoding="utf-8").splitlines():
-            number, controllers, path = line.split(":", 2)
-            if number == "0":
-                top, names = CONTROL_GROUPS, ("memory.max", "memory.current", "inactive_file")
-            elif "memory" in controllers.split(","):
-                top = CONTROL_GROUPS / "memory"
-                names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
-            else:
-                continue
-            own = top / path.lstrip("/")
-            for folder in (own, *own.parents):
-                if folder.is_relative_to(top):  # in a container the path may be one of the host's, which is not there
-                    with suppress(OSError, ValueError):  # "max"
-                        left.append(_left(folder, *names))
+        path = MEMBERSHIP.read_text(encoding="utf-8").partition("0::")[2].splitlines()[0]
+        own = CONTROL_GROUPS / path.lstrip("/")
+        for folder in (own, *own.parents[: len(Path(path).parts) - 1]):
+            with suppress(OSError, ValueError):  # no limit: "max"
+                used = int((folder / "memory.current").read_text())
+                files = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+                left.append(int((folder / "memory.max").read_text()) - used + int(files["inactive_file"]))
     return left
 
 
-def _left(folder, limit, usage, of_files) -> int:
-    room = int((folder / limit).read_text())
-    with suppress(OSError, ValueError):
-        counts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-        room -= max(0, int((folder / usage).read_text()) - int(counts.get(of_files, 0)))  # the system drops those
-    return room
+def need_gb(name: str, profile: str, n_cores: int) -> float:
+    """Return the memory that an experiment needs, in GB; a lower bound where the paper profile was not measured."""
+    declared = specification(name).gigabytes
+    return OWN_GB + n_cores * declared.least(profile) if declared else 0.0
 
 
-def begin_fork() -> None:
-    """Record that the memory of this process is shared with its parent."""
-    global _inherited_gb
-    forget_peak()
-    _inherited_gb = 0.0
-    _inherited_gb = own_peak_gb()
-
-
-def forget_peak() -> None:
-    """Reset the peak memory of this process, if the system supports it."""
-    with suppress(OSError):
-        (PROCESS / "clear_refs").write_text(RESET_PEAK)
-
-
-def own_peak_gb() -> float:
-    """Return the peak of the memory that is this process's own, without files that it maps, in GB."""
-    try:
-        lines = (line.split() for line in (PROCESS / "status").read_text().splitlines())
-        kilobytes = {name: int(rest[0]) for name, *rest in lines if name in ("VmHWM:", "RssFile:", "RssShmem:")}
-        peak = kilobytes["VmHWM:"] - kilobytes["RssFile:"] - kilobytes["RssShmem:"]
-    except (OSError, KeyError):  # not Linux
-        peak = psutil.Process().memory_info().rss / 1024
-    return max(0.0, peak * 1024 / 1e9 - _inherited_gb)
+def refusal(name: str, profile: str, n_cores: int, left_gb: float) -> str | None:
+    """Return why an experiment does not fit, None if it does."""
+    need = need_gb(name, profile, n_cores)
+    if need <= left_gb:
+        return None
+    least = need_gb(name, profile, 1)
+    advice = "it fits with --cores 1" if least <= left_gb else "choose a smaller --profile"
+    cores = f"{n_cores} core" + "s" * (n_cores > 1)
+    return f"needs {need:.1f} GB of memory on {cores}, {left_gb:.1f} GB are available; {advice}"

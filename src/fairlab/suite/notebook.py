@@ -5,40 +5,44 @@ exit as success and hardly reports a killed kernel. Here each of these is an err
 """
 
 import ast
+import atexit
 import json
+import math
 import os
 import re
 import shutil
 import sys
 import tempfile
-import threading
 import time
-from contextlib import ExitStack, contextmanager, suppress
+import uuid
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
-
-import psutil
 
 from fairlab.checks import optional, required
 from fairlab.paths import ROOT, write_text
 from fairlab.suite import run as runs
 from fairlab.suite.artefacts import missing_artefacts
 from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification
-from fairlab.suite.experiment import JOBS_VARIABLE, STAGING_VARIABLE
-from fairlab.suite.forks import WORKER_ENVIRONMENT, variables
-from fairlab.suite.pool import LOG_VARIABLE
-from fairlab.suite.staging import cleanup, expect_writable, temporary_folder
+from fairlab.suite.experiment import FOLDER_VARIABLE, JOBS_VARIABLE
+from fairlab.suite.processes import WORKER_ENVIRONMENT, stopping
 from fairlab.suite.trials import SHARD_VARIABLE
 
+# An optional checker of addresses, which nothing here uses, builds a grammar for longer than papermill loads.
+sys.modules.setdefault("rfc3987_syntax", None)
 nbclient, nbformat = optional("nbclient.exceptions"), optional("nbformat")
 papermill = optional("papermill")
 
 TIME_LIMIT_MINUTES = {"smoke": 10, "quick": 120, "paper": 48 * 60}
-LOOK_SECONDS = 0.5  # between two checks of a kernel's memory and the time
-KERNEL = "fairlab-batch"
+MOST_TRIES = 2  # of a notebook whose kernel is killed; what its trials computed is kept
 
 
 class NotebookError(RuntimeError):
     """A notebook did not run to a complete result; the message says why."""
+
+
+class KernelDiedError(NotebookError):
+    """A notebook's kernel was killed."""
 
 
 def run_experiment(
@@ -49,7 +53,7 @@ def run_experiment(
     n_jobs: int = 1,
     overrides: dict | None = None,
     time_limit: float | None = None,
-    forked: bool = False,
+    state: str | None = None,
 ) -> Path:
     """Run an experiment's notebook in batch and publish its result.
 
@@ -64,8 +68,8 @@ def run_experiment(
         Parameters that replace the profile's; the result then goes to ``results/custom``.
     time_limit : float or None
         Minutes for the whole notebook; None takes the profile's.
-    forked : bool
-        Whether the kernel is a fork of this process; see `execute`.
+    state : str or None
+        Digest of code and data, by which a batch sees later whether the run is up to date.
 
     Returns
     -------
@@ -77,9 +81,13 @@ def run_experiment(
     KeyError, TypeError, ValueError
         If the profile, a parameter or the notebook's parameters cell is invalid.
     NotebookError
-        If the notebook failed, stopped early, took too long, was killed, or did not write a declared table or figure.
-        Nothing is published then; the reason and the executed notebook are stored beside the results.
+        If the notebook failed, stopped early, took too long, was killed twice, or did not write a declared table or
+        figure. Nothing is published then; the reason and the executed notebook are stored beside the results.
     """
+    if seed < 0:
+        raise ValueError(f"seed: expected a whole number from 0 on, found {seed}")
+    if time_limit is not None and not 0 < time_limit < math.inf:
+        raise ValueError(f"time limit: expected a positive number of minutes, found {time_limit:g}")
     overrides = overrides or {}
     specification.check_parameters(overrides)
     named = {"experiment": specification.name, "profile": profile, "seed": seed}
@@ -91,55 +99,56 @@ def run_experiment(
         raise ValueError(
             f"{specification.notebook}: its parameters cell has {sorted(known)}, its experiment {sorted(parameters)}"
         )
-    target = (
-        runs.CUSTOM if specification.parameters(profile) != specification.parameters(profile) | overrides else profile
-    )
-    cleanup(temporary_folder(specification.name))  # raises at once if the results folder cannot be written
-    expect_writable(*runs.places(specification.name, target, seed))
-    staged = temporary_folder(specification.name)
-    runs.failure_file(specification.name, target, seed).unlink(missing_ok=True)
-    executed = staged / "notebook.ipynb"
-    log = runs.log_file(specification.name, target, seed)
-    log.parent.mkdir(parents=True, exist_ok=True)
-    own = {STAGING_VARIABLE: str(staged), JOBS_VARIABLE: str(n_jobs), LOG_VARIABLE: str(log)}
-    try:
-        peak = execute(
-            specification.notebook,
-            executed,
-            parameters,
-            environment=own | WORKER_ENVIRONMENT,
-            time_limit=time_limit or TIME_LIMIT_MINUTES[profile],
-            forked=forked,
-        )
-        if not (staged / "run.json").exists():
-            raise NotebookError("the notebook ended without calling compare(), so no run was written")
-        if missing := missing_artefacts(staged):
-            raise NotebookError(f"nothing was written for {', '.join(missing)}")
-        _note_peak_memory(staged / "run.json", peak)
-        if SHARD_VARIABLE in os.environ:  # the trials are what it was run for
-            return staged
-        return runs.publish(staged, specification.name, target, seed)
-    except Exception as error:
-        with suppress(OSError):  # a full disk must not hide the first error
-            failure = runs.failure_file(specification.name, target, seed)
-            write_text(failure, f"{error}\n")
-            if executed.exists():
-                shutil.copyfile(executed, failure.with_suffix(".ipynb"))
-        raise
-    finally:  # also of what was interrupted
-        cleanup(staged)
+    changed = specification.parameters(profile) != specification.parameters(profile) | overrides
+    own = specification.name, runs.CUSTOM if changed else profile, seed
+    limit = TIME_LIMIT_MINUTES[profile] if time_limit is None else time_limit
+    for tries in range(1, MOST_TRIES + 1):
+        folder = runs.new_folder(*own)
+        runs.failure_file(*own).unlink(missing_ok=True)
+        executed, log = folder / "notebook.ipynb", runs.log_file(*own)
+        variables = {FOLDER_VARIABLE: str(folder), JOBS_VARIABLE: str(n_jobs)} | WORKER_ENVIRONMENT
+        try:
+            execute(specification.notebook, executed, parameters, variables=variables, time_limit=limit, log=log)
+            if SHARD_VARIABLE in os.environ:  # the trials are what it was run for
+                runs.discard(folder)
+                return folder
+            _complete(folder, state)
+            return runs.publish(folder)
+        except Exception as error:
+            if stopping.is_set():
+                raise
+            if not isinstance(error, KernelDiedError) or tries == MOST_TRIES:
+                _note_failure(error, executed, runs.failure_file(*own))
+                raise
+        finally:
+            if not (folder / runs.SUMS).exists():
+                runs.discard(folder)
+
+
+def _complete(folder, state) -> None:
+    """Check that a run is complete, and note the state of code and data that it belongs to."""
+    file = folder / "run.json"
+    if not file.exists():
+        raise NotebookError("the notebook ended without calling compare(), so no run was written")
+    if missing := missing_artefacts(folder):
+        raise NotebookError(f"nothing was written for {', '.join(missing)}")
+    if state is not None:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        write_text(file, json.dumps(content | {"state": state}, indent=1) + "\n")
+
+
+def _note_failure(error, executed, file) -> None:
+    """Keep the reason of a failure and the executed notebook, beside the results."""
+    with suppress(OSError):  # a full disk must not hide the first error
+        write_text(file, f"{error}\n")
+        if executed.exists():
+            shutil.copyfile(executed, file.with_suffix(".ipynb"))
 
 
 def execute(
-    notebook: Path,
-    executed: Path,
-    parameters: dict,
-    *,
-    environment: dict,
-    time_limit: float,
-    forked: bool = False,
-) -> float:
-    """Execute a notebook strictly with this interpreter and return the peak memory of its kernel in GB.
+    notebook: Path, executed: Path, parameters: dict, *, variables: dict, time_limit: float, log: Path | str = os.devnull
+) -> None:
+    """Execute a notebook strictly with this interpreter.
 
     Parameters
     ----------
@@ -147,64 +156,74 @@ def execute(
         Input, and where the executed notebook goes, also when it fails.
     parameters : dict
         Replace the values of the parameters cell; empty for a notebook without one.
-    environment : dict
-        Variables set for the kernel.
+    variables : dict
+        Environment variables of the kernel.
     time_limit : float
         Minutes for the whole notebook.
-    forked : bool
-        Whether the kernel is a fork of this process, which then must have no threads and the libraries loaded under
-        the variables of `environment` that these read; else it is a new process.
+    log : Path
+        File for what the kernel prints past the notebook.
 
     Raises
     ------
     NotebookError
-        If a cell failed or did not run, the time limit passed, or the kernel was killed.
+        If a cell failed or did not run, or the time limit passed.
+    KernelDiedError
+        If the kernel was killed.
     """
     required("papermill")
-    from fairlab.suite import kernel
-
-    with ExitStack() as stack:
-        stack.enter_context(_kernel_environment(environment, forked))
-        watch = _Watch(time_limit)
-        if forked:
-            kernel.fork()  # before the watch is a thread
-        stack.enter_context(watch)
-        try:
-            papermill.execute_notebook(
-                notebook,
-                executed,
-                parameters=parameters,
-                kernel_name=KERNEL,
-                language="python",
-                cwd=notebook.parent,
-                progress_bar=False,
-                request_save_on_cell_execute=False,  # the whole notebook is written at its end, also of a failed one
-                autosave_cell_every=0,
-            )
-        except _failures() as error:
-            raise NotebookError(_reason(error, watch, time_limit)) from error
-        finally:
-            with suppress(ValueError):  # a truncated notebook, as on a full disk; the writer reports it
-                if executed.exists():
-                    _tidy(executed)
+    started = time.monotonic()
+    shown = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
+    kernel = _kernel(notebook.parent, variables | shown, 60 * time_limit, log)
+    dead = nbclient.DeadKernelError, nbclient.CellTimeoutError, RuntimeError
+    try:
+        papermill.execute_notebook(
+            _literal(notebook),
+            _literal(executed),
+            parameters=parameters,
+            kernel_name=kernel,
+            language="python",
+            progress_bar=False,
+            request_save_on_cell_execute=False,  # the whole notebook is written at its end, also of a failed one
+            autosave_cell_every=0,
+        )
+    except papermill.exceptions.PapermillExecutionError as error:
+        raise NotebookError(f"cell {error.exec_count} failed: {error.ename}: {error.evalue}") from error
+    except dead as error:
+        if time.monotonic() - started >= 60 * time_limit:
+            raise NotebookError(f"stopped after the time limit of {time_limit:g} minutes") from error
+        raise KernelDiedError("the kernel died twice (out of memory, or killed from outside)") from error
+    finally:
+        shutil.rmtree(_kernels() / "kernels" / kernel, ignore_errors=True)
+        with suppress(ValueError):  # a truncated notebook, as on a full disk; the writer reports it
+            if executed.exists():
+                _tidy(executed)
     _check_all_cells_ran(executed)
-    return watch.peak_gb
 
 
-def _failures() -> tuple[type[Exception], ...]:
-    """Return the errors by which a notebook fails."""
-    dead = nbclient.DeadKernelError, nbclient.CellTimeoutError
-    return papermill.exceptions.PapermillExecutionError, *dead, RuntimeError
+def _literal(path) -> str:
+    """Return a path in which papermill finds no parameters."""
+    return str(path).replace("{", "{{").replace("}", "}}")
 
 
-def _reason(error, watch, time_limit) -> str:
-    if watch.expired:
-        return f"stopped after the time limit of {time_limit:g} minutes"
-    if isinstance(error, papermill.exceptions.PapermillExecutionError):
-        return f"cell {error.exec_count} failed: {error.ename}: {error.evalue}"
-    if isinstance(error, nbclient.DeadKernelError):
-        return f"the kernel died, at a peak memory of {watch.peak_gb:.1f} GB (out of memory, or killed from outside)"
-    return f"{type(error).__name__}: {error}"
+@cache
+def _kernels() -> Path:
+    """Return a folder in which Jupyter looks for kernels, for as long as this process runs."""
+    folder = tempfile.mkdtemp(prefix="fairlab-kernels-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ["JUPYTER_PATH"] = os.pathsep.join(filter(None, [folder, os.environ.get("JUPYTER_PATH")]))
+    return Path(folder)
+
+
+def _kernel(folder, variables, seconds, log) -> str:
+    """Return the name of a new kernel that is this very interpreter; see `fairlab.suite.kernel`."""
+    name = f"fairlab-{uuid.uuid4().hex}"
+    place = _kernels() / "kernels" / name
+    place.mkdir(parents=True)
+    own = [str(os.getpid()), str(seconds), str(Path(folder).resolve()), str(log)]
+    argv = [sys.executable, "-m", "fairlab.suite.kernel", *own, "{connection_file}"]
+    content = {"argv": argv, "display_name": "fairlab", "language": "python", "env": variables}
+    (place / "kernel.json").write_text(json.dumps(content), encoding="utf-8")
+    return name
 
 
 def _check_all_cells_ran(executed):
@@ -215,72 +234,6 @@ def _check_all_cells_ran(executed):
         exits = [out for out in cell.outputs if out.output_type == "error"]
         if exits or cell.execution_count is None:
             raise NotebookError(f"the notebook ended early, at cell {number}: every cell must run")
-
-
-class _Watch:
-    """Watches the kernel from outside: its memory, and the time limit of the whole notebook."""
-
-    def __init__(self, time_limit):
-        self.deadline = time.monotonic() + 60 * time_limit
-        self.peak_gb = 0.0
-        self.expired = False
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._earlier = {child.pid for child in psutil.Process().children()}
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._stop.set()
-        self._thread.join()
-
-    def _watch(self):
-        while not self._stop.wait(LOOK_SECONDS):
-            kernels = [child for child in psutil.Process().children() if child.pid not in self._earlier]
-            self.peak_gb = max(self.peak_gb, sum(map(_memory_gb, kernels)))
-            if time.monotonic() > self.deadline and not self.expired:
-                self.expired = True
-                for kernel in kernels:
-                    for process in [*_descendants(kernel), kernel]:
-                        process.kill()
-
-
-def _descendants(process):
-    try:
-        return process.children(recursive=True)
-    except psutil.NoSuchProcess:
-        return []
-
-
-def _memory_gb(kernel) -> float:
-    total = 0
-    for process in [kernel, *_descendants(kernel)]:
-        try:
-            total += process.memory_info().rss
-        except psutil.NoSuchProcess:
-            continue
-    return total / 1e9
-
-
-@contextmanager
-def _kernel_environment(environment, forked):
-    """Offer a kernel that is this very interpreter, and set the variables of `environment`, for the time of a run."""
-    from fairlab.suite import kernel
-
-    with tempfile.TemporaryDirectory(prefix="fairlab-kernel-") as folder:
-        place = Path(folder, "kernels", KERNEL)
-        place.mkdir(parents=True)
-        *command, file = kernel.COMMAND
-        content = {"argv": [*command, str(os.getpid()), file], "display_name": KERNEL, "language": "python"}
-        if forked:
-            content["metadata"] = {"kernel_provisioner": {"provisioner_name": kernel.PROVISIONER}}
-        (place / "kernel.json").write_text(json.dumps(content), encoding="utf-8")
-        path = os.pathsep.join(filter(None, [folder, os.environ.get("JUPYTER_PATH")]))
-        changed = environment | {"JUPYTER_PATH": path, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
-        with variables(changed):
-            yield
 
 
 def _tidy(executed):
@@ -296,11 +249,6 @@ def _tidy(executed):
         if len(path.parts) > 1:  # a home of "/" is no name to look for
             text = re.sub(rf"{re.escape(str(path))}(?![\w.-])", name, text)
     write_text(executed, text)
-
-
-def _note_peak_memory(file, peak):
-    content = json.loads(file.read_text(encoding="utf-8"))
-    write_text(file, json.dumps(content | {"peak_memory_gb": round(peak, 2)}, indent=1) + "\n")
 
 
 def notebook_parameters(path: Path) -> dict:

@@ -8,9 +8,10 @@ import shutil
 import sys
 from pathlib import Path
 
+from filelock import FileLock
+
 from fairlab.checks import suggestion
 from fairlab.paths import FIGURES, PARTIAL, results_folder
-from fairlab.suite import locks
 from fairlab.suite.catalogue import experiment_names
 from fairlab.suite.drawing import Drawing
 from fairlab.suite.published import paper_keys
@@ -80,7 +81,8 @@ def write(names: list[str], target: Path) -> list[str]:
     killed, all figures still exist, and the next call continues.
     """
     left, partial = [], target / PARTIAL
-    with locks.held(partial / LOCK, f"the drawing of figures into {target}"):
+    partial.mkdir(parents=True, exist_ok=True)
+    with FileLock(partial / LOCK):
         for file in partial.iterdir():
             if file.name != LOCK:  # of a process that was killed
                 file.unlink()

@@ -1,41 +1,43 @@
 """One run of an experiment on disk: its records, data, seed, code and versions.
 
-A run is written into a temporary folder and exchanged with ``results/<profile>/<paper>/<experiment>/`` when it is
-complete, so that a complete run exists at every instant, even if the process is killed.
+A run is written into a folder of its own, ``results/<profile>/<paper>/<experiment>/<id>/``, which never changes once it
+is complete. The file ``current`` beside these folders names the published one. It is replaced in one step, so that a
+complete run is there at every instant, whoever is killed.
 """
 
-import ctypes
 import hashlib
 import json
 import os
+import platform
+import secrets
 import shutil
-import sys
+import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import psutil
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from fairlab.data.dataset import SOURCES, weakest
-from fairlab.paths import PARTIAL, results_folder, write_text
-from fairlab.suite import locks
+from fairlab.paths import results_folder, write_text
 from fairlab.suite.catalogue import Specification, specification
-from fairlab.suite.staging import cleanup
 from fairlab.suite.verdicts import Ours
 
 CUSTOM = "custom"  # profile of a run whose parameters are those of no profile
 DEFAULT_SEED = 0
-SUMS = "sums.json"  # of what a published run holds
-EARLIER = ".earlier"  # how the name of a run ends that is moved aside
-MOST_READINGS = MOST_TRIES = 100  # of a run that others replace all the time
-WORKING_FOLDER, EXCHANGE = -100, 2  # of renameat2(2); the second of macOS' renamex_np(2), too
+CURRENT = "current"  # the file that names the published run, with the SHA-256 of its sums
+SUMS = "sums.json"  # SHA-256 of every file of a run
+READING_SECONDS = 3600  # a run that was replaced is kept for those who are reading it
+FORGOTTEN_SECONDS = 7 * 24 * 3600  # after which a run that was never finished, on another machine, is deleted
 
 
 class UnreadableRunError(ValueError):
-    """A results folder is corrupted or of another version's format; the message says which and what to do."""
+    """A run is corrupted or of another version's format; the message says which and what to do."""
 
 
 class Load(TypedDict):
@@ -56,7 +58,7 @@ class Record(TypedDict):
     values: list
 
 
-class Claim(TypedDict):
+class JudgedClaim(TypedDict):
     """A statement of the paper, and whether it holds."""
 
     __pydantic_config__ = ConfigDict(extra="allow")
@@ -86,8 +88,8 @@ class Run:
     skipped : list of dict
         ``artefact, id, reason``: published values or claims that this run knowingly leaves out.
     about : dict
-        Versions, commit, peak memory, which libraries of the extras were imported, and the seconds that the run takes
-        when no trial is on disk yet.
+        State of code and data, versions, commit, peak memory, which libraries of the extras were imported, and the
+        seconds that the run takes when no trial is on disk yet.
     """
 
     name: str
@@ -96,7 +98,7 @@ class Run:
     parameters: dict
     data: list[Load] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
-    claims: list[Claim] = field(default_factory=list)
+    claims: list[JudgedClaim] = field(default_factory=list)
     skipped: list[dict] = field(default_factory=list)
     about: dict = field(default_factory=dict)
 
@@ -152,39 +154,29 @@ class Run:
 
     @classmethod
     def read(cls, folder: Path) -> "Run":
-        """Read the run in `folder`, all of it from one and the same run, if others take its place in the meantime.
+        """Read the published run in `folder`.
 
         Raises
         ------
         UnreadableRunError
-            If it is not a run, has the format of another version, or does not match its checksums.
+            If it is not a run, has the format of another version, or a file of it does not match its checksum.
         """
-        home = folder.with_name(folder.name.removeprefix(".").removesuffix(EARLIER))
-        for _ in range(MOST_READINGS):
-            place = _there(home)
-            before = _identity(place)
-            try:
-                run, error = cls._read(place), None
-            except (OSError, ValueError, KeyError, TypeError, AttributeError) as wrong:
-                run, error = None, wrong
-            if before is not None and place == _there(home) and before == _identity(place):
-                break
-        else:
-            error = error or OSError("it is being replaced continually")
-        if error is not None:
+        try:
+            _check_sums(folder)
+            return cls.unpublished(folder)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             if isinstance(error, ValidationError):
                 wrong = error.errors()[0]
                 error = f"{wrong['msg']} at {'.'.join(map(str, wrong['loc']))}"
-            profile, paper, experiment = folder.parts[-3:]
+            profile, paper, experiment = folder.parts[-4:-1]
             raise UnreadableRunError(
                 f"{folder} has no run that this version can read, perhaps one of an older version ({error}); run it "
                 f"again: fairlab run {paper}/{experiment.partition('.')[0]} --profile {profile}, or delete the folder"
             ) from None
-        return run
 
     @classmethod
-    def _read(cls, folder: Path) -> "Run":
-        _check_sums(folder)
+    def unpublished(cls, folder: Path) -> "Run":
+        """Read a run that has no checksums yet."""
         texts = [(folder / f"{part}.json").read_text(encoding="utf-8") for part in ("run", "records", "claims")]
         run, records, claims = map(json.loads, texts)
         own = {key: run.pop(key) for key in ("name", "profile", "seed", "parameters", "data", "skipped")}
@@ -194,137 +186,102 @@ class Run:
 _RUN = TypeAdapter(Run)
 
 
-def run_folder(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
-    """Return the folder of the published run of an experiment under a profile.
+def place(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
+    """Return the folder of all runs of an experiment under a profile.
 
-    That of another seed than the default stands beside the canonical one, as ``<experiment>.seed-<seed>``.
+    Those of another seed than the default stand beside the canonical ones, in ``<experiment>.seed-<seed>``.
     """
-    return _there(_place(name, profile, seed))
-
-
-def _there(place) -> Path:
-    """Return where the run is that is, or is to be, at a place."""
-    earlier = _earlier(place)
-    return earlier if earlier.exists() and not place.exists() else place
-
-
-def _identity(folder) -> tuple | None:
-    """Return what tells a folder from one that took its place; None if there is none."""
-    try:
-        found = folder.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
-
-
-def _place(name, profile, seed) -> Path:
     return results_folder() / profile / (name if seed == DEFAULT_SEED else f"{name}.seed-{seed}")
 
 
-def _earlier(place) -> Path:
-    """Return where a published run is while another takes its place, on file systems that cannot exchange them."""
-    return place.with_name(f".{place.name}{EARLIER}")
+def run_folder(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
+    """Return the folder of the published run of an experiment; one that does not exist if there is none."""
+    return _published(place(name, profile, seed))
+
+
+def _published(home) -> Path:
+    try:
+        return home / (home / CURRENT).read_text(encoding="utf-8").split()[0]
+    except (OSError, UnicodeDecodeError, IndexError):
+        return home / "none"
 
 
 def failure_file(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
     """Return the file with the reason why the last run of an experiment failed."""
-    place = _place(name, profile, seed)
-    return place.with_name(f"{place.name}.failed.txt")
+    return place(name, profile, seed) / "failed.txt"
 
 
 def log_file(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
     """Return the log file of an experiment's last run, for output outside its notebook."""
-    place = _place(name, profile, seed)
-    return place.with_name(f"{place.name}.log")
+    return place(name, profile, seed) / "log.txt"
 
 
-def places(name: str, profile: str, seed: int = DEFAULT_SEED) -> list[Path]:
-    """Return the files and folders that a run of an experiment writes to or replaces."""
-    place, trials = _place(name, profile, seed), results_folder() / "trials" / name.split("/")[0]
-    files = [log_file(name, profile, seed), failure_file(name, profile, seed)]
-    return [results_folder() / PARTIAL, place.parent, place, *files, trials, *trials.glob("*/")]
+def new_folder(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
+    """Make and return the folder of a new run, and delete what killed processes left of theirs.
 
-
-def publish(staged: Path, name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
-    """Move a complete staged run into place, replacing the earlier one, and return its folder.
-
-    Where the file system can, both change places in one step. Elsewhere, as on NFS, the earlier one is moved aside
-    first, to where `run_folder` looks for it as long as there is no other.
+    Raises
+    ------
+    PermissionError
+        If the results folder cannot be written.
     """
-    target = _place(name, profile, seed)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _write_json(staged / SUMS, _sums(staged))
-    if not (_exchange(staged, target) or _first(staged, target)):
-        # One at a time: another would take for left what this one moved aside.
-        busy = target.with_name(f".{target.name}.publishing")
-        with locks.held(busy, f"the publishing of {name}", log=lambda _: None):
-            _replace(staged, target)
-    cleanup(staged)
-    failure_file(name, profile, seed).unlink(missing_ok=True)
-    return target
-
-
-def _first(staged, target) -> bool:
-    """Move a run to where there is none; return whether there was none."""
-    if target.exists() or _earlier(target).exists():
-        return False
+    home = place(name, profile, seed)
+    started = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    folder = home / f"{started}_{platform.node()}_{os.getpid()}_{secrets.token_hex(3)}"
     try:
-        staged.replace(target)
-    except OSError:
-        if target.exists():  # another was faster
-            return False
-        raise
-    return True
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise PermissionError(
+            f"cannot write to the results folder {results_folder()} ({error.strerror}); "
+            "set FAIRLAB_RESULTS to a folder that can be written"
+        ) from error
+    _clear(home)
+    return folder
 
 
-def _replace(staged, target) -> None:
-    """Move a run aside and another one into its place; where there are no locks, again if another was faster."""
-    earlier = _earlier(target)
-    for left in reversed(range(MOST_TRIES)):
-        try:
-            if target.exists():
-                shutil.rmtree(earlier, ignore_errors=True)
-                target.replace(earlier)
-            staged.replace(target)
-        except OSError:
-            if not left:
-                raise
-        else:
-            break
-    shutil.rmtree(earlier, ignore_errors=True)
+def publish(folder: Path) -> Path:
+    """Make a complete run the published one of its experiment, and return its folder."""
+    sums = json.dumps(_sums(folder), indent=1) + "\n"
+    write_text(folder / SUMS, sums)
+    write_text(folder.parent / CURRENT, f"{folder.name} {hashlib.sha256(sums.encode()).hexdigest()}\n")
+    (folder.parent / "failed.txt").unlink(missing_ok=True)
+    return folder
+
+
+def discard(folder: Path) -> None:
+    """Delete a run that was not published."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _clear(home) -> None:
+    """Delete the unfinished runs of dead processes, and old ones but for the published run and the one before it."""
+    complete = sorted(file.parent for file in home.glob(f"*_*_*_*/{SUMS}"))
+    published = _published(home)
+    kept = {published, *[folder for folder in complete if folder != published][-1:]}
+    for folder in set(home.glob("*_*_*_*/")) - kept:
+        with suppress(OSError, ValueError):
+            _, host, process, _ = folder.name.rsplit("_", 3)
+            age = time.time() - folder.stat().st_mtime
+            is_dead = host == platform.node() and not psutil.pid_exists(int(process))
+            patience = READING_SECONDS if folder in complete else 0
+            if age > (patience if is_dead else FORGOTTEN_SECONDS):
+                discard(folder)
 
 
 def _sums(folder) -> dict[str, str]:
-    """Return the SHA-256 of all numbers of a run, by file; notebooks and pictures may be written anew."""
-    files = [
-        *folder.glob("*.json"),
-        *folder.glob("tables/*.csv"),
-        *folder.glob("figures/*.csv"),
-        *folder.glob("figures/*.json"),
-    ]
-    known = {file.relative_to(folder).as_posix(): file for file in sorted(files) if file.name != SUMS}
-    return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in known.items()}
+    """Return the SHA-256 of every file of a run, by its path in the folder."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file() and file != folder / SUMS)
+    return {file.relative_to(folder).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-def _check_sums(folder):
-    """Raise unless a published run matches its checksums; runs of versions without checksums are accepted."""
-    if not (folder / SUMS).exists():
-        return
-    sums, found = json.loads((folder / SUMS).read_text(encoding="utf-8")), _sums(folder)
+def _check_sums(folder) -> None:
+    """Raise unless all files of a run match its checksums, and these match the pointer if it names the run."""
+    text = (folder / SUMS).read_text(encoding="utf-8")
+    current, _, digest = (folder.parent / CURRENT).read_text(encoding="utf-8").strip().partition(" ")
+    if current == folder.name and digest != hashlib.sha256(text.encode()).hexdigest():
+        raise ValueError(f"{SUMS}: corrupted or changed since publication")
+    sums, found = json.loads(text), _sums(folder)
     if wrong := sorted(name for name in sums | found if sums.get(name) != found.get(name)):
         raise ValueError(f"{', '.join(wrong)}: corrupted or changed since publication")
-
-
-def _exchange(one, other) -> bool:
-    """Let two folders change places in one step; return whether they did."""
-    places = os.fsencode(one), os.fsencode(other)
-    try:
-        library = ctypes.CDLL(None)
-        if sys.platform == "darwin":
-            return library.renamex_np(*places, EXCHANGE) == 0
-        return library.renameat2(WORKING_FOLDER, places[0], WORKING_FOLDER, places[1], EXCHANGE) == 0
-    except (AttributeError, TypeError):  # no such call, as on Windows
-        return False
 
 
 def _write_json(path, content):

@@ -13,7 +13,7 @@ from fairlab.suite.catalogue import experiment_names, specification
 from fairlab.suite.comparison import COLUMNS, LABELS, OPEN, Comparison, Row, compare_artefact, not_run
 from fairlab.suite.deviations import sections, unexplained
 from fairlab.suite.published import load_paper, paper_keys
-from fairlab.suite.run import Run, UnreadableRunError, failure_file, run_folder
+from fairlab.suite.run import CURRENT, Run, UnreadableRunError, failure_file, place, run_folder
 from fairlab.suite.verdicts import excess
 
 RANKED_PROFILES = ("paper", "quick", "smoke")  # the best first
@@ -57,10 +57,10 @@ def unreadable(profile: str | None = None) -> list[str]:
 def _runs(name, profile) -> list[Run | UnreadableRunError]:
     """Return the published runs of an experiment, or why they cannot be read."""
     runs = []
-    for folder in (run_folder(name, p) for p in (RANKED_PROFILES if profile is None else (profile,))):
-        if (folder / "run.json").exists():
+    for one in RANKED_PROFILES if profile is None else (profile,):
+        if (place(name, one) / CURRENT).exists():
             try:
-                runs.append(Run.read(folder))
+                runs.append(Run.read(run_folder(name, one)))
             except UnreadableRunError as error:
                 runs.append(error)
     return runs

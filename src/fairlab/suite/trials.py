@@ -21,17 +21,18 @@ from tqdm.auto import tqdm
 
 from fairlab.seeds import Trial
 from fairlab.suite import cache as kept
-from fairlab.suite import child_process, pool
 from fairlab.suite.fingerprint import code_fingerprint, value_fingerprint
-from fairlab.suite.forks import WORKER_ENVIRONMENT
-from fairlab.suite.memory import forget_peak, own_peak_gb
+from fairlab.suite.processes import WORKER_ENVIRONMENT, end_with_parent
 
 # Libraries read these when they are loaded: what a process was started with counts, not what it set since.
 _IS_WORKER = all(os.environ.get(name) == value for name, value in WORKER_ENVIRONMENT.items())
 WORKER_IDLE_SECONDS = 60
+MOST_TRIES = 2  # of a trial whose worker dies
 SHARD_VARIABLE = "FAIRLAB_SHARD"  # shard that a job computes: "3/16" is the fourth of sixteen
-PATIENCE = 2  # times the seconds of a trial of one's own, that the others' get to arrive
-LOOK_SECONDS = 1.0
+
+
+class WorkerDiedError(RuntimeError):
+    """A worker process ended in the middle of a trial, and so did the one that tried again."""
 
 
 def trial_keys(
@@ -58,7 +59,7 @@ def run_trials(
     n_jobs: int = 1,
     batch: int | None = None,
     progress: bool = True,
-) -> tuple[list, float, float]:
+) -> tuple[list, float]:
     """Return ``function(trial, **parameters)`` for every trial, computing only what `cache` does not hold.
 
     Parameters
@@ -87,8 +88,6 @@ def run_trials(
         One per trial, in their order.
     saved : float
         Seconds that the trials found in `cache` once took, summed over them.
-    gigabytes : float
-        Most memory that one call of `function` took, found ones included.
 
     Raises
     ------
@@ -97,6 +96,8 @@ def run_trials(
     ValueError
         If a batched function returns another number of results than it was given trials, or a column of `each` has
         another length.
+    WorkerDiedError
+        If a worker is killed during a trial, and so is the one that tries again.
     """
     each = dict(each or {})
     for name, column in each.items():
@@ -107,51 +108,25 @@ def run_trials(
     missing = [k for k in range(len(trials)) if k not in found]
     metadata = kept.provenance(function) if missing else {}
 
-    def compute(numbers):
-        tasks = [
-            (
-                function,
-                [trials[k] for k in piece],
-                {name: [column[k] for k in piece] for name, column in each.items()},
-                [files[k] for k in piece],
-                batch,
-                metadata,
-            )
-            for piece in _pieces(numbers, n_jobs, batch)
-        ]
-        for count in _compute_all(tasks, dict(parameters), max(1, min(n_jobs, len(tasks)))):
-            bar.update(count)
+    def task(piece):
+        own = {name: [column[k] for k in piece] for name, column in each.items()}
+        return function, [trials[k] for k in piece], own, [files[k] for k in piece], batch, metadata
 
-    with tqdm(total=len(trials), initial=len(trials) - len(missing), unit="trial", disable=not progress) as bar:
-        _shared(missing, files, compute, n_jobs)
+    with tqdm(total=len(trials), initial=len(found), unit="trial", disable=not progress) as bar:
+        for part in _by_shard(missing):
+            tasks = [task(piece) for piece in _pieces(part, n_jobs, batch)]
+            for count in _compute_all(tasks, dict(parameters), max(1, min(n_jobs, len(tasks)))):
+                bar.update(count)
     saved = sum(metadata["seconds"] for _, metadata in found.values())
     found |= {k: kept.read(files[k]) for k in missing}
-    gigabytes = max(metadata.get("gigabytes", 0.0) for _, metadata in found.values())
-    return [found[k][0] for k in range(len(trials))], saved, gigabytes
+    return [found[k][0] for k in range(len(trials))], saved
 
 
-def _shared(missing, files, compute, n_jobs) -> None:
-    """Compute the missing trials: all, or the shard of this job and then what other jobs have not done.
-
-    If no trial of another job arrives within the usual time, its trials are computed here, so that a dead job delays
-    nothing. Two jobs may then compute the same trial, with the same result.
-    """
+def _by_shard(missing) -> list[list[int]]:
+    """Return the missing trials, those of this job's shard first, then those of the next, as others go on."""
     shard, n_shards = map(int, os.environ.get(SHARD_VARIABLE, "0/1").split("/"))
-    own = [k for k in missing if k % n_shards == shard]
-    started = time.monotonic()
-    compute(own)
-    patience = PATIENCE * (time.monotonic() - started) / max(1, -(-len(own) // n_jobs))
-    # Each begins to help at another place.
-    left = sorted((k for k in missing if k % n_shards != shard), key=lambda k: ((k - shard) % n_shards, k))
-    since = time.monotonic()
-    while left := [k for k in left if not files[k].exists()]:
-        if time.monotonic() - since < patience:
-            time.sleep(min(LOOK_SECONDS, patience))
-            continue
-        n_left = len(left)
-        compute(left[:n_jobs])
-        left = [k for k in left if not files[k].exists()]
-        since = time.monotonic() if len(left) < n_left - n_jobs else since  # others are at work
+    order = [(shard + step) % n_shards for step in range(n_shards)]
+    return [[k for k in missing if k % n_shards == number] for number in order]
 
 
 def _found(files, name) -> dict[int, tuple[object, dict]]:
@@ -163,6 +138,7 @@ def _found(files, name) -> dict[int, tuple[object, dict]]:
         except FileNotFoundError:
             continue
         except Exception:  # of a checksum, of a disk, of a format: whatever cannot be read is computed again
+            file.unlink()
             n_damaged += 1
     if n_damaged:
         print(f"{n_damaged} of {len(files)} cached trials of {name} are corrupted and computed again", file=sys.stderr)
@@ -177,12 +153,6 @@ def _pieces(missing, n_jobs, batch) -> list[list[int]]:
 
 def _compute_all(tasks, parameters, n_jobs):
     """Yield the number of trials of every task as it ends."""
-    if not tasks:
-        return
-    packed = cloudpickle.dumps(parameters)  # once, however many tasks there are
-    if pool.address():
-        yield from pool.compute(_compute_packed, packed, [cloudpickle.dumps(task) for task in tasks])
-        return
     if n_jobs == 1 and _IS_WORKER:
         for task in tasks:
             yield _compute(parameters, *task)
@@ -190,8 +160,9 @@ def _compute_all(tasks, parameters, n_jobs):
     options = {
         "env": WORKER_ENVIRONMENT,
         "timeout": WORKER_IDLE_SECONDS,
-        "initializer": partial(child_process.exit_with_parent, os.getpid()),
+        "initializer": partial(end_with_parent, os.getpid()),
     }
+    packed = cloudpickle.dumps(parameters)  # once, however many tasks there are
     left, tries = dict(enumerate(map(cloudpickle.dumps, tasks))), 0
     while left:
         executor, futures = get_reusable_executor(max_workers=n_jobs, **options), {}
@@ -206,11 +177,11 @@ def _compute_all(tasks, parameters, n_jobs):
         except BrokenProcessPool as error:  # a worker died, nobody knows of which task, and loky ends the others
             executor.shutdown(kill_workers=True)
             tries += 1
-            if tries == pool.MOST_TRIES:
-                raise pool.WorkerDiedError(pool.DIED) from error
+            if tries == MOST_TRIES:
+                raise WorkerDiedError(
+                    "a worker died twice during a trial (out of memory, or killed from outside)"
+                ) from error
         except BaseException:
-            for future in futures:
-                future.cancel()
             executor.shutdown(kill_workers=True)
             raise
 
@@ -221,15 +192,16 @@ def _compute_packed(packed, task) -> int:
 
 def _compute(parameters, function, trials, each, files, batch, metadata) -> int:
     """Compute one piece of work, write its results and their seconds at once, and return their number."""
+    if all(file.exists() for file in files):  # another job has been here meanwhile
+        return len(trials)
     started = time.perf_counter()
-    forget_peak()
     if batch is None:
         results = [function(trials[0], **parameters, **{name: values[0] for name, values in each.items()})]
     else:
         results = list(function(trials, **parameters, **each))
         if len(results) != len(trials):
             raise ValueError(f"{function.__name__} returned {len(results)} results for {len(trials)} trials")
-    metadata |= {"seconds": (time.perf_counter() - started) / len(trials), "gigabytes": round(own_peak_gb(), 3)}
+    metadata |= {"seconds": (time.perf_counter() - started) / len(trials)}
     for result, file in zip(results, files, strict=True):
         try:
             kept.write(file, result, metadata)

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
 from fairlab.checks import optional, required
 from fairlab.paths import ROOT, write_text
-from fairlab.suite.forks import variables
 from fairlab.suite.labs import tables
 from fairlab.suite.labs.card import Card, cards, masters_folder
 from fairlab.suite.labs.card import card as find
@@ -149,7 +149,7 @@ def grader(folder: Path) -> Iterator:
     logging.getLogger("traitlets").setLevel(logging.ERROR)
     # nbgrader calls `alembic`, a script of this environment, which need not be activated.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    with variables({"PATH": path}):
+    with mock.patch.dict(os.environ, {"PATH": path}):
         yield NbGraderAPI(config=configuration)
 
 

@@ -1,0 +1,64 @@
+"""Processes of a run: they end with their parent, and Ctrl-C, SIGTERM and SIGHUP stop all of them."""
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+from contextlib import contextmanager, suppress
+
+import psutil
+
+# Parallel trials share the cores, so each gets one thread of every numerical library; and TensorFlow keeps its chatter
+# about the processor to itself, and the order of its sums the same on every processor. A lone trial gets the same, or
+# its last digits would differ from those of one of many.
+WORKER_ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "TF_NUM_INTRAOP_THREADS": "1",
+    "TF_NUM_INTEROP_THREADS": "1",
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "TF_ENABLE_ONEDNN_OPTS": "0",
+}
+SET_PARENT_DEATH_SIGNAL = 1  # of prctl(2)
+KILL_SECONDS = 5.0  # that killed processes get to go
+stopping = threading.Event()  # that this process ends its children: what they leave undone is no failure
+
+
+def end_with_parent(parent: int) -> None:
+    """Let Linux kill this process when its parent ends, in whatever way; elsewhere Jupyter and loky look after it."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # it has ended already
+            os._exit(1)
+
+
+def kill_children() -> None:
+    """Kill all processes that this one started, and those that they started."""
+    stopping.set()
+    children = psutil.Process().children(recursive=True)
+    for child in children:
+        with suppress(psutil.NoSuchProcess):
+            child.kill()
+    psutil.wait_procs(children, timeout=KILL_SECONDS)
+
+
+@contextmanager
+def terminated_as_interrupted():
+    """Make SIGTERM and SIGHUP raise KeyboardInterrupt in the block, as Ctrl-C does; ignored signals stay ignored."""
+
+    def interrupt(*_):
+        for number in handled:  # one is enough
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)]
+    handled = {number: signal.getsignal(number) for number in numbers if signal.getsignal(number) != signal.SIG_IGN}
+    for number in handled:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in handled.items():
+            signal.signal(number, handler)
