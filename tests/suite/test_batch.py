@@ -1,41 +1,30 @@
-import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import psutil
 import pytest
+from filelock import FileLock
 from toy_project import CELLS, SPECIFICATION, TRIALS, write_notebook
 
 from fairlab.seeds import Trial
-from fairlab.suite.run import failure_file, run_folder
+from fairlab.suite import batch
+from fairlab.suite.published import load_paper
+from fairlab.suite.run import Run, failure_file, run_folder
 
 SLOW_TRIALS = TRIALS.replace("    return", "    __import__('time').sleep(0.5)\n    return")
-MORE = {
-    "waits": "after: [toy/bad]\n",
-    "large": "gigabytes: {smoke: 99999, quick: 99999, paper: 99999}\n",
-}
+MORE = {"waits": "after: [toy/bad]\n", "large": "gigabytes: {smoke: 99999, quick: 99999, paper: 99999}\n"}
 
 
-@pytest.fixture
-def four(toy):
-    """The toy project with further experiments: one fails, one waits for it, one is killed, one is far too large."""
-    good = [cell.replace("toy/mean", "toy/waits") for cell in CELLS]
-    kill_the_runner = "import os, signal; os.kill(os.getppid(), signal.SIGKILL)"
-    for name, cells in (
-        ("bad", [CELLS[0], "raise OSError('no such luck')"]),
-        ("waits", good),
-        ("killed", [CELLS[0], kill_the_runner]),
-        ("large", good),
-    ):
-        more = MORE.get(name, "")
-        (toy / "experiments" / "toy" / f"{name}.yaml").write_text(SPECIFICATION + more)
-        write_notebook(toy / "notebooks" / "toy" / f"{name}.ipynb", cells)
-    return toy
+def add(toy, name, cells=CELLS, more=""):
+    """Add an experiment to the toy project."""
+    (toy / "experiments" / "toy" / f"{name}.yaml").write_text(SPECIFICATION + more)
+    own = [cell.replace("toy/mean", f"toy/{name}") for cell in cells]
+    write_notebook(toy / "notebooks" / "toy" / f"{name}.ipynb", own)
 
 
 def fairlab(*arguments):
@@ -45,13 +34,16 @@ def fairlab(*arguments):
 def test_results_that_cannot_be_written_are_named(toy, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / "file"))
-    assert "cannot write to the results folder" in fairlab("run", "--all", "--profile", "smoke").stderr
+    with pytest.raises(PermissionError, match="cannot write to the results folder"):
+        batch.run_batch(["toy/mean"], "smoke")
 
 
-def test_the_batch_goes_on_past_failures_and_lists_them(four):
-    earlier = run_folder("toy/killed", "smoke") / "run.json"
-    earlier.parent.mkdir(parents=True)
-    earlier.write_text("earlier")
+def test_the_batch_goes_on_past_failures_and_runs_only_what_is_not_done(toy):
+    kill = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    for name, cells in (("bad", [CELLS[0], "raise OSError('no such luck')"]), ("killed", [CELLS[0], kill])):
+        add(toy, name, cells)
+    for name, more in MORE.items():
+        add(toy, name, more=more)
     names = ["toy/mean", "toy/bad", "toy/waits", "toy/killed", "toy/large"]
     first = fairlab("run", *names, "--profile", "smoke")
     assert first.returncode == 1
@@ -59,37 +51,76 @@ def test_the_batch_goes_on_past_failures_and_lists_them(four):
     assert re.search(r"toy/bad +failed: cell 3 failed: OSError: no such luck", first.stdout)
     assert failure_file("toy/bad", "smoke").exists()
     assert "failed: toy/waits: not run, since toy/bad failed" in first.stderr
-    assert "failed: toy/killed: killed from outside, without a message (" in first.stderr
-    assert earlier.read_text() == "earlier"
-    assert re.match(r"not run: toy/large needs 99999.6 GB of memory on 1 core, .* GB are available; no", first.stdout)
+    assert "failed: toy/killed: the kernel died twice (out of memory, or killed from outside) (" in first.stderr
+    assert re.search(r"not run: toy/large needs 99999.6 GB of memory on 1 core, .* GB are available; ch", first.stdout)
     assert "failed: toy/large: needs 99999.6 GB of memory" in first.stderr
     assert "1 of 5 experiments done at smoke" in first.stdout
-    assert (run_folder("toy/mean", "smoke") / "run.json").exists()
     for name in ("waits", "killed", "large"):
-        (four / "experiments" / "toy" / f"{name}.yaml").unlink()
-    shutil.rmtree(earlier.parent)
+        (toy / "experiments" / "toy" / f"{name}.yaml").unlink()
 
     # Started again, only what is not done runs.
-    before = (run_folder("toy/mean", "smoke") / "run.json").stat().st_mtime_ns
-    write_notebook(four / "notebooks" / "toy" / "bad.ipynb", [cell.replace("toy/mean", "toy/bad") for cell in CELLS])
+    before = run_folder("toy/mean", "smoke")
+    add(toy, "bad")
     second = fairlab("run", "--all", "--profile", "smoke")
     assert second.returncode == 0, second.stderr
-    assert (run_folder("toy/mean", "smoke") / "run.json").stat().st_mtime_ns == before
     assert "2 of 2 experiments done" in second.stdout
-
-    # By hand, or one by one, nothing is computed again.
-    kept = {file: file.stat().st_mtime_ns for file in (four.parent / "results" / "trials").rglob("*.trial")}
+    assert run_folder("toy/mean", "smoke") == before
+    trials = {file: file.stat().st_mtime_ns for file in (toy.parent / "results" / "trials").rglob("*.trial")}
+    assert trials
     assert fairlab("run", "toy/mean", "--profile", "smoke").returncode == 0
-    assert kept == {file: file.stat().st_mtime_ns for file in (four.parent / "results" / "trials").rglob("*.trial")}
-    assert kept
+    assert trials == {file: file.stat().st_mtime_ns for file in trials}
 
-    # A changed notebook runs again.
-    cells = [*CELLS[:-1], "print('changed')", CELLS[-1]]
-    write_notebook(four / "notebooks" / "toy" / "mean.ipynb", cells)
-    dry = fairlab("run", "--all", "--profile", "smoke", "--dry-run")
-    assert dry.returncode == 0
-    assert "running toy/mean at smoke" in dry.stdout + dry.stderr
-    assert "running toy/bad" not in dry.stdout + dry.stderr
+
+def test_what_a_result_rests_on_outdates_it_and_nothing_else(toy, capsys):
+    batch.run_batch(["toy/mean"], "smoke")
+    published = toy / "experiments" / "toy" / "published.yaml"
+
+    def outdated():
+        load_paper.cache_clear()
+        return list(batch.outdated(["toy/mean"], "smoke"))
+
+    assert outdated() == []
+    published.write_text(published.read_text().replace("title: Means", "title: Meens"))
+    notebook = toy / "notebooks" / "toy" / "mean.ipynb"
+    notebook.write_text(notebook.read_text().replace("exp.compare()", "exp.compare()  # at last"))
+    specification = toy / "experiments" / "toy" / "mean.yaml"
+    specification.write_text(specification.read_text().replace("A toy experiment", "An experiment"))
+    assert outdated() == []
+    published.write_text(published.read_text().replace("value: 0.50", "value: 0.51"))
+    assert outdated() == ["toy/mean"]
+    published.write_text(published.read_text().replace("value: 0.51", "value: 0.50"))
+    assert outdated() == []
+    records = run_folder("toy/mean", "smoke") / "records.json"
+    records.write_text(records.read_text() + " ")
+    assert outdated() == ["toy/mean"], "damaged"
+    capsys.readouterr()
+    batch.run_batch(["toy/mean"], "smoke", dry_run=True)
+    assert capsys.readouterr().out == "toy/mean: about 60 min of one core at smoke\n"
+
+
+def test_two_batches_in_one_folder_take_turns(toy, results):
+    results.mkdir()
+    with FileLock(results / ".batch.lock"):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "fairlab", "run", "--all", "--profile", "smoke"], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout.readline() == f"another batch runs in {results}; waiting until it ends\n"
+    assert "1 of 1 experiments done" in process.communicate()[0]
+
+
+def test_cores_go_to_what_would_take_longer_than_all_others(toy, monkeypatch):
+    monkeypatch.setattr(batch, "n_cores", lambda: 8)
+    for name, minutes in (("long", 30), ("short", 1), ("other", 1)):
+        add(toy, name, more=f"minutes: {{smoke: {minutes}, quick: 1, paper: 1}}\n")
+    names = [f"toy/{name}" for name in ("long", "short", "other")]
+    assert batch._Batch(names, "smoke", None, None).cores == {"toy/long": 8, "toy/short": 1, "toy/other": 1}
+    assert batch._Batch(names, "smoke", 2, 3).cores == dict.fromkeys(names, 3)
+    assert batch._Batch(names, "quick", 2, None).cores == dict.fromkeys(names, 1)
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(21.4, "0:21"), (3723, "1:02:03")])
+def test_durations_are_short(seconds, text):
+    assert batch.duration(seconds) == text
 
 
 @pytest.fixture
@@ -122,7 +153,7 @@ def start_batch(names):
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    trials = run_folder("x", "y").parents[1] / "trials"
+    trials = Path(os.environ["FAIRLAB_RESULTS"]) / "trials"
     deadline = time.monotonic() + 120
     while len(list(trials.rglob("[0-9a-f]*.trial"))) < 3 and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -162,7 +193,7 @@ def stop(names, number, said):
     assert said in errors
     assert len(errors.splitlines()) <= 1
     if number != signal.SIGKILL:
-        assert not list((trials.parent / ".staging").iterdir())
+        assert not list(trials.parent.glob("smoke/toy/*/*Z_*")), "no unfinished run"
         assert not failure_file("toy/mean", "smoke").exists(), "nothing failed"
     kept = {file: file.stat().st_mtime_ns for file in trials.rglob("[0-9a-f]*.trial")}
     assert kept
@@ -176,9 +207,9 @@ def test_interrupted_or_killed_a_batch_leaves_no_process_and_ends_as_any_other(t
     resumed = fairlab("run", "--all", "--profile", "smoke")
     assert resumed.returncode == 0, resumed.stderr
     for name, n in (("mean", 10), ("second", 10), ("third", 11)):
-        content = json.loads((run_folder(f"toy/{name}", "smoke") / "records.json").read_text())
-        assert content[0]["values"] == [mean(Trial("toy", index), n) for index in range(12)]
-    assert not list((run_folder("x", "y").parents[1] / ".staging").iterdir())
+        folder = run_folder(f"toy/{name}", "smoke")
+        assert Run.read(folder).records[0]["values"] == [mean(Trial("toy", index), n) for index in range(12)]
+        assert [path for path in folder.parent.glob("*/") if path != folder] == [], "no unfinished run"
 
 
 def test_a_terminated_experiment_leaves_no_process_and_no_failure(three):
@@ -199,4 +230,3 @@ def test_a_terminated_experiment_leaves_no_process_and_no_failure(three):
 def test_whichever_signal_stops_a_run_nothing_stays_of_it(three, names, number, said):
     stop(names, number, said)
     assert fairlab("run", "toy/mean", "--profile", "smoke").returncode == 0
-    assert not list((run_folder("x", "y").parents[1] / ".staging").iterdir())

@@ -1,11 +1,9 @@
-import multiprocessing
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from fairlab.suite import memory
-from fairlab.suite.memory import memory_left_gb, own_peak_gb
+from fairlab.suite.memory import memory_left_gb, refusal
 
 GB = 10**9
 
@@ -70,24 +68,11 @@ def test_one_may_say_what_there_is(groups, monkeypatch):
         memory_left_gb()
 
 
-def _peaks(connection):
-    held = np.ones(GB // 80)  # 0.1 GB, the parent's as far as what follows knows
-    memory.begin_fork()
-    peaks = [own_peak_gb()]
-    more = np.ones(GB // 40)
-    del more
-    peaks.append(own_peak_gb())
-    memory.forget_peak()
-    connection.send([*peaks, own_peak_gb(), held.sum()])
-
-
-@pytest.mark.skipif(not memory.PROCESS.exists(), reason="the system tells no peaks")
-def test_a_peak_is_of_what_came_since_and_can_be_forgotten():
-    ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.get_context("fork").Process(target=_peaks, args=(theirs,))
-    process.start()
-    at_first, most, forgotten, _ = ours.recv()
-    process.join()
-    assert at_first < 0.02
-    assert 0.19 < most < 0.23
-    assert forgotten < 0.05
+def test_what_does_not_fit_is_refused_with_what_would(toy):
+    assert refusal("toy/mean", "smoke", 64, 0.1) is None, "nothing is known of it"
+    file = toy / "experiments" / "toy" / "mean.yaml"
+    file.write_text(file.read_text() + "gigabytes: {smoke: 0.1, quick: 1}\n")
+    assert refusal("toy/mean", "quick", 2, 3.0) is None
+    need = "needs 4.6 GB of memory on 4 cores, 3.0 GB are available; it fits with --cores 1"
+    assert refusal("toy/mean", "quick", 4, 3.0) == need
+    assert refusal("toy/mean", "paper", 1, 1.5).endswith("choose a smaller --profile")

@@ -32,8 +32,8 @@ def test_a_run_is_published_with_all_its_parts(toy, monkeypatch):
     assert str(toy) not in executed
     assert "text/html" in executed
     assert "papermill" not in json.loads(executed)["metadata"]
-    assert not list((folder.parents[2] / ".staging").iterdir())
     assert not failure.exists()
+    assert {path.name for path in folder.parent.iterdir()} == {folder.name, "current", "log.txt"}
 
     assert check_committed(folder / "notebook.ipynb")
     assert "its kernel is not `python3`" in check_committed(notebook), "the kernel was this interpreter all the same"
@@ -58,20 +58,49 @@ def test_an_override_goes_to_custom(toy, monkeypatch):
         (["exit()", *CELLS[1:]], "ended early|kernel died"),
         (CELLS[1:-1], r"without calling compare\(\)"),
         ([*CELLS[1:3], "exp.record('table-1', 'mean', means)", CELLS[-1]], "nothing was written for figure-1"),
-        (["import os, signal; os.kill(os.getpid(), signal.SIGKILL)"], "kernel died, at a peak memory of"),
+        (["import os, signal; os.kill(os.getpid(), signal.SIGKILL)"], "the kernel died twice"),
     ],
 )
 def test_a_failed_run_leaves_the_earlier_one_untouched(toy, cells, message):
-    folder = run_folder("toy/mean", "smoke")
-    folder.mkdir(parents=True)
-    (folder / "run.json").write_text("earlier")
+    folder = run()
     rewrite(toy, *cells)
     with pytest.raises(NotebookError, match=message):
         run()
-    assert (folder / "run.json").read_text() == "earlier"
-    assert list(folder.iterdir()) == [folder / "run.json"]
+    assert run_folder("toy/mean", "smoke") == folder
     assert failure_file("toy/mean", "smoke").read_text()
-    assert not list((folder.parents[2] / ".staging").iterdir())
+    assert Run.read(folder).name == "toy/mean"
+    assert [path for path in folder.parent.glob("*/") if path != folder] == []
+
+
+def test_a_notebook_whose_kernel_is_killed_once_goes_on_from_its_trials(toy, tmp_path):
+    mark = tmp_path / "killed"
+    kill = f"""
+    import os, pathlib, signal
+    if not pathlib.Path({str(mark)!r}).exists():
+        pathlib.Path({str(mark)!r}).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    rewrite(toy, *CELLS[1:3], kill, *CELLS[3:])
+    Run.read(run())
+    assert mark.exists()
+
+
+def test_a_results_folder_with_braces_is_a_folder(toy, monkeypatch, tmp_path):
+    monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / "{of} mine"))
+    assert run().is_relative_to(tmp_path / "{of} mine")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seed": -1}, "seed: expected a whole number from 0 on, found -1"),
+        ({"time_limit": float("nan")}, "time limit: expected a positive number of minutes, found nan"),
+        ({"time_limit": 0}, "time limit: expected a positive"),
+    ],
+)
+def test_seeds_and_limits_that_make_no_sense_are_refused(toy, options, message):
+    with pytest.raises(ValueError, match=message):
+        run(**options)
 
 
 def test_the_time_limit_is_for_the_whole_notebook(toy):

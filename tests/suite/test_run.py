@@ -1,18 +1,16 @@
-import contextlib
 import itertools
 import json
 import os
+import random
 import signal
 import sys
-from pathlib import Path
+import time
 
 import numpy as np
 import pytest
 
-from fairlab.suite import locks
 from fairlab.suite import run as runs
-from fairlab.suite.run import Run, failure_file, publish, run_folder
-from fairlab.suite.staging import cleanup, temporary_folder
+from fairlab.suite.run import Run, UnreadableRunError, failure_file, new_folder, publish, run_folder
 
 
 @pytest.fixture
@@ -25,7 +23,7 @@ def test_run_round_trip(run, tmp_path):
     run.note_load({"variant": "lipton", "source": "generated", "data_hash": "ff"}, {"n_points": np.int64(3)})
     run.about = {"commit": "abc", "seconds": 1.5}
     run.write(tmp_path)
-    assert Run.read(tmp_path) == run
+    assert Run.unpublished(tmp_path) == run
     assert json.loads((tmp_path / "run.json").read_text())["data"][0]["options"] == {"n_points": 3}
 
 
@@ -64,164 +62,145 @@ def test_options_outside_json_are_written_as_text(run):
     assert run.data[0]["options"] == {"cost": "<built-in function abs>", "kept": [1, 2]}
 
 
-def test_a_published_run_replaces_the_earlier_one_of_its_seed(results):
-    for seed, word in ((0, "first"), (0, "second"), (3, "other")):
-        staged = temporary_folder("toy/mean")
-        (staged / "word").write_text(word)
-        failure_file("toy/mean", "quick", seed).parent.mkdir(parents=True, exist_ok=True)
-        failure_file("toy/mean", "quick", seed).write_text("it failed")
-        publish(staged, "toy/mean", "quick", seed)
-        assert not failure_file("toy/mean", "quick", seed).exists()
-    assert (run_folder("toy/mean", "quick") / "word").read_text() == "second"
-    assert (run_folder("toy/mean", "quick", 3) / "word").read_text() == "other"
-    assert sorted(path.name for path in (results / "quick" / "toy").iterdir()) == ["mean", "mean.seed-3"]
-    assert list((results / ".staging").iterdir()) == []
-
-
-def staged_run(word):
-    folder = temporary_folder("toy/mean")
+def finished(word, seed=0):
+    """Return the folder of a run that is complete and not published, with its word in three files."""
+    folder = new_folder("toy/mean", "quick", seed)
     record = {"artefact": "table-1", "id": "x", "reading": "as_published", "values": [float(word)]}
-    Run("toy/mean", "quick", 0, {"word": word}, records=[record]).write(folder)
-    (folder / "tables").mkdir()
-    (folder / "tables" / "table-1.csv").write_text(word)
+    Run("toy/mean", "quick", seed, {"word": word}, records=[record]).write(folder)
+    for name in ("tables/table-1.csv", "figures/figure-1.png", "notebook.ipynb"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(word)
     return folder
 
 
-def published_word():
-    folder = run_folder("toy/mean", "quick")
-    word = Run.read(folder).parameters["word"]
+def published_word(seed=0):
+    """Return the word of the published run, after checking that all of it is of one run."""
+    folder = run_folder("toy/mean", "quick", seed)
+    run = Run.read(folder)
+    word = run.parameters["word"]
+    assert run.records[0]["values"] == [float(word)]
     assert (folder / "tables" / "table-1.csv").read_text() == word
     return word
 
 
-def publish_killed_at(staged, instant):
-    """Publish in a process that is killed before its step of this number; return whether it ended before."""
-    child = os.fork()
-    if not child:
-        steps = itertools.count(1)
-        sys.addaudithook(lambda *_: next(steps) == instant and os.kill(os.getpid(), signal.SIGKILL))
-        publish(staged, "toy/mean", "quick")
-        os._exit(0)
-    return os.waitpid(child, 0)[1] == 0
+def test_a_published_run_takes_the_place_of_the_earlier_one_of_its_seed_which_stays(results):
+    first = publish(finished("0"))
+    failure_file("toy/mean", "quick").write_text("it failed")
+    publish(finished("1"))
+    publish(finished("2", seed=3))
+    assert (published_word(), published_word(3)) == ("1", "2")
+    assert not failure_file("toy/mean", "quick").exists()
+    assert Run.read(first).parameters["word"] == "0"
+    assert sorted(path.name for path in (results / "quick" / "toy").iterdir()) == ["mean", "mean.seed-3"]
+
+
+def test_what_dead_processes_left_is_deleted_and_nothing_else(results, monkeypatch):
+    folders = [publish(finished(str(k))) for k in range(4)]
+    home = folders[0].parent
+    monkeypatch.setattr(runs.os, "getpid", lambda: 2**22 + 1)  # of no process
+    left, by_dead = new_folder("toy/mean", "quick"), publish(finished("4"))
+    monkeypatch.undo()
+    monkeypatch.setenv("FAIRLAB_RESULTS", str(results))
+    mine = home / "my_notes_of_may"
+    mine.mkdir()
+    monkeypatch.setattr(runs.platform, "node", lambda: "another")
+    of_another = new_folder("toy/mean", "quick")
+    monkeypatch.setattr(runs.platform, "node", lambda: left.name.split("_")[1])
+    own = new_folder("toy/mean", "quick")
+    assert set(home.glob("*/")) == {*folders, by_dead, mine, of_another, own}
+    old = time.time() - runs.FORGOTTEN_SECONDS - 1
+    for folder in (*folders, of_another, by_dead, mine):
+        os.utime(folder, (old, old))
+    last = new_folder("toy/mean", "quick")
+    assert set(home.glob("*/")) == {folders[3], by_dead, mine, own, last}, "the published one and the one before"
+    assert published_word() == "4"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forks")
-@pytest.mark.parametrize("exchanged", [True, False])
-def test_killed_at_any_step_of_publishing_a_complete_run_is_there(results, monkeypatch, exchanged):
-    if not exchanged:
-        monkeypatch.setattr(runs, "_exchange", lambda one, other: False)
-    publish(staged_run("0"), "toy/mean", "quick")
+def test_killed_at_any_step_of_publishing_a_complete_run_is_there(results):
+    publish(finished("0"))
     seen, instant, ended = set(), 0, False
     while not ended:
-        before = published_word()
-        instant += 1
-        ended = publish_killed_at(staged_run(str(instant)), instant)
+        before, instant = published_word(), instant + 1
+        folder = finished(str(instant))
+        child = os.fork()
+        if not child:
+            steps = itertools.count(1)
+            sys.addaudithook(lambda *_: next(steps) == instant and os.kill(os.getpid(), signal.SIGKILL))  # noqa: B023
+            publish(folder)
+            os._exit(0)
+        ended = os.waitpid(child, 0)[1] == 0
         assert published_word() in (before, str(instant))
         seen.add(published_word() == before)
-        cleanup(temporary_folder("toy/mean"))  # the next command, which clears what dead processes left
-        assert published_word() in (before, str(instant))
     assert seen == {True, False}
     assert instant > 5
-    assert published_word() == str(instant)
-    left = ["mean"] if exchanged else [".mean.publishing", "mean"]
-    assert sorted(path.name for path in (results / "quick" / "toy").iterdir()) == left
-
-
-@pytest.mark.parametrize("exchanged", [True, False])
-def test_a_run_that_another_replaces_while_it_is_read_is_read_whole(results, monkeypatch, exchanged):
-    if not exchanged:
-        monkeypatch.setattr(runs, "_exchange", lambda one, other: False)
-    publish(staged_run("0"), "toy/mean", "quick")
-    folder, words, n_opened, instant = run_folder("toy/mean", "quick"), itertools.count(1), 0, 0
-
-    def opened():
-        nonlocal n_opened
-        n_opened += 1
-        if n_opened == instant:
-            publish(staged_run(str(next(words))), "toy/mean", "quick")
-
-    def telling(read):
-        return lambda *arguments, **options: [opened(), read(*arguments, **options)][1]
-
-    for name in ("read_text", "read_bytes"):
-        monkeypatch.setattr(Path, name, telling(getattr(Path, name)))
-    while instant == 0 or n_opened >= instant:
-        instant, n_opened = instant + 1, 0
-        run = Run.read(folder)
-        assert run.records[0]["values"] == [float(run.parameters["word"])]
-    assert instant > 6
-
-
-def test_a_run_that_is_replaced_at_every_look_is_not_read(results, monkeypatch):
-    publish(staged_run("0"), "toy/mean", "quick")
-    looks = itertools.count()
-    monkeypatch.setattr(runs, "_identity", lambda folder: next(looks))
-    with pytest.raises(runs.UnreadableRunError, match="it is being replaced continually"):
-        Run.read(run_folder("toy/mean", "quick"))
-
-
-def test_another_that_was_faster_where_there_are_no_locks_is_replaced(results, monkeypatch):
-    monkeypatch.setattr(runs, "_exchange", lambda one, other: False)
-    publish(staged_run("0"), "toy/mean", "quick")
-    replace, done = Path.replace, []
-
-    def replaced(path, target):  # by another, between this one's two steps
-        answer = replace(path, target)
-        if target.name == ".mean.earlier" and not done:
-            done.append(replace(staged_run("2"), path))
-        return answer
-
-    monkeypatch.setattr(Path, "replace", replaced)
-    publish(staged_run("1"), "toy/mean", "quick")
-    assert done
-    assert published_word() == "1"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="publishes in forks")
-@pytest.mark.parametrize("exchanged", [True, False])
-def test_two_that_publish_all_the_time_do_not_hinder_each_other(results, monkeypatch, exchanged):
-    monkeypatch.setattr(locks, "LOOK_SECONDS", 0.001)
-    if not exchanged:
-        monkeypatch.setattr(runs, "_exchange", lambda one, other: False)
-    publish(staged_run("0"), "toy/mean", "quick")
+@pytest.mark.parametrize("seconds", [1, pytest.param(10, marks=pytest.mark.slow)])
+def test_three_that_publish_all_the_time_and_two_that_read_do_not_hinder_each_other(results, seconds):
+    publish(finished("0"))
+    end = time.monotonic() + seconds
+
+    def write(first):
+        word = first
+        while time.monotonic() < end:
+            publish(finished(str(word)))
+            word += 1
+
+    def read(_):
+        while time.monotonic() < end:
+            published_word()
+
     children = []
-    for first in (1, 1_000):
+    for work, first in ((write, 1_000), (write, 2_000), (write, 3_000), (read, 0), (read, 0)):
         children.append(os.fork())
         if not children[-1]:
             status = 1
-            with contextlib.suppress(Exception):
-                for word in range(first, first + 60):
-                    publish(staged_run(str(word)), "toy/mean", "quick")
+            try:
+                work(first)
                 status = 0
-            os._exit(status)
-    while children:
-        ended = {child: os.waitpid(child, os.WNOHANG) for child in children}
-        children = [child for child, (pid, status) in ended.items() if not pid]
-        assert all(status == 0 for _, status in ended.values())
-        run = Run.read(run_folder("toy/mean", "quick"))
-        assert run.records[0]["values"] == [float(run.parameters["word"])]
-    assert published_word() in ("60", "1059")
+            finally:
+                os._exit(status)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * 5
+    assert int(published_word()) >= 1_000
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="where it is known to be there")
-def test_two_folders_change_places_in_one_step(tmp_path):
-    for name in ("one", "other"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / name).touch()
-    assert runs._exchange(tmp_path / "one", tmp_path / "other")
-    assert (tmp_path / "one" / "other").exists()
-    assert not runs._exchange(tmp_path / "one", tmp_path / "missing")
+@pytest.mark.parametrize("n_bits", [40, pytest.param(300, marks=pytest.mark.slow)])
+def test_every_flipped_bit_of_a_run_is_noticed(results, n_bits):
+    folder = publish(finished("0"))
+    files = [*(file for file in folder.rglob("*") if file.is_file()), folder.parent / runs.CURRENT]
+    draws = random.Random(0)
+    for _ in range(n_bits):
+        file = draws.choice(files)
+        whole = file.read_bytes()
+        bit = draws.randrange(8 * len(whole))
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << bit % 8
+        file.write_bytes(flipped)
+        try:
+            assert published_word() == "0", f"{file.name}, bit {bit}"
+            assert file.name == runs.CURRENT  # of the white space behind the names
+        except UnreadableRunError:
+            pass
+        file.write_bytes(whole)
+    assert published_word() == "0"
 
 
-def test_a_published_run_that_was_changed_is_not_read(results):
-    publish(staged_run("0"), "toy/mean", "quick")
-    folder = run_folder("toy/mean", "quick")
-    for name in ("records.json", "tables/table-1.csv", "sums.json"):
-        whole = (folder / name).read_bytes()
-        (folder / name).write_bytes(whole.replace(b"0", b"1", 1) if b"0" in whole else whole + b" ")
-        with pytest.raises(runs.UnreadableRunError, match=r"corrupted or changed|no run that this version"):
-            Run.read(folder)
-        (folder / name).write_bytes(whole)
-    (folder / "records.json").unlink()
-    with pytest.raises(runs.UnreadableRunError, match="corrupted or changed"):
+def test_a_number_that_was_changed_beside_deleted_sums_is_not_read(results):
+    folder = publish(finished("0"))
+    (folder / "records.json").write_text((folder / "records.json").read_text().replace("0.0", "1.0"))
+    with pytest.raises(UnreadableRunError, match=r"records.json: corrupted or changed since publication\); run it again"):
         Run.read(folder)
+    (folder / runs.SUMS).unlink()
+    with pytest.raises(UnreadableRunError):
+        Run.read(folder)
+    (folder / runs.SUMS).write_text(json.dumps(runs._sums(folder), indent=1) + "\n")
+    with pytest.raises(UnreadableRunError, match="sums.json: corrupted or changed"):
+        Run.read(folder)
+
+
+def test_a_results_folder_that_cannot_be_written_is_named(results):
+    results.write_text("a file")
+    with pytest.raises(PermissionError, match=r"cannot write to the results folder .*; set FAIRLAB_RESULTS"):
+        new_folder("toy/mean", "quick")

@@ -21,7 +21,7 @@ def test_numbers_below_one_are_refused(flag, capsys):
     assert "invalid" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("flags", [["--shards", "4"], ["--slurm-options", "-p long"]])
+@pytest.mark.parametrize("flags", [["--shards", "4"], ["--snakemake", "--forceall"]])
 def test_cluster_options_are_rejected_locally(toy, flags, capsys):
     assert main(["run", "--all", "--profile", "smoke", *flags]) == 1
     assert "are for a cluster: --scheduler slurm" in capsys.readouterr().err
@@ -32,7 +32,7 @@ def test_cluster_options_are_rejected_locally(toy, flags, capsys):
 )
 def test_an_experiment_gets_as_many_workers_as_jobs_and_cores_make(toy, monkeypatch, tmp_path, flags, n_jobs):
     given = []
-    monkeypatch.setattr("fairlab.suite.machine.n_cores", lambda: 7)
+    monkeypatch.setattr("fairlab.suite.running.n_cores", lambda: 7)
     monkeypatch.setattr(
         "fairlab.suite.notebook.run_experiment", lambda *_, **o: given.append(o["n_jobs"]) or tmp_path / "no"
     )

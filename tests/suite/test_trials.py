@@ -13,8 +13,8 @@ import pytest
 from fairlab.seeds import Trial
 from fairlab.suite import cache as kept
 from fairlab.suite import trials as trials_module
-from fairlab.suite.pool import WorkerDiedError
-from fairlab.suite.trials import WORKER_ENVIRONMENT, run_trials, trial_keys
+from fairlab.suite.processes import WORKER_ENVIRONMENT
+from fairlab.suite.trials import WorkerDiedError, run_trials, trial_keys
 
 
 def run(*args, **options):
@@ -236,29 +236,18 @@ def test_killed_at_any_moment_a_run_loses_only_the_trials_in_flight(tmp_path):
     assert all(file.stat().st_mtime_ns == time_written for file, time_written in written.items())
 
 
-def told(file):
-    return file.read_text().split()
+def draw_while_another_job_works(trial, told, other):
+    """Compute trial 4, while another job writes the result of trial 2."""
+    if trial.index == 4:
+        kept.write(other, 2, {"seconds": 0})
+    return draw_and_tell(trial, told)
 
 
-def test_a_share_computes_its_own_and_then_what_the_others_leave(tmp_path, monkeypatch):
-    monkeypatch.setattr(trials_module, "PATIENCE", 0)
+def test_a_shard_computes_its_own_and_then_what_the_others_have_not_done(tmp_path, monkeypatch):
     monkeypatch.setattr(trials_module, "_IS_WORKER", True)  # so that all is computed here
     monkeypatch.setenv("FAIRLAB_SHARD", "1/3")
-    log = tmp_path / "told"
-    assert run(draw_and_tell, TRIALS, {"told": log}, cache=tmp_path / "cache") == [0, 1, 2, 3, 4]
-    assert told(log) == ["1", "4", "2", "0", "3"]
-
-
-def test_a_share_waits_for_the_others_as_long_as_they_deliver(tmp_path, monkeypatch):
-    monkeypatch.setattr(trials_module, "PATIENCE", 1e9)
-    monkeypatch.setattr(trials_module, "_IS_WORKER", True)
-    monkeypatch.setenv("FAIRLAB_SHARD", "1/3")
-    log = tmp_path / "told"
-
-    def others_deliver(seconds):
-        monkeypatch.setenv("FAIRLAB_SHARD", "0/1")
-        run(draw_and_tell, [TRIALS[k] for k in (0, 2, 3)], {"told": log}, cache=tmp_path / "cache")
-
-    monkeypatch.setattr(trials_module.time, "sleep", others_deliver)
-    assert run(draw_and_tell, TRIALS, {"told": log}, cache=tmp_path / "cache") == [0, 1, 2, 3, 4]
-    assert told(log) == ["1", "4", "0", "2", "3"]
+    monkeypatch.setattr(trials_module, "trial_keys", lambda *_: [f"{k:024}" for k in range(5)])
+    log, other = tmp_path / "told", tmp_path / "cache" / f"{2:024}.trial"
+    asked = {"told": log, "other": other}
+    assert run(draw_while_another_job_works, TRIALS, asked, cache=other.parent) == [0, 1, 2, 3, 4]
+    assert log.read_text().split() == ["1", "4", "0", "3"]

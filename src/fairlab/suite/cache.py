@@ -118,10 +118,6 @@ def _as_json(value, where, arrays):
         return {"array": name}
     if isinstance(value, np.generic) and value.dtype.kind in KINDS:
         return {"scalar": inner(np.array(value), "")}
-    if isinstance(value, pd.Timestamp):
-        return {"timestamp": value.isoformat()}
-    if value is pd.NA or value is pd.NaT:
-        return {"missing": str(value)}
     if isinstance(value, pd.RangeIndex):
         return {"range": [value.start, value.stop, value.step, inner(value.name, ".name")]}
     if isinstance(value, pd.MultiIndex):
@@ -166,10 +162,6 @@ def _from_json(tree, arrays):
             return arrays[content]
         case "scalar":
             return outer(content)[()]
-        case "timestamp":
-            return pd.Timestamp(content)
-        case "missing":
-            return {"NaT": pd.NaT, "<NA>": pd.NA}[content]
         case "range":
             return pd.RangeIndex(*content[:3], name=outer(content[3]))
         case "levels":

@@ -20,7 +20,7 @@ OWN_GB = 0.6  # of a notebook's process besides what its experiment declares, an
 def memory_left_gb() -> float:
     """Return the memory available to a run, in GB: ``FAIRLAB_MEMORY_GB`` if set, else the free memory.
 
-    A limit by control groups counts, of their second version.
+    A container's limit counts, and that of a cluster's job, of either version of Linux' control groups.
     """
     if given := os.environ.get(VARIABLE):
         try:
@@ -34,14 +34,29 @@ def _left_by_control_groups() -> list[int]:
     """Return the bytes that each limit on this process leaves: of its own group and of all above."""
     left = [sys.maxsize]
     with suppress(OSError, ValueError):
-        path = MEMBERSHIP.read_text(encoding="utf-8").partition("0::")[2].splitlines()[0]
-        own = CONTROL_GROUPS / path.lstrip("/")
-        for folder in (own, *own.parents[: len(Path(path).parts) - 1]):
-            with suppress(OSError, ValueError):  # no limit: "max"
-                used = int((folder / "memory.current").read_text())
-                files = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-                left.append(int((folder / "memory.max").read_text()) - used + int(files["inactive_file"]))
+        for line in MEMBERSHIP.read_text(encoding="utf-8").splitlines():
+            number, controllers, path = line.split(":", 2)
+            if number == "0":
+                top, names = CONTROL_GROUPS, ("memory.max", "memory.current", "inactive_file")
+            elif "memory" in controllers.split(","):
+                top = CONTROL_GROUPS / "memory"
+                names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            else:
+                continue
+            own = top / path.lstrip("/")
+            for folder in (own, *own.parents):
+                if folder.is_relative_to(top):  # in a container the path may be one of the host's, which is not there
+                    with suppress(OSError, ValueError):  # "max"
+                        left.append(_left(folder, *names))
     return left
+
+
+def _left(folder, limit, usage, of_files) -> int:
+    room = int((folder / limit).read_text())
+    with suppress(OSError, ValueError):
+        counts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        room -= max(0, int((folder / usage).read_text()) - int(counts.get(of_files, 0)))  # the system drops those
+    return room
 
 
 def need_gb(name: str, profile: str, n_cores: int) -> float:

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import secrets
 import shutil
 import time
@@ -31,6 +32,7 @@ from fairlab.suite.verdicts import Ours
 CUSTOM = "custom"  # profile of a run whose parameters are those of no profile
 DEFAULT_SEED = 0
 CURRENT = "current"  # the file that names the published run, with the SHA-256 of its sums
+ID = re.compile(r"\d{8}T\d{6}Z_(?P<host>.+)_(?P<process>\d+)_[0-9a-f]{6}")  # of a run, the name of its folder
 SUMS = "sums.json"  # SHA-256 of every file of a run
 READING_SECONDS = 3600  # a run that was replaced is kept for those who are reading it
 FORGOTTEN_SECONDS = 7 * 24 * 3600  # after which a run that was never finished, on another machine, is deleted
@@ -254,15 +256,18 @@ def discard(folder: Path) -> None:
 
 def _clear(home) -> None:
     """Delete the unfinished runs of dead processes, and old ones but for the published run and the one before it."""
-    complete = sorted(file.parent for file in home.glob(f"*_*_*_*/{SUMS}"))
-    published = _published(home)
-    kept = {published, *[folder for folder in complete if folder != published][-1:]}
-    for folder in set(home.glob("*_*_*_*/")) - kept:
-        with suppress(OSError, ValueError):
-            _, host, process, _ = folder.name.rsplit("_", 3)
+    finished, published = {}, _published(home)
+    for file in home.glob(f"*/{SUMS}"):
+        with suppress(OSError):  # another process has deleted it
+            finished[file.parent] = file.stat().st_mtime_ns
+    kept = {published, *sorted(finished.keys() - {published}, key=finished.get)[-1:]}
+    for folder in home.iterdir():
+        if folder in kept or not (parts := ID.fullmatch(folder.name)):
+            continue
+        with suppress(OSError):
             age = time.time() - folder.stat().st_mtime
-            is_dead = host == platform.node() and not psutil.pid_exists(int(process))
-            patience = READING_SECONDS if folder in complete else 0
+            is_dead = parts["host"] == platform.node() and not psutil.pid_exists(int(parts["process"]))
+            patience = READING_SECONDS if folder in finished else 0
             if age > (patience if is_dead else FORGOTTEN_SECONDS):
                 discard(folder)
 
