@@ -2,7 +2,6 @@
 
 import os
 import sys
-from multiprocessing import forkserver
 from types import ModuleType
 
 import pytest
@@ -22,21 +21,10 @@ def results(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def light_forks(monkeypatch):
-    """Let the process that others are forked from load next to nothing, for the time of a test."""
-    from fairlab.suite import forks
-
-    monkeypatch.setattr(forks, "PRELOADED", "fairlab.suite.child_process")
-    forkserver._forkserver._stop()  # the first that a process starts stays, and there is no public way to end it
-    yield
-    forkserver._forkserver._stop()
-
-
-@pytest.fixture
 def toy(tmp_path, monkeypatch, results):
     """A project with one paper and one experiment, ``toy/mean``; returns its root."""
     from fairlab import paths
-    from fairlab.suite import catalogue, deviations, machine, notebook, published, redrawing, scorecard
+    from fairlab.suite import catalogue, cluster, deviations, machine, notebook, published, redrawing, scorecard
 
     root = tmp_path / "project"
     (root / "experiments" / "toy").mkdir(parents=True)
@@ -49,7 +37,7 @@ def toy(tmp_path, monkeypatch, results):
     (root / "notebooks" / "toy" / "toy_trials.py").write_text(TRIALS)
     monkeypatch.setenv("FAIRLAB_ROOT", str(root))
     monkeypatch.setenv("FAIRLAB_OFFLINE", "1")
-    for module in (catalogue, deviations, published):
+    for module in (catalogue, cluster, deviations, published):
         monkeypatch.setattr(module, "EXPERIMENTS", root / "experiments")
     for module in (catalogue, machine, notebook, paths, scorecard):
         monkeypatch.setattr(module, "ROOT", root)

@@ -29,9 +29,11 @@ def entries(run: Path, experiment: str) -> dict:
 
 
 def runs(folder: Path, profile: str) -> dict[str, Path]:
-    """Return the complete runs of a profile, by experiment."""
-    files = (folder / profile).glob("*/*/records.json")
-    return {f"{file.parent.parent.name}/{file.parent.name}": file.parent for file in files}
+    """Return the published runs of a profile, by experiment."""
+    homes = {f"{file.parts[-3]}/{file.parts[-2]}": file.parent for file in (folder / profile).glob("*/*/current")}
+    return {name: home / (home / "current").read_text().split()[0] for name, home in homes.items()} or {
+        f"{file.parts[-3]}/{file.parts[-2]}": file.parent for file in (folder / profile).glob("*/*/records.json")
+    }
 
 
 def difference(old, new) -> str:

@@ -13,10 +13,10 @@ import warnings
 from importlib import import_module
 
 import nbformat
+from fairlab.suite.forks import ENVIRONMENT, variables
 
 from fairlab.paths import write_text
 from fairlab.suite import child_process, kernel
-from fairlab.suite.forks import ENVIRONMENT, variables
 from fairlab.suite.labs.card import card, cards
 from fairlab.suite.labs.course import grader, write_grading
 from fairlab.suite.labs.masters import CELL_SECONDS, for_course, marks, read, solved, without_guide

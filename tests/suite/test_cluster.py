@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 
 from fairlab import data
-from fairlab.suite import batch, cluster
+from fairlab.suite import cluster
 
 
 def test_an_experiment_is_spread_as_far_as_a_shard_is_worth_a_job(toy):
@@ -14,7 +14,9 @@ def test_an_experiment_is_spread_as_far_as_a_shard_is_worth_a_job(toy):
 def test_a_job_asks_for_what_its_experiment_needs_and_twice_as_much_when_it_is_tried_again(toy):
     assert cluster.resources("toy/mean", "smoke", 2, 1) == {"mem_mb": 2000, "runtime": 250}
     file = toy / "experiments" / "toy" / "mean.yaml"
-    file.write_text(file.read_text() + "gigabytes: {smoke: 0.1, quick: 1, paper: 10}\nminutes: {smoke: 1, quick: 2, paper: 3}\n")
+    file.write_text(
+        file.read_text() + "gigabytes: {smoke: 0.1, quick: 1, paper: 10}\nminutes: {smoke: 1, quick: 2, paper: 3}\n"
+    )
     assert cluster.resources("toy/mean", "paper", 2, 1) == {"mem_mb": 25_750, "runtime": 22}
     assert cluster.resources("toy/mean", "paper", 2, 3) == {"mem_mb": 103_000, "runtime": 88}
 
@@ -74,4 +76,3 @@ def test_experiments_whose_trials_others_reuse_run_first(toy):
     (toy / "experiments" / "toy" / "later.yaml").write_text(file.read_text() + "after: [toy/mean]\n")
     assert cluster.producers("toy/later", ["toy/mean", "toy/later"]) == ["toy/mean"]
     assert cluster.producers("toy/later", ["toy/later"]) == []
-    assert batch._Batch(["toy/later", "toy/mean"], "smoke", None, None).after["toy/later"] == ["toy/mean"]

@@ -204,7 +204,7 @@ def test_run_with_another_seed_is_stored_separately(toy):
         experiment.compare()
     assert Run.read(run_folder("toy/mean", "smoke")).seed == 0
     beside = run_folder("toy/mean", "smoke", 7)
-    assert beside.name == "mean.seed-7"
+    assert beside.parent.name == "mean.seed-7"
     assert Run.read(beside).seed == 7
 
 

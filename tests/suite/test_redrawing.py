@@ -10,7 +10,7 @@ import pytest
 from toy_project import SPECIFICATION, line
 
 from fairlab.cli import main
-from fairlab.suite import locks, redrawing
+from fairlab.suite import redrawing
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.run import run_folder
 from fairlab.suite.site.building import _copy_figures
@@ -98,7 +98,7 @@ def test_a_better_run_stays(publish, folder):
         write()
         entry = index(folder)["figure-1"]
         kept.append((entry["profile"], entry["data"]))
-        shutil.rmtree(run_folder("toy/mean", profile))
+        shutil.rmtree(run_folder("toy/mean", profile).parent)
     assert kept == [
         ("smoke", "real"),
         ("smoke", "real"),
@@ -115,7 +115,7 @@ def test_a_better_run_stays(publish, folder):
 def test_figures_that_are_no_longer_drawn_go_with_the_next_that_are_all_written(publish, folder):
     publish((None, "old"), profile="paper")
     write()
-    shutil.rmtree(run_folder("toy/mean", "paper"))
+    shutil.rmtree(run_folder("toy/mean", "paper").parent)
     publish()
     write()
     assert set(index(folder)) == {"figure-1", "figure-1_old", "figure-1_red"}, "of a better run"
@@ -157,7 +157,7 @@ def test_the_site_shows_the_figures_of_runs_and_else_the_committed_ones(publish,
     publish(height=1)
     write()
     publish([None], height=2, profile="smoke")
-    shutil.rmtree(run_folder("toy/mean", "quick"))
+    shutil.rmtree(run_folder("toy/mean", "quick").parent)
     for place in (run_folder("toy/mean", "smoke") / "figures", folder):
         shown = pictures("toy")
         assert {picture.stem for picture in shown} == {file.stem for file in place.glob("*.png")}
@@ -228,7 +228,6 @@ def test_of_two_that_write_at_once_none_loses_an_entry(publish, folder, toy, mon
         return entries
 
     monkeypatch.setattr(redrawing, "read_index", read_and_wait)
-    monkeypatch.setattr(locks, "LOOK_SECONDS", 0.05)
     (toy / "experiments" / "toy" / "second.yaml").write_text(SPECIFICATION)
     publish([None, "one"])
     publish(["two", "three"], name="toy/second")

@@ -190,7 +190,9 @@ def test_every_flipped_bit_of_a_run_is_noticed(results, n_bits):
 def test_a_number_that_was_changed_beside_deleted_sums_is_not_read(results):
     folder = publish(finished("0"))
     (folder / "records.json").write_text((folder / "records.json").read_text().replace("0.0", "1.0"))
-    with pytest.raises(UnreadableRunError, match=r"records.json: corrupted or changed since publication\); run it again"):
+    with pytest.raises(
+        UnreadableRunError, match=r"records.json: corrupted or changed since publication\); run it again"
+    ):
         Run.read(folder)
     (folder / runs.SUMS).unlink()
     with pytest.raises(UnreadableRunError):

@@ -4,6 +4,7 @@ import pytest
 from toy_project import fill
 
 from fairlab.cli import main
+from fairlab.suite import run as runs
 from fairlab.suite.comparison import Comparison, Row
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.run import Run, run_folder
@@ -56,22 +57,22 @@ def test_same_conclusion_and_difference(toy):
     assert (rows()["mean"].verdict, rows()["positive"].verdict) == ("differs", "fails")
 
 
-def changeable_run(profile="quick"):
-    """Return the file of the published run, of which there are no sums any more."""
-    (run_folder("toy/mean", profile) / "sums.json").unlink()
-    return run_folder("toy/mean", profile) / "run.json"
+def rewrite(file, content):
+    """Write a file of a published run, and its sums anew."""
+    file.write_text(content)
+    runs.publish(file.parent)
 
 
 def test_a_claim_that_was_not_judged_speaks_for_no_number(toy):
     publish(mean=3.0)
-    file = changeable_run()
+    file = run_folder("toy/mean", "quick") / "run.json"
     content = json.loads(file.read_text())
     content["data"].append(content["data"][0] | {"variant": "other", "source": "surrogate"})
-    file.write_text(json.dumps(content))
+    rewrite(file, json.dumps(content))
     records = file.with_name("records.json")
-    records.write_text(json.dumps([record | {"data": ["berkeley"]} for record in json.loads(records.read_text())]))
+    rewrite(records, json.dumps([record | {"data": ["berkeley"]} for record in json.loads(records.read_text())]))
     claims = file.with_name("claims.json")
-    claims.write_text(json.dumps([claim | {"data": None} for claim in json.loads(claims.read_text())]))
+    rewrite(claims, json.dumps([claim | {"data": None} for claim in json.loads(claims.read_text())]))
     assert (rows()["mean"].verdict, rows()["positive"].verdict) == ("differs", "surrogate")
 
 
@@ -93,13 +94,13 @@ def test_a_smaller_profile_is_not_comparable(toy):
 )
 def test_a_run_of_an_older_version_is_named_with_what_to_do(toy, capsys, damage):
     publish("paper")
-    file = changeable_run("paper")
-    file.write_text(json.dumps(damage(json.loads(file.read_text()))).replace('"{"', "{"))
+    file = run_folder("toy/mean", "paper") / "run.json"
+    rewrite(file, json.dumps(damage(json.loads(file.read_text()))).replace('"{"', "{"))
     assert main(["scorecard", "toy"]) == 1
     captured = capsys.readouterr()
     sentence = f"{file.parent} has no run that this version can read"
     assert sentence in captured.err
-    assert "run it again: fairlab run toy/mean --profile paper, or delete the folder" in captured.err
+    assert f"run it again: fairlab run toy/mean --profile paper, or delete {file.parents[1]}" in captured.err
     assert sentence in captured.out, "the reason of what was not run"
     publish("quick")
     assert rows()["mean"].profile == "quick"
@@ -160,15 +161,15 @@ def test_page_has_differences_reasons_and_runs(toy):
     publish(mean=3.0, holds=False)
     deviations = toy / "experiments" / "toy" / "deviations.md"
     deviations.write_text("# Toy\n\n## table-1: means\n\nThe mean is\nanother one.\n\n`mean`, `positive`\n")
-    file = changeable_run()
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"seed": 5, "commit": "abc", "seconds": 90}))
+    file = run_folder("toy/mean", "quick") / "run.json"
+    rewrite(file, json.dumps(json.loads(file.read_text()) | {"seed": 5, "commit": "abc", "seconds": 90}))
     text = to_markdown(scorecard(), published_runs())
     link = "experiments/toy/deviations.md#table-1-means"
     assert f"| toy table-1 | 1 of 3 | 1 | `mean` +500% | The mean is another one. [more]({link}) |" in text
     assert "| toy | 1 | quick | 2 | real | 5 | abc |" in text
     content = json.loads(file.read_text())
     drawn = [content["data"][0] | {"variant": name, "source": "generated"} for name in ("lipton", "arrests")]
-    file.write_text(json.dumps(content | {"data": content["data"] + drawn}))
+    rewrite(file, json.dumps(content | {"data": content["data"] + drawn}))
     assert "| generated: arrests, lipton |" in to_markdown(scorecard(), published_runs())
 
 

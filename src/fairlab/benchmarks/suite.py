@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairlab.benchmarks import Row, benchmark, measure, speed_up
 from fairlab.checks import optional
-from fairlab.paths import DATA_SCRIPTS, EXPERIMENTS, ROOT, atomic_path
+from fairlab.paths import DATA_SCRIPTS, ROOT, atomic_path
 from fairlab.suite import cache
 from fairlab.suite.catalogue import experiment_names
 
@@ -87,8 +87,6 @@ def plain_project(root: Path) -> tuple[str, ...]:
     for folder in (experiments / "plain", notebooks):
         folder.mkdir(parents=True)
     (root / DATA_SCRIPTS.name).symlink_to(DATA_SCRIPTS)
-    for shared in ("Snakefile", "profiles"):
-        (experiments / shared).symlink_to(EXPERIMENTS / shared)
     (experiments / "plain" / "published.yaml").write_text(PLAIN_PAPER, encoding="utf-8")
     names = [f"number_{k}" for k in range(PLAIN)]
     for name in names:
@@ -115,7 +113,7 @@ def run_seconds(names: tuple[str, ...], folder: str, *options: str, root: str | 
 def run_again_seconds(names: tuple[str, ...], folder: str, *, root: str | Path = ROOT) -> float:
     """Return the seconds of a batch of experiments, one at a time; those that were run before keep their trials."""
     for name in names:
-        Path(folder, ".batch", "smoke", f"{name}.done").unlink(missing_ok=True)
+        shutil.rmtree(Path(folder, "smoke", name), ignore_errors=True)
     return run_seconds(names, folder, "--jobs", "1", root=root)
 
 

@@ -7,7 +7,7 @@ from graphlib import TopologicalSorter
 
 from filelock import FileLock, Timeout
 
-from fairlab.paths import DATA_SCRIPTS, EXPERIMENTS, results_folder
+from fairlab.paths import DATA_SCRIPTS, results_folder
 from fairlab.suite.catalogue import specification
 from fairlab.suite.comparison import compare, short_line
 from fairlab.suite.machine import n_cores
@@ -219,7 +219,9 @@ class _Batch:
         factor = (1 + took) / (1 + planned)  # planned minutes count as much as those of one measured minute
         left = max(factor * sum(self.minutes.values()) - spent, 0) / self.all_cores
         ahead = f"about {left:.0f} min left" if left >= 1 else "less than a minute left"
-        return f"({self.done + len(self.failed)} of {len(self.names)}" + (f", {ahead})" if any(self.minutes.values()) else ")")
+        return f"({self.done + len(self.failed)} of {len(self.names)}" + (
+            f", {ahead})" if any(self.minutes.values()) else ")"
+        )
 
     def _status(self) -> str:
         now = time.monotonic()

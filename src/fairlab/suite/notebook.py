@@ -146,7 +146,13 @@ def _note_failure(error, executed, file) -> None:
 
 
 def execute(
-    notebook: Path, executed: Path, parameters: dict, *, variables: dict, time_limit: float, log: Path | str = os.devnull
+    notebook: Path,
+    executed: Path,
+    parameters: dict,
+    *,
+    variables: dict,
+    time_limit: float,
+    log: Path | str = os.devnull,
 ) -> None:
     """Execute a notebook strictly with this interpreter.
 

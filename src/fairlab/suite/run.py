@@ -173,7 +173,7 @@ class Run:
             profile, paper, experiment = folder.parts[-4:-1]
             raise UnreadableRunError(
                 f"{folder} has no run that this version can read, perhaps one of an older version ({error}); run it "
-                f"again: fairlab run {paper}/{experiment.partition('.')[0]} --profile {profile}, or delete the folder"
+                f"again: fairlab run {paper}/{experiment.partition('.')[0]} --profile {profile}, or delete {folder.parent}"
             ) from None
 
     @classmethod

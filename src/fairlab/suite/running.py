@@ -2,7 +2,6 @@
 
 import argparse
 import ast
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
