@@ -198,7 +198,7 @@ def test_a_number_that_was_changed_beside_deleted_sums_is_not_read(results):
     with pytest.raises(UnreadableRunError):
         Run.read(folder)
     (folder / runs.SUMS).write_text(json.dumps(runs._sums(folder), indent=1) + "\n")
-    with pytest.raises(UnreadableRunError, match="sums.json: corrupted or changed"):
+    with pytest.raises(UnreadableRunError, match=r"sums\.json: corrupted or changed"):
         Run.read(folder)
 
 

@@ -171,9 +171,10 @@ class Run:
                 wrong = error.errors()[0]
                 error = f"{wrong['msg']} at {'.'.join(map(str, wrong['loc']))}"
             profile, paper, experiment = folder.parts[-4:-1]
+            command = f"fairlab run {paper}/{experiment.partition('.')[0]} --profile {profile}"
             raise UnreadableRunError(
                 f"{folder} has no run that this version can read, perhaps one of an older version ({error}); run it "
-                f"again: fairlab run {paper}/{experiment.partition('.')[0]} --profile {profile}, or delete {folder.parent}"
+                f"again: {command}, or delete {folder.parent}"
             ) from None
 
     @classmethod
