@@ -90,7 +90,7 @@ def surrogate_dataset(variant: Variant) -> Dataset:
     path = DATA_SCRIPTS / variant.surrogate.file
     content = read_yaml(path, error=DataError)
     seed = derive_seed("surrogate", variant.name)
-    [model] = [kind.from_dict(content[key]) for key, kind in MODELS.items() if key in content]
+    [model] = [kind.model_validate(content[key]) for key, kind in MODELS.items() if key in content]
     table = model.sample(variant.rows, random_state=seed)
     check_table(table, variant)
     provenance = Provenance(
