@@ -69,12 +69,16 @@ TOY = ("variants", "toy")
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        (("extra",), 1, "unknown key 'extra' (known: redistribution, groups, variants)"),
-        (("groups", "toy", "licence"), "MIT", "unknown key 'licence' in groups > toy (known: terms, redistribution, "),
+        (("extra",), 1, "extra: unknown key 'extra' (known: redistribution, groups, variants)"),
+        (
+            ("groups", "toy", "licence"),
+            "MIT",
+            "groups > toy > licence: unknown key 'licence' (known: terms, redistribution, ",
+        ),
         (
             (*FILE, "sha265"),
             "0",
-            "unknown key 'sha265' in groups > toy > files > toy/a.csv; did you mean 'sha256'? (known: ",
+            "groups > toy > files > toy/a.csv > sha265: unknown key 'sha265'; did you mean 'sha256'? (known: ",
         ),
         (
             (*FILE, "sha256"),
@@ -96,7 +100,7 @@ TOY = ("variants", "toy")
             "urls > number 1 > kind: expected 'official', 'pinned' or",
         ),
         ((*FILE, "urls"), [{"url": "x", "kind": "page"}], "url: is 'x', expected http or https"),
-        ((*TOY, "lable"), "y", "unknown key 'lable' in variants > toy; did you mean 'label'? (known: name, "),
+        ((*TOY, "lable"), "y", "variants > toy > lable: unknown key 'lable'; did you mean 'label'? (known: name, "),
         ((*TOY, "raw"), ["toy/b.csv"], "variants > toy > raw > number 1: raw file toy/b.csv is not in the registry"),
         ((*TOY, "label"), "z", "column 'z' is used but not described"),
         (
@@ -135,7 +139,7 @@ def test_mistakes_are_errors_that_name_the_entry(tmp_path, place, value, message
 def test_missing_keys_are_named(tmp_path):
     content = copy.deepcopy(REGISTRY)
     del content["variants"]["toy"]["rows"], content["variants"]["toy"]["label"]
-    with pytest.raises(RegistryError, match=r"registry\.yaml:16: variants > toy misses rows, label"):
+    with pytest.raises(RegistryError, match=r"registry\.yaml:16: variants > toy: misses rows; misses label"):
         read(tmp_path, content)
 
 
