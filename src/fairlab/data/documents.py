@@ -100,8 +100,8 @@ def read_document(path: Path | str, model: type[Model], *, loader: type = Loader
     Raises
     ------
     ValueError
-        If the file is not YAML, has a key twice, is nested too deep, or is not as the model says. Every mistake has a line of its own:
-        ``file:line: what is wrong``. Of an entry with an unknown key, that key is all that is reported.
+        If the file is not YAML, has a key twice, is nested too deep, or is not as the model says. Every mistake has
+        its line: ``file:line: what is wrong``. Of an entry with an unknown key, that key is all that is reported.
     """
     content, lines = _parse(path, loader, error)
     try:
@@ -159,14 +159,14 @@ def _mistakes(refused: ValidationError, lines: dict[tuple, int]) -> Iterator[tup
     wanted, texts = {}, {}
     for one in refused.errors(include_url=False):
         own = one.get("ctx", {}).get("error")
-        place = one["loc"] + getattr(own, "place", ())
-        while place not in lines and place:  # what is missing, and names of types
-            place = place[:-1]
+        place = ()
+        for part in one["loc"] + getattr(own, "place", ()):  # but for what is missing, and names of types
+            place = (*place, part) if (*place, part) in lines else place
         if own or one["type"] == "missing":
             texts.setdefault(place, []).append(str(own or f"misses {_named(one['loc'][-1])}"))
         else:
-            kind = _WANTED.get(one["type"]) or one["msg"].removeprefix("Input should be ")
-            wanted.setdefault((place, _plain(one["input"])), []).append(kind)
+            kind = _WANTED.get(one["type"]) or one["msg"].replace("String should match pattern", "text like")
+            wanted.setdefault((place, _plain(one["input"])), []).append(kind.removeprefix("Input should be "))
     for (place, found), kinds in wanted.items():
         texts.setdefault(place, []).append(f"expected {' or '.join(dict.fromkeys(kinds))}, found {found}")
     for place, several in texts.items():
