@@ -53,7 +53,7 @@ def results_folder() -> Path:
 def atomic_path(path: Path | str):
     """Yield a temporary path; move it to `path` when the block ends well, remove it otherwise.
 
-    A reader never sees half a file. A failed write leaves the earlier file as it was, and its error names the file. What a
+    A reader never sees half a file. A failed write leaves the earlier file as it was; its error names the file. What a
     killed process leaves lies in the folder `PARTIAL` of the results, or beside a `path` that is elsewhere.
     """
     path = Path(path)
