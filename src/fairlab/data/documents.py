@@ -146,10 +146,13 @@ def _note_lines(node: yaml.Node, place: tuple, lines: dict[tuple, int]) -> None:
             _note_lines(part, (*place, number), lines)
     elif isinstance(node, yaml.MappingNode):
         for key, part in node.value:
-            name = (*place, key.value if isinstance(key, yaml.ScalarNode) else "")
-            if not name[-1] or name in lines:
-                problem = f"key {name[-1]!r} is already in line {lines[name]}" if name[-1] else "expected text as a key"
-                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.MarkedYAMLError(problem="expected text as a key", problem_mark=key.start_mark)
+            name = (*place, key.value)
+            if name in lines:
+                raise yaml.MarkedYAMLError(
+                    problem=f"key {key.value!r} is already in line {lines[name]}", problem_mark=key.start_mark
+                )
             lines[name] = key.start_mark.line + 1
             _note_lines(part, name, lines)
 
