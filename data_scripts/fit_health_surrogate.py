@@ -4,21 +4,17 @@ The sample is in the tests of FairTest's code. Its predictions, in days, are ano
 here they are the patients' risk. None of FairTest's results is used; how near the surrogate comes to them is printed.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
-import yaml
+from fit_copula import SMALLEST_COUNT, below_diagonal, fit_copula, fit_numbers
 from sklearn.linear_model import LogisticRegression
 from statsmodels.stats.correlation_tools import corr_clipped
+from surrogate_files import parameters, write_surrogate
 
 from fairlab.data import load
 from fairlab.data.files import fetch_file
 from fairlab.data.registry import project_registry
-from fairlab.data.surrogates.copula import fit_copula
-from fairlab.data.surrogates.marginals import SMALLEST_COUNT, fit_numbers
 from fairlab.data.surrogates.patients import SMALLEST_RISK, PatientModel
-from fairlab.paths import DATA_SCRIPTS, write_text
 
 SAMPLE = "fairtest/medical/tiny_predictions_reg.csv"
 HEAD = f"""\
@@ -34,10 +30,10 @@ def fit(sample: pd.DataFrame) -> PatientModel:
     table = sample.drop(columns="Ground_Truth").rename(columns={"Prediction": "risk"})
     days = sample["Ground_Truth"].astype(int)
     copula = fit_copula(table, sensitive=["Gender"], score=table["risk"])
-    rounded = corr_clipped(copula.correlation, threshold=SMALLEST_EIGENVALUE).round(2)
+    rounded = corr_clipped(copula.matrix(), threshold=SMALLEST_EIGENVALUE).round(2)
     odds = LogisticRegression(C=np.inf).fit(np.log(table[["risk"]].clip(lower=SMALLEST_RISK)), days > 0)
     return PatientModel(
-        copula=replace(copula, correlation=rounded),
+        copula=copula.model_copy(update={"correlation": below_diagonal(rounded)}),
         intercept=round(float(odds.intercept_[0]), 3),
         slope=round(float(odds.coef_[0, 0]), 3),
         days=fit_numbers(days[days > 0]),
@@ -65,7 +61,6 @@ if __name__ == "__main__":
     file = project_registry().file(SAMPLE)
     model = fit(pd.read_csv(fetch_file(file)))
     variant = project_registry().variant("health")
-    content = {"variant": variant.name, "fitted_on": file.sha256, "rows": variant.rows, "patients": model.to_dict()}
-    body = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=118, allow_unicode=True)
-    write_text(DATA_SCRIPTS / variant.surrogate.file, HEAD + body)
+    content = {"fitted_on": file.sha256, "rows": variant.rows, "patients": parameters(model)}
+    write_surrogate(variant, HEAD, content)
     print(report().to_string(index=False))

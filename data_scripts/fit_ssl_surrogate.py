@@ -13,16 +13,16 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import yaml
 from scipy.optimize import least_squares
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
+from subject_statistics import FEATURES, Statistic, check, fitted, mean, spread
+from surrogate_files import write_surrogate
 
 from fairlab.data.documents import read_yaml
 from fairlab.data.files import fetch_file
 from fairlab.data.registry import project_registry
-from fairlab.data.surrogates.marginals import Counts
-from fairlab.data.surrogates.subject_statistics import FEATURES, Statistic, check, fitted, mean, spread
+from fairlab.data.surrogates.copula import Counts
 from fairlab.data.surrogates.subjects import (
     COUNTED,
     MORE_TERMS,
@@ -36,7 +36,6 @@ from fairlab.data.surrogates.subjects import (
     decade,
     group_terms,
 )
-from fairlab.paths import DATA_SCRIPTS, write_text
 from fairlab.seeds import derive_seed
 
 HEAD = """\
@@ -108,7 +107,7 @@ def read_groups() -> tuple[Group, ...]:
     """Return the groups of race, sex and age with their scores."""
     table = read("treemap_ssl_groups.csv").sort_values("ssl_score")
     return tuple(
-        Group(race, SEXES[sex], AGES[age], Counts(tuple(rows["ssl_score"].tolist()), tuple(rows["count"].tolist())))
+        Group(race, SEXES[sex], AGES[age], Counts(values=rows["ssl_score"].tolist(), counts=rows["count"].tolist()))
         for (race, sex, age), rows in table.groupby(["race", "sex", "age"], sort=True)
     )
 
@@ -157,7 +156,7 @@ def fit_trend(facts) -> Counts:
     tails = least_squares(misfit, [-0.8, 0.8], bounds=([-1.9, 0.35], [-0.4, 1.5])).x
     counts = np.round(distribution(tails) * 1_000_000).astype(int)
     kept = counts > 0
-    return Counts(tuple(values[kept].tolist()), tuple(counts[kept].tolist()))
+    return Counts(values=values[kept].tolist(), counts=counts[kept].tolist())
 
 
 def pack(model: SubjectModel) -> np.ndarray:
@@ -274,7 +273,7 @@ def read_items(name: str, *, most: int) -> pd.DataFrame:
 
 
 def published_statistics() -> dict[str, dict[str, float]]:
-    """Return published values of what `fairlab.data.surrogates.subject_statistics` computes, fitted and held out."""
+    """Return published values of what `subject_statistics` computes, fitted and held out."""
     facts, moments = read("ssl_facts.yaml"), read("describe.csv").set_index("stat")
     slopes = read("ols_linear.csv").set_index("term")["coef_raw"]
     short = {name: key for key, name in NAMES.items()}
@@ -366,13 +365,27 @@ def check_items(table: pd.DataFrame, name: str, *, most: int) -> str:
     )
 
 
+def parameters(model: SubjectModel) -> dict:
+    """Return plain values for a YAML file."""
+    return {
+        "races": model.races,
+        "presence": dict(zip(PREDICTORS, model.presence.tolist(), strict=True)),
+        "pairs": [[*pair, effect] for pair, effect in zip(PAIRS, model.pairs.tolist(), strict=True)],
+        "more": dict(zip(COUNTED, model.more.tolist(), strict=True)),
+        "largest": list(model.largest),
+        "trend": model.trend.model_dump(),
+        "level": list(model.level),
+        "effects": [[*names, effect] for effect, names in model.effects],
+        "noise": list(model.noise),
+        "groups": [[g.race, g.sex, g.age, list(g.scores.values), list(g.scores.counts)] for g in model.groups],
+    }
+
+
 if __name__ == "__main__":
     model, published = fit(), published_statistics()
     variant = project_registry().variant("ssl")
-    content = {"variant": "ssl", "fitted_on": "published counts, moments and fits", "rows": variant.rows}
-    content |= {"published": published, "subjects": model.to_dict()}
-    body = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=118, allow_unicode=True)
-    write_text(DATA_SCRIPTS / variant.surrogate.file, HEAD + body)
+    content = {"fitted_on": "published counts, moments and fits", "rows": variant.rows}
+    write_surrogate(variant, HEAD, content | {"published": published, "subjects": parameters(model)})
     table = model.sample(variant.rows, random_state=derive_seed("surrogate", "ssl"))
     print(check(table, published).to_string(index=False, float_format="%.4g"))
     print(check_items(table, "high_risk_itemsets_run1.csv", most=2))

@@ -1,3 +1,4 @@
+import errno
 import os
 import stat
 import subprocess
@@ -62,6 +63,11 @@ def test_a_failed_write_leaves_the_earlier_file_and_nothing_else(tmp_path):
         raise RuntimeError
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_names_the_file(tmp_path):
+    with pytest.raises(OSError, match=r"No space left on device: '.*note\.txt'"), atomic_path(tmp_path / "note.txt"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_parts_of_the_results_may_be_on_another_disk(monkeypatch, tmp_path):

@@ -53,8 +53,8 @@ def results_folder() -> Path:
 def atomic_path(path: Path | str):
     """Yield a temporary path; move it to `path` when the block ends well, remove it otherwise.
 
-    A reader never sees half a file, and a failed write leaves the earlier file as it was. What a killed process leaves
-    lies in the folder `PARTIAL` of the results, or beside a `path` that is elsewhere.
+    A reader never sees half a file. A failed write leaves the earlier file as it was; its error names the file. What a
+    killed process leaves lies in the folder `PARTIAL` of the results, or beside a `path` that is elsewhere.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -69,6 +69,9 @@ def atomic_path(path: Path | str):
         yield temporary
         temporary.chmod(0o666 & ~_umask())
         _move(temporary, path)
+    except OSError as error:  # that of a full disk names no file
+        error.filename = error.filename or str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -4,7 +4,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from fairlab.data import downloads, sources
+from fairlab.data import files, sources
 from fairlab.data.files import mirror_folder
 from fairlab.data.registry import Address, File, project_registry
 
@@ -19,7 +19,7 @@ def elsewhere(request, monkeypatch, tmp_path):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     if "mirror" not in request.fixturenames:
         monkeypatch.delenv("FAIRLAB_DATA_MIRROR", raising=False)
-    monkeypatch.setattr(downloads, "_unreachable", set())
+    monkeypatch.setattr(files, "_unreachable", set())
 
 
 @pytest.fixture(scope="session")

@@ -45,7 +45,7 @@ def test_a_surrogate_says_so_in_one_line(parts):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"target": pd.Series(["no"])}, "toy: features have 2 rows, target has 1"),
+        ({"target": pd.Series(["no"])}, "toy: features and target differ in their index; they have 2 and 1 rows"),
         ({"target": pd.Series(["no", "yes"], index=[1, 2])}, "features and target differ in their index"),
         ({"features": pd.DataFrame([[1, 2], [3, 4]], columns=["x", "x"])}, "features has columns twice: x"),
         ({"privileged_group": {"race": "a"}}, "privileged groups for race, sensitive features are sex"),

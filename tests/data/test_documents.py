@@ -10,7 +10,7 @@ from fairlab.paths import DATA_SCRIPTS, EXPERIMENTS, ROOT
 
 class Number(Entry):
     id: str
-    value: Printed | None = None
+    value: Printed | int | None = None
     n: int | None = None
 
     @model_validator(mode="after")
@@ -51,9 +51,9 @@ def read(tmp_path):
 
 
 def test_values_and_types(read):
-    table = read(GOOD)
+    table = read(GOOD, loader=PrintedLoader)
     assert (table.title, table.data, table.shares) == ("A table", ("adult",), {"women": 0.4, "men": "most"})
-    assert [type(number.value) for number in table.numbers] == [float, int]
+    assert [type(number.value) for number in table.numbers] == [Printed, int]
     with pytest.raises(ValueError, match="frozen"):
         table.title = "Another"
 
@@ -68,17 +68,25 @@ def test_published_numbers_keep_their_digits(read):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("n: 3", "m: 3", "table.yaml:7: unknown key 'm' in numbers > number 2 (known: id, value, n)"),
-        ("data:", "date:", "table.yaml:2: unknown key 'date'; did you mean 'data'? (known: title, data, numbers,"),
+        ("n: 3", "m: 3", "table.yaml:7: numbers > number 2 > m: unknown key 'm' (known: id, value, n)"),
+        (
+            "data:",
+            "date:",
+            "table.yaml:2: date: unknown key 'date'; did you mean 'data'? (known: title, data, numbers,",
+        ),
         (
             "shares: {women: 0.4, men: most}",
             "best: {id: a, vale: 1}",
-            "table.yaml:8: unknown key 'vale' in best; did you mean",
+            "table.yaml:8: best > vale: unknown key 'vale'; did you mean",
         ),
-        ("id: b", "n: 1", "table.yaml:7: key 'n' is already in line 5"),
+        ("id: b", "n: 1", "table.yaml:7: not YAML: key 'n' is already in line 5"),
         ("n: 3", "n: three", "table.yaml:7: numbers > number 2 > n: expected an integer, found 'three'"),
         ("n: 3", "n: -3", "table.yaml:7: numbers > number 2 > n: is -3, expected no negative number"),
-        ("value: 20", "value: true", "table.yaml:6: numbers > number 2 > value: expected a number, found True"),
+        (
+            "value: 20",
+            "value: true",
+            "table.yaml:6: numbers > number 2 > value: expected a number or an integer, found True",
+        ),
         (
             "men: most",
             "men: [1]",
@@ -86,21 +94,23 @@ def test_published_numbers_keep_their_digits(read):
         ),
         ("[adult]", "adult", "table.yaml:2: data: expected a list, found 'adult'"),
         ("[adult]", "", "table.yaml:2: data: expected a list, found nothing"),
-        ("- id: b\n    value: 20", "- value: 20", "table.yaml:5: numbers > number 2 misses id"),
-        ("title: A table", "# no title", "table.yaml:2: the document misses title"),
+        ("- id: b\n    value: 20", "- value: 20", "table.yaml:5: numbers > number 2: misses id"),
+        ("title: A table", "# no title", "table.yaml:2: the document: misses title"),
         ("[adult]", "[adult", "table.yaml:3: not YAML: "),
+        ("[adult]", "[" * 3000 + "]" * 3000, "table.yaml:2: not YAML: nested more than 30 deep"),
+        ("adult", "{[]: 1}", "table.yaml:2: not YAML: expected text as a key"),
     ],
 )
 def test_a_mistake_names_file_line_and_what_was_expected(read, old, new, message):
     assert old in GOOD
     with pytest.raises(ValueError) as caught:
-        read(GOOD.replace(old, new))
+        read(GOOD.replace(old, new), loader=PrintedLoader)
     assert message in str(caught.value)
 
 
 def test_every_mistake_has_a_line_in_the_order_of_the_file(read):
     with pytest.raises(ValueError) as caught:
-        read(GOOD.replace("n: 3", "n: x").replace("title", "titel"))
+        read(GOOD.replace("n: 3", "n: x").replace("title: A table", "best: {}"), loader=PrintedLoader)
     assert [line.split(": ")[0].rpartition(":")[2] for line in str(caught.value).splitlines()] == ["1", "1", "7"]
 
 

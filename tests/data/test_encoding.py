@@ -60,11 +60,11 @@ def test_rules_that_do_not_fit(rules, message):
     [
         (
             "{widht: 10}",
-            "unknown key 'widht' in adult > age; did you mean 'width'? (known: width, codes, equals, clip)",
+            "adult > age > widht: unknown key 'widht'; did you mean 'width'? (known: width, codes, equals, clip)",
         ),
         ("{width: 10, equals: 1}", "adult > age: expected one of width, codes and equals, found width, equals"),
-        ("{codes: {1: 0}}", "adult > age > codes > 1: expected text, found 1"),
-        ("{clip: [0]}", "adult > age > clip misses number 2"),
+        ("{codes: {1: 0}}", "adult > age > codes: expected text, found 1"),
+        ("{clip: [0]}", "adult > age > clip: misses number 2"),
         ("{width: 0}", "adult > age > width: expected greater than 0, found 0"),
     ],
 )

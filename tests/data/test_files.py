@@ -1,11 +1,15 @@
 import errno
+import gzip
 import hashlib
 import io
 import os
 import shutil
+import ssl
 import subprocess
+import threading
 import zipfile
 import zlib
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -129,8 +133,8 @@ def test_every_rejection_is_reported_with_its_reason(make_file, server):
         "/page: is a web page, not the file",
         "/short: was cut off before its end",
         "/other: has SHA-256",
-        "/zip: the zip has no member table.csv",
-        "/nozip: is not an intact zip",
+        "/zip: is not an intact zip with table.csv",
+        "/nozip: is not an intact zip with table.csv",
         "https://example.org/form: a page to visit in a browser",
         f"put the file (12 bytes, SHA-256 {hashlib.sha256(CONTENT).hexdigest()}) at {files.cache_folder()}",
     ):
@@ -147,32 +151,88 @@ def test_the_second_address_is_used_when_the_first_serves_something_else(make_fi
     assert leftovers() == []
 
 
-def test_failing_source_is_reported_and_next_is_tried(make_file, server, monkeypatch):
-    def away(handler):
-        handler.send_response(302)
-        handler.send_header("Location", "http://[::1")
-        handler.send_header("Content-Length", "0")
-        handler.end_headers()
+def answering(headers, *pieces, status=200):
+    """Return an answer that is sent in pieces, without its length."""
 
+    def answer(handler):
+        handler.send_response(status)
+        for name, value in headers.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        for piece in pieces:
+            handler.wfile.write(piece)
+
+    return answer
+
+
+def away(location):
+    return answering({"Location": location, "Content-Length": "0"}, status=302)
+
+
+def test_failing_source_is_reported_and_next_is_tried(make_file, server, monkeypatch):
     rows, packed = CONTENT * 50, io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bundle:
         bundle.writestr("a", rows)
     corrupted = packed.getvalue().replace(zlib.compress(rows, wbits=-15)[4:12], b"\xff" * 8)
-    server.pages |= {"/zip": (200, corrupted, 0), "/away": away, "/good": (200, rows, 0)}
+    server.pages |= {"/zip": (200, corrupted, 0), "/away": away("http://[::1"), "/good": (200, rows, 0)}
+    server.pages |= {"/file": away(Path(__file__).as_uri()), "/round": away("/round")}
     monkeypatch.setenv("FAIRLAB_DATA_MIRROR", "x" * 300)
-    monkeypatch.setenv("FAIRLAB_DATA_MIRROR_URL", "http://[::1")
-    sources = [Address(url=f"{server.url}/zip", kind="official", member="a"), f"{server.url}/away"]
+    sources = [Address(url=f"{server.url}/zip", kind="official", member="a")]
+    sources += [f"{server.url}/{name}" for name in ("away", "file", "round")]
     content = {"bytes": len(rows), "sha256": hashlib.sha256(rows).hexdigest()}
     with pytest.raises(DataUnavailableError) as caught:
         files.fetch_file(make_file(*sources, **content))
     _, _, mirror, *told, _ = str(caught.value).splitlines()
     assert mirror.startswith("  mirror: OSError: [Errno 36] File name too long")
-    assert told == [
-        "  http://[::1/toy/table.csv: leads to an invalid address: Invalid IPv6 URL",
-        f"  {server.url}/zip: is not an intact zip",
-        f"  {server.url}/away: leads to an invalid address: Invalid IPv6 URL",
-    ]
+    assert told[0] == f"  {server.url}/zip: is not an intact zip with a"
+    kinds = [line.split(": ")[1] for line in told[1:]]
+    assert kinds == ["ValueError", "InvalidSchema", "TooManyRedirects"]
     assert files.fetch_file(make_file(*sources, f"{server.url}/good", **content)).read_bytes() == rows
+    assert leftovers() == []
+
+
+def test_a_body_that_is_packed_for_the_way_is_unpacked(make_file, server):
+    server.pages["/a"] = answering({"Content-Encoding": "gzip"}, gzip.compress(CONTENT))
+    assert files.fetch_file(make_file(f"{server.url}/a")).read_bytes() == CONTENT
+
+
+def test_a_redirect_is_followed(make_file, server):
+    server.pages |= {"/a": away("/b"), "/b": (200, CONTENT, 0)}
+    assert files.fetch_file(make_file(f"{server.url}/a")).read_bytes() == CONTENT
+
+
+def test_a_server_that_breaks_one_answer_is_asked_for_other_files(make_file, server):
+    server.pages |= {"/broken": lambda handler: handler.close_connection, "/b": (200, CONTENT, 0)}
+    with pytest.raises(DataUnavailableError, match=r"/broken: no connection to 127.0.0.1:\d+ \(ConnectionError\)"):
+        files.fetch_file(make_file(f"{server.url}/broken"))
+    assert files.fetch_file(make_file(f"{server.url}/b")).read_bytes() == CONTENT
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_untrusted_certificate_is_rejected(make_file, tmp_path, monkeypatch):
+    monkeypatch.setenv("FAIRLAB_OFFLINE", "0")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    command += ["-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=127.0.0.1"]
+    subprocess.run([*command, "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as running:
+        running.socket = context.wrap_socket(running.socket, server_side=True)
+        running.handle_error = lambda *_: None
+        threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        with pytest.raises(DataUnavailableError, match=r"no connection to 127.0.0.1:\d+ \(SSLError\)"):
+            files.fetch_file(make_file(f"https://127.0.0.1:{running.server_port}/a"))
+        running.shutdown()
+
+
+def test_a_full_disk_while_downloading_names_the_file(make_file, server, monkeypatch):
+    def fill(self, url, output_file, pooch):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(files.pooch.HTTPDownloader, "__call__", fill)
+    with pytest.raises(DataError, match=r"cannot write .*toy/table\.csv: No space left on device"):
+        files.fetch_file(make_file(f"{server.url}/a"))
     assert leftovers() == []
 
 
@@ -240,8 +300,8 @@ def test_corrupted_mirror_is_reported(make_file, mirror_copy, server, caplog):
     assert f"toy/table.csv: taken from {server.url}/table.csv; rejected: mirror has SHA-256" in caplog.text
 
 
-def test_order_of_mirror_folder_server_and_addresses(make_file, mirror_copy, server, monkeypatch):
-    monkeypatch.setenv("FAIRLAB_DATA_MIRROR_URL", f"{server.url}/mirror/")
+def test_a_mirror_may_be_a_server(make_file, server, monkeypatch):
+    monkeypatch.setenv("FAIRLAB_DATA_MIRROR", f"{server.url}/mirror/")
     server.pages |= {"/mirror/toy/table.csv": (200, ALTERED, 0), "/table.csv": (200, CONTENT, 0)}
     files.fetch_file(make_file(f"{server.url}/table.csv"))
     assert server.asked == ["/mirror/toy/table.csv", "/table.csv"]

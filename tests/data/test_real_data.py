@@ -5,10 +5,10 @@ import hashlib
 import numpy as np
 import pandas as pd
 import pytest
+from fidelity import compare
 
 from fairlab.data import load, state_of, status, verify
 from fairlab.data.registry import project_registry
-from fairlab.data.surrogates.fidelity import compare
 
 # Without a hash, data was not at hand when the registry was written. Surrogates with genres and labels of images, which
 # exclude each other, are less near; their own tests say how much.

@@ -58,10 +58,10 @@ def test_a_size_of_no_row_is_refused(toy):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"artefact": []}, r"bad.yaml:\d+: unknown key 'artefact'; did you mean 'artefacts'"),
-        ({"title": None}, "the document misses title"),
+        ({"artefact": []}, r"bad.yaml:\d+: artefact: unknown key 'artefact'; did you mean 'artefacts'"),
+        ({"title": None}, "the document: misses title"),
         ({"size": ["m"]}, r"bad.yaml:\d+: size: no parameters of the profiles: m"),
-        ({"profiles": {"quick": {}}}, "profiles misses smoke, paper"),
+        ({"profiles": {"quick": {}}}, "profiles: misses smoke; misses paper"),
         (
             {"profiles": {"smoke": {"n": 1}, "quick": {"n": 1}, "paper": {}}, "size": []},
             "has the parameters , quick n",

@@ -36,7 +36,7 @@ def test_published_files_are_well_formed(key):
         ("{id: a, value: 1, kind: number}", r"published.yaml:2: .*kind: expected 'count'"),
         ("{id: a, kind: count}", r"published.yaml:2: .*a: expected finite value, found None"),
         ("{id: a, low: 2, high: 1, kind: interval}", "low 2 above high 1"),
-        ("{id: a, value: 1, kind: count, vaule: 2}", "unknown key 'vaule' in .*; did you mean 'value'"),
+        ("{id: a, value: 1, kind: count, vaule: 2}", "vaule: unknown key 'vaule'; did you mean 'value'"),
         ("{id: a, value: 1, kind: count, impossible: ''}", "a: expected a reason, and the notebook .*; found ''"),
         (
             "{id: a, value: 1, kind: count, impossible: too few}",

@@ -111,10 +111,11 @@ class Dataset:
     def __post_init__(self):
         for part in ("target", "sensitive_features"):
             other = getattr(self, part)
-            if len(other) != len(self.features):
-                raise DataError(f"{self.name}: features have {len(self.features)} rows, {part} has {len(other)}")
             if not other.index.equals(self.features.index):
-                raise DataError(f"{self.name}: features and {part} differ in their index")
+                raise DataError(
+                    f"{self.name}: features and {part} differ in their index; "
+                    f"they have {len(self.features):,} and {len(other):,} rows"
+                )
         for part in ("features", "sensitive_features"):
             columns = getattr(self, part).columns
             if not columns.is_unique:

@@ -5,20 +5,32 @@ import logging
 import os
 import platform
 import shutil
+import zipfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import pooch
 
-from fairlab.data.downloads import AbsentError, RejectedError, download, extract
 from fairlab.data.errors import DataError, DataUnavailableError
 from fairlab.data.registry import Address, File
 from fairlab.paths import atomic_path
 
 # Data variants and files that were available when a job was submitted, with commas: no surrogate may replace them.
 REAL_DATA_VARIABLE = "FAIRLAB_REAL_DATA"
+TIMEOUT = (4, 30)  # seconds to connect, and between two pieces of an answer
+BLOCK = 1 << 16
 _log = logging.getLogger(__name__)
+_unreachable: set[str] = set()  # hosts that this process could not connect to
+
+
+class AbsentError(Exception):
+    """A source does not have the file."""
+
+
+class RejectedError(Exception):
+    """A source has a file that is not the right one."""
 
 
 def cache_folder() -> Path:
@@ -27,9 +39,9 @@ def cache_folder() -> Path:
 
 
 def mirror_folder() -> Path | None:
-    """Return the folder of ``FAIRLAB_DATA_MIRROR``, a copy of the files laid out as in the registry."""
+    """Return the folder of ``FAIRLAB_DATA_MIRROR``, with files as the registry names them; None if it is a server."""
     folder = os.environ.get("FAIRLAB_DATA_MIRROR")
-    return Path(folder) if folder else None
+    return Path(folder) if folder and "://" not in folder else None
 
 
 def is_offline() -> bool:
@@ -52,11 +64,8 @@ def lost_since(name: str) -> str:
 
 def git_blob_sha1(path: Path) -> str:
     """Return the id that git gives to a file: SHA-1 of ``blob <bytes>``, a zero byte and the content."""
-    digest = hashlib.sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False)
-    with path.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+    content = path.read_bytes()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def find_fault(file: File, path: Path) -> str | None:
@@ -65,18 +74,25 @@ def find_fault(file: File, path: Path) -> str | None:
     The size is compared first; then the SHA-256, or the git blob id where no SHA-256 is known, or the number of lines
     where neither is. A file that the registry gives no check for, or that cannot be read, is never right.
     """
+    kind, expected = _check_of(file)
     try:
-        return _compare(file, path)
+        size = path.stat().st_size
+        if file.bytes not in (None, size):
+            return f"{_page(path)}has {size:,} bytes, expected {file.bytes:,}"
+        if kind:
+            found = _MEASURES[kind](path)
+            return None if found == expected else f"{_page(path)}has {kind} {found}, expected {expected}"
     except OSError as error:
         return f"{path} cannot be read: {error.strerror}"
+    return "the registry has no hash to check it by"
 
 
 def fetch_file(file: File) -> Path:
     """Return the path of a checked copy of `file` in the cache, fetching it if it is missing or altered.
 
-    Tried in order: the cache, the mirror folder, the mirror ``FAIRLAB_DATA_MIRROR_URL``, the addresses as the registry
-    lists them. A wrong file is reported, and the next source is tried. A copy is checked under a temporary name and
-    then moved into place, so the cache never contains a partial or wrong file.
+    Tried in order: the cache, the mirror ``FAIRLAB_DATA_MIRROR`` (a folder, or the address of one), the addresses as
+    the registry lists them. A wrong file is reported, and the next source is tried. A copy is checked under a temporary
+    name and then moved into place, so the cache never contains a partial or wrong file.
 
     Raises
     ------
@@ -88,18 +104,16 @@ def fetch_file(file: File) -> Path:
     """
     path = cache_folder() / file.path
     refused, rejected = [], []
-    for name, place in _sources(file, path):
+    for name, source in _sources(file, path):
         try:
-            place()
-        except RejectedError as error:
-            rejected.append(f"{name} {error}")
-            refused.append(f"{name}: {error}")
-        except AbsentError as error:
-            refused.append(f"{name}: {error}")
+            _take(file, path, source)
         except DataError:
             raise
         except Exception as error:  # whatever is wrong with a source, the next one is tried
-            refused.append(f"{name}: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}")
+            if isinstance(error, RejectedError):
+                rejected.append(f"{name} {error}")
+            kind = "" if isinstance(error, AbsentError | RejectedError) else f"{type(error).__name__}: "
+            refused.append(f"{name}: {kind}{(str(error).splitlines() or [''])[0]}")
         else:
             if rejected:
                 _log.warning("%s: taken from %s; rejected: %s", file.path, name, "; ".join(rejected))
@@ -128,75 +142,91 @@ def new_file(path: Path):
         ) from error
 
 
-def _sources(file: File, path: Path):
-    """Yield the name of every source and a function that puts its copy, checked, to `path`."""
-    yield "cache", lambda: _from_cache(file, path)
-    yield "mirror", lambda: _from_mirror(file, path)
-    if url := os.environ.get("FAIRLAB_DATA_MIRROR_URL"):
-        mirrored = Address.model_construct(url=f"{url.rstrip('/')}/{quote(file.path)}", kind="pinned", member=None)
-        yield mirrored.url, lambda: _from_network(file, path, mirrored)
+def _sources(file: File, path: Path) -> Iterator[tuple[str, Path | Address | None]]:
+    """Yield the name of every source, and where it has the file: a path, an address, or None."""
+    yield "cache", path
+    mirror, folder = os.environ.get("FAIRLAB_DATA_MIRROR"), mirror_folder()
+    if mirror and not folder:
+        mirrored = f"{mirror.rstrip('/')}/{quote(file.path)}"
+        yield mirrored, Address.model_construct(url=mirrored, kind="pinned", member=None)
+    else:
+        yield "mirror", folder and folder / file.path
     for address in file.urls:
-        yield address.url, lambda address=address: _from_network(file, path, address)
+        yield address.url, address
 
 
-def _from_cache(file: File, path: Path) -> None:
-    if not path.is_file():
-        raise AbsentError(f"{path} does not exist")
-    _check(file, path)
-
-
-def _from_mirror(file: File, path: Path) -> None:
-    folder = mirror_folder()
-    if folder is None:
+def _take(file: File, path: Path, source: Path | Address | None) -> None:
+    """Put the copy of a source, checked, to `path`."""
+    if source is None:
         raise AbsentError("FAIRLAB_DATA_MIRROR is not set")
-    origin = folder / file.path
-    if not origin.is_file():
-        raise AbsentError(f"{origin} does not exist")
-    _check(file, origin)  # before the copy, so that a wrong or unreadable file costs no write
-    with new_file(path) as temporary:
-        shutil.copyfile(origin, temporary)
-        _check(file, temporary)
-
-
-def _from_network(file: File, path: Path, address: Address) -> None:
-    if address.kind == "page":
+    if isinstance(source, Path):
+        if not source.is_file():
+            raise AbsentError(f"{source} does not exist")
+        _check(file, source)  # before the copy, so that a wrong or unreadable file costs no write
+        if source == path:
+            return
+    elif source.kind == "page":
         raise AbsentError("a page to visit in a browser")
-    if is_offline():
+    elif is_offline():
         raise AbsentError("not tried, FAIRLAB_OFFLINE is set")
     with new_file(path) as temporary:
-        if address.member is None:
-            download(address.url, temporary, size=file.bytes)
+        if isinstance(source, Path):
+            shutil.copyfile(source, temporary)
         else:
-            archive = temporary.with_name(temporary.name + ".zip")
-            try:
-                download(address.url, archive)
-                extract(archive, address.member, temporary, size=file.bytes)
-            except RejectedError as error:
-                raise RejectedError(f"{_page(archive)}{error}") from error
-            finally:
-                archive.unlink(missing_ok=True)
+            _download(source.url, temporary)
+            if source.member:
+                _unpack(temporary, source.member)
         _check(file, temporary)
+
+
+def _download(url: str, path: Path) -> None:
+    """Download an address to `path`; a host that cannot be reached is tried once only."""
+    import requests  # slow to import, and seldom needed
+    from urllib3.exceptions import MaxRetryError
+
+    host = urlsplit(url).netloc
+    if host in _unreachable:
+        raise AbsentError(f"not retried, {host} could not be reached before")
+    # Nothing is asked for in packed form: a file that is packed itself must come as it is.
+    fetch = pooch.HTTPDownloader(chunk_size=BLOCK, timeout=TIMEOUT, headers={"Accept-Encoding": "identity"})
+    try:
+        fetch(url, str(path), None)
+    except requests.HTTPError as error:
+        raise AbsentError(f"the server answered {error.response.status_code} {error.response.reason}") from error
+    except requests.ConnectionError as error:
+        if isinstance(error.args[0], MaxRetryError):  # else the server answers, but not to this
+            _unreachable.add(host)
+        raise AbsentError(f"no connection to {host} ({type(error).__name__})") from error
+    except requests.exceptions.ChunkedEncodingError as error:
+        raise RejectedError("was cut off before its end") from error
+    except requests.RequestException as error:  # an OSError, but not of the disk
+        raise AbsentError(f"{type(error).__name__}: {error}") from error
+
+
+def _unpack(archive: Path, member: str) -> None:
+    """Replace a zip by one of its members."""
+    unpacked = archive.with_name(archive.name + ".member")
+    try:
+        with zipfile.ZipFile(archive) as bundle, bundle.open(member) as content, unpacked.open("wb") as stream:
+            shutil.copyfileobj(content, stream)
+        unpacked.replace(archive)
+    except OSError:  # of the disk
+        raise
+    except Exception as error:  # zlib, bzip2 and lzma raise one of their own each
+        raise RejectedError(f"{_page(archive)}is not an intact zip with {member}") from error
+    finally:
+        unpacked.unlink(missing_ok=True)
 
 
 def _check(file: File, path: Path) -> None:
-    fault = find_fault(file, path)
-    if fault:
+    if fault := find_fault(file, path):
         raise RejectedError(fault)
 
 
-def _compare(file: File, path: Path) -> str | None:
-    size = path.stat().st_size
-    if file.bytes not in (None, size):
-        return f"{_page(path)}has {size:,} bytes, expected {file.bytes:,}"
-    if file.sha256:
-        found, expected, what = pooch.file_hash(str(path), alg="sha256"), file.sha256, "SHA-256"
-    elif file.git_blob_sha1:
-        found, expected, what = git_blob_sha1(path), file.git_blob_sha1, "git blob id"
-    elif file.lines:
-        found, expected, what = _count_lines(path), file.lines, "number of lines"
-    else:
-        return "the registry has no hash to check it by"
-    return None if found == expected else f"{_page(path)}has {what} {found}, expected {expected}"
+def _check_of(file: File) -> tuple[str | None, str | int | None]:
+    """Return what a copy is checked by, the strongest that the registry has: its name and the value."""
+    known = zip(_MEASURES, (file.sha256, file.git_blob_sha1, file.lines), strict=True)
+    return next(((kind, value) for kind, value in known if value), (None, None))
 
 
 def _page(path: Path) -> str:
@@ -206,27 +236,20 @@ def _page(path: Path) -> str:
     return "is a web page, not the file; " if start.startswith((b"<!doctype html", b"<html")) else ""
 
 
-def _count_lines(path: Path) -> int:
-    with path.open("rb") as stream:
-        return sum(1 for _ in stream)
+_MEASURES = {
+    "SHA-256": lambda path: pooch.file_hash(str(path)),
+    "git blob id": git_blob_sha1,
+    "number of lines": lambda path: len(path.read_bytes().removesuffix(b"\n").split(b"\n")),
+}
 
 
 def _explain(file: File, path: Path, refused: list[str]) -> str:
-    origin = f"\n  no public address; made from {', '.join(file.made_from)}" if file.made_from else ""
+    kind, expected = _check_of(file)
+    size = [f"{file.bytes:,} bytes"] if file.bytes else []
+    check = ", ".join([*size, f"{kind} {expected}" if kind else "no hash known"])
+    origin = [f"no public address; made from {', '.join(file.made_from)}"] if file.made_from else []
     return (
-        f"{file.path} is not available:"
-        + "".join(f"\n  {reason}" for reason in refused)
-        + origin
-        + f"\nTo provide it yourself, put the file ({_describe_check(file)}) at {path},"
+        "\n  ".join([f"{file.path} is not available:", *refused, *origin])
+        + f"\nTo provide it yourself, put the file ({check}) at {path},"
         + f" or set FAIRLAB_DATA_MIRROR to a folder that has {file.path}. Terms: {file.terms}."
     )
-
-
-def _describe_check(file: File) -> str:
-    """Return a description of how a copy of `file` is checked."""
-    size = f"{file.bytes:,} bytes, " if file.bytes else ""
-    if file.sha256:
-        return f"{size}SHA-256 {file.sha256}"
-    if file.git_blob_sha1:
-        return f"{size}git blob id {file.git_blob_sha1}"
-    return f"{size}{file.lines:,} lines" if file.lines else "no hash known"

@@ -45,9 +45,8 @@ def state_of(variant: str) -> str:
     if not entry.make:
         return entry.source
     at_hand = (_file_state(registry.file(path))[0] in ("cached", "mirror") for path in entry.raw)
-    if any(at_hand) if entry.any_raw else all(at_hand):
-        return entry.source
-    return _fallback_state(entry)
+    suffices = any if entry.any_raw else all
+    return entry.source if suffices(at_hand) else _fallback_state(entry)
 
 
 def describe(variant: str) -> str:
@@ -138,16 +137,13 @@ def fetch(
     >>> fetch(["berkeley"]).loc["berkeley", "state"]
     'real'
     """
-    registry = project_registry()
-    names = _known(registry, names)
-    rows = []
-    for name in names if names is not None else registry.variants:
-        found = [_tried(registry, each, keep_going) for each in _inside(registry, name)]
+    registry, rows = project_registry(), []
+    for name, inside in _named(registry, names if names is not None else registry.variants).items():
+        found = [_tried(registry, each, keep_going) for each in inside]
         state, detail = found[0][1:]
         if len(found) > 1:
-            n_cached = sum(state == "cached" for _, state, _ in found)
-            detail = f"{n_cached} of {len(found)} files"
-            state = next((state for _, state, _ in found if state != "cached"), "cached")
+            others = [state for _, state, _ in found if state != "cached"]
+            state, detail = (others or ["cached"])[0], f"{len(found) - len(others)} of {len(found)} files"
         report(f"{name}: {state}, {detail.splitlines()[0].rstrip(':')}")
         rows += found
     return pd.DataFrame(rows, columns=["name", "state", "detail"]).set_index("name")
@@ -173,10 +169,9 @@ def verify(names: Iterable[str] | None = None) -> pd.DataFrame:
     False
     """
     registry = project_registry()
-    chosen = _known(registry, names)
-    named = list(registry.files) + list(registry.variants)
-    if chosen is not None:
-        named = [each for name in chosen for each in _inside(registry, name)]
+    everything = [*registry.files, *registry.variants]
+    inside = _named(registry, everything if names is None else names)
+    named = [name for several in inside.values() for name in several]
     variants = [registry.variants[name] for name in named if name in registry.variants]
     paths = [name for name in named if name in registry.files] + [path for v in variants for path in v.raw]
     rows = []
@@ -189,32 +184,24 @@ def verify(names: Iterable[str] | None = None) -> pd.DataFrame:
             right = pooch.file_hash(str(place)) == variant.sha256
             rows.append((f"prepared/{place.name}", *(("ok", "") if right else ("corrupt", "made again when loaded"))))
     frame = pd.DataFrame(rows, columns=["name", "state", "detail"]).set_index("name")
-    return frame if chosen is not None else frame[frame["state"] != "missing"]
+    return frame if names is not None else frame[frame["state"] != "missing"]
 
 
 def _tried(registry: Registry, name: str, keep_going: bool) -> tuple[str, str, str]:
+    """Fetch one variant or file; return its name, its state and what was done, or went wrong."""
+    variant = registry.variants.get(name)
     try:
-        return name, *_fetch_one(registry, name)
+        if variant is None:
+            return name, "cached", str(fetch_file(registry.files[name]))
+        if not variant.make:
+            return name, variant.source, "nothing to fetch"
+        table, files, _ = prepare(variant)
+        return name, variant.source, f"{len(table):,} rows from {', '.join(files) or 'published counts'}"
     except DataError as error:
         if not keep_going:
             raise
-        if not isinstance(error, DataUnavailableError):  # the cache, not the data, is the matter
-            return name, "error", str(error)
-        return (
-            name,
-            _fallback_state(registry.variants[name]) if name in registry.variants else "missing",
-            str(error),
-        )
-
-
-def _fetch_one(registry: Registry, name: str) -> tuple[str, str]:
-    if name in registry.files:
-        return "cached", str(fetch_file(registry.files[name]))
-    variant = registry.variants[name]
-    if not variant.make:
-        return variant.source, "nothing to fetch"
-    table, files, _ = prepare(variant)
-    return variant.source, f"{len(table):,} rows from {', '.join(files) or 'published counts'}"
+        lost = isinstance(error, DataUnavailableError)  # else the cache, not the data, is the matter
+        return name, _fallback_state(variant) if lost else "error", str(error)
 
 
 def _file_state(file: File) -> tuple[str, str]:
@@ -230,27 +217,21 @@ def _file_state(file: File) -> tuple[str, str]:
     return ("corrupt" if faults else "missing"), "; ".join(faults)
 
 
-def _fallback_state(variant: Variant) -> str:
-    return "surrogate" if variant.surrogate else "missing"
+def _fallback_state(variant: Variant | None) -> str:
+    return "surrogate" if variant and variant.surrogate else "missing"
 
 
-def _known(registry: Registry, names: Iterable[str] | None) -> list[str] | None:
-    if names is None:
-        return None
+def _named(registry: Registry, names: Iterable[str]) -> dict[str, list[str]]:
+    """Return for each name the one variant or file, or the paths of the files in a folder of the registry."""
     if not isinstance(names, Iterable):
         raise DataError(f"names: expected names of data sets or files, found {names!r}")
-    names = [names] if isinstance(names, str) else list(names)
-    for name in names:
-        if not _inside(registry, name):
+    found = {}
+    for name in [names] if isinstance(names, str) else names:
+        known = name in registry.variants or name in registry.files
+        found[name] = [name] if known else [path for path in registry.files if path.startswith(f"{name}/")]
+        if not found[name]:
             raise DataError(
                 f"unknown data set or file {name!r}; data sets: {', '.join(sorted(registry.variants))}; "
                 f"files: one of the {len(registry.files)} paths of the registry, or a folder of them"
             )
-    return names
-
-
-def _inside(registry: Registry, name: str) -> list[str]:
-    """Return the one variant or file of this name, or the paths of the files in a folder of the registry."""
-    if name in registry.variants or name in registry.files:
-        return [name]
-    return [path for path in registry.files if path.startswith(f"{name}/")]
+    return found

@@ -70,7 +70,11 @@ def load_variant(variant: Variant, *, surrogate: bool | None = None) -> Dataset:
 
 def real_dataset(variant: Variant) -> Dataset:
     """Return the real rows of a variant."""
-    table, files, data_hash = prepare(variant)
+    return of_files(variant, *prepare(variant))
+
+
+def of_files(variant: Variant, table: pd.DataFrame, files: dict[str, str], data_hash: str) -> Dataset:
+    """Return a table that was made from files, with their hashes and the digest of the data."""
     provenance = Provenance(
         variant=variant.name,
         source=variant.source,
@@ -90,7 +94,7 @@ def surrogate_dataset(variant: Variant) -> Dataset:
     path = DATA_SCRIPTS / variant.surrogate.file
     content = read_yaml(path, error=DataError)
     seed = derive_seed("surrogate", variant.name)
-    [model] = [kind.from_dict(content[key]) for key, kind in MODELS.items() if key in content]
+    [model] = [kind.model_validate(content[key]) for key, kind in MODELS.items() if key in content]
     table = model.sample(variant.rows, random_state=seed)
     check_table(table, variant)
     provenance = Provenance(
@@ -105,7 +109,7 @@ def surrogate_dataset(variant: Variant) -> Dataset:
     return as_dataset(table, variant, provenance)
 
 
-def generated_dataset(name: str, table: pd.DataFrame, *, rows: int, parameters: dict) -> Dataset:
+def generated_dataset(name: str, table: pd.DataFrame, *, rows: int, **parameters) -> Dataset:
     """Return a data set that is drawn anew each time, checked against the registry.
 
     Parameters
@@ -114,8 +118,8 @@ def generated_dataset(name: str, table: pd.DataFrame, *, rows: int, parameters: 
     table : DataFrame
     rows : int
         Expected.
-    parameters : dict
-        Names and plain values of what the draw depends on; they make the digest and the note.
+    **parameters
+        Plain values of what the draw depends on; they make the digest and the note.
     """
     variant = project_registry().variant(name)
     check_table(table, variant, rows=rows)

@@ -43,20 +43,19 @@ def prepare(variant: Variant) -> tuple[pd.DataFrame, dict[str, str], str]:
     script = DATA_SCRIPTS / variant.make
     data_hash = digest(variant=variant.name, raw=hashes, make=pooch.file_hash(str(script)))
     path = cache_folder() / "prepared" / f"{variant.name}-{data_hash[:16]}.csv"
+    if variant.sha256 and path.is_file() and pooch.file_hash(str(path)) == variant.sha256:
+        return read_table(path, variant), hashes, data_hash
+    table = load_script(script).make(raw)
+    check_table(table, variant)
     if variant.sha256 is None:  # a kept copy could not be checked
-        table = load_script(script).make(raw)
-        check_table(table, variant)
         return table, hashes, data_hash
-    if not (path.is_file() and pooch.file_hash(str(path)) == variant.sha256):
-        table = load_script(script).make(raw)
-        check_table(table, variant)
-        with new_file(path) as temporary:
-            write_table(table, temporary)
-            found = pooch.file_hash(str(temporary))
-            if found != variant.sha256:
-                raise DataError(
-                    f"{variant.name}: the table of {variant.make} has SHA-256 {found}, expected {variant.sha256}"
-                )
+    with new_file(path) as temporary:
+        write_table(table, temporary)
+        found = pooch.file_hash(str(temporary))
+        if found != variant.sha256:
+            raise DataError(
+                f"{variant.name}: the table of {variant.make} has SHA-256 {found}, expected {variant.sha256}"
+            )
     return read_table(path, variant), hashes, data_hash
 
 
@@ -131,9 +130,8 @@ def main(script: str) -> None:
     """Command line of a make script: write its table to the path given and print the SHA-256 for the registry."""
     if len(sys.argv) != 2:
         sys.exit(f"usage: python {Path(script).name} OUT.csv")
-    path = Path(script)
-    variant = next(v for v in project_registry().variants.values() if v.make == path.name)
-    table = load_script(path).make(_raw_files(variant, project_registry()))
+    variant = next(v for v in project_registry().variants.values() if v.make == Path(script).name)
+    table = load_script(Path(script)).make(_raw_files(variant, project_registry()))
     check_table(table, variant)
     with new_file(Path(sys.argv[1])) as temporary:
         write_table(table, temporary)
@@ -166,15 +164,12 @@ def _dtype(column) -> str | pd.CategoricalDtype:
 def _check_values(values: pd.Series, column, where: str) -> None:
     if values.isna().any():
         raise DataError(f"{where} misses {int(values.isna().sum())} values")
-    if column.type == "category":
-        strange = sorted(set(values.unique()) - set(column.categories), key=str)
-        if strange:
-            raise DataError(f"{where} holds {strange[0]!r}, expected one of {', '.join(column.categories)}")
-        return
-    if column.type == "text":
-        texts = values.map(type).eq(str) & values.ne("")
-        if not texts.all():
-            raise DataError(f"{where} holds {values[~texts].iloc[0]!r}, expected text")
+    if column.type in ("category", "text"):
+        is_text = values.map(type).eq(str) & values.ne("")
+        right = values.isin(column.categories) if column.categories else is_text
+        if not right.all():
+            wanted = f"one of {', '.join(column.categories)}" if column.categories else "text"
+            raise DataError(f"{where} holds {values[~right].iloc[0]!r}, expected {wanted}")
         return
     if not (values.dtype.kind == "i" or (column.type == "float" and values.dtype.kind == "f")):
         raise DataError(f"{where} has type {values.dtype}, expected {column.type}")

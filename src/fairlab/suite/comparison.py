@@ -4,11 +4,11 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, Strict, TypeAdapter, ValidationError
 
 from fairlab.data.dataset import SOURCES
 from fairlab.data.documents import Entry
@@ -50,7 +50,7 @@ COLUMNS = (
 
 HEADINGS = {"artefact": "table or figure", "ours": "our result", "as_described": "as specified"}
 
-Numbers = float | tuple[float, float]
+Numbers = float | Annotated[tuple[float, float], Strict(False)]
 
 
 def label_of(verdict: str) -> str:

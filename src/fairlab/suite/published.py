@@ -56,10 +56,10 @@ class Value(Entry):
 
     id: str
     kind: Kind
-    value: Printed | None = None
-    low: Printed | None = None
-    high: Printed | None = None
-    std: Printed | None = None
+    value: Printed | int | None = None
+    low: Printed | int | None = None
+    high: Printed | int | None = None
+    std: Printed | int | None = None
     n: int | None = None
     exact: bool = False
     less_than: bool = False
@@ -69,7 +69,7 @@ class Value(Entry):
     inferred: str | bool = False
     verified: bool = True
     source: str | None = None
-    resolution: Printed | None = None
+    resolution: Printed | int | None = None
     note: str | None = None
 
     @model_validator(mode="after")

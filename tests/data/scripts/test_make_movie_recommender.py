@@ -2,9 +2,9 @@ import ast
 
 import pandas as pd
 import pytest
+from fidelity import compare
 
 from fairlab.data import DataError, load
-from fairlab.data.surrogates.fidelity import compare
 from fairlab.data.tables import load_script
 from fairlab.paths import DATA_SCRIPTS
 

@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+from fidelity import compare, label_score
 
 from fairlab.data import Dataset, Provenance
-from fairlab.data.surrogates.fidelity import compare, label_score
 
 REAL = pd.DataFrame(
     {

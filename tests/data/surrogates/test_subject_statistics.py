@@ -4,8 +4,8 @@ import pytest
 from scipy.stats import f_oneway
 from statsmodels.api import OLS, add_constant
 from statsmodels.stats.outliers_influence import variance_inflation_factor
+from subject_statistics import FEATURES, check, fitted, held_out, mean, spread
 
-from fairlab.data.surrogates.subject_statistics import FEATURES, check, fitted, held_out, mean, spread
 from fairlab.data.surrogates.subjects import COUNTED, PREDICTORS
 
 

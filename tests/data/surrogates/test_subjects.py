@@ -1,15 +1,13 @@
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
+from fit_ssl_surrogate import parameters
 from scipy.special import expit
+from subject_statistics import check
 
-from fairlab.data import DataError
 from fairlab.data.documents import read_yaml
 from fairlab.data.sources import MODELS
-from fairlab.data.surrogates.marginals import Counts
-from fairlab.data.surrogates.subject_statistics import check
+from fairlab.data.surrogates.copula import Counts
 from fairlab.data.surrogates.subjects import (
     COLUMNS,
     COUNTED,
@@ -28,15 +26,15 @@ from fairlab.paths import DATA_SCRIPTS
 def model(**changes):
     values = {
         "groups": (
-            Group("Black", "M", 20, Counts((250, 300, 400), (60, 30, 10))),
-            Group("White", "F", 40, Counts((200, 210), (50, 50))),
+            Group("Black", "M", 20, Counts(values=(250, 300, 400), counts=(60, 30, 10))),
+            Group("White", "F", 40, Counts(values=(200, 210), counts=(50, 50))),
         ),
         "races": {"Black": {"BLK": 1.0}, "White": {"WHI": 1.0}},
         "presence": np.zeros((len(PREDICTORS), len(PRESENCE_TERMS))),
         "pairs": np.zeros(len(PAIRS)),
         "more": np.full((len(COUNTED), len(MORE_TERMS)), -9.0),
         "largest": (4, 10, 12, 29, 4),
-        "trend": Counts((-1.0, 0.5), (1, 1)),
+        "trend": Counts(values=(-1.0, 0.5), counts=(1, 1)),
         "level": (0.0,) * 7,
         "effects": ((-40.0, ("age",)), (15.0, ("violent_arrests",)), (2.0, ("violent_arrests", "gang_affiliation"))),
         "noise": (1.0,) * 7,
@@ -60,7 +58,9 @@ def test_groups_have_their_sizes_and_scores():
 
 
 def test_odd_rows_go_to_the_largest_fractions():
-    groups = tuple(Group("White", "M", 10 * k, Counts((k,), (count,))) for k, count in ((1, 5), (2, 3), (3, 2)))
+    groups = tuple(
+        Group("White", "M", 10 * k, Counts(values=(k,), counts=(count,))) for k, count in ((1, 5), (2, 3), (3, 2))
+    )
     table = model(groups=groups).sample(7, random_state=0)  # 3.5, 2.1 and 1.4 rows
     assert table["age"].value_counts().to_dict() == {10: 4, 20: 2, 30: 1}
 
@@ -118,19 +118,15 @@ def test_seed():
 
 
 def test_parameters_survive_writing():
-    again = SubjectModel.from_dict(model().to_dict())
+    again = SubjectModel.model_validate(parameters(model()))
     assert again.sample(60, random_state=7).equals(model().sample(60, random_state=7))
 
 
-def test_parameters_that_do_not_fit():
-    with pytest.raises(DataError, match=r"pairs has shape \(3,\), expected \(15,\)"):
-        model(pairs=np.zeros(3))
-    with pytest.raises(DataError, match="without codes: Martian"):
-        replace(model(), groups=(Group("Martian", "M", 20, Counts((1,), (1,))),))
-
-
 def test_terms_of_groups_by_hand():
-    groups = (Group("Black", "F", 10, Counts((1,), (1,))), Group("Asian", "M", 50, Counts((1,), (1,))))
+    groups = (
+        Group("Black", "F", 10, Counts(values=(1,), counts=(1,))),
+        Group("Asian", "M", 50, Counts(values=(1,), counts=(1,))),
+    )
     terms = group_terms(groups)
     assert terms.loc[0].to_dict() == dict(zip(PRESENCE_TERMS, (1, 1, 0, 0, 1, 1, -2, 4), strict=True))
     assert terms.loc[1].to_dict() == dict(zip(PRESENCE_TERMS, (1, 0, 0, 1, 0, 0, 2, 4), strict=True))
@@ -141,7 +137,7 @@ ROWS = 60_000  # enough for errors of a few percent
 
 def test_surrogate_is_like_the_list():
     content = read_yaml(DATA_SCRIPTS / "surrogates" / "ssl.yaml")
-    table = SubjectModel.from_dict(content["subjects"]).sample(ROWS, random_state=0)
+    table = SubjectModel.model_validate(content["subjects"]).sample(ROWS, random_state=0)
     published = content["published"]
     for name in published["held out"]:
         if name.startswith("F of"):  # grows as the number of rows

@@ -3,10 +3,10 @@ import pandas as pd
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from fairlab.data.variants.planted import plant_effects
 from fairlab.fairtest.report import Subgroup
 from fairlab.fairtest.tree import Condition, Node
 from fairlab.papers.fairtest.microbenchmark import alarm_shares, noise, pairs_named, point, price_section
+from fairlab.papers.fairtest.planted import plant_effects
 
 
 def finding(**conditions):

@@ -3,9 +3,9 @@ import pandas as pd
 import pytest
 
 from fairlab.data import load
-from fairlab.data.variants.planted import count_users
 from fairlab.fairtest import DataSource, Difference, Investigation, investigate
 from fairlab.papers.fairtest import trials
+from fairlab.papers.fairtest.planted import count_users
 from fairlab.seeds import Trial
 
 TRIAL = Trial("test", 0, 0)

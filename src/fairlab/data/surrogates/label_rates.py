@@ -1,17 +1,14 @@
 """Surrogates of labelled images: how often each label occurs in each group of images."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 
-from fairlab.data.errors import DataError
+from fairlab.data.documents import Entry, Several
 
 ROUNDS = 30  # of trades; every image takes part in each
 
 
-@dataclass(frozen=True)
-class ImageGroup:
+class ImageGroup(Entry):
     """Images that share their values in all columns but their labels.
 
     Attributes
@@ -25,11 +22,6 @@ class ImageGroup:
     values: dict[str, str]
     images: int
     counts: dict[str, int]
-
-    def __post_init__(self):
-        label = max(self.counts, key=self.counts.get)
-        if self.counts[label] > self.images:
-            raise DataError(f"label rates: {self.counts[label]} images with {label!r}, {self.images} images")
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """Return which image has which label, at random among all ways to give each label to so many images.
@@ -52,17 +44,16 @@ class ImageGroup:
             has[first], has[second] = common | taken, common | (single & ~taken)
         return has
 
+    def texts(self, rng: np.random.Generator) -> pd.Series:
+        """Return the labels of each image that has any, joined by "|"."""
+        image, label = np.nonzero(self.draw(rng))
+        return pd.Series(np.array(list(self.counts))[label]).groupby(image).agg("|".join)
 
-@dataclass(frozen=True)
-class LabelRates:
-    """Frequencies of labels by group of images.
 
-    Attributes
-    ----------
-    groups : tuple of ImageGroup
-    """
+class LabelRates(Entry):
+    """Frequencies of labels by group of images."""
 
-    groups: tuple[ImageGroup, ...]
+    groups: Several[ImageGroup]
 
     def sample(self, n_rows: int, *, random_state=None) -> pd.DataFrame:
         """Draw as many images as the groups have, in the order of the groups.
@@ -70,47 +61,14 @@ class LabelRates:
         Parameters
         ----------
         n_rows : int
-            The number of images, as a check.
+            Not used: the groups say how many images there are.
         random_state : int, Generator or None
 
         Returns
         -------
-        DataFrame of shape (n_rows, n_columns)
+        DataFrame of shape (n_images, n_columns)
             The columns of the groups, then labels.
-
-        Raises
-        ------
-        DataError
-            If the groups have another number of images.
         """
-        total = sum(group.images for group in self.groups)
-        if n_rows != total:
-            raise DataError(f"label rates: {n_rows:,} rows requested, the groups have {total:,} images")
         rng = np.random.default_rng(random_state)
-        parts = [pd.DataFrame(group.values | {"labels": _texts(group, rng)}) for group in self.groups]
+        parts = [pd.DataFrame(group.values | {"labels": group.texts(rng)}) for group in self.groups]
         return pd.concat(parts, ignore_index=True)
-
-    def to_dict(self) -> dict:
-        """Return plain values for a YAML file."""
-        groups = [{"values": g.values, "images": g.images, "counts": g.counts} for g in self.groups]
-        return {"groups": groups}
-
-    @classmethod
-    def from_dict(cls, content: dict) -> "LabelRates":
-        """Return the rates that `to_dict` described."""
-        return cls(tuple(ImageGroup(**group) for group in content["groups"]))
-
-
-def count_labels(table: pd.DataFrame) -> LabelRates:
-    """Count the images with each label in every group of a table whose last column is labels, joined by "|"."""
-    *columns, labels = table.columns
-    groups = []
-    for values, images in table.groupby(columns, observed=True)[labels]:
-        counts = images.str.get_dummies("|").sum()
-        groups.append(ImageGroup(dict(zip(columns, values, strict=True)), len(images), counts.to_dict()))
-    return LabelRates(tuple(groups))
-
-
-def _texts(group: ImageGroup, rng: np.random.Generator) -> pd.Series:
-    image, label = np.nonzero(group.draw(rng))
-    return pd.Series(np.array(list(group.counts))[label]).groupby(image).agg("|".join)

@@ -1,19 +1,16 @@
 """Surrogate of patients with predicted and true days in hospital: attributes by a copula, outcomes by a few numbers."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from fairlab.data.surrogates.copula import Copula
-from fairlab.data.surrogates.marginals import Counts
+from fairlab.data.documents import Entry
+from fairlab.data.surrogates.copula import Copula, Counts
 
 SMALLEST_RISK = 0.01  # days
 
 
-@dataclass(frozen=True, eq=False)
-class PatientModel:
+class PatientModel(Entry):
     """How patients are generated.
 
     The copula draws attributes and a risk, in days. The log-odds of any day in hospital are linear in the logarithm of
@@ -22,21 +19,21 @@ class PatientModel:
 
     Attributes
     ----------
-    copula : Copula
-        Of the attributes and a column risk.
     intercept, slope : float
         Of the log-odds of any day.
-    days : Counts
-        Patients with each number of days above 0.
     disagreement : float
         Standard deviation of the logarithm of the width of the trees' predictions around that of the prediction.
+    days : Counts
+        Patients with each number of days above 0.
+    copula : Copula
+        Of the attributes and a column risk.
     """
 
-    copula: Copula
     intercept: float
     slope: float
-    days: Counts
     disagreement: float
+    days: Counts
+    copula: Copula
 
     def sample(self, n_rows: int, *, random_state=None) -> pd.DataFrame:
         """Draw a table.
@@ -61,15 +58,3 @@ class PatientModel:
         days = np.where(rng.random(n_rows) < share, self.days.ppf(rng.random(n_rows)), 0)
         confidence = np.where(width >= np.median(width), "low", "high")
         return table.assign(predicted_days=predicted, confidence=confidence, days=days.astype("int64"))
-
-    def to_dict(self) -> dict:
-        """Return plain values for a YAML file."""
-        numbers = {name: getattr(self, name) for name in ("intercept", "slope", "disagreement")}
-        return {**numbers, "days": self.days.to_dict(), "copula": self.copula.to_dict()}
-
-    @classmethod
-    def from_dict(cls, content: dict) -> "PatientModel":
-        """Return the model that `to_dict` described."""
-        days = Counts.from_dict(content["days"])
-        numbers = {name: content[name] for name in ("intercept", "slope", "disagreement")}
-        return cls(copula=Copula.from_dict(content["copula"]), days=days, **numbers)

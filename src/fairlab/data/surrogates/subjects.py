@@ -17,8 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, softmax
 
-from fairlab.data.errors import DataError
-from fairlab.data.surrogates.marginals import Counts
+from fairlab.data.surrogates.copula import Counts
 
 COUNTED = ("shooting_victim", "assault_victim", "violent_arrests", "narcotics_arrests", "weapons_arrests")
 PREDICTORS = (*COUNTED, "gang_affiliation")
@@ -78,7 +77,7 @@ class SubjectModel:
     presence : ndarray of shape (6, 8)
         Log-odds of having each of `PREDICTORS`, by `PRESENCE_TERMS`.
     pairs : ndarray of shape (15,)
-        What each of `PAIRS` adds to the log-odds of having both.
+        What each of `PAIRS`, in their order, adds to the log-odds of having both.
     more : ndarray of shape (5, 6)
         Log-odds of having one more of each of `COUNTED`, by `MORE_TERMS`.
     largest : tuple of int
@@ -102,18 +101,6 @@ class SubjectModel:
     level: tuple[float, ...]
     effects: tuple[tuple[float, tuple[str, ...]], ...]
     noise: tuple[float, ...]
-
-    def __post_init__(self):
-        shapes = {
-            "presence": (len(PREDICTORS), len(PRESENCE_TERMS)),
-            "pairs": (len(PAIRS),),
-            "more": (len(COUNTED), len(MORE_TERMS)),
-        }
-        for name, expected in shapes.items():
-            if (found := getattr(self, name).shape) != expected:
-                raise DataError(f"subjects: {name} has shape {found}, expected {expected}")
-        if unknown := {group.race for group in self.groups} - set(self.races):
-            raise DataError(f"subjects: groups of a race without codes: {', '.join(sorted(unknown))}")
 
     @property
     def sizes(self) -> np.ndarray:
@@ -151,7 +138,8 @@ class SubjectModel:
         table[list(COUNTED)] = numbers * present[:, : len(COUNTED)]
         table["gang_affiliation"] = present[:, -1]
         table["crime_trend"] = self.trend.ppf(rng.random(n_rows))
-        table["latent"] = self.expected_score(table) + self._noise(table["age"]) * rng.standard_normal(n_rows)
+        noise = np.asarray(self.noise)[decade(table["age"])]
+        table["latent"] = self.expected_score(table) + noise * rng.standard_normal(n_rows)
         table["score"] = self._ranked_scores(table["latent"].to_numpy(), sizes)
         return table.assign(race=self._codes(table["race"], rng))
 
@@ -183,9 +171,6 @@ class SubjectModel:
             score = score + coefficient * np.prod([columns[name] for name in names], axis=0)
         return score
 
-    def _noise(self, age: pd.Series) -> np.ndarray:
-        return np.asarray(self.noise)[decade(age)]
-
     def _ranked_scores(self, latent: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         scores = np.empty(len(latent), dtype="int64")
         for group, rows in zip(self.groups, np.split(np.arange(len(latent)), np.cumsum(sizes)[:-1]), strict=True):
@@ -200,36 +185,20 @@ class SubjectModel:
             codes[rows] = rng.choice(list(shares), len(rows), p=list(shares.values()))
         return codes
 
-    def to_dict(self) -> dict:
-        """Return plain values for a YAML file."""
-        return {
-            "races": self.races,
-            "presence": dict(zip(PREDICTORS, self.presence.tolist(), strict=True)),
-            "pairs": [[*pair, effect] for pair, effect in zip(PAIRS, self.pairs.tolist(), strict=True)],
-            "more": dict(zip(COUNTED, self.more.tolist(), strict=True)),
-            "largest": list(self.largest),
-            "trend": self.trend.to_dict(),
-            "level": list(self.level),
-            "effects": [[*names, effect] for effect, names in self.effects],
-            "noise": list(self.noise),
-            "groups": [[g.race, g.sex, g.age, *g.scores.to_dict().values()] for g in self.groups],
-        }
-
     @classmethod
-    def from_dict(cls, content: dict) -> "SubjectModel":
-        """Return the model that `to_dict` described."""
-        pairs = {(first, second): effect for first, second, effect in content["pairs"]}
+    def model_validate(cls, content: dict) -> "SubjectModel":
+        """Return the model that a file describes."""
         return cls(
             groups=tuple(
-                Group(race, sex, age, Counts(tuple(scores), tuple(counts)))
+                Group(race, sex, age, Counts(values=scores, counts=counts))
                 for race, sex, age, scores, counts in content["groups"]
             ),
             races=content["races"],
             presence=np.array([content["presence"][name] for name in PREDICTORS]),
-            pairs=np.array([pairs[pair] for pair in PAIRS]),
+            pairs=np.array([effect for *_, effect in content["pairs"]]),
             more=np.array([content["more"][name] for name in COUNTED]),
             largest=tuple(content["largest"]),
-            trend=Counts.from_dict(content["trend"]),
+            trend=Counts(**content["trend"]),
             level=tuple(content["level"]),
             effects=tuple((effect, tuple(names)) for *names, effect in content["effects"]),
             noise=tuple(content["noise"]),

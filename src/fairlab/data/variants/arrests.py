@@ -63,5 +63,5 @@ def draw(n_points: int, *, seed: int = 0) -> pd.DataFrame:
 
 def load(*, n_points: int = 10000, seed: int = 0) -> Dataset:
     """Load `arrests`; for the parameters see `draw`."""
-    parameters = {"n_points": int(n_points), "seed": int(seed)}
-    return generated_dataset("arrests", draw(n_points, seed=seed), rows=2 * n_points, parameters=parameters)
+    table = draw(n_points, seed=seed)
+    return generated_dataset("arrests", table, rows=2 * n_points, n_points=int(n_points), seed=int(seed))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pooch
 
-from fairlab.data.dataset import Dataset, Provenance
+from fairlab.data.dataset import Dataset
 from fairlab.data.errors import DataError
 from fairlab.data.registry import project_registry
-from fairlab.data.sources import load_variant
-from fairlab.data.tables import as_dataset, check_table, digest, load_script
+from fairlab.data.sources import load_variant, of_files
+from fairlab.data.tables import check_table, digest, load_script
 from fairlab.paths import DATA_SCRIPTS
 
 
@@ -43,13 +43,5 @@ def load(*, folder: Path | str | None = None, surrogate: bool | None = None) -> 
     table = make.make_from_folder(folder)
     check_table(table, variant)
     files = {name: pooch.file_hash(str(folder / name)) for name in make.FILES}
-    provenance = Provenance(
-        variant=variant.name,
-        source=variant.source,
-        data_hash=digest(variant=variant.name, raw=files, make=pooch.file_hash(str(script))),
-        rows=len(table),
-        files=files,
-        citation=variant.citation,
-        note=variant.description,
-    )
-    return as_dataset(table, variant, provenance)
+    data_hash = digest(variant=variant.name, raw=files, make=pooch.file_hash(str(script)))
+    return of_files(variant, table, files, data_hash)

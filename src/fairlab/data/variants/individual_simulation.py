@@ -55,5 +55,5 @@ def draw(n_points: int, *, seed: int = 1) -> pd.DataFrame:
 
 def load(*, n_points: int = 400, seed: int = 1) -> Dataset:
     """Load `individual-simulation`; for the parameters see `draw`."""
-    parameters = {"n_points": int(n_points), "seed": int(seed)}
-    return generated_dataset("individual-simulation", draw(n_points, seed=seed), rows=n_points, parameters=parameters)
+    table = draw(n_points, seed=seed)
+    return generated_dataset("individual-simulation", table, rows=n_points, n_points=int(n_points), seed=int(seed))

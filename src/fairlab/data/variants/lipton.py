@@ -65,5 +65,11 @@ def draw(n_points: int, *, seed: int = 0, reseed_labels: bool = False) -> pd.Dat
 def load(*, n_points: int = 10000, seed: int = 0, reseed_labels: bool = False) -> Dataset:
     """Load `lipton`; for the parameters see `draw`."""
     table = draw(n_points, seed=seed, reseed_labels=reseed_labels)
-    parameters = {"n_points": int(n_points), "seed": int(seed), "reseed_labels": bool(reseed_labels)}
-    return generated_dataset("lipton", table, rows=2 * n_points, parameters=parameters)
+    return generated_dataset(
+        "lipton",
+        table,
+        rows=2 * n_points,
+        n_points=int(n_points),
+        seed=int(seed),
+        reseed_labels=bool(reseed_labels),
+    )

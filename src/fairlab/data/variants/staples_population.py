@@ -76,5 +76,11 @@ def load(*, n_users: int = N_USERS, seed: int = 0, reading: str = "as_published"
         name: pd.Categorical.from_codes(column, levels)
         for name, column, levels in zip(LEVELS, codes, counts.index.levels, strict=True)
     }
-    parameters = {"n_users": int(n_users), "seed": int(seed), "reading": reading}
-    return generated_dataset("staples-population", pd.DataFrame(table), rows=int(n_users), parameters=parameters)
+    return generated_dataset(
+        "staples-population",
+        pd.DataFrame(table),
+        rows=int(n_users),
+        n_users=int(n_users),
+        seed=int(seed),
+        reading=reading,
+    )

@@ -9,12 +9,12 @@ import numpy as np
 
 from fairlab.adf.training import train_networks
 from fairlab.cases.schema import Schema
-from fairlab.data.checkpoints import read_tensor
 from fairlab.data.dataset import Dataset
 from fairlab.data.encoding import codes
 from fairlab.data.errors import DataUnavailableError, SurrogateWarning
 from fairlab.data.files import fetch_file
 from fairlab.data.registry import project_registry
+from fairlab.models.checkpoints import read_tensor
 from fairlab.networks import FeedForward
 
 FALLBACK_STEPS = 2000  # of a network trained here, where the stored one is not available

@@ -6,7 +6,6 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from fairlab.data.variants.planted import choose_pairs, plant_counts
 from fairlab.data.variants.staples_population import draw_counts
 from fairlab.fairtest.investigation import Investigation, investigate
 from fairlab.fairtest.metrics import Difference
@@ -14,6 +13,7 @@ from fairlab.fairtest.report import SIGNIFICANCE
 from fairlab.fairtest.sample import CONFIDENCE_LEVEL, PUBLISHED, DataSource
 from fairlab.papers.fairtest.lattice import ANY, draw_part, find_contexts, report_contexts, test_contexts
 from fairlab.papers.fairtest.microbenchmark import PAIR, TRIALS_OF_A_RUN
+from fairlab.papers.fairtest.planted import choose_pairs, plant_counts
 from fairlab.seeds import Trial
 from fairlab.statistics import bonferroni_level
 
@@ -31,7 +31,7 @@ def planted_effects(
     n_users : int
         Drawn anew for every ten trials, which is what the figure's means are over; the paper had one population.
     size : int
-        Class of pairs; see `fairlab.data.variants.planted.SIZE_CLASSES`.
+        Class of pairs; see `fairlab.papers.fairtest.planted.SIZE_CLASSES`.
     deltas : sequence of float
         Strengths, in percentage points.
     n_pairs, min_leaf_size : int

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlab.data import load
-from fairlab.data.variants.planted import SIZE_CLASSES, count_users, draw_pairs, plant_counts, plant_effects
+from fairlab.papers.fairtest.planted import SIZE_CLASSES, count_users, draw_pairs, plant_counts, plant_effects
 
 TEMPLATE = load("staples", surrogate=True)
 

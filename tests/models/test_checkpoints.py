@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from fairlab.data.checkpoints import read_tensor
+from fairlab.models.checkpoints import read_tensor
 
 
 @pytest.fixture(scope="module")
