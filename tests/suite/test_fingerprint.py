@@ -152,3 +152,12 @@ def test_a_notebook_counts_with_its_imports_and_texts():
     assert base != notebook_fingerprint("from fairlab.seeds import Trial\nx = 2\n", "data real")
     assert base != notebook_fingerprint("from fairlab.paths import ROOT as Trial\nx = 1\n", "data real")
     assert base != notebook_fingerprint("from fairlab.seeds import Trial\nx = 1\n", "data surrogate")
+
+
+@pytest.mark.parametrize("module", ["checks", "plotting", "data.files", "networks"])
+def test_words_looks_and_downloads_outdate_no_trial_and_looks_outdate_an_experiment(changed, module):
+    source = "from fairlab.networks import FeedForward\nfrom fairlab import plotting"
+    trial, notebook = modules_fingerprint(["fairlab.papers.adf.trials"]), notebook_fingerprint(source)
+    changed(f"fairlab.{module}")
+    assert (modules_fingerprint(["fairlab.papers.adf.trials"]) != trial) == (module == "networks")
+    assert (notebook_fingerprint(source) != notebook) == (module in ("networks", "plotting", "checks"))

@@ -1,7 +1,8 @@
 """Fingerprints of code and values, the keys of cached trials.
 
 A trial is computed again when its module changes, or any module of this package that it imports, at any depth, or the
-version of a distribution that one of these imports. Comments, docstrings and layout do not count.
+version of a distribution that one of these imports. Comments, docstrings and layout do not count, nor the modules of
+`LEFT_OUT`.
 """
 
 import ast
@@ -18,6 +19,12 @@ import joblib
 
 PACKAGE = "fairlab"
 PUT_OFF = ("optional", "required", "lazy.load", "lazy_loader.load")  # calls that import a package when it is used
+# What no result of a trial depends on: the words of checks, the looks of figures, and where files are and how they are
+# fetched, since their content has a hash.
+LEFT_OUT = frozenset(
+    f"{PACKAGE}.{name}"
+    for name in ("checks", "plotting", "paths", "data.errors", "data.files", "data.inventory", "data.sources")
+)
 _SOURCE = Path(__file__).parents[1]
 
 
@@ -40,7 +47,7 @@ def code_fingerprint(function) -> str:
     if function.__module__.split(".")[0] == PACKAGE:
         return modules_fingerprint([function.__module__])
     tree = ast.parse(Path(inspect.getsourcefile(function)).read_text(encoding="utf-8"))
-    return _digest(f"{_canonical(tree)}\n{_fingerprint(*_imported(tree, function.__module__))}")
+    return _digest(f"{_canonical(tree)}\n{_fingerprint(*_imported(tree, function.__module__), LEFT_OUT)}")
 
 
 def value_fingerprint(value) -> str:
@@ -53,11 +60,11 @@ def value_fingerprint(value) -> str:
 
 def modules_fingerprint(names: Iterable[str]) -> str:
     """Return a digest of modules of this package, of all modules that they import, and of the library versions."""
-    return _fingerprint(names, ())
+    return _fingerprint(names, (), LEFT_OUT)
 
 
 def notebook_fingerprint(source: str, *texts: str) -> str:
-    """Return a digest of a notebook's code, of all that it imports, and of `texts`."""
+    """Return a digest of a notebook's code, of all that it imports (also how figures look), and of `texts`."""
     tree = ast.parse(source)
     return _digest("\n".join([_canonical(tree), _fingerprint(*_imported(tree, "__main__")), *texts]))
 
@@ -82,8 +89,8 @@ def library_versions(names: Iterable[str] | None = None) -> dict[str, str]:
     return _versions(libraries)
 
 
-def _fingerprint(names, libraries) -> str:
-    reached, imported = _closure(frozenset(names))
+def _fingerprint(names, libraries, left_out=frozenset()) -> str:
+    reached, imported = _closure(frozenset(names), left_out)
     lines = [f"{name} {_module_digest(name)}" for name in sorted(reached)]
     lines += [f"{name}={version}" for name, version in _versions(imported.union(libraries)).items()]
     return _digest("\n".join(lines))
@@ -105,12 +112,12 @@ def _distributions() -> dict[str, list[str]]:
 
 
 @cache
-def _closure(names: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+def _closure(names: frozenset[str], left_out=frozenset()) -> tuple[frozenset[str], frozenset[str]]:
     """Return the modules of this package that `names` reach, themselves included, and the other packages imported."""
     reached, libraries, pending = set(), set(), list(names)
     while pending:
         name = pending.pop()
-        if name in reached or _module_path(name) is None:
+        if name in reached | left_out or _module_path(name) is None:
             continue
         reached.add(name)
         own, others, _ = _read(name)
