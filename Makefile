@@ -48,7 +48,7 @@ test: $(READY) ## run all tests but the slow ones
 slow: $(READY) ## run the slow tests too
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not browser"
 
-cluster-test: $(READY) ## run a batch on SLURM's own daemons, and lose a job, a node and the controller
+cluster-test: $(READY) ## run a batch on SLURM's own daemons, with a cancelled and a failed job
 	@$(BIN)/python -m pytest -q -n 0 -rs -m slow tests/cluster
 
 wheelhouse: $(READY) ## all packages of the lock as files in results/wheelhouse, for machines without network

@@ -80,7 +80,7 @@ class Specification(Entry):
     minutes : Measured or None
         Minutes on one core, used for scheduling a batch and estimating its duration.
     gigabytes : Memory or None
-        Memory on one core, in addition to what every experiment needs; see `fairlab.suite.fitting`.
+        Memory on one core, in addition to what every experiment needs; see `fairlab.suite.memory`.
     after : tuple of str
         Experiments whose trials this one reuses; in a batch they run first, so that no trial is computed twice.
     """
