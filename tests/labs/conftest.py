@@ -7,6 +7,4 @@ from graded_labs import Grading
 @pytest.fixture(scope="session")
 def grading(tmp_path_factory):
     """Return a course with data and numbers of its own."""
-    course = Grading(tmp_path_factory.mktemp("course"))
-    yield course
-    course.end()
+    return Grading(tmp_path_factory.mktemp("course"))

@@ -3,10 +3,9 @@
 import pytest
 
 from fairlab.paths import ROOT
-from fairlab.suite import forks, runner
 from fairlab.suite.catalogue import experiment_names, specification
-from fairlab.suite.notebook import execute
-from fairlab.suite.run import Run, run_folder
+from fairlab.suite.notebook import execute, run_experiment
+from fairlab.suite.run import Run
 
 
 @pytest.fixture
@@ -24,14 +23,9 @@ OTHERS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 @pytest.mark.parametrize("name", experiment_names())
-def test_experiment(name, results, tmp_path):
-    # Forked as in a batch, so that the libraries are loaded once.
-    variables = {"FAIRLAB_RESULTS": str(results)}
-    connection, process = forks.start(runner.run, name, "smoke", 1, variables, log=str(tmp_path / "log"))
-    good, line, _ = connection.recv()
-    process.join()
-    assert good, line
-    run, spec = Run.read(run_folder(name, "smoke")), specification(name)
+def test_experiment(name, results):
+    spec = specification(name)
+    run = Run.read(run_experiment(spec, "smoke"))
     recorded = {(entry["artefact"], entry["id"]) for entry in run.records + run.claims + run.skipped}
     published = [spec.published.artefact(id) for id in spec.artefacts]
     expected = {(artefact.id, id) for artefact in published for id in [*artefact.values, *artefact.claims]}
@@ -42,4 +36,4 @@ def test_experiment(name, results, tmp_path):
 
 @pytest.mark.parametrize("notebook", OTHERS, ids=lambda path: path.stem)
 def test_other_notebook(notebook, results, tmp_path):
-    execute(notebook, tmp_path / "executed.ipynb", {}, environment={}, time_limit=5)
+    execute(notebook, tmp_path / "executed.ipynb", {}, variables={}, time_limit=5)
