@@ -1,6 +1,7 @@
 """A course graded by nbgrader itself: what tests of the labs share."""
 
 import logging
+import warnings
 
 import nbformat
 
@@ -42,7 +43,8 @@ class Grading:
         place = self.folder / "submitted" / student / card.assignment / card.notebook.name
         place.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, place)
-        with grader(self.folder) as api:
+        with warnings.catch_warnings(), grader(self.folder) as api:
+            warnings.simplefilter("ignore")  # of nbgrader's own use of its database
             api.config.ExecutePreprocessor.timeout = seconds
             answer = api.autograde(card.assignment, student, force=True)
             assert answer["success"], answer.get("log")

@@ -4,7 +4,6 @@ import contextlib
 import getpass
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import time
@@ -42,16 +41,15 @@ SchedulerParameters=bf_interval=2,sched_interval=2,batch_sched_delay=1
 AccountingStorageType=accounting_storage/none
 MailProg=/bin/true
 SlurmctldTimeout=10
-SlurmdTimeout={patience}
+SlurmdTimeout=15
 KillWait=2
 InactiveLimit=0
-MinJobAge={remembered}
+MinJobAge=300
 ReturnToService=2
 MpiDefault=none
 SwitchType=switch/none
 {nodes}
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
-PartitionName=short Nodes=ALL MaxTime=1 OverTimeLimit=0 State=UP
 """
 
 
@@ -76,13 +74,9 @@ class Cluster:
     folder : Path
         Takes their states and logs; its path must be short, since a socket's name is.
     n_nodes : int
-    remembered : int
-        Seconds that the controller remembers an ended job.
-    patience : int
-        Seconds that it takes a silent node for a busy one; it asks every third of them.
     """
 
-    def __init__(self, folder: Path, n_nodes: int = 3, remembered: int = 300, patience: int = 15):
+    def __init__(self, folder: Path, n_nodes: int = 3):
         self.folder = folder
         self.names = [f"n{number}" for number in range(1, n_nodes + 1)]
         self._processes: dict[str, subprocess.Popen] = {}
@@ -101,8 +95,6 @@ class Cluster:
                 user=getpass.getuser(),
                 folder=folder,
                 nodes="\n".join(nodes),
-                remembered=remembered,
-                patience=patience,
             )
         )
         self.environment = os.environ | {"SLURM_CONF": str(self.configuration)}
@@ -122,47 +114,18 @@ class Cluster:
         arguments = [f"--{name}={file}" for name, file in files.items()]
         self._start("munged", "munged", "--foreground", "--force", *arguments)
         _until(files["socket"].exists)
-        self.start_controller()
+        self._start("slurmctld", "slurmctld", "-D")
+        _until(lambda: "UP" in self.ask("scontrol", "ping"))
         for name in self.names:
-            self.start_node(name)
+            self._start(name, "slurmd", "-D", "-N", name)
         _until(lambda: self.ask("sinfo", "-h", "-o", "%t %D").split() == ["idle", str(len(self.names))])
         return self
 
     def __exit__(self, *_):
-        if self._runs("slurmctld"):
-            self.ask("scancel", "--user", getpass.getuser())
+        self.ask("scancel", "--user", getpass.getuser())
         for name in reversed(list(self._processes)):
             self._end(name)
         for process in self._of_the_cluster():
-            with contextlib.suppress(psutil.Error):
-                process.kill()
-
-    def start_controller(self) -> None:
-        """Start the controller, or start it anew where it was."""
-        self._start("slurmctld", "slurmctld", "-D")
-        _until(lambda: "UP" in self.ask("scontrol", "ping"))
-
-    def kill_controller(self) -> None:
-        """Kill the controller, which forgets what it has not written yet."""
-        self._end("slurmctld", signal.SIGKILL)
-
-    def start_node(self, name: str) -> None:
-        """Start the daemon of a node."""
-        self._start(name, "slurmd", "-D", "-N", name)
-
-    def kill_node(self, name: str) -> None:
-        """Kill the daemon of a node and all that runs on the node, as when its power fails."""
-        self._end(name, signal.SIGKILL)
-        self.kill_jobs(name)
-
-    def kill_jobs(self, name: str) -> None:
-        """Kill all that runs on a node for jobs, with whoever would tell its daemon or the controller."""
-        there = []
-        for process in self._of_the_cluster():
-            with contextlib.suppress(psutil.Error):
-                if process.environ().get("SLURMD_NODENAME") == name:
-                    there = [process.parent(), *there, process]  # who would tell goes first
-        for process in there:
             with contextlib.suppress(psutil.Error):
                 process.kill()
 
@@ -177,14 +140,9 @@ class Cluster:
                 command, env=self.environment, stdout=log, stderr=log, start_new_session=True
             )
 
-    def _runs(self, name):
-        return name in self._processes and self._processes[name].poll() is None
-
-    def _end(self, name, number=signal.SIGTERM):
-        process = self._processes.pop(name, None)
-        if process is None or process.poll() is not None:
-            return
-        process.send_signal(number)
+    def _end(self, name):
+        process = self._processes.pop(name)
+        process.terminate()
         try:
             process.wait(10)
         except subprocess.TimeoutExpired:
