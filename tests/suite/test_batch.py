@@ -3,6 +3,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from filelock import FileLock
 from toy_project import CELLS, SPECIFICATION, TRIALS, write_notebook
 
 from fairlab.seeds import Trial
-from fairlab.suite import batch
+from fairlab.suite import batch, processes
 from fairlab.suite.published import load_paper
 from fairlab.suite.run import Run, failure_file, run_folder
 
@@ -230,3 +231,18 @@ def test_a_terminated_experiment_leaves_no_process_and_no_failure(three):
 def test_whichever_signal_stops_a_run_nothing_stays_of_it(three, names, number, said):
     stop(names, number, said)
     assert fairlab("run", "toy/mean", "--profile", "smoke").returncode == 0
+
+
+def test_a_kernel_that_starts_while_the_batch_is_stopped_is_stopped_too(toy, heard, monkeypatch):
+    def late(*_, **__):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+        if subprocess.call([sys.executable, "-c", "import time; time.sleep(60)"]):
+            raise RuntimeError("killed")
+
+    monkeypatch.setattr(batch, "run_experiment", late)
+    monkeypatch.setattr(processes, "stopping", threading.Event())
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt, match="0 of 1 experiments are done"):
+        batch.run_batch(["toy/mean"], "smoke")
+    assert time.monotonic() - started < 50

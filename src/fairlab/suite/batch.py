@@ -17,6 +17,7 @@ from fairlab.suite.processes import kill_children
 from fairlab.suite.run import Run, UnreadableRunError, failure_file, run_folder
 
 STATUS_SECONDS = 60.0  # between lines on what is running
+KILL_SECONDS = 0.2  # between looks for processes that a stopped batch has left
 
 
 def run_batch(
@@ -155,6 +156,8 @@ class _Batch:
             except KeyboardInterrupt:
                 threads.shutdown(wait=False, cancel_futures=True)
                 kill_children()
+                while wait(futures, timeout=KILL_SECONDS).not_done:
+                    kill_children()  # a kernel that was just starting
                 raise KeyboardInterrupt(
                     f"stopped. {self.done} of {len(self.names)} experiments are done, and finished trials are cached; "
                     "the same command continues from there"
