@@ -76,7 +76,7 @@ def test_a_batch_whose_processes_are_killed_ends_with_the_right_numbers(three, r
     chance, batch, n_done = random.Random(0), start(results), 0
     for victim in chance.sample(VICTIMS, len(VICTIMS)):
         while victim not in processes(results) and batch.poll() is None:
-            time.sleep(0.1)
+            time.sleep(0.5)
         time.sleep(chance.uniform(0.5, LONGEST_PAUSE))
         found = processes(results)
         if victims := found.get(victim):
