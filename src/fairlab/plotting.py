@@ -5,20 +5,22 @@ marker, line style or hatching. Figures are closed for pyplot, so that a noteboo
 most 7 inches wide, has no text below 7 points, and says on every axis of numbers what they are.
 """
 
+from __future__ import annotations
+
 import base64
 import io
 import re
 from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axis import Axis
-from matplotlib.figure import Figure
-from matplotlib.text import Text
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 GREY, BLUE, VERMILION, GREEN, ORANGE = "#999999", "#0072B2", "#D55E00", "#009E73", "#E69F00"
 SKY, PURPLE, YELLOW, BLACK = "#56B4E9", "#CC79A7", "#F0E442", "#000000"
@@ -87,6 +89,8 @@ def panels(n_rows: int, n_columns: int, *, width: float, height: float, **option
     **options
         Of `matplotlib.pyplot.subplots`, such as ``sharey``.
     """
+    from matplotlib import pyplot as plt  # here and below: most who import this module draw nothing
+
     size = (width * n_columns, height * n_rows)
     figure, axes = plt.subplots(n_rows, n_columns, figsize=size, layout="constrained", squeeze=False, **options)
     plt.close(figure)
@@ -129,10 +133,14 @@ def log_ticks(axis: Axis) -> None:
     axis : matplotlib.axis.Axis
         ``axes.xaxis`` or ``axes.yaxis``.
     """
+    from matplotlib import ticker
+
     decades = float(np.ptp(np.log10(axis.get_view_interval())))
-    axis.set_major_locator(LogLocator(subs=next(subs for most, subs in BETWEEN.items() if decades <= most), numticks=7))
-    axis.set_major_formatter(FuncFormatter(_in_short))
-    axis.set_minor_locator(NullLocator())
+    axis.set_major_locator(
+        ticker.LogLocator(subs=next(subs for most, subs in BETWEEN.items() if decades <= most), numticks=7)
+    )
+    axis.set_major_formatter(ticker.FuncFormatter(_in_short))
+    axis.set_minor_locator(ticker.NullLocator())
 
 
 def _in_short(number, _) -> str:
@@ -171,6 +179,8 @@ def save(
     ValueError
         If the figure is wider than 7 inches, has text below 7 points, or an axis of numbers without a label.
     """
+    import matplotlib as mpl
+
     files = []
     with mpl.rc_context({"svg.hashsalt": salt}), _laid_out(figure):
         for mark in marks:
@@ -200,6 +210,8 @@ def check(figure: Figure) -> None:
 @contextmanager
 def _laid_out(figure):
     """Make the layout of a figure and keep it for the time of a block: it takes longer than to draw."""
+    import matplotlib as mpl
+
     figure.draw_without_rendering()  # ticks have their labels, too
     engine = figure.get_layout_engine()
     with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
@@ -211,6 +223,8 @@ def _laid_out(figure):
 
 
 def _check(figure, box) -> None:
+    from matplotlib.text import Text
+
     width = box.width + 2 * MARGIN
     if width > WIDEST:
         raise ValueError(f"a figure is at most {WIDEST} inches wide, found {width:.2f}")

@@ -245,9 +245,8 @@ def draw_while_another_job_works(trial, told, other):
 
 def test_a_shard_computes_its_own_and_then_what_the_others_have_not_done(tmp_path, monkeypatch):
     monkeypatch.setattr(trials_module, "_IS_WORKER", True)  # so that all is computed here
-    monkeypatch.setenv("FAIRLAB_SHARD", "1/3")
     monkeypatch.setattr(trials_module, "trial_keys", lambda *_: [f"{k:024}" for k in range(5)])
     log, other = tmp_path / "told", tmp_path / "cache" / f"{2:024}.trial"
     asked = {"told": log, "other": other}
-    assert run(draw_while_another_job_works, TRIALS, asked, cache=other.parent) == [0, 1, 2, 3, 4]
+    assert run(draw_while_another_job_works, TRIALS, asked, cache=other.parent, shard="1/3") == [0, 1, 2, 3, 4]
     assert log.read_text().split() == ["1", "4", "0", "3"]

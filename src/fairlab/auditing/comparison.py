@@ -9,10 +9,10 @@ decision changes.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 from scipy.stats import norm
 
 from fairlab.auditing import figures, page
@@ -21,6 +21,9 @@ from fairlab.auditing.wording import count, listed, name_of, number
 from fairlab.cases import Case, Result
 from fairlab.checks import check_number
 from fairlab.statistics import holm
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 BETTER, WORSE, UNCLEAR = "better", "worse", "no clear difference"
 FEWEST = 10  # people of a group in each case, below which it is not compared
@@ -118,7 +121,7 @@ class ModelComparison(Result):
         """
         return self.rows.copy()
 
-    def plot(self) -> Figure:
+    def plot(self) -> "Figure":
         """Return the changes with their intervals: left of 0 is smaller."""
         return figures.changes(self.rows)
 

@@ -1,24 +1,28 @@
 """The forest plot of an audit: estimates with their intervals, a panel for each method."""
 
 import textwrap
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from fairlab.plotting import BLACK, GREEN, GREY, VERMILION, interval_lines, legend_above, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST_SHOWN = 12  # findings of one method, the first ones of the report
 WIDTH_OF_LABELS = 62  # letters
 MARKS = {"better": "s", "worse": "^"}
 
 
-def forest(report) -> Figure:
+def forest(report) -> "Figure":
     """Return a forest plot of a report: methods as they ran, each on a scale of its own, significant findings first.
 
     Filled marks are significant after correction, hollow ones are not. At most twelve findings of a method are shown;
     its panel says how many are left out.
     """
+    from matplotlib.lines import Line2D
+
     shown = {finding.method: [] for result in report.results for finding in result.findings}
     for finding, is_significant in zip(report.findings, report.is_significant, strict=True):
         shown[finding.method].append((finding, is_significant))
@@ -41,7 +45,7 @@ def forest(report) -> Figure:
     return figure
 
 
-def changes(rows: pd.DataFrame) -> Figure:
+def changes(rows: pd.DataFrame) -> "Figure":
     """Return the changes of a comparison with their intervals; what is left of 0 has become smaller, which is better.
 
     Parameters
@@ -49,6 +53,8 @@ def changes(rows: pd.DataFrame) -> Figure:
     rows : DataFrame
         As of `ModelComparison.to_frame`.
     """
+    from matplotlib.lines import Line2D
+
     figure, (axis,) = panels(1, 1, width=9, height=0.45 * max(len(rows), 1) + 1.1)
     colours = {"better": GREEN, "worse": VERMILION}
     labels = [_wrapped(f"{row.where}: {row.measure}") for row in rows.itertuples()]

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from fairlab.auditing import figures, page, wording
 from fairlab.auditing.evidence import ROWS, shown_rows
@@ -18,6 +18,9 @@ from fairlab.cases.schema import is_missing
 from fairlab.checks import check_choice
 from fairlab.paths import write_text
 from fairlab.statistics import holm
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -164,7 +167,7 @@ class Report(Result):
             n=[finding.n for finding in self.findings],
         )
 
-    def plot(self) -> Figure:
+    def plot(self) -> "Figure":
         """Return a forest plot: one line for each finding with its interval, one panel for each method."""
         return figures.forest(self)
 

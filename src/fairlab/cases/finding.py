@@ -3,12 +3,15 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
 from html import escape
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from fairlab.plotting import BLUE, GREY, interval_lines, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ROWS_SHOWN = 10
 
@@ -33,7 +36,7 @@ class Result(ABC):
         """Return all numbers as a table."""
 
     @abstractmethod
-    def plot(self) -> Figure:
+    def plot(self) -> "Figure":
         """Return a figure of the numbers, closed for pyplot."""
 
     def __repr__(self) -> str:
@@ -119,7 +122,7 @@ class Finding(Result):
         """Return one row with all attributes but the evidence."""
         return pd.DataFrame([self.to_dict()])
 
-    def plot(self) -> Figure:
+    def plot(self) -> "Figure":
         """Draw the estimate with its interval."""
         return intervals(self.to_frame())
 
@@ -172,12 +175,12 @@ class MethodResult(Result):
         columns = [each.name for each in fields(Finding) if each.name != "evidence"]
         return pd.DataFrame([finding.to_dict() for finding in self.findings], columns=columns)
 
-    def plot(self) -> Figure:
+    def plot(self) -> "Figure":
         """Draw all estimates with their intervals."""
         return intervals(self.to_frame())
 
 
-def intervals(findings: pd.DataFrame) -> Figure:
+def intervals(findings: pd.DataFrame) -> "Figure":
     """Return a figure of estimates with their confidence intervals, one a line.
 
     Parameters

@@ -1,7 +1,6 @@
 """The interface of a notebook: open an experiment, load data, run trials, record, show, compare."""
 
 import atexit
-import os
 import re
 import shutil
 import sys
@@ -15,6 +14,7 @@ import pandas as pd
 from fairlab import plotting
 from fairlab.checks import EXTRAS, required, suggestion
 from fairlab.seeds import Trial
+from fairlab.suite import processes
 from fairlab.suite import run as runs
 from fairlab.suite.artefacts import missing_artefacts
 from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
@@ -24,8 +24,6 @@ from fairlab.suite.machine import environment, n_cores, peak_memory_gb
 from fairlab.suite.trials import run_trials
 
 READINGS = ("as_published", "as_described")
-FOLDER_VARIABLE = "FAIRLAB_RUN"  # set by the batch runner, which then publishes the run itself
-JOBS_VARIABLE = "FAIRLAB_JOBS"
 SHOWN_DOTS_PER_INCH = 100  # width of a figure in a notebook
 
 
@@ -72,11 +70,13 @@ class Experiment:
         self.specification.check_parameters(parameters)
         if not isinstance(seed, int | np.integer):
             raise TypeError(f"seed: expected an integer, found {seed!r}")
-        self.n_jobs = n_jobs or int(os.environ.get(JOBS_VARIABLE) or n_cores())
+        task = processes.kernel_task  # of a batch, which publishes the run itself
+        self.n_jobs = n_jobs or (task.n_jobs if task else n_cores())
+        self.shard = task.shard if task else processes.WHOLE
         changed = any(expected[key] != value for key, value in parameters.items())
         self.run = runs.Run(name, runs.CUSTOM if changed else profile, int(seed), expected | parameters)
-        self.in_batch = FOLDER_VARIABLE in os.environ
-        self.folder = Path(os.environ[FOLDER_VARIABLE]) if self.in_batch else self._new_folder()
+        self.in_batch = task is not None
+        self.folder = Path(task.folder) if task else self._new_folder()
         self._started = time.perf_counter()
         self._saved = 0.0  # seconds of the trials found on disk
 
@@ -188,6 +188,7 @@ class Experiment:
             each=each,
             n_jobs=self.n_jobs,
             batch=batch,
+            shard=self.shard,
             progress=not self.in_batch and (sys.stderr.isatty() or "ipykernel" in sys.modules),
         )
         self._saved += saved / self.n_jobs

@@ -16,6 +16,7 @@ import tempfile
 import time
 import uuid
 from contextlib import suppress
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
@@ -24,9 +25,7 @@ from fairlab.paths import ROOT, write_text
 from fairlab.suite import run as runs
 from fairlab.suite.artefacts import missing_artefacts
 from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification
-from fairlab.suite.experiment import FOLDER_VARIABLE, JOBS_VARIABLE
-from fairlab.suite.processes import WORKER_ENVIRONMENT, stopping
-from fairlab.suite.trials import SHARD_VARIABLE
+from fairlab.suite.processes import WHOLE, WORKER_ENVIRONMENT, KernelTask, stopping
 
 # An optional checker of addresses, which nothing here uses, builds a grammar for longer than papermill loads.
 sys.modules.setdefault("rfc3987_syntax", None)
@@ -54,6 +53,7 @@ def run_experiment(
     overrides: dict | None = None,
     time_limit: float | None = None,
     state: str | None = None,
+    shard: str = WHOLE,
 ) -> Path:
     """Run an experiment's notebook in batch and publish its result.
 
@@ -70,6 +70,8 @@ def run_experiment(
         Minutes for the whole notebook; None takes the profile's.
     state : str or None
         Digest of code and data, by which a batch sees later whether the run is up to date.
+    shard : str
+        "3/16" computes the fourth shard of sixteen of the trials first, and publishes nothing.
 
     Returns
     -------
@@ -106,10 +108,10 @@ def run_experiment(
         folder = runs.new_folder(*own)
         runs.failure_file(*own).unlink(missing_ok=True)
         executed, log = folder / "notebook.ipynb", runs.log_file(*own)
-        variables = {FOLDER_VARIABLE: str(folder), JOBS_VARIABLE: str(n_jobs)} | WORKER_ENVIRONMENT
+        task = KernelTask(str(folder), n_jobs, shard)
         try:
-            execute(specification.notebook, executed, parameters, variables=variables, time_limit=limit, log=log)
-            if SHARD_VARIABLE in os.environ:  # the trials are what it was run for
+            execute(specification.notebook, executed, parameters, task=task, time_limit=limit, log=log)
+            if shard != WHOLE:  # the trials are what it was run for
                 runs.discard(folder)
                 return folder
             _complete(folder, state)
@@ -150,7 +152,7 @@ def execute(
     executed: Path,
     parameters: dict,
     *,
-    variables: dict,
+    task: KernelTask | None = None,
     time_limit: float,
     log: Path | str = os.devnull,
 ) -> None:
@@ -162,8 +164,8 @@ def execute(
         Input, and where the executed notebook goes, also when it fails.
     parameters : dict
         Replace the values of the parameters cell; empty for a notebook without one.
-    variables : dict
-        Environment variables of the kernel.
+    task : KernelTask or None
+        What the kernel is to do besides.
     time_limit : float
         Minutes for the whole notebook.
     log : Path
@@ -178,8 +180,7 @@ def execute(
     """
     required("papermill")
     started = time.monotonic()
-    shown = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
-    kernel = _kernel(notebook.parent, variables | shown, 60 * time_limit, log)
+    kernel = _kernel(notebook.parent, task, 60 * time_limit, log)
     dead = nbclient.DeadKernelError, nbclient.CellTimeoutError, RuntimeError
     try:
         papermill.execute_notebook(
@@ -220,12 +221,19 @@ def _kernels() -> Path:
     return Path(folder)
 
 
-def _kernel(folder, variables, seconds, log) -> str:
+def _kernel(folder, task, seconds, log) -> str:
     """Return the name of a new kernel that is this very interpreter; see `fairlab.suite.kernel`."""
     name = f"fairlab-{uuid.uuid4().hex}"
     place = _kernels() / "kernels" / name
     place.mkdir(parents=True)
-    own = [str(os.getpid()), str(seconds), str(Path(folder).resolve()), str(log)]
+    own = [
+        str(os.getpid()),
+        str(seconds),
+        str(Path(folder).resolve()),
+        str(log),
+        json.dumps(asdict(task)) if task else "",
+    ]
+    variables = WORKER_ENVIRONMENT | {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
     argv = [sys.executable, "-m", "fairlab.suite.kernel", *own, "{connection_file}"]
     content = {"argv": argv, "display_name": "fairlab", "language": "python", "env": variables}
     (place / "kernel.json").write_text(json.dumps(content), encoding="utf-8")

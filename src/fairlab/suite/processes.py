@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 import psutil
 
@@ -21,9 +22,30 @@ WORKER_ENVIRONMENT = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "TF_ENABLE_ONEDNN_OPTS": "0",
 }
+WHOLE = "0/1"  # the shard of all trials
 SET_PARENT_DEATH_SIGNAL = 1  # of prctl(2)
 KILL_SECONDS = 5.0  # that killed processes get to go
+kernel_task: "KernelTask | None" = None  # of this process, if it is the kernel of a batch's notebook
 stopping = threading.Event()  # that this process ends its children: what they leave undone is no failure
+
+
+@dataclass(frozen=True)
+class KernelTask:
+    """What the kernel of a batch's notebook is to do.
+
+    Attributes
+    ----------
+    folder : str
+        Of the run, which the batch publishes.
+    n_jobs : int
+        Workers that compute trials.
+    shard : str
+        Which of the trials come first: "3/16" is the fourth shard of sixteen.
+    """
+
+    folder: str
+    n_jobs: int
+    shard: str
 
 
 def end_with_parent(parent: int) -> None:

@@ -22,13 +22,12 @@ from tqdm.auto import tqdm
 from fairlab.seeds import Trial
 from fairlab.suite import cache as kept
 from fairlab.suite.fingerprint import code_fingerprint, value_fingerprint
-from fairlab.suite.processes import WORKER_ENVIRONMENT, end_with_parent
+from fairlab.suite.processes import WHOLE, WORKER_ENVIRONMENT, end_with_parent
 
 # Libraries read these when they are loaded: what a process was started with counts, not what it set since.
 _IS_WORKER = all(os.environ.get(name) == value for name, value in WORKER_ENVIRONMENT.items())
 WORKER_IDLE_SECONDS = 60
 MOST_TRIES = 2  # of a trial whose worker dies
-SHARD_VARIABLE = "FAIRLAB_SHARD"  # shard that a job computes: "3/16" is the fourth of sixteen
 
 
 class WorkerDiedError(RuntimeError):
@@ -58,6 +57,7 @@ def run_trials(
     each: Mapping[str, Sequence] | None = None,
     n_jobs: int = 1,
     batch: int | None = None,
+    shard: str = WHOLE,
     progress: bool = True,
 ) -> tuple[list, float]:
     """Return ``function(trial, **parameters)`` for every trial, computing only what `cache` does not hold.
@@ -79,6 +79,8 @@ def run_trials(
         Worker processes.
     batch : int or None
         Most trials that one call may take.
+    shard : str
+        "3/16" computes the fourth shard of sixteen first, then what other jobs have not done.
     progress : bool
         Whether to show a bar.
 
@@ -113,7 +115,7 @@ def run_trials(
         return function, [trials[k] for k in piece], own, [files[k] for k in piece], batch, metadata
 
     with tqdm(total=len(trials), initial=len(found), unit="trial", disable=not progress) as bar:
-        for part in _by_shard(missing):
+        for part in _by_shard(missing, shard):
             tasks = [task(piece) for piece in _pieces(part, n_jobs, batch)]
             for count in _compute_all(tasks, dict(parameters), max(1, min(n_jobs, len(tasks)))):
                 bar.update(count)
@@ -122,10 +124,10 @@ def run_trials(
     return [found[k][0] for k in range(len(trials))], saved
 
 
-def _by_shard(missing) -> list[list[int]]:
+def _by_shard(missing, shard) -> list[list[int]]:
     """Return the missing trials, those of this job's shard first, then those of the next, as others go on."""
-    shard, n_shards = map(int, os.environ.get(SHARD_VARIABLE, "0/1").split("/"))
-    order = [(shard + step) % n_shards for step in range(n_shards)]
+    first, n_shards = map(int, shard.split("/"))
+    order = [(first + step) % n_shards for step in range(n_shards)]
     return [[k for k in missing if k % n_shards == number] for number in order]
 
 

@@ -2,14 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from fairlab.cases.finding import Result
 from fairlab.cases.schema import Schema
 from fairlab.plotting import BLUE, GREY, VERMILION, legend_above, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MEASURES = ("group", "causal")
 EFFECTS = {"group": "demographic parity difference (largest − smallest)", "causal": "counterfactual flip rate"}
@@ -219,7 +222,7 @@ LOOKS = {"group": {"marker": "s", "color": VERMILION}, "causal": {"marker": "o",
 _SHIFTS = {"group": 0.12, "causal": -0.12}
 
 
-def score_intervals(table: pd.DataFrame, *, min_score: float | None = None) -> Figure:
+def score_intervals(table: pd.DataFrame, *, min_score: float | None = None) -> "Figure":
     """Draw scores with their confidence intervals, one line of the figure for each set of features.
 
     Parameters
