@@ -25,7 +25,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from fairlab.data.dataset import SOURCES, weakest
-from fairlab.paths import results_folder, write_text
+from fairlab.paths import PARTIAL, results_folder, write_text
 from fairlab.suite.catalogue import Specification, specification
 from fairlab.suite.verdicts import Ours
 
@@ -238,6 +238,7 @@ def new_folder(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
             "set FAIRLAB_RESULTS to a folder that can be written"
         ) from error
     _clear(home)
+    _clear_partial()
     return folder
 
 
@@ -253,6 +254,14 @@ def publish(folder: Path) -> Path:
 def discard(folder: Path) -> None:
     """Delete a run that was not published."""
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _clear_partial() -> None:
+    """Delete the half-written files that killed processes left long ago."""
+    for file in (results_folder() / PARTIAL).glob("*"):
+        with suppress(OSError):
+            if time.time() - file.stat().st_mtime > FORGOTTEN_SECONDS:
+                file.unlink()
 
 
 def _clear(home) -> None:
