@@ -7,7 +7,7 @@ import nbformat
 
 from fairlab.suite.labs.course import grader, write_grading
 from fairlab.suite.labs.masters import CELL_SECONDS, for_course, marks, read, solved, without_guide
-from fairlab.suite.labs.stories import with_numbers
+from fairlab.suite.labs.running import with_numbers
 
 COURSE = 5  # a course with data and numbers of its own
 

@@ -23,6 +23,7 @@ EXTRAS = {
     "z3": "symbolic",
     "lime": "symbolic",
     "IPython": "suite",
+    "jinja2": "labs",
     "nbclient": "suite",
     "nbformat": "suite",
     "nbgrader": "labs",

@@ -15,7 +15,7 @@ from fairlab.suite.labs.card import card, masters_folder
 from fairlab.suite.labs.course import build
 from fairlab.suite.labs.masters import marks, read
 
-KERNEL = masters_folder() / "container" / "kernels" / "contained" / "kernel.sh"
+KERNEL = masters_folder() / "course" / "container" / "kernels" / "contained" / "kernel.sh"
 RUN = os.environ.get("FAIRLAB_RUN", "docker run").split()
 SPY = """\
 import os, socket

@@ -6,9 +6,9 @@ import zipfile
 import pytest
 
 from fairlab.paths import ROOT
-from fairlab.suite.labs.card import card, masters_folder
-from fairlab.suite.labs.course import LOCK, build, pack
-from fairlab.suite.labs.masters import read
+from fairlab.suite.labs.card import card, cards, masters_folder
+from fairlab.suite.labs.course import LOCK, build, grader, pack
+from fairlab.suite.labs.masters import CELL_SECONDS, NOTEBOOK_SECONDS, read, secrets
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +50,12 @@ def test_nbgrader_takes_the_configuration(course):
     assert "lab1-berkeley" in answer.stdout + answer.stderr
 
 
+def test_grading_takes_as_long_as_checking(course):
+    with grader(course / "course") as api:
+        assert api.config.ExecutePreprocessor.timeout == CELL_SECONDS
+        assert api.config.ExecuteAll.notebook_timeout == NOTEBOOK_SECONDS
+
+
 def test_a_zip_has_all_that_a_student_needs(course, tmp_path):
     (written,) = pack(course / "students", tmp_path / "zips")
     with zipfile.ZipFile(written) as archive:
@@ -59,8 +65,17 @@ def test_a_zip_has_all_that_a_student_needs(course, tmp_path):
     needed = {"berkeley.ipynb", "data/admissions.csv", wheel, "requirements-labs.txt", "README.md"}
     assert names == needed
     assert "`berkeley.ipynb`" in first_steps
-    with zipfile.ZipFile(course / "students" / wheel) as archive:
-        assert not [name for name in archive.namelist() if name.endswith(".ipynb")], "no master goes with the package"
+
+
+def test_the_wheel_has_what_labs_import_and_no_answers(course):
+    with zipfile.ZipFile(next((course / "students").glob("*.whl"))) as archive:
+        names = set(archive.namelist())
+        texts = [archive.read(name).decode() for name in names if name.startswith("fairlab/suite/labs/")]
+    own = [path.name for path in masters_folder().glob("*.py")]
+    assert {f"fairlab/suite/labs/{name}" for name in own} <= names
+    assert not [name for name in names if name.endswith((".ipynb", ".yaml")) and "labs" in name]
+    shown = {line.strip() for text in texts for line in text.splitlines()}
+    assert not shown.intersection(line for lab in cards() for line in secrets(read(lab.notebook)))
 
 
 def test_work_is_never_written_over(course):

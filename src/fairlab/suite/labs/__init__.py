@@ -2,12 +2,8 @@
 
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    submod_attrs={
-        "expectation": ["LabError", "expect", "require"],
-        "programs": ["QUESTIONS", "agency", "company"],
-        "sabotage": ["sabotage"],
-        "tables": ["FAMILIES", "admissions", "borrowers", "families", "hiring", "shops", "trainees"],
-    },
-)
+from fairlab.paths import ROOT
+
+# What a single lab needs stands beside its notebook, also in a clone; a wheel has it in this folder.
+__path__.insert(0, str(ROOT / "notebooks" / "labs"))
+__getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={"expectation": ["LabError", "expect", "require"]})

@@ -45,6 +45,8 @@ class Card(Entry):
         For a student.
     data : str
         Which data, and whether it is real or generated.
+    tables : tuple of str
+        The functions of the lab's module that return them for a course; students get them as CSV, too.
     paper : str
     extras : tuple of str
         Extras that it needs in addition to the core packages.
@@ -62,6 +64,7 @@ class Card(Entry):
     prerequisites: Texts
     minutes: int = Field(gt=0)
     data: Text
+    tables: Several[Text] = ()
     paper: Text
     extras: Several[Text] = ()
     time: Texts

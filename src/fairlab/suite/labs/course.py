@@ -8,52 +8,24 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from unittest import mock
 
 from fairlab.checks import optional, required
 from fairlab.paths import ROOT, write_text
-from fairlab.suite.labs import tables
 from fairlab.suite.labs.card import Card, cards, masters_folder
 from fairlab.suite.labs.card import card as find
-from fairlab.suite.labs.guide import guide, reading
-from fairlab.suite.labs.masters import CELL_SECONDS, NOTEBOOK_SECONDS, QUIET, STUB, TEXT_STUB, for_course, read, solved
-from fairlab.suite.labs.stories import with_numbers
+from fairlab.suite.labs.masters import exercises, for_course, marks, read, solved
 
+jinja2 = optional("jinja2")
 nbformat = optional("nbformat")
 
 REQUIREMENTS, README = "requirements-labs.txt", "README.md"
 LOCK = "requirements.lock"  # of what students install; `make lock` writes it beside the masters
-CONTAINER = "container"  # the folder of what lets students' code run in one when it is graded
-# By the key of a lab: its tables, to be looked at outside of Python.
-TABLES = {
-    "berkeley": ("admissions",),
-    "looking": ("shops",),
-    "counterparts": ("hiring",),
-    "metric": ("borrowers",),
-    "gradient": ("families",),
-    "audit": ("trainees",),
-}
-
-CONFIGURATION = f'''"""nbgrader's settings for the labs; run nbgrader in this folder."""
-
-from fairlab.suite.labs.grading import AUTOGRADE, SANITIZE, in_container
-
-c = get_config()
-c.CourseDirectory.course_id = "fairlab"
-c.ClearSolutions.code_stub = {{"python": {STUB!r}}}
-c.ClearSolutions.text_stub = {TEXT_STUB!r}
-c.Autograde.sanitize_preprocessors = SANITIZE
-c.Autograde.autograde_preprocessors = AUTOGRADE
-c.ExecutePreprocessor.timeout = {CELL_SECONDS}  # seconds for one cell
-c.ExecuteAll.notebook_timeout = {NOTEBOOK_SECONDS}  # seconds for a notebook
-c.ExecutePreprocessor.extra_arguments = {QUIET}
-c.ExecutePreprocessor.kernel_name = "python3"  # whatever kernel a student used
-# in_container(c)  # students' code sees neither the answers nor your files: see docs/labs.md
-'''
 
 
 def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = None) -> Path:
@@ -90,7 +62,6 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         masters = list(pool.map(lambda card: _told(card, course), labs))
     write_grading(zip(labs, masters, strict=True), folder / "course")
-    shutil.copytree(masters_folder() / CONTAINER, folder / "course" / CONTAINER)
     students = folder / "students"
     for card, master in zip(labs, masters, strict=True):
         write_text(folder / "course" / "guides" / f"{card.assignment}.md", guide(card, master, course))
@@ -104,6 +75,8 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
 
 
 def _told(card: Card, course: int):
+    from fairlab.suite.labs.running import with_numbers
+
     try:
         return with_numbers(for_course(read(card.notebook), course))
     except RuntimeError as error:
@@ -111,14 +84,17 @@ def _told(card: Card, course: int):
 
 
 def _tables(card: Card, course: int) -> dict:
-    found = {name: getattr(tables, name)(course) for name in TABLES.get(card.key, ())}
-    several = {name: table for name, table in found.items() if isinstance(table, dict)}
-    split = {f"{name}-{part}": each for name, parts in several.items() for part, each in parts.items()}
-    return {name: table for name, table in found.items() if name not in several} | split
+    """Return the tables of a lab by the names of their files."""
+    found = {}
+    for name in card.tables:
+        table = getattr(import_module(f"fairlab.suite.labs.{card.key}"), name)(course)
+        parts = {f"{name}-{part}": each for part, each in table.items()} if isinstance(table, dict) else {name: table}
+        found |= parts
+    return found
 
 
 def write_grading(masters: Iterable[tuple[Card, object]], folder: Path) -> None:
-    """Write what nbgrader works on: its configuration, the masters of labs for a course, and its releases of them.
+    """Write what nbgrader works on: settings, container, the masters of labs for a course, and its releases of them.
 
     Raises
     ------
@@ -129,7 +105,7 @@ def write_grading(masters: Iterable[tuple[Card, object]], folder: Path) -> None:
     for card, master in masters:
         labs.append(card)
         _write(master, folder / "source" / card.assignment / card.notebook.name)
-    write_text(folder / "nbgrader_config.py", CONFIGURATION)
+    shutil.copytree(masters_folder() / "course", folder, dirs_exist_ok=True)
     with grader(folder) as api:
         for card in labs:
             answer = api.generate_assignment(card.assignment, force=True)
@@ -151,6 +127,24 @@ def grader(folder: Path) -> Iterator:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     with mock.patch.dict(os.environ, {"PATH": path}):
         yield NbGraderAPI(config=configuration)
+
+
+def guide(card: Card, master, course: int) -> str:
+    """Return the teacher's page of a lab: summary, time plan, points, common mistakes, rubrics."""
+    texts = {marks(cell).get("grade_id"): cell.source for cell in solved(master).cells}
+    return _page("guide.md.jinja", lab=card, exercises=exercises(master), texts=texts, course=course)
+
+
+def reading(labs: Sequence[Card], *, alone: bool = False) -> str:
+    """Return the README of the folder that students get.
+
+    Parameters
+    ----------
+    labs : sequence of Card
+    alone : bool
+        Whether the notebook of the lab, which then is one, stands beside it, and not in a folder of the lab's name.
+    """
+    return _page("students.md.jinja", labs=labs, alone=alone)
 
 
 def make_wheel(folder: Path) -> Path:
@@ -213,6 +207,12 @@ def zip_course(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | No
     """Build a course in a temporary folder, and write one zip file per lab."""
     with tempfile.TemporaryDirectory(prefix="fairlab-labs-") as place:
         return pack(build(Path(place, "course"), course=course, labs=labs) / "students", folder)
+
+
+def _page(template: str, **content) -> str:
+    text = (masters_folder() / template).read_text(encoding="utf-8")
+    options = {"undefined": jinja2.StrictUndefined, "trim_blocks": True, "keep_trailing_newline": True}
+    return jinja2.Template(text, **options).render(content)
 
 
 def _write(notebook, path: Path) -> None:

@@ -4,13 +4,8 @@ nbgrader restores tests whose text was changed, but neither a test that was dele
 skipped, nor a notebook whose kernel ended; and it takes a number that a test shows for its points.
 """
 
-import atexit
-import os
-import shutil
 import symtable
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from random import random
 
 from IPython.core.inputtransformer2 import TransformerManager
@@ -82,16 +77,6 @@ class ExecuteAll(ResilientExecute, Execute):
 _steps = Autograde.class_traits()
 SANITIZE = [Restore, *_steps["sanitize_preprocessors"].default()]
 AUTOGRADE = [ExecuteAll if step is Execute else step for step in _steps["autograde_preprocessors"].default()]
-
-
-def in_container(config) -> None:
-    """Let nbgrader, in the folder of a course, run the code of students by the kernel of ``container``."""
-    sockets = tempfile.mkdtemp(prefix="labs-")  # short: the path of a socket has at most 107 letters
-    atexit.register(shutil.rmtree, sockets, ignore_errors=True)
-    config.KernelManager.transport = "ipc"
-    config.KernelManager.connection_file = f"{sockets}/kernel.json"
-    config.ExecutePreprocessor.kernel_name = "contained"
-    os.environ["JUPYTER_PATH"] = os.pathsep.join([str(Path("container").resolve()), os.environ.get("JUPYTER_PATH", "")])
 
 
 def restore_cells(notebook, released) -> tuple:

@@ -9,8 +9,6 @@ from fairlab.checks import optional
 nbformat = optional("nbformat")
 
 SOLUTION, HIDDEN = "SOLUTION", "HIDDEN TESTS"
-STUB = "# YOUR CODE HERE"
-TEXT_STUB = "*Your answer here.*"
 PARAMETERS, GUIDE = "parameters", "guide"
 CELL_SECONDS, NOTEBOOK_SECONDS = 60, 600  # what a cell, and a notebook, may take when it is checked or graded
 QUIET = ["--log-level=ERROR"]  # or a kernel warns of matters that are not a student's

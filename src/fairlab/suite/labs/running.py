@@ -1,16 +1,18 @@
-"""Run a notebook to its end whatever its cells do: one that hangs is stopped, one that kills the kernel is skipped."""
+"""Run notebooks of labs: a student's to its end whatever its cells do, and a master to fill in its model answers."""
 
 from collections import Counter
+from collections.abc import Sequence
 from math import ceil
 from time import monotonic
 
-from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbconvert.preprocessors import ExecutePreprocessor
 from nbformat import from_dict
-from nbformat.v4 import new_output
+from nbformat.v4 import new_code_cell, new_output
 from traitlets import Bool, Integer
 
-from fairlab.suite.labs.masters import CELL_SECONDS, NOTEBOOK_SECONDS
+from fairlab.suite.labs.masters import CELL_SECONDS, NOTEBOOK_SECONDS, QUIET, marks, solved, without_guide
 
 MOST_LETTERS = 1_000_000  # of the output of a cell; what a loop prints in a minute fills the memory of a computer
 
@@ -84,6 +86,33 @@ class ResilientExecute(ExecutePreprocessor):
             self.lost[index] = error["evalue"]
         names = ("ename", "evalue", "traceback")
         cell.outputs = [new_output("error", **{name: error[name] for name in names}), *cell.get("outputs", ())]
+
+
+def with_numbers(notebook, *, kernel_name: str = "python3", extra_arguments: Sequence[str] = QUIET):
+    """Return a copy of a master for a course in which the model answers have the numbers of its data.
+
+    The source notebook is run with its solutions. Its model answers are f-strings, which are evaluated at their
+    position. Cells tagged ``guide`` are run, too; they check by `require` what the texts state about the data. They are
+    not in the copy.
+
+    Raises
+    ------
+    RuntimeError
+        If a cell fails (a solution fails its test, or the data contradict the texts) or does not end.
+    """
+    run, answers = solved(notebook), {}
+    for index, cell in enumerate(notebook.cells):
+        if cell.cell_type == "markdown" and marks(cell).get("solution"):
+            run.cells[index] = answers[index] = new_code_cell(f'print(rf"""{cell.source}\n""")')
+    options = {"kernel_name": kernel_name, "extra_arguments": extra_arguments, "resources": {"metadata": {}}}
+    try:
+        NotebookClient(run, timeout=NOTEBOOK_SECONDS, **options).execute()
+    except (CellExecutionError, CellTimeoutError) as error:
+        raise RuntimeError(getattr(error, "evalue", str(error))) from error
+    copy = from_dict(notebook)
+    for index, cell in answers.items():
+        copy.cells[index].source = "".join(output.text for output in cell.outputs).rstrip("\n")
+    return without_guide(copy)
 
 
 def _error(ename, evalue):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from fairlab.suite.labs.sabotage import sabotage
+from fairlab.suite.labs.trust import sabotage
 
 ENDS = np.array([-1.0, 0.0]), np.array([1.0, 4.0])
 METHODS = {name: lambda tables: ENDS for name in "abc"}

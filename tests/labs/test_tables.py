@@ -3,8 +3,12 @@ import pandas as pd
 import pytest
 
 import fairlab
-from fairlab.suite.labs.programs import company
-from fairlab.suite.labs.tables import ADMISSIONS, FAMILIES, admissions, borrowers, families, hiring, shops, trainees
+from fairlab.suite.labs.audit import trainees
+from fairlab.suite.labs.berkeley import ADMISSIONS, admissions
+from fairlab.suite.labs.counterparts import company, hiring
+from fairlab.suite.labs.gradient import FAMILIES, families
+from fairlab.suite.labs.looking import shops
+from fairlab.suite.labs.metric import borrowers
 
 
 def counts(table, names):

@@ -3,7 +3,7 @@ from itertools import product
 import pandas as pd
 import pytest
 
-from fairlab.suite.labs.programs import QUESTIONS, agency
+from fairlab.suite.labs.program import QUESTIONS, agency
 
 EVERYBODY = pd.DataFrame(product(*QUESTIONS.values()), columns=list(QUESTIONS))
 

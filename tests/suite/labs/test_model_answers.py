@@ -2,7 +2,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 pytest.importorskip("nbclient")
-from fairlab.suite.labs.stories import with_numbers
+from fairlab.suite.labs.running import with_numbers
 
 ANSWER = """\
 ### BEGIN SOLUTION

@@ -1,10 +1,10 @@
-"""A method that does not keep its error rate, hidden among others that do."""
+"""Lab 7: a method that does not keep its error rate, hidden among others that do."""
 
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from fairlab.seeds import derive_seed
+from fairlab.suite.labs.draws import course_rng
 
 
 def sabotage(methods: Mapping[str, Callable], course: int = 0) -> dict[str, Callable]:
@@ -19,13 +19,13 @@ def sabotage(methods: Mapping[str, Callable], course: int = 0) -> dict[str, Call
 
     Examples
     --------
-    >>> from fairlab.suite.labs import sabotage
+    >>> from fairlab.suite.labs.trust import sabotage
     >>> methods = {"a": lambda tables: ([0.0], [1.0]), "b": lambda tables: ([0.0], [1.0])}
     >>> broken = sabotage(methods)
     >>> sum(broken[name] is not methods[name] for name in methods)
     1
     """
-    rng = np.random.default_rng(derive_seed("labs", "sabotage", course, bits=128))
+    rng = course_rng("sabotage", course)
     names = list(methods)
     broken, factor = names[rng.integers(len(names))], rng.uniform(0.6, 0.7)
 

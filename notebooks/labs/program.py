@@ -1,11 +1,11 @@
-"""Small programs that labs query as black boxes."""
+"""Lab 3: the program of an agency, queried as a black box."""
 
 from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 
-from fairlab.seeds import derive_seed
+from fairlab.suite.labs.draws import course_rng
 
 # What the agency asks for, and the possible answers.
 QUESTIONS = {
@@ -16,24 +16,6 @@ QUESTIONS = {
     "smoker": ["no", "yes"],
     "income": list(range(1, 11)),
 }
-
-
-def company(people: pd.DataFrame) -> np.ndarray:
-    """Return 1 for those whom a company hires: who reach 16 with their years and 0.6 times the length of their hair.
-
-    Parameters
-    ----------
-    people : DataFrame
-        With the columns work and hair of `hiring`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from fairlab.suite.labs import company
-    >>> company(pd.DataFrame({"work": [16, 10], "hair": [0, 5]})).tolist()
-    [1, 0]
-    """
-    return (people["work"] + 0.6 * people["hair"] >= 16).astype(int).to_numpy()
 
 
 def agency(course: int = 0) -> Callable[[pd.DataFrame], np.ndarray]:
@@ -51,11 +33,11 @@ def agency(course: int = 0) -> Callable[[pd.DataFrame], np.ndarray]:
 
     Examples
     --------
-    >>> from fairlab.suite.labs import agency
+    >>> from fairlab.suite.labs.program import agency
     >>> agency().__name__
     'invited'
     """
-    rng = np.random.default_rng(derive_seed("labs", "agency", course, bits=128))
+    rng = course_rng("agency", course)
     # Of income: what is enough, what women get or lose, what is asked of people from abroad at a certain age.
     enough, step, more = rng.integers([4, 1, 1], [6, 3, 3]) if course else (4, 1, 2)
     age = rng.choice(QUESTIONS["age"]) if course else "old"

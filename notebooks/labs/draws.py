@@ -1,0 +1,25 @@
+"""Draws of the labs' data. The tables are made from counts in a lab's module or are generated; nothing is downloaded.
+
+A course has a number. Number 0 gets the tables as published; any other gets its own, drawn from it, so that last year's
+numbers do not fit. The statements of a lab about its table must hold for every course: the table is redrawn until they
+hold.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from fairlab.seeds import derive_seed
+
+
+def course_rng(name: str, course: int) -> np.random.Generator:
+    """Return the random generator of a course for one of its tables or programs."""
+    return np.random.default_rng(derive_seed("labs", name, course, bits=128))
+
+
+def redrawn(draw: Callable, holds: Callable):
+    """Return the first draw for which something holds."""
+    for _ in range(100_000):
+        if holds(table := draw()):
+            return table
+    raise RuntimeError("no random table has the properties that the lab describes")
