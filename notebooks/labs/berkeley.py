@@ -56,9 +56,9 @@ def _applications(count: Callable) -> pd.DataFrame:
 
 
 def _turns_round(table: pd.DataFrame) -> bool:
-    admitted = table["admitted"] == "yes"
-    overall = admitted.groupby(table["gender"]).mean()
-    rate = admitted.groupby([table["department"], table["gender"]]).mean().unstack()
+    chosen = table["admitted"] == "yes"
+    overall = chosen.groupby(table["gender"]).mean()
+    rate = chosen.groupby([table["department"], table["gender"]]).mean().unstack()
     gap = rate["woman"] - rate["man"]
     weighted = (gap * table["department"].value_counts(normalize=True)).sum()
     return overall["man"] - overall["woman"] >= 0.1 and gap[["A", "B"]].min() > 0 and weighted > 0
