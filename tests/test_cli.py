@@ -1,7 +1,10 @@
+import errno
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -13,7 +16,14 @@ from fairlab.auditing.probes import probes
 from fairlab.cli import main
 
 
-def test_list(toy, capsys):
+def test_list_has_tables_and_figures(toy, capsys):
+    assert main(["list"]) == 0
+    head, line = capsys.readouterr().out.splitlines()
+    assert head.startswith("experiment")
+    assert line.split()[:3] == ["toy/mean", "table-1,", "figure-1"]
+
+
+def test_list_as_json(toy, capsys):
     assert main(["list", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert row["experiment"] == "toy/mean"
@@ -29,12 +39,79 @@ def test_list(toy, capsys):
         (["run", "toy/mean", "-p", "m", "3"], "no parameter 'm'"),
         (["run"], "name experiments or give --all"),
         (["run", "--all", "-p", "n", "3"], "for one experiment at a time"),
+        (["run", "--all", "--seed", "1"], "for one experiment at a time"),
+        (["run", "--all", "--time-limit", "0"], "for one experiment at a time"),
         (["run", "--all", "--scheduler", "pbs"], "unknown scheduler 'pbs'"),
+        (["rum"], "Did you mean 'run'"),
+        (["run", "--al"], "Did you mean '--all'"),
+        (["cache", "purge"], "Did you mean 'prune'"),
+        (["scorecard", "--profile", "fast"], "'fast' is not one of 'smoke', 'quick', 'paper'"),
+        (["figures", "--write", "--output", "here"], "--write and --output exclude each other"),
+        (["data", "describe"], "Missing"),
+        ([], "Usage: fairlab"),
     ],
 )
 def test_wrong_calls_say_what_exists(toy, capsys, arguments, message):
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--seed", "-1"], "fairlab: seed: expected a whole number from 0 on, found -1"),
+        (["--time-limit", "nan"], "fairlab: time limit: expected a positive number of minutes, found nan"),
+        (["--time-limit", "-1"], "fairlab: time limit: expected a positive number of minutes, found -1"),
+    ],
+)
+def test_a_seed_or_time_limit_that_cannot_be_is_refused_in_one_line(toy, capsys, options, line):
+    assert main(["run", "toy/mean", *options]) == 1
+    assert capsys.readouterr().err == f"{line}\n"
+
+
+def test_a_full_disk_is_reported_with_the_file(toy, results, monkeypatch, capsys):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    assert main(["scorecard"]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line == f"fairlab: [Errno 28] No space left on device: '{results / 'REPRODUCTION.json'}'"
+
+
+def test_characters_that_a_locale_lacks_are_printed_as_escapes(toy):
+    ascii_only = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0"}
+    command = [sys.executable, "-m", "fairlab", "scorecard", "toy"]
+    done = subprocess.run(command, env=ascii_only, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert rb"published 0.50 \xb1 0.10" in done.stdout
+
+
+LOADED = """
+import sys
+from fairlab.cli import main
+assert main(sys.argv[1:]) == 0
+print([name for name in ("papermill", "tensorflow", "scipy", "sklearn", "matplotlib") if name in sys.modules])
+"""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["audit", "--help"], ["list"]])
+def test_help_and_list_load_no_heavy_library(toy, arguments):
+    done = subprocess.run([sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_all_that_follows_snakemake_is_for_snakemake(toy, monkeypatch):
+    calls = []
+    monkeypatch.setattr(
+        "fairlab.suite.cluster.run_on_cluster", lambda *given, **more: calls.append((given, more)) or {}
+    )
+    call = ["run", "--all", "--dry-run", "--scheduler", "slurm", "--shards", "4", "--jobs", "3"]
+    assert main([*call, "--snakemake", "--default-resources", "a=b", "--jobs", "9", "-p"]) == 0
+    [((names, *place), more)] = calls
+    assert (names, place) == (["toy/mean"], ["quick", "slurm"])
+    rest = ["--jobs", "3", "--default-resources", "a=b", "--jobs", "9", "-p"]
+    assert more == {"dry_run": True, "shards": 4, "arguments": rest}
 
 
 def test_unknown_data_is_named(toy, capsys):

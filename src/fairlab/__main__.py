@@ -7,6 +7,8 @@ from fairlab.suite.processes import terminated_as_interrupted
 
 def main() -> int:
     """Run the command line and return its exit status; 130 if it was interrupted."""
+    if sys.stdout:
+        sys.stdout.reconfigure(errors="backslashreplace")  # as stderr, in a locale that lacks a character
     try:
         with terminated_as_interrupted():
             from fairlab import cli  # which takes most of a second

@@ -1,33 +1,42 @@
-"""The command line: ``fairlab audit | list | run | data | scorecard | cache | notebooks | figures | labs | site``."""
+"""The command line: ``fairlab list | run | data | scorecard | cache | audit | notebooks | figures | site | labs``.
 
-import argparse
+A command imports what it needs when it is called, so that help and errors come at once.
+"""
+
+import ast
+import json
 import logging
 import sys
+from importlib.util import find_spec
+from pathlib import Path
 
+import click
+
+from fairlab import paths
 from fairlab.checks import MissingExtraError, suggestion
 from fairlab.data.errors import DataError
-from fairlab.paths import find_root
-from fairlab.suite.catalogue import PROFILES, experiment_names, inputs
-from fairlab.suite.labs.command import add_verbs
-from fairlab.suite.listing import add_list
-from fairlab.suite.redrawing import add_figures
-from fairlab.suite.running import add_run, short
-from fairlab.suite.site.command import add_site
+from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES, experiment_names, inputs, specification
 
-WRONG_CALL, SIGNIFICANT, NOT_ASSESSED = 2, 3, 4  # exit statuses
+WRONG_CALL, SIGNIFICANT, NOT_ASSESSED, INTERRUPTED = 2, 3, 4, 130  # exit statuses
+NEEDED_BY_SITE = ("sphinx", "myst_nb", "pydata_sphinx_theme", "numpydoc", "sphinx_design", "latex2mathml", "nbgrader")
+AT_LEAST_ONE = click.IntRange(min=1)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status: 0 for success, 1 for a failure, 2 for a wrong call."""
-    options = _parser().parse_args(arguments)
     try:
-        if options.of_project:
-            find_root()  # raises where the library is installed without its project
-        return options.command(options) or 0
+        # Click's own `main` would take the message from an interruption.
+        with fairlab.make_context("fairlab", sys.argv[1:] if arguments is None else list(arguments)) as context:
+            return fairlab.invoke(context) or 0
+    except click.exceptions.Exit as end:  # of --help
+        return end.exit_code
+    except click.UsageError as error:
+        error.show()
+        return WRONG_CALL
     except KeyboardInterrupt as stop:
         logging.getLogger("asyncio").disabled = True  # it would log each unfinished task
         print(f"fairlab: {str(stop) or 'interrupted; finished trials are cached'}", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:  # the reader closed the pipe
         sys.stdout = None
         return 1
@@ -35,138 +44,447 @@ def main(arguments: list[str] | None = None) -> int:
         # A KeyError's text is its argument in quotes; the message is the argument.
         message = error.args[0] if isinstance(error, KeyError) and error.args else error
         print(f"fairlab: {message}", file=sys.stderr)
-        return 2 if isinstance(error, KeyError | TypeError) else 1
+        return WRONG_CALL if isinstance(error, KeyError | TypeError) else 1
 
 
-def _parser():
-    parser = argparse.ArgumentParser(prog="fairlab", description="Reproduce papers on fairness testing.")
-    parser.set_defaults(of_project=True)  # whether a command needs experiments, notebooks or the data registry
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+class Command(click.Command):
+    """A command; unless `of_project` is false it needs experiments, notebooks or the data registry."""
 
-    def command(name, function, help):
-        sub = commands.add_parser(name, help=help, description=help)
-        sub.set_defaults(command=function)
-        return sub
+    def __init__(self, *given, of_project=True, **settings):
+        super().__init__(*given, **settings)
+        self.of_project = of_project
 
-    add_list(command)
+    def invoke(self, ctx):
+        """Run the command; an error says so where the library is installed without its project."""
+        if self.of_project:
+            paths.find_root()
+        return super().invoke(ctx)
 
-    add_run(command)
-
-    data = commands.add_parser("data", help="show, fetch, verify or describe the data sets")
-    verbs = data.add_subparsers(required=True, metavar="VERB")
-    for verb, help in (
-        ("status", "show which files are available, and the sources of the others"),
-        ("fetch", "download and prepare data sets (default: all that experiments use)"),
-        ("verify", "check every available file against its hash"),
-        ("describe", "describe data sets: content, provenance, accuracy of the surrogate"),
-    ):
-        sub = verbs.add_parser(verb, help=help, description=help)
-        sub.set_defaults(command=_data, verb=verb)
-        if verb != "status":
-            several = "+" if verb == "describe" else "*"
-            sub.add_argument("names", nargs=several, metavar="NAME", help="variants, files or folders of the registry")
-        if verb == "fetch":
-            sub.add_argument("--keep-going", action="store_true", help="exit with status 0 if something is missing")
-
-    sub = command("scorecard", _scorecard, "compare published numbers with our results")
-    sub.add_argument(
-        "rows", nargs="*", metavar="PAPER[:ARTEFACT]", help="show these rows instead of the summary, e.g. adf:table-4"
-    )
-    sub.add_argument("--json", action="store_true", help="print one object per published value or claim")
-    sub.add_argument("--profile", choices=PROFILES, help="only runs of this profile (default: the best available)")
-    sub.add_argument(
-        "--write", action="store_true", help="also update the committed scorecard and the figure in the README"
-    )
-
-    sub = command("cache", _cache, "cached trials: show, verify, or remove corrupted and stale ones")
-    sub.add_argument(
-        "verb",
-        choices=("status", "verify", "prune"),
-        help="status: list cached trials by function; verify: check all checksums; prune: remove corrupted trials, and "
-        "stale ones of other code or library versions",
-    )
-
-    _add_audit(command)
-
-    sub = command("notebooks", _notebooks, "check that notebooks can be committed")
-    sub.add_argument("--clear", action="store_true", help="remove outputs and execution counts")
-
-    add_figures(command)
-
-    add_site(command)
-
-    labs = commands.add_parser("labs", help="list, build, zip or check the labs of a course")
-    add_verbs(labs.add_subparsers(required=True, metavar="VERB"))
-    return parser
+    def get_short_help_str(self, limit=200):
+        """Return the first sentence of the help, which click would cut."""
+        return super().get_short_help_str(limit=200)
 
 
-def _add_audit(command):
-    sub = command("audit", _audit, "audit your model with all methods")
-    sub.epilog = (
-        "Exit status: 0 if at least one test was made and nothing is significant, 3 if a finding is significant, 4 if "
-        "nothing could be tested, 2 for an invalid call, 1 for an error of a method or the model."
-    )
-    sub.set_defaults(of_project=False)
-    sub.add_argument(
-        "model", metavar="MODEL", help="module:name from the current folder, a .keras or .h5 file, or see below"
-    )
-    sub.add_argument("table", metavar="TABLE", help="one row per person: .csv, .tsv or .parquet")
-    sub.add_argument(
-        "--sensitive-features", type=_names, required=True, metavar="A,B", help="columns with the sensitive features"
-    )
-    sub.add_argument(
-        "--features", type=_names, metavar="A,B", help="inputs of the model (default: all columns except --y-true)"
-    )
-    sub.add_argument("--y-true", metavar="COLUMN", help="column with the true labels; not an input of the model")
-    sub.add_argument("--pos-label", metavar="LABEL", help="the favourable label")
-    sub.add_argument("--decision-threshold", type=float, metavar="SCORE", help="scores of at least this are favourable")
-    sub.add_argument("--program", action="store_true", help="MODEL is a command line that prints 1 (favourable) or 0")
-    sub.add_argument(
-        "--trust-pickle",
-        action="store_true",
-        help="MODEL may be a .pkl or .joblib, or a Keras file for Keras before 3.12; opening it runs any code that "
-        "it contains, with your permissions",
-    )
-    sub.add_argument(
-        "--proxies",
-        action="store_true",
-        help="also vary the predictors of a sensitive feature that is not an input of the model",
-    )
-    sub.add_argument("--methods", type=_names, metavar="A,B", help="run only these methods (default: all that apply)")
-    sub.add_argument(
-        "--budget",
-        type=int,
-        default=200_000,
-        metavar="N",
-        help="most model queries, in rows, plus up to 1,000 for the determinism check; if the table has more than half "
-        "as many rows, a random sample is audited (default: %(default)s)",
-    )
-    sub.add_argument("--confidence-level", type=float, default=0.95, metavar="LEVEL", help="default: %(default)s")
-    sub.add_argument("--seed", type=int, default=0, help="random seed (default: %(default)s)")
-    sub.add_argument("--html", metavar="FILE", help="write the report as a page")
-    sub.add_argument("--json", metavar="FILE", help="write the report as JSON")
-    sub.add_argument(
-        "--rows",
-        choices=("none", "binned", "all"),
-        default="binned",
-        help="rows about people in the files: none, binned (the default), or all without binning",
-    )
+class RunCommand(Command):
+    """The command ``run``: all that follows ``--snakemake`` is for Snakemake."""
+
+    def parse_args(self, ctx, args):
+        """Parse arguments; those for Snakemake become values of the option, one each."""
+        if "--snakemake" in args:
+            own = args.index("--snakemake")
+            args = args[:own] + [f"--snakemake={argument}" for argument in args[own + 1 :]]
+        return super().parse_args(ctx, args)
 
 
-def _audit(options) -> int:
-    """Return 0 if something was tested and nothing is significant, 3 if something is, 4 if nothing could be tested."""
+class Group(click.Group):
+    """Commands, which help shows in the order of their definition."""
+
+    command_class = Command
+    group_class = type
+
+    def list_commands(self, ctx):
+        """Return the names of the commands."""
+        return list(self.commands)
+
+
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+def fairlab():
+    """Reproduce papers on fairness testing."""
+
+
+def short(path) -> str:
+    """Return a path as seen from the project's root, where it is below it."""
+    path = Path(path)
+    return str(path.relative_to(paths.ROOT)) if path.is_relative_to(paths.ROOT) else str(path)
+
+
+def _names(text) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+# Experiments
+
+
+@fairlab.command("list")
+@click.option("--json", "as_json", is_flag=True, help="as JSON")
+def list_experiments(as_json):
+    """List the experiments with their tables and figures, data, minutes and memory."""
+    from fairlab.data import state_of
+
+    specs = [specification(name) for name in experiment_names()]
+    rows = [
+        {
+            "experiment": spec.name,
+            "paper": spec.paper,
+            "artefacts": list(spec.artefacts),
+            "data": {variant: state_of(variant) for variant in spec.data},
+            "minutes": spec.minutes.model_dump() if spec.minutes else {},
+            "gigabytes": spec.gigabytes.model_dump(exclude_none=True) if spec.gigabytes else {},
+        }
+        for spec in specs
+    ]
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return
+    measured = ("minutes", "gigabytes")
+    header = ("experiment", "tables and figures", "data", *(f"{of} ({'/'.join(PROFILES)})" for of in measured))
+    table = [
+        (
+            row["experiment"],
+            ", ".join(row["artefacts"]),
+            ", ".join(f"{name} ({state})" for name, state in row["data"].items()),
+            *(" / ".join(f"{row[of][p]:g}" if p in row[of] else "?" for p in PROFILES) for of in measured),
+        )
+        for row in rows
+    ]
+    _print_table(header, table)
+
+
+def _print_table(header, rows):
+    widths = [max(len(str(row[j])) for row in [header, *rows]) for j in range(len(header))]
+    for row in [header, *rows]:
+        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+@fairlab.command(cls=RunCommand)
+@click.argument("names", nargs=-1, metavar="[NAME]...", help="<paper>/<experiment>, as `fairlab list` shows")
+@click.option("--all", "everything", is_flag=True, help="every experiment")
+@click.option(
+    "--profile", default=DEFAULT_PROFILE, metavar="PROFILE", show_default=True, help=f"one of {', '.join(PROFILES)}"
+)
+@click.option("--seed", type=int, default=0, help="root seed (default: 0; one experiment only)")
+@click.option(
+    "--jobs",
+    type=AT_LEAST_ONE,
+    metavar="N",
+    help="processes at once: experiments, or trials of one (default: all cores; on a cluster 20)",
+)
+@click.option("--cores", type=AT_LEAST_ONE, metavar="N", help="cores per process (default: 1; per cluster job 2)")
+@click.option(
+    "-p",
+    "--parameter",
+    "parameters",
+    nargs=2,
+    multiple=True,
+    metavar="NAME VALUE",
+    help="another value of a parameter of the notebook; the run is stored under results/custom",
+)
+@click.option("--time-limit", type=float, metavar="MINUTES", help="time limit of the notebook")
+@click.option("--dry-run", is_flag=True, help="show what would run")
+@click.option("--scheduler", default="local", help="on a cluster: a folder of experiments/profiles, as slurm")
+@click.option(
+    "--shards",
+    type=AT_LEAST_ONE,
+    default=1,
+    metavar="N",
+    help="distribute the trials of a large experiment over up to N cluster jobs",
+)
+@click.option(
+    "--snakemake",
+    multiple=True,
+    metavar="ARGUMENTS...",
+    help="on a cluster: all that follows goes to Snakemake, as --default-resources slurm_partition=long",
+)
+def run(names, everything, profile, jobs, cores, dry_run, scheduler, shards, snakemake, **of_one):
+    """Run experiments: one directly, several in parallel."""
+    if bool(names) == everything:
+        raise TypeError(f"name experiments or give --all; there are {', '.join(experiment_names())}")
+    on_cluster = scheduler != "local"
+    if not on_cluster and (snakemake or shards > 1):
+        raise ValueError("--snakemake and --shards are for a cluster: --scheduler slurm")
+    if len(names) == 1 and not dry_run and not on_cluster:
+        return _run_one(*names, profile, jobs, cores, **of_one)
+    if of_one["parameters"] or of_one["seed"] or of_one["time_limit"] is not None:
+        raise TypeError("--parameter, --seed and --time-limit are for one experiment at a time")
+    names = list(names) or experiment_names()
+    if on_cluster:
+        from fairlab.suite.cluster import run_on_cluster
+
+        own = {"shards": shards, "arguments": [*_for_snakemake(jobs, cores), *snakemake]}
+        failed = run_on_cluster(names, profile, scheduler, dry_run=dry_run, **own)
+    else:
+        from fairlab.suite.batch import run_batch
+
+        failed = run_batch(names, profile, jobs=jobs, cores=cores, dry_run=dry_run)
+    if dry_run:
+        return 0
+    _report(names, failed, profile)
+    if everything:
+        print(f"\n{_closing()}")
+    return int(bool(failed))
+
+
+def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit) -> int:
+    """Run one experiment and return its exit status."""
+    from fairlab.suite.machine import n_cores
+    from fairlab.suite.memory import memory_left_gb, refusal
+    from fairlab.suite.notebook import run_experiment
+
+    overrides = {key: _literal(value) for key, value in parameters}
+    n_jobs = (jobs or 1) * (cores or 1) if jobs or cores else n_cores()
+    if not overrides and profile in PROFILES:  # of other sizes nothing is known
+        left = memory_left_gb()
+        if not (jobs or cores) and refusal(name, profile, n_jobs, left):
+            n_jobs = 1
+        if reason := refusal(name, profile, n_jobs, left):
+            raise RuntimeError(f"{name} {reason}")
+    own = {"seed": seed, "overrides": overrides, "time_limit": time_limit}
+    folder = run_experiment(specification(name), profile, n_jobs=n_jobs, **own)
+    if folder.exists():  # not of a shard of the trials, which are kept
+        print(f"{name}: done, see {short(folder)}")
+        _print_surrogates(folder)
+    return 0
+
+
+def _literal(text):
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
+def _for_snakemake(jobs, cores) -> list[str]:
+    """Return Snakemake's arguments for our words for jobs and cores."""
+    given = ["--jobs", str(jobs)] if jobs else []
+    return [*given, *(["--set-threads", f"experiment={cores}", f"shard={cores}"] if cores else [])]
+
+
+def _print_surrogates(folder):
+    from fairlab.suite.run import Run
+
+    run = Run.read(folder)
+    used = [variant for variant, source in run.sources().items() if source == "surrogate"]
+    if used:
+        print(f"surrogate data: {run.name} used a surrogate for {', '.join(used)}; not counted as a reproduction")
+
+
+def _report(names, failed, profile) -> None:
+    """Print what a batch ends with: data that surrogates replaced, what is done, and what failed."""
+    from fairlab.suite.run import Run, log_file, run_folder
+
+    done = [name for name in names if name not in failed]
+    sources = [Run.read(run_folder(name, profile)).sources().items() for name in done]
+    surrogates = {variant for used in sources for variant, source in used if source == "surrogate"}
+    if surrogates:
+        print(f"\nsurrogate data replaced {', '.join(sorted(surrogates))}; affected results are not counted")
+    print(f"\n{len(done)} of {len(names)} experiments done at {profile}: {short(paths.results_folder() / profile)}")
+    for name, reason in failed.items():
+        first = (reason.splitlines() or [""])[0]
+        print(f"failed: {name}: {first} ({short(log_file(name, profile))})", file=sys.stderr)
+
+
+def _closing() -> str:
+    """Write the scorecard and return what a batch of all experiments ends with."""
+    from fairlab.suite import scorecard
+
+    card = scorecard.scorecard()
+    scorecard.write(card)
+    return "\n\n".join([*scorecard.unreadable(), scorecard.ending(card)])
+
+
+# Data
+
+
+@fairlab.group()
+def data():
+    """Show, fetch, verify or describe the data sets."""
+
+
+data_names = click.argument("names", nargs=-1, metavar="[NAME]...", help="variants, files or folders of the registry")
+
+
+@data.command("status")
+def data_status():
+    """Show which files are available, and the sources of the others."""
+    from fairlab.data import status
+
+    return _print_files(status())
+
+
+@data.command()
+@data_names
+@click.option("--keep-going", is_flag=True, help="exit with status 0 if something is missing")
+def fetch(names, keep_going):
+    """Download and prepare data sets (default: all that experiments use)."""
+    from fairlab.data import available, fetch
+
+    names = names or dict.fromkeys([*available(), *inputs(experiment_names())])
+    frame = fetch(names, keep_going=keep_going, report=print)
+    return int((frame["state"] == "error").any())
+
+
+@data.command("verify")
+@data_names
+def verify_data(names):
+    """Check every available file against its hash."""
+    from fairlab.data import verify
+
+    return _print_files(verify(names or None))
+
+
+def _print_files(frame) -> int:
+    """Print the states of files; return 1 if one is corrupt."""
+    print(frame.drop(columns=["terms", "detail"], errors="ignore").to_string(na_rep=""))
+    corrupt = frame.loc[frame["state"] == "corrupt"]
+    for name, detail in corrupt["detail"].items() if len(corrupt) else ():
+        print(f"{name}: {detail}", file=sys.stderr)
+    return int(len(corrupt) > 0)
+
+
+@data.command("describe")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", help="variants, files or folders of the registry")
+def describe_data(names):
+    """Describe data sets: content, provenance, accuracy of the surrogate."""
+    from fairlab.data import describe
+
+    print("\n\n".join(map(describe, names)))
+
+
+# Results
+
+
+@fairlab.command()
+@click.argument(
+    "rows",
+    nargs=-1,
+    metavar="[PAPER[:ARTEFACT]]...",
+    help="show these rows instead of the summary, e.g. adf:table-4",
+)
+@click.option("--json", "as_json", is_flag=True, help="print one object per published value or claim")
+@click.option("--profile", type=click.Choice(PROFILES), help="only runs of this profile (default: the best available)")
+@click.option("--write", is_flag=True, help="also update the committed scorecard and the figure in the README")
+def scorecard(rows, as_json, profile, write):
+    """Compare published numbers with our results."""
+    from fairlab.suite import scorecard
+    from fairlab.suite.comparison import Comparison
+
+    card = scorecard.scorecard(profile)
+    unreadable = scorecard.unreadable(profile)
+    for sentence in unreadable:
+        print(f"fairlab: {sentence}", file=sys.stderr)
+    if rows:
+        card = Comparison(scorecard.chosen(card, rows))
+    if as_json:
+        click.echo(card.to_json().encode(), nl=False)  # JSON is UTF-8 whatever the locale
+    elif rows:
+        print("\n".join(row.to_text() for row in card.rows))
+    else:
+        written = scorecard.write(card, profile, publish=write)
+        if write:
+            from fairlab.suite.site.bars import write_bars
+            from fairlab.suite.site.papers import names
+
+            written.append(write_bars(card, names()))
+        print(scorecard.ending(card))
+        print("scorecard: " + ", ".join(map(short, written)))
+    return int(bool(unreadable))
+
+
+@fairlab.group()
+def cache():
+    """Show, verify or prune the cached trials."""
+
+
+@cache.command("status")
+def cache_status():
+    """List cached trials by function."""
+    from fairlab.suite.cache import status
+
+    frame = status()
+    print(frame.to_string(index=False, float_format="{:.1f}".format) if len(frame) else "no cached trials")
+
+
+@cache.command("verify")
+def verify_cache():
+    """Check all checksums."""
+    from fairlab.suite.cache import corrupted
+
+    frame = corrupted()
+    for row in frame.itertuples():
+        print(f"{row.state}: {short(row.file)}")
+    print(f"{len(frame)} corrupted" + (": they will be computed again when needed" if len(frame) else ""))
+    return int(len(frame) > 0)
+
+
+@cache.command()
+def prune():
+    """Remove corrupted trials, and stale ones of other code or library versions."""
+    from fairlab.suite.cache import prune
+
+    frame = prune()
+    for row in frame.itertuples():
+        print(f"removed, {row.state}: {short(row.file)}")
+    print(f"{len(frame)} files removed, {frame['mb'].sum():.1f} MB")
+
+
+# Models of users
+
+
+@fairlab.command(
+    of_project=False,
+    epilog="Exit status: 0 if at least one test was made and nothing is significant, 3 if a finding is significant, 4 "
+    "if nothing could be tested, 2 for an invalid call, 1 for an error of a method or the model.",
+)
+@click.argument(
+    "model", metavar="MODEL", help="module:name from the current folder, a .keras or .h5 file, or see below"
+)
+@click.argument("table", metavar="TABLE", help="one row per person: .csv, .tsv or .parquet")
+@click.option(
+    "--sensitive-features", type=_names, required=True, metavar="A,B", help="columns with the sensitive features"
+)
+@click.option(
+    "--features", type=_names, metavar="A,B", help="inputs of the model (default: all columns except --y-true)"
+)
+@click.option("--y-true", metavar="COLUMN", help="column with the true labels; not an input of the model")
+@click.option("--pos-label", metavar="LABEL", help="the favourable label")
+@click.option("--decision-threshold", type=float, metavar="SCORE", help="scores of at least this are favourable")
+@click.option("--program", is_flag=True, help="MODEL is a command line that prints 1 (favourable) or 0")
+@click.option(
+    "--trust-pickle",
+    is_flag=True,
+    help="MODEL may be a .pkl or .joblib, or a Keras file for Keras before 3.12; opening it runs any code that it "
+    "contains, with your permissions",
+)
+@click.option(
+    "--proxies",
+    is_flag=True,
+    help="also vary the predictors of a sensitive feature that is not an input of the model",
+)
+@click.option("--methods", type=_names, metavar="A,B", help="run only these methods (default: all that apply)")
+@click.option(
+    "--budget",
+    type=int,
+    default=200_000,
+    metavar="N",
+    show_default=True,
+    help="most model queries, in rows, plus up to 1,000 for the determinism check; if the table has more than half as "
+    "many rows, a random sample is audited",
+)
+@click.option(
+    "--confidence-level", type=float, default=0.95, metavar="LEVEL", show_default=True, help="of tests and intervals"
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="random seed")
+@click.option("--html", metavar="FILE", help="write the report as a page")
+@click.option("--json", metavar="FILE", help="write the report as JSON")
+@click.option(
+    "--rows",
+    type=click.Choice(("none", "binned", "all")),
+    default="binned",
+    help="rows about people in the files: none, binned (the default), or all without binning",
+)
+def audit(methods, proxies, budget, confidence_level, seed, html, json, rows, **of_case):
+    """Audit your model with all methods."""
     from fairlab.auditing import audit
     from fairlab.auditing.wording import reasons
 
     try:
-        case = _case(options)
         report = audit(
-            case,
-            methods=options.methods,
-            proxies=options.proxies,
-            budget=options.budget,
-            confidence_level=options.confidence_level,
-            random_state=options.seed,
+            _case(**of_case, max_rows=max(budget // 2, 2), random_state=seed),
+            methods=methods,
+            proxies=proxies,
+            budget=budget,
+            confidence_level=confidence_level,
+            random_state=seed,
         )
     except (ValueError, TypeError, OSError) as error:
         if getattr(error, "__notes__", None):  # raised by a method, or by the model during the audit
@@ -181,40 +499,30 @@ def _audit(options) -> int:
         print(frame.to_string(index=False, float_format="{:.3g}".format))
     for method, reason in report.skipped:
         print(f"not assessed: {method}: {reason}")
-    if options.html:
-        report.to_html(options.html, rows=options.rows)
-    if options.json:
-        report.to_json(options.json, rows=options.rows)
+    if html:
+        report.to_html(html, rows=rows)
+    if json:
+        report.to_json(json, rows=rows)
     return SIGNIFICANT if report.significant else 0 if report.n_tests else NOT_ASSESSED
 
 
-def _case(options):
+def _case(model, table, y_true, pos_label, program, trust_pickle, **settings):
     from fairlab.auditing.loading import command_model, label, load_model, read_table
     from fairlab.cases import Case
 
-    table, y_true = read_table(options.table), options.y_true
+    table = read_table(table)
     truth = table.get(y_true)
     if y_true is not None and truth is None:
         raise ValueError(f"--y-true: the table has no column {y_true!r}{suggestion(y_true, table)}")
-    pos_label = None if options.pos_label is None else label(options.pos_label, truth)
-    if not options.program:
-        model = load_model(options.model, trust_pickle=options.trust_pickle)
+    pos_label = None if pos_label is None else label(pos_label, truth)
+    if not program:
+        model = load_model(model, trust_pickle=trust_pickle)
     else:
-        model = command_model(options.model)  # returns True or False, whatever the labels are
+        model = command_model(model)  # returns True or False, whatever the labels are
         if truth is not None:
             table, y_true = table.drop(columns=y_true), _is_favourable(truth, pos_label)
         pos_label = True
-    return Case(
-        model,
-        table,
-        sensitive_features=options.sensitive_features,
-        features=options.features,
-        y_true=y_true,
-        pos_label=pos_label,
-        decision_threshold=options.decision_threshold,
-        max_rows=max(options.budget // 2, 2),
-        random_state=options.seed,
-    )
+    return Case(model, table, y_true=y_true, pos_label=pos_label, **settings)
 
 
 def _is_favourable(truth, pos_label):
@@ -224,81 +532,124 @@ def _is_favourable(truth, pos_label):
     return (truth == pos_label).to_numpy()
 
 
-def _names(text) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+# The project
 
 
-def _data(options):
-    from fairlab import data
-
-    if options.verb == "fetch":
-        names = options.names or dict.fromkeys([*data.available(), *inputs(experiment_names())])
-        frame = data.fetch(names, keep_going=options.keep_going, report=print)
-        return int((frame["state"] == "error").any())
-    if options.verb == "describe":
-        print("\n\n".join(map(data.describe, options.names)))
-        return 0
-    frame = data.status() if options.verb == "status" else data.verify(options.names or None)
-    print(frame.drop(columns=["terms", "detail"], errors="ignore").to_string(na_rep=""))
-    for name, detail in frame.loc[frame["state"] == "corrupt", "detail"].items():
-        print(f"{name}: {detail}", file=sys.stderr)
-    return int((frame["state"] == "corrupt").any())
-
-
-def _scorecard(options):
-    from fairlab.suite import scorecard
-    from fairlab.suite.comparison import Comparison
-
-    card = scorecard.scorecard(options.profile)
-    unreadable = scorecard.unreadable(options.profile)
-    for sentence in unreadable:
-        print(f"fairlab: {sentence}", file=sys.stderr)
-    if options.rows:
-        card = Comparison(scorecard.chosen(card, options.rows))
-    if options.json:
-        print(card.to_json(), end="")
-    elif options.rows:
-        print("\n".join(row.to_text() for row in card.rows))
-    else:
-        written = scorecard.write(card, options.profile, publish=options.write)
-        if options.write:
-            from fairlab.suite.site.bars import write_bars
-            from fairlab.suite.site.papers import names
-
-            written.append(write_bars(card, names()))
-        print(scorecard.ending(card))
-        print("scorecard: " + ", ".join(map(short, written)))
-    return int(bool(unreadable))
-
-
-def _cache(options):
-    from fairlab.suite import cache
-
-    if options.verb == "status":
-        frame = cache.status()
-        print(frame.to_string(index=False, float_format="{:.1f}".format) if len(frame) else "no cached trials")
-        return 0
-    frame = cache.prune() if options.verb == "prune" else cache.corrupted()
-    for row in frame.itertuples():
-        print(f"{'removed, ' * (options.verb == 'prune')}{row.state}: {short(row.file)}")
-    if options.verb == "prune":
-        print(f"{len(frame)} files removed, {frame['mb'].sum():.1f} MB")
-        return 0
-    print(f"{len(frame)} corrupted" + (": they will be computed again when needed" if len(frame) else ""))
-    return int(len(frame) > 0)
-
-
-def _notebooks(options):
-    from fairlab.paths import ROOT
+@fairlab.command()
+@click.option("--clear", "cleared", is_flag=True, help="remove outputs and execution counts")
+def notebooks(cleared):
+    """Check that notebooks can be committed."""
     from fairlab.suite.notebook import check_committed, clear
 
     bad = 0
-    for notebook in sorted((ROOT / "notebooks").rglob("*.ipynb")):
+    for notebook in sorted((paths.ROOT / "notebooks").rglob("*.ipynb")):
         if ".ipynb_checkpoints" in notebook.parts:
             continue
-        if options.clear:
+        if cleared:
             clear(notebook)
         for problem in check_committed(notebook):
             bad += 1
             print(f"{short(notebook)}: {problem}; fix with `make format`", file=sys.stderr)
     return int(bool(bad))
+
+
+@fairlab.command()
+@click.argument("names", nargs=-1, metavar="[PAPER[/FIGURE]]...", help="adf or adf/table-4 (default: all)")
+@click.option("--write", "to_project", is_flag=True, help="write to figures/, except figures of better runs")
+@click.option("--output", metavar="FOLDER", help="output folder, with a subfolder per paper (default: results/figures)")
+def figures(names, to_project, output):
+    """Redraw figures from their data, of runs or else committed."""
+    from fairlab.suite import redrawing
+
+    if to_project and output:
+        raise click.UsageError("--write and --output exclude each other")
+    target = redrawing.FIGURES if to_project else Path(output or paths.results_folder() / "figures")
+    chosen = redrawing.chosen(names)
+    left = redrawing.write(chosen, target)
+    print("\n".join(left), file=sys.stderr, end="\n" * bool(left))
+    print(f"{len(chosen) - len(left)} of {len(chosen)} figures redrawn in {target}")
+    return int(bool(left))
+
+
+@fairlab.command()
+@click.option("--out", default="site", metavar="FOLDER", help="a new folder or an earlier site (default: site)")
+@click.option("--jobs", type=int, default=1, metavar="N", help="processes (default: 1)")
+def site(out, jobs):
+    """Build the site: scorecard, papers, notebooks, gallery, guide, reference."""
+    if missing := [name for name in NEEDED_BY_SITE if find_spec(name) is None]:
+        raise MissingExtraError(f"the site needs {', '.join(missing)}: pip install 'fairlab[site,labs]'")
+    from fairlab.suite.site.building import build
+
+    print(build(out, n_jobs=jobs))
+
+
+# Labs
+
+
+@fairlab.group()
+def labs():
+    """List, build, zip or check the labs of a course."""
+
+
+lab_names = click.argument("names", nargs=-1, metavar="[LAB]...", help="number or name (default: all)")
+course_folder = click.option("--out", required=True, metavar="DIR", help="a new folder")
+course_number = click.option(
+    "--seed",
+    type=int,
+    default=0,
+    metavar="N",
+    help="course number: 0 (default) gives the data that the guides quote, any other number draws new data",
+)
+
+
+@labs.command("list")
+def list_labs():
+    """List the labs: minutes, points, data."""
+    from fairlab.suite.labs.card import cards
+    from fairlab.suite.labs.masters import exercises, read
+
+    for lab in cards():
+        points = sum(exercise.points for exercise in exercises(read(lab.notebook)))
+        needs = f", needs {', '.join(lab.extras)}" if lab.extras else ""
+        print(f"{lab.number}. {lab.title} ({lab.key}; {lab.minutes} minutes, {points:g} points{needs})\n   {lab.idea}")
+
+
+@labs.command("build")
+@lab_names
+@course_folder
+@course_number
+def build_labs(names, out, seed):
+    """Build a course: notebooks for students, for nbgrader, and with solutions."""
+    from fairlab.suite.labs.course import build
+
+    labs = _labs(names)
+    folder = build(out, course=seed, labs=labs)
+    print(f"{len(labs)} labs: {folder}/students, {folder}/course (nbgrader), {folder}/solved")
+
+
+@labs.command("zip")
+@lab_names
+@course_folder
+@course_number
+def zip_labs(names, out, seed):
+    """Write one file per lab for a learning platform."""
+    from fairlab.suite.labs.course import zip_course
+
+    print("\n".join(map(str, zip_course(out, course=seed, labs=_labs(names)))))
+
+
+def _labs(names) -> list:
+    from fairlab.suite.labs.card import card, cards
+
+    return [card(name) for name in names] or list(cards())
+
+
+@labs.command("check", of_project=False)
+@click.argument("notebook", metavar="NOTEBOOK", help="notebook of a lab")
+def check_lab(notebook):
+    """Run the visible tests on a notebook; the exit status is 1 if one fails."""
+    from fairlab.suite.labs.checking import as_text, check
+
+    lines = check(notebook)
+    print(as_text(lines))
+    return int(any(line.state in ("not yet", "error") for line in lines))

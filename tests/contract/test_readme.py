@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from fairlab.cli import main
 from fairlab.paths import ROOT
 
@@ -13,8 +11,7 @@ PAGE = (ROOT / "docs" / "your_model.md").read_text(encoding="utf-8")
 
 def test_the_command_that_it_shows_has_these_options(capsys):
     [command] = re.findall(r"^fairlab audit (.*)$", PAGE, flags=re.MULTILINE)
-    with pytest.raises(SystemExit):
-        main(["audit", "--help"])
+    assert main(["audit", "--help"]) == 0
     said = capsys.readouterr().out
     assert all(option in said for option in re.findall(r"--[a-z-]+", command))
 

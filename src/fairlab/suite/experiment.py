@@ -1,6 +1,8 @@
 """The interface of a notebook: open an experiment, load data, run trials, record, show, compare."""
 
 import atexit
+import csv
+import io
 import re
 import shutil
 import sys
@@ -13,6 +15,7 @@ import pandas as pd
 
 from fairlab import plotting
 from fairlab.checks import EXTRAS, required, suggestion
+from fairlab.paths import write_text
 from fairlab.seeds import Trial
 from fairlab.suite import processes
 from fairlab.suite import run as runs
@@ -23,6 +26,7 @@ from fairlab.suite.drawing import Drawing, marks_of, with_mark
 from fairlab.suite.machine import environment, n_cores, peak_memory_gb
 from fairlab.suite.trials import run_trials
 
+_FORMULA = re.compile(r"\A(?:[=@]|[+-](?!inf\Z)(?=[^\W\d_]))")  # what makes a cell one; numbers are none
 READINGS = ("as_published", "as_described")
 SHOWN_DOTS_PER_INCH = 100  # width of a figure in a notebook
 
@@ -492,8 +496,12 @@ def _sides(value, ours) -> dict:
 
 
 def _write_csv(frame, path) -> None:
+    """Write a table; a quote stands before text that a spreadsheet would take for a formula."""
     named = any(name is not None for name in frame.index.names) or not isinstance(frame.index, pd.RangeIndex)
-    frame.to_csv(path, index=named, float_format="%.5g")
+    rows = list(csv.reader(io.StringIO(frame.to_csv(index=named, float_format="%.5g", lineterminator="\n"))))
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([_FORMULA.sub(r"'\g<0>", cell) for cell in row] for row in rows)
+    write_text(path, text.getvalue())
 
 
 def _show(picture, caption) -> None:

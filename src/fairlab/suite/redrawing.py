@@ -1,17 +1,16 @@
-"""The command ``fairlab figures``: redraw figures from their data, without a run, and store them in the project.
+"""Figures redrawn from their data, without a run, for ``fairlab figures``.
 
 The numbers are those of the best runs in the results folder, and the committed ones of experiments without a run.
 """
 
 import json
 import shutil
-import sys
 from pathlib import Path
 
 from filelock import FileLock
 
 from fairlab.checks import suggestion
-from fairlab.paths import FIGURES, PARTIAL, results_folder
+from fairlab.paths import FIGURES, PARTIAL
 from fairlab.suite.catalogue import experiment_names
 from fairlab.suite.drawing import Drawing
 from fairlab.suite.published import paper_keys
@@ -20,27 +19,6 @@ from fairlab.suite.scorecard import best_run, rank
 
 FORMATS = ("csv", "png", "svg")
 INDEX, LOCK = "index.json", "lock"
-
-
-def add_figures(command) -> None:
-    """Add the verb; `command` makes one from its name, function and help."""
-    sub = command("figures", run, "redraw figures from their data, of runs or else committed")
-    sub.add_argument("names", nargs="*", metavar="PAPER[/FIGURE]", help="adf or adf/table-4 (default: all)")
-    place = sub.add_mutually_exclusive_group()
-    place.add_argument("--write", action="store_true", help="write to figures/, except figures of better runs")
-    place.add_argument(
-        "--output", metavar="FOLDER", help="output folder, with a subfolder per paper (default: results/figures)"
-    )
-
-
-def run(options) -> int:
-    """Draw the figures and print their number; return 1 if some were not redrawn."""
-    target = FIGURES if options.write else Path(options.output or results_folder() / "figures")
-    names = chosen(options.names)
-    left = write(names, target)
-    print("\n".join(left), file=sys.stderr, end="\n" * bool(left))
-    print(f"{len(names) - len(left)} of {len(names)} figures redrawn in {target}")
-    return int(bool(left))
 
 
 def figures(paper: str) -> dict[str, tuple[Path, dict]]:

@@ -1,5 +1,6 @@
+from fairlab import cli
 from fairlab.cli import main
-from fairlab.suite.site import building, command
+from fairlab.suite.site import building
 
 
 def test_command_builds_into_folder(monkeypatch, capsys, tmp_path):
@@ -11,6 +12,6 @@ def test_command_builds_into_folder(monkeypatch, capsys, tmp_path):
 
 
 def test_missing_packages_are_named(monkeypatch, capsys):
-    monkeypatch.setattr(command, "find_spec", lambda name: None if name == "myst_nb" else name)
+    monkeypatch.setattr(cli, "find_spec", lambda name: None if name == "myst_nb" else name)
     assert main(["site"]) == 1
     assert "the site needs myst_nb: pip install 'fairlab[site,labs]'" in capsys.readouterr().err
