@@ -9,7 +9,7 @@ from toy_project import fill
 
 from fairlab.benchmarks.figures import line
 from fairlab.suite.artefacts import missing_artefacts
-from fairlab.suite.experiment import Experiment
+from fairlab.suite.experiment import Experiment, _write_csv
 from fairlab.suite.run import Run, run_folder
 
 # Worker processes cannot import a test module.
@@ -239,3 +239,20 @@ def test_published_numbers_beside_recorded_ones(experiment):
     assert beside["published_low"] < beside["published"] < beside["published_high"]
     with pytest.raises(KeyError, match="no value of the form"):
         experiment.beside("table-1", id="{method}.gdiff")
+
+
+def test_cells_that_a_spreadsheet_would_calculate_are_quoted(tmp_path):
+    texts = ["=1+1", "@sum", "+cmd", "-cmd", "-1 to 3", "+0.5", "a=b"]
+    frame = pd.DataFrame({"=x": texts, "y": [-1.5, np.inf, -np.inf, 0, 1, 2, np.nan]}, index=["-a", *"bcdefg"])
+    _write_csv(frame, tmp_path / "table.csv")
+    written = (tmp_path / "table.csv").read_text(encoding="utf-8").splitlines()
+    assert written == [
+        ",'=x,y",
+        "'-a,'=1+1,-1.5",
+        "b,'@sum,inf",
+        "c,'+cmd,-inf",
+        "d,'-cmd,0",
+        "e,-1 to 3,1",
+        "f,+0.5,2",
+        "g,a=b,",
+    ]
