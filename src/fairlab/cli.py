@@ -578,9 +578,9 @@ def site(out, jobs):
     """Build the site: scorecard, papers, notebooks, gallery, guide, reference."""
     if missing := [name for name in NEEDED_BY_SITE if find_spec(name) is None]:
         raise MissingExtraError(f"the site needs {', '.join(missing)}: pip install 'fairlab[site,labs]'")
-    from fairlab.suite.site.building import build
+    from fairlab.suite.site.building import build, describe
 
-    print(build(out, n_jobs=jobs))
+    print(describe(build(out, n_jobs=jobs)))
 
 
 # Labs

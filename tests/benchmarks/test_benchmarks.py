@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fairlab import benchmarks
-from fairlab.benchmarks import Row, __main__
+from fairlab.benchmarks import Measurement, __main__
 
 
 @pytest.fixture
@@ -15,7 +15,12 @@ def results(tmp_path, monkeypatch):
 
 @pytest.fixture
 def registry(monkeypatch):
-    known = {"one": lambda *, quick: [Row("one_seconds", 2.0, "s"), benchmarks.speed_up("a_vs_b", baseline=6, ours=2)]}
+    known = {
+        "one": lambda *, quick: [
+            Measurement("one_seconds", 2.0, "s"),
+            benchmarks.speed_up("a_vs_b", baseline=6, ours=2),
+        ]
+    }
     monkeypatch.setattr(benchmarks, "discover", lambda: known)
     return known
 
@@ -52,7 +57,7 @@ def test_rows_are_shown_as_they_come(results, registry):
     shown = []
 
     def generous(*, quick):
-        yield Row("first", 1.0, "s")
+        yield Measurement("first", 1.0, "s")
         assert [row.name for row in shown] == ["first"]
         yield benchmarks.missing("second", "s", "no such library")
 

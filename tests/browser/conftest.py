@@ -23,7 +23,7 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("built")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FAIRLAB_RESULTS", str(folder / "none"))
-        return build(folder / "site").folder
+        return build(folder / "site")
 
 
 @pytest.fixture(scope="session")

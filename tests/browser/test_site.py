@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from fairlab.suite.site.wording import Shown
+from fairlab.suite.site.rows import anchor
 
 pytestmark = pytest.mark.browser
 
@@ -41,7 +41,7 @@ def shown_rows(page):
 
 
 def anchors(rows):
-    return [Shown(row).anchor for row in rows]
+    return [anchor(row) for row in rows]
 
 
 def open_page(page, site, name):
@@ -115,12 +115,12 @@ def test_filters_work_together_and_artefacts_are_those_of_the_paper(page, site, 
 
 def test_rows_are_ordered_by_difference(page, site, rows):
     open_page(page, site, "scorecard.html?order=largest")
-    sizes = {Shown(row).anchor: abs(row.relative_difference) for row in rows if row.relative_difference is not None}
-    shown = [sizes.get(anchor, -1) for anchor in shown_rows(page)]
+    sizes = {anchor(row): abs(row.relative_difference) for row in rows if row.relative_difference is not None}
+    shown = [sizes.get(row, -1) for row in shown_rows(page)]
     assert len(shown) == len(rows)
     assert shown == pytest.approx(sorted(shown, reverse=True), rel=1e-5)
     page.select_option("select[name=order]", "smallest")
-    least = [sizes[anchor] for anchor in shown_rows(page)[: len(sizes)]]
+    least = [sizes[row] for row in shown_rows(page)[: len(sizes)]]
     assert least == pytest.approx(sorted(sizes.values()), rel=1e-5)
 
 
@@ -137,9 +137,9 @@ def test_search_finds_rows_by_their_words(page, site, rows):
 
 def test_link_to_a_row_overrides_filters(page, site, rows):
     row = next(row for row in rows if row.verdict == "exact")
-    open_page(page, site, f"scorecard.html?verdict=differs#{Shown(row).anchor}")
-    page.wait_for_function(f"!document.getElementById('{Shown(row).anchor}').hidden")
-    assert page.locator(f"[id='{Shown(row).anchor}']").is_visible()
+    open_page(page, site, f"scorecard.html?verdict=differs#{anchor(row)}")
+    page.wait_for_function(f"!document.getElementById('{anchor(row)}').hidden")
+    assert page.locator(f"[id='{anchor(row)}']").is_visible()
 
 
 def test_the_legend_leads_to_its_rows(page, site, rows):

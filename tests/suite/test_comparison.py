@@ -4,10 +4,11 @@ import pytest
 from pydantic import ValidationError
 from toy_project import fill
 
-from fairlab.suite.comparison import COLOUR_OF, Comparison, Row, percent, short_line
+from fairlab.plotting import COLOURS
+from fairlab.suite.comparison import Comparison, Row, percent, short_line
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.published import load_paper
-from fairlab.suite.verdicts import CLAIM_VERDICTS, JUDGED, VERDICTS
+from fairlab.suite.verdicts import CLAIM_VERDICTS, JUDGED, LOOKS, VERDICTS
 
 KEYS = [
     *("paper", "artefact", "id", "kind", "published", "ours", "low", "high", "n_trials", "relative_difference"),
@@ -34,8 +35,10 @@ def comparison(toy):
     return experiment.compare()
 
 
-def test_every_verdict_has_a_colour():
-    assert {*VERDICTS, *CLAIM_VERDICTS} == set(COLOUR_OF)
+def test_every_verdict_has_a_look():
+    assert {*VERDICTS, *CLAIM_VERDICTS} == set(LOOKS)
+    assert all(look.colour in COLOURS and look.meaning for look in LOOKS.values())
+    assert len({look.shape for look in LOOKS.values()}) == len(LOOKS)
 
 
 def test_counts_come_first_then_what_differs_then_the_rest_folded(comparison):

@@ -1,6 +1,6 @@
 from toy_project import fill
 
-from fairlab.suite.deviations import sections, unexplained
+from fairlab.suite.deviations import introduction, sections, unexplained
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.scorecard import scorecard
 
@@ -24,7 +24,9 @@ Nothing differs.
 def test_sections_have_a_summary_a_link_and_ids(toy):
     (toy / "experiments" / "toy" / "deviations.md").write_text(TEXT)
     known = sections("toy")
+    assert introduction("toy") == "What concerns all."
     assert list(known) == ["table-1", "figure-1"]
+    assert known["figure-1"].text == "Nothing differs."
     assert known["table-1"].summary == "Our mean is another one, for a reason."
     assert known["table-1"].link == "experiments/toy/deviations.md#table-1-means-and-lost"
     assert known["table-1"].patterns == {"mean", "m*.high"}

@@ -13,8 +13,8 @@ from fairlab.cli import main
 from fairlab.suite import redrawing
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.run import run_folder
-from fairlab.suite.site.building import _copy_figures
-from fairlab.suite.site.drawings import pictures
+from fairlab.suite.site.building import copy_figures
+from fairlab.suite.site.figures import pictures
 
 SUFFIXES = ("csv", "png", "svg")
 
@@ -162,7 +162,7 @@ def test_the_site_shows_the_figures_of_runs_and_else_the_committed_ones(publish,
         shown = pictures("toy")
         assert {picture.stem for picture in shown} == {file.stem for file in place.glob("*.png")}
         assert {picture.folder for picture in shown} == {place}
-        _copy_figures(tmp_path / "site" / place.name)
+        copy_figures(tmp_path / "site" / place.name)
         copied = contents(tmp_path / "site" / place.name / "toy")
         assert copied == {name: text for name, text in contents(place).items() if not name.endswith(".json")}
         shutil.rmtree(results, ignore_errors=True)

@@ -1,6 +1,7 @@
 """Benchmarks: speed and memory of the project on this machine.
 
-A benchmark is a function ``f(*, quick)`` in a module of this package, marked with `benchmark`, that returns `Row`s.
+A benchmark is a function ``f(*, quick)`` in a module of this package, marked with `benchmark`, that returns a list of
+`Measurement`.
 A row whose name has ``_vs_`` in it is a speed-up: seconds of the baseline over our seconds, larger is better. Its note
 names the baseline and the task; the goals are in ``docs/benchmarks.md``.
 """
@@ -31,7 +32,7 @@ _REGISTRY: dict[str, Callable] = {}
 
 
 @dataclass(frozen=True)
-class Row:
+class Measurement:
     """One measured quantity.
 
     Attributes
@@ -54,14 +55,14 @@ class Row:
     note: str = ""
 
 
-def speed_up(name: str, *, baseline: float, ours: float, note: str = "") -> Row:
+def speed_up(name: str, *, baseline: float, ours: float, note: str = "") -> Measurement:
     """Return the row of a ratio of two times, both in seconds for the same work."""
-    return Row(name, baseline / ours, "times as fast", baseline, ours, note)
+    return Measurement(name, baseline / ours, "times as fast", baseline, ours, note)
 
 
-def missing(name: str, unit: str, why: str) -> Row:
+def missing(name: str, unit: str, why: str) -> Measurement:
     """Return the row of what could not be measured."""
-    return Row(name, None, unit, note=why)
+    return Measurement(name, None, unit, note=why)
 
 
 def benchmark(function: Callable) -> Callable:
@@ -127,8 +128,8 @@ def _version(package):
 
 
 def run(
-    names: list[str] | None = None, *, quick: bool = False, show: Callable[[Row], object] = lambda row: None
-) -> tuple[list[Row], dict[str, str]]:
+    names: list[str] | None = None, *, quick: bool = False, show: Callable[[Measurement], object] = lambda row: None
+) -> tuple[list[Measurement], dict[str, str]]:
     """Run the named benchmarks, or all, and write ``benchmarks.json`` into the results folder.
 
     One that fails does not end the others.
@@ -143,7 +144,7 @@ def run(
 
     Returns
     -------
-    rows : list of Row
+    rows : list of Measurement
     failed : dict of str to str
         What went wrong, by benchmark.
 

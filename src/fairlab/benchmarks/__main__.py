@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if failed else 0
 
 
-def _show(row: benchmarks.Row) -> None:
+def _show(row: benchmarks.Measurement) -> None:
     value = "-" if row.value is None else f"{row.value:.4g}"
     print(f"{row.name:<40}{value:>12} {row.unit:<14}{row.note}", flush=True)
 

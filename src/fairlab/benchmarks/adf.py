@@ -8,7 +8,7 @@ from dataclasses import replace
 import joblib
 import numpy as np
 
-from fairlab.benchmarks import Row, benchmark, in_fresh_process, measure, speed_up
+from fairlab.benchmarks import Measurement, benchmark, in_fresh_process, measure, speed_up
 from fairlab.networks import FeedForward
 
 GB = 1e9
@@ -19,7 +19,7 @@ LOCAL_COUNTS = (125, 250, 500, 1000)
 
 
 @benchmark
-def adf_vs_one_at_a_time(*, quick: bool) -> list[Row]:
+def adf_vs_one_at_a_time(*, quick: bool) -> list[Measurement]:
     """Time to so many discriminatory inputs in batches and one row per call, the smallest of the six benchmarks.
 
     One row per call is what the authors' program does, of compiled code; beside it the same of NumPy.
@@ -49,7 +49,7 @@ def adf_vs_one_at_a_time(*, quick: bool) -> list[Row]:
 
 
 @benchmark
-def adf_table_4(*, quick: bool) -> list[Row]:
+def adf_table_4(*, quick: bool) -> list[Measurement]:
     """Seconds of table 4 at its size: ADF and Aequitas on six benchmarks, from the data to the counts, on all cores."""
     from fairlab.papers.adf.benchmarks import BENCHMARKS
 
@@ -62,19 +62,19 @@ def adf_table_4(*, quick: bool) -> list[Row]:
     note = (
         f"{n} seeds (credit at most 600) of {n} local steps; {n_found} discriminatory inputs; starts of processes too"
     )
-    return [Row("adf_table_4_seconds", seconds, "s", note=note)]
+    return [Measurement("adf_table_4_seconds", seconds, "s", note=note)]
 
 
 @benchmark
-def adf_budget(*, quick: bool) -> list[Row]:
+def adf_budget(*, quick: bool) -> list[Measurement]:
     """Seconds and memory of table 4's full budget, and the powers of seeds and local steps that seconds grow with."""
     (most, names), rows = (10, SMALLEST) if quick else (1000, ONE_OF_EACH), []
     for name in names:
         seconds, peak = in_fresh_process(full_search, name, most, most)
         note = f"{most} seeds (credit at most 600), {most} local steps each, from the data to the counts"
         rows += [
-            Row(f"adf_{name}_seconds", seconds, "s", note=note),
-            Row(f"adf_{name}_peak_gb", peak / GB, "GB", note=note),
+            Measurement(f"adf_{name}_seconds", seconds, "s", note=note),
+            Measurement(f"adf_{name}_peak_gb", peak / GB, "GB", note=note),
         ]
     name = SMALLEST[0] if quick else "census.gender"
     full_search(name, 2, 2)
@@ -82,9 +82,13 @@ def adf_budget(*, quick: bool) -> list[Row]:
         counts = (2, 4) if quick else counts
         budgets = [(n, most) if what == "seeds" else (most, n) for n in counts]
         seconds = [full_search(name, *budget) for budget in budgets]
-        rows += [Row(f"adf_{name}_{what}_{n}_seconds", taken, "s") for n, taken in zip(counts, seconds, strict=True)]
+        rows += [
+            Measurement(f"adf_{name}_{what}_{n}_seconds", taken, "s") for n, taken in zip(counts, seconds, strict=True)
+        ]
         power = np.polyfit(np.log(counts), np.log(seconds), 1)[0]
-        rows.append(Row(f"adf_{what}_growth", power, "power of n", note=f"{name}, n = {counts[0]} to {counts[-1]}"))
+        rows.append(
+            Measurement(f"adf_{what}_growth", power, "power of n", note=f"{name}, n = {counts[0]} to {counts[-1]}")
+        )
     return rows
 
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 
-from fairlab.benchmarks import Row, benchmark, in_fresh_process
+from fairlab.benchmarks import Measurement, benchmark, in_fresh_process
 
 GB = 1e9
 N_PEOPLE = 4_000  # generated
@@ -13,18 +13,20 @@ IMPORT = "import time; start = time.perf_counter(); import fairlab; print(time.p
 
 
 @benchmark
-def audit(*, quick: bool) -> list[Row]:
+def audit(*, quick: bool) -> list[Measurement]:
     """Return what audits of a pipeline on Adult and of a function take, and what the import takes."""
     people, budget = (1_500, 20_000) if quick else (None, 200_000)
     (seconds, queries, n), peak = in_fresh_process(adult_audit, people, budget)
     note = f"a gradient-boosting pipeline, {n:,} people of Adult, sex and race, budget {budget:,}; without training"
     function_seconds, _ = in_fresh_process(function_audit, N_PEOPLE if people is None else people, budget)
     return [
-        Row("audit_adult_seconds", seconds, "s", note=note),
-        Row("audit_queries", queries, "rows", note=note),
-        Row("audit_peak_gb", peak / GB, "GB", note=f"{note}, but not out of the peak"),
-        Row("audit_function_seconds", function_seconds, "s", note=f"a function, generated people, budget {budget:,}"),
-        Row("import_seconds", import_seconds(), "s", note="import fairlab in a fresh process; median of 5"),
+        Measurement("audit_adult_seconds", seconds, "s", note=note),
+        Measurement("audit_queries", queries, "rows", note=note),
+        Measurement("audit_peak_gb", peak / GB, "GB", note=f"{note}, but not out of the peak"),
+        Measurement(
+            "audit_function_seconds", function_seconds, "s", note=f"a function, generated people, budget {budget:,}"
+        ),
+        Measurement("import_seconds", import_seconds(), "s", note="import fairlab in a fresh process; median of 5"),
     ]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab import fairtest
-from fairlab.benchmarks import Row, benchmark, in_fresh_process, measure
+from fairlab.benchmarks import Measurement, benchmark, in_fresh_process, measure
 from fairlab.benchmarks.peers import against_peers
 from fairlab.fairtest import DataSource, Investigation
 
@@ -17,7 +17,7 @@ FULL_STATISTICS = "train, test and report; 10,000 bootstraps per context, 100,00
 
 
 @benchmark
-def fairtest_adult(*, quick: bool) -> list[Row]:
+def fairtest_adult(*, quick: bool) -> list[Measurement]:
     """Test Adult with both sensitive features; the peers' searches on the same table."""
     from fairlab.data import load
 
@@ -30,36 +30,38 @@ def fairtest_adult(*, quick: bool) -> list[Row]:
     tested = reports[0].counts()["tested"].sum()
     what = f"FairTest: {tested} contexts of up to 5 conditions by sex and race, corrected p-values on a held-out half"
     peers = against_peers(data, "income", positive=adult.positive_label, ours=seconds, what=what)
-    return [Row("fairtest_adult_seconds", seconds, "s", note=note), *peers]
+    return [Measurement("fairtest_adult_seconds", seconds, "s", note=note), *peers]
 
 
 @benchmark
-def fairtest_million(*, quick: bool) -> list[Row]:
+def fairtest_million(*, quick: bool) -> list[Measurement]:
     """Test a million users of a shop, as many as the largest study of the paper has."""
     n = 20_000 if quick else 1_000_000
     seconds, peak = in_fresh_process(seconds_for, n)
     note = f"{n:,} generated users, sensitive features income and race; {FULL_STATISTICS}"
     return [
-        Row("fairtest_million_seconds", seconds, "s", note=note),
-        Row("fairtest_million_peak_gb", peak / GB, "GB", note="of the whole process, the users included"),
+        Measurement("fairtest_million_seconds", seconds, "s", note=note),
+        Measurement("fairtest_million_peak_gb", peak / GB, "GB", note="of the whole process, the users included"),
     ]
 
 
 @benchmark
-def fairtest_growth(*, quick: bool) -> list[Row]:
+def fairtest_growth(*, quick: bool) -> list[Measurement]:
     """Train alone, with ever more rows, context attributes and depth."""
     scale = 20 if quick else 1
     rows = [
-        Row(f"fairtest_train_{n}_rows_seconds", training_seconds(shop_users(n // scale)), "s")
+        Measurement(f"fairtest_train_{n}_rows_seconds", training_seconds(shop_users(n // scale)), "s")
         for n in (62_500, 250_000, 1_000_000)
     ]
     rows += [
-        Row(f"fairtest_train_{n}_attributes_seconds", training_seconds(with_attributes(250_000 // scale, n)), "s")
+        Measurement(
+            f"fairtest_train_{n}_attributes_seconds", training_seconds(with_attributes(250_000 // scale, n)), "s"
+        )
         for n in (4, 16, 64)
     ]
     users = shop_users(250_000 // scale)
     rows += [
-        Row(f"fairtest_train_depth_{depth}_seconds", training_seconds(users, max_depth=depth), "s")
+        Measurement(f"fairtest_train_depth_{depth}_seconds", training_seconds(users, max_depth=depth), "s")
         for depth in (1, 3, 5)
     ]
     return rows

@@ -7,7 +7,7 @@ from unittest.mock import patch
 import numpy as np
 from scipy.special import expit
 
-from fairlab.benchmarks import Row, benchmark, in_fresh_process, measure, speed_up
+from fairlab.benchmarks import Measurement, benchmark, in_fresh_process, measure, speed_up
 
 N_POINTS, N_FEATURES, N_HIDDEN = 9045, 39, 50  # the Adult test part and its networks
 N_STEPS = 200
@@ -17,7 +17,7 @@ GB = 1e9
 
 
 @benchmark
-def attack_vs_one_at_a_time(*, quick: bool) -> list[Row]:
+def attack_vs_one_at_a_time(*, quick: bool) -> list[Measurement]:
     """Attack the Adult test part: all points in one compiled loop against one point at a time in TensorFlow."""
     n_points, n_steps, n_sampled = (500, 20, 1) if quick else (N_POINTS, N_STEPS, 5)
     audit = adult_like(n_points)
@@ -30,12 +30,12 @@ def attack_vs_one_at_a_time(*, quick: bool) -> list[Row]:
     )
     return [
         speed_up("attack_vs_one_at_a_time", baseline=sampled / n_sampled * n_points, ours=ours, note=note),
-        Row("attack_seconds", ours, "s", note=f"{n_points} points, {n_steps} steps"),
+        Measurement("attack_seconds", ours, "s", note=f"{n_points} points, {n_steps} steps"),
     ]
 
 
 @benchmark
-def attack_growth(*, quick: bool) -> list[Row]:
+def attack_growth(*, quick: bool) -> list[Measurement]:
     """Seconds of the compiled attack by points and by steps, and the powers that they grow with."""
     rows = []
     all_points = (250, 500) if quick else (9_045, 18_090, 36_180, 72_360)
@@ -48,17 +48,17 @@ def attack_growth(*, quick: bool) -> list[Row]:
         seconds = [measure(lambda n=n, k=k: attack(adult_like(n), k), repeats=1 if quick else 3) for n, k in sizes]
         varied = [size[name == "steps"] for size in sizes]
         rows += [
-            Row(f"attack_by_{name}_{n}_seconds", s, "s", note="compilation included")
+            Measurement(f"attack_by_{name}_{n}_seconds", s, "s", note="compilation included")
             for n, s in zip(varied, seconds, strict=True)
         ]
         power = np.polyfit(np.log(varied), np.log(seconds), 1)[0]
         note = f"fitted to {varied[0]} to {varied[-1]} {name}; below 1 while compilation counts"
-        rows.append(Row(f"attack_growth_in_{name}", power, f"power of {name}", note=note))
+        rows.append(Measurement(f"attack_growth_in_{name}", power, f"power of {name}", note=note))
     return rows
 
 
 @benchmark
-def sensr_stacked_vs_one_at_a_time(*, quick: bool) -> list[Row]:
+def sensr_stacked_vs_one_at_a_time(*, quick: bool) -> list[Measurement]:
     """Train SenSR as on Adult: attacks by compiled loops where the network is linear, and by asking it at each step."""
     from fairlab.models.loops import IS_COMPILED
     from fairlab.papers.individual_fairness import sensr
@@ -87,20 +87,24 @@ def sensr_stacked_vs_one_at_a_time(*, quick: bool) -> list[Row]:
     )
     return [
         speed_up("sensr_stacked_vs_one_at_a_time", baseline=baseline, ours=ours, note=note),
-        Row("sensr_step_ms", ours / n_networks / n_steps * 1000, "ms", note="one batch of 1,000, attacked and learned"),
+        Measurement(
+            "sensr_step_ms", ours / n_networks / n_steps * 1000, "ms", note="one batch of 1,000, attacked and learned"
+        ),
     ]
 
 
 @benchmark
-def adult_table_3(*, quick: bool) -> list[Row]:
+def adult_table_3(*, quick: bool) -> list[Measurement]:
     """Seconds and peak memory of training the four methods on one split of Adult, and minutes of table 3 from them."""
     seconds, peak = in_fresh_process(training_seconds, 200 if quick else 1)
     minutes = seconds * N_SPLITS / N_CORES / 60
     note = "one split of the surrogate, which has the size of Adult, in a process of its own"
     return [
-        Row("adult_split_seconds", seconds, "s", note=note),
-        Row("adult_split_peak_gb", peak / GB, "GB", note=note),
-        Row("adult_table_3_minutes", minutes, "min", note=f"{N_SPLITS} splits on {N_CORES} cores, from one split"),
+        Measurement("adult_split_seconds", seconds, "s", note=note),
+        Measurement("adult_split_peak_gb", peak / GB, "GB", note=note),
+        Measurement(
+            "adult_table_3_minutes", minutes, "min", note=f"{N_SPLITS} splits on {N_CORES} cores, from one split"
+        ),
     ]
 
 

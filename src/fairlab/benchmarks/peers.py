@@ -5,7 +5,7 @@ from importlib import import_module
 import numpy as np
 import pandas as pd
 
-from fairlab.benchmarks import Row, measure, missing, speed_up
+from fairlab.benchmarks import Measurement, measure, missing, speed_up
 
 MOST_CONDITIONS = 3
 LEAST_SUPPORT = 0.05  # of all rows
@@ -14,7 +14,7 @@ PARTS = 5  # that a column of numbers is cut into
 INSTALL = "pip install -c requirements.lock 'fairlab[peers]'"
 
 
-def against_peers(data: pd.DataFrame, output: str, *, positive: str, ours: float, what: str) -> list[Row]:
+def against_peers(data: pd.DataFrame, output: str, *, positive: str, ours: float, what: str) -> list[Measurement]:
     """Return how much faster FairTest is than each peer on the same table, and what each of them gives.
 
     Parameters

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fairlab.benchmarks import Row, benchmark, measure, speed_up
+from fairlab.benchmarks import Measurement, benchmark, measure, speed_up
 from fairlab.checks import optional
 from fairlab.paths import DATA_SCRIPTS, ROOT, atomic_path
 from fairlab.suite import cache
@@ -55,31 +55,35 @@ KEPT = {  # how many results of how many numbers
 
 
 @benchmark
-def batch(*, quick: bool) -> list[Row]:
+def batch(*, quick: bool) -> list[Measurement]:
     """Return the seconds of the batch at smoke from an empty cache, and of one notebook more, plain or light."""
     names = LIGHT[:FEW] if quick else tuple(experiment_names())
     with tempfile.TemporaryDirectory(prefix="fairlab-batch-") as folder:
         first = run_seconds(names, folder)
         light = [] if quick else [light_notebooks(folder)]
     note = f"{len(names)} experiments at smoke, no trial in the cache"
-    return [Row("reproduce_smoke_seconds", first, "s", note=note), overhead(FEW + 1 if quick else PLAIN), *light]
+    return [
+        Measurement("reproduce_smoke_seconds", first, "s", note=note),
+        overhead(FEW + 1 if quick else PLAIN),
+        *light,
+    ]
 
 
-def light_notebooks(folder: str) -> Row:
+def light_notebooks(folder: str) -> Measurement:
     """Return the seconds of one notebook more with all its own cells, after a batch at smoke in `folder`."""
     few, many = (run_again_seconds(LIGHT[:n], folder) for n in (FEW, len(LIGHT)))
     note = "one notebook more in a batch, one at a time, with its own cells and its trials in the cache: "
     seconds = (many - few) / (len(LIGHT) - FEW)
-    return Row("notebook_light_seconds", seconds, "s", note=note + ", ".join(LIGHT[FEW:]))
+    return Measurement("notebook_light_seconds", seconds, "s", note=note + ", ".join(LIGHT[FEW:]))
 
 
-def overhead(n: int) -> Row:
+def overhead(n: int) -> Measurement:
     """Return the seconds of one notebook more, of `n`, that loads data, draws a figure and compares one number."""
     with tempfile.TemporaryDirectory(prefix="fairlab-plain-") as folder:
         names, results = plain_project(Path(folder)), str(Path(folder, "results"))
         few, many = (run_again_seconds(names[:some], results, root=folder) for some in (FEW, n))
     note = "one notebook more in a batch, one at a time, that loads data, draws a figure and compares a number"
-    return Row("notebook_overhead_seconds", (many - few) / (n - FEW), "s", note=note)
+    return Measurement("notebook_overhead_seconds", (many - few) / (n - FEW), "s", note=note)
 
 
 def plain_project(root: Path) -> tuple[str, ...]:
@@ -119,7 +123,7 @@ def run_again_seconds(names: tuple[str, ...], folder: str, *, root: str | Path =
 
 
 @benchmark
-def trial_cache(*, quick: bool) -> list[Row]:
+def trial_cache(*, quick: bool) -> list[Measurement]:
     """Return how fast results of trials are written and read, checked and without code, against pickle."""
     rows = []
     for size, (n_files, n_numbers) in KEPT.items():
@@ -128,7 +132,7 @@ def trial_cache(*, quick: bool) -> list[Row]:
     return rows
 
 
-def kept_rows(size: str, folder: Path, n_files: int, n_numbers: int) -> list[Row]:
+def kept_rows(size: str, folder: Path, n_files: int, n_numbers: int) -> list[Measurement]:
     """Return how fast results of one size are written and read."""
     result = result_of(n_numbers)
     files = [folder / f"{k}{cache.SUFFIX}" for k in range(n_files)]
@@ -142,7 +146,7 @@ def kept_rows(size: str, folder: Path, n_files: int, n_numbers: int) -> list[Row
         ours, theirs = map(measure, both)
         note = f"{n_files} results of {n_numbers:,} numbers, in an array, a table and a dictionary"
         megabytes = sum(file.stat().st_size for file in files) / 1e6
-        rows.append(Row(f"trial_cache_{verb}_{size}_mb_per_second", megabytes / ours, "MB/s", note=note))
+        rows.append(Measurement(f"trial_cache_{verb}_{size}_mb_per_second", megabytes / ours, "MB/s", note=note))
         rows.append(speed_up(f"trial_cache_{verb}_{size}_vs_pickle", baseline=theirs, ours=ours, note=note))
     return rows
 

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from fairlab.benchmarks import Row, benchmark, measure, speed_up
+from fairlab.benchmarks import Measurement, benchmark, measure, speed_up
 from fairlab.checks import optional
 from fairlab.papers.adf.symbolic import PathCondition, SymbolicGeneration
 
@@ -12,7 +12,7 @@ TREE_SEED = 2019
 
 
 @benchmark
-def sg_vs_one_at_a_time(*, quick: bool) -> list[Row]:
+def sg_vs_one_at_a_time(*, quick: bool) -> list[Measurement]:
     """Time to explore inputs of credit and gender, and with lime's rows, scikit-learn's whole trees and z3."""
     from fairlab.benchmarks.adf import stored_subject
     from fairlab.networks import FeedForward

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from threadpoolctl import threadpool_limits
 
-from fairlab.benchmarks import Row, benchmark, in_fresh_process, measure, speed_up
+from fairlab.benchmarks import Measurement, benchmark, in_fresh_process, measure, speed_up
 
 GB = 1e9
 N_TESTS = 2_000_000
@@ -24,12 +24,12 @@ print(int(sys.argv[1:3] == ["Male", "Red"]))
 
 
 @benchmark
-def themis(*, quick: bool) -> list[Row]:
+def themis(*, quick: bool) -> list[Measurement]:
     """Themis: tests per second, the full searches of figure 3, growth, a process for each test."""
     return [*throughput(quick), *figure_3(quick), *growth(quick), *process_per_test(quick)]
 
 
-def throughput(quick: bool) -> list[Row]:
+def throughput(quick: bool) -> list[Measurement]:
     """Return how many tests a second system G on Census can be given, drawing and remembering inputs included."""
     from fairlab.themis import Themis
 
@@ -41,10 +41,10 @@ def throughput(quick: bool) -> list[Row]:
         return Themis(decide, instance.schema, variant="published", **sizes).group_score(["race", "sex"])
 
     seconds, tests = measure(score), score().tests
-    return [Row("themis_tests_per_second", tests / seconds, "tests/s", note=f"{tests:,} tests of G on Census")]
+    return [Measurement("themis_tests_per_second", tests / seconds, "tests/s", note=f"{tests:,} tests of G on Census")]
 
 
-def figure_3(quick: bool) -> list[Row]:
+def figure_3(quick: bool) -> list[Measurement]:
     """Return what the unpruned searches of all twenty instances take, from which all pruned ones follow."""
     from fairlab.papers.themis.instances import INSTANCES
 
@@ -57,12 +57,14 @@ def figure_3(quick: bool) -> list[Row]:
     seconds = time.perf_counter() - start
     note = f"{n_instances} instances, both measures, {workers} processes at a time, training included"
     return [
-        Row("themis_figure_3_seconds", seconds, "s", note=note),
-        Row("themis_figure_3_peak_gb", sum(peaks[:workers]) / GB, "GB", note=f"of the {workers} largest processes"),
+        Measurement("themis_figure_3_seconds", seconds, "s", note=note),
+        Measurement(
+            "themis_figure_3_peak_gb", sum(peaks[:workers]) / GB, "GB", note=f"of the {workers} largest processes"
+        ),
     ]
 
 
-def growth(quick: bool) -> list[Row]:
+def growth(quick: bool) -> list[Measurement]:
     """Return the seconds of an unpruned search of system G by the number of characteristics, small ones first."""
     from fairlab.themis import Themis
 
@@ -79,11 +81,11 @@ def growth(quick: bool) -> list[Row]:
             tests = search(names[:n]).tests
             seconds = measure(partial(search, names[:n]))
         note = f"G on Census, {', '.join(names[:n])}: {tests:,} tests, one thread"
-        rows.append(Row(f"themis_search_{n}_characteristics_seconds", seconds, "s", note=note))
+        rows.append(Measurement(f"themis_search_{n}_characteristics_seconds", seconds, "s", note=note))
     return rows
 
 
-def process_per_test(quick: bool) -> list[Row]:
+def process_per_test(quick: bool) -> list[Measurement]:
     """Return how much faster a search of a small schema is if tests need no process each."""
     from fairlab.cases import Schema
     from fairlab.models import CommandSoftware
@@ -99,7 +101,7 @@ def process_per_test(quick: bool) -> list[Row]:
     runs = search_all(red_men, schema).model_runs
     note = f"the same search, {runs} distinct inputs, {command.n_jobs} processes at a time"
     return [
-        Row("themis_process_seconds_per_test", slow / runs, "s", note=note),
+        Measurement("themis_process_seconds_per_test", slow / runs, "s", note=note),
         speed_up("themis_vectorised_vs_process_per_test", baseline=slow, ours=fast, note=note),
     ]
 

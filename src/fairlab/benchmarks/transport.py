@@ -7,7 +7,7 @@ import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from fairlab.benchmarks import Row, benchmark, in_fresh_process, measure, speed_up
+from fairlab.benchmarks import Measurement, benchmark, in_fresh_process, measure, speed_up
 
 SMALL = (128, 128)
 BIG = (512,) * 4
@@ -36,7 +36,7 @@ def eight_features(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @benchmark
-def gan_small(*, quick: bool) -> list[Row]:
+def gan_small(*, quick: bool) -> list[Measurement]:
     """Lipton's networks: ensembles of 1, 10 and 100 against a per-step Keras loop, and the ten maps of table 1."""
     groups = lipton_like(500 if quick else 10_000)
     n_steps = dict.fromkeys(ENSEMBLES, 5) if quick else {1: 1_000, 10: 1_000, 100: 100}
@@ -52,12 +52,14 @@ def gan_small(*, quick: bool) -> list[Row]:
             "gan_small_10_one_thread_per_map_vs_1", baseline=step[1], ours=one_thread / 10, note=f"{blocks}, one thread"
         ),
         share_of_gemm("gan_small_100_share_of_gemm", SMALL, groups[0].shape[1], step[100] / 100),
-        Row("gan_small_10_seconds", whole, "s", note=f"ten Lipton maps of table 1: {share} times {n_whole} steps"),
+        Measurement(
+            "gan_small_10_seconds", whole, "s", note=f"ten Lipton maps of table 1: {share} times {n_whole} steps"
+        ),
     ]
 
 
 @benchmark
-def gan_big(*, quick: bool) -> list[Row]:
+def gan_big(*, quick: bool) -> list[Measurement]:
     """Networks of the Strategic Subject List: ensembles of 1, 10 and 100 against a per-step Keras loop."""
     n_steps = dict.fromkeys(ENSEMBLES, 1) if quick else {1: 200, 10: 20, 100: 4}
     groups = eight_features(500 if quick else 10_000)
@@ -67,7 +69,7 @@ def gan_big(*, quick: bool) -> list[Row]:
     return [*rows, speed_up("gan_big_10_per_map_vs_1", baseline=step[1], ours=step[10] / 10, note=note)]
 
 
-def ensemble_rows(name, hidden_layers, groups, n_steps, *, n_keras_steps) -> tuple[list[Row], dict[int, float]]:
+def ensemble_rows(name, hidden_layers, groups, n_steps, *, n_keras_steps) -> tuple[list[Measurement], dict[int, float]]:
     """Return the rows of all sizes of ensemble, and the seconds of a step of each size.
 
     Parameters
@@ -77,18 +79,20 @@ def ensemble_rows(name, hidden_layers, groups, n_steps, *, n_keras_steps) -> tup
     """
     keras_step = measure(keras_stepper(*groups, hidden_layers), repeats=n_keras_steps)
     step = {size: compiled_step(hidden_layers, groups, n_maps=size, n_steps=n) for size, n in n_steps.items()}
-    rows = [Row(f"{name}_per_step_seconds_per_map", keras_step * PAPER_STEPS, "s", note=extrapolated(n_keras_steps))]
+    rows = [
+        Measurement(f"{name}_per_step_seconds_per_map", keras_step * PAPER_STEPS, "s", note=extrapolated(n_keras_steps))
+    ]
     for size, seconds in step.items():
         note = f"one generator step of one map, in an ensemble of {size}"
         per_map = seconds / size * PAPER_STEPS
         rows += [
             speed_up(f"{name}_{size}_vs_per_step", baseline=keras_step, ours=seconds / size, note=note),
-            Row(f"{name}_{size}_seconds_per_map", per_map, "s", note=extrapolated(n_steps[size])),
+            Measurement(f"{name}_{size}_seconds_per_map", per_map, "s", note=extrapolated(n_steps[size])),
         ]
     return rows, step
 
 
-def share_of_gemm(name: str, hidden_layers, n_features: int, seconds: float, batch: int = 64) -> Row:
+def share_of_gemm(name: str, hidden_layers, n_features: int, seconds: float, batch: int = 64) -> Measurement:
     """Return what share of the speed of this machine's matrix products, one a core, a generator step reaches."""
     width = hidden_layers[0]
     a, b = np.random.default_rng(0).normal(size=(2, 20, max(batch, width), width)).astype(np.float32)
@@ -97,7 +101,7 @@ def share_of_gemm(name: str, hidden_layers, n_features: int, seconds: float, bat
     rate = 2 * batch * width**2 / product * joblib.cpu_count()
     note = f"against NumPy's products of {batch} x {width} by {width} x {width}, one a core"
     share = step_operations(hidden_layers, n_features, batch) / seconds / rate
-    return Row(name, share, "of their speed", note=note)
+    return Measurement(name, share, "of their speed", note=note)
 
 
 def step_operations(hidden_layers, n_features: int, batch: int = 64, critic_steps: int = 5) -> int:
@@ -192,7 +196,7 @@ SIZES = {
 
 
 @benchmark
-def exact(*, quick: bool) -> list[Row]:
+def exact(*, quick: bool) -> list[Measurement]:
     """Exact solvers: seconds, peak memory, and the power of the number of points that the seconds grow with."""
     rows = []
     for solver, sizes in SIZES.items():
@@ -202,15 +206,15 @@ def exact(*, quick: bool) -> list[Row]:
         for n, (seconds, peak) in measured.items():
             note = f"{n} x {n} points by {solver}, in a process of its own"
             rows += [
-                Row(f"{name}_{n}_seconds", seconds, "s", note=note),
-                Row(f"{name}_{n}_peak_gb", peak / GB, "GB", note=note),
+                Measurement(f"{name}_{n}_seconds", seconds, "s", note=note),
+                Measurement(f"{name}_{n}_peak_gb", peak / GB, "GB", note=note),
             ]
         power = np.polyfit(np.log(sizes), np.log([seconds for seconds, _ in measured.values()]), 1)[0]
-        rows.append(Row(f"{name}_growth", power, "power of n", note=f"fitted to n = {sizes[0]} to {sizes[-1]}"))
+        rows.append(Measurement(f"{name}_growth", power, "power of n", note=f"fitted to n = {sizes[0]} to {sizes[-1]}"))
     return rows + peers(100 if quick else 2_000)
 
 
-def peers(n: int) -> list[Row]:
+def peers(n: int) -> list[Measurement]:
     """Return how the default solver compares with POT's and SciPy's own, asked for the same plan of `n` x `n` points.
 
     Ours checks the input, proves the plan optimal and keeps who goes to whom.

@@ -15,47 +15,30 @@ from fairlab.data.documents import Entry
 from fairlab.plotting import TINTS
 from fairlab.suite.published import Artefact, Claim, Value
 from fairlab.suite.run import Run
-from fairlab.suite.verdicts import CLAIM_VERDICTS, JUDGED, VERDICTS, Pair, judge, relative_difference
+from fairlab.suite.verdicts import (
+    AGREEING,
+    CLAIM_VERDICTS,
+    JUDGED,
+    LABELS,
+    LOOKS,
+    OPEN,
+    Pair,
+    judge,
+    label_of,
+    relative_difference,
+)
 
-AGREEING = ("exact", "agrees")
-OPEN = ("differs", "fails")
 INFERRED = "inferred"  # `reading` of a row whose protocol was inferred from the published values
 MULTIPLES = 10  # relative differences from here on are shown as multiples
 DIGITS = 6  # significant digits of written fractions
 
-# Verdicts by colour in tables and figures; verdicts of one colour share a segment of a bar.
-COLOURS = {
-    "blue": ("exact", "agrees", "holds"),
-    "green": ("near", "compatible", "same conclusion"),
-    "vermilion": ("differs", "fails"),
-    "purple": ("impossible",),
-    "orange": ("surrogate",),
-    "grey": ("setting", "not comparable", "not run"),
-}
-COLOUR_OF = {verdict: colour for colour, verdicts in COLOURS.items() for verdict in verdicts}
-
-# What readers see instead of a verdict's key in `REPRODUCTION.json`.
-LABELS = {
-    "setting": "fixed parameter",
-    "impossible": "internally inconsistent",
-    "compatible": "within run-to-run variation",
-}
-
 # Counts in the order in which they are shown: numbers, claims, and what is counted separately.
-COLUMNS = (
-    *JUDGED,
-    *CLAIM_VERDICTS,
-    *("setting", "impossible", INFERRED, "not comparable", "surrogate", "not run"),
-)
+COLUMNS = [*LOOKS]
+COLUMNS.insert(COLUMNS.index("not comparable"), INFERRED)
 
 HEADINGS = {"artefact": "table or figure", "ours": "our result", "as_described": "as specified"}
 
 Numbers = float | Annotated[tuple[float, float], Strict(False)]
-
-
-def label_of(verdict: str) -> str:
-    """Return what readers see for the key of a verdict."""
-    return LABELS.get(verdict, verdict)
 
 
 class Row(Entry):
@@ -98,7 +81,7 @@ class Row(Entry):
     high: float | None = None
     n_trials: int | None = None
     relative_difference: float | None = None
-    verdict: Literal[VERDICTS + CLAIM_VERDICTS] = "not run"
+    verdict: Literal[tuple(LOOKS)] = "not run"
     reading: Literal["as_published", "inferred"] | None = None
     data: Literal[SOURCES] | None = None
     profile: str | None = None
@@ -389,7 +372,7 @@ def _html(rows) -> str:
     columns = ["artefact", "id", "published", "ours", "difference", "as_described", "verdict", "reason"]
     frame = frame[columns if frame["as_described"].any() else [name for name in columns if name != "as_described"]]
     frame = frame.fillna("").assign(verdict=frame["verdict"].map(label_of)).rename(columns=HEADINGS)
-    colour = {label_of(key): f"background-color: {TINTS[name]}; color: black" for key, name in COLOUR_OF.items()}
+    colour = {label_of(key): f"background-color: {TINTS[look.colour]}; color: black" for key, look in LOOKS.items()}
     left = [{"selector": "th", "props": [("text-align", "left")]}]
     styled = frame.style.hide(axis="index").format(escape="html").map(colour.get, subset=["verdict"])
     styled = styled.set_properties(**{"text-align": "left", "vertical-align": "top"}).set_table_styles(left)

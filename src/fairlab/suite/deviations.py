@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from fairlab.paths import EXPERIMENTS
-from fairlab.suite.comparison import OPEN, Comparison, Row
+from fairlab.suite.comparison import Comparison, Row
 from fairlab.suite.published import paper_keys
+from fairlab.suite.verdicts import OPEN
 
 ID = re.compile(r"`([a-z0-9*][a-z0-9_.*-]*)`")
 
@@ -22,6 +23,8 @@ class Deviation:
     Attributes
     ----------
     artefact, title : str
+    text : str
+        The section below its title, as Markdown; its own headings are of the fourth level.
     summary : str
         The first paragraph, in one line.
     patterns : frozenset of str
@@ -32,6 +35,7 @@ class Deviation:
 
     artefact: str
     title: str
+    text: str
     summary: str
     patterns: frozenset[str]
     link: str
@@ -43,10 +47,12 @@ class Deviation:
 
 def sections(paper: str) -> dict[str, Deviation]:
     """Return the sections of a paper by table or figure."""
-    file = EXPERIMENTS / paper / "deviations.md"
-    text = file.read_text(encoding="utf-8") if file.exists() else ""
-    parsed = [_section(paper, part) for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]]
-    return {section.artefact: section for section in parsed}
+    return {section.artefact: section for section in (_section(paper, part) for part in _parts(paper)[1:])}
+
+
+def introduction(paper: str) -> str:
+    """Return the text before the first section: what concerns all numbers of a paper."""
+    return _parts(paper)[0].partition("\n")[2].strip()
 
 
 def unexplained(card: Comparison) -> list[Row]:
@@ -59,10 +65,17 @@ def _explained(row, known) -> bool:
     return row.artefact in known and known[row.artefact].explains(row.id)
 
 
+def _parts(paper) -> list[str]:
+    file = EXPERIMENTS / paper / "deviations.md"
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    return re.split(r"^## ", text, flags=re.MULTILINE)
+
+
 def _section(paper, part) -> Deviation:
     title, _, body = part.partition("\n")
+    text = re.sub(r"^#+ ", "#### ", body.strip(), flags=re.MULTILINE)
     summary = " ".join(body.strip().split("\n\n")[0].split())
     anchor = re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-")
     artefact = re.match(r"[\w.-]+", title)[0].rstrip(":")
     link = f"experiments/{paper}/deviations.md#{anchor}"
-    return Deviation(artefact, title.strip(), summary, frozenset(ID.findall(body)), link)
+    return Deviation(artefact, title.strip(), text, summary, frozenset(ID.findall(body)), link)

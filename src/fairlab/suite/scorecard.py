@@ -10,11 +10,11 @@ from fairlab.checks import suggestion
 from fairlab.data.dataset import SOURCES
 from fairlab.paths import ROOT, results_folder, write_text
 from fairlab.suite.catalogue import experiment_names, specification
-from fairlab.suite.comparison import COLUMNS, LABELS, OPEN, Comparison, Row, compare_artefact, not_run
+from fairlab.suite.comparison import COLUMNS, Comparison, Row, compare_artefact, not_run
 from fairlab.suite.deviations import sections, unexplained
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import CURRENT, Run, UnreadableRunError, failure_file, place, run_folder
-from fairlab.suite.verdicts import excess
+from fairlab.suite.verdicts import LABELS, OPEN, excess
 
 RANKED_PROFILES = ("paper", "quick", "smoke")  # the best first
 NAME = "REPRODUCTION"

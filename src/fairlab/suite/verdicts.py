@@ -1,4 +1,4 @@
-"""The rules of the verdicts on our numbers: part of the project's design, not tuned to results."""
+"""The verdicts on our numbers: their rules, which are not tuned to results, and what readers see of each."""
 
 import math
 from dataclasses import dataclass
@@ -218,6 +218,84 @@ RULES = {
 VERDICTS = tuple(RULES)
 JUDGED = VERDICTS[VERDICTS.index("exact") :]  # how a number came out, the best first
 CLAIM_VERDICTS = ("holds", "fails")
+AGREEING = ("exact", "agrees")
+OPEN = ("differs", "fails")
+
+
+@dataclass(frozen=True)
+class Look:
+    """What readers see of a verdict.
+
+    Attributes
+    ----------
+    colour : str
+        Of `fairlab.plotting.COLOURS`; verdicts of one colour share a segment of a bar.
+    meaning : str
+        The rule in short.
+    shape : str
+        SVG in a square of 12 by 12: marks differ in shape as well as in colour.
+    label : str
+        What is shown instead of the verdict's key.
+    """
+
+    colour: str
+    meaning: str
+    shape: str
+    label: str = ""
+
+
+# All verdicts, in the order in which they are shown and counted.
+LOOKS = {
+    "exact": Look("blue", "equal at the published precision", '<circle cx="6" cy="6" r="5"/>'),
+    "agrees": Look(
+        "blue",
+        "within the published standard deviation, or 10%",
+        '<rect x="1.5" y="1.5" width="9" height="9"/>',
+    ),
+    "near": Look("green", "within 25%", '<polygon points="6,0 12,6 6,12 0,6"/>'),
+    "compatible": Look(
+        "green",
+        "a single published run, within the central 95% of at least twenty of ours",
+        '<polygon points="3,1 9,1 12,6 9,11 3,11 0,6"/>',
+        "within run-to-run variation",
+    ),
+    "same conclusion": Look(
+        "green",
+        "the number differs, but every claim of its table or figure holds",
+        '<polygon points="6,1 11,5 9,11 3,11 1,5"/>',
+    ),
+    "differs": Look("vermilion", "otherwise; the paper's page says why", '<polygon points="6,1 12,11 0,11"/>'),
+    "holds": Look("blue", "a supported claim", '<path d="M4 1h4v3h3v4h-3v3h-4v-3h-3v-4h3z"/>'),
+    "fails": Look(
+        "vermilion",
+        "a claim that our results do not support",
+        '<path d="M3 0l3 3 3 -3 3 3 -3 3 3 3 -3 3 -3 -3 -3 3 -3 -3 3 -3 -3 -3z"/>',
+    ),
+    "setting": Look(
+        "grey", "a parameter of the protocol, not a result", '<circle cx="6" cy="6" r="2.5"/>', "fixed parameter"
+    ),
+    "impossible": Look(
+        "purple",
+        "the published number contradicts the paper's own method",
+        '<polygon points="1,1 11,1 7,6 11,11 1,11 5,6"/>',
+        "internally inconsistent",
+    ),
+    "not comparable": Look(
+        "grey", "seconds, or a run smaller than the paper's", '<rect x="1" y="4" width="10" height="4"/>'
+    ),
+    "surrogate": Look(
+        "orange",
+        "a fallback replaces data that is not available; never counted",
+        '<polygon points="0,1 12,1 6,11"/>',
+    ),
+    "not run": Look("grey", "with the reason", '<circle cx="6" cy="6" r="3" class="fl-ring"/>'),
+}
+LABELS = {verdict: look.label for verdict, look in LOOKS.items() if look.label}
+
+
+def label_of(verdict: str) -> str:
+    """Return what readers see for the key of a verdict."""
+    return LABELS.get(verdict, verdict)
 
 
 def _both(pair) -> tuple[Value, Ours]:

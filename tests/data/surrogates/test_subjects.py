@@ -16,7 +16,7 @@ from fairlab.data.surrogates.subjects import (
     PATTERNS,
     PREDICTORS,
     PRESENCE_TERMS,
-    Group,
+    Cohort,
     SubjectModel,
     group_terms,
 )
@@ -26,8 +26,8 @@ from fairlab.paths import DATA_SCRIPTS
 def model(**changes):
     values = {
         "groups": (
-            Group("Black", "M", 20, Counts(values=(250, 300, 400), counts=(60, 30, 10))),
-            Group("White", "F", 40, Counts(values=(200, 210), counts=(50, 50))),
+            Cohort("Black", "M", 20, Counts(values=(250, 300, 400), counts=(60, 30, 10))),
+            Cohort("White", "F", 40, Counts(values=(200, 210), counts=(50, 50))),
         ),
         "races": {"Black": {"BLK": 1.0}, "White": {"WHI": 1.0}},
         "presence": np.zeros((len(PREDICTORS), len(PRESENCE_TERMS))),
@@ -59,7 +59,7 @@ def test_groups_have_their_sizes_and_scores():
 
 def test_odd_rows_go_to_the_largest_fractions():
     groups = tuple(
-        Group("White", "M", 10 * k, Counts(values=(k,), counts=(count,))) for k, count in ((1, 5), (2, 3), (3, 2))
+        Cohort("White", "M", 10 * k, Counts(values=(k,), counts=(count,))) for k, count in ((1, 5), (2, 3), (3, 2))
     )
     table = model(groups=groups).sample(7, random_state=0)  # 3.5, 2.1 and 1.4 rows
     assert table["age"].value_counts().to_dict() == {10: 4, 20: 2, 30: 1}
@@ -124,8 +124,8 @@ def test_parameters_survive_writing():
 
 def test_terms_of_groups_by_hand():
     groups = (
-        Group("Black", "F", 10, Counts(values=(1,), counts=(1,))),
-        Group("Asian", "M", 50, Counts(values=(1,), counts=(1,))),
+        Cohort("Black", "F", 10, Counts(values=(1,), counts=(1,))),
+        Cohort("Asian", "M", 50, Counts(values=(1,), counts=(1,))),
     )
     terms = group_terms(groups)
     assert terms.loc[0].to_dict() == dict(zip(PRESENCE_TERMS, (1, 1, 0, 0, 1, 1, -2, 4), strict=True))

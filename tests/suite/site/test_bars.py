@@ -6,11 +6,12 @@ from matplotlib.colors import to_hex
 
 from fairlab import plotting
 from fairlab.paths import FIGURES, ROOT
-from fairlab.suite.comparison import COLOUR_OF, Comparison
+from fairlab.suite.comparison import Comparison
 from fairlab.suite.published import paper_keys
 from fairlab.suite.site import bars
 from fairlab.suite.site.papers import names, paper_page
-from fairlab.suite.site.picture import picture
+from fairlab.suite.site.rows import HTML
+from fairlab.suite.verdicts import LOOKS
 
 
 @pytest.mark.parametrize("key", paper_keys())
@@ -40,7 +41,7 @@ def test_picture_page_and_site_say_the_same(card):
     drawn = ElementTree.parse(FIGURES / "verdicts.svg").find("{http://www.w3.org/2000/svg}title")
     assert drawn.text == card.headline()
     assert card.headline() in (ROOT / "REPRODUCTION.md").read_text(encoding="utf-8")
-    index = picture(card.rows, names())
+    index = HTML.overview(card, names())
     assert card.headline() in index
     for key in paper_keys():
         assert card.of(key).headline() in index
@@ -54,5 +55,5 @@ def test_the_same_rows_give_the_same_files_and_a_changed_row_others(card, row, c
         return bars.write_bars(Comparison(rows), names()).read_bytes()
 
     first = written(card.rows)
-    assert COLOUR_OF[changed.verdict] != COLOUR_OF[row.verdict]
+    assert LOOKS[changed.verdict].colour != LOOKS[row.verdict].colour
     assert written([changed if own is row else own for own in card.rows]) != first == written(card.rows)

@@ -1,8 +1,9 @@
 import pytest
 
+from fairlab.suite.deviations import sections
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.site import papers
-from fairlab.suite.site.wording import Shown, artefact_name
+from fairlab.suite.site.rows import anchor, artefact_name
 
 
 @pytest.mark.parametrize("key", paper_keys())
@@ -11,7 +12,7 @@ def test_a_page_has_every_part_and_every_row(card, key):
     for artefact in load_paper(key).artefacts.values():
         assert f'<div id="{artefact.id}"' in page
         assert f"### {artefact_name(artefact.id)}: {artefact.title}" in page
-    assert all(f"../{Shown(row).link}" in page for row in card.of(key).rows)
+    assert all(f"../scorecard.html#{anchor(row)}" in page for row in card.of(key).rows)
     for part in ("Question", "Method", "Results", "Claims", "Findings beyond the paper", "Experiments", "Citation"):
         assert f"## {part}" in page
     assert "{{" not in page
@@ -28,15 +29,7 @@ def test_a_changed_row_changes_the_page(card, row, changed):
 def test_deviations_are_in_the_section_of_their_artefact(card):
     page = papers.paper_page("adf", card.rows)
     section = page.split("### Table 4")[1].split("\n### ")[0]
-    assert papers.deviations("adf")["table-4"].splitlines()[0] in section
-
-
-def test_claims_are_grouped_by_verdict(card):
-    text = papers.claims(card.of("fairtest").rows)
-    counts = card.of("fairtest").counts()
-    assert f"Hold: {counts['holds']}" in text
-    assert f"Fail: {counts['fails']}" in text
-    assert papers.claims([]) == "<p>No claim was checked.</p>"
+    assert sections("adf")["table-4"].text.splitlines()[0] in section
 
 
 def test_paper_without_text_has_a_page(toy):

@@ -46,7 +46,7 @@ TOGETHER = np.stack([a * b for a, b in combinations(PATTERNS.T, 2)], axis=1)
 
 
 @dataclass(frozen=True)
-class Group:
+class Cohort:
     """People of one race, sex and band of age, with the scores that they have.
 
     Attributes
@@ -71,7 +71,7 @@ class SubjectModel:
 
     Attributes
     ----------
-    groups : tuple of Group
+    groups : tuple of Cohort
     races : dict of str to dict of str to float
         For each race of the groups, the codes of the official list and their shares.
     presence : ndarray of shape (6, 8)
@@ -91,7 +91,7 @@ class SubjectModel:
         Standard deviation of what the features do not explain, by band of age.
     """
 
-    groups: tuple[Group, ...]
+    groups: tuple[Cohort, ...]
     races: dict[str, dict[str, float]]
     presence: np.ndarray
     pairs: np.ndarray
@@ -190,7 +190,7 @@ class SubjectModel:
         """Return the model that a file describes."""
         return cls(
             groups=tuple(
-                Group(race, sex, age, Counts(values=scores, counts=counts))
+                Cohort(race, sex, age, Counts(values=scores, counts=counts))
                 for race, sex, age, scores, counts in content["groups"]
             ),
             races=content["races"],
@@ -210,7 +210,7 @@ def decade(age) -> np.ndarray:
     return np.asarray(age) // 10 - 1
 
 
-def group_terms(groups: tuple[Group, ...]) -> pd.DataFrame:
+def group_terms(groups: tuple[Cohort, ...]) -> pd.DataFrame:
     """Return what the log-odds of each group add up, one row for each group."""
     race = np.array([group.race for group in groups])
     woman = np.array([group.sex for group in groups]) == "F"

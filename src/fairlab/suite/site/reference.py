@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import re
+from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[3]
@@ -20,51 +21,36 @@ def _public_packages() -> list[str]:
 PACKAGES = _public_packages()
 
 
-def public_names(package: str) -> list[str]:
-    """Return the public names that a package documents: each in one package, in `fairlab` if in no other."""
-    return [
-        name
-        for name in importlib.import_module(package).__all__
-        if _documented_in(described(package, name))[0] == package
-    ]
-
-
-def _documented_in(thing) -> tuple[str, str]:
-    """Return the package that documents an object, and its name there."""
-    for package in [*PACKAGES][1:] + [*PACKAGES][:1]:
-        for name in importlib.import_module(package).__all__:
-            if described(package, name) is thing:
-                return package, name
-    raise LookupError(f"{thing!r} has no public name")
-
-
 def described(package: str, name: str):
     """Return the object behind a public name, for its docstring."""
     return getattr(importlib.import_module(package), name)
 
 
-def has_docstring(thing) -> bool:
-    """Say whether a public name is a class or a function: data is described in its package's docstring."""
-    return inspect.isclass(thing) or inspect.isroutine(thing)
+@cache
+def _places() -> dict[int, tuple[str, str]]:
+    """Return the package that documents each public object, and its name there, by the object's id."""
+    places = {}
+    for package in [*PACKAGES[1:], PACKAGES[0]]:
+        for name in importlib.import_module(package).__all__:
+            places.setdefault(id(described(package, name)), (package, name))
+    return places
+
+
+def public_names(package: str) -> list[str]:
+    """Return the public names that a package documents: each in one package, in `fairlab` if in no other."""
+    names = importlib.import_module(package).__all__
+    return [name for name in names if _places()[id(described(package, name))][0] == package]
 
 
 def package_page(package: str) -> str:
     """Return the page of a package as reStructuredText."""
-    title = f"``{package}``"
-    parts = [
-        title,
-        "=" * len(title),
-        "",
-        f".. automodule:: {package}",
-        "   :no-members:",
-        "",
-    ]
-    names = public_names(package)
-    elsewhere = [name for name in importlib.import_module(package).__all__ if name not in names]
-    for name in elsewhere:
-        parts += [f"* ``{package}.{name}`` is :obj:`{'.'.join(_documented_in(described(package, name)))}`"]
-    parts += [""]
-    parts += [".. currentmodule:: " + package, "", ".. autosummary::", "   :nosignatures:", ""]
+    title, names = f"``{package}``", public_names(package)
+    parts = [title, "=" * len(title), "", f".. automodule:: {package}", "   :no-members:", ""]
+    for name in importlib.import_module(package).__all__:
+        if name not in names:
+            place = ".".join(_places()[id(described(package, name))])
+            parts += [f"* ``{package}.{name}`` is :obj:`{place}`"]
+    parts += ["", f".. currentmodule:: {package}", "", ".. autosummary::", "   :nosignatures:", ""]
     parts += [f"   {name}" for name in names]
     for name in names:
         thing = described(package, name)

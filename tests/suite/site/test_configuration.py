@@ -1,16 +1,21 @@
+import runpy
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from docutils import nodes
 
-from fairlab.suite.site import mathematics
+from fairlab.paths import ROOT
 
 
 @pytest.fixture
 def renderers():
     given = {}
-    app = SimpleNamespace(add_html_math_renderer=lambda name, **renderers: given.update(renderers, name=name))
-    mathematics.setup(app)
+    app = SimpleNamespace(
+        add_html_math_renderer=lambda name, **renderers: given.update(renderers, name=name),
+        connect=lambda event, function: given.update({event: function}),
+    )
+    runpy.run_path(str(ROOT / "docs" / "conf.py"))["setup"](app)
     return given
 
 
@@ -23,3 +28,9 @@ def test_formulas_become_mathml_and_nothing_else(renderers, kind, display):
     assert "<mfrac>" in text
     assert f'display="{display}"' in text
     assert "<script" not in text
+
+
+def test_functions_of_numpy_are_no_methods_of_ours(renderers):
+    skip = renderers["autodoc-skip-member"]
+    assert skip(None, "class", "compare", np.subtract, False, None)
+    assert skip(None, "class", "compare", len, False, None) is None

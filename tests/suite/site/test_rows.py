@@ -1,0 +1,128 @@
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from fairlab.suite.comparison import Comparison, Row
+from fairlab.suite.site.papers import names
+from fairlab.suite.site.rows import HTML, anchor, artefact_name, plain, published
+from fairlab.suite.verdicts import LOOKS, label_of
+
+LARGEST_PAGE = 3_000_000
+
+
+@pytest.fixture(scope="module")
+def overview(card):
+    return HTML.overview(card, names())
+
+
+def line(row):
+    return ElementTree.fromstring(HTML.line(row, names()))
+
+
+@pytest.mark.parametrize(
+    ("artefact", "name"),
+    [
+        ("table-4", "Table 4"),
+        ("appendix-a.2", "Appendix A.2"),
+        ("section-5.2.1", "Section 5.2.1"),
+        ("section-5.5-ssl", "Section 5.5, ssl"),
+        ("proposition-2", "Proposition 2"),
+    ],
+)
+def test_names_of_tables_and_figures(artefact, name):
+    assert artefact_name(artefact) == name
+
+
+def test_anchors_are_unique(card):
+    anchors = [anchor(row) for row in card.rows]
+    assert len(set(anchors)) == len(anchors)
+    assert not any(set(text) & set(" <>\"'&") for text in anchors)
+
+
+def test_published_digits_are_kept(card):
+    row = next(row for row in card.rows if anchor(row) == "adf:table-3:credit.accuracy")
+    assert published(row) == "100 %"
+    assert published(row.model_copy(update={"published": 99.0})) == "99 %", "the scorecard is what counts"
+
+
+def test_numbers_are_plain():
+    assert plain(3.0) == "3"
+    assert plain((0.5, 2.0)) == "[0.5, 2]"
+
+
+def test_every_row_of_the_scorecard_is_there_once(card):
+    text = HTML.scorecard(card.rows, names())
+    table = ElementTree.fromstring(f"<all>{text}</all>").find("table")
+    assert [found.get("id") for found in table.find("tbody")] == [anchor(row) for row in card.rows]
+    assert len(text) < LARGEST_PAGE - 500_000
+
+
+def test_row_has_number_trials_verdict_run_and_citation(row):
+    texts = {cell.get("data-label"): "".join(cell.itertext()) for cell in line(row)}
+    run = f"{row.data} data, {row.profile}, seed {row.seed}, commit {row.commit[:7]}"
+    assert row.id in texts["row"]
+    assert f"{row.n_trials} trial" in texts["our result"]
+    assert row.verdict in texts["verdict"]
+    assert texts["run"] == run
+    assert row.reason in texts["reason"]
+    assert re.search(
+        rf"fairlab \S+, {re.escape(anchor(row))}\. Published .*{artefact_name(row.artefact)}", texts["reason"]
+    )
+    assert texts["reason"].endswith(f"[{run}].")
+    assert float(line(row).get("data-size")) == float(f"{abs(row.relative_difference):.6g}")
+
+
+def test_row_without_run():
+    row = Row(paper="adf", artefact="table-3", id="census.accuracy", kind="number", published=88.15)
+    texts = {cell.get("data-label"): "".join(cell.itertext()) for cell in line(row)}
+    assert (texts["our result"], texts["run"]) == ("not available", "")
+    assert (line(row).get("data-profile"), line(row).get("data-size")) == ("none", "")
+
+
+def test_a_changed_row_changes_and_is_escaped(row, changed):
+    for text in (HTML.line(changed, names()), HTML.short_table([changed])):
+        cells = "".join(ElementTree.fromstring(text).itertext())
+        assert "98765.4" in cells
+        assert "differs" in cells
+    assert "<changed> & told" in "".join(line(changed).itertext())
+    assert "#mark-differs" in HTML.marks([changed])
+    assert "#mark-differs" not in HTML.marks([row])
+
+
+def test_long_tables_are_folded_and_open_rows_shown(row, changed):
+    assert "<details" not in HTML.folded_table([row] * 8, "")
+    many = [row.model_copy(update={"id": f"row-{k}"}) for k in range(9)]
+    shown, _, rest = HTML.folded_table([*many, changed], "").partition("<details>")
+    assert shown.count('class="fl-id"') == 1
+    assert "98765.4" in shown
+    assert "The other 9 rows" in rest
+    assert rest.count('class="fl-id"') == 9
+
+
+def test_every_row_is_a_mark_that_leads_to_it(card, overview):
+    assert re.findall(r'href="scorecard\.html#([^"]+)"', overview) == [anchor(row) for row in card.rows]
+    assert 'href="papers/adf.html#table-4"' in overview
+    assert HTML.symbols().count("<symbol") == len(LOOKS)
+
+
+def test_marks_of_inferred_rows_are_hollow(card):
+    inferred = [row for row in card.rows if row.is_inferred]
+    assert HTML.marks(inferred).count("fl-hollow") == len(inferred) > 0
+
+
+def test_the_legend_counts_rows(card):
+    own = card.of("adf").rows
+    legend = HTML.legend(own)
+    for verdict in {row.verdict for row in own}:
+        n, hollow = (sum((row.verdict, row.is_inferred) == (verdict, of) for row in own) for of in (False, True))
+        assert f"{label_of(verdict)} <small>{n}</small>" in legend
+        assert (f"and {hollow} {HTML.mark(verdict, True)}" in legend) == (hollow > 0)
+
+
+def test_claims_are_grouped_by_verdict(card):
+    own = card.of("fairtest")
+    text, counts = HTML.claims(own.rows), own.counts()
+    assert f"Hold: {counts['holds']}" in text
+    assert f"Fail: {counts['fails']}" in text
+    assert HTML.claims(Comparison([]).rows).strip() == "<p>No claim was checked.</p>"
