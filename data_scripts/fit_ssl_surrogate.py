@@ -31,7 +31,7 @@ from fairlab.data.surrogates.subjects import (
     PREDICTORS,
     PRESENCE_TERMS,
     TOGETHER,
-    Group,
+    Cohort,
     SubjectModel,
     decade,
     group_terms,
@@ -103,11 +103,11 @@ def first_model() -> SubjectModel:
     )
 
 
-def read_groups() -> tuple[Group, ...]:
+def read_groups() -> tuple[Cohort, ...]:
     """Return the groups of race, sex and age with their scores."""
     table = read("treemap_ssl_groups.csv").sort_values("ssl_score")
     return tuple(
-        Group(race, SEXES[sex], AGES[age], Counts(values=rows["ssl_score"].tolist(), counts=rows["count"].tolist()))
+        Cohort(race, SEXES[sex], AGES[age], Counts(values=rows["ssl_score"].tolist(), counts=rows["count"].tolist()))
         for (race, sex, age), rows in table.groupby(["race", "sex", "age"], sort=True)
     )
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlab.data.documents import Printed
 from fairlab.suite.published import Value
 from fairlab.suite.verdicts import JUDGED, VERDICTS, Ours, Pair, excess, judge, relative_difference
 
@@ -13,6 +14,7 @@ WHY = "below what themis/pruning needs at least"
 
 
 def value(**given):
+    given = {name: Printed(number) if isinstance(number, float) else number for name, number in given.items()}
     return Value(id="x", **({"kind": "statistic"} | given))
 
 

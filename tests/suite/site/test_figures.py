@@ -17,7 +17,7 @@ ENTRY = {"experiment": "adf/phases", "profile": "quick", "seed": 0, "data": "rea
 TEXTS = {
     "caption": "Look at *both*. `a` <b>",
     "alternative": "Five dots on the left.",
-    "draw": "fairlab.x.figures.dots",
+    "draw": "x.figures.dots",
 }
 
 

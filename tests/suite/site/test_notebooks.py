@@ -5,7 +5,7 @@ import pytest
 from toy_project import fill
 
 from fairlab.suite.experiment import Experiment
-from fairlab.suite.run import run_folder
+from fairlab.suite.run import publish, run_folder
 from fairlab.suite.site import notebooks
 from fairlab.suite.site.figures import Picture
 
@@ -41,6 +41,7 @@ def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_pat
     experiment.compare()
     page = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# As it was run")])
     nbformat.write(page, run_folder("toy/mean", "quick") / "notebook.ipynb")
+    publish(run_folder("toy/mean", "quick"))
     assert notebooks.write_notebooks(tmp_path / "pages") == ["toy/mean"]
     text = text_of(tmp_path / "pages")
     assert text.startswith("# As it was run")
