@@ -12,8 +12,6 @@ from fairlab.suite.published import paper_keys
 from fairlab.suite.redrawing import FORMATS, figures
 
 MARK = ".buildinfo"  # Sphinx writes this file into its output folder
-
-
 ELSEWHERE = ("http", "https", "mailto", "data", "javascript")
 LOADED = ("img", "script", "source", "link")  # loaded by a browser without a click
 
