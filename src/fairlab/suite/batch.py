@@ -55,22 +55,21 @@ def run_batch(
         return _Batch(names, profile, jobs, cores).run()
 
 
-def _lock() -> FileLock:
-    """Return the lock of the results folder, held."""
+def _lock():
+    """Take the lock of the results folder; return a context that releases it."""
     file = results_folder() / ".batch.lock"
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(file)
-        lock.acquire(timeout=0)
+        return lock.acquire(timeout=0)
     except Timeout:
         print(f"another batch runs in {file.parent}; waiting until it ends", flush=True)
-        lock.acquire()
+        return lock.acquire()
     except OSError as error:
         raise PermissionError(
             f"cannot write to the results folder {file.parent} ({error.strerror}); "
             "set FAIRLAB_RESULTS to a folder that can be written"
         ) from error
-    return lock
 
 
 def outdated(names: Iterable[str], profile: str) -> dict[str, str]:
