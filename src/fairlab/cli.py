@@ -179,6 +179,7 @@ def _print_table(header, rows):
     metavar="N",
     help="distribute the trials of a large experiment over up to N cluster jobs",
 )
+@click.option("--shard", default="0/1", hidden=True)  # of a cluster's job: which trials it computes first
 @click.option(
     "--snakemake",
     multiple=True,
@@ -214,8 +215,9 @@ def run(names, everything, profile, jobs, cores, dry_run, scheduler, shards, sna
     return int(bool(failed))
 
 
-def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit) -> int:
+def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit, shard) -> int:
     """Run one experiment and return its exit status."""
+    from fairlab.suite.batch import state
     from fairlab.suite.machine import n_cores
     from fairlab.suite.memory import memory_left_gb, refusal
     from fairlab.suite.notebook import run_experiment
@@ -228,7 +230,7 @@ def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit) -> int
             n_jobs = 1
         if reason := refusal(name, profile, n_jobs, left):
             raise RuntimeError(f"{name} {reason}")
-    own = {"seed": seed, "overrides": overrides, "time_limit": time_limit}
+    own = {"seed": seed, "overrides": overrides, "time_limit": time_limit, "shard": shard, "state": state(name)}
     folder = run_experiment(specification(name), profile, n_jobs=n_jobs, **own)
     if folder.exists():  # not of a shard of the trials, which are kept
         print(f"{name}: done, see {short(folder)}")
