@@ -100,7 +100,7 @@ def test_status_verify_and_prune(kept, capsys):
     assert main(["cache", "verify"]) == 1
     output = capsys.readouterr().out
     assert f"corrupted: {kept[0]}" in output
-    assert "2 corrupted: they will be computed again" in output
+    assert "1 corrupted: they will be computed again" in output
     assert set(cache.status()["state"]) == {"current", "stale", "corrupted"}
     assert main(["cache", "prune"]) == 0
     output = capsys.readouterr().out

@@ -63,9 +63,9 @@ def write(file: Path, result, metadata: dict) -> None:
     text = json.dumps({"about": about, "result": tree}).encode()
     stream = io.BytesIO()
     np.savez(stream, json=np.frombuffer(text, np.uint8), **arrays)
-    content = stream.getvalue()
-    with atomic_path(file) as temporary:
-        temporary.write_bytes(_digest(file, content) + content)
+    content = stream.getbuffer()
+    with atomic_path(file) as temporary, temporary.open("wb") as output:
+        output.writelines([_digest(file, content), content])
 
 
 def read(file: Path) -> tuple[object, dict]:
@@ -83,9 +83,9 @@ def read(file: Path) -> tuple[object, dict]:
 
 def _content(file):
     """Return the JSON of a file and its arrays, after checking the checksum."""
-    whole = file.read_bytes()
-    content = whole[DIGEST_BYTES:]
-    if whole[:DIGEST_BYTES] != _digest(file, content):
+    with file.open("rb") as stream:
+        digest, content = stream.read(DIGEST_BYTES), stream.read()
+    if digest != _digest(file, content):
         raise CorruptedError(f"{file} does not match its checksum")
     try:
         arrays = np.load(io.BytesIO(content), allow_pickle=False)
@@ -95,7 +95,9 @@ def _content(file):
 
 
 def _digest(file, content) -> bytes:
-    return hashlib.sha256(file.stem.encode() + content).digest()
+    digest = hashlib.sha256(file.stem.encode())
+    digest.update(content)
+    return digest.digest()
 
 
 def _as_json(value, where, arrays):
