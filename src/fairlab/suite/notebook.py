@@ -7,6 +7,7 @@ exit as success and hardly reports a killed kernel. Here each of these is an err
 import ast
 import atexit
 import json
+import logging
 import math
 import os
 import re
@@ -31,6 +32,7 @@ from fairlab.suite.processes import WHOLE, WORKER_ENVIRONMENT, KernelTask, stopp
 sys.modules.setdefault("rfc3987_syntax", None)
 nbclient, nbformat = optional("nbclient.exceptions"), optional("nbformat")
 papermill = optional("papermill")
+logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it would print is in our errors
 
 TIME_LIMIT_MINUTES = {"smoke": 10, "quick": 120, "paper": 48 * 60}
 MOST_TRIES = 2  # of a notebook whose kernel is killed; what its trials computed is kept
