@@ -1,4 +1,5 @@
 import pickle
+import sys
 
 import joblib
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlab.cases import CaseError, Feature, Schema
+from fairlab.cases.schema import codes_of
 
 
 def feature(values, **options):
@@ -447,3 +449,39 @@ def test_a_schema_of_integers_decodes_as_any_other():
     decoded.to_numpy()[:] = -1
     assert (given == codes[:, :2]).all()
     assert whole.decode(given[:0]).shape == (0, 2)
+
+
+@pytest.mark.parametrize("sizes", [(10, 8, 70, 2), (2, 64), (2, 60_000, 65_535), (65_536, 2), (1, 5), (70_000, 3)])
+@pytest.mark.parametrize("loaded", [True, False])
+def test_inputs_are_drawn_as_numpy_draws_them(sizes, loaded, monkeypatch):
+    pytest.importorskip("numba")
+    if not loaded:
+        monkeypatch.delitem(sys.modules, "numba")
+    schema = Schema.from_dict({f"x{j}": range(size) for j, size in enumerate(sizes)})
+    ours, numpys = np.random.default_rng(5), np.random.default_rng(5)
+    for n in (1, 3, 0, 4_999, 5_000, 5_001, 100_001, 7):  # an odd number leaves half of a 64-bit number for the next
+        expected = numpys.integers(sizes, size=(n, len(sizes)))
+        assert (schema.sample_codes(n, random_state=ours) == expected).all()
+
+
+def test_a_code_is_the_upper_half_of_a_product():
+    numbers = np.array([0, 2**31, 2**32 - 1, 2**30], dtype=np.uint32)
+    codes, _ = codes_of(numbers, np.array([2, 7]))
+    assert codes.tolist() == [[0, 1], [3, 1]]  # 7 / 2 and 7 / 4, rounded down
+
+
+@pytest.mark.parametrize(("number", "size", "is_doubtful"), [(2**31 + 1, 2, False), (2**31, 2, True), (0, 2, True)])
+def test_a_number_at_the_beginning_of_a_code_may_need_another(number, size, is_doubtful):
+    assert codes_of(np.array([number], dtype=np.uint32), np.array([size]))[1] == is_doubtful
+
+
+@pytest.mark.parametrize("sizes", [(10, 8, 70, 2), (2,), (2**31 - 1, 3)])
+def test_codes_are_those_that_numpy_draws(sizes):
+    sizes = np.array(sizes)
+    for seed in range(20):
+        numbers = np.random.default_rng(seed).integers(2**32, size=50 * len(sizes), dtype=np.uint32)
+        codes, is_doubtful = codes_of(numbers, sizes)
+        expected = np.random.default_rng(seed).integers(sizes, size=(50, len(sizes)))
+        assert is_doubtful <= (sizes.max() > 100)  # with small sizes in one of 10^6 of these
+        assert is_doubtful or (expected == codes.T).all()
+        assert codes.dtype == expected.dtype
