@@ -57,14 +57,15 @@ def run_on_cluster(
     states = fetch(inputs(names), keep_going=True, report=print)["state"]
     real = states.index[~states.isin(["surrogate", "missing", "error"])]
     left = list(outdated(names, profile))
-    for name in left:
-        marker(name, profile).unlink(missing_ok=True)
-        failure_file(name, profile).unlink(missing_ok=True)
     if not left:
         return {}
+    if not dry_run:
+        for file in (file for name in left for file in (marker(name, profile), failure_file(name, profile))):
+            file.unlink(missing_ok=True)
     command = [sys.executable, "-m", "snakemake", *(str(marker(name, profile)) for name in left)]
     command += ["--snakefile", str(EXPERIMENTS / "Snakefile"), "--directory", str(results_folder())]
-    command += ["--workflow-profile", str(EXPERIMENTS / "profiles" / scheduler), *["--dry-run"] * dry_run, *arguments]
+    command += ["--workflow-profile", str(EXPERIMENTS / "profiles" / scheduler), "--forceall"]
+    command += [*["--dry-run"] * dry_run, *arguments]
     command += ["--config", f"profile={profile}", f"shards={shards}", f"names={','.join(left)}"]
     results_folder().mkdir(parents=True, exist_ok=True)
     process = subprocess.Popen(command, env=os.environ | {REAL_DATA_VARIABLE: ",".join(real)})
