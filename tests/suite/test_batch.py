@@ -192,8 +192,8 @@ def stop(names, number, said):
     assert not left
     assert process.returncode == (-9 if number == signal.SIGKILL else 130)
     assert said in errors
-    assert len(errors.splitlines()) <= 1
     if number != signal.SIGKILL:
+        assert len(errors.splitlines()) <= 1
         assert not list(trials.parent.glob("smoke/toy/*/*Z_*")), "no unfinished run"
         assert not failure_file("toy/mean", "smoke").exists(), "nothing failed"
     kept = {file: file.stat().st_mtime_ns for file in trials.rglob("[0-9a-f]*.trial")}

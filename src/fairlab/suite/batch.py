@@ -186,7 +186,7 @@ class _Batch:
                 return self._leave_out(name, reason)
         self.free -= self.cores[name]
         self.running[name] = time.monotonic()
-        own = {"n_jobs": self.cores[name], "state": self.states[name]}
+        own = {"n_jobs": self.cores[name], "state": self.states[name], "preloaded": True}
         futures[threads.submit(run_experiment, specification(name), self.profile, **own)] = name
         return True
 

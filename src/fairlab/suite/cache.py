@@ -1,17 +1,16 @@
-"""Cache of trials on disk: one file each, JSON and arrays in NumPy's own format, which cannot run code.
+"""Cache of trials on disk: one file each, JSON and the bytes of arrays, which cannot run code.
 
-A file ``<key>.trial`` has the SHA-256 of its key and content, then the content: an ``.npz`` archive of the arrays of a
-result, and a JSON text of all else, in which ``{"array": "a3"}`` refers to one of them. The text also has the metadata:
-function, code, versions, host, time, seconds.
+A file ``<key>.trial`` has the SHA-256 of its key and content, then the content: the length of a JSON text, the text,
+and the arrays of the result, each padded to a multiple of `ALIGNMENT` bytes. ``{"array": [type, shape, order, k]}``
+stands for one of them in the text, which also has the metadata: function, code, versions, host, time, seconds. (An
+``.npz`` archive would do, and is read several times as slowly.)
 """
 
 import hashlib
-import io
 import json
 import platform
 import re
 import time
-import zipfile
 from functools import cache
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from fairlab.suite.fingerprint import PACKAGE, code_fingerprint, library_version
 
 KINDS = "biufcSUMm"  # of NumPy's types: all whose bytes are the value
 PLAIN = (bool, int, float, str, type(None))
-DIGEST_BYTES = 32
+DIGEST_BYTES, LENGTH_BYTES, ALIGNMENT = 32, 8, 64
 KEY_LENGTH, SUFFIX = 24, ".trial"
 NAME = re.compile(rf"[0-9a-f]{{{KEY_LENGTH}}}{re.escape(SUFFIX)}")
 CURRENT, STALE, CORRUPTED = "current", "stale", "corrupted"
@@ -57,15 +56,16 @@ def write(file: Path, result, metadata: dict) -> None:
     TypeError
         If it is not plain data: numbers, text, arrays and tables, in dictionaries, lists and tuples.
     """
-    arrays = {}
+    arrays = []
     tree = _as_json(result, "result", arrays)
     about = metadata | {"written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-    text = json.dumps({"about": about, "result": tree}).encode()
-    stream = io.BytesIO()
-    np.savez(stream, json=np.frombuffer(text, np.uint8), **arrays)
-    content = stream.getbuffer()
-    with atomic_path(file) as temporary, temporary.open("wb") as output:
-        output.writelines([_digest(file, content), content])
+    text = json.dumps({"about": about, "sizes": list(map(len, arrays)), "result": tree}).encode()
+    text = text.ljust(len(text) + _missing(len(text) + DIGEST_BYTES + LENGTH_BYTES))
+    content = [len(text).to_bytes(LENGTH_BYTES), text]
+    for array in arrays:
+        content += [array, bytes(_missing(len(array)))]
+    with atomic_path(file) as temporary, temporary.open("wb") as stream:
+        stream.writelines([_digest(file, content), *content])
 
 
 def read(file: Path) -> tuple[object, dict]:
@@ -82,21 +82,28 @@ def read(file: Path) -> tuple[object, dict]:
 
 
 def _content(file):
-    """Return the JSON of a file and its arrays, after checking the checksum."""
-    with file.open("rb") as stream:
-        digest, content = stream.read(DIGEST_BYTES), stream.read()
-    if digest != _digest(file, content):
+    """Return the JSON of a file and its arrays, as writable memory, after checking the checksum."""
+    whole = memoryview(np.fromfile(file, np.uint8))
+    content = whole[DIGEST_BYTES:]
+    if whole[:DIGEST_BYTES] != _digest(file, [content]):
         raise CorruptedError(f"{file} does not match its checksum")
-    try:
-        arrays = np.load(io.BytesIO(content), allow_pickle=False)
-        return json.loads(arrays["json"].tobytes()), arrays
-    except (ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise CorruptedError(f"{file} is not a cached trial: {error}") from None
+    start = LENGTH_BYTES + int.from_bytes(content[:LENGTH_BYTES])
+    text, arrays = json.loads(bytes(content[LENGTH_BYTES:start])), []
+    for size in text["sizes"]:
+        arrays.append(content[start : start + size])
+        start += size + _missing(size)
+    return text, arrays
 
 
-def _digest(file, content) -> bytes:
+def _missing(size) -> int:
+    """Return the bytes by which a size lacks of a multiple of `ALIGNMENT`."""
+    return -size % ALIGNMENT
+
+
+def _digest(file, parts) -> bytes:
     digest = hashlib.sha256(file.stem.encode())
-    digest.update(content)
+    for part in parts:
+        digest.update(part)
     return digest.digest()
 
 
@@ -115,9 +122,9 @@ def _as_json(value, where, arrays):
     if isinstance(value, dict):
         return {"dict": [inner(list(value), ".keys()"), [inner(part, f"[{key!r}]") for key, part in value.items()]]}
     if type(value) is np.ndarray and value.dtype.kind in KINDS:
-        name = f"a{len(arrays)}"
-        arrays[name] = value
-        return {"array": name}
+        order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
+        arrays.append(value.tobytes(order))
+        return {"array": [value.dtype.str, list(value.shape), order, len(arrays) - 1]}
     if isinstance(value, np.generic) and value.dtype.kind in KINDS:
         return {"scalar": inner(np.array(value), "")}
     if isinstance(value, pd.RangeIndex):
@@ -129,6 +136,10 @@ def _as_json(value, where, arrays):
     if isinstance(value, pd.Series):
         return {"series": [inner(value.index, ".index"), _values(value, inner), inner(value.name, ".name")]}
     if isinstance(value, pd.DataFrame):
+        dtypes = set(value.dtypes)
+        if len(dtypes) == 1 and isinstance(*dtypes, np.dtype) and dtypes.pop().kind in KINDS:
+            labels = inner(value.index, ".index"), inner(value.columns, ".columns")
+            return {"matrix": [*labels, inner(value.to_numpy().T, ".values")]}  # a column's numbers in a row
         columns = [_values(column, inner) for _, column in value.items()]
         return {"table": [inner(value.index, ".index"), inner(value.columns, ".columns"), columns]}
     of = f" of {value.dtype}" if isinstance(value, np.ndarray) else ""
@@ -153,7 +164,7 @@ def _from_json(tree, arrays):
     if isinstance(tree, PLAIN):
         return tree
     if isinstance(tree, list):
-        return list(map(outer, tree))
+        return [part if type(part) in PLAIN else outer(part) for part in tree]
     [(kind, content)] = tree.items()
     match kind:
         case "tuple":
@@ -161,7 +172,8 @@ def _from_json(tree, arrays):
         case "dict":
             return dict(zip(*map(outer, content), strict=True))
         case "array":
-            return arrays[content]
+            dtype, shape, order, k = content
+            return np.frombuffer(arrays[k], np.dtype(dtype)).reshape(shape, order=order)
         case "scalar":
             return outer(content)[()]
         case "range":
@@ -174,6 +186,9 @@ def _from_json(tree, arrays):
         case "series":
             values = _column(content[1], outer)
             return pd.Series(values, index=outer(content[0]), dtype=values.dtype, name=outer(content[2]))
+        case "matrix":
+            index, columns, values = map(outer, content)
+            return pd.DataFrame(values.T, index=index, columns=columns, copy=False)
         case "table":
             index, columns = outer(content[0]), outer(content[1])
             found = [_column(values, outer) for values in content[2]]

@@ -427,7 +427,7 @@ class Experiment:
         The last call of a notebook. In a batch the runner publishes the run when the notebook has succeeded; in a
         session it is published here, if every declared table and figure was written.
         """
-        self.run.about = environment() | {
+        self.run.about = ({} if self.in_batch else environment()) | {  # a batch notes it once for all
             "seconds": round(time.perf_counter() - self._started + self._saved, 1),
             "peak_memory_gb": round(peak_memory_gb(), 2),
             "n_jobs": self.n_jobs,

@@ -14,6 +14,7 @@ import re
 import shutil
 import sys
 import tempfile
+import threading
 import time
 import uuid
 from contextlib import suppress
@@ -26,6 +27,7 @@ from fairlab.paths import ROOT, write_text
 from fairlab.suite import run as runs
 from fairlab.suite.artefacts import missing_artefacts
 from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification
+from fairlab.suite.machine import environment
 from fairlab.suite.processes import WHOLE, WORKER_ENVIRONMENT, KernelTask, stopping
 
 # An optional checker of addresses, which nothing here uses, builds a grammar for longer than papermill loads.
@@ -35,6 +37,7 @@ papermill = optional("papermill")
 logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it would print is in our errors
 
 TIME_LIMIT_MINUTES = {"smoke": 10, "quick": 120, "paper": 48 * 60}
+_parsing = threading.Lock()  # Python 3.11 counts the depth of a syntax tree over all threads
 MOST_TRIES = 2  # of a notebook whose kernel is killed; what its trials computed is kept
 
 
@@ -56,6 +59,7 @@ def run_experiment(
     time_limit: float | None = None,
     state: str | None = None,
     shard: str = WHOLE,
+    preloaded: bool = False,
 ) -> Path:
     """Run an experiment's notebook in batch and publish its result.
 
@@ -74,6 +78,8 @@ def run_experiment(
         Digest of code and data, by which a batch sees later whether the run is up to date.
     shard : str
         "3/16" computes the fourth shard of sixteen of the trials first, and publishes nothing.
+    preloaded : bool
+        Whether the kernel is to be a fork of a process with loaded libraries, which is worth it for several notebooks.
 
     Returns
     -------
@@ -112,7 +118,8 @@ def run_experiment(
         executed, log = folder / "notebook.ipynb", runs.log_file(*own)
         task = KernelTask(str(folder), n_jobs, shard)
         try:
-            execute(specification.notebook, executed, parameters, task=task, time_limit=limit, log=log)
+            own_kernel = {"task": task, "log": log, "preloaded": preloaded}
+            execute(specification.notebook, executed, parameters, time_limit=limit, **own_kernel)
             if shard != WHOLE:  # the trials are what it was run for
                 runs.discard(folder)
                 return folder
@@ -130,15 +137,14 @@ def run_experiment(
 
 
 def _complete(folder, state) -> None:
-    """Check that a run is complete, and note the state of code and data that it belongs to."""
+    """Check that a run is complete, and note versions, and the state of code and data, that it belongs to."""
     file = folder / "run.json"
     if not file.exists():
         raise NotebookError("the notebook ended without calling compare(), so no run was written")
     if missing := missing_artefacts(folder):
         raise NotebookError(f"nothing was written for {', '.join(missing)}")
-    if state is not None:
-        content = json.loads(file.read_text(encoding="utf-8"))
-        write_text(file, json.dumps(content | {"state": state}, indent=1) + "\n")
+    content = json.loads(file.read_text(encoding="utf-8")) | environment() | {"state": state}
+    write_text(file, json.dumps(content, indent=1) + "\n")
 
 
 def _note_failure(error, executed, file) -> None:
@@ -157,6 +163,7 @@ def execute(
     task: KernelTask | None = None,
     time_limit: float,
     log: Path | str = os.devnull,
+    preloaded: bool = False,
 ) -> None:
     """Execute a notebook strictly with this interpreter.
 
@@ -172,6 +179,8 @@ def execute(
         Minutes for the whole notebook.
     log : Path
         File for what the kernel prints past the notebook.
+    preloaded : bool
+        As for `run_experiment`.
 
     Raises
     ------
@@ -182,7 +191,7 @@ def execute(
     """
     required("papermill")
     started = time.monotonic()
-    kernel = _kernel(notebook.parent, task, 60 * time_limit, log)
+    kernel = _kernel(notebook.parent, task, 60 * time_limit, log, preloaded)
     dead = nbclient.DeadKernelError, nbclient.CellTimeoutError, RuntimeError
     try:
         papermill.execute_notebook(
@@ -223,7 +232,7 @@ def _kernels() -> Path:
     return Path(folder)
 
 
-def _kernel(folder, task, seconds, log) -> str:
+def _kernel(folder, task, seconds, log, preloaded) -> str:
     """Return the name of a new kernel that is this very interpreter; see `fairlab.suite.kernel`."""
     name = f"fairlab-{uuid.uuid4().hex}"
     place = _kernels() / "kernels" / name
@@ -238,6 +247,11 @@ def _kernel(folder, task, seconds, log) -> str:
     variables = WORKER_ENVIRONMENT | {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
     argv = [sys.executable, "-m", "fairlab.suite.kernel", *own, "{connection_file}"]
     content = {"argv": argv, "display_name": "fairlab", "language": "python", "env": variables}
+    if preloaded and sys.platform == "linux":
+        from fairlab.suite import kernel
+
+        kernel.register()
+        content["metadata"] = {"kernel_provisioner": {"provisioner_name": kernel.PROVISIONER}}
     (place / "kernel.json").write_text(json.dumps(content), encoding="utf-8")
     return name
 
@@ -280,7 +294,9 @@ def notebook_parameters(path: Path) -> dict:
     if len(tagged) != 1 or tagged[0].cell_type != "code":
         raise ValueError(f"{path}: expected one code cell tagged `parameters`, found {len(tagged)}")
     parameters = {}
-    for statement in ast.parse(tagged[0].source).body:
+    with _parsing:
+        statements = ast.parse(tagged[0].source).body
+    for statement in statements:
         try:
             (target,) = statement.targets
             parameters[target.id] = ast.literal_eval(statement.value)
