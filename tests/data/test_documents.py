@@ -1,16 +1,17 @@
 import time
+from decimal import Decimal
 
 import pytest
 import yaml
 from pydantic import model_validator
 
-from fairlab.data.documents import Entry, EntryError, Printed, PrintedLoader, Several, read_document, read_yaml
+from fairlab.data.documents import DecimalLoader, Entry, EntryError, Several, read_document, read_yaml
 from fairlab.paths import DATA_SCRIPTS, EXPERIMENTS, ROOT
 
 
 class Number(Entry):
     id: str
-    value: Printed | int | None = None
+    value: Decimal | int | None = None
     n: int | None = None
 
     @model_validator(mode="after")
@@ -24,7 +25,7 @@ class Table(Entry):
     title: str
     data: Several[str] = ()
     numbers: Several[Number] = ()
-    shares: dict[str, float | str] | None = None
+    shares: dict[str, Decimal | str] | None = None
     best: Number | None = None
 
 
@@ -51,18 +52,17 @@ def read(tmp_path):
 
 
 def test_values_and_types(read):
-    table = read(GOOD, loader=PrintedLoader)
-    assert (table.title, table.data, table.shares) == ("A table", ("adult",), {"women": 0.4, "men": "most"})
-    assert [type(number.value) for number in table.numbers] == [Printed, int]
+    table = read(GOOD, loader=DecimalLoader)
+    assert (table.title, table.data, table.shares) == ("A table", ("adult",), {"women": Decimal("0.4"), "men": "most"})
+    assert [type(number.value) for number in table.numbers] == [Decimal, int]
     with pytest.raises(ValueError, match="frozen"):
         table.title = "Another"
 
 
 def test_published_numbers_keep_their_digits(read):
-    first, second = read(GOOD, loader=PrintedLoader).numbers
-    assert (first.value, first.value.text) == (0.5, "0.50")
+    first, second = read(GOOD, loader=DecimalLoader).numbers
+    assert str(first.value) == "0.50"
     assert second.value == 20 and type(second.value) is int
-    assert type(read(GOOD, loader=PrintedLoader).shares["women"]) is float
 
 
 @pytest.mark.parametrize(
@@ -104,13 +104,13 @@ def test_published_numbers_keep_their_digits(read):
 def test_a_mistake_names_file_line_and_what_was_expected(read, old, new, message):
     assert old in GOOD
     with pytest.raises(ValueError) as caught:
-        read(GOOD.replace(old, new), loader=PrintedLoader)
+        read(GOOD.replace(old, new), loader=DecimalLoader)
     assert message in str(caught.value)
 
 
 def test_every_mistake_has_a_line_in_the_order_of_the_file(read):
     with pytest.raises(ValueError) as caught:
-        read(GOOD.replace("n: 3", "n: x").replace("title: A table", "best: {}"), loader=PrintedLoader)
+        read(GOOD.replace("n: 3", "n: x").replace("title: A table", "best: {}"), loader=DecimalLoader)
     assert [line.split(": ")[0].rpartition(":")[2] for line in str(caught.value).splitlines()] == ["1", "1", "7"]
 
 

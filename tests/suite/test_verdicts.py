@@ -1,11 +1,11 @@
 import math
+from decimal import Decimal
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlab.data.documents import Printed
 from fairlab.suite.published import Value
 from fairlab.suite.verdicts import JUDGED, VERDICTS, Ours, Pair, excess, judge, relative_difference
 
@@ -14,7 +14,7 @@ WHY = "below what themis/pruning needs at least"
 
 
 def value(**given):
-    given = {name: Printed(number) if isinstance(number, float) else number for name, number in given.items()}
+    given = {name: Decimal(str(number)) if isinstance(number, float) else number for name, number in given.items()}
     return Value(id="x", **({"kind": "statistic"} | given))
 
 

@@ -8,6 +8,7 @@ ValueError: toy.yaml:1: row: unknown key 'row'; did you mean 'rows'? (known: row
 """
 
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -61,23 +62,13 @@ class Entry(BaseModel):
         return content
 
 
-class Printed(float):
-    """A float that remembers how it was written, for published numbers; `PrintedLoader` makes them."""
-
-    text: str
+class DecimalLoader(Loader):
+    """A loader whose fractions are `Decimal`, which keeps the digits as written."""
 
 
-class PrintedLoader(Loader):
-    """A loader whose floats are `Printed`."""
-
-
-def _printed(loader, node) -> Printed:
-    number = Printed(loader.construct_yaml_float(node))
-    number.text = node.value
-    return number
-
-
-PrintedLoader.add_constructor("tag:yaml.org,2002:float", _printed)
+DecimalLoader.add_constructor(
+    "tag:yaml.org,2002:float", lambda _, node: Decimal(node.value.replace(".inf", "Infinity"))
+)
 
 
 def read_document(path: Path | str, model: type[Model], *, loader: type = Loader, error: type = ValueError) -> Model:
@@ -89,7 +80,7 @@ def read_document(path: Path | str, model: type[Model], *, loader: type = Loader
     model : subclass of pydantic.BaseModel
         Best of `Entry`, for then unknown keys are errors.
     loader : type
-        `PrintedLoader` where the digits of a number matter.
+        `DecimalLoader` where the digits of a number matter.
     error : type
         Raised instead of ValueError.
 
@@ -186,7 +177,7 @@ _WANTED = {
     "int_type": "an integer",
     "float_type": "a number",
     "bool_type": "true or false",
-    "is_instance_of": "a number",  # `Printed`
+    "is_instance_of": "a number",  # `Decimal`
 }
 
 

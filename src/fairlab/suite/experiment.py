@@ -117,7 +117,7 @@ class Experiment:
 
     def trial(self, index: int = 0) -> Trial:
         """Return the trial `index`, as `trials` gives it to a function: the source of seeds, by stream name."""
-        return Trial(self.name, index, self.run.seed)
+        return Trial(self.run.paper, index, self.run.seed)
 
     def load(self, variant, **options):
         """Load one of the experiment's data sets and record its provenance; see `fairlab.load`.

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from fairlab.data.documents import Entry, EntryError, Printed, PrintedLoader, Several, read_document
+from fairlab.data.documents import DecimalLoader, Entry, EntryError, Several, read_document
 from fairlab.paths import EXPERIMENTS
 
 NAMES_A_NOTEBOOK = re.compile(r"\b[a-z_]+/[a-z_]+\b")
@@ -29,12 +29,15 @@ class Value(Entry):
         Its name within its artefact, such as ``lipton.hair_length.ks``.
     kind : str
         Determines the rule by which our result is judged.
-    value : float or None
-        The number; None for an interval.
-    low, high : float or None
+    value : float, int or None
+        The number; None for an interval. It and the next three are for computing; `printed_value` and so on are
+        `Decimal`, with the published digits.
+    low, high : float, int or None
         Ends of an interval.
-    std, n : float, int or None
-        Published standard deviation and number of repetitions.
+    std : float, int or None
+        Published standard deviation.
+    n : int or None
+        Published number of repetitions.
     exact : bool
         Whether the number is deterministic, so that an exact rerun gives the same published digits.
     less_than : bool
@@ -56,10 +59,10 @@ class Value(Entry):
 
     id: str
     kind: Kind
-    value: Printed | int | None = None
-    low: Printed | int | None = None
-    high: Printed | int | None = None
-    std: Printed | int | None = None
+    printed_value: Decimal | int | None = Field(None, alias="value")
+    printed_low: Decimal | int | None = Field(None, alias="low")
+    printed_high: Decimal | int | None = Field(None, alias="high")
+    printed_std: Decimal | int | None = Field(None, alias="std")
     n: int | None = None
     exact: bool = False
     less_than: bool = False
@@ -69,7 +72,7 @@ class Value(Entry):
     inferred: str | bool = False
     verified: bool = True
     source: str | None = None
-    resolution: Printed | int | None = None
+    resolution: Decimal | int | None = None
     note: str | None = None
 
     @model_validator(mode="after")
@@ -96,18 +99,23 @@ class Value(Entry):
             raise EntryError(f"{self.id}: {wanted}; found {self.impossible!r}", "impossible")
         return self
 
+    value, low, high, std = (
+        property(lambda self, name=f"printed_{name}": _plain(getattr(self, name)))
+        for name in ("value", "low", "high", "std")
+    )
+
     @property
     def printed(self) -> str:
         """The number as published."""
         if self.kind == "interval":
-            return f"[{number_text(self.low)}, {number_text(self.high)}]"
-        spread = "" if self.std is None else f" ± {number_text(self.std)}"
-        return f"{'<' * self.less_than}{number_text(self.value)}{spread}"
+            return f"[{self.printed_low}, {self.printed_high}]"
+        spread = "" if self.printed_std is None else f" ± {self.printed_std}"
+        return f"{'<' * self.less_than}{self.printed_value}{spread}".lower()
 
     @property
     def step(self) -> float:
         """Half a unit of the last published digit."""
-        return half_step(self.value)
+        return half_step(self.printed_value)
 
 
 class Claim(Entry):
@@ -218,17 +226,16 @@ def paper_keys() -> list[str]:
 
 def read_paper(path: Path) -> Paper:
     """Read and check one file of published numbers; see `load_paper`."""
-    return read_document(path, Paper, loader=PrintedLoader)
+    return read_document(path, Paper, loader=DecimalLoader)
 
 
-def number_text(number) -> str:
-    """Return a number as published, with trailing zeros."""
-    return getattr(number, "text", None) or str(number)
-
-
-def half_step(number) -> float:
+def half_step(number: Decimal | int) -> float:
     """Return half a unit of the last published digit of a number."""
-    return 0.5 * 10.0 ** Decimal(number_text(number)).as_tuple().exponent
+    return 0.5 * 10.0 ** Decimal(number).as_tuple().exponent
+
+
+def _plain(number):
+    return float(number) if isinstance(number, Decimal) else number
 
 
 def _expect_once(key, items) -> None:

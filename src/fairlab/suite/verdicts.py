@@ -315,10 +315,11 @@ def _centre(published) -> float:
 
 def _equals_as_printed(published, ours) -> bool:
     if published.less_than:
-        return bool(ours.mean <= published.value + half_step(published.value) * ROUNDING)
-    numbers = (published.low, published.high) if published.kind == "interval" else (published.value,)
+        return bool(ours.mean <= published.value + published.step * ROUNDING)
+    interval = published.kind == "interval"
+    numbers = (published.printed_low, published.printed_high) if interval else (published.printed_value,)
     pairs = zip(numbers, np.atleast_1d(ours.mean), strict=True)
-    return all(abs(own - printed) <= half_step(printed) * ROUNDING for printed, own in pairs)
+    return all(abs(own - float(printed)) <= half_step(printed) * ROUNDING for printed, own in pairs)
 
 
 def _limit(published, mean, error, n) -> tuple[float, str]:
