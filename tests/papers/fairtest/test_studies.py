@@ -1,4 +1,5 @@
-from functools import cache
+"""The studies of table 2, what the text says of them, and other splits of their data."""
+
 from types import SimpleNamespace
 
 import numpy as np
@@ -6,119 +7,41 @@ import pandas as pd
 import pytest
 
 from fairlab.data import load
-from fairlab.fairtest import Column, Sample
+from fairlab.fairtest import Column, DataSource, Difference, Investigation, Sample, investigate
 from fairlab.fairtest.report import Subgroup
 from fairlab.fairtest.tree import Node
-from fairlab.papers.fairtest.studies import (
-    AGE,
-    CARE,
-    ERROR,
-    MOVIE_AGE,
-    PREDICTION,
-    RATING,
-    STUDIES,
-    TITLES,
-    TRUTH,
-    attributes,
-    fitted,
-    genres_of,
-    load_studies,
-    mean_errors,
-    patients_of,
-    ratings_by_genre,
-    resampling_limits,
-    seconds_of_studies,
-    table_2_row,
-    users_of,
-)
+from fairlab.papers.fairtest import studies, trials
+from fairlab.papers.fairtest.studies import STUDIES
 from fairlab.papers.fairtest.studies import tested as report_on
+from fairlab.seeds import Trial
 
-FEATURES = pd.DataFrame(
-    {
-        "age": [20, 30, 40, 60],
-        "seen_rating": [3.0, 4.0, 3.0, 4.0],
-        "rmse": [0.8, 0.9, 1.0, 1.1],
-        "movie_age": [10.0, 20.0, 30.0, 40.0],
-        "Action": [1, 1, 0, 0],
-        "Comedy": [1, 1, 1, 1],
-        "Western": [0, 0, 0, 1],
-    }
-)
-RECOMMENDATIONS = SimpleNamespace(features=FEATURES, target=pd.Series([4.0, 4.2, 4.4, 5.0]))
-SOME = {
-    "staples": ("staples-population", {"n_users": 2_000}),
-    "healthcare": ("health", {"surrogate": True}),
-    "image_tagger": ("image-tagger", {"labels": "overfeat", "surrogate": True}),
-    "movielens": ("movie-recommender", {"surrogate": True}),
-    "adult": ("adult-uci", {"surrogate": True}),
-    "berkeley": ("berkeley", {}),
-}
-
-
-@cache
-def study(name):
-    variant, options = SOME[name]
-    source, investigations = STUDIES[name](load(variant, **options))
-    for one in investigations:
-        one.set_params(max_depth=0).fit(source)
-    return investigations
-
-
-def test_every_study_has_data():
-    assert set(STUDIES) == set(SOME)
+TRIAL = Trial("test", 0, 0)
+PATIENT_CONTEXT = 127  # attributes: neither prediction nor confidence, nor what is predicted, nor age
 
 
 @pytest.mark.parametrize(
-    ("name", "labels"),
+    ("name", "variant", "options", "labels", "n_context"),
     [
-        ("staples", [1]),
-        ("healthcare", [2]),
-        ("image_tagger", [745]),
-        ("movielens", [1, 1, 1, 17]),
-        ("adult", [1]),
-        ("berkeley", [1]),
+        ("staples", "staples-population", {"n_users": 2_000}, [1], 4),
+        ("healthcare", "health", {"surrogate": True}, [2], PATIENT_CONTEXT),
+        ("image_tagger", "image-tagger", {"labels": "overfeat", "surrogate": True}, [745], 0),
+        ("movielens", "movie-recommender", {"surrogate": True}, [1, 1, 1, 17], 3),
+        ("adult", "adult-uci", {"surrogate": True}, [1], 13),
     ],
 )
-def test_investigations_of_a_study(name, labels):
-    assert [len(one.outputs_) for one in study(name)] == labels
-
-
-def test_prediction_and_confidence_make_no_contexts_of_patients():
-    [errors] = study("healthcare")
-    assert len(errors.context_) == 127
-    assert not {"Age", "days", "predicted_days", "confidence"} & set(errors.context_)
-    assert errors.source_.remaining_ == 2
-
-
-def test_only_people_define_contexts_of_the_movies():
-    *_, genres = investigations = study("movielens")
-    assert {name for investigation in investigations for name in investigation.context_} == {
-        "gender",
-        "age",
-        "occupation",
-    }
-    assert len(genres.outputs_) == 17
-
-
-def test_berkeley_has_nothing_but_everyone():
-    [admission] = study("berkeley")
-    assert len(admission.nodes("gender")) == 1
-    assert admission.explanatory == "department"
-
-
-def test_every_study_has_a_title_and_is_loaded_as_the_table_needs_it():
-    asked = load_studies(lambda variant, **options: (variant, options), n_users=7)
-    assert list(asked) == list(STUDIES) == list(TITLES)
-    assert asked["staples"] == ("staples-population", {"n_users": 7})
-    assert asked["image_tagger"] == ("image-tagger", {"labels": "overfeat"})
+def test_investigations_of_a_study(name, variant, options, labels, n_context):
+    source, investigations = STUDIES[name](load(variant, **options))
+    fitted = [one.set_params(max_depth=0).fit(source) for one in investigations]
+    assert [len(one.outputs_) for one in fitted] == labels
+    context = {attribute for one in fitted for attribute in one.context_}
+    assert len(context) == n_context
+    assert not {"Age", "days", "predicted_days", "confidence", "fnlwgt", "rmse"} & context
 
 
 def test_a_row_of_table_2():
     applicants = load("berkeley")
-    investigations = fitted(STUDIES["berkeley"](applicants))
-    row = table_2_row(applicants, investigations, report_on(investigations))
-    assert attributes(investigations) == {"gender", "department"}
-    assert row == {
+    investigations = studies.fitted(STUDIES["berkeley"](applicants))
+    assert studies.table_2_row(applicants, investigations, report_on(investigations)) == {
         "users": 4425,
         "attributes": 2,
         "discovered": 1,
@@ -130,59 +53,107 @@ def test_a_row_of_table_2():
 
 def test_days_are_also_on_the_log_scale():
     features = pd.DataFrame(
-        {AGE: [5, 75], CARE: [0, 2], "predicted_days": [0.0, np.e - 1], "confidence": ["high", "low"]}
+        {"Age": [5, 75], studies.CARE: [0, 2], "predicted_days": [0.0, np.e - 1], "confidence": ["high", "low"]}
     )
-    table = patients_of(SimpleNamespace(features=features, target=pd.Series([1, 0])))
-    assert table[PREDICTION].tolist() == [0, 1]
-    assert table[TRUTH].tolist() == [np.log(2), 0]
-    assert table["days"].tolist() == [0, np.e - 1]
+    table = studies.patients_of(SimpleNamespace(features=features, target=pd.Series([1, 0])))
+    assert table[[studies.PREDICTION, studies.TRUTH]].to_numpy().tolist() == [[0, np.log(2)], [1, 0]]
     assert table["urgent care"].tolist() == ["no", "yes"]
     assert "predicted_days" not in table
 
 
 def test_mean_errors_by_age_and_care(association):
-    def people(age, error):
-        return Sample(Column(AGE, np.array(age)), Column("error", np.array(error)))
-
-    everyone = people([20.0, 60.0, 70.0, 80.0], [1.0, 2.0, 3.0, 8.0])
+    everyone = Sample(
+        Column("Age", np.array([20.0, 60.0, 70.0, 80.0])), Column("error", np.array([1.0, 2.0, 3.0, 8.0]))
+    )
     parts = {"": everyone, "urgent care: no": everyone.take([0, 2]), "urgent care: yes": everyone.take([1, 3])}
     tests = tuple(association(0.0, 0.1, part=name, of=sample) for name, sample in parts.items())
-    errors = mean_errors(Subgroup(Node(None, 0.0, 4), everyone, tests))
-    assert errors.loc["everyone"].tolist() == [3.5, 5.5, 1.5]
-    assert errors.loc["urgent care"].tolist() == [5, 8, 2]
-    assert errors.loc["no urgent care"].tolist() == [2, 3, 1]
+    errors = studies.mean_errors(Subgroup(Node(None, 0.0, 4), everyone, tests))
+    assert errors.T.to_dict("list") == {
+        "everyone": [3.5, 5.5, 1.5],
+        "urgent care": [5, 8, 2],
+        "no urgent care": [2, 3, 1],
+    }
 
 
-def test_users_have_a_generation_and_what_they_have_seen():
-    users = users_of(RECOMMENDATIONS)
+def test_users_of_movies_by_generation_by_what_they_have_seen_and_by_genre():
+    features = pd.DataFrame(
+        {
+            "age": [20, 30, 40, 60],
+            "seen_rating": [3.0, 4.0, 3.0, 4.0],
+            "rmse": [0.8, 0.9, 1.0, 1.1],
+            "movie_age": [10.0, 20.0, 30.0, 40.0],
+            "Action": [1, 1, 0, 0],
+            "Comedy": [1, 1, 1, 1],
+            "Western": [0, 0, 0, 1],
+        }
+    )
+    recommendations = SimpleNamespace(features=features, target=pd.Series([4.0, 4.2, 4.4, 5.0]))
+    users = studies.users_of(recommendations)
     assert users["generation"].tolist() == ["younger than 35"] * 2 + ["35 and older"] * 2
     assert users["seen"].tolist() == ["lower rated movies", "higher rated movies"] * 2
-    assert users[[RATING, MOVIE_AGE, ERROR]].iloc[0].tolist() == [4.0, 10.0, 0.8]
-
-
-def test_a_genre_that_everybody_gets_tells_nothing():
-    users = users_of(RECOMMENDATIONS)
-    assert genres_of(RECOMMENDATIONS, users) == ["Action", "Western"]
-    assert genres_of(RECOMMENDATIONS, users.head(3)) == ["Action"]
-
-
-def test_ratings_with_and_without_a_genre():
-    ratings = ratings_by_genre(users_of(RECOMMENDATIONS), ["Action", "Western"]).round(6)
-    assert ratings.loc["Action"].tolist() == [4.1, 4.7, -0.6]
-    assert ratings.loc["Western"].tolist() == [5.0, 4.2, 0.8]
+    genres = studies.genres_of(recommendations, users)
+    ratings = studies.ratings_by_genre(users, genres).round(6).T.to_dict("list")
+    assert ratings == {"Action": [4.1, 4.7, -0.6], "Western": [5.0, 4.2, 0.8]}, "everybody gets comedies"
 
 
 def test_each_repeat_has_its_seconds_and_each_study_its_work():
-    repeats, work = seconds_of_studies({"berkeley": load("berkeley")}, 2)
+    repeats, work = studies.seconds_of_studies({"berkeley": load("berkeley")}, 2)
     assert repeats[["study", "repeat"]].to_numpy().tolist() == [["berkeley", 0], ["berkeley", 1]]
-    assert (repeats[["train", "test"]] >= 0).all(axis=None)
     assert repeats["test"].sum() > 0
     assert work.loc["berkeley", "hypotheses"] == 7  # everyone given the department, and six departments
     assert work.loc["berkeley", "of at most 1000 people"] == 6
-    assert work.loc["berkeley", "metrics"] == "COND-DIFF, DIFF"
 
 
 def test_samples_above_a_thousand_people_are_not_resampled():
-    limits = resampling_limits(np.random.default_rng(0)).set_index(["metric", "people"])["resampled"]
-    assert limits.xs(1_000, level="people").all()
-    assert not limits.xs(1_001, level="people").any()
+    limits = studies.resampling_limits(np.random.default_rng(0))
+    assert limits.groupby("people")["resampled"].agg(["all", "any"]).to_numpy().tolist() == [[True] * 2, [False] * 2]
+
+
+def test_another_split_of_adults_names_the_attributes_of_each_context():
+    """Women in the north earn less, and no others."""
+    rng = np.random.default_rng(0)
+    woman, north = rng.random((2, 3_000)) < 0.5
+    low = rng.random(3_000) < np.where(north & woman, 0.8, 0.4)
+    columns = {"sex": (woman, "f", "m"), "region": (north, "north", "south"), "income": (low, "low", "high")}
+    people = pd.DataFrame({name: np.where(mask, yes, no) for name, (mask, yes, no) in columns.items()})
+    found = trials.adult_split(TRIAL, people=people, protected=["sex"], output="income")
+    assert found["attributes"].tolist()[:2] == ["", "region"]
+    assert found.loc[found["attributes"] == "region", "reported"].sum() == 1
+
+
+def test_another_split_of_applicants_is_an_investigation_without_and_one_with_the_department():
+    berkeley = load("berkeley")
+    applicants = berkeley.features.assign(accepted=berkeley.target)
+    p_values = trials.berkeley_split(TRIAL, applicants=applicants, smoothing=0)
+    assert list(p_values)[:3] == ["everyone", "everyone, given the department", "department: A"]
+    seed = TRIAL.seed("split")
+    plain = Investigation("gender", "accepted", context=[], metric=Difference(smoothing=0), random_state=seed)
+    alone = investigate(DataSource(applicants, random_state=seed), plain).section("gender").everyone
+    assert p_values["everyone"] == alone.association().p_value
+
+
+def test_another_split_of_patients_has_everybody_plain_given_confidence_and_by_it():
+    rng = np.random.default_rng(0)
+    age, confidence = rng.integers(10, 80, 900).astype(float), rng.choice(["high", "low"], 900)
+    patients = pd.DataFrame({"age": age, "truth": age / 50 + rng.random(900), "confidence": confidence})
+    patients["prediction"] = rng.random(900) / 10
+    names = {name: name for name in ("age", "prediction", "truth", "confidence")}
+    bounds = trials.health_split(TRIAL, patients=patients, budget=2, train_size=0.33, **names)
+    assert bounds["metric"].tolist() == ["CORR", "COND-CORR", "CORR", "CORR"]
+    assert bounds["part"].tolist() == ["", "", "confidence: high", "confidence: low"]
+    assert (bounds["low"] > 0).all()
+
+
+def test_another_split_of_movie_users_tests_outputs_and_genres_among_everybody():
+    rng = np.random.default_rng(0)
+    woman, old = rng.random((2, 1_000)) < 0.5
+    users = pd.DataFrame({"gender": np.where(woman, "F", "M"), "age": np.where(old, 40.0, 20.0)})
+    users["generation"] = np.where(old, "older", "younger")
+    users["rating"] = 4 + 0.01 * users["age"] + rng.random(1_000)
+    users = users.assign(Romance=rng.random(1_000) < 0.3 + 0.4 * woman, War=rng.random(1_000) < 0.3)
+    options = {"outputs": ["rating"], "protected": ["gender", "age"], "genres": ["Romance", "War"]}
+    tests = trials.recommender_split(TRIAL, users=users.astype({"Romance": int, "War": int}), **options)
+    low = tests.set_index(["protected", "output", "part"])["low"]
+    assert len(low) == 2 + 2 * 2
+    assert (low[[("age", "rating", ""), ("gender", "2 labels", "Romance")]] > 0).all()
+    assert low["generation", "2 labels", "War"] < 0

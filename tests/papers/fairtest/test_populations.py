@@ -1,0 +1,327 @@
+"""Planted effects, contexts of many populations at once, and shoppers drawn anew."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportion_confint
+
+from fairlab.data import load
+from fairlab.data.variants.staples_population import draw_counts
+from fairlab.fairtest import DataSource, Investigation
+from fairlab.fairtest.report import Subgroup
+from fairlab.fairtest.tree import Condition, Node
+from fairlab.papers.fairtest import lattice, trials
+from fairlab.papers.fairtest.microbenchmark import alarm_shares, noise, pairs_named, point, price_section
+from fairlab.papers.fairtest.planted import SIZE_CLASSES, count_users, draw_pairs, plant_counts, plant_effects
+from fairlab.papers.fairtest.shoppers import count_table, drawn_shoppers, margins, parted, values_over_draws
+from fairlab.seeds import Trial
+from fairlab.statistics import bonferroni_level
+
+TEMPLATE = load("staples", surrogate=True)
+TRIAL = Trial("test", 0, 0)
+
+
+def dataset_of(features):
+    """Return users with these features, of whom every third is below 50,000 dollars."""
+    features = features.assign(income=np.where(np.arange(len(features)) % 3 == 0, "<50K", ">=50K"))
+    target = pd.Series(["low"] * len(features), name="price")
+    return replace(TEMPLATE, features=features, target=target, sensitive_features=features[["income", "race"]])
+
+
+def population(counts):
+    """Return users with so many in each (state, race)."""
+    people = [pair for pair, count in counts.items() for _ in range(count)]
+    return dataset_of(pd.DataFrame(people, columns=["state", "race"]))
+
+
+@pytest.fixture(scope="module")
+def users():
+    """Users of four states and three races, 1,200 of each pair."""
+    states, races = np.divmod(np.repeat(np.arange(12), 1_200), 3)
+    features = pd.DataFrame({"state": states, "race": races}).astype(str).apply(lambda names: "no. " + names)
+    return dataset_of(features.assign(gender=np.where(np.arange(len(features)) % 2 == 0, "female", "male")))
+
+
+TOY = {("X", "a"): 90, ("X", "b"): 400, ("X", "c"): 900, ("Y", "a"): 90, ("Y", "b"): 299, ("Y", "c"): 5000}
+ONE = pd.DataFrame({"state": ["X"], "race": ["b"]})
+
+
+def test_pairs_by_hand():
+    # State Y is left out: its second largest race has 299 users.
+    dataset = population(TOY)
+    assert draw_pairs(dataset, size=100, n_pairs=1).to_numpy().tolist() == [["X", "a", 90]]
+    assert draw_pairs(dataset, size=1000, n_pairs=1)["race"].tolist() == ["c"]
+    assert draw_pairs(dataset, size=500, n_pairs=1)["users"].tolist() == [400]  # 20% less is still of the class
+
+
+@pytest.mark.parametrize(
+    ("counts", "options", "message"),
+    [
+        (TOY, {"size": 2000, "n_pairs": 1}, "2,000 users, expected at least 1; take more users"),
+        (TOY, {"size": 300}, "size: expected one of 100, 500, 1000, 2000, 5000, 10000, found 300"),
+        # Of two pairs of the same size one survives.
+        (TOY | {("Y", "b"): 300, ("Y", "a"): 90}, {"size": 100, "n_pairs": 2}, "have 1 pairs of a state and a race"),
+    ],
+)
+def test_pairs_that_are_not_there(counts, options, message):
+    with pytest.raises(ValueError, match=message):
+        draw_pairs(population(counts), **options)
+
+
+def test_a_million_users_have_ten_pairs_of_every_size():
+    dataset = load("staples", n_users=988_871, surrogate=True)
+    for size, slack in SIZE_CLASSES.items():
+        pairs = draw_pairs(dataset, size=size, seed=2)
+        assert len(pairs.drop_duplicates(["state", "race"])) == 10
+        assert pairs["users"].between(size * (1 - slack), size * (1 + slack)).all()
+
+
+@settings(deadline=None, max_examples=20)
+@given(delta=st.sampled_from([0, 2.5, 5, 10, 15, 50]), seed=st.integers(0, 99))
+def test_numbers_of_low_prices_are_exact_whatever_the_draw(delta, seed):
+    planted = plant_effects(population({("X", "b"): 240, ("X", "c"): 61}), ONE, delta=delta, seed=seed)
+    low, inside = planted.target == "low", planted.features["race"] == "b"
+    rich = planted.features["income"] == ">=50K"
+    for group, percent in ((inside & rich, 50 + delta), (inside & ~rich, 50 - delta), (~inside, 50)):
+        assert low[group].sum() == int(np.ceil(group.sum() * percent / 100))
+
+
+def test_others_are_independent_of_income_and_order():
+    dataset = population({("X", "b"): 300, ("X", "c"): 20_000})
+    planted = plant_effects(dataset, ONE, delta=15, seed=1)
+    other = (planted.target == "low").to_numpy()[300:]
+    assert other[(dataset.features["income"] == ">=50K")[300:]].mean() == pytest.approx(0.5, abs=0.015)
+    assert other[:10_000].mean() == pytest.approx(0.5, abs=0.015)
+    assert planted.provenance.data_hash != dataset.provenance.data_hash
+
+
+def test_counts_are_those_of_listed_users_and_as_scattered():
+    dataset = load("staples", n_users=3_000, surrogate=True)
+    pairs = dataset.features.groupby(["state", "race"], observed=True).size().nlargest(2).index.to_frame(index=False)
+    users, rng = count_users(dataset), np.random.default_rng(0)
+    drawn = np.stack([plant_counts(users, pairs, delta=20, rng=rng) for _ in range(300)])
+    assert (drawn.sum(axis=-1) == users.to_numpy().reshape(drawn.shape[1:-1])).all()
+    low = [
+        dataset.features.assign(low=plant_effects(dataset, pairs, delta=20, seed=seed).target == "low")
+        .groupby(users.index.names, observed=False)["low"]
+        .sum()
+        for seed in range(30)
+    ]
+    ours, listed = drawn[..., 1].reshape(300, -1), np.stack(low)
+    large = users.to_numpy() > 30
+    np.testing.assert_allclose(ours.mean(axis=0)[large], listed.mean(axis=0)[large], rtol=0.2)
+    assert ours.var(axis=0)[large].mean() == pytest.approx(listed.var(axis=0)[large].mean(), rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "delta", "message"),
+    [
+        (pd.concat([ONE, ONE]), 5, "pairs: X, b is listed twice"),
+        (ONE.assign(state="Z"), 5, "pairs: Z, b has no users"),
+        (ONE, -1, "delta: expected percentage points from 0 to 50, found -1"),
+        (ONE, 51, "delta: expected percentage points from 0 to 50, found 51"),
+    ],
+)
+def test_bad_pairs_and_effects(pairs, delta, message):
+    with pytest.raises(ValueError, match=message):
+        plant_effects(population(TOY), pairs, delta=delta)
+
+
+def finding(**conditions):
+    node = Node(None, effect=0.0, size=1)
+    for name, category in conditions.items():
+        node = Node(Condition(name, category), effect=0.0, size=1, parent=node)
+    return Subgroup(node, sample=None, associations=())
+
+
+def test_a_context_names_a_pair_by_both_parts_and_whatever_else():
+    assert pairs_named(finding(race="a", gender="male", state="X")) == {("X", "a")}
+    assert pairs_named(finding(state="X")) == pairs_named(finding()) == set()
+
+
+def test_a_strong_effect_is_found_and_validated_where_it_was_planted(users):
+    pair = pd.DataFrame({"state": ["no. 2"], "race": ["no. 1"]})
+    dataset = plant_effects(users, pair, delta=30, seed=0)
+    section = price_section(dataset, min_leaf_size=50, exact=False, random_state=0)
+    assert ("no. 2", "no. 1") in set().union(*map(pairs_named, section.significant))
+
+
+def test_alarms_have_wilson_intervals():
+    shares = alarm_shares(pd.DataFrame({"reported": [1, 1, 2, 1], "significant": [0, 1, 2, 0]}))
+    assert shares["alarms"].to_dict() == {"any context reported": 1, "any context significant": 2}
+    for row in shares.itertuples():
+        assert (row.low, row.high) == pytest.approx(proportion_confint(row.alarms, 4, 0.05, "wilson"))
+
+
+def test_noise_is_in_deviations_of_means_of_ten():
+    rng = np.random.default_rng(0)
+    found = {(5, 100): rng.poisson(2, 4_000), (5, 500): np.full(4_000, 10)}
+    planted = pd.concat([pd.DataFrame({"delta": d, "size": s, "found": f}) for (d, s), f in found.items()])
+    printed = pd.Series({"delta_5.size_100": 2 + (2 / 10) ** 0.5, "delta_5.size_500": 10})
+    assert noise(planted, printed)["deviation"].to_dict() == {"delta_5.size_100": pytest.approx(1, abs=0.1)}
+    assert point(2.5, 500) == "delta_2_5.size_500"
+
+
+NAMES = {
+    "income": ["state", "gender", "race", "income", "price"],
+    "race": ["state", "gender", "income", "race", "price"],
+}
+
+
+@pytest.fixture(scope="module")
+def shop():
+    """Users of whom black ones in one state pay more if they are poor, and men in another whatever they earn."""
+    rng, n = np.random.default_rng(1), 30_000
+    shops = pd.DataFrame(
+        {
+            "state": rng.choice(list("ABCDEFG"), n, p=[0.4, 0.2, 0.2, 0.1, 0.06, 0.03, 0.01]),
+            "gender": rng.choice(["F", "M"], n),
+            "race": rng.choice(["asian", "black", "white"], n, p=[0.1, 0.3, 0.6]),
+            "income": rng.choice(["high", "low"], n),
+        }
+    )
+    high = 0.1 + 0.1 * ((shops["state"] == "B") & (shops["race"] == "black") & (shops["income"] == "low"))
+    high += 0.1 * ((shops["state"] == "D") & (shops["gender"] == "M") & (shops["race"] != "asian"))
+    return shops.assign(price=np.where(rng.random(n) < high, "high", "low"))
+
+
+def counted(columns, names):
+    """Return counts of people by some columns."""
+    shape = [len(columns[name].categories) for name in names]
+    cells = np.ravel_multi_index([columns[name].values for name in names], shape)
+    return np.bincount(cells, minlength=np.prod(shape)).reshape(shape)
+
+
+def test_contexts_tests_and_report_are_those_of_the_library(shop):
+    source = DataSource(shop, variant="published")
+    investigation = Investigation(["income", "race"], "price", min_leaf_size=50).fit(source)
+    columns = source.training_set(source.names)
+    with source.lend_test_set() as lent:
+        test = {name: counted(lent, names) for name, names in NAMES.items()}
+    source.remaining_ = 1
+    report = investigation.test()
+
+    contexts = {
+        name: lattice.find_contexts(counted(columns, names)[None], min_leaf_size=50)[0] for name, names in NAMES.items()
+    }
+    corrected = lattice.test_contexts([(test[name], contexts[name]) for name in NAMES], np.random.default_rng(0))
+    options = {"confidence_level": bonferroni_level(0.95, sum(map(len, contexts.values())))}
+    for (protected, names), p_values in zip(NAMES.items(), corrected, strict=True):
+
+        def conditions(cell, names=names):
+            return {f"{n}: {columns[n].categories[code]}" for n, code in zip(names, cell, strict=False) if code >= 0}
+
+        section = report.section(protected)
+        expected = [set(map(str, finding.node.conditions)) for finding in section.subgroups]
+        assert [conditions(cell) for cell in contexts[protected]] == expected
+        expected = [finding.association().p_value for finding in section.subgroups]
+        assert list(p_values.values()) == pytest.approx(expected, rel=0.5, abs=0.05)  # those of few people are drawn
+        same = dict(zip(p_values, expected, strict=True))
+        options["rng"] = np.random.default_rng(0)
+        reported = lattice.report_contexts(test[protected], contexts[protected], same, **options)
+        expected = [set(map(str, finding.node.conditions)) for finding in section.reported]
+        assert [conditions(cell) for cell in reported] == expected
+        bounds = [(finding.association().low, finding.association().high) for finding in section.reported]
+        np.testing.assert_allclose(list(reported.values()), bounds, rtol=0.2, atol=0.002)  # one of the lowest draws
+    assert len(section.reported) > 1
+    assert len(contexts["income"]) > 5
+
+
+def test_a_part_is_a_random_draw_without_replacement():
+    counts, rng = np.array([[10, 0], [30, 61]]), np.random.default_rng(0)
+    parts = np.stack([lattice.draw_part(counts, 33, rng) for _ in range(2_000)])
+    assert (parts.sum(axis=(1, 2)) == 33).all()
+    np.testing.assert_allclose(parts.mean(axis=0), counts * 33 / 101, atol=0.2)
+    assert parts[:, 1, 0].var() == pytest.approx(33 * (30 / 101) * (71 / 101) * (68 / 100), rel=0.1)
+
+
+def test_tiny_p_values_are_raised_before_correction_as_in_the_library():
+    apart = np.array([[4_000, 0], [0, 4_000]])
+    [p_values] = lattice.test_contexts([(np.stack([apart, apart]), [(0,), (1,)])], None)
+    assert list(p_values.values()) == [2e-180, 2e-180]
+
+
+@pytest.fixture
+def toy_users(monkeypatch, users):
+    """Users of four states and three races instead of a draw; returns how to choose the planted pairs."""
+    monkeypatch.setattr(trials, "_users_of_a_run", lambda trial, n_users: count_users(users))
+
+    def choose(**pairs):
+        monkeypatch.setattr(trials, "choose_pairs", lambda users, size, n_pairs, seed: pd.DataFrame(pairs))
+
+    return choose
+
+
+def test_counts_of_one_trial(toy_users):
+    toy_users(state=["no. 0", "no. 1", "no. 3"], race=["no. 2", "no. 1", "no. 0"])
+    counts = trials.planted_effects(TRIAL, n_users=0, size=1_000, deltas=[0.5, 30], n_pairs=3)
+    assert counts.loc[1].to_dict() == {"delta": 30, "found": 3, "validated": 3, "false": 0}
+    assert (counts["validated"] <= counts["found"]).all()
+
+
+def test_what_cannot_hold_a_user_of_a_pair_is_false(toy_users, monkeypatch):
+    toy_users(state=["no. 1"], race=["no. 2"])
+    cells = {(-1, -1, -1): 0.01, (1, -1, -1): 0.01, (2, 0, -1): 0.01, (1, 1, 0): 0.01, (1, 0, 2): 0.9}
+    monkeypatch.setattr(trials, "test_contexts", lambda populations, rng: [cells])
+    [row] = trials.planted_effects(TRIAL, n_users=0, size=1_000, deltas=[5], n_pairs=1).to_dict("records")
+    assert row == {"delta": 5, "found": 1, "validated": 0, "false": 2}
+
+
+@pytest.mark.usefixtures("toy_users")
+def test_false_alarms_count_contexts_and_the_whole_population():
+    counts = trials.false_alarms(TRIAL, n_users=0)
+    assert counts["significant"] <= counts["contexts"]
+    assert 1 <= counts["reported"] <= counts["contexts"]
+
+
+def test_ten_trials_are_a_run_with_users_of_its_own():
+    first, last, next_run = (trials._users_of_a_run(Trial("test", index), 5_000) for index in (0, 9, 10))
+    assert first.equals(last)
+    assert not first.equals(next_run)
+    assert first.sum() == 5_000
+
+
+@pytest.fixture(scope="module")
+def draws():
+    return {budget: [drawn_shoppers(TRIAL, budget=budget, n_users=60_000)] for budget in (1, 3)}
+
+
+@pytest.mark.parametrize(("budget", "size"), [(1, 5_000), (3, 2_500)])
+def test_parts_are_disjoint_shares_of_the_shoppers(budget, size):
+    whole = draw_counts(10_000, seed=1)
+    halves = parted(whole, budget, np.random.default_rng(0))
+    train, test = halves["income"]
+    assert train.sum() == test.sum() == size
+    assert (train + test <= whole.to_numpy().reshape(train.shape)).all()  # the axes are in the order of the counts
+    for part, by_race in zip((train, test), halves["race"], strict=True):
+        np.testing.assert_array_equal(by_race, part.swapaxes(2, 3))
+
+
+def test_a_draw_says_what_table_2_and_the_figures_print(draws):
+    [draw] = draws[1]
+    assert draw["counts"]["discovered"] >= draw["counts"]["validated"] >= draw["counts"]["reported"] - 2 >= 0
+    assert [draws[budget][0]["values"]["figure-2"]["global.size"] for budget in (1, 3)] == [30_000, 15_000]
+    everyone = draw["values"]["figure-11"]
+    assert everyone["global.high.total"] + everyone["global.low.total"] == 30_000
+    assert draw["in_tree"]["figure-2 global"]
+    assert draw["high_prices"]["American Indian and Alaska Native"] > 10
+    assert all((np.diff(effects[1:]) <= 0).all() for effects in draw["reported_effects"].values())
+    assert drawn_shoppers(TRIAL, budget=3, n_users=60_000)["counts"] == draws[3][0]["counts"]
+
+
+def test_draws_as_a_table(draws):
+    table = count_table(draws)
+    assert table["budget"].tolist() == [1, 3]
+    assert table["discovered"].tolist() == [of[0]["counts"]["discovered"] for of in draws.values()]
+    assert values_over_draws(draws[1] * 2, "figure-2")["global.nmi"].shape == (2, 2)
+
+
+def test_margins_of_the_drawn_are_near_those_of_the_public():
+    table = margins(TEMPLATE, load("staples-population", n_users=300_000, seed=2))
+    assert table.loc["high price", "public"] == pytest.approx(5.9, abs=0.05)
+    assert (table["errors"].abs() < 4).mean() > 0.9
+    assert (abs(table["drawn"] - table["public"]) < 0.5).all()
