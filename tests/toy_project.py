@@ -18,7 +18,7 @@ artefacts:
     data: [berkeley]
     protocol: One mean.
     claims:
-      - {id: positive, text: "The mean is positive."}
+      - {id: positive, text: "The mean is positive.", rows: [mean]}
     values:
       - {id: mean, value: 0.50, std: 0.10, n: 10, kind: statistic}
       - {id: rows, value: 4425, kind: count, exact: true}

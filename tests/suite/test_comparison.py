@@ -12,7 +12,7 @@ from fairlab.suite.verdicts import CLAIM_VERDICTS, JUDGED, LOOKS, VERDICTS
 
 KEYS = [
     *("paper", "artefact", "id", "kind", "published", "ours", "low", "high", "n_trials", "relative_difference"),
-    *("verdict", "reading", "data", "profile", "seed", "commit", "reason"),
+    *("verdict", "reading", "data", "evidence", "profile", "seed", "commit", "reason"),
 ]
 
 
@@ -111,8 +111,7 @@ def test_inferred_rows_are_counted_separately_unless_they_differ():
     assert short_line(card) == "1 of 2 numbers agree"
     assert card.headline() == (
         "6 published numbers and claims: 1 agrees, 1 differs (1 inferred), 1 fails (1 inferred), "
-        "2 inferred and not differing, 1 not run; median difference 425700.0%; "
-        "1 on generated and 1 on reconstructed data"
+        "2 inferred and not differing, 1 not run; median difference 425700.0%"
     )
 
 

@@ -7,6 +7,7 @@ from fairlab.cli import main
 from fairlab.suite import run as runs
 from fairlab.suite.comparison import Comparison, Row
 from fairlab.suite.experiment import Experiment
+from fairlab.suite.published import load_paper
 from fairlab.suite.run import Run, run_folder
 from fairlab.suite.scorecard import (
     chosen,
@@ -18,6 +19,7 @@ from fairlab.suite.scorecard import (
     table,
     to_markdown,
     unreadable,
+    with_bases,
     write,
 )
 
@@ -51,8 +53,16 @@ def test_verdicts(toy):
 
 
 def test_same_conclusion_and_difference(toy):
+    published = toy / "experiments" / "toy" / "published.yaml"
     publish(mean=3.0)
     assert rows()["mean"].verdict == "same conclusion"
+    text = published.read_text()
+    for change in ("rows: [mean]", "rows: [lost]"), ("kind: statistic", "kind: statistic, inferred: by its fit"):
+        published.write_text(text.replace(*change))
+        load_paper.cache_clear()
+        assert rows()["mean"].verdict == "differs", "the claim is judged on other numbers, or the protocol by its fit"
+    published.write_text(text)
+    load_paper.cache_clear()
     publish(mean=3.0, holds=False)
     assert (rows()["mean"].verdict, rows()["positive"].verdict) == ("differs", "fails")
 
@@ -148,7 +158,8 @@ def test_write_and_publish(toy, results):
     own = [results / "REPRODUCTION.json", results / "REPRODUCTION.md"]
     assert write(scorecard()) == own
     committed = [toy / "REPRODUCTION.json", toy / "REPRODUCTION.md"]
-    assert write(scorecard(), publish=True) == [*own, *committed]
+    (toy / "README.md").write_text("above\n<!-- exact numbers -->\n<!-- end of exact numbers -->\nbelow")
+    assert write(scorecard(), publish=True) == [*own, *committed, toy / "README.md"]
     assert head(scorecard()) in committed[1].read_text()
     assert committed[1].read_text() == to_markdown(scorecard(), published_runs())
     # All but how it was run can be had from the committed rows alone.
@@ -240,3 +251,17 @@ def test_a_failure_is_the_reason_for_not_run(toy):
 def test_commands_print(toy, capsys, arguments):
     assert main(arguments) == 0
     assert "toy" in capsys.readouterr().out
+
+
+def test_exact_numbers_say_what_they_rest_on(toy):
+    spec = toy / "experiments" / "toy" / "mean.yaml"
+    publish()
+    assert scorecard().bases() == {"real": 1}
+    for kind, words in ("outputs", "1 score outputs that the authors stored"), ("models", "1 score models that"):
+        spec.write_text(spec.read_text() + f"\nstored: {{{kind}: ['table-1:rows']}}\n")
+        assert rows()["rows"].evidence == f"stored {kind}"
+        assert words in scorecard().headline()
+        text = with_bases("above\n<!-- exact numbers -->\nold\n<!-- end of exact numbers -->\nbelow", scorecard())
+        assert text.startswith("above\n") and text.endswith("\nbelow") and "old" not in text
+        assert "\n| toy | · | · | · |" in text
+        spec.write_text(spec.read_text().rpartition("\nstored")[0])

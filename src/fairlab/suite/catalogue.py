@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
@@ -14,6 +14,7 @@ from fairlab.suite.published import Paper, load_paper
 
 PROFILES = ("smoke", "quick", "paper")
 EVERYTHING = ("*",)
+EVIDENCE = ("run", "stored models", "stored outputs")  # of a number: ours, or what the authors stored
 DEFAULT_PROFILE = "quick"
 
 
@@ -77,6 +78,9 @@ class Specification(Entry):
         patterns ``artefact:id``; a list of parameters in the file applies to all.
     protocol : dict
         Published sizes that the paper profile does not reach; it is then not comparable either.
+    stored : dict of str to tuple of str
+        Which numbers score what the authors stored instead of coming from a run of ours: patterns ``artefact:id`` of
+        those that rest on their trained models (``models``) or on outputs of their runs (``outputs``).
     minutes : Measured or None
         Minutes on one core, used for scheduling a batch and estimating its duration.
     gigabytes : Memory or None
@@ -92,6 +96,7 @@ class Specification(Entry):
     profiles: Profiles
     size: dict[str, Several[str]] = Field(default_factory=dict)
     protocol: dict[str, Any] = Field(default_factory=dict)
+    stored: dict[Literal["models", "outputs"], Several[str]] = Field(default_factory=dict)
     minutes: Measured | None = None
     gigabytes: Memory | None = None
     after: Several[str] = ()
@@ -152,6 +157,11 @@ class Specification(Entry):
             if parameters.get(name) != published[name] and _depends(patterns, artefact, id)
         )
 
+    def evidence(self, artefact: str, id: str) -> str:
+        """Return what a number rests on, a word of `EVIDENCE`."""
+        kinds = (kind for kind, patterns in self.stored.items() if _depends(patterns, artefact, id))
+        return next((f"stored {kind}" for kind in kinds), EVIDENCE[0])
+
 
 def experiment_names() -> list[str]:
     """Return the names of all experiments, ``<paper>/<experiment>``, sorted."""
@@ -186,10 +196,12 @@ def read_specification(path: Path, name: str) -> Specification:
     rows = []
     for artefact in map(spec.published.artefact, spec.artefacts):
         rows += [(artefact.id, id) for id in [*artefact.values, *artefact.claims]] or [(artefact.id, "")]
-    for parameter, patterns in spec.size.items():
-        for pattern in patterns:
-            if not any(_depends([pattern], *row) for row in rows):
-                raise ValueError(f"{name}: size: {parameter}: {pattern!r} is not a table, figure or row that it writes")
+    for key, lists in (("size", spec.size), ("stored", spec.stored)):
+        for part, patterns in lists.items():
+            for pattern in patterns:
+                if not any(_depends([pattern], *row) for row in rows):
+                    what = "is not a table, figure or row that it writes"
+                    raise ValueError(f"{name}: {key}: {part}: {pattern!r} {what}")
     return spec
 
 

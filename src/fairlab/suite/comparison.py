@@ -13,6 +13,7 @@ from pydantic import Field, Strict, TypeAdapter, ValidationError
 from fairlab.data.dataset import SOURCES
 from fairlab.data.documents import Entry
 from fairlab.plotting import TINTS
+from fairlab.suite.catalogue import EVIDENCE
 from fairlab.suite.published import Artefact, Claim, Value
 from fairlab.suite.run import Run
 from fairlab.suite.verdicts import (
@@ -35,6 +36,15 @@ DIGITS = 6  # significant digits of written fractions
 # Counts in the order in which they are shown: numbers, claims, and what is counted separately.
 COLUMNS = [*LOOKS]
 COLUMNS.insert(COLUMNS.index("not comparable"), INFERRED)
+
+# What a number rests on, and the words for it.
+BASES = {
+    "real": "run here on real data",
+    "generated": "run here on generated people",
+    "reconstructed": "run here on reconstructed people",
+    "stored models": "score models that the authors stored",
+    "stored outputs": "score outputs that the authors stored",
+}
 
 HEADINGS = {"artefact": "table or figure", "ours": "our result", "as_described": "as specified"}
 
@@ -63,6 +73,8 @@ class Row(Entry):
         Protocol variant of a number; ``inferred``, for claims too, if it was inferred from the published values.
     data : {"real", "generated", "reconstructed", "surrogate"} or None
         The weakest provenance of the data behind our result; see `fairlab.data.dataset.SOURCES`.
+    evidence : {"run", "stored models", "stored outputs"} or None
+        Whether a number comes from a run of ours or scores what the authors stored.
     profile, seed, commit : str, int, str or None
         Of the run.
     reason : str or None
@@ -84,6 +96,7 @@ class Row(Entry):
     verdict: Literal[tuple(LOOKS)] = "not run"
     reading: Literal["as_published", "inferred"] | None = None
     data: Literal[SOURCES] | None = None
+    evidence: Literal[EVIDENCE] | None = None
     profile: str | None = None
     seed: int | None = None
     commit: str | None = None
@@ -101,6 +114,11 @@ class Row(Entry):
     def column(self) -> str:
         """Column in which the row is counted; inferred rows have their own unless they differ or fail."""
         return INFERRED if self.is_inferred and self.verdict not in OPEN else self.verdict
+
+    @property
+    def basis(self) -> str:
+        """What a number rests on, a word of `BASES`: stored outputs and models before the kind of data."""
+        return self.evidence if self.evidence in EVIDENCE[1:] else self.data
 
     @property
     def shown(self) -> str:
@@ -179,6 +197,10 @@ class Comparison:
         """Count the rows by verdict, inferred rows separately unless they differ or fail; every row counts once."""
         return Counter(row.column for row in self.rows)
 
+    def bases(self, verdict: str = "exact") -> Counter:
+        """Count what the numbers of a verdict rest on; inferred ones are left out."""
+        return Counter(row.basis for row in self.rows if row.kind == "number" and row.column == verdict)
+
     def median_difference(self) -> float | None:
         """Return the median absolute relative difference of the judged numbers, None if there are none."""
         sizes = [
@@ -199,7 +221,7 @@ class Comparison:
         return "\n".join(parts)
 
     def headline(self) -> str:
-        """Return the counts of all verdicts, which add up to the number of rows, and the provenance of the data.
+        """Return the counts of all verdicts, which add up to the number of rows, and what the exact numbers rest on.
 
         README, site, notebooks and ``REPRODUCTION.md`` show this sentence.
         """
@@ -213,9 +235,9 @@ class Comparison:
             parts.append(f"{counts[column]} {_counted(column, counts[column])}{within}")
         parts = [f"{len(self.rows):,} published numbers and claims: {', '.join(parts)}"]
         parts += [] if median is None else [f"median difference {median:.1%}"]
-        sources = Counter(row.data for row in self.rows)
-        made_up = [f"{sources[name]} on {name}" for name in ("generated", "reconstructed") if sources[name]]
-        parts += [f"{' and '.join(made_up)} data"] if made_up else []
+        bases = self.bases()
+        rest = [f"{bases[basis]} {words}" for basis, words in BASES.items() if bases[basis]]
+        parts += [f"of the exact numbers {', '.join(rest)}"] if rest else []
         return "; ".join(parts)
 
     def _open(self) -> list[Row]:
@@ -259,9 +281,10 @@ def compare_artefact(artefact: Artefact, run: Run) -> Iterable[Row]:
     recorded = {claim["id"]: claim for claim in run.claims if claim["artefact"] == artefact.id}
     claims = [_claim_row(artefact, claim, run, recorded.get(id)) for id, claim in artefact.claims.items()]
     # A claim from surrogate data or a smaller run supports no number.
-    claims_hold = bool(claims) and all(row.verdict == "holds" for row in claims)
+    all_hold = all(row.verdict == "holds" for row in claims)
     for value in artefact.values.values():
-        yield _value_row(artefact, value, run, claims_hold)
+        judged_on = any(claim.is_judged_on(value) for claim in artefact.claims.values())
+        yield _value_row(artefact, value, run, all_hold and judged_on)
     yield from claims
 
 
@@ -297,6 +320,7 @@ def _value_row(artefact, value, run, claims_hold):
     row |= {"relative_difference": relative_difference(value, ours)}
     inferred = value.inferred or artefact.inferred
     row |= {"reading": INFERRED if inferred else "as_published"}
+    row |= {"evidence": run.specification.evidence(artefact.id, value.id)}
     described = run.ours(artefact.id, value.id, "as_described")
     row["as_described"] = "" if described is None else Row(**row | _numbers(described)).shown
     verdict, *reasons = judge(
@@ -305,7 +329,7 @@ def _value_row(artefact, value, run, claims_hold):
             ours,
             surrogate=row["data"] == "surrogate",
             size=run.specification.other_size(run.parameters, artefact.id, value.id),
-            claims_hold=claims_hold,
+            claims_hold=claims_hold and not inferred,
         )
     )
     reasons = [_surrogate_data(run, record["data"])] if verdict == "surrogate" else reasons

@@ -6,6 +6,7 @@ Numbers keep their text, because the digits show the published precision.
 import math
 import re
 from decimal import Decimal
+from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal
@@ -119,10 +120,23 @@ class Value(Entry):
 
 
 class Claim(Entry):
-    """One statement of a paper that a program can check."""
+    """One statement of a paper that a program can check.
+
+    Attributes
+    ----------
+    id, text : str
+    rows : tuple of str
+        Patterns of the numbers of its table or figure from whose recorded values it is judged; only these may have the
+        verdict *same conclusion*.
+    """
 
     id: str
     text: str
+    rows: Several[str] = ()
+
+    def is_judged_on(self, value: Value) -> bool:
+        """Return whether the claim is judged from our values of a number."""
+        return any(fnmatchcase(value.id, pattern) for pattern in self.rows)
 
 
 class Artefact(Entry):

@@ -10,7 +10,7 @@ from fairlab.checks import suggestion
 from fairlab.data.dataset import SOURCES
 from fairlab.paths import ROOT, results_folder, write_text
 from fairlab.suite.catalogue import experiment_names, specification
-from fairlab.suite.comparison import COLUMNS, Comparison, Row, compare_artefact, not_run
+from fairlab.suite.comparison import BASES, COLUMNS, Comparison, Row, compare_artefact, not_run
 from fairlab.suite.deviations import sections, unexplained
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import CURRENT, Run, UnreadableRunError, failure_file, place, run_folder
@@ -20,6 +20,7 @@ RANKED_PROFILES = ("paper", "quick", "smoke")  # the best first
 NAME = "REPRODUCTION"
 LONGEST_LINE = 240
 MEDIAN = "median difference"
+BASES_BEGIN, BASES_END = "<!-- exact numbers -->", "<!-- end of exact numbers -->"  # around the table in the README
 NOTE = (
     "Numbers are `exact` to `differs`, claims `holds` and `fails`; the other columns are counted separately. "
     "`inferred` are rows whose protocol was inferred from the published values and that do not differ; those that "
@@ -122,12 +123,23 @@ def table(card: Comparison) -> pd.DataFrame:
     return frame.fillna(0).astype(int).rename_axis("paper").assign(**{MEDIAN: texts})
 
 
+def bases_table(card: Comparison) -> pd.DataFrame:
+    """Count what the exact numbers of each paper rest on, inferred ones left out."""
+    cards = {key: card.of(key) for key in dict.fromkeys(row.paper for row in card.rows)} | {"all": card}
+    frame = pd.DataFrame({key: one.bases() for key, one in cards.items()}, index=list(BASES)).T
+    return frame.fillna(0).astype(int).rename_axis("exact numbers of").rename(columns=BASES)
+
+
 def head(card: Comparison) -> str:
-    """Return the headline and the table of verdicts as Markdown."""
-    frame = table(card).rename(columns=LABELS)
-    lines = [f"{card.headline()}.", "", f"| paper | {' | '.join(frame)} |", "|---" * (frame.shape[1] + 1) + "|"]
+    """Return the headline, the table of verdicts and that of what the exact numbers rest on, as Markdown."""
+    verdicts = _markdown(table(card).rename(columns=LABELS))
+    return f"{card.headline()}.\n\n{verdicts}\n\n{NOTE}\n\n{_markdown(bases_table(card))}"
+
+
+def _markdown(frame) -> str:
+    lines = [f"| {frame.index.name} | {' | '.join(frame)} |", "|---" * (frame.shape[1] + 1) + "|"]
     lines += [f"| {key} | " + " | ".join(str(cell or "·") for cell in row) + " |" for key, row in frame.T.items()]
-    return "\n".join(lines) + f"\n\n{NOTE}"
+    return "\n".join(lines)
 
 
 def chosen(card: Comparison, names: list[str]) -> list[Row]:
@@ -263,7 +275,7 @@ def write(card: Comparison, profile: str | None = None, *, publish: bool = False
         As `scorecard` returns it for `profile`.
     profile : str or None
     publish : bool
-        Whether to write the two committed files, too.
+        Whether to write the two committed files, and the table in the README, too.
     """
     texts = {f"{NAME}.json": card.to_json(), f"{NAME}.md": to_markdown(card, published_runs(profile))}
     written = []
@@ -271,4 +283,14 @@ def write(card: Comparison, profile: str | None = None, *, publish: bool = False
         for name, text in texts.items():
             write_text(folder / name, text)
             written.append(folder / name)
+    if publish:
+        readme = ROOT / "README.md"
+        write_text(readme, with_bases(readme.read_text(encoding="utf-8"), card))
+        written.append(readme)
     return written
+
+
+def with_bases(readme: str, card: Comparison) -> str:
+    """Return the text of the README with the table of what the exact numbers rest on."""
+    before, _, rest = readme.partition(BASES_BEGIN)
+    return f"{before}{BASES_BEGIN}\n{_markdown(bases_table(card))}\n{BASES_END}{rest.partition(BASES_END)[2]}"
