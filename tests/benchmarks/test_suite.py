@@ -35,18 +35,3 @@ def test_a_plain_notebook_has_what_an_experiment_needs(tmp_path):
         notebook = tmp_path / "notebooks" / f"{name}.ipynb"
         assert notebook_parameters(notebook) == {"experiment": name, "profile": "quick", "seed": 0}
         assert "compare()" in code_of(notebook)
-
-
-def test_the_light_experiments_exist():
-    assert set(suite.LIGHT) <= set(suite.experiment_names())
-    assert len(suite.LIGHT) > 2
-
-
-def test_kept_trials_are_written_and_read_by_both(monkeypatch):
-    monkeypatch.setattr(suite, "KEPT", {"small": (20, 16)})
-    rows = suite.trial_cache(quick=True)
-    names = [
-        f"trial_cache_{verb}_small_{kind}" for verb in ("write", "read") for kind in ("mb_per_second", "vs_pickle")
-    ]
-    assert [row.name for row in rows] == names
-    assert all(row.value > 0 for row in rows)

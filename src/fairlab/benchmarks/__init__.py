@@ -16,7 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import distributions, version
 from pathlib import Path
 
 import joblib
@@ -24,6 +24,7 @@ import joblib
 from fairlab import paths
 from fairlab.suite.machine import peak_memory_gb
 
+GB = 1e9
 PACKAGES = (
     *("fairlab", "numpy", "scipy", "pandas", "scikit-learn", "tensorflow-cpu", "tensorflow", "keras"),
     *("pot", "pulp", "highspy", "fairlearn", "lime", "z3-solver", "sliceline", "divexplorer", "pysubgroup"),
@@ -81,25 +82,32 @@ def discover() -> dict[str, Callable]:
 
 def measure(work: Callable[[], object], *, repeats: int = 3) -> float:
     """Return the median of the seconds that `work` takes, after `repeats` runs."""
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - start)
-    return statistics.median(seconds)
+    return statistics.median(timed(work)[0] for _ in range(repeats))
+
+
+def timed(work: Callable[[], object]) -> tuple[float, object]:
+    """Return the seconds that `work` takes, once, and its answer."""
+    start = time.perf_counter()
+    answer = work()
+    return time.perf_counter() - start, answer
 
 
 def in_fresh_process(work: Callable, *arguments):
     """Return ``work(*arguments)`` and the peak memory, in bytes, of a new process that did nothing else."""
+    with processes(1) as pool:
+        return pool.submit(_with_peak, work, arguments).result()
+
+
+def processes(n: int) -> ProcessPoolExecutor:
+    """Return a pool of `n` processes that begin with a peak of memory of their own."""
     # Linux hands the peak of the starting process on to what it executes, so a spawned process would begin with
     # ours; one forked from the small fork server begins with its own.
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("forkserver")) as pool:
-        return pool.submit(_with_peak, work, arguments).result()
+    return ProcessPoolExecutor(n, mp_context=multiprocessing.get_context("forkserver"))
 
 
 def _with_peak(work, arguments):
     answer = work(*arguments)
-    return answer, peak_memory_gb() * 1e9
+    return answer, peak_memory_gb() * GB
 
 
 def machine() -> dict:
@@ -109,7 +117,7 @@ def machine() -> dict:
         "processor": _processor(),
         "system": platform.platform(),
         "python": platform.python_version(),
-        "versions": {name: found for name in PACKAGES if (found := _version(name))},
+        "versions": {name: version(name) for name in PACKAGES if list(distributions(name=name))},
     }
 
 
@@ -118,13 +126,6 @@ def _processor():
     lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
     models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(models, platform.processor())
-
-
-def _version(package):
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def run(

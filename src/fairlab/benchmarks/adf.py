@@ -1,51 +1,36 @@
-"""ADF: batches against one input at a time, table 4's full budget, and how seconds grow with the budget."""
+"""ADF: batches against one input at a time, and table 4's full budget."""
 
-import multiprocessing
-import time
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import joblib
 import numpy as np
 
-from fairlab.benchmarks import Measurement, benchmark, in_fresh_process, measure, speed_up
-from fairlab.networks import FeedForward
+from fairlab.benchmarks import Measurement, benchmark, measure, processes, speed_up, timed
 
-GB = 1e9
 SMALLEST = ["credit.gender"]  # the benchmark to try things on
-ONE_OF_EACH = ["census.gender", "bank.age", "credit.gender"]  # data set
-SEED_COUNTS = (125, 250, 500, 1000)
-LOCAL_COUNTS = (125, 250, 500, 1000)
 
 
 @benchmark
 def adf_vs_one_at_a_time(*, quick: bool) -> list[Measurement]:
     """Time to so many discriminatory inputs in batches and one row per call, the smallest of the six benchmarks.
 
-    One row per call is what the authors' program does, of compiled code; beside it the same of NumPy.
+    One row per call, of compiled code, is what the authors' program does.
     """
     from fairlab.papers.adf.benchmarks import BENCHMARKS
 
     n_wanted, names = (5, SMALLEST) if quick else (300, [*BENCHMARKS])
-    rows, numpy = [], {}
+    note = f"{n_wanted} discriminatory inputs, same seeds, weights, search; one row per call of compiled code"
+    rows = []
     for name in names:
         subject, seeds = stored_subject(name)
-        batches, alone = search(subject.network, name), search(RowByRow(subject.weights), name)
-        single = search(one_at_a_time(dense_network(subject.weights)), name)
+        batches, single = search(subject.network, name), search(one_at_a_time(dense_network(subject.weights)), name)
         find_seed_by_seed(single, seeds[:1], 1)
-        ours = measure(lambda: find(batches, seeds, n_wanted))  # noqa: B023
-        baseline = measure(lambda: find_seed_by_seed(single, seeds, n_wanted), repeats=1)  # noqa: B023
-        numpy[name] = measure(lambda: find_seed_by_seed(alone, seeds, n_wanted), repeats=1)  # noqa: B023
-        note = f"{n_wanted} discriminatory inputs, same seeds, weights, search; one row per call of compiled code"
+        ours = measure(partial(find, batches, seeds, n_wanted))
+        baseline = measure(partial(find_seed_by_seed, single, seeds, n_wanted), repeats=1)
         rows.append(speed_up(f"adf_vs_one_at_a_time_{name}", baseline=baseline, ours=ours, note=note))
     least = min(rows, key=lambda row: row.value)
-    name = least.name.removeprefix("adf_vs_one_at_a_time_")
-    note = f"{name}: {least.note.replace('compiled code', 'NumPy')}"
-    return [
-        *rows,
-        replace(least, name="adf_vs_one_at_a_time", note=f"{name}, the smallest of {len(rows)}: {least.note}"),
-        speed_up("adf_vs_one_at_a_time_in_numpy", baseline=numpy[name], ours=least.ours, note=note),
-    ]
+    return [*rows, replace(least, name="adf_vs_one_at_a_time", note=f"{least.name}, the smallest: {note}")]
 
 
 @benchmark
@@ -55,41 +40,12 @@ def adf_table_4(*, quick: bool) -> list[Measurement]:
 
     n, names = (10, SMALLEST) if quick else (1000, [*BENCHMARKS])
     jobs = [(name, method, n) for method in ("adf", "aequitas") for name in names]
-    start = time.perf_counter()
-    with ProcessPoolExecutor(joblib.cpu_count(), mp_context=multiprocessing.get_context("forkserver")) as pool:
-        n_found = sum(pool.map(half_of_a_row, *zip(*jobs, strict=True)))
-    seconds = time.perf_counter() - start
+    with processes(joblib.cpu_count()) as pool:
+        seconds, n_found = timed(lambda: sum(pool.map(half_of_a_row, *zip(*jobs, strict=True))))
     note = (
         f"{n} seeds (credit at most 600) of {n} local steps; {n_found} discriminatory inputs; starts of processes too"
     )
     return [Measurement("adf_table_4_seconds", seconds, "s", note=note)]
-
-
-@benchmark
-def adf_budget(*, quick: bool) -> list[Measurement]:
-    """Seconds and memory of table 4's full budget, and the powers of seeds and local steps that seconds grow with."""
-    (most, names), rows = (10, SMALLEST) if quick else (1000, ONE_OF_EACH), []
-    for name in names:
-        seconds, peak = in_fresh_process(full_search, name, most, most)
-        note = f"{most} seeds (credit at most 600), {most} local steps each, from the data to the counts"
-        rows += [
-            Measurement(f"adf_{name}_seconds", seconds, "s", note=note),
-            Measurement(f"adf_{name}_peak_gb", peak / GB, "GB", note=note),
-        ]
-    name = SMALLEST[0] if quick else "census.gender"
-    full_search(name, 2, 2)
-    for what, counts in (("seeds", SEED_COUNTS), ("local", LOCAL_COUNTS)):
-        counts = (2, 4) if quick else counts
-        budgets = [(n, most) if what == "seeds" else (most, n) for n in counts]
-        seconds = [full_search(name, *budget) for budget in budgets]
-        rows += [
-            Measurement(f"adf_{name}_{what}_{n}_seconds", taken, "s") for n, taken in zip(counts, seconds, strict=True)
-        ]
-        power = np.polyfit(np.log(counts), np.log(seconds), 1)[0]
-        rows.append(
-            Measurement(f"adf_{what}_growth", power, "power of n", note=f"{name}, n = {counts[0]} to {counts[-1]}")
-        )
-    return rows
 
 
 def stored_subject(name: str):
@@ -143,18 +99,6 @@ def one_at_a_time(model):
     return OneAtATime(model)
 
 
-class RowByRow(FeedForward):
-    """A network in NumPy through which inputs go one by one."""
-
-    def logits(self, X) -> np.ndarray:
-        """Return the logits of every row."""
-        return np.concatenate([FeedForward.logits(self, row) for row in np.split(X, max(len(X), 1))])
-
-    def loss_gradient(self, X) -> np.ndarray:
-        """Return the gradient of every row."""
-        return np.concatenate([FeedForward.loss_gradient(self, row) for row in np.split(X, max(len(X), 1))])
-
-
 def half_of_a_row(name: str, method: str, n: int) -> int:
     """Return how many discriminatory inputs one method finds of one benchmark: half of a row of table 4."""
     from fairlab.papers.adf import trials
@@ -182,12 +126,3 @@ def find_seed_by_seed(adf, seeds, n_wanted: int) -> int:
         if len(found) >= n_wanted:
             break
     return len(found)
-
-
-def full_search(name: str, n_seeds: int, n_local: int) -> float:
-    """Return the seconds of both phases."""
-    subject, seeds = stored_subject(name)
-    adf = search(subject.network, name, n_local=n_local)
-    start = time.perf_counter()
-    adf.local_search(adf.global_search(seeds[:n_seeds]))
-    return time.perf_counter() - start

@@ -6,13 +6,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from fairlab.benchmarks import Measurement, benchmark, measure, speed_up
+from fairlab.benchmarks import Measurement, benchmark, measure, speed_up, timed
 from fairlab.checks import optional
 from fairlab.paths import DATA_SCRIPTS, ROOT, atomic_path
 from fairlab.suite import cache
@@ -64,26 +63,30 @@ def batch(*, quick: bool) -> list[Measurement]:
     note = f"{len(names)} experiments at smoke, no trial in the cache"
     return [
         Measurement("reproduce_smoke_seconds", first, "s", note=note),
-        overhead(FEW + 1 if quick else PLAIN),
+        plain_notebooks(FEW + 1 if quick else PLAIN),
         *light,
     ]
 
 
 def light_notebooks(folder: str) -> Measurement:
     """Return the seconds of one notebook more with all its own cells, after a batch at smoke in `folder`."""
-    few, many = (run_again_seconds(LIGHT[:n], folder) for n in (FEW, len(LIGHT)))
-    note = "one notebook more in a batch, one at a time, with its own cells and its trials in the cache: "
-    seconds = (many - few) / (len(LIGHT) - FEW)
-    return Measurement("notebook_light_seconds", seconds, "s", note=note + ", ".join(LIGHT[FEW:]))
+    note = f"with its own cells and its trials in the cache: {', '.join(LIGHT[FEW:])}"
+    return one_more("notebook_light_seconds", LIGHT, folder, note)
 
 
-def overhead(n: int) -> Measurement:
+def plain_notebooks(n: int) -> Measurement:
     """Return the seconds of one notebook more, of `n`, that loads data, draws a figure and compares one number."""
     with tempfile.TemporaryDirectory(prefix="fairlab-plain-") as folder:
-        names, results = plain_project(Path(folder)), str(Path(folder, "results"))
-        few, many = (run_again_seconds(names[:some], results, root=folder) for some in (FEW, n))
-    note = "one notebook more in a batch, one at a time, that loads data, draws a figure and compares a number"
-    return Measurement("notebook_overhead_seconds", (many - few) / (n - FEW), "s", note=note)
+        names, results = plain_project(Path(folder))[:n], str(Path(folder, "results"))
+        note = "that loads data, draws a figure and compares a number"
+        return one_more("notebook_overhead_seconds", names, results, note, root=folder)
+
+
+def one_more(row: str, names, folder: str, note: str, *, root: str | Path = ROOT) -> Measurement:
+    """Return the seconds by which a batch of notebooks, one at a time, grows with each."""
+    few, many = (run_again_seconds(some, folder, root=root) for some in (names[:FEW], names))
+    seconds = (many - few) / (len(names) - FEW)
+    return Measurement(row, seconds, "s", note=f"one notebook more in a batch, one at a time, {note}")
 
 
 def plain_project(root: Path) -> tuple[str, ...]:
@@ -107,12 +110,11 @@ def plain_project(root: Path) -> tuple[str, ...]:
 def run_seconds(names: tuple[str, ...], folder: str, *options: str, root: str | Path = ROOT) -> float:
     """Return the seconds of a batch at smoke of the project at `root` that keeps its results in `folder`."""
     command = [sys.executable, "-m", "fairlab", "run", *names, "--profile", "smoke", *options]
-    start = time.perf_counter()
-    places = {"FAIRLAB_RESULTS": folder, "FAIRLAB_ROOT": str(root)}
-    answer = subprocess.run(command, env=os.environ | places, capture_output=True, text=True, check=False)
-    if answer.returncode:
-        raise RuntimeError(f"the batch failed: {answer.stderr.strip()}")
-    return time.perf_counter() - start
+    environment = os.environ | {"FAIRLAB_RESULTS": folder, "FAIRLAB_ROOT": str(root)}
+    seconds, batch = timed(lambda: subprocess.run(command, env=environment, capture_output=True, text=True))
+    if batch.returncode:
+        raise RuntimeError(f"the batch failed: {batch.stderr.strip()}")
+    return seconds
 
 
 def run_again_seconds(names: tuple[str, ...], folder: str, *, root: str | Path = ROOT) -> float:

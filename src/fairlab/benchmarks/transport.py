@@ -1,20 +1,17 @@
-"""Transport: GAN ensembles against the usual Keras loop, and exact solvers from 500 to 10,000 points a side."""
+"""Transport: GAN ensembles against the usual Keras loop, one step at a time."""
 
-import time
 from itertools import pairwise
 
 import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from fairlab.benchmarks import Measurement, benchmark, in_fresh_process, measure, speed_up
+from fairlab.benchmarks import Measurement, benchmark, measure, speed_up
 
 SMALL = (128, 128)
 BIG = (512,) * 4
 PENALTY = 1e-4
-PAPER_STEPS = 20_000
 ENSEMBLES = (1, 10, 100)
-GB = 1e9
 
 
 def lipton_like(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -37,25 +34,11 @@ def eight_features(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 @benchmark
 def gan_small(*, quick: bool) -> list[Measurement]:
-    """Lipton's networks: ensembles of 1, 10 and 100 against a per-step Keras loop, and the ten maps of table 1."""
+    """Lipton's networks: ensembles of 1, 10 and 100 against a per-step Keras loop and against matrix products."""
     groups = lipton_like(500 if quick else 10_000)
     n_steps = dict.fromkeys(ENSEMBLES, 5) if quick else {1: 1_000, 10: 1_000, 100: 100}
     rows, step = ensemble_rows("gan_small", SMALL, groups, n_steps, n_keras_steps=1 if quick else 5)
-    one_thread = compiled_step(SMALL, groups, n_maps=10, n_steps=5 if quick else 500, n_threads=1)
-    blocks = "one step of one map in an ensemble of ten"
-    n_whole, share = (5, 1) if quick else (PAPER_STEPS // 4, 4)  # a part is enough: all steps take the same time
-    whole = measure(lambda: fit(SMALL, groups, 10, n_whole), repeats=1) * share
-    return [
-        *rows,
-        speed_up("gan_small_10_per_map_vs_1", baseline=step[1], ours=step[10] / 10, note=f"{blocks}, on all cores"),
-        speed_up(
-            "gan_small_10_one_thread_per_map_vs_1", baseline=step[1], ours=one_thread / 10, note=f"{blocks}, one thread"
-        ),
-        share_of_gemm("gan_small_100_share_of_gemm", SMALL, groups[0].shape[1], step[100] / 100),
-        Measurement(
-            "gan_small_10_seconds", whole, "s", note=f"ten Lipton maps of table 1: {share} times {n_whole} steps"
-        ),
-    ]
+    return [*rows, share_of_gemm("gan_small_100_share_of_gemm", SMALL, groups[0].shape[1], step[100] / 100)]
 
 
 @benchmark
@@ -64,9 +47,8 @@ def gan_big(*, quick: bool) -> list[Measurement]:
     n_steps = dict.fromkeys(ENSEMBLES, 1) if quick else {1: 200, 10: 20, 100: 4}
     groups = eight_features(500 if quick else 10_000)
     layers = (16,) * len(BIG) if quick else BIG
-    rows, step = ensemble_rows("gan_big", layers, groups, n_steps, n_keras_steps=1 if quick else 3)
-    note = "one step of one map in an ensemble of ten, on all cores"
-    return [*rows, speed_up("gan_big_10_per_map_vs_1", baseline=step[1], ours=step[10] / 10, note=note)]
+    rows, _ = ensemble_rows("gan_big", layers, groups, n_steps, n_keras_steps=1 if quick else 3)
+    return rows
 
 
 def ensemble_rows(name, hidden_layers, groups, n_steps, *, n_keras_steps) -> tuple[list[Measurement], dict[int, float]]:
@@ -78,18 +60,14 @@ def ensemble_rows(name, hidden_layers, groups, n_steps, *, n_keras_steps) -> tup
         Number of generator steps to time, by the size of the ensemble.
     """
     keras_step = measure(keras_stepper(*groups, hidden_layers), repeats=n_keras_steps)
-    step = {size: compiled_step(hidden_layers, groups, n_maps=size, n_steps=n) for size, n in n_steps.items()}
+    step = {size: seconds_per_step(hidden_layers, groups, size, n) for size, n in n_steps.items()}
+    note = "one generator step of one map on all cores, compilation left out"
     rows = [
-        Measurement(f"{name}_per_step_seconds_per_map", keras_step * PAPER_STEPS, "s", note=extrapolated(n_keras_steps))
+        speed_up(f"{name}_{size}_vs_per_step", baseline=keras_step, ours=seconds / size, note=f"{note}, {size} at once")
+        for size, seconds in step.items()
     ]
-    for size, seconds in step.items():
-        note = f"one generator step of one map, in an ensemble of {size}"
-        per_map = seconds / size * PAPER_STEPS
-        rows += [
-            speed_up(f"{name}_{size}_vs_per_step", baseline=keras_step, ours=seconds / size, note=note),
-            Measurement(f"{name}_{size}_seconds_per_map", per_map, "s", note=extrapolated(n_steps[size])),
-        ]
-    return rows, step
+    among_ten = speed_up(f"{name}_10_per_map_vs_1", baseline=step[1], ours=step[10] / 10, note=f"{note}, ten at once")
+    return [*rows, among_ten], step
 
 
 def share_of_gemm(name: str, hidden_layers, n_features: int, seconds: float, batch: int = 64) -> Measurement:
@@ -118,23 +96,16 @@ def step_operations(hidden_layers, n_features: int, batch: int = 64, critic_step
     return 2 * batch * (critic_steps * (generator + 2 * per_critic_update) + own_step)
 
 
-def extrapolated(n_steps: int) -> str:
-    """Say what a time rests on."""
-    return f"extrapolated from {n_steps} of {PAPER_STEPS} steps, without compilation"
-
-
-def compiled_step(hidden_layers, groups, *, n_maps: int, n_steps: int, n_threads: int | None = None) -> float:
+def seconds_per_step(hidden_layers, groups, n_maps: int, n_steps: int) -> float:
     """Return the seconds of one generator step of an ensemble, compilation left out."""
-    fit(hidden_layers, groups, n_maps, 1, n_threads)
-    return measure(lambda: fit(hidden_layers, groups, n_maps, n_steps, n_threads)) / n_steps
-
-
-def fit(hidden_layers, groups, n_maps, n_steps, n_threads=None):
-    """Train one map alone, or an ensemble."""
     from fairlab.transport import GANTransport, fit_gans
 
-    options = {"hidden_layers": hidden_layers, "penalty": PENALTY, "n_steps": n_steps}
-    return fit_gans([GANTransport(random_state=k, **options) for k in range(n_maps)], *groups, n_threads=n_threads)
+    def fit(n_steps):
+        options = {"hidden_layers": hidden_layers, "penalty": PENALTY, "n_steps": n_steps}
+        fit_gans([GANTransport(random_state=k, **options) for k in range(n_maps)], *groups)
+
+    fit(1)
+    return measure(lambda: fit(n_steps)) / n_steps
 
 
 def keras_stepper(source, target, hidden_layers):
@@ -184,63 +155,3 @@ def keras_stepper(source, target, hidden_layers):
 
     step()
     return step
-
-
-DEFAULT_SOLVER = "network_simplex"
-# The Hungarian algorithm takes minutes on the next size, and the linear program refuses it.
-SIZES = {
-    DEFAULT_SOLVER: (500, 1_000, 2_000, 5_000, 10_000),
-    "hungarian": (500, 1_000, 2_000),
-    "lp": (125, 250, 500),
-}
-
-
-@benchmark
-def exact(*, quick: bool) -> list[Measurement]:
-    """Exact solvers: seconds, peak memory, and the power of the number of points that the seconds grow with."""
-    rows = []
-    for solver, sizes in SIZES.items():
-        name = "exact" if solver == DEFAULT_SOLVER else f"exact_{solver}"
-        sizes = (50, 100) if quick else sizes
-        measured = {n: in_fresh_process(exact_seconds, n, solver) for n in sizes}
-        for n, (seconds, peak) in measured.items():
-            note = f"{n} x {n} points by {solver}, in a process of its own"
-            rows += [
-                Measurement(f"{name}_{n}_seconds", seconds, "s", note=note),
-                Measurement(f"{name}_{n}_peak_gb", peak / GB, "GB", note=note),
-            ]
-        power = np.polyfit(np.log(sizes), np.log([seconds for seconds, _ in measured.values()]), 1)[0]
-        rows.append(Measurement(f"{name}_growth", power, "power of n", note=f"fitted to n = {sizes[0]} to {sizes[-1]}"))
-    return rows + peers(100 if quick else 2_000)
-
-
-def peers(n: int) -> list[Measurement]:
-    """Return how the default solver compares with POT's and SciPy's own, asked for the same plan of `n` x `n` points.
-
-    Ours checks the input, proves the plan optimal and keeps who goes to whom.
-    """
-    import ot
-    from scipy.optimize import linear_sum_assignment
-
-    from fairlab.transport import squared_l1
-
-    costs, weight = squared_l1(*lipton_like(n)), np.full(n, 1 / n)
-    ours = exact_seconds(n, DEFAULT_SOLVER)
-    solvers = {
-        "pot": ("ot.emd", lambda: ot.emd(weight, weight, costs, numItermax=2**62)),
-        "scipy": ("scipy.optimize.linear_sum_assignment", lambda: linear_sum_assignment(costs)),
-    }
-    return [
-        speed_up(f"exact_{n}_vs_{name}", baseline=measure(solve), ours=ours, note=f"{function}, {n} x {n} points")
-        for name, (function, solve) in solvers.items()
-    ]
-
-
-def exact_seconds(n: int, solver: str) -> float:
-    """Return the seconds that an exact transport of `n` x `n` points takes."""
-    from fairlab.transport import ExactTransport, squared_l1
-
-    source, target = lipton_like(n)
-    start = time.perf_counter()
-    ExactTransport(solver=solver, cost=squared_l1).fit(source, target)
-    return time.perf_counter() - start
