@@ -43,7 +43,7 @@ def provenance(function) -> dict:
     return {
         "function": f"{module}:{function.__qualname__}",
         "code": code_fingerprint(function),
-        "versions": library_versions([module] if module.split(".")[0] == PACKAGE else None),
+        "versions": library_versions([module]),
         "host": platform.node(),
     }
 

@@ -74,19 +74,9 @@ def imported_modules(source: str) -> frozenset[str]:
     return _imported(ast.parse(source), "__main__")[0]
 
 
-def library_versions(names: Iterable[str] | None = None) -> dict[str, str]:
-    """Return the versions of the distributions that modules of this package import, directly or through each other.
-
-    Parameters
-    ----------
-    names : iterable of str or None
-        Modules of this package; None for all.
-    """
-    if names is None:
-        files = (path.relative_to(_SOURCE).with_suffix("") for path in _SOURCE.rglob("*.py"))
-        names = [".".join([PACKAGE, *file.parts]).removesuffix(".__init__") for file in files]
-    _, libraries = _closure(frozenset(names))
-    return _versions(libraries)
+def library_versions(names: Iterable[str]) -> dict[str, str]:
+    """Return the versions of the distributions that modules of this package import, directly or through each other."""
+    return _versions(_closure(frozenset(names))[1])
 
 
 def _fingerprint(names, libraries, left_out=frozenset()) -> str:

@@ -1,8 +1,10 @@
 """Facts about the machine of a run: versions, commit, cores, memory."""
 
 import platform
+import re
 import subprocess
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib import metadata
 
@@ -10,7 +12,6 @@ import joblib
 import psutil
 
 from fairlab.paths import ROOT
-from fairlab.suite.fingerprint import library_versions
 
 
 def n_cores() -> int:
@@ -38,10 +39,20 @@ def environment() -> dict:
     return {
         "fairlab": metadata.version("fairlab"),
         "python": platform.python_version(),
-        "libraries": library_versions(),
+        "libraries": _libraries(),
         "platform": f"{sys.platform} {platform.machine()}, {n_cores()} cores",
         "commit": _commit(),
     }
+
+
+def _libraries() -> dict[str, str]:
+    """Return the versions of what the project requires, as far as it is installed."""
+    versions = {}
+    for requirement in metadata.requires("fairlab"):
+        name = re.match(r"[\w.-]+", requirement)[0]
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    return dict(sorted(versions.items(), key=lambda pair: pair[0].lower()))
 
 
 def _commit() -> str | None:
