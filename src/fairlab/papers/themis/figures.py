@@ -8,8 +8,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from fairlab.checks import optional
 from fairlab.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, legend_above, log_ticks, panels
 from fairlab.themis.score import LOOKS, score_intervals
+
+seaborn = optional("seaborn")
 
 # Where a score comes from: its look, and how far from its line.
 SERIES = {
@@ -96,15 +99,13 @@ def map_of_singles(frame: pd.DataFrame) -> Figure:
     table = table.loc[frame["instance"].unique(), frame["characteristic"].unique()]
     printed = frame.pivot(index="instance", columns="characteristic", values="printed").reindex_like(table)
     figure, [axis] = panels(1, 1, width=6.7, height=1.1 + 0.24 * len(table))
-    image = axis.imshow(table.to_numpy(), cmap="Blues", vmin=0, vmax=100, aspect="auto")
-    for (row, column), score in np.ndenumerate(table.to_numpy()):
-        known = printed.to_numpy()[row, column]
-        text = "" if np.isnan(score) else f"{score:.1f}" + ("" if np.isnan(known) else f" ({known:g})")
-        axis.text(column, row, text, ha="center", va="center", color="white" if score > 60 else "black", fontsize=SMALL)
-    words = [WORDS.get(word, word) for word in table.columns]
-    axis.set_xticks(np.arange(table.shape[1]), words, fontsize=SMALL)
-    axis.set_yticks(np.arange(table.shape[0]), map(in_words, table.index), fontsize=SMALL)
-    figure.colorbar(image, label="causal score (%), published in brackets", pad=0.02)
+    scores, known = table.map("{:.1f}".format), printed.map(" ({:g})".format)
+    texts = scores.where(table.notna(), "") + known.where(table.notna() & printed.notna(), "")
+    scale = {"label": "causal score (%), published in brackets", "pad": 0.02}
+    look = {"cmap": "Blues", "vmin": 0, "vmax": 100, "fmt": "", "annot_kws": {"fontsize": SMALL}, "cbar_kws": scale}
+    seaborn.heatmap(table.rename(index=in_words, columns=WORDS), ax=axis, annot=texts, **look)
+    axis.set(xlabel="", ylabel="")
+    axis.tick_params(labelsize=SMALL, labelrotation=0)
     return figure
 
 
