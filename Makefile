@@ -35,8 +35,8 @@ $(READY): requirements.lock pyproject.toml
 	@echo "Environment ready."
 
 gpu: $(READY) ## replace TensorFlow for the CPU by the one for NVIDIA GPUs
-	$(BIN)/python -m pip uninstall --yes tensorflow-cpu
-	$(BIN)/python -m pip install --no-build-isolation -e '.[gpu]'
+	@$(PIP) uninstall --yes tensorflow-cpu
+	@$(PIP) install --require-hashes -r requirements-gpu.lock
 
 reproduce: $(READY) ## fetch data, run every experiment (PROFILE=quick), write the scorecard
 	@$(BIN)/fairlab data fetch --keep-going
@@ -81,10 +81,13 @@ golden: $(READY) ## compare records, claims and tables of two results folders (O
 benchmark: $(READY) ## measure speed and memory (QUICK=1: small sizes), write results/benchmarks.json
 	@$(BIN)/python -m fairlab.benchmarks $(if $(QUICK),--quick)
 
-lock: $(READY) ## resolve requirements.lock from pyproject.toml, and the requirements of the labs
-	$(UV) pip compile pyproject.toml --extra networks --extra symbolic --extra suite --extra cluster --extra labs --extra peers --extra site --extra dev --universal \
-		--python-version 3.11 --fork-strategy fewest --no-header --no-annotate --generate-hashes --upgrade --quiet -o requirements.lock
+COMPILE := $(UV) pip compile pyproject.toml --universal --python-version 3.11 --fork-strategy fewest \
+	--no-header --no-annotate --generate-hashes --quiet
+
+lock: $(READY) ## resolve requirements.lock from pyproject.toml, and the locks of GPUs and of the labs
+	$(COMPILE) --extra networks --extra symbolic --extra suite --extra cluster --extra labs --extra peers --extra site --extra dev \
+		--upgrade -o requirements.lock
+	$(COMPILE) --extra gpu --constraints requirements.lock --upgrade -o requirements-gpu.lock
 	@sed -i.old '/^ *- -e \.$$/q' environment.yml && rm environment.yml.old
 	@sed -n 's/^\([^ ].*\) \\$$/      - "\1"/p' requirements.lock >> environment.yml
-	printf 'jupyterlab\nipykernel\n' | $(UV) pip compile pyproject.toml - --constraints requirements.lock --universal \
-		--python-version 3.11 --fork-strategy fewest --no-header --no-annotate --generate-hashes --quiet -o notebooks/labs/requirements.lock
+	printf 'jupyterlab\nipykernel\n' | $(COMPILE) - --constraints requirements.lock -o notebooks/labs/requirements.lock

@@ -1,8 +1,6 @@
 """A site that was built, and a browser to look at it; tests are skipped where there is no browser."""
 
-import os
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -14,9 +12,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
-    """The folder of the site: that of FAIRLAB_SITE, or one built here from what is committed."""
-    if "FAIRLAB_SITE" in os.environ:
-        return Path(os.environ["FAIRLAB_SITE"]).resolve()
+    """The folder of the site, built here from what is committed."""
     pytest.importorskip("sphinx", reason="Sphinx is not installed; it comes with fairlab[site]")
     from fairlab.suite.site.building import build
 

@@ -18,12 +18,14 @@ from packaging.utils import canonicalize_name
 import fairlab
 from fairlab.checks import EXTRAS
 from fairlab.paths import ROOT
+from fairlab.suite import machine
 
 PACKAGE = Path(fairlab.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCKED_EXTRAS = ("networks", "symbolic", "suite", "cluster", "labs", "peers", "site", "dev")
 SETTLED = {"jupyterlab", "papermill", "numpy", "pandas", "scikit-learn", "tensorflow"}
 SETTLED |= {"pot", "pulp", "matplotlib", "seaborn"}
+BATCH_IMAGE = ROOT / "experiments" / "containers" / "Dockerfile"
 NOT_LIBRARY = ("papers", "bakeoff", "suite", "benchmarks", "cli.py", "__main__.py")
 LIBRARY = [path for path in sorted(PACKAGE.rglob("*.py")) if path.relative_to(PACKAGE).parts[0] not in NOT_LIBRARY]
 
@@ -151,15 +153,46 @@ def test_the_lock_holds_what_the_core_and_the_extras_ask_for():
         assert requirement.specifier.contains(versions[name]), f"{requirement}: requirements.lock has {versions[name]}"
 
 
-def test_installed_packages_match_the_lock():
-    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    entries = re.split(r"\n(?=\S)", text.strip())
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-gpu.lock", "notebooks/labs/requirements.lock"])
+def test_a_lock_has_a_hash_for_every_package_and_no_version_of_its_own(name):
+    entries = re.split(r"\n(?=\S)", (ROOT / name).read_text(encoding="utf-8").strip())
     assert not [entry.split()[0] for entry in entries if not re.search(r"--hash=sha256:[0-9a-f]{64}", entry)]
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    installed = re.findall(r"install .*-r requirements\.lock", makefile)
-    assert installed
-    assert all("--require-hashes" in line for line in installed)
-    assert "--generate-hashes" in makefile
+    versions = {canonicalize_name(entry.partition("==")[0]): re.split("==| ", entry)[1] for entry in entries}
+    assert not {name for name, version in versions.items() if locked().get(name, version) != version}, "run `make lock`"
+
+
+def test_make_installs_packages_by_their_hashes():
+    command = ["make", "--dry-run", "--always-make", "gpu", "wheelhouse"]
+    commands = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    installed = [line for line in commands.splitlines() if re.search(r" (install|download) ", line) and "pip" in line]
+    assert len(installed) >= 5
+    assert not [line for line in installed if not re.search("--require-hashes|--no-deps|echo", line)]
+
+
+def steps(dockerfile):
+    """Return the instructions of a Dockerfile with their arguments, in order."""
+    text = dockerfile.read_text(encoding="utf-8").replace("\\\n", " ")
+    return [tuple(line.split(maxsplit=1)) for line in text.splitlines() if line and not line.startswith("#")]
+
+
+@pytest.mark.parametrize("dockerfile", [BATCH_IMAGE, ROOT / "notebooks/labs/course/container/Dockerfile"])
+def test_an_image_is_built_from_pinned_parts_and_does_not_run_as_root(dockerfile):
+    found = steps(dockerfile)
+    (base,) = (argument for name, argument in found if name == "FROM")
+    assert re.fullmatch(r"python:3\.1[123]-slim-\w+@sha256:[0-9a-f]{64}", base)
+    for name, argument in found:
+        assert name != "RUN" or "pip install" not in argument or re.search("--require-hashes|--no-deps", argument)
+    assert [argument for name, argument in found if name == "USER"][-1] not in ("root", "0")
+    assert max(i for i, step in enumerate(found) if step[0] == "RUN") < [name for name, _ in found].index("USER")
+
+
+def test_runs_in_a_container_know_the_commit_that_it_was_built_from(tmp_path, monkeypatch):
+    (noted,) = (argument for name, argument in steps(BATCH_IMAGE) if name == "RUN" and "COMMIT" in argument)
+    command = ["sh", "-c", noted]
+    assert subprocess.run(command, cwd=tmp_path, env={}, capture_output=True, check=False).returncode
+    subprocess.run(command, cwd=tmp_path, env={"COMMIT": "0123456789ab"}, check=True)
+    monkeypatch.setattr(machine, "ROOT", tmp_path)
+    assert machine._commit() == "0123456789ab"
 
 
 def test_everything_but_pytorch_is_locked():
@@ -170,7 +203,7 @@ def test_everything_but_pytorch_is_locked():
     (everything,) = requirements("all")
     assert everything.extras == {"networks", "torch", "symbolic", "suite", "cluster", "labs", "peers", "site"}
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert set(re.findall(r"--extra (\w+)", makefile)) == set(LOCKED_EXTRAS)
+    assert set(re.findall(r"--extra (\w+)", makefile)) == {*LOCKED_EXTRAS, "gpu"}
 
 
 def test_conda_users_get_fairlab_and_the_locked_versions_by_one_command(tmp_path):

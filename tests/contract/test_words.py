@@ -10,6 +10,7 @@ from fairlab.paths import ROOT
 
 # A phrase on the left of this list is found nowhere in the texts; the right column is what the field says.
 INSTEAD = {
+    r"(protected|sensitive) attributes?": "sensitive feature",
     r"kept trials?": "cached results",
     r"nobody asks for": "stale entries",
     r"signs? of life": "heartbeat",

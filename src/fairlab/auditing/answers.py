@@ -19,7 +19,7 @@ class DiscriminatoryPairs(NamedTuple):
     inputs : ndarray of int of shape (n, n_features)
         Codes.
     other : ndarray of int of shape (n,)
-        Code of the sensitive attribute that gets another decision.
+        Code of the sensitive feature that gets another decision.
     favourable : ndarray of bool of shape (n,)
         Decision on the input itself.
     """
@@ -120,7 +120,7 @@ class Slopes(FiniteDifferences):
     ----------
     answers : Answers
     name : str
-        The sensitive attribute.
+        The sensitive feature.
     """
 
     def __init__(self, answers: Answers, name: str):

@@ -10,6 +10,7 @@ import hashlib
 import importlib.util
 import inspect
 import sys
+import threading
 from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
@@ -26,6 +27,13 @@ LEFT_OUT = frozenset(
     for name in ("checks", "plotting", "paths", "data.errors", "data.files", "data.inventory", "data.sources")
 )
 _SOURCE = Path(__file__).parents[1]
+_parsing = threading.Lock()  # Python 3.11 counts the depth of a syntax tree over all threads
+
+
+def syntax_tree(source: str) -> ast.Module:
+    """Return the syntax tree of a source; the threads of a batch parse one after the other."""
+    with _parsing:
+        return ast.parse(source)
 
 
 def code_fingerprint(function) -> str:
@@ -46,7 +54,7 @@ def code_fingerprint(function) -> str:
         )
     if function.__module__.split(".")[0] == PACKAGE:
         return modules_fingerprint([function.__module__])
-    tree = ast.parse(Path(inspect.getsourcefile(function)).read_text(encoding="utf-8"))
+    tree = syntax_tree(Path(inspect.getsourcefile(function)).read_text(encoding="utf-8"))
     return _digest(f"{_canonical(tree)}\n{_fingerprint(*_imported(tree, function.__module__), LEFT_OUT)}")
 
 
@@ -65,13 +73,13 @@ def modules_fingerprint(names: Iterable[str]) -> str:
 
 def notebook_fingerprint(source: str, *texts: str) -> str:
     """Return a digest of a notebook's code, of all that it imports (also how figures look), and of `texts`."""
-    tree = ast.parse(source)
+    tree = syntax_tree(source)
     return _digest("\n".join([_canonical(tree), _fingerprint(*_imported(tree, "__main__")), *texts]))
 
 
 def imported_modules(source: str) -> frozenset[str]:
     """Return the modules of this package that a notebook's code imports itself."""
-    return _imported(ast.parse(source), "__main__")[0]
+    return _imported(syntax_tree(source), "__main__")[0]
 
 
 def library_versions(names: Iterable[str]) -> dict[str, str]:
@@ -128,7 +136,7 @@ def _module_digest(name) -> str:
 
 
 def _tree(name) -> ast.Module:
-    return ast.parse(_module_path(name).read_text(encoding="utf-8"))
+    return syntax_tree(_module_path(name).read_text(encoding="utf-8"))
 
 
 def _imported(tree, importer) -> tuple[frozenset[str], frozenset[str]]:

@@ -56,12 +56,13 @@ def _libraries() -> dict[str, str]:
 
 
 def _commit() -> str | None:
-    """Return the project's commit, with ``+`` if the tree differs from it, or None outside a repository."""
+    """Return the project's commit, with ``+`` if the tree differs from it; None if it is not known."""
     try:
         git = ["git", "-C", str(ROOT)]
         commit = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
         code = ["src", "experiments", "notebooks", "data_scripts"]
         changed = subprocess.run([*git, "status", "--porcelain", *code], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        return None
+        built = ROOT / ".commit"  # written when a container is built
+        return built.read_text(encoding="utf-8").strip() if built.exists() else None
     return commit.stdout.strip() + "+" * bool(changed.stdout.strip())

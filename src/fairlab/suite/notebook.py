@@ -14,7 +14,6 @@ import re
 import shutil
 import sys
 import tempfile
-import threading
 import time
 import uuid
 from contextlib import suppress
@@ -27,6 +26,7 @@ from fairlab.paths import ROOT, write_text
 from fairlab.suite import run as runs
 from fairlab.suite.artefacts import missing_artefacts
 from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification
+from fairlab.suite.fingerprint import syntax_tree
 from fairlab.suite.machine import environment
 from fairlab.suite.processes import WHOLE, WORKER_ENVIRONMENT, KernelTask, stopping
 
@@ -37,7 +37,6 @@ papermill = optional("papermill")
 logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it would print is in our errors
 
 TIME_LIMIT_MINUTES = {"smoke": 10, "quick": 120, "paper": 48 * 60}
-_parsing = threading.Lock()  # Python 3.11 counts the depth of a syntax tree over all threads
 MOST_TRIES = 2  # of a notebook whose kernel is killed; what its trials computed is kept
 
 
@@ -294,9 +293,7 @@ def notebook_parameters(path: Path) -> dict:
     if len(tagged) != 1 or tagged[0].cell_type != "code":
         raise ValueError(f"{path}: expected one code cell tagged `parameters`, found {len(tagged)}")
     parameters = {}
-    with _parsing:
-        statements = ast.parse(tagged[0].source).body
-    for statement in statements:
+    for statement in syntax_tree(tagged[0].source).body:
         try:
             (target,) = statement.targets
             parameters[target.id] = ast.literal_eval(statement.value)

@@ -2,7 +2,7 @@
 
 A search finds far more discriminatory inputs than chance would, so that what it finds says nothing about how many there
 are. The estimate comes from inputs drawn uniformly from the domain, or from the people of the table; the search brings
-the evidence. One pair of inputs that differ in the sensitive attribute alone and have different decisions proves that
+the evidence. One pair of inputs that differ in the sensitive feature alone and have different decisions proves that
 the attribute matters to a deterministic model, and without any the p-value is 1.
 
 Attributes are varied one at a time: where changing two changes a decision, changing one of them does so on the way.
@@ -25,7 +25,7 @@ from fairlab.cases import BudgetSpentError, Finding
 from fairlab.seeds import derive_seed
 from fairlab.statistics import exact_interval
 
-SAMPLE, PEOPLE = 0.3, 0.3  # of the budget of a sensitive attribute; what is left is for the search
+SAMPLE, PEOPLE = 0.3, 0.3  # of the budget of a sensitive feature; what is left is for the search
 N_CLUSTERS, MAX_ITER = 4, 10  # as in the paper
 MOST_CLUSTERED = 10_000  # people among whom clusters are looked for
 MOST_ROWS = 1000  # of evidence
@@ -48,7 +48,7 @@ class DiscriminatoryInputs(Finding):
     Attributes
     ----------
     n_found : int
-        Distinct discriminatory inputs that were found, however they differ in the sensitive attribute.
+        Distinct discriminatory inputs that were found, however they differ in the sensitive feature.
     n_asked : int
         Rows that were asked for it, those of the sample among them.
     found_per_1000 : float
