@@ -5,11 +5,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
 
-from fairlab import fairtest
 from fairlab.cases import BudgetSpentError
 from fairlab.fairtest import (
     NMI,
-    Column,
     Correlation,
     DataSource,
     Difference,
@@ -53,12 +51,11 @@ def test_parameters_are_kept_and_clones_find_the_same(source):
     assert not hasattr(again, "trees_")
     assert list(map(str, again.fit(source).nodes("gender"))) == list(map(str, investigation.nodes("gender")))
     assert again.set_params(max_depth=0).fit(source).trees_["gender"].children == []
-
-
-def test_what_is_wrong_is_said_by_fit_and_not_before(source):
-    investigation = Investigation("sex", "offer", metric="DIFF", max_depth=-1)
-    with pytest.raises(ValueError, match="max_depth"):
-        investigation.fit(source)
+    found = again.set_params(sensitive_features=["gender", "race"], metric={"gender": Difference(smoothing=0)}).fit(
+        source
+    )
+    assert found.metrics_["gender"].smoothing == 0
+    assert isinstance(found.metrics_["race"], NMI)
 
 
 @pytest.mark.parametrize(
@@ -87,29 +84,11 @@ def test_what_is_wrong_is_said_by_fit_and_not_before(source):
         (ASK | {"sensitive_features": "race", "output": ["offer"]}, "REG needs two categories; column 'race' has 3"),
         (ASK | {"output": ["age"]}, "metric REG needs two categories; column 'age' holds numbers"),
         (ASK | {"ground_truth": "offer"}, "'offer' is both output and ground_truth; expected one of the two"),
-        (ASK | {"max_depth": -1}, "max_depth: expected an integer, at least 0, found -1"),
-        (ASK | {"min_leaf_size": 0}, "min_leaf_size: expected a positive integer, found 0"),
-        (ASK | {"max_bins": 0}, "max_bins: expected a positive integer"),
-        (ASK | {"top_k": 0}, "top_k: expected a positive integer, found 0"),
-        (ASK | {"random_state": "x"}, "random_state: expected an integer, at least 0, found 'x'"),
-        (ASK | {"score_aggregation": "sum"}, "score_aggregation: expected one of avg, weighted_avg, max, found 'sum'"),
         (ASK | {"min_leaf_size": 1_001}, "the training set has 1000 rows, fewer than min_leaf_size=1001"),
     ],
 )
-def test_bad_arguments(source, arguments, message):
+def test_questions_that_the_people_cannot_answer(source, arguments, message):
     with pytest.raises(ValueError, match=message):
-        Investigation(**arguments).fit(source)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        *((ASK | {"metric": one}, "metric: expected a Metric such as NMI") for one in ("DIFF", 3, [NMI()], NMI)),
-        (ASK | {"sensitive_features": 2.5}, "sensitive_features: expected the name of a column"),
-    ],
-)
-def test_arguments_of_another_kind(source, arguments, message):
-    with pytest.raises(TypeError, match=message):
         Investigation(**arguments).fit(source)
 
 
@@ -148,13 +127,6 @@ def test_default_metrics_have_the_variant_of_the_source(people, output, explanat
         assert (type(metric), metric.variant) == (expected, variant)
 
 
-def test_metrics_by_name(source):
-    metric = {"gender": Difference(smoothing=0)}
-    found = Investigation(["gender", "race"], "offer", metric=metric).fit(source).metrics_
-    assert found["gender"].smoothing == 0
-    assert isinstance(found["race"], NMI)
-
-
 def test_a_metric_of_ones_own(source):
     found = investigate(source, Investigation("gender", "age", metric={"gender": Gap()}, max_depth=2))
     test = found.section("gender").everyone.association()
@@ -172,15 +144,6 @@ def test_the_planted_subgroup_is_found_and_tested(source):
     north = section.find("region: north")
     assert north.is_significant
     assert north.effect > section.everyone.effect > 0
-
-
-def test_people_of_a_subgroup_are_those_of_the_test_set(source):
-    with source.lend_test_set() as columns:
-        rows = {name: column.values for name, column in columns.items()}
-        source.remaining_ += 1
-    north = investigate(source, Investigation(**ASK, min_leaf_size=20)).section("gender").find("region: north")
-    assert north.size == (rows["region"] == 0).sum()
-    np.testing.assert_array_equal(north.sample.output.values, rows["offer"][rows["region"] == 0])
 
 
 def test_every_sensitive_feature_has_its_own_subgroups_over_the_others(source):
@@ -320,24 +283,10 @@ def test_steps_out_of_order(source, people):
     assert source.remaining_ == 2
 
 
-def test_what_is_no_investigation_and_no_source(source, people):
-    with pytest.raises(ValueError, match="investigations: expected at least one, found none"):
-        investigate(source, [])
-    with pytest.raises(TypeError, match="investigations: expected an Investigation, found 'all'"):
-        investigate(source, ["all"])
-    for step in (lambda: investigate(people, Investigation(**ASK)), lambda: Investigation(**ASK).fit(people)):
-        with pytest.raises(TypeError, match="source: expected a DataSource, found DataFrame"):
-            step()
-
-
 def test_without_a_test_set_nothing_is_searched_for(source):
     source.remaining_ = 0
     with pytest.raises(BudgetSpentError, match="the budget of 2 test sets is spent"):
         investigate(source, Investigation("no such column", "offer"))
-
-
-def test_no_public_name_looks_like_a_test_or_a_training_set():
-    assert not [name for name in dir(fairtest) if name.startswith(("test", "train"))]
 
 
 # discovery
@@ -381,48 +330,35 @@ def test_error_profiling_leaves_prediction_and_truth_out_of_the_subgroups(people
     assert everyone.is_significant
 
 
-def test_predictions_without_an_error(people):
-    data = people.assign(truth=people["offer"])
+NO_YES = pd.CategoricalDtype(["yes", "no"], ordered=True)  # here, no is the positive one
+
+
+@pytest.mark.parametrize(
+    ("prediction", "truth", "expected"),
+    [
+        ([0, 1, 0, 1], [0, 0, 1, 1], [0, 2, 1, 0]),  # correct, false negative, false positive
+        ([0.0, 1.0, 1.0, 0.0], [0, 1, 0, 1], [0, 0, 2, 1]),
+        (pd.Series(["yes", "no"], dtype=NO_YES), pd.Series(["no", "yes"], dtype=NO_YES), [1, 2]),
+        ([1, 1], [0, 1], [2, 0]),
+        ([9, 10, 10], [9, 10, 2], [0, 0, 1]),  # three labels: right or wrong
+        (["a", "c", "c"], ["a", "b", "c"], [0, 1, 0]),
+        ([1.5, 5], [3.5, 4], [2, 1]),  # numbers: how far
+    ],
+)
+def test_errors_of_predictions(prediction, truth, expected):
+    error = prediction_error(
+        *(encode(pd.Series(values, name=name)) for values, name in ((prediction, "p"), (truth, "t")))
+    )
+    assert error.values.tolist() == expected
+
+
+@pytest.mark.parametrize("prediction", [[-1, 1, 1], ["no", "yes", "no"], [True, False, True], [0.5, 0.2, 0.1]])
+def test_labels_of_two_kinds_are_refused(prediction):
+    prediction, truth = (encode(pd.Series(values, name=name)) for values, name in ((prediction, "p"), ([0, 1, 1], "t")))
+    with pytest.raises(ValueError, match=r"column 'p' holds .*(expected the same two labels|and 't' categories)"):
+        prediction_error(prediction, truth)
+
+
+def test_predictions_without_an_error_are_refused(people):
     with pytest.raises(ValueError, match="output: column 'error of offer' has one value in the training set"):
-        Investigation(**ASK, ground_truth="truth").fit(DataSource(data))
-
-
-def test_errors_of_two_categories():
-    truth, prediction = (Column(name, np.array(codes), ("no", "yes")) for name, codes in
-                         (("truth", [0, 0, 1, 1]), ("prediction", [0, 1, 0, 1])))  # fmt: skip
-    error = prediction_error(prediction, truth)
-    assert [error.categories[code] for code in error.values] == [
-        "correct", "false positive", "false negative", "correct"
-    ]  # fmt: skip
-
-
-def test_errors_of_more_categories_and_of_numbers():
-    truth = Column("truth", np.array([0, 1, 2]), ("a", "b", "c"))
-    prediction = Column("prediction", np.array([0, 1, 1]), ("a", "c"))
-    assert prediction_error(prediction, truth).values.tolist() == [0, 1, 0]
-    numbers = [Column(name, np.array(values)) for name, values in (("p", [1.0, 5]), ("t", [3.0, 4]))]
-    assert prediction_error(*numbers).values.tolist() == [2, 1]
-    with pytest.raises(ValueError, match="column 'p' holds numbers and 'truth' categories"):
-        prediction_error(numbers[0], truth)
-
-
-def labels(name, values):
-    return encode(pd.Series(values, name=name))
-
-
-def test_labels_of_two_kinds_are_refused():
-    for other in ([-1, 1, 1], ["no", "yes", "no"], [True, False, True]):
-        with pytest.raises(ValueError, match=r"column 'p' holds .*; expected the same two labels"):
-            prediction_error(labels("p", other), labels("t", [0, 1, 1]))
-
-
-def test_labels_of_one_kind_in_other_types_are_the_same():
-    error = prediction_error(labels("p", [0.0, 1.0, 1.0, 0.0]), labels("t", [0, 1, 0, 1]))
-    assert error.values.tolist() == [0, 0, 2, 1]
-    ordered = pd.Categorical(["yes", "no"], categories=["yes", "no"], ordered=True)  # here, no is the positive one
-    assert prediction_error(labels("p", ordered), labels("t", ordered[::-1])).values.tolist() == [1, 2]
-
-
-def test_a_prediction_with_fewer_labels_than_the_truth():
-    assert prediction_error(labels("p", [1, 1]), labels("t", [0, 1])).values.tolist() == [2, 0]
-    assert prediction_error(labels("p", [9, 10, 10]), labels("t", [9, 10, 2])).values.tolist() == [0, 0, 1]
+        Investigation(**ASK, ground_truth="truth").fit(DataSource(people.assign(truth=people["offer"])))
