@@ -106,7 +106,7 @@ PUBLISHED = {"most_codes": 0}
         (pd.array([True, None, False], dtype="boolean"), {}, (MISSING, "False", "True"), [2, 0, 1]),
         ([True, True], {}, ("False", "True"), [1, 1]),
         (["(missing)", None, "a"], {}, ("((missing))", "(missing)", "a"), [1, 0, 2]),
-        ([1, "1", "a", 1], {}, ("'1'", "1", "a"), [1, 0, 2, 1]),  # a number and its text are two categories
+        ([1, "1", "a", 1], {}, ("1", "'1'", "a"), [0, 1, 2, 0]),  # a number and its text are two categories
         (pd.Categorical(["10", "9"]), {}, ("10", "9"), [0, 1]),  # as text, since they are declared so
         (pd.Categorical([10, 9]), {}, ("9", "10"), [1, 0]),
         (pd.Categorical([10, 9]), PUBLISHED, ("10", "9"), [0, 1]),
