@@ -35,10 +35,10 @@ from make_staples import INCOME_LIMIT, RACES, READINGS, STORES, USERS, ZIP_CODES
 
 from fairlab.data.files import fetch_file
 from fairlab.data.registry import project_registry
-from fairlab.paths import DATA_SCRIPTS, write_text
+from fairlab.paths import project, write_text
 
 AREAS = "zcta/zip_demographics_acs2013.csv"
-FILE = DATA_SCRIPTS / "staples_population.csv"
+FILE = project().data_scripts / "staples_population.csv"
 SHARES = {
     "percent_white": RACES["1"],
     "percent_hispanic": RACES["2"],

@@ -18,9 +18,9 @@ import pandas as pd
 from fairlab.data.encoding import check_published, encodings
 from fairlab.data.registry import project_registry
 from fairlab.data.tables import load_script
-from fairlab.paths import DATA_SCRIPTS
+from fairlab.paths import project
 
-census_themis = load_script(DATA_SCRIPTS / "make_census_themis.py")
+census_themis = load_script(project().data_scripts / "make_census_themis.py")
 # By the codes of race.
 ASIAN, INDIAN, OTHER, BLACK = "1", "2", "3", "4"
 

@@ -17,9 +17,9 @@ import pandas as pd
 from fairlab.data.encoding import check_published, encode, encodings
 from fairlab.data.registry import project_registry
 from fairlab.data.tables import load_script
-from fairlab.paths import DATA_SCRIPTS
+from fairlab.paths import project
 
-adult_uci = load_script(DATA_SCRIPTS / "make_adult_uci.py")
+adult_uci = load_script(project().data_scripts / "make_adult_uci.py")
 
 
 def make(raw: dict[str, Path]) -> pd.DataFrame:

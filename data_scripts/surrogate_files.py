@@ -4,7 +4,7 @@ import yaml
 
 from fairlab.data.documents import Entry
 from fairlab.data.registry import Variant
-from fairlab.paths import DATA_SCRIPTS, write_text
+from fairlab.paths import project, write_text
 
 
 class _Dumper(yaml.SafeDumper):
@@ -23,4 +23,4 @@ def write_surrogate(variant: Variant, head: str, content: dict) -> None:
     """Write a surrogate's file: a comment, of which variant it is, and what `content` adds."""
     content = {"variant": variant.name, **content}
     body = yaml.dump(content, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=118, allow_unicode=True)
-    write_text(DATA_SCRIPTS / variant.surrogate.file, head + body)
+    write_text(project().data_scripts / variant.surrogate.file, head + body)

@@ -7,6 +7,8 @@ from types import ModuleType
 import pytest
 from toy_project import CELLS, FIGURES_MODULE, PUBLISHED, SPECIFICATION, TRIALS, line, write_notebook
 
+from fairlab.paths import project
+
 # One thread per test process: the test runner already uses every core.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
     os.environ.setdefault(_name, "1")
@@ -23,28 +25,18 @@ def results(tmp_path, monkeypatch):
 @pytest.fixture
 def toy(tmp_path, monkeypatch, results):
     """A project with one paper and one experiment, ``toy/mean``; returns its root."""
-    from fairlab import paths
-    from fairlab.suite import catalogue, cluster, deviations, machine, notebook, published, redrawing, scorecard
-
-    root = tmp_path / "project"
+    own, root = project(), tmp_path / "project"
     (root / "experiments" / "toy").mkdir(parents=True)
     (root / "experiments" / "toy" / "published.yaml").write_text(PUBLISHED)
     (root / "experiments" / "toy" / "mean.yaml").write_text(SPECIFICATION)
-    (root / "data_scripts").symlink_to(paths.DATA_SCRIPTS)
+    (root / "data_scripts").symlink_to(own.data_scripts)
     for name in ("Snakefile", "profiles"):
-        (root / "experiments" / name).symlink_to(paths.EXPERIMENTS / name)
+        (root / "experiments" / name).symlink_to(own.experiments / name)
     write_notebook(root / "notebooks" / "toy" / "mean.ipynb", CELLS)
     (root / "notebooks" / "toy" / "toy_trials.py").write_text(TRIALS)
     monkeypatch.setenv("FAIRLAB_ROOT", str(root))
     monkeypatch.setenv("FAIRLAB_OFFLINE", "1")
-    for module in (catalogue, cluster, deviations, published):
-        monkeypatch.setattr(module, "EXPERIMENTS", root / "experiments")
-    for module in (catalogue, machine, notebook, paths, scorecard):
-        monkeypatch.setattr(module, "ROOT", root)
-    monkeypatch.setattr(redrawing, "FIGURES", root / "figures")
-    published.load_paper.cache_clear()
-    yield root
-    published.load_paper.cache_clear()
+    return root
 
 
 @pytest.fixture

@@ -26,7 +26,9 @@ from fairlab.checks import (
     required,
     suggestion,
 )
-from fairlab.paths import ROOT
+from fairlab.paths import project
+
+ROOT = project().root
 
 TABLE = pd.DataFrame({"age": [30, 40], "member": [True, False], "score": [0.5, 1.5]})
 

@@ -9,21 +9,19 @@ from pathlib import Path
 import pytest
 
 from fairlab import paths
-from fairlab.paths import atomic_path, find_root, results_folder, write_text
+from fairlab.paths import Project, atomic_path, project, write_text
 
 
-def test_the_root_has_the_registry(monkeypatch):
+def test_the_project_is_the_clone_above_the_package_or_the_one_of_the_variable(monkeypatch, tmp_path):
     monkeypatch.delenv("FAIRLAB_ROOT", raising=False)
-    root = find_root()
-    assert (root / "data_scripts" / "registry.yaml").is_file()
-    assert Path(paths.__file__).is_relative_to(root)
-
-
-def test_the_root_can_be_told(monkeypatch, tmp_path):
+    own = project()
+    own.check()
+    assert Path(paths.__file__).is_relative_to(own.root)
     (tmp_path / "data_scripts").mkdir()
     (tmp_path / "data_scripts" / "registry.yaml").touch()
     monkeypatch.setenv("FAIRLAB_ROOT", str(tmp_path))
-    assert find_root() == tmp_path
+    project().check()
+    assert project() == Project(tmp_path) != own
 
 
 def test_no_project_is_an_error_that_says_where_it_was_looked_for(monkeypatch, tmp_path):
@@ -31,19 +29,23 @@ def test_no_project_is_an_error_that_says_where_it_was_looked_for(monkeypatch, t
     with pytest.raises(
         FileNotFoundError, match=f"no fairlab project found in FAIRLAB_ROOT={tmp_path}: expected data_s"
     ):
-        find_root()
+        project().check()
     monkeypatch.delenv("FAIRLAB_ROOT")
     monkeypatch.setattr(paths, "__file__", str(tmp_path / "fairlab" / "paths.py"))
     with pytest.raises(FileNotFoundError, match=r"above the installed package: .* `pip install -e "):
-        find_root()
+        project().check()
 
 
-def test_results_folder(monkeypatch, tmp_path):
+def test_the_results_folder_is_that_of_the_variable_or_of_the_project(monkeypatch, tmp_path):
     monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path))
-    assert results_folder() == tmp_path
-    for unset in ("", None):
-        monkeypatch.setenv("FAIRLAB_RESULTS", unset) if unset is not None else monkeypatch.delenv("FAIRLAB_RESULTS")
-        assert results_folder() == paths.ROOT / "results"
+    assert project().results == tmp_path
+    monkeypatch.setenv("FAIRLAB_RESULTS", "")
+    assert Project(tmp_path / "clone").results == tmp_path / "clone" / "results"
+
+
+def test_paths_of_the_project_are_short(tmp_path):
+    assert Project(tmp_path).short(tmp_path / "a" / "b") == "a/b"
+    assert Project(tmp_path / "a").short(tmp_path / "b") == str(tmp_path / "b")
 
 
 def test_text_is_written_with_its_folder_and_the_usual_rights(tmp_path):
@@ -93,8 +95,8 @@ def test_nobody_sees_half_a_file(tmp_path):
 
 
 def test_a_library_without_its_project_is_imported_all_the_same(tmp_path):
-    code = "from fairlab import paths; import fairlab.data.registry as r; print(paths.ROOT); r.project_registry()"
+    code = "import fairlab.auditing, fairlab.data.registry as r; print('imported'); r.project_registry()"
     environment = os.environ | {"FAIRLAB_ROOT": str(tmp_path)}
     answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
-    assert Path(answer.stdout.strip()) == Path(paths.__file__).parent
+    assert answer.stdout == "imported\n"
     assert f"no fairlab project found in FAIRLAB_ROOT={tmp_path}" in answer.stderr.splitlines()[-1]

@@ -57,7 +57,7 @@ class Command(click.Command):
     def invoke(self, ctx):
         """Run the command; an error says so where the library is installed without its project."""
         if self.of_project:
-            paths.find_root()
+            paths.project().check()
         return super().invoke(ctx)
 
     def get_short_help_str(self, limit=200):
@@ -94,8 +94,7 @@ def fairlab():
 
 def short(path) -> str:
     """Return a path as seen from the project's root, where it is below it."""
-    path = Path(path)
-    return str(path.relative_to(paths.ROOT)) if path.is_relative_to(paths.ROOT) else str(path)
+    return paths.project().short(path)
 
 
 def _names(text) -> list[str]:
@@ -269,7 +268,7 @@ def _report(names, failed, profile) -> None:
     surrogates = {variant for used in sources for variant, source in used if source == "surrogate"}
     if surrogates:
         print(f"\nsurrogate data replaced {', '.join(sorted(surrogates))}; affected results are not counted")
-    print(f"\n{len(done)} of {len(names)} experiments done at {profile}: {short(paths.results_folder() / profile)}")
+    print(f"\n{len(done)} of {len(names)} experiments done at {profile}: {short(paths.project().results / profile)}")
     for name, reason in failed.items():
         first = (reason.splitlines() or [""])[0]
         print(f"failed: {name}: {first} ({short(log_file(name, profile))})", file=sys.stderr)
@@ -544,7 +543,7 @@ def notebooks(cleared):
     from fairlab.suite.notebook import check_committed, clear
 
     bad = 0
-    for notebook in sorted((paths.ROOT / "notebooks").rglob("*.ipynb")):
+    for notebook in sorted(paths.project().notebooks.rglob("*.ipynb")):
         if ".ipynb_checkpoints" in notebook.parts:
             continue
         if cleared:
@@ -565,7 +564,7 @@ def figures(names, to_project, output):
 
     if to_project and output:
         raise click.UsageError("--write and --output exclude each other")
-    target = redrawing.FIGURES if to_project else Path(output or paths.results_folder() / "figures")
+    target = paths.project().figures if to_project else Path(output or paths.project().results / "figures")
     chosen = redrawing.chosen(names)
     left = redrawing.write(chosen, target)
     print("\n".join(left), file=sys.stderr, end="\n" * bool(left))

@@ -12,7 +12,9 @@ from fairlab import Case, audit
 from fairlab.auditing import run
 from fairlab.auditing.probes import probes
 from fairlab.auditing.probes.themis import PEOPLE
-from fairlab.paths import ROOT
+from fairlab.paths import project
+
+ROOT = project().root
 
 METHODS = list(probes())
 

@@ -1,7 +1,9 @@
 from fairlab.benchmarks import suite
-from fairlab.paths import ROOT
+from fairlab.paths import project
 from fairlab.suite.notebook import code_of, notebook_parameters
 from fairlab.suite.published import read_paper
+
+ROOT = project().root
 
 
 def test_overhead_is_what_one_notebook_more_costs(monkeypatch):

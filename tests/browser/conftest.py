@@ -4,8 +4,10 @@ import shutil
 
 import pytest
 
-from fairlab.paths import ROOT
+from fairlab.paths import project
 from fairlab.suite.comparison import Comparison
+
+ROOT = project().root
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 

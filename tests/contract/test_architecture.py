@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 import fairlab
-from fairlab.paths import ROOT
+from fairlab.paths import project
+
+ROOT = project().root
 
 PACKAGE = Path(fairlab.__file__).parent
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.stem not in ("__init__", "__main__"))

@@ -11,7 +11,9 @@ import textwrap
 import nbformat
 import pytest
 
-from fairlab.paths import ROOT
+from fairlab.paths import project
+
+ROOT = project().root
 
 COPIED = ("src", "experiments", "notebooks", "data_scripts", "figures", "tests", "pyproject.toml", "REPRODUCTION.json")
 

@@ -12,7 +12,7 @@ import pytest
 
 from fairlab.data import available
 from fairlab.data.registry import project_registry
-from fairlab.paths import FIGURES, ROOT
+from fairlab.paths import project
 from fairlab.suite.catalogue import experiment_names, specification
 from fairlab.suite.comparison import Comparison
 from fairlab.suite.deviations import sections, unexplained
@@ -21,6 +21,9 @@ from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.redrawing import read_index
 from fairlab.suite.scorecard import writers
 from fairlab.suite.verdicts import JUDGED
+
+FIGURES = project().figures
+ROOT = project().root
 
 MOST_LINES = 15
 LONGEST_SUMMARY = 260

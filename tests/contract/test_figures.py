@@ -12,7 +12,7 @@ from importlib import import_module
 import matplotlib.pyplot as plt
 import pytest
 
-from fairlab.paths import FIGURES
+from fairlab.paths import project
 from fairlab.plotting import SOURCE_MARKS, WIDEST
 from fairlab.suite.catalogue import experiment_names, specification
 from fairlab.suite.drawing import Drawing, function, name_of
@@ -20,6 +20,8 @@ from fairlab.suite.experiment import Experiment
 from fairlab.suite.notebook import code_of
 from fairlab.suite.published import paper_keys
 from fairlab.suite.redrawing import read_index
+
+FIGURES = project().figures
 
 COMMITTED = {f"{key}/{stem}": entry for key in paper_keys() for stem, entry in read_index(FIGURES / key).items()}
 EVERY = pytest.mark.parametrize("name", sorted(COMMITTED))

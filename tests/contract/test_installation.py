@@ -17,8 +17,10 @@ from packaging.utils import canonicalize_name
 
 import fairlab
 from fairlab.checks import EXTRAS
-from fairlab.paths import ROOT
+from fairlab.paths import project
 from fairlab.suite import machine
+
+ROOT = project().root
 
 PACKAGE = Path(fairlab.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -191,7 +193,7 @@ def test_runs_in_a_container_know_the_commit_that_it_was_built_from(tmp_path, mo
     command = ["sh", "-c", noted]
     assert subprocess.run(command, cwd=tmp_path, env={}, capture_output=True, check=False).returncode
     subprocess.run(command, cwd=tmp_path, env={"COMMIT": "0123456789ab"}, check=True)
-    monkeypatch.setattr(machine, "ROOT", tmp_path)
+    monkeypatch.setenv("FAIRLAB_ROOT", str(tmp_path))
     assert machine._commit() == "0123456789ab"
 
 

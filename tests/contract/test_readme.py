@@ -3,7 +3,9 @@
 import re
 
 from fairlab.cli import main
-from fairlab.paths import ROOT
+from fairlab.paths import project
+
+ROOT = project().root
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGE = (ROOT / "docs" / "your_model.md").read_text(encoding="utf-8")

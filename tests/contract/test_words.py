@@ -6,7 +6,9 @@ import re
 import nbformat
 import pytest
 
-from fairlab.paths import ROOT
+from fairlab.paths import project
+
+ROOT = project().root
 
 # A phrase on the left of this list is found nowhere in the texts; the right column is what the field says.
 INSTEAD = {

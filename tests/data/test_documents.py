@@ -6,7 +6,11 @@ import yaml
 from pydantic import model_validator
 
 from fairlab.data.documents import DecimalLoader, Entry, EntryError, Several, read_document, read_yaml
-from fairlab.paths import DATA_SCRIPTS, EXPERIMENTS, ROOT
+from fairlab.paths import project
+
+DATA_SCRIPTS = project().data_scripts
+EXPERIMENTS = project().experiments
+ROOT = project().root
 
 
 class Number(Entry):

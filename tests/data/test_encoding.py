@@ -3,10 +3,11 @@ import hashlib
 import pandas as pd
 import pytest
 
-from fairlab.data import DataError, encoding, load
+from fairlab.data import DataError, load
 from fairlab.data.encoding import Rule, check_published, codes, decode, encode, encodings, published_text
 from fairlab.data.files import git_blob_sha1
 from fairlab.data.registry import project_registry
+from fairlab.paths import project, write_text
 
 RAW = pd.DataFrame({"age": [17, 30], "balance": [-51, 9000], "pdays": ["-1", "40"], "sex": ["f", "m"]})
 
@@ -69,9 +70,9 @@ def test_rules_that_do_not_fit(rules, message):
     ],
 )
 def test_rules_that_cannot_be_meant(monkeypatch, tmp_path, rule, message):
-    text = (encoding.DATA_SCRIPTS / "encodings.yaml").read_text(encoding="utf-8")
-    (tmp_path / "encodings.yaml").write_text(text.replace("age: {width: 10}", f"age: {rule}", 1), encoding="utf-8")
-    monkeypatch.setattr(encoding, "DATA_SCRIPTS", tmp_path)
+    text = (project().data_scripts / "encodings.yaml").read_text(encoding="utf-8")
+    write_text(tmp_path / "data_scripts" / "encodings.yaml", text.replace("age: {width: 10}", f"age: {rule}", 1))
+    monkeypatch.setenv("FAIRLAB_ROOT", str(tmp_path))
     with pytest.raises(DataError) as caught:
         encodings()
     assert f"encodings.yaml:9: {message}" in str(caught.value)

@@ -8,7 +8,9 @@ import pytest
 
 from fairlab.data import DataError, DataUnavailableError, load
 from fairlab.data.tables import load_script
-from fairlab.paths import DATA_SCRIPTS
+from fairlab.paths import project
+
+DATA_SCRIPTS = project().data_scripts
 
 SSL = load_script(DATA_SCRIPTS / "make_ssl.py")
 EXPORT, CLEANED, ARCHIVE = SSL.EXPORT, SSL.CLEANED, "heritage/data.zip"

@@ -7,7 +7,9 @@ import yaml
 from fairlab.data import DataError, RegistryError
 from fairlab.data.documents import read_yaml
 from fairlab.data.registry import project_registry, read_registry
-from fairlab.paths import DATA_SCRIPTS
+from fairlab.paths import project
+
+DATA_SCRIPTS = project().data_scripts
 
 REGISTRY = {
     "redistribution": {"ok": "yes"},

@@ -87,7 +87,9 @@ def test_a_variant_without_surrogate_says_so():
 
 def test_surrogates_were_fitted_to_the_registered_tables():
     from fairlab.data.documents import read_yaml
-    from fairlab.paths import DATA_SCRIPTS
+    from fairlab.paths import project
+
+    DATA_SCRIPTS = project().data_scripts
 
     for name in WITH_SURROGATE:
         variant = project_registry().variant(name)

@@ -11,6 +11,7 @@ import pytest
 
 from fairlab.data import DataError, DataUnavailableError, tables
 from fairlab.data.registry import ColumnSpec, Registry, Sensitive, Variant
+from fairlab.paths import project
 
 RAW = b"sex;x;y\nf;0.1;no\nm;2.5;yes\nm;3;no\n"
 PREPARED = b"sex,x,y\nf,0.1,no\nm,2.5,yes\nm,3.0,no\n"
@@ -53,11 +54,11 @@ def toy(tmp_path, monkeypatch, make_file):
     monkeypatch.setenv("FAIRLAB_DATA_MIRROR", str(tmp_path / "mirror"))
     (tmp_path / "mirror" / "toy").mkdir(parents=True)
     (tmp_path / "mirror" / "toy" / "raw.csv").write_bytes(RAW)
-    (tmp_path / "scripts").mkdir()
-    (tmp_path / "scripts" / "make_toy.py").write_text(SCRIPT)
-    monkeypatch.setattr(tables, "DATA_SCRIPTS", tmp_path / "scripts")
+    (tmp_path / "data_scripts").mkdir()
+    (tmp_path / "data_scripts" / "make_toy.py").write_text(SCRIPT)
+    monkeypatch.setenv("FAIRLAB_ROOT", str(tmp_path))
     monkeypatch.setattr(tables, "project_registry", lambda: Registry({"toy/raw.csv": raw}, {"toy": VARIANT}))
-    return tmp_path / "scripts"
+    return tmp_path / "data_scripts"
 
 
 def prepared():
@@ -214,7 +215,7 @@ def test_digest_depends_on_names_and_values_only():
 
 
 def test_a_make_script_runs_on_its_own(tmp_path):
-    script = tables.DATA_SCRIPTS / "make_berkeley.py"
+    script = project().data_scripts / "make_berkeley.py"
     done = subprocess.run([sys.executable, script, tmp_path / "b.csv"], capture_output=True, text=True, check=True)
     variant = tables.project_registry().variant("berkeley")
     assert done.stdout == f"berkeley: 4,425 rows, SHA-256 {variant.sha256}\n"

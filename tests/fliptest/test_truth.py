@@ -14,7 +14,9 @@ from scipy.stats import binom
 from fairlab.auditing import run
 from fairlab.cases import Case
 from fairlab.fliptest import counterpart_test
-from fairlab.paths import ROOT
+from fairlab.paths import project
+
+ROOT = project().root
 
 TABLE = ROOT / "docs" / "truth" / "fliptest.csv"
 N_MODELS = 50  # of each kind

@@ -13,7 +13,9 @@ from fairlab.auditing import run
 from fairlab.cases import Case
 from fairlab.fair_metric import FairMetric
 from fairlab.individual_fairness import error_rate_ratio_test, loss_ratio_test
-from fairlab.paths import ROOT
+from fairlab.paths import project
+
+ROOT = project().root
 
 TABLE = ROOT / "docs" / "truth" / "individual_fairness.csv"
 N_MODELS, N_PEOPLE, BUDGET = 300, 2_000, 20_000

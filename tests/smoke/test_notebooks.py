@@ -2,10 +2,12 @@
 
 import pytest
 
-from fairlab.paths import ROOT
+from fairlab.paths import project
 from fairlab.suite.catalogue import experiment_names, specification
 from fairlab.suite.notebook import execute, run_experiment
 from fairlab.suite.run import Run
+
+ROOT = project().root
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from toy_project import CELLS, SPECIFICATION, TRIALS, write_notebook
 
 from fairlab.seeds import Trial
 from fairlab.suite import batch, processes
-from fairlab.suite.published import load_paper
 from fairlab.suite.run import Run, failure_file, run_folder
 
 SLOW_TRIALS = TRIALS.replace("    return", "    __import__('time').sleep(0.5)\n    return")
@@ -77,7 +76,6 @@ def test_what_a_result_rests_on_outdates_it_and_nothing_else(toy, capsys):
     published = toy / "experiments" / "toy" / "published.yaml"
 
     def outdated():
-        load_paper.cache_clear()
         return list(batch.outdated(["toy/mean"], "smoke"))
 
     assert outdated() == []

@@ -7,7 +7,6 @@ from toy_project import fill
 from fairlab.plotting import COLOURS
 from fairlab.suite.comparison import Comparison, Row, percent, short_line
 from fairlab.suite.experiment import Experiment
-from fairlab.suite.published import load_paper
 from fairlab.suite.verdicts import CLAIM_VERDICTS, JUDGED, LOOKS, VERDICTS
 
 KEYS = [
@@ -120,7 +119,6 @@ def test_a_reading_may_be_inferred_for_one_number_or_for_an_artefact(toy):
     text = file.read_text()
 
     def readings():
-        load_paper.cache_clear()
         experiment = Experiment("toy/mean")
         fill(experiment)
         return {row.id: row.reading for row in experiment.compare().rows}, experiment.compare().rows[0].reason

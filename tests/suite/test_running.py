@@ -2,14 +2,15 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from toy_project import CELLS, SPECIFICATION, write_notebook
 
-from fairlab.cli import main, short
-from fairlab.paths import ROOT
+from fairlab.cli import main
+from fairlab.paths import project
 from fairlab.suite.redrawing import FORMATS
+
+ROOT = project().root
 
 
 @pytest.mark.parametrize("flag", ["--jobs", "--cores", "--shards"])
@@ -68,8 +69,3 @@ def test_a_batch_changes_no_file_of_the_project_and_removes_none_of_the_users(to
     fairlab("figures", "--write")
     changed = {line.split()[1] for line in command("git", "status", "--short").splitlines()}
     assert changed == {"figures/toy/index.json", *(f"figures/toy/figure-1.{suffix}" for suffix in FORMATS)}
-
-
-def test_paths_of_the_project_are_short():
-    assert short(ROOT / "a" / "b") == str(Path("a", "b"))
-    assert short("/elsewhere/a") == str(Path("/elsewhere/a"))

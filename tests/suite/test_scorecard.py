@@ -7,7 +7,6 @@ from fairlab.cli import main
 from fairlab.suite import run as runs
 from fairlab.suite.comparison import Comparison, Row
 from fairlab.suite.experiment import Experiment
-from fairlab.suite.published import load_paper
 from fairlab.suite.run import Run, run_folder
 from fairlab.suite.scorecard import (
     chosen,
@@ -59,10 +58,8 @@ def test_same_conclusion_and_difference(toy):
     text = published.read_text()
     for change in ("rows: [mean]", "rows: [lost]"), ("kind: statistic", "kind: statistic, inferred: by its fit"):
         published.write_text(text.replace(*change))
-        load_paper.cache_clear()
         assert rows()["mean"].verdict == "differs", "the claim is judged on other numbers, or the protocol by its fit"
     published.write_text(text)
-    load_paper.cache_clear()
     publish(mean=3.0, holds=False)
     assert (rows()["mean"].verdict, rows()["positive"].verdict) == ("differs", "fails")
 

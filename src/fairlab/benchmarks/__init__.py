@@ -171,5 +171,5 @@ def run(
         seconds[name] = time.perf_counter() - start
         report = {"quick": quick, "machine": machine(), "benchmarks": [asdict(row) for row in rows]}
         report |= {"failed": failed, "seconds": seconds}
-        paths.write_text(paths.results_folder() / "benchmarks.json", json.dumps(report, indent=2) + "\n")
+        paths.write_text(paths.project().results / "benchmarks.json", json.dumps(report, indent=2) + "\n")
     return rows, failed

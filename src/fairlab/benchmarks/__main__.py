@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
-    print(f"written to {paths.results_folder() / 'benchmarks.json'}")
+    print(f"written to {paths.project().results / 'benchmarks.json'}")
     return 1 if failed else 0
 
 

@@ -13,12 +13,13 @@ import pandas as pd
 
 from fairlab.benchmarks import Measurement, benchmark, measure, speed_up, timed
 from fairlab.checks import optional
-from fairlab.paths import DATA_SCRIPTS, ROOT, atomic_path
+from fairlab.paths import Project, atomic_path, project
 from fairlab.suite import cache
 from fairlab.suite.catalogue import experiment_names
 
 nbformat = optional("nbformat")
 
+ROOT = project().root
 LIGHT = ("fairtest/image_tagger", "themis/theorems", "themis/your_program", "fairtest/berkeley")
 FEW = 2  # experiments that are still a batch
 PLAIN = 8  # notebooks that do nothing but what every experiment does
@@ -94,7 +95,7 @@ def plain_project(root: Path) -> tuple[str, ...]:
     experiments, notebooks = root / "experiments", root / "notebooks" / "plain"
     for folder in (experiments / "plain", notebooks):
         folder.mkdir(parents=True)
-    (root / DATA_SCRIPTS.name).symlink_to(DATA_SCRIPTS)
+    Project(root).data_scripts.symlink_to(project().data_scripts)
     (experiments / "plain" / "published.yaml").write_text(PLAIN_PAPER, encoding="utf-8")
     names = [f"number_{k}" for k in range(PLAIN)]
     for name in names:

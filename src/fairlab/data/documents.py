@@ -16,7 +16,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Strict, ValidationError, model_validator
 
 from fairlab.checks import suggestion
-from fairlab.paths import ROOT
+from fairlab.paths import project
 
 MOST_MISTAKES = 10  # listed in one error
 DEEPEST = 30  # levels; deeper nesting is a mistake, or an attack
@@ -99,7 +99,7 @@ def read_document(path: Path | str, model: type[Model], *, loader: type = Loader
         return model.model_validate(content)
     except ValidationError as refused:
         mistakes = sorted(_mistakes(refused, lines))
-    listed = [f"{_shown(path)}:{line}: {text}" for line, text in mistakes[:MOST_MISTAKES]]
+    listed = [f"{project().short(path)}:{line}: {text}" for line, text in mistakes[:MOST_MISTAKES]]
     more = [f"... and {len(mistakes) - MOST_MISTAKES} more"] if len(mistakes) > MOST_MISTAKES else []
     raise error("\n".join(listed + more))
 
@@ -120,10 +120,10 @@ def _parse(path: Path | str, loader: type, error: type) -> tuple[Any, dict[tuple
         _note_lines(node, (), lines)
         return parser.construct_document(node), lines
     except UnicodeDecodeError as refused:
-        raise error(f"{_shown(path)}: not UTF-8: {refused}") from refused
+        raise error(f"{project().short(path)}: not UTF-8: {refused}") from refused
     except (yaml.YAMLError, RecursionError) as refused:
         mark = getattr(refused, "problem_mark", None)
-        place = f"{_shown(path)}:{mark.line + 1}" if mark else _shown(path)
+        place = f"{project().short(path)}:{mark.line + 1}" if mark else project().short(path)
         raise error(f"{place}: not YAML: {getattr(refused, 'problem', None) or refused}") from refused
 
 
@@ -189,9 +189,3 @@ def _plain(value) -> str:
 def _named(part: str | int) -> str:
     """Return a key as it stands and the place in a list as people count."""
     return f"number {part + 1}" if isinstance(part, int) else part
-
-
-def _shown(path: Path | str) -> str:
-    """Return the path as seen from the project, if it is part of it."""
-    path = Path(path)
-    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)

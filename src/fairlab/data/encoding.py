@@ -11,7 +11,7 @@ from pydantic import Field, Strict, model_validator
 from fairlab.data.documents import Entry, read_document
 from fairlab.data.errors import DataError
 from fairlab.data.registry import File
-from fairlab.paths import DATA_SCRIPTS
+from fairlab.paths import project
 
 
 class Rule(Entry):
@@ -54,7 +54,7 @@ class _Encodings(Entry):
 
 def encodings() -> dict[str, dict[str, Rule] | list[int]]:
     """Return the content of ``data_scripts/encodings.yaml``: rules by raw table, and lists of rows by variant."""
-    document = read_document(DATA_SCRIPTS / "encodings.yaml", _Encodings, error=DataError)
+    document = read_document(project().data_scripts / "encodings.yaml", _Encodings, error=DataError)
     return {field.alias or name: getattr(document, name) for name, field in _Encodings.model_fields.items()}
 
 

@@ -14,7 +14,7 @@ from fairlab.data.files import cache_folder, fetch_file, find_fault, mirror_fold
 from fairlab.data.loading import recipes
 from fairlab.data.registry import File, Registry, Variant, project_registry
 from fairlab.data.tables import prepare
-from fairlab.paths import DATA_SCRIPTS
+from fairlab.paths import project
 
 _log = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ def describe(variant: str) -> str:
     if surrogate := entry.surrogate:
         parts.append(f"Accurate in the surrogate: {surrogate.right}. Inaccurate: {surrogate.wrong}.")
     if entry.make:
-        datasheet = ast.get_docstring(ast.parse((DATA_SCRIPTS / entry.make).read_text(encoding="utf-8")))
+        datasheet = ast.get_docstring(ast.parse((project().data_scripts / entry.make).read_text(encoding="utf-8")))
     else:
         datasheet = inspect.getdoc(recipes()[variant])
     return "\n\n".join([*(textwrap.fill(part, 100, break_long_words=False) for part in parts), datasheet])

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 from fairlab.checks import suggestion
 from fairlab.data.documents import Entry, EntryError, Several, read_document
 from fairlab.data.errors import DataError, RegistryError
-from fairlab.paths import DATA_SCRIPTS, find_root
+from fairlab.paths import project
 
 
 def _inside_cache(value: str) -> str:
@@ -248,7 +248,6 @@ class Registry:
         return _look_up(self.variants, name, "data set")
 
 
-@cache
 def project_registry() -> Registry:
     """Return the registry of this project, ``data_scripts/registry.yaml``.
 
@@ -257,8 +256,14 @@ def project_registry() -> Registry:
     FileNotFoundError
         Where the library is installed without its project.
     """
-    find_root()
-    return read_registry(DATA_SCRIPTS / "registry.yaml")
+    own = project()
+    own.check()
+    return _read_once(own.registry.resolve())
+
+
+@cache
+def _read_once(path) -> Registry:
+    return read_registry(path)
 
 
 def read_registry(path: Path | str) -> Registry:

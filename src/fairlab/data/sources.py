@@ -18,7 +18,7 @@ from fairlab.data.surrogates.label_rates import LabelRates
 from fairlab.data.surrogates.patients import PatientModel
 from fairlab.data.surrogates.subjects import SubjectModel
 from fairlab.data.tables import as_dataset, check_table, digest, prepare
-from fairlab.paths import DATA_SCRIPTS
+from fairlab.paths import project
 from fairlab.seeds import derive_seed
 
 # How rows are generated, by the key that holds the parameters in a surrogate's file.
@@ -91,7 +91,7 @@ def surrogate_dataset(variant: Variant) -> Dataset:
     """Return as many generated rows as the real variant has, always the same ones."""
     if variant.surrogate is None:
         raise DataError(f"{variant.name} has no surrogate")
-    path = DATA_SCRIPTS / variant.surrogate.file
+    path = project().data_scripts / variant.surrogate.file
     content = read_yaml(path, error=DataError)
     seed = derive_seed("surrogate", variant.name)
     [model] = [kind.model_validate(content[key]) for key, kind in MODELS.items() if key in content]

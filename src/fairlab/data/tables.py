@@ -15,7 +15,7 @@ from fairlab.data.dataset import Dataset, Provenance
 from fairlab.data.errors import DataError, DataUnavailableError
 from fairlab.data.files import cache_folder, fetch_file, local_copy, new_file
 from fairlab.data.registry import Registry, Variant, project_registry
-from fairlab.paths import DATA_SCRIPTS
+from fairlab.paths import project
 
 # Compared without case, blanks, dashes and underscores.
 FORBIDDEN_COLUMNS = frozenset(
@@ -40,7 +40,7 @@ def prepare(variant: Variant) -> tuple[pd.DataFrame, dict[str, str], str]:
     registry = project_registry()
     raw = _raw_files(variant, registry)
     hashes = {path: pooch.file_hash(str(place)) for path, place in raw.items()}
-    script = DATA_SCRIPTS / variant.make
+    script = project().data_scripts / variant.make
     data_hash = digest(variant=variant.name, raw=hashes, make=pooch.file_hash(str(script)))
     path = cache_folder() / "prepared" / f"{variant.name}-{data_hash[:16]}.csv"
     if variant.sha256 and path.is_file() and pooch.file_hash(str(path)) == variant.sha256:

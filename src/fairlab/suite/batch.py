@@ -7,7 +7,7 @@ from graphlib import TopologicalSorter
 
 from filelock import FileLock, Timeout
 
-from fairlab.paths import DATA_SCRIPTS, results_folder
+from fairlab.paths import project
 from fairlab.suite.catalogue import specification
 from fairlab.suite.comparison import compare, short_line
 from fairlab.suite.machine import n_cores
@@ -57,7 +57,7 @@ def run_batch(
 
 def _lock():
     """Take the lock of the results folder; return a context that releases it."""
-    file = results_folder() / ".batch.lock"
+    file = project().results / ".batch.lock"
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(file)
@@ -106,8 +106,8 @@ def state(name: str) -> str:
     ]
     texts = [repr((spec.profiles.model_dump(), spec.artefacts, spec.data, spec.files, published))]
     for variant in spec.data:
-        files = [*DATA_SCRIPTS.glob(f"make_{variant.replace('-', '_')}.py")]
-        files += (DATA_SCRIPTS / "surrogates").glob(f"{variant}.yaml")
+        files = [*project().data_scripts.glob(f"make_{variant.replace('-', '_')}.py")]
+        files += (project().data_scripts / "surrogates").glob(f"{variant}.yaml")
         texts += [file.read_text(encoding="utf-8") for file in files]
         texts.append(f"{state_of(variant)} {project_registry().variant(variant)}")
     return notebook_fingerprint(code_of(spec.notebook), *texts)

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fairlab.paths import atomic_path, results_folder
+from fairlab.paths import atomic_path, project
 from fairlab.suite.fingerprint import PACKAGE, code_fingerprint, library_versions, modules_fingerprint
 
 KINDS = "biufcSUMm"  # of NumPy's types: all whose bytes are the value
@@ -34,7 +34,7 @@ class CorruptedError(ValueError):
 
 def folder() -> Path:
     """Return the folder of the cached trials."""
-    return results_folder() / "trials"
+    return project().trials
 
 
 def provenance(function) -> dict:

@@ -9,7 +9,7 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from fairlab.checks import suggestion
 from fairlab.data.documents import Entry, EntryError, Several, read_document
-from fairlab.paths import EXPERIMENTS, ROOT
+from fairlab.paths import project
 from fairlab.suite.published import Paper, load_paper
 
 PROFILES = ("smoke", "quick", "paper")
@@ -123,7 +123,7 @@ class Specification(Entry):
     @property
     def notebook(self) -> Path:
         """The notebook, which has the name of the experiment."""
-        return ROOT / "notebooks" / f"{self.name}.ipynb"
+        return project().notebooks / f"{self.name}.ipynb"
 
     @property
     def paper(self) -> str:
@@ -165,7 +165,7 @@ class Specification(Entry):
 
 def experiment_names() -> list[str]:
     """Return the names of all experiments, ``<paper>/<experiment>``, sorted."""
-    files = (path for path in EXPERIMENTS.glob("*/*.yaml") if path.stem != "published")
+    files = (path for path in project().experiments.glob("*/*.yaml") if path.stem != "published")
     return sorted(f"{path.parent.name}/{path.stem}" for path in files if path.parent.name != "profiles")
 
 
@@ -186,7 +186,7 @@ def specification(name: str) -> Specification:
     """
     if name not in (names := experiment_names()):
         raise KeyError(f"unknown experiment {name!r}{suggestion(name, names)}")
-    return read_specification(EXPERIMENTS / f"{name}.yaml", name)
+    return read_specification(project().experiments / f"{name}.yaml", name)
 
 
 def read_specification(path: Path, name: str) -> Specification:

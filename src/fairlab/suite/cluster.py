@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from fairlab.checks import required, suggestion
-from fairlab.paths import EXPERIMENTS, results_folder
+from fairlab.paths import project
 from fairlab.suite.batch import outdated, planned_minutes
 from fairlab.suite.catalogue import inputs, specification
 from fairlab.suite.memory import need_gb
@@ -25,7 +25,7 @@ def marker(name: str, profile: str, part: str = "") -> Path:
     Not the run itself: Snakemake deletes a rule's output before it starts, and an earlier result must outlive a
     failure.
     """
-    return results_folder() / ".cluster" / profile / f"{name}{part}.done"
+    return project().results / ".cluster" / profile / f"{name}{part}.done"
 
 
 def run_on_cluster(
@@ -50,7 +50,7 @@ def run_on_cluster(
     from fairlab.data import fetch
     from fairlab.data.files import REAL_DATA_VARIABLE
 
-    known = sorted(folder.name for folder in (EXPERIMENTS / "profiles").iterdir())
+    known = sorted(folder.name for folder in (project().experiments / "profiles").iterdir())
     if scheduler not in known:
         raise KeyError(f"unknown scheduler {scheduler!r}{suggestion(scheduler, ['local', *known])}")
     required("snakemake_executor_plugin_slurm")
@@ -63,11 +63,11 @@ def run_on_cluster(
         for file in (file for name in left for file in (marker(name, profile), failure_file(name, profile))):
             file.unlink(missing_ok=True)
     command = [sys.executable, "-m", "snakemake", *(str(marker(name, profile)) for name in left)]
-    command += ["--snakefile", str(EXPERIMENTS / "Snakefile"), "--directory", str(results_folder())]
-    command += ["--workflow-profile", str(EXPERIMENTS / "profiles" / scheduler), "--forceall"]
+    command += ["--snakefile", str(project().experiments / "Snakefile"), "--directory", str(project().results)]
+    command += ["--workflow-profile", str(project().experiments / "profiles" / scheduler), "--forceall"]
     command += [*["--dry-run"] * dry_run, *arguments]
     command += ["--config", f"profile={profile}", f"shards={shards}", f"names={','.join(left)}"]
-    results_folder().mkdir(parents=True, exist_ok=True)
+    project().results.mkdir(parents=True, exist_ok=True)
     process = subprocess.Popen(command, env=os.environ | {REAL_DATA_VARIABLE: ",".join(real)})
     try:
         process.wait()

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from fairlab.paths import EXPERIMENTS
+from fairlab.paths import project
 from fairlab.suite.comparison import Comparison, Row
 from fairlab.suite.published import paper_keys
 from fairlab.suite.verdicts import OPEN
@@ -66,7 +66,7 @@ def _explained(row, known) -> bool:
 
 
 def _parts(paper) -> list[str]:
-    file = EXPERIMENTS / paper / "deviations.md"
+    file = project().experiments / paper / "deviations.md"
     text = file.read_text(encoding="utf-8") if file.exists() else ""
     return re.split(r"^## ", text, flags=re.MULTILINE)
 

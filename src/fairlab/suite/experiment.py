@@ -15,7 +15,7 @@ import pandas as pd
 
 from fairlab import plotting
 from fairlab.checks import EXTRAS, required, suggestion
-from fairlab.paths import write_text
+from fairlab.paths import project, write_text
 from fairlab.seeds import Trial
 from fairlab.suite import processes
 from fairlab.suite import run as runs
@@ -188,7 +188,7 @@ class Experiment:
             function,
             [Trial(paper, index, self.run.seed) for index in range(n_trials)],
             parameters,
-            cache=runs.results_folder() / "trials" / paper / getattr(function, "__name__", ""),
+            cache=project().trials / paper / getattr(function, "__name__", ""),
             each=each,
             n_jobs=self.n_jobs,
             batch=batch,

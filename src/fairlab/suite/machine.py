@@ -11,7 +11,7 @@ from importlib import metadata
 import joblib
 import psutil
 
-from fairlab.paths import ROOT
+from fairlab.paths import project
 
 
 def n_cores() -> int:
@@ -58,11 +58,11 @@ def _libraries() -> dict[str, str]:
 def _commit() -> str | None:
     """Return the project's commit, with ``+`` if the tree differs from it; None if it is not known."""
     try:
-        git = ["git", "-C", str(ROOT)]
+        git = ["git", "-C", str(project().root)]
         commit = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
         code = ["src", "experiments", "notebooks", "data_scripts"]
         changed = subprocess.run([*git, "status", "--porcelain", *code], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        built = ROOT / ".commit"  # written when a container is built
+        built = project().root / ".commit"  # written when a container is built
         return built.read_text(encoding="utf-8").strip() if built.exists() else None
     return commit.stdout.strip() + "+" * bool(changed.stdout.strip())

@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 
 from fairlab.checks import optional, required
-from fairlab.paths import ROOT, write_text
+from fairlab.paths import project, write_text
 from fairlab.suite import run as runs
 from fairlab.suite.artefacts import missing_artefacts
 from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification
@@ -274,7 +274,7 @@ def _tidy(executed):
         cell.metadata.pop("papermill", None)
         cell.metadata.pop("execution", None)
     text = nbformat.writes(content)
-    for path, name in ((ROOT, "."), (Path(sys.prefix), "<environment>"), (Path("~").expanduser(), "~")):
+    for path, name in ((project().root, "."), (Path(sys.prefix), "<environment>"), (Path("~").expanduser(), "~")):
         if len(path.parts) > 1:  # a home of "/" is no name to look for
             text = re.sub(rf"{re.escape(str(path))}(?![\w.-])", name, text)
     write_text(executed, text)

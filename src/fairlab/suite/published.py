@@ -14,7 +14,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from fairlab.data.documents import DecimalLoader, Entry, EntryError, Several, read_document
-from fairlab.paths import EXPERIMENTS
+from fairlab.paths import project
 
 NAMES_A_NOTEBOOK = re.compile(r"\b[a-z_]+/[a-z_]+\b")
 
@@ -216,7 +216,6 @@ class Paper(Entry):
         return self.artefacts[id]
 
 
-@cache
 def load_paper(key: str) -> Paper:
     """Return the published numbers of the paper `key`, as in ``experiments/<key>/published.yaml``.
 
@@ -227,15 +226,20 @@ def load_paper(key: str) -> Paper:
     ValueError
         If the file has an unknown key, an id twice, or a number that its kind forbids; the message says in which line.
     """
-    path = EXPERIMENTS / key / "published.yaml"
+    path = project().experiments / key / "published.yaml"
     if not path.exists():
         raise KeyError(f"unknown paper {key!r}; there are {', '.join(paper_keys())}")
+    return _read_once(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _read_once(path, _changed) -> Paper:
     return read_paper(path)
 
 
 def paper_keys() -> list[str]:
     """Return the keys of all papers with published numbers, sorted."""
-    return sorted(path.parent.name for path in EXPERIMENTS.glob("*/published.yaml"))
+    return sorted(path.parent.name for path in project().experiments.glob("*/published.yaml"))
 
 
 def read_paper(path: Path) -> Paper:

@@ -10,7 +10,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from fairlab.checks import suggestion
-from fairlab.paths import FIGURES, PARTIAL
+from fairlab.paths import PARTIAL, project
 from fairlab.suite.catalogue import experiment_names
 from fairlab.suite.drawing import Drawing
 from fairlab.suite.published import paper_keys
@@ -28,7 +28,7 @@ def figures(paper: str) -> dict[str, tuple[Path, dict]]:
     where that kept it ``draw`` (the name of a function), ``options``, ``caption``, ``alternative`` and ``marks`` (lines
     in the picture). Figures of an experiment without a run in the results folder are the committed ones.
     """
-    runs, folder = _runs(paper), FIGURES / paper
+    runs, folder = _runs(paper), project().figures / paper
     committed = {stem: (folder, entry) for stem, entry in read_index(folder).items() if entry["experiment"] not in runs}
     found = committed | {stem: figure for one in runs.values() for stem, figure in _figures_of(one)}
     return {stem: found[stem] for stem in sorted(found) if (found[stem][0] / f"{stem}.png").exists()}

@@ -25,7 +25,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from fairlab.data.dataset import SOURCES, weakest
-from fairlab.paths import PARTIAL, results_folder, write_text
+from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import Specification, specification
 from fairlab.suite.verdicts import Ours
 
@@ -194,7 +194,7 @@ def place(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
 
     Those of another seed than the default stand beside the canonical ones, in ``<experiment>.seed-<seed>``.
     """
-    return results_folder() / profile / (name if seed == DEFAULT_SEED else f"{name}.seed-{seed}")
+    return project().results / profile / (name if seed == DEFAULT_SEED else f"{name}.seed-{seed}")
 
 
 def run_folder(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
@@ -234,7 +234,7 @@ def new_folder(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
         folder.mkdir(parents=True)
     except OSError as error:
         raise PermissionError(
-            f"cannot write to the results folder {results_folder()} ({error.strerror}); "
+            f"cannot write to the results folder {project().results} ({error.strerror}); "
             "set FAIRLAB_RESULTS to a folder that can be written"
         ) from error
     _clear(home)
@@ -258,7 +258,7 @@ def discard(folder: Path) -> None:
 
 def _clear_partial() -> None:
     """Delete the half-written files that killed processes left long ago."""
-    for file in (results_folder() / PARTIAL).glob("*"):
+    for file in project().partial.glob("*"):
         with suppress(OSError):
             if time.time() - file.stat().st_mtime > FORGOTTEN_SECONDS:
                 file.unlink()

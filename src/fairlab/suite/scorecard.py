@@ -8,7 +8,7 @@ from scipy.special import stdtrit
 
 from fairlab.checks import suggestion
 from fairlab.data.dataset import SOURCES
-from fairlab.paths import ROOT, results_folder, write_text
+from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import experiment_names, specification
 from fairlab.suite.comparison import BASES, COLUMNS, Comparison, Row, compare_artefact, not_run
 from fairlab.suite.deviations import sections, unexplained
@@ -185,8 +185,9 @@ def ending(card: Comparison) -> str:
         )
     if lost := len(unexplained(card)):
         parts.append(f"{lost} rows differ or fail without an entry in experiments/<paper>/deviations.md.")
+    results = project().results
     parts.append(
-        f"Next: see all rows in {NAME}.json and the reasons for differences in {NAME}.md (both in {results_folder()}); "
+        f"Next: see all rows in {NAME}.json and the reasons for differences in {NAME}.md (both in {results}); "
         "`fairlab scorecard PAPER` shows the rows of a paper; executed notebooks are in the results folder."
     )
     return "\n\n".join(parts)
@@ -279,12 +280,13 @@ def write(card: Comparison, profile: str | None = None, *, publish: bool = False
     """
     texts = {f"{NAME}.json": card.to_json(), f"{NAME}.md": to_markdown(card, published_runs(profile))}
     written = []
-    for folder in [results_folder(), ROOT] if publish else [results_folder()]:
+    own = project()
+    for folder in [own.results, own.root] if publish else [own.results]:
         for name, text in texts.items():
             write_text(folder / name, text)
             written.append(folder / name)
     if publish:
-        readme = ROOT / "README.md"
+        readme = own.root / "README.md"
         write_text(readme, with_bases(readme.read_text(encoding="utf-8"), card))
         written.append(readme)
     return written

@@ -5,7 +5,9 @@ import pytest
 
 from fairlab.data import DataUnavailableError
 from fairlab.papers.themis.suites import TABLE, stored_suites
-from fairlab.paths import DATA_SCRIPTS
+from fairlab.paths import project
+
+DATA_SCRIPTS = project().data_scripts
 
 LINE = "1,2,3,4,5,6,1,0,{sex},7,8,9,10,{output}\n"
 

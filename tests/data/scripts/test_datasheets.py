@@ -5,7 +5,9 @@ from importlib import import_module
 import pytest
 
 from fairlab.data.registry import project_registry
-from fairlab.paths import DATA_SCRIPTS
+from fairlab.paths import project
+
+DATA_SCRIPTS = project().data_scripts
 
 SCRIPTS = sorted(DATA_SCRIPTS.glob("make_*.py"))
 

@@ -7,7 +7,9 @@ import pytest
 from fairlab.data import DataError
 from fairlab.data.registry import project_registry
 from fairlab.data.tables import check_table, load_script
-from fairlab.paths import DATA_SCRIPTS
+from fairlab.paths import project
+
+DATA_SCRIPTS = project().data_scripts
 
 MAKE = load_script(DATA_SCRIPTS / "make_health.py")
 VARIANT = project_registry().variant("health")

@@ -3,7 +3,9 @@ from sklearn.model_selection import train_test_split
 
 from fairlab.data import DataError, load
 from fairlab.data.tables import load_script
-from fairlab.paths import DATA_SCRIPTS
+from fairlab.paths import project
+
+DATA_SCRIPTS = project().data_scripts
 
 MAKE = load_script(DATA_SCRIPTS / "make_image_tagger.py")
 SIZES = {"caffe": (1372, 1243, 200), "overfeat": (1404, 1243, 745)}

@@ -6,7 +6,9 @@ from fidelity import compare
 
 from fairlab.data import DataError, load
 from fairlab.data.tables import load_script
-from fairlab.paths import DATA_SCRIPTS
+from fairlab.paths import project
+
+DATA_SCRIPTS = project().data_scripts
 
 MAKE = load_script(DATA_SCRIPTS / "make_movie_recommender.py")
 HEAD = "\t".join(MAKE.COLUMNS)

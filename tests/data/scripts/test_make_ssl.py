@@ -4,7 +4,9 @@ import pytest
 
 from fairlab.data.errors import DataError
 from fairlab.data.tables import load_script
-from fairlab.paths import DATA_SCRIPTS
+from fairlab.paths import project
+
+DATA_SCRIPTS = project().data_scripts
 
 MAKE = load_script(DATA_SCRIPTS / "make_ssl.py")
 OFFICIAL = {

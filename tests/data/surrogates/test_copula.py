@@ -94,11 +94,11 @@ def test_the_seed_decides(copula):
 
 
 def test_survives_a_yaml_file(copula, tmp_path, monkeypatch):
-    monkeypatch.setattr(surrogate_files, "DATA_SCRIPTS", tmp_path)
     variant = project_registry().variant("bank-adf")
-    (tmp_path / "surrogates").mkdir()
+    (tmp_path / "data_scripts" / "surrogates").mkdir(parents=True)
+    monkeypatch.setenv("FAIRLAB_ROOT", str(tmp_path))
     surrogate_files.write_surrogate(variant, "# head\n", {"copula": surrogate_files.parameters(copula)})
-    content = read_yaml(tmp_path / variant.surrogate.file)
+    content = read_yaml(tmp_path / "data_scripts" / variant.surrogate.file)
     assert content["variant"] == "bank-adf"
     again = Copula.model_validate(content["copula"])
     assert again == copula

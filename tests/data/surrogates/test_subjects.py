@@ -20,7 +20,9 @@ from fairlab.data.surrogates.subjects import (
     SubjectModel,
     group_terms,
 )
-from fairlab.paths import DATA_SCRIPTS
+from fairlab.paths import project
+
+DATA_SCRIPTS = project().data_scripts
 
 
 def model(**changes):

@@ -6,9 +6,11 @@ from fairlab.data import DataUnavailableError
 from fairlab.papers.themis import recording, searches
 from fairlab.papers.themis.instances import INSTANCES
 from fairlab.papers.themis.recording import scores_of_suites
-from fairlab.paths import EXPERIMENTS
+from fairlab.paths import project
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.published import read_paper
+
+EXPERIMENTS = project().experiments
 
 
 class Notes:

@@ -6,8 +6,10 @@ import pytest
 
 from fairlab.papers.themis import searches
 from fairlab.papers.themis.instances import INPUT_SPACES, INSTANCES
-from fairlab.paths import EXPERIMENTS
+from fairlab.paths import project
 from fairlab.suite.published import read_paper
+
+EXPERIMENTS = project().experiments
 
 SETS = [("sex",), ("race",), ("sex", "race")]
 

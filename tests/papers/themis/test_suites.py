@@ -14,9 +14,11 @@ from fairlab.papers.themis.suites import (
     score_suite,
     stored_suites,
 )
-from fairlab.paths import EXPERIMENTS
+from fairlab.paths import project
 from fairlab.suite.published import read_paper
 from fairlab.suite.verdicts import Ours, Pair, judge
+
+EXPERIMENTS = project().experiments
 
 SCHEMA = Schema.from_dict({"x": range(9), "race": range(3), "gender": range(2)})
 

@@ -5,10 +5,12 @@ import zipfile
 
 import pytest
 
-from fairlab.paths import ROOT
+from fairlab.paths import project
 from fairlab.suite.labs.card import card, cards, masters_folder
 from fairlab.suite.labs.course import LOCK, build, grader, pack
 from fairlab.suite.labs.masters import CELL_SECONDS, NOTEBOOK_SECONDS, read, secrets
+
+ROOT = project().root
 
 
 @pytest.fixture(scope="module")

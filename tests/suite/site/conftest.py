@@ -1,7 +1,9 @@
 import pytest
 
-from fairlab.paths import ROOT
+from fairlab.paths import project
 from fairlab.suite.comparison import Comparison
+
+ROOT = project().root
 
 
 @pytest.fixture(scope="session")

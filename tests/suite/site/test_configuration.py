@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 from docutils import nodes
 
-from fairlab.paths import ROOT
+from fairlab.paths import project
+
+ROOT = project().root
 
 
 @pytest.fixture

@@ -2,10 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from fairlab.paths import FIGURES
+from fairlab.paths import project
 from fairlab.suite.published import paper_keys
 from fairlab.suite.site.figures import Picture, drawing_cell, gallery_page, pictures
 from fairlab.suite.site.rows import HTML
+
+FIGURES = project().figures
 
 CELLS = [
     'exp.figure("figure-1", figures.lines, data=x)',

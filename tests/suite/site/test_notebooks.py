@@ -13,7 +13,6 @@ from fairlab.suite.site.figures import Picture
 @pytest.fixture
 def own(toy, monkeypatch):
     """The toy project as the site sees it; the two notebooks of all projects are its own."""
-    monkeypatch.setattr(notebooks, "ROOT", toy)
     monkeypatch.setattr(notebooks, "pictures", lambda paper: [])
     for name in ("start_here", "your_model"):
         cells = [nbformat.v4.new_markdown_cell("# Title\n\nText.")]

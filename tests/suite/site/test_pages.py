@@ -2,10 +2,12 @@ import json
 
 import pytest
 
-from fairlab.paths import ROOT
+from fairlab.paths import project
 from fairlab.suite.labs.card import cards
 from fairlab.suite.labs.masters import read, secrets
 from fairlab.suite.site import pages
+
+ROOT = project().root
 
 
 def test_links_within_the_project_become_pages_or_plain_text():

@@ -12,7 +12,7 @@ from fairlab.data.errors import DataError
 from fairlab.data.registry import project_registry
 from fairlab.data.sources import load_variant, of_files
 from fairlab.data.tables import check_table, digest, load_script
-from fairlab.paths import DATA_SCRIPTS
+from fairlab.paths import project
 
 
 def load(*, folder: Path | str | None = None, surrogate: bool | None = None) -> Dataset:
@@ -38,7 +38,7 @@ def load(*, folder: Path | str | None = None, surrogate: bool | None = None) -> 
     folder = Path(folder)
     if not folder.is_dir():
         raise DataError(f"health: folder {folder} does not exist")
-    script = DATA_SCRIPTS / variant.make
+    script = project().data_scripts / variant.make
     make = load_script(script)
     table = make.make_from_folder(folder)
     check_table(table, variant)

@@ -17,7 +17,7 @@ from fairlab.checks import check_count
 from fairlab.data.dataset import Dataset
 from fairlab.data.sources import generated_dataset
 from fairlab.data.variants.staples import READINGS
-from fairlab.paths import DATA_SCRIPTS
+from fairlab.paths import project
 
 N_USERS = 988_871
 LEVELS = ["state", "gender", "race", "income", "price"]
@@ -27,7 +27,7 @@ GENDERS, INCOMES = ["F", "M"], ["<50K", ">=50K"]
 @cache
 def expected_cells() -> pd.DataFrame:
     """Return the expected cells, one row for each state, race and pair of prices."""
-    return pd.read_csv(DATA_SCRIPTS / "staples_population.csv")
+    return pd.read_csv(project().data_scripts / "staples_population.csv")
 
 
 def draw_counts(n_users: int = N_USERS, *, seed: int = 0, reading: str = "as_published") -> pd.Series:

@@ -21,10 +21,10 @@ from fairlab.checks import check_choice
 from fairlab.data.files import find_fault, local_copy
 from fairlab.data.registry import File, project_registry
 from fairlab.papers.themis.instances import INPUT_SPACES, INSTANCES, SENSITIVE, Instance
-from fairlab.paths import DATA_SCRIPTS
+from fairlab.paths import project
 from fairlab.themis.score import MEASURES
 
-TABLE = DATA_SCRIPTS / "themis_suites.csv"
+TABLE = project().data_scripts / "themis_suites.csv"
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 import lazy_loader as lazy
 
-from fairlab.paths import ROOT
+from fairlab.paths import project
 
 # What a single lab needs stands beside its notebook, also in a clone; a wheel has it in this folder.
-__path__.insert(0, str(ROOT / "notebooks" / "labs"))
+__path__.insert(0, str(project().labs))
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={"expectation": ["LabError", "expect", "require"]})

@@ -84,7 +84,7 @@ class Card(Entry):
 
 def masters_folder() -> Path:
     """Return where the masters are."""
-    return paths.ROOT / "notebooks" / "labs"
+    return paths.project().labs
 
 
 @lru_cache

@@ -16,7 +16,7 @@ from pathlib import Path
 from unittest import mock
 
 from fairlab.checks import optional, required
-from fairlab.paths import ROOT, write_text
+from fairlab.paths import project, write_text
 from fairlab.suite.labs.card import Card, cards, masters_folder
 from fairlab.suite.labs.card import card as find
 from fairlab.suite.labs.masters import exercises, for_course, marks, read, solved
@@ -157,7 +157,7 @@ def make_wheel(folder: Path) -> Path:
     """
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    answer = subprocess.run(command, cwd=project().root, capture_output=True, text=True, check=False)
     if answer.returncode:
         raise RuntimeError(f"the wheel could not be made: {answer.stderr.strip() or answer.stdout.strip()}")
     return next(folder.glob("*.whl"))

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from fairlab import plotting
-from fairlab.paths import FIGURES
+from fairlab.paths import project
 from fairlab.suite.comparison import Comparison
 from fairlab.suite.verdicts import LOOKS, label_of
 
@@ -53,7 +53,7 @@ def write_bars(card: Comparison, names: dict[str, str]) -> Path:
     """Write the bars with the headline below them to ``figures/verdicts.svg`` and return the file."""
     headline = card.headline()
     lines = textwrap.wrap(headline, LONGEST_LINE)
-    figure, stem = verdict_bars(card, names), FIGURES / "verdicts"
+    figure, stem = verdict_bars(card, names), project().figures / "verdicts"
     return plotting.save(figure, stem, marks=lines, title=headline, formats=["svg"])[0]
 
 

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from fairlab.paths import ROOT
+from fairlab.paths import project
 from fairlab.suite.published import paper_keys
 from fairlab.suite.redrawing import FORMATS, figures
 
@@ -68,7 +68,7 @@ def _run_sphinx(sources, made, doctrees, n_jobs) -> None:
     from sphinx.application import Sphinx
 
     warnings = io.StringIO()
-    app = Sphinx(sources, ROOT / "docs", made, doctrees, "html", status=None, warning=warnings, parallel=n_jobs)
+    app = Sphinx(sources, project().docs, made, doctrees, "html", status=None, warning=warnings, parallel=n_jobs)
     app.build()
     if messages := warnings.getvalue().strip():
         raise SiteError(messages.replace(f"{sources}/", ""))

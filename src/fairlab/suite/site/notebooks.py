@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fairlab.checks import optional
-from fairlab.paths import ROOT
+from fairlab.paths import project
 from fairlab.suite.catalogue import experiment_names, specification
 from fairlab.suite.labs.masters import read
 from fairlab.suite.run import run_folder
@@ -37,7 +37,7 @@ def write_notebooks(folder: Path) -> list[str]:
             insert_figures(page, [own for own in pictures(name.split("/")[0]) if own.entry["experiment"] == name])
             _write(page, WITHOUT_RESULTS.format(name=name), folder / f"{name}.ipynb")
     for name in ("start_here", "your_model"):
-        page = read(ROOT / "notebooks" / f"{name}.ipynb")
+        page = read(project().notebooks / f"{name}.ipynb")
         _write(page, UNEXECUTED.format(name=name), folder / f"{name}.ipynb")
     return executed
 

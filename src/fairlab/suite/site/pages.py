@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from fairlab.checks import optional, required
-from fairlab.paths import ROOT, results_folder
+from fairlab.paths import project
 from fairlab.suite.comparison import Comparison
 from fairlab.suite.labs.card import cards
 from fairlab.suite.labs.masters import read, without_guide
@@ -34,17 +34,17 @@ PAGES = {
 
 def card_file() -> Path:
     """Return the scorecard that the site shows: from the results folder if it has one, else the committed one."""
-    own = results_folder() / REPRODUCTION
-    return own if own.exists() else ROOT / REPRODUCTION
+    own = project().results / REPRODUCTION
+    return own if own.exists() else project().root / REPRODUCTION
 
 
 def write_sources(folder: Path) -> None:
     """Write all sources of the site into `folder`."""
     card, papers = Comparison.read(card_file()), names()
-    shutil.copytree(ROOT / "docs", folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("truth", "labs.md"))
+    shutil.copytree(project().docs, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("truth", "labs.md"))
     for file, page in PAGES.items():
         if file != "README.md":
-            _write(folder / f"{page}.md", within_site((ROOT / file).read_text(encoding="utf-8"), file, page))
+            _write(folder / f"{page}.md", within_site((project().root / file).read_text(encoding="utf-8"), file, page))
     labs = [lab.notebook.stem for lab in sorted(cards(), key=lambda lab: lab.number)]
     filled = {
         "picture": raw(HTML.overview(card, papers)),
@@ -71,8 +71,8 @@ def within_site(text: str, file: str, page: str) -> str:
 
     def replaced(link):
         words, (target, _, anchor) = link[1], link[2].partition("#")
-        path = (ROOT / file).parent.joinpath(target).resolve()
-        name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else ""
+        path = (project().root / file).parent.joinpath(target).resolve()
+        name = path.relative_to(project().root).as_posix() if path.is_relative_to(project().root) else ""
         own = name.removeprefix("docs/").removesuffix(".md") if name.startswith("docs/") and path.is_file() else ""
         page = PAGES.get(name, own)
         return f"[{words}]({up}{page}.md{'#' + anchor if anchor else ''})" if page else words

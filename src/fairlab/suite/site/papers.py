@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import jinja2
 import yaml
 
-from fairlab.paths import ROOT
+from fairlab.paths import project
 from fairlab.suite.catalogue import PROFILES, experiment_names, specification
 from fairlab.suite.comparison import Comparison, Row
 from fairlab.suite.deviations import introduction, sections
@@ -37,7 +37,7 @@ SHORT = """# {{ name }}
 
 def page_text(key: str) -> tuple[dict, str]:
     """Return the front matter and the text of ``docs/papers/<key>.md``."""
-    file = ROOT / "docs" / "papers" / f"{key}.md"
+    file = project().docs / "papers" / f"{key}.md"
     if not file.exists():
         return {"name": key, "idea": load_paper(key).about.title, "figure": ""}, SHORT
     _, head, text = file.read_text(encoding="utf-8").split("---\n", 2)
