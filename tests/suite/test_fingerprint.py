@@ -149,7 +149,7 @@ def test_a_notebook_counts_with_its_imports_and_texts():
     base = notebook_fingerprint("from fairlab.seeds import Trial\nx = 1\n", "data real")
     assert base == notebook_fingerprint("from fairlab.seeds import Trial  # comment\nx = 1\n", "data real")
     assert base != notebook_fingerprint("from fairlab.seeds import Trial\nx = 2\n", "data real")
-    assert base != notebook_fingerprint("from fairlab.paths import ROOT as Trial\nx = 1\n", "data real")
+    assert base != notebook_fingerprint("from fairlab.paths import project as Trial\nx = 1\n", "data real")
     assert base != notebook_fingerprint("from fairlab.seeds import Trial\nx = 1\n", "data surrogate")
 
 
