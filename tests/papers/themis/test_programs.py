@@ -1,26 +1,22 @@
+"""Small programs that check definitions and theorems, and the searches with and without pruning of figure 3."""
+
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from fairlab.cases import Schema
-from fairlab.papers.themis import programs
-from fairlab.papers.themis.programs import (
-    all_programs,
-    count_by_scores,
-    count_ordered_pairs,
-    count_violations,
-    program_spaces,
-    proper_subsets,
-    prunable,
-    random_programs,
-    scores_of_sets,
-    subsets,
-)
+from fairlab.papers.themis import programs, searches
+from fairlab.papers.themis.instances import INPUT_SPACES, INSTANCES, instance_table
+from fairlab.suite.published import load_paper
 from fairlab.themis import Themis, causal_score, group_score, output_table
 
 LOAN = Schema.from_dict(
     {"age": ["under40", "over40"], "race": ["green", "purple"], "name": range(10), "savings": range(10)}
 )
+RNG = np.random.default_rng(0)
+BY_ID = {instance.id: instance for instance in INSTANCES}
 
 
 def test_loan_is_fair_by_shares_and_not_by_person():
@@ -28,23 +24,20 @@ def test_loan_is_fair_by_shares_and_not_by_person():
     assert group_score(table, (1,)) == group_score(table, (0,)) == 0
     # Green 30% by savings, purple 30% by name: they differ for 0.3 * 0.7 + 0.7 * 0.3.
     assert causal_score(table, (1,)) == pytest.approx(0.42)
+    assert causal_score(output_table(programs.unfair_to_one_in_twenty, programs.PEOPLE_OF_RARE), (0,)) == 0.05
 
 
 def test_purple_applicants_rarely_have_savings():
-    applicants = programs.draw_applicants(500, np.random.default_rng(0))
+    applicants = programs.draw_applicants(500, RNG)
     savings = applicants.groupby("race")["savings"]
-    assert savings.min()["green"] == 4
-    assert savings.max()["purple"] == 5
+    assert (savings.min()["green"], savings.max()["purple"]) == (4, 5)
     assert (LOAN.encode(applicants) >= 0).all()
 
 
 def test_pairs_differ_in_one_characteristic_and_in_output():
-    suite = pd.DataFrame(
-        {"sex": list("fmfm"), "age": [1, 1, 2, 2], "output": [False, True, True, True]},
-    )
+    suite = pd.DataFrame({"sex": list("fmfm"), "age": [1, 1, 2, 2], "output": [False, True, True, True]})
     [pair] = programs.pairs_by(suite, "sex").to_dict("records")
     assert (pair["sex"], pair["sex of the counterpart"], pair["age"]) == ("f", "m", 1)
-    assert programs.pairs_by(suite, "age").to_dict("records")[0]["age of the counterpart"] == 2
 
 
 @pytest.mark.parametrize(("shares", "n_people", "expected"), [((0.3, 0.4), 10, 0.1), ((0.23, 0.65), 100, 0.42)])
@@ -52,29 +45,11 @@ def test_group_scores_of_section_3(shares, n_people, expected):
     assert programs.group_score_of_shares(shares, n_people) == pytest.approx(expected)
 
 
-def test_one_in_twenty():
-    table = output_table(programs.unfair_to_one_in_twenty, programs.PEOPLE_OF_RARE)
-    assert causal_score(table, (0,)) == 0.05
-
-
 def test_stopping_rules_by_hand():
-    scores = pd.DataFrame(
-        {
-            "samples": [10, 30],
-            "score": [0.0, 0.2],
-            "low": [0.0, 0.1],
-            "high": [0.1, 0.3],
-        }
-    )
+    scores = pd.DataFrame({"samples": [10, 30], "score": [0.0, 0.2], "low": [0.0, 0.1], "high": [0.1, 0.3]})
     [row] = programs.stopping_rules({"normal": scores}, truth=0.05, error_bound=0.1).to_dict("records")
-    assert row == {
-        "rule": "normal",
-        "mean samples": 20,
-        "mean score": 0.1,
-        "scores of exactly 0": 0.5,
-        "off by more than the bound": 0.5,
-        "interval covers 5%": 0.5,
-    }
+    expected = {"mean samples": 20, "mean score": 0.1, "scores of exactly 0": 0.5}
+    assert row == {"rule": "normal", **expected, "off by more than the bound": 0.5, "interval covers 5%": 0.5}
 
 
 def test_a_laptop_makes_a_stay_dearer_by_one_eleventh_of_the_higher_price():
@@ -83,65 +58,191 @@ def test_a_laptop_makes_a_stay_dearer_by_one_eleventh_of_the_higher_price():
     assert score.score == pytest.approx(1 / 11)
 
 
-def test_all_programs_are_there_once():
-    programs = all_programs((2, 3))
-    assert programs.shape == (64, 2, 3)
-    assert len(np.unique(programs.reshape(64, -1), axis=0)) == 64
+def test_spaces_are_all_small_programs_and_random_larger_ones():
+    spaces = programs.program_spaces(7, 6, RNG)
+    assert [len(space) for space in spaces.values()] == [16, 64] + [7] * 4
+    assert len(np.unique(spaces["all of 2 x 3"].reshape(64, -1), axis=0)) == 64
 
 
 @pytest.mark.parametrize(("measure", "exact"), [("group", group_score), ("causal", causal_score)])
 def test_scores_of_many_programs_are_those_of_each(measure, exact):
-    programs = random_programs((3, 2, 4), 20, np.random.default_rng(0))
-    scores = scores_of_sets(programs)[measure]
-    expected = [[exact(program, positions) for positions in subsets(range(3))] for program in programs]
-    np.testing.assert_allclose(scores, expected)
-
-
-def test_proper_subsets_of_two_characteristics():
-    # Sets: {0}, {1}, {0, 1}.
-    assert proper_subsets(2) == [(0, 2), (1, 2)]
-    assert len(proper_subsets(3)) == 6 + 3 + 3
+    some = programs.random_programs((3, 2, 4), 20, RNG)
+    expected = [[exact(program, positions) for positions in programs.subsets(range(3))] for program in some]
+    np.testing.assert_allclose(programs.scores_of_sets(some)[measure], expected)
 
 
 def test_what_is_prunable_by_hand():
+    assert programs.proper_subsets(2) == [(0, 2), (1, 2)]  # of the sets {0}, {1}, {0, 1}
     scores = np.array([[0.5, 0.1, 0.5], [0.2, 0.3, 0.9]])
-    assert prunable(scores, 0.5).tolist() == [[False, False, True], [False, False, False]]
-    assert prunable(scores, 0.3).tolist() == [[False, False, True], [False, False, True]]
-
-
-def test_spaces_are_all_small_programs_and_random_larger_ones():
-    spaces = program_spaces(7, 6, np.random.default_rng(0))
-    assert {name: len(programs) for name, programs in spaces.items() if name.startswith("all")} == {
-        "all of 2 x 2": 16,
-        "all of 2 x 3": 64,
-    }
-    assert [len(programs) for name, programs in spaces.items() if name.startswith("random")] == [7] * 4
+    assert programs.prunable(scores, 0.5).tolist() == [[False, False, True], [False, False, False]]
+    assert programs.prunable(scores, 0.3).tolist() == [[False, False, True], [False, False, True]]
 
 
 def test_violations_are_counted():
-    programs = {"two": np.zeros((2, 2, 2), dtype=bool)}
-    scores = {"two": {"group": np.array([[0.5, 0, 0.4], [0, 0, 0]]), "causal": np.array([[0.1, 0, 0.4], [0, 0, 0]])}}
-    [row] = count_violations(programs, scores).to_dict("records")
-    assert row == {
-        "programs": "two",
-        "comparisons": 2 * 2,
-        "group: subset higher": 1,
-        "causal: subset higher": 0,
-        "group above causal": 1,
-        "group equals causal": 5 / 6,
-    }
+    scores = {"group": np.array([[0.5, 0, 0.4], [0, 0, 0]]), "causal": np.array([[0.1, 0, 0.4], [0, 0, 0]])}
+    [row] = programs.count_violations({"two": np.zeros((2, 2, 2), dtype=bool)}, {"two": scores}).to_dict("records")
+    counts = {"group: subset higher": 1, "causal: subset higher": 0, "group above causal": 1}
+    assert row == {"programs": "two", "comparisons": 2 * 2, **counts, "group equals causal": 5 / 6}
 
 
-def test_ordered_pairs_and_what_breaks_theorem_5_1():
-    monotone = np.array([[0.5, 0.1, 0.5], [0.2, 0.0, 0.2]])
-    [row] = count_ordered_pairs({"two": {"group": monotone}}).to_dict("records")
-    # Each program with itself, and the first above the second.
-    assert (row["ordered pairs"], row["violations"]) == (3, 0)
+@pytest.mark.parametrize(
+    ("scores", "ordered", "violations"),
+    [
+        ([[0.5, 0.1, 0.5], [0.2, 0.0, 0.2]], 3, 0),  # each program with itself, and the first above the second
+        ([[0.5, 0.1, 0.5], [0.6, 0.0, 0.2]], 2, 0),
+    ],
+)
+def test_ordered_pairs_and_what_breaks_theorem_5_1(scores, ordered, violations):
+    [row] = programs.count_ordered_pairs({"two": {"group": np.array(scores)}}).to_dict("records")
+    assert (row["ordered pairs"], row["violations"]) == (ordered, violations)
 
 
 def test_programs_by_both_scores():
-    table = random_programs((2, 2), 50, np.random.default_rng(0))
-    scores = scores_of_sets(table)
-    points = count_by_scores(scores, 2)
+    points = programs.count_by_scores(programs.scores_of_sets(programs.random_programs((2, 2), 50, RNG)), 2)
     assert points["programs"].sum() == 100
     assert (points["group"] <= points["causal"]).all()
+
+
+def test_twenty_instances_of_eight_systems_and_what_they_are_tested_for():
+    table = instance_table()
+    assert len(table) == len(BY_ID) == 20
+    assert table["aware"].sum() == 12
+    assert table["trained for"].value_counts().to_dict() == {"gender": 8, "unaware": 8, "race": 4}
+    assert BY_ID["b.census.race"].tested == ("race", "gender")
+    assert BY_ID["e.credit.unaware"].sets(1) == ["e.credit.unaware.age", "e.credit.unaware.gender"]
+    assert [len(INPUT_SPACES[data].names) for data in ("census", "credit")] == [13, 20]
+
+
+SETS = [("sex",), ("race",), ("sex", "race")]
+
+
+def search(group, causal, tests=(10, 20, 100)):
+    """Return a table of three scores by both measures."""
+    measures = ["group"] * 3 + ["causal"] * 3
+    scores = {"score": [*group, *causal], "tests": [*tests, *tests]}
+    return pd.DataFrame({"measure": measures, "sensitive_features": SETS * 2, **scores})
+
+
+FIRST, SEARCH = INSTANCES[0], search([0.8, 0.1, 0.9], [0.1, 0.2, 0.9])
+PAPER = load_paper("themis")
+FIGURE_3, TEXT = PAPER.artefact("figure-3").values, PAPER.artefact("section-5.4").values
+VALUES = pd.DataFrame({"value": {id: float(value.value) for id, value in FIGURE_3.items()}})
+
+
+def test_figure_3_has_a_row_for_sixteen_instances():
+    rows = searches.printed_rows()
+    assert len(rows) == 16
+    assert [rows[id] for id in ("a.census.gender", "a.credit.gender")] == ["a.census", "a.credit.gender"]
+    assert all(f"group.{row}.without" in FIGURE_3 for row in rows.values())
+
+
+def test_trials_by_repetition():
+    first, second = searches.by_repetition(list(range(2 * len(INSTANCES))))
+    assert (first[INSTANCES[3]], second[INSTANCES[3]]) == (3, 3 + len(INSTANCES))
+
+
+def test_what_is_searched():
+    table = searches.count_searched(VALUES, max_values=5)
+    assert table.loc["groups", "census"] == 11 * 41 * 3 * 8 * 6 * 7 - 1
+    assert table.loc["searched in this run", "census"] == "sex, race"
+    assert (table.loc["printed tests for each group"].astype(float).between(11, 50)).all()
+
+
+def test_tests_and_minimal_sets_by_hand():
+    # Group: sex is found, so both together are left out. Causal: nothing is found before both together.
+    counts = searches.count_tests({FIRST: SEARCH}, 0.75)
+    columns = ["measure", "without", "with", "minimal sets", "factor", "mean score"]
+    group, causal = counts[columns].to_numpy().tolist()
+    assert group == ["group", 130, 30, 1, pytest.approx(130 / 30), pytest.approx(0.6)]
+    assert causal == ["causal", 130, 130, 1, 1, pytest.approx(0.4)]
+    assert searches.minimal_sets({FIRST: SEARCH})["set"].tolist() == ["sex", "sex, race"]
+
+
+def test_counts_beside_the_print():
+    census, race = BY_ID["a.census.gender"], BY_ID["a.census.race"]
+    repetitions = [dict.fromkeys((census, race), search([score, 0.1, 0.9], [0.1, 0.2, 0.3])) for score in (0.8, 0.2)]
+    table = searches.beside_printed(repetitions, VALUES).set_index(["measure", "instance"])
+    assert table.loc[("group", census.id), "with"] == (30 + 130) / 2
+    assert table.loc[("group", census.id), "printed with"] == FIGURE_3["group.a.census.with"].value
+    assert table.loc[("causal", census.id), "printed factor"] == FIGURE_3["causal.a.census.factor"].value
+    assert table.loc[("group", race.id), ["printed with", "printed without", "printed factor"]].isna().all()
+
+
+def test_means_of_factors():
+    counts = pd.DataFrame({"measure": ["group", "group", "causal"], "factor": [1.0, 4.0, 3.0]})
+    group = searches.mean_factors({"rows": counts}).loc["rows"].filter(like="group").to_dict()
+    assert group == pytest.approx({"group, arithmetic": 2.5, "group, geometric": 2, "group, largest": 4})
+
+
+def test_few_samples_against_many():
+    rough = {FIRST: search([0.8, 0.9, 0.9], [0.1, 0.7, 0.9])}
+    precise = {FIRST: search([0.6, 0.8, 0.9], [0.1, 0.8, 0.9]).query("sensitive_features != @SETS[2]")}
+    columns = ["sets", "at the threshold", "still there", "missed", "mean change"]
+    found = searches.check_few_samples(rough, precise)[columns].to_numpy().tolist()
+    assert found == [[2, 2, 1, 0, pytest.approx(0.15)], [2, 0, 0, 1, pytest.approx(-0.05)]]
+
+
+def test_groups_left():
+    found = [{"group": (), "causal": ((instance.schema.names[0],),)} for instance in INSTANCES]
+    table = searches.count_groups(found).set_index(["instance", "measure"]).loc[FIRST.id]
+    every, rest = (np.prod(np.array(sizes) + 1.0) - 1 for sizes in (FIRST.schema.sizes, FIRST.schema.sizes[1:]))
+    assert table.loc["group", ["factor", "groups"]].tolist() == pytest.approx([1, every])
+    assert table.loc["causal", "groups left"] == pytest.approx(rest + FIRST.schema.sizes[0])
+
+
+def test_thresholds_systems_and_ranks():
+    tables = {i: search([0.55 if i.system == "a" else 0.2, 0.1, 0.9], [0.1, 0.2, 0.9]) for i in INSTANCES[:4]}
+    shares = searches.share_by_system(searches.count_by_threshold(tables)).set_index(["measure", "system", "threshold"])
+    of_group = shares.sort_index().loc["group", "share"]
+    assert of_group["A", 0.5] == pytest.approx(30 / 130)
+    assert of_group["A", 0.6] == of_group["B", 0.5] == 1
+    table = pd.DataFrame({"measure": "group", "mean score": [0.1, 0.2, 0.3], "factor": [1, 5, 9]})
+    assert searches.rank_correlations(table).to_dict() == {"group": 1}
+
+
+def test_rules_behind_the_counts_without_pruning():
+    n_sets = sum(len(list(combinations(range(13), size))) for size in (1, 2, 3))
+    causal = searches.inferred_without(BY_ID["c.census.gender"], "causal")
+    assert causal == n_sets * 625 == FIGURE_3["causal.c.census.without"].value
+    largest = max(np.prod(some) for some in combinations(INPUT_SPACES["census"].sizes, 3))
+    group = [searches.inferred_without(BY_ID[id], "group") for id in ("c.census.gender", "f.census.unaware")]
+    assert group == [11 * largest, 10 * largest] == [7_700_000, 7_000_000]
+    assert searches.inferred_without(BY_ID["f.credit.unaware"], "group") == 11 * 200 * 80 * 75
+
+
+def test_sharing_inputs_the_largest_set_needs_nearly_all():
+    """Fill every group of every set of at most three characteristics of a small space, counting earlier inputs."""
+    sizes, rng = np.array([2, 3, 4, 12, 15, 20]), np.random.default_rng(0)
+    inputs = np.empty((0, len(sizes)), dtype=np.int64)
+    for names in (list(some) for size in (1, 2, 3) for some in combinations(range(len(sizes)), size)):
+        groups = np.ravel_multi_index(inputs[:, names].T, sizes[names])
+        lacking = np.maximum(0, 11 - np.bincount(groups, minlength=sizes[names].prod()))
+        new = rng.integers(sizes, size=(lacking.sum(), len(sizes)))
+        new[:, names] = np.column_stack(np.unravel_index(np.repeat(np.arange(len(lacking)), lacking), sizes[names]))
+        inputs = np.concatenate([inputs, new])
+    assert 1 <= len(inputs) / (11 * 12 * 15 * 20) < 1.05
+
+
+def test_impossible_are_the_printed_counts_below_the_least_and_their_factors():
+    pairs = [(data, measure) for data in ("census", "credit") for measure in ("group", "causal")]
+    assert [searches.least_tests(*pair) for pair in pairs] == [1_100, 11 + 11 * 13, 2_200, 231]
+    bounds = searches.beside_bounds(VALUES)
+    for (measure, row), impossible in bounds["impossible"].items():
+        without, *others = (FIGURE_3[f"{measure}.{row}.{part}"] for part in ("without", "with", "factor"))
+        assert [bool(value.impossible) for value in others] == [impossible] * 2
+        assert without.inferred
+        assert not without.impossible
+    assert bounds["impossible"].groupby(level="measure").sum().to_dict() == {"group": 6, "causal": 3}
+    counts = {id: value for id, value in TEXT.items() if id.endswith(".tests")}
+    assert all(bool(value.impossible) == (value.value < 2_200) for value in counts.values())
+
+
+@pytest.mark.parametrize("measure", ["group", "causal"])
+@pytest.mark.parametrize("mean", ["arithmetic", "geometric"])
+def test_impossible_are_the_means_above_what_the_least_allows(measure, mean):
+    limits = searches.largest_means(searches.beside_bounds(VALUES)).loc[measure]
+    printed = FIGURE_3[f"{measure}.{mean}_mean"]
+    assert limits[f"{mean}, of the printed factors"] == pytest.approx(float(printed.value), rel=0.006)
+    assert limits[f"{mean}, at most"] < printed.value
+    assert printed.impossible
+    assert TEXT[f"mean_factor.{measure}"].impossible

@@ -1,9 +1,27 @@
+"""What the paper's systems are trained with, the systems themselves, and one trial of each experiment on them."""
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
 
 from fairlab.data import load
+from fairlab.papers.themis import trials
 from fairlab.papers.themis.instances import INSTANCES
+from fairlab.papers.themis.learners import (
+    BoundedCovarianceLogistic,
+    LeastSquaresClassifier,
+    MultiwayTree,
+    NearbySVC,
+    balancing_weights,
+    changes_for_equal_shares,
+    massage,
+    mean_entropy,
+)
+from fairlab.papers.themis.programs import pruned_sets
 from fairlab.papers.themis.systems import (
     BEHIND,
     READINGS,
@@ -14,49 +32,223 @@ from fairlab.papers.themis.systems import (
     sample_people,
     train,
 )
+from fairlab.seeds import Trial
+
+TRIAL = Trial("test", 0)
+BY_ID = {instance.id: instance for instance in INSTANCES}
+EVERY_INSTANCE = pytest.mark.parametrize("instance", INSTANCES, ids=lambda instance: instance.id)
+
+
+def table(seed, n_rows=60, n_columns=4, n_values=3):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.integers(n_values, size=(n_rows, n_columns)), columns=list("abcdefg")[:n_columns])
+    return X, rng.integers(2, size=n_rows)
+
+
+def test_mean_entropy_by_hand():
+    # Branch 0 has classes 0, 1 (one bit), branch 1 only class 1; two of four rows each.
+    assert mean_entropy(np.array([0, 1, 1, 1]), np.array([0, 0, 1, 1])) == pytest.approx(0.5)
+
+
+class Oracle:
+    """The same tree, written as the recursion that the source describes."""
+
+    def __init__(self, X, y, purity=("class",), discount=None):
+        self.purity, self.discount = purity, discount
+        self.default = int(2 * sum(y) >= len(y))
+        self.root = self.grow([(*row, label) for row, label in zip(X.to_numpy().tolist(), y, strict=True)], list(X))
+
+    def grow(self, rows, columns):
+        labels = [row[-1] for row in rows]
+        if len(set(labels)) == 1 or not columns:
+            return int(2 * sum(labels) >= len(labels))
+        best, at = None, None
+        for i, _ in enumerate(columns):
+            rest = columns[:i] + columns[i + 1 :]
+            entry = next((e for e in self.purity if e == "class" or (e == "first" and rest) or e in rest), "class")
+            target = -1 if entry == "class" else columns.index(rest[0] if entry == "first" else entry)
+            cost = self.entropy(rows, i, target)
+            if self.discount in columns:
+                cost -= self.entropy(rows, i, columns.index(self.discount))
+            if best is None or cost <= best + 1e-12:
+                best, at = min(cost, best if best is not None else cost), i
+        branches = {}
+        for row in rows:
+            branches.setdefault(row[at], []).append((*row[:at], *row[at + 1 :]))
+        rest = columns[:at] + columns[at + 1 :]
+        return columns[at], {value: self.grow(part, rest) for value, part in branches.items()}
+
+    @staticmethod
+    def entropy(rows, column, target):
+        total = 0.0
+        for value in {row[column] for row in rows}:
+            of_value = [row[target] for row in rows if row[column] == value]
+            shares = [of_value.count(t) / len(of_value) for t in set(of_value)]
+            total -= len(of_value) / len(rows) * sum(p * np.log2(p) for p in shares)
+        return total
+
+    def predict(self, X):
+        answers = []
+        for _, row in X.iterrows():
+            node = self.root
+            while isinstance(node, tuple):
+                column, branches = node
+                node = branches.get(row[column], self.default)
+            answers.append(node)
+        return answers
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"purity": ("first",)}, {"purity": ("b", "class")}, {"purity": ("c", "first")}],
+    ids=lambda options: "-".join(options.get("purity", ("usual",))),
+)
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 1000))
+def test_the_tree_is_that_of_the_recursion(options, seed):
+    X, y = table(seed)
+    other, _ = table(seed + 1, n_values=5)  # with values never seen
+    model = MultiwayTree(**options).fit(X, y)
+    oracle = Oracle(X, y.tolist(), **options)
+    assert model.predict(X).tolist() == oracle.predict(X)
+    assert model.predict(other).tolist() == oracle.predict(other)
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "asked", "expected"),
+    [
+        # An "and" is learned, and the rest gets the default.
+        ([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1], [[1, 1], [0, 1], [7, 1]], [1, 0, 0]),
+        ([[0, 0], [1, 1]], [0, 1], [[0, 1], [1, 0]], [1, 0]),  # the last column wins ties
+        ([[0], [0], [0], [1]], [0, 0, 1, 1], [[0], [1]], [0, 1]),  # the majority of rows that are alike
+        ([[0], [0]], [0, 1], [[0]], [1]),
+        ([[0], [1]], [1, 1], [[5]], [1]),
+    ],
+)
+def test_trees_by_hand(rows, labels, asked, expected):
+    X, other = (pd.DataFrame(of, columns=list("ab")[: len(rows[0])]) for of in (rows, asked))
+    assert MultiwayTree().fit(X, labels).predict(other).tolist() == expected
+
+
+def test_a_discounted_column_and_its_proxy_are_not_split_by():
+    rng = np.random.default_rng(0)
+    sex, merit = rng.integers(2, size=(2, 400))
+    X = pd.DataFrame({"merit": merit, "sex": sex, "hair": sex})
+    y = np.where(rng.random(400) < 0.7, sex, merit)
+    roots = [X.columns[MultiwayTree(discount=name).fit(X, y)._column[0]] for name in (None, "sex")]
+    assert roots == ["hair", "merit"]
+
+
+@pytest.fixture(scope="module")
+def groups():
+    rng = np.random.default_rng(0)
+    group = rng.integers(3, size=600)
+    X = pd.DataFrame({"merit": rng.normal(size=600), "proxy": group + rng.normal(size=600), "code": 1 + group})
+    y = (X["merit"] + X["proxy"] - 1 + rng.logistic(size=600) > 0).astype(int)
+    return X, y.to_numpy(), group
+
+
+@pytest.mark.parametrize("bound", [0.0, 0.05])
+def test_covariances_stay_within_the_bound(groups, bound):
+    X, y, group = groups
+    model = BoundedCovarianceLogistic(bound).fit(X, y, sensitive_features=group)
+    members = np.eye(3)[group]
+    reached = np.abs((members - members.mean(axis=0)).T @ (X.to_numpy() @ model.coef_ + model.intercept_)) / len(X)
+    assert reached.max() == pytest.approx(bound, abs=1e-6)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_without_a_bound_it_is_logistic_regression(groups, intercept):
+    X, y, group = groups
+    model = BoundedCovarianceLogistic(1e6, fit_intercept=intercept).fit(X, y, sensitive_features=group)
+    plain = LogisticRegression(C=np.inf, fit_intercept=intercept, tol=1e-8).fit(X, y)
+    assert model.coef_ == pytest.approx(plain.coef_[0], abs=2e-3)
+    assert (model.predict(X) == plain.predict(X)).mean() > 0.99
+
+
+def test_least_squares_decide_at_0():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    # The line is 0.4 x - 0.1.
+    assert LeastSquaresClassifier().fit(X, y).predict(X).tolist() == [0, 1, 1, 1]
+
+
+def test_nearby_support_vectors_decide_as_all_of_them():
+    rng = np.random.default_rng(0)
+    X, far = rng.integers(12, size=(400, 5)).astype(float), rng.integers(100, size=(3000, 5)).astype(float)
+    y = (X[:, 0] + X[:, 1] + rng.normal(size=400) > 11).astype(int)
+    model, plain = NearbySVC().fit(X, y), SVC(gamma="auto").fit(X, y)
+    for inputs in (X, far):
+        assert model.decision_function(inputs) == pytest.approx(plain.decision_function(inputs), abs=1e-6)
+        assert (model.predict(inputs) == plain.predict(inputs)).all()
+
+
+# Four women, of whom one is positive, and four men, of whom three are.
+WOMEN = np.array([True] * 4 + [False] * 4)
+LABELS = np.array([1, 0, 0, 0, 1, 1, 1, 0])
+RANKS = np.array([0.9, 0.1, 0.4, 0.3, 0.9, 0.2, 0.6, 0.1])
+
+
+@pytest.mark.parametrize(
+    ("disadvantaged", "options", "expected"),
+    [
+        # One change in each group makes the shares equal: the woman with 0.4, the man with 0.2.
+        (WOMEN, {}, [1, 0, 1, 0, 1, 0, 1, 0]),
+        (WOMEN, {"n_promoted": 2, "n_demoted": 0}, [1, 0, 1, 1, 1, 1, 1, 0]),
+        (~WOMEN, {}, LABELS.tolist()),  # the disadvantaged do better
+    ],
+)
+def test_the_nearest_labels_are_changed(disadvantaged, options, expected):
+    assert massage(LABELS, disadvantaged, RANKS, **options).tolist() == expected
+    assert changes_for_equal_shares(LABELS, disadvantaged) == disadvantaged[0]
+
+
+def test_weights_by_hand():
+    # P(positive) P(woman) / P(positive woman) = 1/2 * 1/2 / (1/8).
+    assert balancing_weights(LABELS, WOMEN).tolist() == pytest.approx([2, *[2 / 3] * 6, 2])
+
+
+@pytest.fixture(scope="module")
+def people():
+    """Surrogates, cut to a size that all systems learn from within a second."""
+    return {
+        data: sample_people(load(variant, surrogate=True), 300, random_state=0) for data, variant in VARIANTS.items()
+    }
+
+
+def inputs_of(instance, n):
+    return instance.schema.decode(instance.schema.sample_codes(n, random_state=0))
 
 
 def test_sampled_people_belong_together(people):
     sampled, whole = people["census"], load(VARIANTS["census"], surrogate=True)
-    assert len(sampled.features) == len(sampled.target) == 300
+    assert len(sampled.target) == 300
     assert sampled.features.equals(whole.features.loc[sampled.target.index])
-    assert sample_people(sampled, 300, random_state=1) is sampled
 
 
-@pytest.mark.parametrize("reading", READINGS)
-@pytest.mark.parametrize("instance", INSTANCES, ids=lambda instance: instance.id)
-def test_every_instance_decides_on_all_inputs(people, instance, reading):
-    inputs = instance.schema.decode(instance.schema.sample_codes(500, random_state=0))
-    for behind in BEHIND:
-        decisions = train(instance, people[instance.data], reading=reading, behind=behind)(inputs)
-        assert decisions.shape == (500,)
-        assert set(np.unique(decisions)) <= {0, 1}
-
-
-@pytest.mark.parametrize("instance", INSTANCES, ids=lambda instance: instance.id)
+@EVERY_INSTANCE
 def test_what_is_not_trained_again_would_decide_alike(people, instance):
-    inputs = instance.schema.decode(instance.schema.sample_codes(1000, random_state=0))
+    inputs = inputs_of(instance, 1000)
     for reading in READINGS:
         for behind in BEHIND:
             fresh = _trained.__wrapped__(_Training(instance, people[instance.data], reading, behind))
-            kept = train(instance, people[instance.data], reading=reading, behind=behind)
-            assert (fresh.predict(inputs) == kept(inputs)).all()
+            kept = train(instance, people[instance.data], reading=reading, behind=behind)(inputs)
+            assert (fresh.predict(inputs) == kept).all()
+            assert set(np.unique(kept)) <= {0, 1}
     fewer = sample_people(people[instance.data], 200, random_state=0)
     assert train(instance, fewer) is not train(instance, people[instance.data])
 
 
-def test_readings_differ_but_for_two_systems(people):
-    for instance in INSTANCES:
-        inputs = instance.schema.decode(instance.schema.sample_codes(2000, random_state=0))
-        published, described = (train(instance, people[instance.data], reading=r)(inputs) for r in READINGS)
-        assert (published == described).all() == (instance.system in "eh")
+@EVERY_INSTANCE
+def test_readings_differ_but_for_two_systems(people, instance):
+    inputs = inputs_of(instance, 2000)
+    published, described = (train(instance, people[instance.data], reading=reading)(inputs) for reading in READINGS)
+    assert (published == described).all() == (instance.system in "eh")
 
 
 def test_system_g_as_published_is_positive_far_more_often_than_the_labels(people):
-    instance = next(i for i in INSTANCES if i.id == "g.census.unaware")
     census = people["census"]
-    labels = census.target == census.positive_label
-    assert train(instance, census)(census.features.astype(int)).mean() > labels.mean() + 0.3
+    decisions = train(BY_ID["g.census.unaware"], census)(census.features.astype(int))
+    assert decisions.mean() > (census.target == census.positive_label).mean() + 0.3
 
 
 def test_changed_labels_by_hand():
@@ -64,23 +256,67 @@ def test_changed_labels_by_hand():
     y = np.array([1] * 20 + [1, 1] + [0] * 38)
 
     def labels(id, column, privileged, behind):
-        instance = next(i for i in INSTANCES if i.id == id)
-        return _changed_labels(instance, X, y, (X[column] != privileged).to_numpy(), behind)
+        return _changed_labels(BY_ID[id], X, y, (X[column] != privileged).to_numpy(), behind).tolist()
 
     # No white person keeps a positive label.
     no_white = [0] * 20 + [1, 1] + [0] * 38
-    for behind in BEHIND:
-        assert labels("c.census.race", "race", 0, behind).tolist() == no_white
-    assert labels("d.census.race", "race", 0, "figure-1 causal").tolist() == no_white
+    assert [labels("c.census.race", "race", 0, behind) for behind in BEHIND] == [no_white] * 3
+    assert labels("d.census.race", "race", 0, "figure-1 causal") == no_white
     # Twelve of either side change.
     changed = labels("d.census.race", "race", 0, "figure-2") != y
     assert changed[:20].sum() == changed[20:].sum() == 12
     # Of the 19 women of race 4 with a negative label, all keep it; a twentieth would be promoted.
-    assert labels("c.census.gender", "sex", 1, "figure-2").tolist() == y.tolist()
+    assert labels("c.census.gender", "sex", 1, "figure-2") == y.tolist()
 
 
-def test_unknown_reading(people):
-    with pytest.raises(ValueError, match="reading: expected one of as_published, as_described, found 'as_coded'"):
-        train(INSTANCES[0], people["credit"], reading="as_coded")
-    with pytest.raises(ValueError, match="behind: expected one of figure-1 group"):
-        train(INSTANCES[0], people["credit"], behind="figure-4")
+def test_figure_1_has_a_score_for_every_cell(people):
+    scores = trials.figure_1_scores(TRIAL, people=people, reading="as_published", n_samples=12)
+    assert scores["id"].nunique() == 64
+    n_values = scores["sensitive_features"].map({("race",): 5, ("sex",): 2}).where(scores["measure"] == "group", 1)
+    assert (scores["samples"] == 12 * n_values).all()
+
+
+def test_scores_come_in_the_order_asked_for_with_so_many_samples(people):
+    sets = ["g.census.unaware.race", "e.credit.unaware.age_gender", "g.census.unaware.gender"]
+    scores = trials.causal_scores(TRIAL, people=people, reading="as_published", sets=sets, n_samples=25)
+    assert scores["id"].tolist() == sets
+    assert (scores["samples"] == 25).all()
+    assert scores["sensitive_features"].tolist() == [("race",), ("sex", "age"), ("sex",)]
+
+
+def test_trials_run_through_the_instances_and_search_all_sets(people):
+    options = {"people": people, "reading": "as_published", "max_values": 3, "max_samples": 20}
+    search = trials.search_all_sets(Trial("test", len(INSTANCES)), **options)  # of the first instance, on credit
+    assert {name for names in search["sensitive_features"] for name in names} == {"sex", "housing", "liable", "foreign"}
+    assert search["measure"].tolist() == ["group"] * 15 + ["causal"] * 15
+    group = search[search["measure"] == "group"]
+    assert group["sensitive_features"].map(len).is_monotonic_increasing
+    tested, minimal = pruned_sets(group["sensitive_features"], group["score"], 0.0)
+    assert group["sensitive_features"][minimal].map(len).tolist() == [1] * 4, "any score reaches a threshold of 0"
+    assert tested.sum() == 4
+
+
+def test_small_sets_are_minimal(people):
+    found = trials.search_small_sets(TRIAL, people=people, max_size=1, max_samples=20)
+    assert set(found["causal"]) <= {(name,) for name in INSTANCES[0].schema.names}
+
+
+def test_a_search_twice_agrees_and_needs_no_more_tests():
+    rows = pd.DataFrame([trials.search_twice(Trial("test", index), threshold=0.3) for index in range(4)])
+    for measure in ("group", "causal"):
+        assert rows[f"{measure} agree"].all()
+        assert (rows[f"{measure} tests with"] <= rows[f"{measure} tests without"]).all()
+
+
+def test_score_again_is_another_estimate_each_time():
+    scores = [trials.score_again(Trial("test", index), stop="wilson")["score"] for index in range(5)]
+    assert len(set(scores)) > 1
+    assert scores == pytest.approx([0.05] * 5, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("max_values", "there"), [(np.inf, True), (40, True), (39, False), ({"census": 39, "credit": 40}, False)]
+)
+def test_characteristics_with_many_values_are_left_out(max_values, there):
+    names = trials.searched_characteristics(BY_ID["a.census.race"], max_values=max_values)
+    assert ("native-country" in names) == there
