@@ -1,17 +1,20 @@
+"""Symbolic generation: paths of surrogate trees, and the search along their negated conditions."""
+
 import numpy as np
 import pytest
+import small_network
 from sklearn.tree import DecisionTreeClassifier
 
 from fairlab.adf import discriminatory
 from fairlab.papers.adf.symbolic import Explainer, NodeCounts, PathCondition, SymbolicGeneration, grow_path, solve
 
+network, schema, weights = small_network.network, small_network.schema, small_network.weights  # fixtures
+
 
 def test_solutions_obey_the_conditions_and_the_bounds(schema):
     conditions = [PathCondition(0, False, 3, 0.5), PathCondition(0, True, 4, 0.5), PathCondition(2, True, -4, 0.5)]
     child = solve((9, 1, 0, 0, 2), conditions, list(schema.bounds.values()))
-    assert child[0] == 4
-    assert child[2] in (-5, -4)
-    assert (child[1], child[3], child[4]) == (1, 0, 2)
+    assert child in [(4, 1, -5, 0, 2), (4, 1, -4, 0, 2)]
     assert solve((9, 1, 0, 0, 2), [PathCondition(3, False, 1, 0.5)], list(schema.bounds.values())) is None
 
 
@@ -20,16 +23,16 @@ def test_every_reported_instance_is_discriminatory(network, schema, sensitive_fe
     X = schema.sample(300, random_state=0)
     search = SymbolicGeneration(network, schema, sensitive_features, n_neighbours=200, random_state=0)
     result = search.generate(X, X[:10], n_inputs=40)
-    assert result.n_inputs == 40
-    assert (
-        discriminatory(network, result.trace.inputs, sensitive_features, schema=schema).sum()
-        == result.n_discriminatory
-        > 0
-    )
     inputs = result.trace.inputs
+    found = discriminatory(network, inputs, sensitive_features, schema=schema).sum()
+    assert result.n_inputs == 40
+    assert found == result.n_discriminatory > 0
     assert ((inputs >= schema.low) & (inputs <= schema.high)).all()
     changed = inputs != X[:10][result.trace.seed]
     assert not changed[:, schema.positions(sensitive_features)].any(), "protected values are never solved for"
+    steps = np.concatenate([step.inputs for step in search.steps(X, X[:10], n_inputs=40)])
+    explored = [np.delete(rows, schema.positions(sensitive_features), axis=1) for rows in (steps, inputs)]
+    assert {tuple(row) for row in explored[0]} == {tuple(row) for row in explored[1]}
 
 
 def test_with_room_for_all_seeds_the_successful_are_the_discriminatory_ones(schema):
@@ -45,21 +48,6 @@ def test_where_nothing_is_left_to_explore_a_search_ends(schema):
     constant = SymbolicGeneration(lambda X: np.zeros(len(X)), schema, "sex", n_neighbours=50, random_state=0)
     result = constant.generate(X, X)
     assert (result.n_inputs, result.n_discriminatory) == (len(np.unique(np.delete(X, 3, axis=1), axis=0)), 0)
-
-
-def test_steps_are_the_inputs_in_the_order_of_exploring(network, schema):
-    X = schema.sample(100, random_state=0)
-    search = SymbolicGeneration(network, schema, "sex", n_neighbours=100, random_state=0)
-    inputs = np.concatenate([step.inputs for step in search.steps(X, X[:5], n_inputs=30)])
-    explored = {tuple(row) for row in np.delete(inputs, 3, axis=1)}
-    again = search.generate(X, X[:5], n_inputs=30).trace.inputs
-    assert len(explored) == 30
-    assert explored == {tuple(row) for row in np.delete(again, 3, axis=1)}
-
-
-def test_an_unknown_attribute_is_refused(network, schema):
-    with pytest.raises(ValueError, match="'age' is not in the schema"):
-        SymbolicGeneration(network, schema, "age")
 
 
 def path_through(rows, classes) -> list[PathCondition]:
@@ -90,8 +78,7 @@ def counted(rows, classes):
 
 def test_every_split_of_the_tree_is_among_the_best_ones(labelled):
     rows, classes = labelled
-    counts, cells = counted(rows, classes)
-    inside = np.arange(len(rows))
+    (counts, cells), inside = counted(rows, classes), np.arange(len(rows))
     for condition in path_through(rows, classes):
         table = counts.of(cells[inside])
         splits = counts.best_splits(table)
