@@ -1,4 +1,4 @@
-"""Each function records everything that its experiment's artefacts have published, and nothing else."""
+"""Each function records all that its experiment publishes; claims hold of what they describe and fail otherwise."""
 
 from types import SimpleNamespace
 
@@ -7,179 +7,271 @@ import pandas as pd
 import pytest
 
 from fairlab.fliptest import Flipset, transparency_report
-from fairlab.papers.fliptest import recording
 from fairlab.papers.fliptest.ensembles import Ensemble, MapFits, validate_map
 from fairlab.papers.fliptest.strategic_subjects import LABELS
 
-RNG = np.random.default_rng(0)
-WOMEN = pd.DataFrame(RNG.normal(size=(10, 2)), columns=["work_experience", "hair_length"])
-PEOPLE = pd.DataFrame(RNG.normal(size=(10, 8)), columns=list(LABELS))
-
 
 def flip(n_positive, n_negative, n=10):
+    """Return a flipset whose first rows are F+ and whose next rows are F-."""
     prediction, image = np.zeros((2, n), dtype=int)
     prediction[:n_positive] = 1
     image[n_positive : n_positive + n_negative] = 1
     return Flipset(prediction, image, pd.RangeIndex(n))
 
 
-def report(of_map, X):
-    return transparency_report(of_map, X, X - 1)
+def flips_of(*sizes):
+    return {f"GAN {k}": flip(*pair) for k, pair in enumerate(sizes)}
 
 
-def hiring(*sizes):
-    flips = {f"GAN {k}": flip(*pair) for k, pair in enumerate(sizes)}
-    reports = {name: report(of_map, WOMEN) for name, of_map in flips.items()}
-    readings = ["as_published", "as_described"]
-    return {
-        "hired": pd.DataFrame({reading: {"women": 0.3, "men": 0.2} for reading in readings}),
-        "coef": {"work_experience": 1.4, "hair_length": 1.2},
-        "women": WOMEN,
-        "flips": dict.fromkeys(readings, flips),
-        "reports": dict.fromkeys(readings, reports),
-        "directions": pd.DataFrame({"F+": [3, 2], "F−": [2, 3]}, index=["women to men", "men to women"]),
-        "note": "",
-    }
+def report(flips, X, **changes):
+    """Return the reports of people whose images differ by `changes`, the same for everyone."""
+    image = X.assign(**{name: X[name] - change for name, change in changes.items()})
+    return {name: transparency_report(of_map, X, image) for name, of_map in flips.items()}
 
 
-def test_lipton(recorder):
-    exp = recorder("fliptest/lipton")
-    recording.lipton(exp, **hiring((3, 2), (4, 0)))
-    assert exp.missing() == (set(), set())
-    for reading in ("as_published", "as_described"):
-        assert exp.records["section-5.3", "women_to_men.f_plus", reading] == [3, 4]
-        assert exp.records["section-5.3", "transparency.f_minus.hair_length", reading] == [1]  # one map has no F-
-    assert exp.records["section-5.3", "model.weight.hair_length", "as_published"] == [1.2]
-    assert exp.skipped[("figure-1", "negative-flipset-less-experience")] == "a flipset is empty under some map"
+WOMEN = pd.DataFrame({"work_experience": [0.0, 0, 1, 1, *[0] * 6], "hair_length": [2.0, 2, -2, -2, *[0] * 6]})
+TURNED = WOMEN.assign(hair_length=-WOMEN["hair_length"], work_experience=[1.0, 1, 0, 0, *[0] * 6])
+AWAY = {"work_experience": -1.0, "hair_length": 1.0}
+WEAK = {"work_experience": -0.7, "hair_length": 0.7}
 
 
-def test_lipton_without_any_flip(recorder):
-    exp = recorder("fliptest/lipton")
-    recording.lipton(exp, **hiring((0, 0)))
-    assert exp.missing() == (set(), set())
-    assert exp.skipped["section-5.3", "transparency.f_plus.hair_length"] == "the flipset is empty under every map"
-
-
-def test_law_school(recorder):
-    exp = recorder("fliptest/law_school")
-    flips = {("counterfactual", 0): flip(0, 4), ("counterfactual", 1): flip(1, 4), ("GAN", 3): flip(0, 5)}
-    rows = [("counterfactual", 30.0, 3.0), ("GAN", 31.0, 3.1)]
-    recording.law_school(
-        exp,
-        flips=flips | {("exact", 0): flip(2, 2)},
-        shift=pd.Series({"counterfactual": 0.5, "GAN": 0.5}),
-        members=pd.DataFrame(rows, columns=["map", "mean LSAT in F−", "mean GPA in F−"]),
-        report=pd.DataFrame({"counterfactual": [0.0, 2, 1], "GAN": [0.0, 2, 1]}, index=["male", "LSAT", "GPA"]),
+def record_lipton(recorded, sizes, women=WOMEN, change=AWAY, sizes_of_men=(8, 10)):
+    flips, readings = flips_of(*sizes), ["as_published", "as_described"]
+    directions = pd.DataFrame({"F+": [10, sizes_of_men[0]], "F−": [8, sizes_of_men[1]]})
+    return recorded(
+        "fliptest/lipton",
+        hired=pd.DataFrame({reading: {"women": 0.3, "men": 0.2} for reading in readings}),
+        coef={"work_experience": 1.4, "hair_length": 1.2},
+        women=women,
+        flips=dict.fromkeys(readings, flips),
+        reports=dict.fromkeys(readings, report(flips, women, **change)),
+        directions=directions.set_axis(["women to men", "men to women"]),
         note="",
     )
-    assert exp.missing() == (set(), set())
+
+
+def test_lipton(recorded):
+    exp = record_lipton(recorded, [(2, 2), (2, 2)])
+    assert set(exp.judged.values()) == {True}
+    assert exp.records["section-5.3", "women_to_men.f_plus", "as_described"] == [2, 2]
+    assert exp.records["section-5.3", "model.weight.hair_length", "as_published"] == [1.2]
+    other = record_lipton(recorded, [(2, 2), (2, 2)], women=TURNED, change=WEAK, sizes_of_men=(5, 10))
+    assert set(other.judged.values()) == {False}
+
+
+def test_an_empty_flipset_is_no_claim(recorded):
+    exp = record_lipton(recorded, [(2, 2), (0, 2)])
+    assert {("figure-1", "positive-flipset-longer-hair"), ("figure-5", "advantaged-longer-hair")} <= set(exp.skipped)
+    assert exp.judged["figure-1", "negative-flipset-less-experience"]
+    assert exp.records["section-5.3", "transparency.f_plus.hair_length", "as_published"] == [1]  # one map has no F+
+    nobody = record_lipton(recorded, [(0, 0)])
+    assert ("section-5.3", "transparency.f_plus.hair_length") in nobody.skipped
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({}, {}),
+        ({"gan": 0.62}, {}),
+        ({"gan": 0.64}, {"both-shift-up": False}),
+        ({"gan": -0.5}, {"both-shift-up": False}),
+        ({"lsat": -0.9, "gpa": -0.5}, {"lsat-above-gpa": False}),
+        ({"gpa": -1.6}, {"lsat-above-gpa": False}),
+        ({"male": 0.3}, {"lsat-above-gpa": False}),
+        ({"score": 29.0}, {"gan-flipset-higher-scores": False}),
+        ({"score": np.nan}, {"gan-flipset-higher-scores": None}),
+    ],
+)
+def test_law_school(recorded, change, expected):
+    values = {"gan": 0.5, "lsat": -1.5, "gpa": -1.0, "male": -0.1, "score": 36.0} | change
+    rows = [("counterfactual", 30.0, 3.0), ("GAN", values["score"], 3.1)]
+    features = {"counterfactual": [-0.1, -2.0, -1.0], "GAN": [values[name] for name in ("male", "lsat", "gpa")]}
+    exp = recorded(
+        "fliptest/law_school",
+        flips={("counterfactual", 0): flip(0, 4), ("counterfactual", 1): flip(1, 4), ("GAN", 3): flip(0, 5)},
+        shift=pd.Series({"counterfactual": 0.5, "GAN": values["gan"]}),
+        members=pd.DataFrame(rows, columns=["map", "mean LSAT in F−", "mean GPA in F−"]),
+        report=pd.DataFrame(features, index=["male", "LSAT", "GPA"]),
+        note="",
+    )
+    judged = {id: holds for (_, id), holds in exp.judged.items()} | dict.fromkeys((id for _, id in exp.skipped), None)
+    assert judged == dict.fromkeys(judged, True) | expected
     assert exp.records["figure-7", "counterfactual.f_plus", "as_published"] == [0, 1]
     assert exp.records["figure-7", "gan.f_minus", "as_published"] == [5]
 
 
-@pytest.mark.parametrize("empty", [False, True])
-def test_arrests(recorder, empty):
-    exp = recorder("fliptest/arrests")
-    subgroups = pd.DataFrame(
-        {"subgroup": ["all"], "correlation": [0.3], "low": [0.25], "high": [0.35], "reported": [True]}
-    )
-    share, difference = ([np.nan, np.nan], [np.nan, np.nan]) if empty else ([1.0, np.nan], [1.5, np.nan])
-    flips = {"F+": [3, 0], "F−": [0, 0], "share with more arrests": share, "mean difference": difference}
-    recording.arrests(exp, subgroups=subgroups, flips=pd.DataFrame(flips), note="")
-    assert exp.missing() == (set(), set())
-    assert exp.records["section-5.5", "fairtest.correlation", "as_published"] == [0.25, 0.35]
+@pytest.mark.parametrize(
+    ("correlations", "shares", "judged"),
+    [
+        ([0.3, -0.2], [1.0, np.nan], [True, True]),
+        ([0.3, -0.4], [0.9, 0.9], [False, False]),
+        ([0.3], [np.nan, np.nan], [True]),
+    ],
+)
+def test_arrests(recorded, correlations, shares, judged):
+    subgroups = pd.DataFrame({"correlation": correlations, "low": 0.25, "high": 0.35, "reported": True})
+    subgroups = subgroups.assign(subgroup=["everyone", "few"][: len(subgroups)])
+    flips = {"F+": [3, 0], "F−": [0, 0], "share with more arrests": shares, "mean difference": shares}
+    exp = recorded("fliptest/arrests", subgroups=subgroups, flips=pd.DataFrame(flips), note="")
+    assert list(exp.judged.values()) == judged
+    assert exp.records["section-5.5", "fairtest.correlation", "as_published"] == [[0.25, 0.35]]
     assert exp.records["section-5.5", "fliptest.f_plus", "as_published"] == [3, 0]
-    assert ("section-5.5", "fliptest.mean_difference") in exp.skipped if empty else not exp.skipped
+    assert (("section-5.5", "fliptest.mean_difference") in exp.skipped) == np.isnan(shares).all()
 
 
-def test_gan_validation(recorder):
-    exp = recorder("fliptest/gan_validation")
-    rows = {"mean_l1": 1.0, "mean_squared_l1": 2.0}
+@pytest.mark.parametrize(
+    ("plus", "minus", "holds"),
+    [(150, 150, True), (100, 200, True), (90, 200, False), (60, 60, False), (400, 400, False)],
+)
+def test_gan_validation(recorded, plus, minus, holds):
     listed = {
         "lipton": {"work_experience": "work_experience", "hair_length": "hair_length"},
         "law_school": {"work_experience": "lsat", "hair_length": "gpa"},
         "ssl_dp": {"work_experience": "age", "hair_length": "gang", "third": "narcotics"},
     }
     listed["ssl_eo_negative"] = listed["ssl_dp"]
-    X = WOMEN.assign(third=RNG.normal(size=10))
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(10, 3)), columns=[*WOMEN, "third"])
     good, bad = validate_map(X, X, X_source=X + 1), validate_map(X, X + 9, X_source=X)
     maps = Ensemble(X, {"GAN 0": X, "GAN 1": X}, {"GAN 0": good, "GAN 1": bad})
-    blocks = {name: MapFits(of_block, maps, [rows], []) for name, of_block in listed.items()}
-    recording.gan_validation(
-        exp,
-        counts=pd.DataFrame({"F+": [3, 5], "F−": [4, 4]}),
-        n_points=100,
+    exact = [{"mean_l1": 1.0, "mean_squared_l1": 2.0}]
+    exp = recorded(
+        "fliptest/gan_validation",
+        counts=pd.DataFrame({"F+": [plus], "F−": [minus]}),
+        n_points=10_000,
         note="",
-        blocks=blocks,
+        blocks={name: MapFits(of_block, maps, exact, []) for name, of_block in listed.items()},
         one_regression=pd.Series([0.5, 0.7]),
     )
-    assert exp.missing() == (set(), set())
-    assert exp.records["section-5.1", "f_plus", "as_published"] == [3, 5]
-    assert exp.records["table-1", "ssl_dp.narcotics.ks", "as_published"] == [0]
-    assert exp.records["table-1", "lipton.work_experience.mse_diff", "as_described"] == [0.5, 0.7]
-    assert exp.records["table-1", "lipton.distance.gan", "as_published"] == pytest.approx([3])
-    assert exp.records["table-1", "lipton.distance.gan", "as_described"] == pytest.approx([9])
-    assert exp.records["table-1", "lipton.distance.exact", "as_described"] == [2]
+    assert list(exp.judged.values()) == [holds]
+    assert exp.records["section-5.1", "f_plus", "as_published"] == [plus]
+    values = {
+        ("ssl_dp.narcotics.ks", "as_published"): [0],
+        ("lipton.work_experience.mse_diff", "as_described"): [0.5, 0.7],
+        ("lipton.distance.gan", "as_published"): [pytest.approx(3)],
+        ("lipton.distance.gan", "as_described"): [pytest.approx(9)],
+        ("lipton.distance.exact", "as_described"): [2],
+    }
+    assert {key: exp.records["table-1", *key] for key in values} == values
 
 
-def test_ssl_parity(recorder):
-    exp = recorder("fliptest/ssl_parity")
-    flips = {"GAN 0": flip(3, 2), "GAN 1": flip(3, 1)}
-    reports = {name: report(of_map, PEOPLE) for name, of_map in flips.items()}
-    everyone = SimpleNamespace(is_significant=True)
-    recording.ssl_parity(
-        exp,
-        flips=flips,
-        note="",
-        section=SimpleNamespace(everyone=everyone, reported=[everyone]),
-        rates=pd.Series({"BLK": 0.2, "WHI": 0.1}),
-        people=PEOPLE,
-        gangs=(PEOPLE["gang_affiliation"] > 0).astype(int),
-        reports=reports,
-        proxies=SimpleNamespace(proxies=["narcotics_arrests"]),
-        proxy_flips=flips,
-        proxy_reports=reports,
-    )
-    assert exp.missing() == (set(), set())
+SUBJECTS = pd.DataFrame(0.0, index=range(10), columns=list(LABELS))
+SUBJECTS.loc[:2, ["age", "narcotics_arrests", "gang_affiliation", "crime_trend"]] = -1.0, 2.0, 0.9, -0.5
+ARRESTED = {"narcotics_arrests": 3.0}
+
+
+@pytest.fixture
+def record_parity(recorded):
+    def make(
+        flips, people=SUBJECTS, change=ARRESTED, gangs=(1.0, 0, 0, 0, 1, 0, 1, 0, 0, 0), rates=(0.2, 0.1), found=()
+    ):
+        everyone = SimpleNamespace(is_significant=True)
+        others = [SimpleNamespace(node=SimpleNamespace(conditions=[SimpleNamespace(attribute=name)])) for name in found]
+        reports = report(flips, people, **change)
+        return recorded(
+            "fliptest/ssl_parity",
+            flips=flips,
+            note="",
+            section=SimpleNamespace(everyone=everyone, reported=[everyone, *others]),
+            rates=pd.Series(rates, index=["BLK", "WHI"]),
+            people=people,
+            gangs=pd.Series(gangs),
+            reports=reports,
+            proxies=SimpleNamespace(proxies=["narcotics_arrests", "weapons_arrests"]),
+            proxy_flips=flips,
+            proxy_reports=reports,
+        )
+
+    return make
+
+
+def test_ssl_parity(record_parity):
+    exp = record_parity(flips_of((3, 0), (3, 0)), found=["age"])
+    assert exp.failed == {"asymmetric"}  # 3 people are not hundreds of times one
     assert exp.records["section-5.2.1", "black_high_risk", "as_published"] == [3]
     assert exp.records["section-5.2.1", "black_low_risk", "as_published"] == [7]
     assert exp.records["section-5.2.1", "f_plus_share_of_high_risk", "as_published"] == [1, 1]
+    people = pd.DataFrame(0.0, index=range(200), columns=list(LABELS))
+    many = {"GAN 0": flip(100, 1, n=200)}
+    other = record_parity(many, people, change={"age": 1.0}, gangs=[1.0] * 100 + [0.0] * 100)
+    assert other.judged["section-5.2.1", "asymmetric"]
+    assert {"narcotics-first", "flipset-is-younger", "gang-marginal-overlaps"} <= other.failed
+    positive = np.ones(10, dtype=int)
+    nobody = record_parity({"GAN 0": Flipset(positive, positive, pd.RangeIndex(10))})
+    assert len(nobody.judged) == 2  # of seven claims on flipsets one, and that on FairTest
 
 
-def test_ssl_odds(recorder):
-    exp = recorder("fliptest/ssl_odds")
-    flips = {"negatives": {"GAN 0": flip(3, 2)}, "positives": {"GAN 1": flip(4, 1)}}
-    reports = {
-        truth: {name: report(of_map, PEOPLE) for name, of_map in several.items()} for truth, several in flips.items()
+@pytest.mark.parametrize("change", [{"found": ["age", "narcotics_arrests"]}, {"rates": (0.1, 0.2)}])
+def test_fairtest_finds_what_the_paper_says_or_not(record_parity, change):
+    good, bad = (record_parity(flips_of((3, 0)), **options).failed for options in ({"found": ["age"]}, change))
+    assert len(bad - good) == 1
+
+
+@pytest.mark.parametrize(
+    ("sizes", "change", "people", "failed"),
+    [
+        ([(3, 0), (3, 2)], {"narcotics_arrests": 1.0, "age": 2.0}, SUBJECTS, set()),
+        (
+            [(3, 0), (3, 2)],
+            {"narcotics_arrests": 1.0, "age": -2.0},
+            -SUBJECTS,
+            {"positives-minus-name-age", "younger-more-narcotics-more-gang"},
+        ),
+        ([(0, 0), (0, 0)], {"narcotics_arrests": 1.0, "age": 2.0}, SUBJECTS, None),  # no claim is judged
+    ],
+)
+def test_ssl_odds(recorded, sizes, change, people, failed):
+    flips = {"negatives": flips_of(sizes[0]), "positives": flips_of(sizes[1])}
+    exp = recorded(
+        "fliptest/ssl_odds",
+        groups={truth: {"black": people, "white": people[:n]} for truth, n in (("negatives", 4), ("positives", 6))},
+        flips=flips,
+        reports={
+            "negatives": report(flips["negatives"], people, **ARRESTED),
+            "positives": report(flips["positives"], people, **change),
+        },
+        notes={"negatives": "", "positives": ""},
+    )
+    assert exp.failed == (failed or set())
+    assert bool(exp.judged) == (failed is not None)
+    n_high = sizes[1][0]
+    counts = {"positives.black_high_risk": n_high, "positives.black_low_risk": 10 - n_high, "positives.white_total": 6}
+    assert {id: exp.records["section-5.2.2", id, "as_published"][0] for id in counts} == counts
+
+
+PULLED = {"exact-regresses-to-mean", "correlated-features-same"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "failed"),
+    [
+        ({}, set()),
+        ({"gan": 0.3}, {"gan-variance-below-exact", "gan-variance-below-seguy", "correlated-features-same"}),
+        ({"gan": 0.21}, {"gan-variance-below-seguy"}),
+        ({"exact": (1.0, 0.95)}, PULLED),
+        ({"exact": (0.8, 0.85)}, PULLED),
+        ({"gan_mean": 0.85}, PULLED),
+    ],
+)
+def test_stability(recorded, changes, failed):
+    values = {"gan": 0.1, "exact": (1.0, 0.8), "gan_mean": 1.0} | changes
+    rows = {
+        (name, title, dimension, quantity): {"value": value, "low": value - 0.1, "high": value + 0.1}
+        for title in ("independent", "correlated")
+        for dimension, mean in zip((1, 16), values["exact"], strict=True)
+        for name, numbers in (
+            ("exact", {"variance": 0.5, "mean": mean}),
+            ("GAN", {"variance": values["gan"], "mean": values["gan_mean"]}),
+            ("Seguy et al.", {"variance": 0.2, "mean": 1.0}),
+        )
+        for quantity, value in numbers.items()
     }
-    groups = {"negatives": {"black": PEOPLE, "white": PEOPLE[:4]}, "positives": {"black": PEOPLE, "white": PEOPLE[:6]}}
-    notes = {"negatives": "", "positives": ""}
-    recording.ssl_odds(exp, groups=groups, flips=flips, reports=reports, notes=notes)
-    missing, unexpected = exp.missing()
-    assert (missing, unexpected) == (set(), set())
-    assert exp.records["section-5.2.2", "positives.black_high_risk", "as_published"] == [4]
-    assert exp.records["section-5.2.2", "positives.black_low_risk", "as_published"] == [6]
-    assert exp.records["section-5.2.2", "positives.white_total", "as_published"] == [6]
-    assert exp.records["section-5.2.2", "negatives.f_minus", "as_published"] == [2]
-
-
-def test_stability(recorder):
-    exp = recorder("fliptest/stability")
-    keys = [
-        (name, title, 1, quantity)
-        for name in ("exact", "Seguy et al.", "GAN")
-        for title in ("independent features", "correlated features")
-        for quantity in ("variance", "mean")
-    ]
-    index = pd.MultiIndex.from_tuples(keys, names=["map", "features", "dimension", "quantity"])
-    recording.stability(exp, intervals=pd.DataFrame({"value": 0.5, "low": 0.4, "high": 0.6}, index=index))
-    assert exp.missing() == (set(), set())
-    assert exp.claimed["figure-2", "gan-variance-below-exact"] is False
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.index.names = ["map", "features", "dimension", "quantity"]
+    assert recorded("fliptest/stability", intervals=table).failed == failed
 
 
 @pytest.mark.parametrize(("more", "holds"), [([0, 2], True), ([1, 2], False), ([0, 0], False)])
-def test_overview(recorder, more, holds):
-    exp = recorder("fliptest/overview")
-    recording.overview(exp, models=pd.DataFrame({"F+": [3, 5], "F−": [3, 4], "more positives": more}))
-    assert exp.missing() == (set(), set())
-    assert exp.claimed["proposition-2", "balance-is-demographic-parity"] is holds
+def test_overview(recorded, more, holds):
+    models = pd.DataFrame({"F+": [3, 5], "F−": [3, 4], "more positives": more})
+    exp = recorded("fliptest/overview", models=models)
+    assert exp.judged == {("proposition-2", "balance-is-demographic-parity"): holds}
