@@ -38,13 +38,6 @@ def test_a_score_at_its_threshold_has_the_class_above():
     assert model.logits(X).argmax(axis=1).tolist() == [0, 1]
 
 
-def test_something_else_may_decide():
-    model = FiniteDifferences(line, FOUR, "sex", decision_threshold=1.0, decide=lambda X: X[:, 0] > 4)
-    X = np.array([[9, 0, 9, 3], [0, 1, 0, 3]])
-    assert model.predict(X).tolist() == [1, 0]
-    np.testing.assert_array_equal(np.sign(model.lead(X)), [1, -1])
-
-
 def test_neighbours_stay_in_the_domain_and_sensitive_values_as_they_are():
     asked = []
 
@@ -71,27 +64,6 @@ def test_a_search_by_differences_finds_what_is_discriminatory(variant):
     assert result.successful.mean() > 0.8, "of random inputs, one in fourteen is discriminatory"
     assert np.isin(result.discriminatory[:, :3] @ [1, 1, -1], [18, 19, 20]).all()
     assert discriminatory(score, result.discriminatory, "sex", schema=wide, decision_threshold=20.5).all()
-
-
-def test_both_sides_of_a_network(network, schema):
-    """A network by its scores makes the same moves as by its own gradients, where these are steady."""
-    score = lambda X: network.logits(X).astype(float) @ [-1, 1]  # noqa: E731
-    model = FiniteDifferences(score, schema, "sex", decision_threshold=0.0)
-    X = schema.sample(300, random_state=0)
-    assert (model.predict(X) == network.predict(X)).all()
-    _, own = network.margin_gradient(X)
-    _, differences = model.margin_gradient(X)
-    free = [0, 1, 2, 4]
-    assert (np.sign(own[:, free]) == np.sign(differences[:, free])).mean() > 0.9
-
-
-def test_what_cannot_be_searched():
-    with pytest.raises(ValueError, match="threshold: expected a finite number"):
-        FiniteDifferences(line, FOUR, "sex", decision_threshold=np.nan)
-    with pytest.raises(ValueError, match="returned nan for"):
-        ADF(lambda X: np.full(len(X), np.nan), FOUR, "sex", decision_threshold=0.5).generate(FOUR.sample(9), n_seeds=3)
-    with pytest.raises(TypeError, match="threshold"):
-        ADF(line, FOUR, "sex").generate(FOUR.sample(9))
 
 
 TABLE = pd.DataFrame(np.random.default_rng(0).integers(0, 9, (200, 4)), columns=["a", "b", "sex", "c"])
@@ -121,26 +93,11 @@ def test_a_networks_own_gradients_are_the_differences_of_a_line(case):
     np.testing.assert_allclose(np.abs(model.margin_gradient(X)[1][0]), [0.3, 0.5, 0, 0.1], atol=1e-5)
 
 
-def test_codes_are_encoded_as_their_rows_are(case):
-    answers = Answers(case, 10_000)
-    model = Slopes(answers, "sex")
-    X = answers.domain.sample(50, random_state=0)
-    rows = case.rows(case.schema.decode(X))
-    np.testing.assert_allclose(model.encoded(X), case.encoding.transform(rows))
-
-
 def test_a_gradient_is_a_row_of_the_budget(case):
     answers = Answers(case, 60)
     X = answers.domain.sample(20, random_state=1)
     Slopes(answers, "sex").margin_gradient(X)
     assert answers.left <= 40
-
-
-def test_without_gradients_there_are_differences():
-    case = Case(lambda rows: rows["a"] - 0.5 * rows["sex"], TABLE, sensitive_features="sex", decision_threshold=3.0)
-    model = Slopes(Answers(case, 1000), "sex")
-    assert not case.has_gradients
-    np.testing.assert_allclose(model.margin_gradient(np.array([[5, 2, 1, 2]]))[1], [[1, 0, 0, 0]])
 
 
 def test_a_networks_case_is_searched_by_its_own_gradients(case):

@@ -40,25 +40,3 @@ def test_retraining_takes_up_the_voters_labels(table):
     assert accuracy(changed, added, np.zeros(300)) > 0.9
     assert accuracy(nothing, added, np.zeros(300)) < 0.5
     assert min(accuracy(nothing, X, y), accuracy(changed, X, y)) > 0.8
-
-
-def test_bad_input(table):
-    with pytest.raises(ValueError, match="at least one model"):
-        retrain([], *table, [table[0]], [], n_epochs=1, random_states=[0])
-    with pytest.raises(ValueError, match="additions: 1, random_states: 2"):
-        retrain([], *table, [table[0]], [lambda X: X[:, 0]], n_epochs=1, random_states=[0, 1])
-    X, y = table
-    for options in ({"n_steps": 0}, {"n_steps": 1.5}):
-        with pytest.raises(ValueError, match="n_steps: expected a positive integer"):
-            train_networks(X, y, [0], **options)
-    for wrong in (y - 1, y + 0.5, y[:-1], y.astype(str), np.full(len(y), np.nan)):
-        with pytest.raises(ValueError, match="y: expected"):
-            train_networks(X, wrong, [0], n_steps=1)
-    with pytest.raises(ValueError, match="X: column 'x0' holds nan"):
-        train_networks(np.full(X.shape, np.nan), y, [0], n_steps=1)
-    with pytest.raises(ValueError, match="voters: expected classes counted from 0"):
-        majority_vote([lambda X: -X[:, 0]], X)
-    with pytest.raises(ValueError, match="voters: expected at least one model"):
-        majority_vote([], X)
-    with pytest.raises(ValueError, match="n_epochs: expected a positive integer, found 0"):
-        retrain([], X, y, [X], [lambda X: X[:, 0]], n_epochs=0, random_states=[0])

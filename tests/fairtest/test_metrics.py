@@ -69,13 +69,7 @@ NUMBERS = Column("count", np.arange(6.0))
 def test_columns_that_a_metric_is_not_for(metric, columns, message):
     with pytest.raises(ValueError, match=message):
         metric.check(Sample(*columns))
-
-
-@pytest.mark.parametrize(
-    ("metric", "columns"), [(NMI(), (letters(6), letters(3))), (Correlation(), (letters(2), NUMBERS))]
-)
-def test_columns_that_a_metric_is_for(metric, columns):
-    assert metric.check(Sample(*columns)) is None
+    metric.check(Sample(letters(2), (letters(2),) if metric.name == "REG" else letters(2)))
 
 
 def test_a_metric_of_ones_own_is_tested_as_it_is_approximated():
@@ -373,19 +367,6 @@ def test_smallest_stratum_that_occurs():
     _, size, smallest_stratum = NMI().children(sample, groups, 2, ordered=False, confidence_level=0.95)
     assert size.tolist() == [160, 0]
     assert smallest_stratum.tolist() == [60, 0]
-
-
-def test_simpsons_paradox():
-    # Two departments with equal rates for both groups; women apply where few are admitted.
-    tables = np.array([[[20, 80], [80, 320]], [[320, 80], [80, 20]]])
-    sample = stratified(tables)
-    plain = Difference(smoothing=0).exact(
-        Sample(sample.sensitive_features, sample.output), confidence_level=0.95, rng=rng()
-    )
-    given = Difference(smoothing=0).exact(sample, confidence_level=0.95, rng=rng())
-    assert plain.p_value < 1e-4
-    assert given.p_value > 0.5
-    assert given.low < 0 < given.high
 
 
 def test_smallest_p_value_of_a_permutation_test():

@@ -93,14 +93,6 @@ def test_small_categories_are_dropped_and_cost_their_share():
     assert tree(max_depth=1).grow(people(output), [lone]).children == []  # one child alone is no split
 
 
-def test_coverage_decides_between_attributes():
-    output = np.array([4.0] * 3 + [4] * 3 + [2] * 4)
-    partial = categorical("partial", [0, 0, 0, 1, 1, 1, 2, 3, 4, 5])  # score 4 x 6/10
-    full = categorical("full", [0] * 6 + [1] * 4)  # score 3
-    root = tree(max_depth=1).grow(people(output), [partial, full])
-    assert root.children[0].condition.attribute == "full"
-
-
 def test_the_best_threshold_wins_with_enough_people_on_both_sides():
     age = Column("age", np.array([1.0, 2, 3, 4, 5, 6]))
     # Means of the two sides: after 1: 0 / 10; after 2: 5 / 10; ... the first has too few people.

@@ -28,26 +28,10 @@ def test_hand_computed():
     assert result.positive.tolist() == [True, False, False, False]
     assert result.negative.tolist() == [False, True, False, True]
     assert (result.n_positive, result.n_negative, result.net) == (1, 2, -1)
-    frame = result.to_frame()
+    frame, images = result.to_frame(), X_IMAGE
+    assert flipset(lambda table: pd.Series(hire(table), table.index)[::-1], X, images[::-1]).to_frame().equals(frame)
     assert frame["flip"].tolist() == ["positive", "negative", "none", "negative"]
     assert frame.index.tolist() == list("pqrs")
-
-
-def test_takes_objects_that_predict_and_gives_them_the_table_as_it_is():
-    class Model:
-        def predict(self, table):
-            return (table["a"] > 0).astype(int)
-
-    assert flipset(Model(), X, X_IMAGE).n_negative == 2
-
-
-def test_arrays():
-    assert flipset(hire, X.to_numpy(), X_IMAGE.to_numpy()).index.tolist() == [0, 1, 2, 3]
-
-
-def test_a_set_mapped_to_itself_has_no_flips():
-    result = flipset(hire, X, X)
-    assert (result.n_positive, result.n_negative) == (0, 0)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 30))
@@ -57,14 +41,9 @@ def test_proposition_2(seed, n):
     _, image = linear_sum_assignment(cdist(source, target, "cityblock") ** 2)
     result = flipset(hire, source, target[image])
     assert result.net == hire(source).sum() - hire(target).sum()
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_the_inverse_map_swaps_the_flipsets(seed):
-    source, target = np.random.default_rng(seed).normal(size=(2, 20, 2))
-    forward, backward = flipset(hire, source, target), flipset(hire, target, source)
-    assert (forward.positive == backward.negative).all()
-    assert (forward.negative == backward.positive).all()
+    back = flipset(hire, target[image], source)
+    assert (back.positive == result.negative).all()
+    assert (back.negative == result.positive).all()
 
 
 @pytest.mark.parametrize(
@@ -76,52 +55,12 @@ def test_the_inverse_map_swaps_the_flipsets(seed):
         (X_IMAGE.assign(b=np.nan), "X_image: column 'b' holds nan in row 0"),
         (X_IMAGE.assign(a=np.inf), "X_image: column 'a' holds inf"),
         (X_IMAGE[:0], "X_image: is empty"),
+        (X_IMAGE.reset_index(drop=True), "X_image: has the row label 0, which the table has not"),
     ],
 )
 def test_bad_images(image, message):
     with pytest.raises(ValueError, match=message):
         flipset(hire, X, image)
-
-
-def test_bad_predictors():
-    with pytest.raises(ValueError, match=r"model: returned 0\.3 on input \(.*\), expected 0 or 1"):
-        flipset(lambda table: np.full(len(table), 0.3), X, X_IMAGE)
-    with pytest.raises(ValueError, match="model: expected 4 values, one for each row, found 1"):
-        flipset(lambda table: np.zeros(1), X, X_IMAGE)
-    with pytest.raises(TypeError, match="model: expected an object with"):
-        flipset(3, X, X_IMAGE)
-
-
-def test_images_go_by_their_row_labels():
-    X, images = X_LABELS
-    assert flipset(hire, X, images[::-1]).to_frame().equals(flipset(hire, X, images).to_frame())
-    with pytest.raises(ValueError, match="X_image: has the row label 0, which the table has not"):
-        flipset(hire, X, images.reset_index(drop=True))
-
-
-def test_answers_go_by_their_row_labels():
-    X, images = X_LABELS
-    backwards = flipset(lambda table: pd.Series(hire(table), table.index)[::-1], X, images)
-    assert backwards.to_frame().equals(flipset(hire, X, images).to_frame())
-    with pytest.raises(ValueError, match="model: has the row label 0"):
-        flipset(lambda table: pd.Series(hire(table)), X, images)
-
-
-X_LABELS = (
-    pd.DataFrame({"a": [1.0, -1.0], "b": [0.0, 0.0]}, index=["p", "q"]),
-    pd.DataFrame({"a": [-1.0, -2.0], "b": [0.0, 0.0]}, index=["p", "q"]),
-)
-
-
-def test_mixed_columns():
-    X = pd.DataFrame({"job": ["cook", None], "age": [30, 40]})
-    images = pd.DataFrame({"job": ["clerk", "cook"], "age": [30, np.nan]})
-    flips = flipset(lambda table: (table["job"] == "cook").astype(int), X, images)
-    assert (flips.n_positive, flips.n_negative) == (1, 1)
-    with pytest.raises(ValueError, match="X has 2 rows, X_image has 1"):
-        flipset(hire, X, images[:1])
-    with pytest.raises(ValueError, match="column 'age' has type"):
-        flipset(hire, X, images.assign(age=["x", "y"]))
 
 
 def test_units_of_other_columns_flip_nobody():
@@ -140,14 +79,6 @@ def test_units_of_other_columns_flip_nobody():
         return flips.n_positive + flips.n_negative
 
     assert n_flips() < n_flips(cost=squared_l1) / 4
-
-
-def test_whole_numbers_do_not_flip_against_themselves():
-    ages = pd.DataFrame({"age": np.arange(18, 90), "pay": np.arange(72) * 1e4})
-    image = ExactTransport().fit(ages, ages[::-1]).transform(ages)
-    for limit in range(18, 90):
-        flips = flipset(lambda table, limit=limit: (table["age"] >= limit).astype(int), ages, image)
-        assert flips.n_positive == flips.n_negative == 0
 
 
 def flips_of_sizes(n_positive, n_negative, n):
@@ -191,22 +122,6 @@ def test_exact_intervals_by_hand():
     assert tuple(exact.loc["net"]) == pytest.approx((9, *100 * np.array(bounds)))
 
 
-def test_the_level_widens_and_the_seed_repeats():
-    flip = flips_of_sizes(40, 60, 500)
-    narrow, wide = (flipset_intervals(flip, confidence_level=level) for level in (0.5, 0.99))
-    assert (wide["high"] - wide["low"] > narrow["high"] - narrow["low"]).all()
-    pd.testing.assert_frame_equal(wide, flipset_intervals(flip, confidence_level=0.99))
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"confidence_level": 1}, {"confidence_level": 0}, {"n_resamples": 0}, {"n_resamples": 2.5}, {"method": "normal"}],
-)
-def test_bad_options(options):
-    with pytest.raises(ValueError, match=next(iter(options))):
-        flipset_intervals(flips_of_sizes(1, 1, 10), **options)
-
-
 def test_agreement_is_with_the_first_map():
     people = pd.DataFrame({"a": [1.0, 1.0, -1.0, -1.0]}, index=list("pqrs"))
     images = {"swap": -people, "half": people.assign(a=[-1.0, 1.0, 1.0, -1.0]), "identity": people}
@@ -216,8 +131,6 @@ def test_agreement_is_with_the_first_map():
     assert table["Jaccard F−"].tolist() == [1, 0.5, 0]
     assert table["F+"].tolist() == [2, 1, 0]
     assert compare_flipsets({"identity": flips["identity"]})["Jaccard F+"].isna().all()
-    with pytest.raises(ValueError, match="expected the same people under every map, found others for 'b'"):
-        compare_flipsets({"a": flips["swap"], "b": flipset(lambda X: [0, 0], people[:2], people[:2])})
     with pytest.raises(ValueError, match="expected one model, found 2 other predictions for 'b'"):
         compare_flipsets({"a": flips["swap"], "b": flipset(lambda X: [1] * 4, people, people)})
 
@@ -249,8 +162,3 @@ def test_a_cost_that_ignores_a_feature_changes_who_flips():
     assert table.loc["only a", "Jaccard F+"] < 0.5
     paper, other = table["F+"] - table["F−"]
     assert paper == other  # proposition 2
-
-
-def test_no_cost():
-    with pytest.raises(ValueError, match="costs: is empty"):
-        flipsets_by_cost(None, np.zeros((2, 1)), np.zeros((2, 1)), costs={})

@@ -50,11 +50,6 @@ def test_scale_is_the_unit_of_differences_and_leaves_signs():
     assert transparency_report(FLIPS, X, X_IMAGE, scale=[10, 2, 0.1]).positive.equals(scaled.positive)
 
 
-def test_a_subset_of_columns():
-    report = transparency_report(FLIPS, X[["b"]], X_IMAGE[["b"]])
-    assert report.positive["mean_difference"].tolist() == [1]
-
-
 @pytest.mark.parametrize(
     ("scale", "message"),
     [
@@ -67,11 +62,6 @@ def test_a_subset_of_columns():
 def test_bad_scales(scale, message):
     with pytest.raises(ValueError, match=message):
         transparency_report(FLIPS, X, X_IMAGE, scale=scale)
-
-
-def test_refuses_rows_of_another_flipset():
-    with pytest.raises(ValueError, match="flipset has 3 rows, X has 2"):
-        transparency_report(FLIPS, X[:2], X_IMAGE[:2])
 
 
 def test_mixed_columns():
@@ -94,7 +84,3 @@ def test_differences_in_words():
     with pytest.raises(ValueError, match="scale_of: no column job"):
         differences_in_words(people, images, scale_of=people[["age"]])
     assert differences_in_words(people, people) == "2 people do not differ from their counterparts"
-    with pytest.raises(ValueError, match="X has 2 rows, X_image has 1"):
-        differences_in_words(people, images[:1])
-    with pytest.raises(ValueError, match="n_columns: expected a positive integer, found 0"):
-        differences_in_words(people, images, n_columns=0)

@@ -76,41 +76,6 @@ def test_linear_model_against_its_closed_form(seed):
     assert errors[1] == pytest.approx(errors[0] / 2, rel=0.1, abs=1e-9)  # theorem 2.2: of the order of the step
 
 
-def brute_force(model, metric, sizes, regularizer):
-    """Attack one point at a time, one step at a time."""
-    images = []
-    for x, y in zip(X, Y, strict=True):
-        start = x[None]
-        image = start
-        for size in sizes:
-            gradient = model.loss_gradient(image, [y]) - regularizer * metric.gradient(image, start)
-            image = image + size * gradient
-        images.append(image[0])
-    return np.array(images)
-
-
-@pytest.mark.parametrize("schedule", ["constant", "decaying"])
-def test_batch_equals_one_point_at_a_time(schedule):
-    attack = gradient_flow_attack(
-        VOTE, METRIC, X, Y, regularizer=2, step_size=0.1, n_steps=7, schedule=schedule, dtype="float64"
-    )
-    sizes = 0.1 / np.arange(1, 8) ** (2 / 3 if schedule == "decaying" else 0)
-    np.testing.assert_allclose(attack.X, brute_force(VOTE, METRIC, sizes, 2), atol=1e-12)
-    assert attack.stopping_time == pytest.approx(sizes.sum())
-
-
-def test_several_models_at_once():
-    coef, intercept = RNG.normal(size=(5, 3)), RNG.normal(size=5)
-    options = {"regularizer": 2.0, "step_size": 0.1, "n_steps": 20, "dtype": "float64"}
-    together = gradient_flow_attack(
-        LinearClassifier(coef, intercept), METRIC, np.broadcast_to(X, (5, *X.shape)), Y, **options
-    )
-    for k in range(5):
-        alone = gradient_flow_attack(LinearClassifier(coef[k], intercept[k]), METRIC, X, Y, **options)
-        for name in ("X", "loss", "attacked_loss", "wrong", "attacked_wrong"):
-            np.testing.assert_allclose(getattr(together, name)[k], getattr(alone, name), atol=1e-12)
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_the_objective_never_falls_along_small_steps(name):
     model = MODELS[name]()
@@ -122,12 +87,6 @@ def test_the_objective_never_falls_along_small_steps(name):
     np.testing.assert_array_equal(attack.loss_trajectory[-1], attack.attacked_loss)
     assert np.diff(attack.loss_trajectory, axis=0).min() > -1e-5
     assert (attack.attacked_loss >= attack.loss + 5 * attack.squared_distance - 1e-5).all()  # equation 3.1
-
-
-def test_frame():
-    frame = gradient_flow_attack(LINEAR, METRIC, X, Y, regularizer=5, step_size=0.01, n_steps=3).to_frame()
-    assert len(frame) == 12
-    assert list(frame) == ["loss", "attacked_loss", "wrong", "attacked_wrong", "squared_distance", "diverged"]
 
 
 def test_too_large_steps_are_reported():
@@ -270,22 +229,6 @@ def test_columns_are_those_of_the_models_fit():
     gradient_flow_attack(model, METRIC, frame, Y, **options)
     with pytest.raises(ValueError, match="X and the model's fit differ in columns: their order differs"):
         gradient_flow_attack(model, METRIC, frame[["b", "a", "c"]], Y, **options)
-
-
-def test_labels_are_matched_to_a_table_by_their_index():
-    frame, labels = pd.DataFrame(X, index=list("abcdefghijkl")), pd.Series(Y, index=list("abcdefghijkl"))
-    options = {"regularizer": 1.0, "step_size": 0.1, "n_steps": 1}
-    straight, shuffled = (gradient_flow_attack(LINEAR, METRIC, frame, y, **options) for y in (labels, labels[::-1]))
-    np.testing.assert_array_equal(shuffled.loss, straight.loss)
-
-
-class Labelled(LinearClassifier):
-    classes_ = np.array(["no", "yes"])
-
-
-def test_a_model_of_other_labels_is_refused():
-    with pytest.raises(ValueError, match=r"model: its classes are .*'no'.*, expected 0 and 1"):
-        gradient_flow_attack(Labelled([1.0, 0, 0], 0.0), METRIC, X, Y, regularizer=1.0, step_size=0.1, n_steps=1)
 
 
 def test_points_that_leave_the_finite_numbers_are_reported_and_count_as_negative():

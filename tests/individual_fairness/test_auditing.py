@@ -87,13 +87,6 @@ def test_rows_are_tests_of_their_own_and_the_unit_of_loss_does_not_matter(before
     assert len(together.to_frame()) == 3
 
 
-def test_no_spread():
-    assert loss_ratio_test([1.0, 1.0], [1.0, 1.0]).p_value == 1
-    assert loss_ratio_test([1.0, 1.0], [1.25, 1.25]).p_value == 1
-    assert loss_ratio_test([1.0, 1.0], [2.0, 2.0]).p_value == 0
-    assert loss_ratio_test([1.0, 1.0], [2.0, 2.0]).rejected
-
-
 def test_a_model_that_errs_only_after_the_attack():
     all_wrong = error_rate_ratio_test(np.zeros(100), np.ones(100))
     assert all_wrong.statistic == np.inf
@@ -109,29 +102,6 @@ def test_a_model_that_errs_only_after_the_attack():
     assert result.to_frame()["rejected"].tolist() == [True]
 
 
-def test_the_exact_test_keeps_its_level():
-    # An error is new with a chance of 5/9, otherwise mended: the least favourable way to a ratio of 5/4.
-    rng = np.random.default_rng(0)
-    new = rng.binomial(12, 5 / 9, 20_000)
-    alone = new[new == 12]
-    assert len(alone) / 20_000 == pytest.approx(error_rate_ratio_test([0] * 12, [1] * 12).p_value, abs=0.001)
-
-
-def test_a_model_that_never_errs():
-    result = error_rate_ratio_test([0, 0, 0], [0, 0, 0])
-    assert np.isnan(result.statistic)
-    assert (result.p_value, result.lower_bound, result.rejected) == (1, 0, False)
-
-
-def test_tests_of_both_kinds_side_by_side():
-    wrong, attacked = np.array([[0, 0, 0, 0], [1, 0, 0, 1]]), np.array([[1, 1, 1, 1], [1, 1, 0, 1]])
-    together = error_rate_ratio_test(wrong, attacked)
-    for k in range(2):
-        alone = error_rate_ratio_test(wrong[k], attacked[k])
-        assert (alone.p_value, alone.lower_bound) == (together.p_value[k], together.lower_bound[k])
-        np.testing.assert_array_equal(alone.interval, together.interval[k])
-
-
 def test_the_most_unfair_model_is_not_passed():
     before = np.r_[np.zeros(98), 1.0, 1.0]
     with pytest.raises(
@@ -140,8 +110,6 @@ def test_the_most_unfair_model_is_not_passed():
         loss_ratio_test(before, np.r_[np.full(98, 1e6), 1.0, 1.0])
     with pytest.raises(ValueError, match="1 of 2 points have no finite ratio"):
         loss_ratio_test([1.0, 1.0], [1.0, np.inf])
-    with pytest.raises(ValueError, match="attacked_loss: 1 of 2 are not a number"):
-        loss_ratio_test([1.0, 1.0], [1.0, np.nan])
     still = loss_ratio_test([0.0, 1.0], [0.0, 1.0])
     assert (still.statistic, still.n_dropped) == (1, 0)
 
@@ -156,8 +124,6 @@ def test_series_are_matched_by_their_index():
     assert error_rate_ratio_test(wrong, attacked[::-1]).standard_error == (
         error_rate_ratio_test(wrong, attacked).standard_error
     )
-    with pytest.raises(ValueError, match="attacked_loss: has the row label 'z', which the table has not"):
-        loss_ratio_test(loss, shuffled.rename({"c": "z"}))
 
 
 @pytest.mark.parametrize(
@@ -187,41 +153,6 @@ def test_bad_input_is_refused(arguments, options, message):
         loss_ratio_test(*arguments, **options)
 
 
-def test_errors_must_be_zeros_and_ones():
-    with pytest.raises(ValueError, match="attacked_wrong: expected 0 and 1, found 2"):
-        error_rate_ratio_test([0, 1], [0, 2])
-
-
-def test_audit_joins_attack_and_tests():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 2))
-    y = (X[:, 0] + rng.logistic(size=200) > 0).astype(int)
-    model, metric = LinearClassifier([1.0, 0.0], 0.0), FairMetric.from_directions([[1.0, 0.0]])
-    options = {"regularizer": 5.0, "step_size": 0.05, "n_steps": 20}
-    result = audit(model, metric, X, y, max_loss_ratio=1.1, alpha=0.1, **options)
-    attack = gradient_flow_attack(model, metric, X, y, **options)
-    expected = loss_ratio_test(attack.loss, attack.attacked_loss, max_loss_ratio=1.1, alpha=0.1)
-    assert result.loss_ratio.lower_bound == expected.lower_bound
-    frame = result.to_frame()
-    assert frame.index.tolist() == ["loss ratio", "error-rate ratio"]
-    assert frame["lower_bound"].tolist() == [result.loss_ratio.lower_bound, result.error_rate_ratio.lower_bound]
-    assert (frame["n_diverged"] == 0).all()
-
-
-def test_an_audit_is_the_attack_and_both_tests_of_it():
-    model = LinearClassifier([1.0, 2.0], 0.1)
-    found = audit(model, METRIC, X, Y, max_loss_ratio=1.5, alpha=0.1, **ATTACK)
-    attack = gradient_flow_attack(model, METRIC, X, Y, **ATTACK)
-    np.testing.assert_array_equal(found.attack.X, attack.X)
-    options = {"max_loss_ratio": 1.5, "alpha": 0.1}
-    for test, expected in (
-        (found.loss_ratio, loss_ratio_test(attack.loss, attack.attacked_loss, **options)),
-        (found.error_rate_ratio, error_rate_ratio_test(attack.wrong, attack.attacked_wrong, **options)),
-    ):
-        assert (test.statistic, test.standard_error) == (expected.statistic, expected.standard_error)
-        assert (test.max_loss_ratio, test.alpha) == (1.5, 0.1)
-
-
 @pytest.mark.parametrize(("weight", "unfair"), [(0.0, False), (3.0, True)])
 def test_whoever_looks_at_the_free_feature_is_found_unfair(weight, unfair):
     found = audit(LinearClassifier([weight, 2.0], 0.0), METRIC, X, Y, **ATTACK)
@@ -240,7 +171,12 @@ def test_an_attack_that_diverges_stops_the_audit():
 
 def test_a_row_for_each_test_and_model():
     several = LinearClassifier([[0.0, 2.0], [3.0, 2.0]], [0.0, 0.0])
-    frame = audit(several, METRIC, np.stack([X, X]), Y, **ATTACK).to_frame()
+    found = audit(several, METRIC, np.stack([X, X]), Y, **ATTACK)
+    attack, frame = gradient_flow_attack(several, METRIC, np.stack([X, X]), Y, **ATTACK), found.to_frame()
+    expected = loss_ratio_test(attack.loss, attack.attacked_loss)
+    assert frame["lower_bound"].tolist()[:2] == expected.lower_bound.tolist()
+    expected = error_rate_ratio_test(attack.wrong, attack.attacked_wrong)
+    assert frame["lower_bound"].tolist()[2:] == expected.lower_bound.tolist()
     assert frame.index.tolist() == ["loss ratio"] * 2 + ["error-rate ratio"] * 2
     assert frame["rejected"].tolist() == [False, True] * 2
     assert (frame["n_diverged"] == 0).all()

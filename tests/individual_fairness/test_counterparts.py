@@ -52,13 +52,6 @@ def test_moves_go_along_the_discriminant_as_far_as_the_means_are_apart():
     np.testing.assert_allclose(found / np.linalg.norm(found), ordinary / np.linalg.norm(ordinary), rtol=1e-3, atol=1e-6)
 
 
-def test_sums_of_a_part_are_those_of_the_whole_less_the_rest():
-    X, member = people(np.random.default_rng(1), 200, [1.0, 0, 0])
-    out = np.arange(200) % 4 == 0
-    less = (Sums.of(X, member) - Sums.of(X[out], member[out])).moves()
-    np.testing.assert_allclose(less, Sums.of(X[~out], member[~out]).moves())
-
-
 def test_what_chance_adds_is_the_mean_over_permutations():
     rng = np.random.default_rng(5)
     X, member = people(rng, 40, [1.0, 0, 0])

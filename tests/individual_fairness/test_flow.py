@@ -3,7 +3,6 @@ import pytest
 
 from fairlab.fair_metric import FairMetric
 from fairlab.individual_fairness import gradient_flow_attack
-from fairlab.individual_fairness.flow import follow_network
 from fairlab.models.classifiers import HiddenUnits, LinearClassifier, WhiteBoxClassifier
 from fairlab.networks import forward, initial_network
 from fairlab.papers.individual_fairness.learners import EqualizedOddsMixture
@@ -63,6 +62,7 @@ def test_following_units_is_eulers_scheme(name, metric, schedule, regularizer):
     image, losses = euler(model, metric, sizes, regularizer)
     np.testing.assert_allclose(attack.X, image, atol=1e-9)
     np.testing.assert_allclose(attack.loss_trajectory, losses, rtol=1e-8)
+    assert attack.stopping_time == pytest.approx(sizes.sum())
     if name == "network":
         kernel, bias = NETWORK[:2]
         assert ((X @ kernel + bias > 0) != (image @ kernel + bias > 0)).sum() > 5
@@ -77,52 +77,3 @@ def test_models_that_are_sure_move_no_one_or_everyone(sure):
     assert (attack.X[~wrong] == X[~wrong]).all()
     np.testing.assert_allclose(attack.X, euler(model, metric, [0.05] * 3, 4.0)[0], atol=1e-9)
     assert (attack.attacked_loss[wrong] > attack.loss[wrong]).all()
-
-
-def test_each_of_several_models_has_its_own_points():
-    coef, intercept = RNG.normal(size=(3, 4)), RNG.normal(size=3)
-    points, options = RNG.normal(size=(3, 12, 4)), {"regularizer": 2.0, "step_size": 0.1, "n_steps": 20}
-    together = gradient_flow_attack(LinearClassifier(coef, intercept), METRICS["units"], points, Y, **options)
-    for k in range(3):
-        alone = gradient_flow_attack(LinearClassifier(coef[k], intercept[k]), METRICS["units"], points[k], Y, **options)
-        np.testing.assert_array_equal(together.X[k], alone.X)
-
-
-def test_gradients_of_the_units_agree_with_finite_differences():
-    for model in MODELS.values():
-        gradient = model.units.log_odds_gradient(X)
-        numeric = [(model.log_odds(X + 1e-6 * e) - model.log_odds(X - 1e-6 * e)) / 2e-6 for e in np.eye(4)]
-        np.testing.assert_allclose(gradient, np.transpose(numeric), atol=1e-7)
-
-
-N_POINTS, N_FEATURES, N_UNITS = 8, 3, 12
-INSIDE = np.diag([1.0, 0.0, 0.0])  # of the sensitive subspace: the first axis
-
-
-def test_pushes_of_units_are_those_of_eulers_scheme():
-    rng = np.random.default_rng(0)
-    kernel, bias, weight = (
-        rng.normal(size=(N_FEATURES, N_UNITS)),
-        rng.normal(size=N_UNITS),
-        3 * rng.normal(size=N_UNITS),
-    )
-    X, signs = rng.normal(size=(N_POINTS, N_FEATURES)), np.repeat([-1.0, 1.0], N_POINTS // 2)
-    sizes = np.full(60, 0.05)
-    left = 1 - 2 * 3.0 * sizes
-    push_in, push_out = np.empty((2, N_POINTS, N_UNITS))
-    kept = np.empty((60, N_POINTS))
-    grams = kernel.T @ INSIDE @ kernel, kernel.T @ (np.eye(N_FEATURES) - INSIDE) @ kernel
-    follow_network(X @ kernel + bias, weight, 0.5, *grams, signs, sizes, left, push_in, push_out, kept)
-
-    moved, n_turned = X, 0
-    for k, size in enumerate(sizes):
-        active = moved @ kernel + bias > 0
-        odds = np.maximum(moved @ kernel + bias, 0) @ weight + 0.5
-        np.testing.assert_allclose(kept[k], odds, rtol=1e-8)
-        slope = -signs / (1 + np.exp(signs * odds))
-        held_back = 2 * 3.0 * (moved - X) @ (np.eye(N_FEATURES) - INSIDE)
-        moved = moved + size * ((slope[:, None] * active * weight) @ kernel.T - held_back)
-        n_turned += (active != (moved @ kernel + bias > 0)).sum()
-    assert n_turned > 10
-    ours = X + push_in @ kernel.T @ INSIDE + push_out @ kernel.T @ (np.eye(N_FEATURES) - INSIDE)
-    np.testing.assert_allclose(ours, moved, atol=1e-9)

@@ -1,7 +1,6 @@
 from itertools import combinations
 from math import prod
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +10,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from fairlab.cases import Schema
 from fairlab.papers.themis.programs import as_program, n_groups, pruned_sets, subsets
-from fairlab.themis import Themis, causal_score, group_score
+from fairlab.themis import Themis, group_score
 from fairlab.themis.score import score_intervals
 
 
@@ -22,27 +21,14 @@ def test_a_score_says_who_where_and_how_much(red_men):
     assert (score.who, score.where) == ("sex and race", where)
     assert (score.effect, score.interval) == (1, (1, 1))
     assert repr(score) == f"Score: sex and race, {where}: 1 [1, 1]"
-    assert score.to_frame().columns.tolist() == [
-        "measure",
-        "sensitive_features",
-        "score",
-        "low",
-        "high",
-        "samples",
-        "tests",
-        "model_runs",
-        "distinct_inputs",
-    ]
     [axis] = score.plot().axes
     assert [label.get_text() for label in axis.get_yticklabels()] == ["sex, race"]
 
 
 def test_evidence_of_a_group_score_is_the_extreme_groups(red_men):
     schema, program = red_men
-    evidence = Themis(program, schema).group_score("race").evidence
-    assert evidence["race"].tolist() == ["Green", "Red"]
-    assert evidence["share"].tolist() == evidence["low"].tolist() == [0, 0.5]
-    assert evidence["samples"].tolist() == [2, 2]
+    evidence = Themis(program, schema).group_score("race").evidence[["race", "share", "low", "samples"]]
+    assert evidence.to_numpy().tolist() == [["Green", 0, 0, 2], ["Red", 0.5, 0.5, 2]]
     table = np.random.default_rng(0).random((30, 40)) < np.linspace(0, 1, 30)[:, None]
     schema, program = as_program(table)
     sampled = Themis(program, schema).group_score("x0").evidence
@@ -107,33 +93,6 @@ def test_pruned_and_unpruned_searches_find_the_same_sets(table, threshold, seed)
     assert len(pruned.scores) + pruned.skipped["group"] == len(every)
 
 
-@settings(max_examples=40, deadline=None)
-@given(PROGRAMS, st.sampled_from([0.1, 0.3, 0.5, 0.75, 1.0]), st.integers(0, 5))
-def test_an_unpruned_search_tells_what_a_pruned_one_would_test(table, threshold, seed):
-    schema, program = as_program(table)
-    options = {"variant": "published", "random_state": seed}
-    everything = Themis(program, schema, **options).search(0.4, prune=False).scores
-    pruned = Themis(program, schema, **options).search(threshold)
-    sets, scores = [score.sensitive_features for score in everything], [score.score for score in everything]
-    tested, minimal = pruned_sets(sets, scores, threshold)
-    kept = [(s.sensitive_features, s.score, s.tests) for s, test in zip(everything, tested, strict=True) if test]
-    assert kept == [(s.sensitive_features, s.score, s.tests) for s in pruned.scores]
-    assert pruned.found["causal"] == tuple(names for names, least in zip(sets, minimal, strict=True) if least)
-
-
-@settings(max_examples=40, deadline=None)
-@given(PROGRAMS, st.sampled_from([0.3, 0.5, 0.75]))
-def test_estimated_searches_agree_unless_a_score_is_near_the_threshold(table, threshold):
-    schema, program = as_program(table)
-    scores = [causal_score(table, positions) for positions in subsets(range(table.ndim))]
-    if np.abs(np.array(scores) - threshold).min() > 0.15:
-        results = [
-            Themis(program, schema, stop="wilson", confidence_level=0.9999).search(threshold, prune=prune)
-            for prune in (True, False)
-        ]
-        assert results[0].found == results[1].found
-
-
 def test_both_measures_are_searched_one_after_the_other(red_men):
     schema, program = red_men
     found = Themis(program, schema, stop="wilson").search(0.4, measure="both")
@@ -152,22 +111,11 @@ def test_search_over_some_characteristics():
     assert [score.sensitive_features for score in small.scores] == [(f"x{i}",) for i in range(4)]
 
 
-def test_subsets_are_all_small_ones_first():
-    assert subsets(range(3)) == [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
-
-
 def test_pruned_sets_by_hand():
     sets = [("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")]
     tested, minimal = pruned_sets(sets, [0.1, 0.9, 0.2, 0.9, 0.5, 0.9, 0.9], 0.5)
     assert tested.tolist() == [True, True, True, False, True, False, False]
     assert minimal.tolist() == [False, True, False, False, True, False, False]
-
-
-def test_features_of_one_value_are_not_searched():
-    schema = Schema.from_dict({"sex": [0, 1], "country": ["Utopia"], "age": [0, 1]})
-    result = Themis(lambda inputs: inputs["sex"].to_numpy(), schema).search(0.5, measure="group")
-    assert result.found == {"group": (("sex",),)}
-    assert [score.sensitive_features for score in result.scores] == [("sex",), ("age",)]
 
 
 def test_a_search_is_told_in_one_line_and_drawn(red_men):
@@ -231,11 +179,6 @@ def test_a_search_decides_on_the_lower_end_and_says_what_is_undecided():
     assert together.samples > alone.samples
 
 
-def test_a_share_above_1_is_refused():
-    with pytest.raises(ValueError, match="min_score: expected a number between 0 and 1, found 5"):
-        Themis(*as_program(np.eye(2, dtype=bool))[::-1]).search(5)
-
-
 SCORES = pd.DataFrame(
     {
         "measure": ["group", "causal", "causal"],
@@ -247,12 +190,6 @@ SCORES = pd.DataFrame(
 )
 
 
-def test_figures_leave_nothing_open_and_can_be_saved(tmp_path):
-    for k, figure in enumerate([score_intervals(SCORES, min_score=0.5), score_intervals(SCORES[:1])]):
-        figure.savefig(tmp_path / f"{k}.png")
-    assert plt.get_fignums() == []
-
-
 def test_every_set_has_a_line_and_every_score_its_interval():
     axis = score_intervals(SCORES, min_score=0.5).axes[0]
     assert [label.get_text() for label in axis.get_yticklabels()] == ["sex", "sex, race"]
@@ -260,11 +197,3 @@ def test_every_set_has_a_line_and_every_score_its_interval():
     assert lines == {"group score": [0.1], "causal score": [0.3, 0.6], "threshold": [0.5, 0.5]}
     ends = [path.vertices[:, 0].tolist() for drawn in axis.collections for path in drawn.get_paths()]
     assert ends == [[0.0, 0.2], [0.2, 0.4], [0.5, 0.7]]
-
-
-def test_sets_may_be_named_as_a_table_of_numbers_has_them():
-    read_back = SCORES.assign(sensitive_features=SCORES["sensitive_features"].str.join(", "))
-    names = [
-        [label.get_text() for label in score_intervals(of).axes[0].get_yticklabels()] for of in (SCORES, read_back)
-    ]
-    assert names[0] == names[1]

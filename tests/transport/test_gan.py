@@ -9,7 +9,7 @@ import pandas as pd
 import psutil
 import pytest
 from plain_data import is_plain
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_info
 
 pytest.importorskip("numba")
@@ -27,27 +27,18 @@ def test_learns_a_shift():
     assert np.isfinite(model.history_).all(axis=None)
 
 
-def test_same_seed_same_map(groups, small):
-    first, second = (GANTransport(random_state=5, **small).fit(*groups).transform(groups[0]) for _ in range(2))
-    np.testing.assert_array_equal(first, second)
-    other = GANTransport(random_state=6, **small).fit(*groups).transform(groups[0])
-    assert not np.allclose(first, other)
-
-
 def test_a_map_rebuilt_from_arrays_is_the_same(groups, ensemble, small):
-    frame = pd.DataFrame(groups[0])
-    alone = GANTransport(random_state=9, progress=False, **small).fit(*groups)
-    for fitted in (alone, ensemble[1]):
+    frames = [pd.DataFrame(X, columns=["a", "b"]) for X in groups]
+    alone = GANTransport(random_state=9, progress=False, **small).fit(*frames)
+    for fitted, X in ((ensemble[1], groups[0]), (alone, frames[0])):
         arrays = fitted.to_arrays()
         assert is_plain(arrays)
         rebuilt = GANTransport.from_arrays(pickle.loads(pickle.dumps(arrays)))
         assert rebuilt.get_params() == fitted.get_params()
-        np.testing.assert_array_equal(rebuilt.transform(frame), fitted.transform(frame))
+        np.testing.assert_array_equal(rebuilt.transform(X), fitted.transform(X))
         pd.testing.assert_frame_equal(rebuilt.history_, fitted.history_)
-        with pytest.raises(ValueError, match="expecting 2 features"):
-            rebuilt.transform(groups[0][:, :1])
-    with pytest.raises(NotFittedError):
-        GANTransport().to_arrays()
+    with pytest.raises(ValueError, match="same order"):
+        rebuilt.transform(frames[0][["b", "a"]])
 
 
 @pytest.mark.parametrize("options", [{}, {"n_steps": 4, "hidden_layers": (4, 4), "random_state": 8}])
@@ -59,76 +50,11 @@ def test_a_second_fit_is_that_of_a_fresh_object(groups, options, small):
     pd.testing.assert_frame_equal(again.history_, fresh.history_)
 
 
-def test_history_ends_with_a_short_chunk(groups, small):
-    assert GANTransport(**small | {"n_steps": 7}).fit(*groups).history_.index.tolist() == [3, 6, 7]
-
-
 def test_divergence_of_the_only_map_is_an_error(groups, small):
     with pytest.raises(
         DivergenceError, match="weights of 1 of 1 maps did not stay finite, those of random_state 0; scale"
     ):
         GANTransport(penalty=1e38, **small).fit(groups[0] * 10, groups[1])
-
-
-@pytest.mark.parametrize("penalty", [0, -1e-4, np.nan, np.inf])
-def test_penalty_must_be_positive(groups, penalty, small):
-    with pytest.raises(ValueError, match="penalty: expected"):
-        GANTransport(penalty=penalty, **small).fit(*groups)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n_steps": 0}, "n_steps"),
-        ({"batch_size": 0}, "batch_size"),
-        ({"critic_steps": 0}, "critic_steps"),
-        ({"learning_rate": 0}, "learning_rate"),
-        ({"clip": -1}, "clip"),
-        ({"hidden_layers": (8, 0)}, "hidden_layers"),
-        ({"random_state": -1}, "random_state: expected an integer, at least 0"),
-        ({"random_state": 0.5}, "random_state: expected an integer, at least 0"),
-    ],
-)
-def test_options_out_of_range(groups, options, message, small):
-    with pytest.raises(ValueError, match=message):
-        GANTransport(**small | options).fit(*groups)
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "message"),
-    [
-        ([[0.0, 1.0]], [[0.0, 1.0]] * 3, "X_source: has 1 row"),
-        ([[0.0, 1.0]] * 3, [[0.0, np.nan]] * 3, "X_target: column 'x1'"),
-        ([[0.0, 1.0]] * 3, [[0.0]] * 3, "X_source has 2 columns, X_target has 1"),
-        (np.zeros((2, 3, 2)), np.zeros((3, 2)), "array with dim 3"),
-    ],
-)
-def test_bad_features(source, target, message, small):
-    with pytest.raises(ValueError, match=message):
-        GANTransport(**small).fit(source, target)
-
-
-def test_transform_before_fit_and_of_other_columns(groups, ensemble):
-    with pytest.raises(NotFittedError, match="not fitted"):
-        GANTransport().transform(groups[0])
-    with pytest.raises(ValueError, match="X has 1 features, but GANTransport is expecting 2"):
-        ensemble[0].transform(groups[0][:, :1])
-
-
-def test_columns_are_those_of_the_fit(groups, small):
-    frames = [pd.DataFrame(X, columns=["a", "b"]) for X in groups]
-    fitted = GANTransport(**small).fit(*frames)
-    assert fitted.feature_names_in_.tolist() == ["a", "b"]
-    restored = GANTransport.from_arrays(fitted.to_arrays())
-    for transport in (fitted, restored):
-        with pytest.raises(ValueError, match="same order"):
-            transport.transform(frames[0][["b", "a"]])
-        with pytest.raises(ValueError, match="unseen at fit time:\n- c\n"):
-            transport.transform(frames[0].rename(columns={"b": "c"}))
-        with pytest.raises(ValueError, match="column 'b' holds nan in row 3"):
-            transport.transform(frames[0].mask(frames[0].index.to_series() == 3).assign(a=0))
-    with pytest.raises(ValueError, match="only in X_source: b; only in X_target: c"):
-        GANTransport(**small).fit(frames[0], frames[1].rename(columns={"b": "c"}))
 
 
 def test_output_is_as_the_input_or_as_set(groups, ensemble):
@@ -139,13 +65,6 @@ def test_output_is_as_the_input_or_as_set(groups, ensemble):
     assert image.columns.tolist() == one.get_feature_names_out().tolist() == ["x0", "x1"]
     np.testing.assert_array_equal(image, ensemble[0].transform(groups[0]))
     assert ensemble[0].transform(frame).index.equals(frame.index)
-
-
-def test_large_tables_are_mapped_in_pieces(ensemble, monkeypatch):
-    rows = np.random.default_rng(0).normal(size=(23, 2))
-    whole = ensemble[0].transform(rows)
-    monkeypatch.setattr("fairlab.transport.gan.ROWS", 5)
-    np.testing.assert_allclose(ensemble[0].transform(rows), whole, atol=1e-6)
 
 
 def test_a_rebuilt_map_needs_no_numba(ensemble, tmp_path):
@@ -190,15 +109,6 @@ def several(seeds, X_source, X_target, n_threads=None, **options):
     return np.stack([one.transform(X_source) for one in maps])
 
 
-def test_a_larger_penalty_holds_points_back():
-    rng = np.random.default_rng(1)
-    source, target = rng.normal(size=(500, 1)), rng.normal(size=(500, 1)) + 3
-    settings = {"hidden_layers": (16,), "n_steps": 1_000, "critic_steps": 2, "learning_rate": 1e-3, "clip": 0.1}
-    maps = fit_gans([GANTransport(penalty=penalty, **settings) for penalty in (1e-4, 10)], source, target)
-    free, held = (np.square(one.transform(source) - source).mean() for one in maps)
-    assert held < 0.2 * free
-
-
 # On networks of this size, products on several threads, or of several maps as one, would round differently.
 @pytest.mark.parametrize("hidden_layers", [(128, 128), (256,)])
 @pytest.mark.parametrize("n_threads", [1, 2])
@@ -225,17 +135,6 @@ def test_a_map_that_diverged_is_named_and_maps_to_nan(groups, small):
     first, second = (one.transform(groups[0]) for one in maps)
     assert np.isfinite(first).all()
     assert np.isnan(second).all()
-
-
-def test_bad_requests_for_several_maps(groups, small):
-    maps = [GANTransport(**small) for _ in range(2)]
-    with pytest.raises(ValueError, match="maps: expected at least one, found none"):
-        fit_gans([], *groups)
-    with pytest.raises(ValueError, match="n_threads: expected a positive integer"):
-        fit_gans(maps, *groups, n_threads=0)
-    for name, samples in (("X_source", ([groups[0]] * 3, groups[1])), ("X_target", (groups[0], [groups[1]] * 3))):
-        with pytest.raises(ValueError, match=f"{name}: expected one sample for each of 2 maps, found 3"):
-            fit_gans(maps, *samples)
 
 
 def test_short_memory_trains_fewer_at_once_with_the_same_result(groups, small, monkeypatch):

@@ -136,11 +136,6 @@ def test_training_ends_where_losses_are_not_finite(samples):
     assert len(told) < len(losses) == 4
 
 
-def test_each_seed_has_a_map_of_its_own(samples):
-    first, second = (train_map(*samples(2), **RECIPE | {"random_state": seed}, n_steps=1)[0] for seed in (3, 4))
-    assert (first[0] != second[0]).all()
-
-
 def test_faded_mean_squares_do_not_slow_training_down():
     # On its way to 0 a mean square would stay denormal for ever, which takes a hundred times as long.
     weights, squares, rate = np.zeros(100_000, np.float32), np.full(100_000, 1e-38, np.float32), np.float32(1e-4)
