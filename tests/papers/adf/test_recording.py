@@ -35,7 +35,9 @@ def versus_aequitas():
 
 def versus_symbolic():
     names = {"n_inputs": "inputs", "n_discriminatory": "found", "success_rate": "success rate"}
-    return {"counted": counted_as_printed("table-5", ("adf", "sg")).rename(columns=names)}
+    counted = counted_as_printed("table-5", ("adf", "sg")).rename(columns=names)
+    explored = counted[counted["method"] == "sg"].rename(columns={"inputs": "gdiff"})
+    return {"counted": counted, "explored": explored[["benchmark", "run", "gdiff"]]}
 
 
 def phases():
@@ -121,10 +123,11 @@ def test_without_finds_a_ratio_is_skipped(recorded):
         (versus_aequitas, "aequitas", ["n_discriminatory", "success_rate"]),
         (versus_symbolic, "sg", ["found", "success rate"]),
     ):
-        counted = arguments()["counted"]
+        given = arguments()
+        counted = given["counted"]
         counted.loc[(counted["benchmark"] == "bank.age") & (counted["method"] == other), columns] = 0
         both = pd.concat([counted, counted.assign(reading="as_described")])
-        exp = recorded(f"adf/{arguments.__name__}", counted=both)
+        exp = recorded(f"adf/{arguments.__name__}", **given | {"counted": both})
         assert [id for _, id in exp.skipped] == [f"mean.id_ratio_adf_to_{other}"]
         assert {reading for *_, reading in exp.records} == {"as_published", "as_described"}
 
@@ -149,7 +152,8 @@ def test_one_flat_run_makes_no_flat_curve(recorded):
 
 
 def test_the_ratios_of_section_1_follow_from_the_printed_tables(recorded):
-    exp = recorded("adf/overview", ours=printed_averages())
+    over_sg = {f"table-5:{id}": ratio for id, ratio in printed("table-5").items() if id.endswith("ratio_adf_to_sg")}
+    exp = recorded("adf/overview", ours=printed_averages() | over_sg)
     assert exp.judged == {("section-1", "headline"): True}
     assert {id: ratio for (_, id, _), [ratio] in exp.records.items()} == pytest.approx(printed("section-1"), rel=0.08)
     alone = recorded("adf/overview", ours={"table-6:mean.improvement_over_sg": 300.0})
@@ -181,7 +185,9 @@ def test_sizes_and_parameters_of_the_models(recorded):
     for name, schema in SCHEMAS.items():
         weights = [np.tile([1, 1.25], (len(schema.names), 1)).astype(np.float32), np.array([0, 1], dtype=np.float32)]
         subjects[name] = Subject(schema.sample(120, random_state=0), np.ones(120, dtype=int), weights)
-    exp = recorded("adf/models", subjects=subjects)
+    steps = ("direction", "moved", "probability")
+    example = {step: [printed("section-3")[f"{step}.{name}"] for name in SCHEMAS["census"].names] for step in steps}
+    exp = recorded("adf/models", subjects=subjects, example=example, becomes_discriminatory=True)
     values = {id: value for (_, id, _), [value] in exp.records.items()}
     assert (values["census.instances"], values["bank.attributes"], values["layers"]) == (120, 16, 1)
     for artefact in ("section-4.1", "table-2"):

@@ -79,6 +79,11 @@ def test_equal_budgets_are_rows_or_the_inputs_of_symbolic_generation(courses, n_
     assert found | expected == found
 
 
+def test_inputs_in_the_time_of_as_many_finds(courses):
+    explored = tables.explored_in_time(courses, n_found=20, seconds={"a": 100.0}, limit=50)
+    assert explored.to_dict("records") == [{"benchmark": "a", "run": 0, "gdiff": 40.0}]  # 20 are found in 80 inputs
+
+
 def test_rows_to_the_finds_and_what_they_are_in_equal_time(courses):
     rows = tables.rows_to_find(courses, n_found=20, n_rows=1000, n_inputs={"a": 50})
     assert rows["as_described"]["a", "adf"].tolist() == [400, 400]
@@ -112,7 +117,7 @@ def test_rates_of_table_5_need_no_clock():
     index = pd.MultiIndex.from_product([BENCHMARKS, ["adf", "sg"]])
     sides = beside("versus_symbolic", "table-5", tables.COUNTED, 20.0)
     sides.loc[sides.index.get_level_values("counted") == "id", "ours"] = 5.0
-    rates = tables.rates_beside(sides, pd.Series(1000.0, index=index))
+    rates = tables.rates_beside(sides, pd.DataFrame({"rows": 1000.0, "inputs": 20.0}, index=index))
     rates = rates.set_index(["quantity", "method", "data", "feature"]).sort_index()
     adf, sg = (rates.loc["per_row", method, "census", "age"] for method in ("adf", "sg"))
     assert adf["published"] == pytest.approx(1000 * 3453 / ROWS_OF_500_SECONDS)

@@ -23,8 +23,24 @@ KEYS = ["reading", "benchmark", "method"]
 CENSUS = ["census-adf"]
 
 
-def models(exp, *, subjects: Mapping[str, Subject]) -> None:
-    """Record sizes, parameters and accuracies (section 4.1, tables 2 and 3) of every data set and its network."""
+def models(
+    exp, *, subjects: Mapping[str, Subject], example: Mapping[str, Sequence[float]], becomes_discriminatory: bool
+) -> None:
+    """Record sizes, parameters and accuracies of every data set and its network, and the example of section 3.
+
+    Parameters
+    ----------
+    exp : Experiment
+    subjects : dict of str to Subject
+    example : dict of str to sequence of float
+        By attribute of census: ``direction`` and ``moved`` of a step of the global phase, ``probability`` in the local
+        one.
+    becomes_discriminatory : bool
+        Whether the step makes the example discriminatory, and it was not before.
+    """
+    attributes = pd.DataFrame(example, index=SCHEMAS["census"].names).rename_axis("attribute")
+    exp.record_frame("section-3", attributes, id="{column}.{attribute}", data=CENSUS)
+    exp.claims("section-3", {"moved-is-discriminatory": (becomes_discriminatory, "")}, data=CENSUS)
     sizes = {"census": "census.instances", "credit": "credit.instances", "bank": "bank.instances_more_than"}
     for name, subject in subjects.items():
         data = [f"{name}-adf"]
@@ -108,7 +124,7 @@ def versus_aequitas(exp, *, counted: pd.DataFrame) -> None:
             exp.claims("table-4", _claims_of_table_4(inputs, found, rates))
 
 
-def versus_symbolic(exp, *, counted: pd.DataFrame) -> None:
+def versus_symbolic(exp, *, counted: pd.DataFrame, explored: pd.DataFrame) -> None:
     """Record the counts of ADF and symbolic generation with equal budgets (table 5).
 
     Parameters
@@ -116,8 +132,14 @@ def versus_symbolic(exp, *, counted: pd.DataFrame) -> None:
     exp : Experiment
     counted : DataFrame
         Counts of every run; see `fairlab.papers.adf.tables.budgets_spent`.
+    explored : DataFrame
+        Inputs of symbolic generation in equal time; see `fairlab.papers.adf.tables.explored_in_time`. They are recorded
+        as published; what is found is that of the budget.
     """
-    named = counted.rename(columns={"inputs": "gdiff", "found": "id"})
+    named = counted.rename(columns={"inputs": "gdiff", "found": "id"}).astype({"gdiff": float})
+    in_time = (named["reading"] == "as_published") & (named["method"] == "sg")
+    of_run = explored.set_index(["benchmark", "run"])["gdiff"]
+    named.loc[in_time, "gdiff"] = of_run.loc[named.loc[in_time, ["benchmark", "run"]].apply(tuple, axis=1)].to_numpy()
     exp.record_frame("table-5", named[[*KEYS, "gdiff", "id"]], id="{benchmark}.{method}.{column}")
     for reading, its in named.groupby("reading", sort=False):
         runs = its.set_index(["run", "benchmark", "method"])[["gdiff", "id", "success rate"]].unstack("method")
@@ -245,10 +267,13 @@ def overview(exp, *, ours: Mapping[str, float]) -> None:
     exp.record_frame("section-1", pd.DataFrame([found]), id="{column}")
     for id in [id for id in RATIOS if id not in found]:
         exp.skip("section-1", id, "needs the runs of the experiments on the table behind it")
+    # Of space, finds and time, over either baseline.
     needed = ("abstract.space_times", "abstract.id_times", "intro.efficiency_over_aequitas", "intro.efficiency_over_sg")
-    claim = (None, "needs the runs of tables 4 and 8")
-    if set(needed) <= set(found):
-        more = {id: found[id] for id in needed}
+    over_sg = ("table-5:mean.gdiff_ratio_adf_to_sg", "table-5:mean.id_ratio_adf_to_sg")
+    more = found | dict(ours)
+    claim = (None, "needs the runs of tables 4, 5 and 8")
+    if {*needed, *over_sg} <= set(more):
+        more = {id: more[id] for id in needed + over_sg}
         claim = (min(more.values()) > 1, ", ".join(f"{id} {ratio:.2f}" for id, ratio in more.items()))
     exp.claims("section-1", {"headline": claim})
 
@@ -311,8 +336,8 @@ def _claims_of_table_4(inputs, found, rates) -> dict[str, tuple[bool, str]]:
     detail = f"means over runs {adf:.3f} and {aequitas.mean():.3f}; so in {n_runs} of {aequitas.size} single runs"
     return {
         "adf-more-instances": (
-            (more > 1).all(),
-            f"on every benchmark and in every run; at least {more.min():.1f} times",
+            (more.mean(axis=1) > 1).all(),
+            f"smallest mean ratio of a benchmark {more.mean(axis=1).min():.1f}, of a single run {more.min():.1f}",
         ),
         "adf-more-ids": (factor >= MANY, f"smallest ratio of means over runs {factor:.1f}"),
         "adf-higher-success-rate": (adf > TWICE * aequitas.mean(), detail),

@@ -86,6 +86,40 @@ def budgets_spent(
     return spent[["reading", "benchmark", "method", "run", "rows", "inputs", "found", "success rate"]]
 
 
+def explored_in_time(
+    courses: Mapping[tuple[str, str], Sequence[pd.DataFrame]],
+    *,
+    n_found: int,
+    seconds: Mapping[str, float],
+    limit: float,
+) -> pd.DataFrame:
+    """Return how many inputs symbolic generation explores in `limit` seconds of the authors' machine (table 5).
+
+    An input has the price at which so many discriminatory ones are found in the published seconds (table 8).
+
+    Parameters
+    ----------
+    courses : dict of tuple to list of DataFrame
+        By benchmark and method, of which those of symbolic generation (sg) count.
+    n_found : int
+    seconds : dict of str to float
+        Published seconds until so many are found, by benchmark.
+    limit : float
+
+    Returns
+    -------
+    DataFrame
+        Columns benchmark, run, gdiff.
+    """
+    lines = [
+        {"benchmark": name, "run": run, "gdiff": limit * to_find(its, "inputs", n_found) / seconds[name]}
+        for (name, method), runs in courses.items()
+        if method == "sg"
+        for run, its in enumerate(runs)
+    ]
+    return pd.DataFrame(lines)
+
+
 def rows_to_find(
     courses: Mapping[tuple[str, str], Sequence[pd.DataFrame]], *, n_found: int, n_rows: int, n_inputs: Mapping[str, int]
 ) -> dict[str, pd.DataFrame]:
@@ -170,7 +204,7 @@ def finds_by_protocol(around: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFr
     return found
 
 
-def rates_beside(sides: pd.DataFrame, rows: pd.Series) -> pd.DataFrame:
+def rates_beside(sides: pd.DataFrame, spent: pd.DataFrame) -> pd.DataFrame:
     """Return the rates of table 5 that do not depend on a clock, published and ours.
 
     The paper prints counts of 500 seconds. ADF's program asks for `ROWS_OF_500_SECONDS` rows in these, one at a time
@@ -180,14 +214,15 @@ def rates_beside(sides: pd.DataFrame, rows: pd.Series) -> pd.DataFrame:
     ----------
     sides : DataFrame
         Of ``exp.beside("table-5", COUNTED)``.
-    rows : Series
-        Rows asked, by benchmark and method, as published.
+    spent : DataFrame
+        Rows asked and inputs explored for our finds, by benchmark and method, as published.
     """
     wide = sides[["published", "ours"]].unstack("counted")
-    asked = pd.Series([rows[f"{data}.{feature}", method] for data, feature, method in wide.index], wide.index)
-    of_sg = wide["published", "gdiff"] * asked / wide["ours", "gdiff"]
-    theirs = of_sg.where(wide.index.get_level_values("method") == "sg", ROWS_OF_500_SECONDS)
-    found, tried = (wide.xs(counted, axis=1, level="counted") for counted in ("id", "gdiff"))
+    own = spent.loc[[(f"{data}.{feature}", method) for data, feature, method in wide.index]].set_index(wide.index)
+    asked, printed = own["rows"], wide["published", "gdiff"]
+    theirs = (printed * asked / own["inputs"]).where(wide.index.get_level_values("method") == "sg", ROWS_OF_500_SECONDS)
+    found = wide.xs("id", axis=1, level="counted")
+    tried = pd.DataFrame({"published": printed, "ours": own["inputs"]})
     per_row = 1000 * found.div(pd.DataFrame({"published": theirs, "ours": asked}))
     return pd.concat({"per_row": per_row, "share": 100 * found / tried}, names=["quantity"]).reset_index()
 
