@@ -58,6 +58,23 @@ class Grading:
         return with_numbers(for_course(read(card.notebook), course))
 
 
+def secrets(notebook):
+    """Return the lines of a master that students must not see: solutions, hidden tests and the guide.
+
+    Lines that also occur elsewhere in the notebook, or have less than twelve letters, are left out.
+    """
+    hidden, public = [], []
+    for cell in notebook.cells:
+        inside = "guide" in cell.metadata.get("tags", ())
+        for line in map(str.strip, cell.source.splitlines()):
+            if line.startswith(("### BEGIN", "### END")):
+                inside = "BEGIN" in line
+            else:
+                (hidden if inside else public).append(line)
+    open_lines = "\n".join(public)
+    return [line for line in dict.fromkeys(hidden) if len(line) >= 12 and line not in open_lines]
+
+
 def errors(notebook):
     """Return what went wrong in each cell, by its name among nbgrader's or its number."""
     found = {}

@@ -163,6 +163,11 @@ def test_a_lock_has_a_hash_for_every_package_and_no_version_of_its_own(name):
     assert not {name for name, version in versions.items() if locked().get(name, version) != version}, "run `make lock`"
 
 
+def test_students_install_neither_networks_nor_the_machinery_of_batches():
+    text = (ROOT / "notebooks/labs/requirements.lock").read_text(encoding="utf-8")
+    assert not re.findall(r"^(?:tensorflow|nbgrader|snakemake|z3-solver)\b", text, flags=re.MULTILINE)
+
+
 def test_make_installs_packages_by_their_hashes():
     command = ["make", "--dry-run", "--always-make", "gpu", "wheelhouse"]
     commands = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout

@@ -10,12 +10,12 @@ import pytest
 from graded_labs import errors
 from nbformat.v4 import new_code_cell
 
-from fairlab.paths import write_text
-from fairlab.suite.labs.card import card, masters_folder
+from fairlab.paths import project, write_text
+from fairlab.suite.labs.card import card
 from fairlab.suite.labs.course import build
 from fairlab.suite.labs.masters import marks, read
 
-KERNEL = masters_folder() / "course" / "container" / "kernels" / "contained" / "kernel.sh"
+KERNEL = project().labs / "course" / "container" / "kernels" / "contained" / "kernel.sh"
 SPY = """\
 import os, socket
 

@@ -5,12 +5,12 @@ import json
 import re
 
 import pytest
-from graded_labs import errors
+from graded_labs import errors, secrets
 from nbformat.v4 import new_code_cell
 
 from fairlab.suite.labs.card import card, cards
 from fairlab.suite.labs.grading import names_read, names_set
-from fairlab.suite.labs.masters import exercises, marks, read, secrets
+from fairlab.suite.labs.masters import exercises, marks, read
 
 EVERY = pytest.mark.parametrize("card", cards(), ids=lambda card: card.key)
 ALL, NONE, OTHERS, VALUES = "all", "none", "all but the first", "those of exercises that ask for no function"

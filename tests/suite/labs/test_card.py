@@ -2,7 +2,8 @@ import re
 
 import pytest
 
-from fairlab.suite.labs.card import card, cards, masters_folder
+from fairlab.paths import project
+from fairlab.suite.labs.card import card, cards
 from fairlab.suite.labs.masters import exercises, read
 
 EVERY = pytest.mark.parametrize("lab", cards(), ids=lambda lab: lab.key)
@@ -19,7 +20,7 @@ def test_labs_are_numbered_and_found_by_number_and_name():
 
 
 def test_every_master_has_a_card():
-    assert {path.stem for path in masters_folder().glob("*.ipynb")} == {lab.key for lab in cards()}
+    assert {path.stem for path in project().labs.glob("*.ipynb")} == {lab.key for lab in cards()}
 
 
 @EVERY

@@ -47,7 +47,7 @@ def test_an_exercise_that_hangs_is_stopped_and_the_others_are_reported(tmp_path)
 
 
 def test_uncheckable_notebooks_raise(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no such file"):
+    with pytest.raises(FileNotFoundError, match="No such file"):
         check(tmp_path / "none.ipynb")
     nbformat.write(new_notebook(), tmp_path / "empty.ipynb")
     with pytest.raises(ValueError, match="is it the notebook of a lab"):

@@ -1,5 +1,5 @@
 from fairlab.suite.labs.card import card, cards
-from fairlab.suite.labs.course import guide, reading
+from fairlab.suite.labs.course import guide, students_page
 from fairlab.suite.labs.masters import read, without_guide
 
 
@@ -17,7 +17,7 @@ def test_a_guide_has_card_points_mistakes_and_rubrics():
 
 def test_students_read_neither_mistakes_nor_rubrics():
     lab = card("berkeley")
-    text = reading(cards())
+    text = students_page(cards())
     assert "`lab1-berkeley/berkeley.ipynb`" in text
     assert "Rubric" not in text
     assert not any(mistake.message in text for mistake in lab.mistakes)

@@ -2,7 +2,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from fairlab.suite.labs.masters import Exercise, exercises, for_course, read, secrets, solved
+from fairlab.suite.labs.masters import Exercise, exercises, for_course, read, solved
 
 FUNCTION = """\
 def share(table):
@@ -53,12 +53,6 @@ def test_the_solved_version_has_all_but_the_marks(master):
     assert sources[1] == "def share(table):\n    return table.mean()"
     assert sources[2] == "assert share(one) == 1\nassert share(another) == 0.5"
     assert sources[3] == "**Strong.** Because the sample is small."
-
-
-def test_secrets_are_lines_between_markers_only(master):
-    assert secrets(master) == ["return table.mean()", "assert share(another) == 0.5", ESSAY.splitlines()[1]]
-    master.cells.append(new_markdown_cell("Write `return table.mean()`."))
-    assert "return table.mean()" not in secrets(master)
 
 
 def test_other_files_are_rejected(tmp_path, master):

@@ -1,10 +1,11 @@
 import json
 
 import pytest
+from graded_labs import secrets
 
 from fairlab.paths import project
 from fairlab.suite.labs.card import cards
-from fairlab.suite.labs.masters import read, secrets
+from fairlab.suite.labs.masters import read
 from fairlab.suite.site import pages
 
 ROOT = project().root

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from fairlab import paths
 from fairlab.checks import suggestion
 from fairlab.data.documents import Entry, Several, read_document
+from fairlab.paths import project
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Texts = Annotated[Several[Text], Field(min_length=1)]
@@ -74,17 +74,12 @@ class Card(Entry):
     @property
     def notebook(self) -> Path:
         """The master."""
-        return masters_folder() / f"{self.key}.ipynb"
+        return project().labs / f"{self.key}.ipynb"
 
     @property
     def assignment(self) -> str:
         """Name of the lab in nbgrader, and of its folder."""
         return f"lab{self.number}-{self.key}"
-
-
-def masters_folder() -> Path:
-    """Return where the masters are."""
-    return paths.project().labs
 
 
 @lru_cache
@@ -96,12 +91,11 @@ def cards() -> tuple[Card, ...]:
     ValueError
         If a description is invalid, or two labs have the same number.
     """
-    files = masters_folder().glob("*.yaml")
-    found = [read_document(path, Card).model_copy(update={"key": path.stem}) for path in files]
+    found = [read_document(path, Card).model_copy(update={"key": path.stem}) for path in project().labs.glob("*.yaml")]
     found.sort(key=lambda card: card.number)
     numbers = [card.number for card in found]
     if len(set(numbers)) < len(numbers):
-        raise ValueError(f"{masters_folder()}: two labs have one number: {', '.join(map(str, numbers))}")
+        raise ValueError(f"{project().labs}: two labs have one number: {', '.join(map(str, numbers))}")
     return tuple(found)
 
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlab.suite.labs.masters import CELL_SECONDS, QUIET, exercises, read
+from fairlab.suite.labs.masters import CELL_SECONDS, QUIET, exercises, marks, read
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,6 @@ def check(notebook: Path | str, *, seconds: int = CELL_SECONDS) -> list[Line]:
     MissingExtraError
         If JupyterLab is not installed.
     """
-    notebook = Path(notebook)
-    if not notebook.is_file():
-        raise FileNotFoundError(f"{notebook}: no such file")
     content = read(notebook)
     graded = {exercise.name: exercise for exercise in exercises(content)}
     if not graded:
@@ -58,36 +55,33 @@ def check(notebook: Path | str, *, seconds: int = CELL_SECONDS) -> list[Line]:
 
     runner = ResilientExecute(timeout=seconds, kernel_name="python3", extra_arguments=QUIET)
     runner.log.setLevel("CRITICAL")  # what is logged stands in the lines
-    content, _ = runner.preprocess(content, {"metadata": {"path": str(notebook.resolve().parent)}})
+    content, _ = runner.preprocess(content, {"metadata": {"path": str(Path(notebook).resolve().parent)}})
     lines = []
     for number, cell in enumerate(content.cells, start=1):
-        exercise = graded.get(cell.metadata.get("nbgrader", {}).get("grade_id"))
+        exercise = graded.get(marks(cell).get("grade_id"))
         errors = [out for out in cell.get("outputs", ()) if out.output_type == "error"]
-        if exercise and exercise.is_manual:
-            lines.append(Line(exercise.name, "manual", exercise.points))
-        elif exercise:
-            lines.append(
-                Line(exercise.name, "not yet" if errors else "ok", exercise.points, *map(_message, errors[:1]))
-            )
+        message = _message(errors[0]) if errors else ""
+        if exercise:
+            state = "manual" if exercise.is_manual else "not yet" if errors else "ok"
+            lines.append(Line(exercise.name, state, exercise.points, message))
         elif errors:
-            lines.append(Line(f"cell {number}", "error", 0, _message(errors[0])))
+            lines.append(Line(f"cell {number}", "error", 0, message))
     return lines
 
 
 def as_text(lines: list[Line]) -> str:
     """Return the results as a few lines for a student."""
     width = max(len(line.name) for line in lines)
-    rows = [f"{line.name:<{width}}  {line.state:<7}  {_points(line):>2}  {line.message}".rstrip() for line in lines]
+    rows = []
+    for line in lines:
+        points = f"{line.points:g}" if line.points else ""
+        rows.append(f"{line.name:<{width}}  {line.state:<7}  {points:>2}  {line.message}".rstrip())
     got, is_manual = (sum(line.points for line in lines if line.state == state) for state in ("ok", "manual"))
     total = sum(line.points for line in lines if line.state in ("ok", "not yet"))
     closing = f"{got:g} of {total:g} points by the visible tests; hidden tests are run for grading."
     if is_manual:
         closing += f" {is_manual:g} points are graded manually."
     return "\n".join([*rows, closing])
-
-
-def _points(line) -> str:
-    return f"{line.points:g}" if line.points else ""
 
 
 def _message(error) -> str:

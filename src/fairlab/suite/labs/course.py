@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,8 +16,7 @@ from unittest import mock
 
 from fairlab.checks import optional, required
 from fairlab.paths import project, write_text
-from fairlab.suite.labs.card import Card, cards, masters_folder
-from fairlab.suite.labs.card import card as find
+from fairlab.suite.labs.card import Card, cards
 from fairlab.suite.labs.masters import exercises, for_course, marks, read, solved
 
 jinja2 = optional("jinja2")
@@ -60,21 +58,21 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
     if folder.exists() and any(folder.iterdir()):
         raise FileExistsError(f"{folder}: not empty; name a new folder")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        masters = list(pool.map(lambda card: _told(card, course), labs))
-    write_grading(zip(labs, masters, strict=True), folder / "course")
+        masters = list(zip(labs, pool.map(lambda card: _for_course(card, course), labs), strict=True))
+    write_grading(masters, folder / "course")
     students = folder / "students"
-    for card, master in zip(labs, masters, strict=True):
+    for card, master in masters:
         write_text(folder / "course" / "guides" / f"{card.assignment}.md", guide(card, master, course))
         _write(solved(master), folder / "solved" / card.assignment / card.notebook.name)
         shutil.copytree(folder / "course" / "release" / card.assignment, students / card.assignment)
         for name, table in _tables(card, course).items():
             write_text(students / card.assignment / "data" / f"{name}.csv", table.to_csv(index=False))
-    write_text(students / REQUIREMENTS, student_requirements(make_wheel(students)))
-    write_text(students / README, reading(labs))
+    write_requirements(students)
+    write_text(students / README, students_page(labs))
     return folder
 
 
-def _told(card: Card, course: int):
+def _for_course(card: Card, course: int):
     from fairlab.suite.labs.running import with_numbers
 
     try:
@@ -93,7 +91,7 @@ def _tables(card: Card, course: int) -> dict:
     return found
 
 
-def write_grading(masters: Iterable[tuple[Card, object]], folder: Path) -> None:
+def write_grading(masters: Sequence[tuple[Card, object]], folder: Path) -> None:
     """Write what nbgrader works on: settings, container, the masters of labs for a course, and its releases of them.
 
     Raises
@@ -101,13 +99,10 @@ def write_grading(masters: Iterable[tuple[Card, object]], folder: Path) -> None:
     RuntimeError
         If nbgrader made no release of a lab.
     """
-    labs = []
-    for card, master in masters:
-        labs.append(card)
-        _write(master, folder / "source" / card.assignment / card.notebook.name)
-    shutil.copytree(masters_folder() / "course", folder, dirs_exist_ok=True)
+    shutil.copytree(project().labs / "course", folder, dirs_exist_ok=True)
     with grader(folder) as api:
-        for card in labs:
+        for card, master in masters:
+            _write(master, folder / "source" / card.assignment / card.notebook.name)
             answer = api.generate_assignment(card.assignment, force=True)
             if not answer["success"]:
                 raise RuntimeError(f"{card.assignment}: nbgrader made no release\n{answer.get('log') or answer}")
@@ -116,7 +111,6 @@ def write_grading(masters: Iterable[tuple[Card, object]], folder: Path) -> None:
 @contextmanager
 def grader(folder: Path) -> Iterator:
     """Open nbgrader for a folder of `write_grading`: its API, with the folder's configuration."""
-    required("nbgrader")
     from nbgrader.apps import NbGraderAPI
     from traitlets.config import PyFileConfigLoader
 
@@ -135,82 +129,51 @@ def guide(card: Card, master, course: int) -> str:
     return _page("guide.md.jinja", lab=card, exercises=exercises(master), texts=texts, course=course)
 
 
-def reading(labs: Sequence[Card], *, alone: bool = False) -> str:
-    """Return the README of the folder that students get.
-
-    Parameters
-    ----------
-    labs : sequence of Card
-    alone : bool
-        Whether the notebook of the lab, which then is one, stands beside it, and not in a folder of the lab's name.
-    """
+def students_page(labs: Sequence[Card], *, alone: bool = False) -> str:
+    """Return the README of the folder that students get; `alone`: of one lab, whose notebook stands beside it."""
     return _page("students.md.jinja", labs=labs, alone=alone)
 
 
-def make_wheel(folder: Path) -> Path:
-    """Make the package's wheel in a folder and return its path.
+def write_requirements(folder: Path) -> None:
+    """Make the package's wheel in a folder, and a requirements file with it and all that it needs, with hashes.
 
     Raises
     ------
     RuntimeError
-        If that failed.
+        If the wheel could not be made.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     answer = subprocess.run(command, cwd=project().root, capture_output=True, text=True, check=False)
     if answer.returncode:
         raise RuntimeError(f"the wheel could not be made: {answer.stderr.strip() or answer.stdout.strip()}")
-    return next(folder.glob("*.whl"))
-
-
-def student_requirements(wheel: Path) -> str:
-    """Return the lines of a requirements file: the wheel, and all that it and Jupyter need, with their hashes."""
+    wheel = next(folder.glob("*.whl"))
     head = f"# In the folder of this file: python -m pip install -r {REQUIREMENTS} (Python 3.11, 3.12 or 3.13)"
     own = f"./{wheel.name} --hash=sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}"
-    return "\n".join([head, own, (masters_folder() / LOCK).read_text(encoding="utf-8")])
+    write_text(folder / REQUIREMENTS, "\n".join([head, own, (project().labs / LOCK).read_text(encoding="utf-8")]))
 
 
-def pack(students: Path | str, folder: Path | str) -> list[Path]:
-    """Write one zip file per lab for a learning platform: its notebook and all that is needed to run it.
-
-    Parameters
-    ----------
-    students : Path or str
-        The folder ``students`` of a course.
-    folder : Path or str
-        Where the files go.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the first is not that folder.
-    """
-    students, folder = Path(students), Path(folder)
-    labs = sorted(path for path in students.glob("lab*-*") if path.is_dir())
-    if not labs or not (students / REQUIREMENTS).is_file():
-        raise FileNotFoundError(f"{students}: expected the folder `students` that `fairlab labs build` writes")
-    folder.mkdir(parents=True, exist_ok=True)
-    shared = [path for path in sorted(students.iterdir()) if path.is_file() and path.name != README]
-    written = []
-    for lab in labs:
-        written.append(folder / f"{lab.name}.zip")
-        with zipfile.ZipFile(written[-1], "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in shared:
-                archive.write(path, f"{lab.name}/{path.name}")
-            archive.writestr(f"{lab.name}/{README}", reading([find(lab.name)], alone=True))
-            for path in sorted(path for path in lab.rglob("*") if path.is_file()):
-                archive.write(path, f"{lab.name}/{path.relative_to(lab)}")
+def pack(course: Path, labs: Iterable[Card], folder: Path) -> list[Path]:
+    """Write one zip file per lab of a built course: its notebook and all that is needed to run it."""
+    students, written = course / "students", []
+    with tempfile.TemporaryDirectory(prefix="fairlab-labs-") as place:
+        for card in labs:
+            own = shutil.copytree(students / card.assignment, Path(place, card.assignment))
+            for shared in (students / REQUIREMENTS, *students.glob("*.whl")):
+                shutil.copy(shared, own)
+            write_text(own / README, students_page([card], alone=True))
+            written.append(Path(shutil.make_archive(folder / card.assignment, "zip", place, card.assignment)))
     return written
 
 
 def zip_course(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = None) -> list[Path]:
-    """Build a course in a temporary folder, and write one zip file per lab."""
+    """Build a course in a temporary folder, and write one zip file per lab for a learning platform."""
+    labs = list(cards() if labs is None else labs)
     with tempfile.TemporaryDirectory(prefix="fairlab-labs-") as place:
-        return pack(build(Path(place, "course"), course=course, labs=labs) / "students", folder)
+        return pack(build(Path(place, "course"), course=course, labs=labs), labs, Path(folder).resolve())
 
 
 def _page(template: str, **content) -> str:
-    text = (masters_folder() / template).read_text(encoding="utf-8")
+    text = (project().labs / template).read_text(encoding="utf-8")
     options = {"undefined": jinja2.StrictUndefined, "trim_blocks": True, "keep_trailing_newline": True}
     return jinja2.Template(text, **options).render(content)
 

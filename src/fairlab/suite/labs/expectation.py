@@ -95,31 +95,24 @@ def _plain(value) -> bool:
 
 
 def _same(found, expected, within) -> bool:
-    if isinstance(expected, str | bool | np.bool_ | set | frozenset | pd.Index):
-        return _same_words(found, expected)
-    if isinstance(found, str | bool | np.bool_):
+    if isinstance(expected, str):
+        return isinstance(found, str) and found.strip().casefold() == expected.casefold()
+    if isinstance(found, str):
         return False
-    found, expected = (pd.Series(each) if isinstance(each, Mapping) else each for each in (found, expected))
-    if isinstance(expected, pd.Series) and isinstance(found, pd.Series):
-        if set(found.index) != set(expected.index):
-            return False
-        found = found.reindex(expected.index)
+    if isinstance(expected, bool | np.bool_) or isinstance(found, bool | np.bool_):
+        return isinstance(expected, bool | np.bool_) and isinstance(found, bool | np.bool_) and found == expected
     try:
+        if isinstance(expected, set | frozenset | pd.Index):
+            return set(found) == set(expected)
+        found, expected = (pd.Series(each) if isinstance(each, Mapping) else each for each in (found, expected))
+        if isinstance(expected, pd.Series) and isinstance(found, pd.Series):
+            if set(found.index) != set(expected.index):
+                return False
+            found = found.reindex(expected.index)
         found, expected = np.asarray(found, dtype=float), np.asarray(expected, dtype=float)
     except (TypeError, ValueError):
         return False
     return found.shape == expected.shape and np.allclose(found, expected, rtol=0, atol=within, equal_nan=True)
-
-
-def _same_words(found, expected) -> bool:
-    if isinstance(expected, str):
-        return isinstance(found, str) and found.strip().casefold() == expected.casefold()
-    if isinstance(expected, bool | np.bool_):
-        return isinstance(found, bool | np.bool_) and bool(found) == bool(expected)
-    try:
-        return not isinstance(found, str) and set(found) == set(expected)
-    except TypeError:
-        return False
 
 
 def _shown(value) -> str:

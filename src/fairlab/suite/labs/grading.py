@@ -5,7 +5,6 @@ skipped, nor a notebook whose kernel ended; and it takes a number that a test sh
 """
 
 import symtable
-from collections.abc import Iterator
 from random import random
 
 from IPython.core.inputtransformer2 import TransformerManager
@@ -82,36 +81,43 @@ AUTOGRADE = [ExecuteAll if step is Execute else step for step in _steps["autogra
 def restore_cells(notebook, released) -> tuple:
     """Return a submission with all cells but the answers restored from a release, and the differences."""
     given = {marks(cell)["grade_id"]: cell for cell in released.cells if marks(cell)}
-    cells, places, warnings = [], {}, []
+    cells, names, warnings = [], [], []  # a name is given to one cell only
     for cell in notebook.cells:
-        name = _name(cell)
-        if name not in given or name in places:
+        name = str(marks(cell).get("grade_id"))
+        if name in given and name not in names:
+            names.append(name)
+            own = from_dict(given[name])
+            if marks(own)["solution"]:
+                own.source = cell.source
+                own |= {"attachments": cell.attachments} if "attachments" in cell else {}
+            elif own.source.strip() != cell.source.strip():
+                warnings.append(f"`{name}` was changed and has been graded in its original version.")
+            cells.append(own)
+        else:
+            names.append("")
             cell.metadata = from_dict({})
             cells.append(cell)
-            continue
-        places[name] = own = from_dict(given[name])
-        if marks(own)["solution"]:
-            own.source = cell.source
-            own |= {"attachments": cell.attachments} if "attachments" in cell else {}
-        elif own.source.strip() != cell.source.strip():
-            warnings.append(f"`{name}` was changed and has been graded in its original version.")
-        cells.append(own)
-    before = -1
+    following = 0
     for name, cell in given.items():
-        if name not in places:
-            places[name] = from_dict(cell)
-            cells.insert(before + 1, places[name])
+        if name not in names:
+            names.insert(following, name)
+            cells.insert(following, from_dict(cell))
             warnings.append(f"`{name}` was deleted and has been restored.")
-        before = next(index for index, each in enumerate(cells) if each is places[name])
+        following = names.index(name) + 1
     return from_dict({**notebook, "cells": cells}), warnings
 
 
 def reassigned_names(notebook, released) -> set[str]:
     """Return the names that both given cells and cells of a student set."""
+
+    def names(sources):
+        return set().union(*map(names_set, sources))
+
     given = {cell.source: marks(cell).get("solution") for cell in released.cells if cell.cell_type == "code"}
-    answers = {name for source, solution in given.items() if solution for name in names_set(source)}
-    theirs = {name for cell in _code(notebook) if given.get(cell.source, True) for name in names_set(cell.source)}
-    return theirs & {name for source, solution in given.items() if not solution for name in names_set(source)} - answers
+    own = [cell.source for cell in notebook.cells if cell.cell_type == "code" and given.get(cell.source, True)]
+    answers = names(source for source, is_answer in given.items() if is_answer)
+    fixed = names(source for source, is_answer in given.items() if not is_answer)
+    return names(own) & fixed - answers
 
 
 def names_set(source) -> set[str]:
@@ -122,12 +128,6 @@ def names_set(source) -> set[str]:
 def names_read(source) -> set[str]:
     """Return the names that a cell reads and does not set."""
     return _globals(_table(source)) - names_set(source)
-
-
-def _name(cell) -> str | None:
-    own = cell.metadata.get("nbgrader")
-    name = own.get("grade_id") if isinstance(own, dict) else None
-    return name if isinstance(name, str) else None
 
 
 def _place(cell, index) -> str:
@@ -141,10 +141,6 @@ def _without_points(output):
     if output.output_type == "execute_result":
         output = from_dict({"output_type": "display_data", "data": output.data, "metadata": output.metadata})
     return output
-
-
-def _code(notebook) -> Iterator:
-    return (cell for cell in notebook.cells if cell.cell_type == "code")
 
 
 def _table(source) -> symtable.SymbolTable:

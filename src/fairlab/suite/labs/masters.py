@@ -36,7 +36,8 @@ class Exercise:
 
 def marks(cell) -> dict:
     """Return nbgrader's metadata of a cell: nothing, or its ``grade_id``, whether it is graded, and more."""
-    return cell.metadata.get("nbgrader", {})
+    found = cell.metadata.get("nbgrader")
+    return found if isinstance(found, dict) else {}  # a student's notebook may hold anything
 
 
 def exercises(notebook) -> list[Exercise]:
@@ -87,20 +88,3 @@ def solved(notebook):
     for cell in changed.cells:
         cell.source = _MARKER.sub("", cell.source + "\n").rstrip("\n")
     return changed
-
-
-def secrets(notebook) -> list[str]:
-    """Return the lines of a source notebook that students must not see: solutions, hidden tests and the guide.
-
-    Lines that also occur elsewhere in the notebook, or have less than twelve letters, are left out.
-    """
-    hidden, public = [], []
-    for cell in notebook.cells:
-        inside = GUIDE in cell.metadata.get("tags", ())
-        for line in cell.source.splitlines():
-            if _MARKER.match(line):
-                inside = "BEGIN" in line
-            else:
-                (hidden if inside else public).append(line.strip())
-    open_lines = "\n".join(public)
-    return [line for line in dict.fromkeys(hidden) if len(line) >= 12 and line not in open_lines]

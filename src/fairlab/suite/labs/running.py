@@ -40,7 +40,7 @@ class ResilientExecute(ExecutePreprocessor):
 
     def preprocess(self, nb, resources=None, km=None):
         """Run a copy of a notebook and return it."""
-        self._left_out, self._end = {}, monotonic() + self.notebook_timeout
+        self._left_out, self._end = {}, None
         while True:
             self.lost, self._running, self._shown = {}, None, Counter()
             try:
@@ -53,6 +53,7 @@ class ResilientExecute(ExecutePreprocessor):
 
     def preprocess_cell(self, cell, resources, index):
         """Run a cell, unless it is to be left out or there is no time left."""
+        self._end = self._end or monotonic() + self.notebook_timeout  # the start of a kernel does not count
         left = self._end - monotonic()
         over = _error("CellTimeoutError", f"not run: the notebook took longer than {self.notebook_timeout} seconds")
         error = self._left_out.get(index) or (over if left <= 0 else None)

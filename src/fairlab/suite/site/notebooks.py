@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fairlab.checks import optional
-from fairlab.paths import project
+from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import experiment_names, specification
 from fairlab.suite.labs.masters import read
 from fairlab.suite.run import run_folder
@@ -23,23 +23,21 @@ UNEXECUTED = "Shown without outputs; open `notebooks/{name}.ipynb` with `make la
 EXECUTED = "Executed at profile `{profile}` with seed {seed} on {date}, commit `{commit}`, {data} data."
 
 
-def write_notebooks(folder: Path) -> list[str]:
-    """Write every experiment's notebook below `folder` for the site, and return the names of those with outputs."""
-    runs, executed = published_runs(), []
+def write_notebooks(folder: Path) -> None:
+    """Write every experiment's notebook, and those of no experiment, below `folder` for the site."""
+    runs = published_runs()
     for name in experiment_names():
         run = runs.get(name)
         path = run and run_folder(run.name, run.profile) / "notebook.ipynb"
         if path and path.exists():
-            _write(read(path), _executed_note(run, path), folder / f"{name}.ipynb")
-            executed.append(name)
+            page, note = read(path), _executed_note(run, path)
         else:
-            page = read(specification(name).notebook)
+            page, note = read(specification(name).notebook), WITHOUT_RESULTS.format(name=name)
             insert_figures(page, [own for own in pictures(name.split("/")[0]) if own.entry["experiment"] == name])
-            _write(page, WITHOUT_RESULTS.format(name=name), folder / f"{name}.ipynb")
+        _write(page, note, folder / f"{name}.ipynb")
     for name in ("start_here", "your_model"):
         page = read(project().notebooks / f"{name}.ipynb")
         _write(page, UNEXECUTED.format(name=name), folder / f"{name}.ipynb")
-    return executed
 
 
 def insert_figures(notebook, committed) -> None:
@@ -59,7 +57,6 @@ def _executed_note(run, path) -> str:
 
 def _write(notebook, note, path: Path) -> None:
     """Write a notebook with a note below its title, and without widgets."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     first = notebook.cells[0]
     title, _, rest = first.source.partition("\n")
     first.source = f"{title}\n\n:::{{note}}\n{note}\n:::\n{rest}"
@@ -67,4 +64,4 @@ def _write(notebook, note, path: Path) -> None:
         for output in cell.get("outputs", ()):
             output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
     notebook.metadata.pop("widgets", None)
-    nbformat.write(notebook, path)
+    write_text(path, nbformat.writes(notebook))

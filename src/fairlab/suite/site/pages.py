@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from fairlab.checks import optional, required
-from fairlab.paths import project
+from fairlab.paths import project, write_text
 from fairlab.suite.comparison import Comparison
 from fairlab.suite.labs.card import cards
 from fairlab.suite.labs.masters import read, without_guide
@@ -44,23 +44,23 @@ def write_sources(folder: Path) -> None:
     shutil.copytree(project().docs, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("truth", "labs.md"))
     for file, page in PAGES.items():
         if file != "README.md":
-            _write(folder / f"{page}.md", within_site((project().root / file).read_text(encoding="utf-8"), file, page))
-    labs = [lab.notebook.stem for lab in sorted(cards(), key=lambda lab: lab.number)]
+            text = (project().root / file).read_text(encoding="utf-8")
+            write_text(folder / f"{page}.md", within_site(text, file, page))
     filled = {
         "picture": raw(HTML.overview(card, papers)),
         "scorecard": raw(HTML.scorecard(card.rows, papers)),
         "papers": "\n".join(map(_about, papers)),
         "packages": _contents(PACKAGES),
-        "labs": f"## The labs as students receive them\n\n{_contents(labs)}",
+        "labs": f"## The labs as students receive them\n\n{_contents(lab.key for lab in cards())}",
     }
     for file in ("index.md", "scorecard.md", "papers/index.md", "reference/index.md", "labs/index.md"):
         text = (folder / file).read_text(encoding="utf-8")
-        _write(folder / file, MARKER.sub(lambda mark: filled[mark[1]], text))
+        write_text(folder / file, MARKER.sub(lambda mark: filled[mark[1]], text))
     for key, name in papers.items():
-        _write(folder / "papers" / f"{key}.md", paper_page(key, card.rows))
-        _write(folder / "gallery" / f"{key}.md", gallery_page(key, name))
+        write_text(folder / "papers" / f"{key}.md", paper_page(key, card.rows))
+        write_text(folder / "gallery" / f"{key}.md", gallery_page(key, name))
     for package in PACKAGES:
-        _write(folder / "reference" / f"{package}.rst", package_page(package))
+        write_text(folder / "reference" / f"{package}.rst", package_page(package))
     write_notebooks(folder / "notebooks")
     write_labs(folder / "labs")
 
@@ -85,12 +85,11 @@ def write_labs(folder: Path) -> None:
     required("nbgrader")
     from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
 
-    folder.mkdir(parents=True, exist_ok=True)
     for card in cards():
         released = without_guide(read(card.notebook))
         for step in (ClearSolutions(), ClearHiddenTests()):
             released, _ = step.preprocess(released, {})
-        nbformat.write(released, folder / card.notebook.name)
+        write_text(folder / card.notebook.name, nbformat.writes(released))
 
 
 def _about(key) -> str:
@@ -100,8 +99,3 @@ def _about(key) -> str:
 
 def _contents(pages) -> str:
     return "\n".join(["```{toctree}", ":maxdepth: 1", "", *pages, "```"])
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
