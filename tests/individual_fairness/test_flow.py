@@ -77,3 +77,12 @@ def test_models_that_are_sure_move_no_one_or_everyone(sure):
     assert (attack.X[~wrong] == X[~wrong]).all()
     np.testing.assert_allclose(attack.X, euler(model, metric, [0.05] * 3, 4.0)[0], atol=1e-9)
     assert (attack.attacked_loss[wrong] > attack.loss[wrong]).all()
+
+
+def test_each_of_several_models_has_its_own_points():
+    coef, intercept = RNG.normal(size=(3, 4)), RNG.normal(size=3)
+    points, options = RNG.normal(size=(3, 12, 4)), {"regularizer": 2.0, "step_size": 0.1, "n_steps": 20}
+    together = gradient_flow_attack(LinearClassifier(coef, intercept), METRICS["units"], points, Y, **options)
+    for k in range(3):
+        alone = gradient_flow_attack(LinearClassifier(coef[k], intercept[k]), METRICS["units"], points[k], Y, **options)
+        np.testing.assert_array_equal(together.X[k], alone.X)

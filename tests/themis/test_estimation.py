@@ -350,12 +350,6 @@ def command(tmp_path):
     return make
 
 
-def test_command_gets_the_values_in_the_order_of_the_schema(command):
-    program = command('[ "$1" = Male ] && [ "$2" -ge 19 ] && echo " 1 " || echo 0')
-    codes = SCHEMA_SOFTWARE.assignments((0, 1))
-    assert run(program, SCHEMA_SOFTWARE, codes).tolist() == [False, True, True, False, False, False]
-
-
 @pytest.mark.parametrize(
     ("script", "message"),
     [
@@ -407,33 +401,3 @@ def test_large_inputs_come_in_batches():
 def test_outputs_that_are_not_binary(program, message):
     with pytest.raises(CaseError, match=message):
         run(program, SCHEMA_SOFTWARE, SCHEMA_SOFTWARE.assignments((0, 1)))
-
-
-AS_THEY_ARE = {
-    "flag": [False, True],
-    "half": [0.0, 1.0],
-    "maybe": [None, "yes"],
-    "mixed": [1, "1", 2.5],
-    "count": [0, 1],
-    "text": ["0", "1"],
-}
-
-
-def test_values_reach_the_program_as_they_are():
-    """`~flag`, `flag is True`, whole floats, None and mixed types: all are what the schema says."""
-    schema, seen = Schema.from_dict(AS_THEY_ARE), []
-
-    def program(inputs):
-        seen.append(inputs)
-        return ~inputs["flag"]
-
-    outputs = run(program, schema, schema.assignments(range(len(schema.sizes))))
-    assert outputs.sum() == len(outputs) / 2
-    [inputs] = seen
-    for name, values in AS_THEY_ARE.items():
-        assert {(type(v), v) for v in inputs[name].tolist()} == {(type(v), v) for v in values}, name
-    assert inputs["flag"].dtype == bool
-    assert [inputs[name].dtype.kind for name in ("half", "count")] == ["f", "i"]
-    assert run(lambda x: [flag is True for flag in x["flag"].tolist()], schema, np.eye(6, dtype=int)).tolist() == [
-        True, *[False] * 5,
-    ]  # fmt: skip
