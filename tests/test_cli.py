@@ -59,12 +59,11 @@ def test_wrong_calls_say_what_exists(toy, capsys, arguments, message):
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--seed", "-1"], "fairlab: seed: expected a whole number from 0 on, found -1"),
         (["--time-limit", "nan"], "fairlab: time limit: expected a positive number of minutes, found nan"),
         (["--time-limit", "-1"], "fairlab: time limit: expected a positive number of minutes, found -1"),
     ],
 )
-def test_a_seed_or_time_limit_that_cannot_be_is_refused_in_one_line(toy, capsys, options, line):
+def test_a_time_limit_that_cannot_be_is_refused_in_one_line(toy, capsys, options, line):
     assert main(["run", "toy/mean", *options]) == 1
     assert capsys.readouterr().err == f"{line}\n"
 

@@ -107,6 +107,27 @@ def check_choice(value, name: str, known: Iterable[str]):
     return value
 
 
+def check_flag(value, name: str) -> bool:
+    """Return True or False; raise a ValueError for anything else, as text such as "no" would count as True."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}: expected True or False, found {value!r}")
+    return bool(value)
+
+
+def check_function(value, name: str):
+    """Return something callable as it is; raise a TypeError if it is not."""
+    if not callable(value):
+        raise TypeError(f"{name}: expected a function, found {type(value).__name__}")
+    return value
+
+
+def check_text(value, name: str) -> str:
+    """Return a text as it is; raise a ValueError for anything else."""
+    if not isinstance(value, str):
+        raise ValueError(f"{name}: expected a text, found {value!r}")
+    return value
+
+
 def check_seed(value, name: str = "random_state"):
     """Return what starts a generator as it is: a whole number of at least 0, None, or a generator.
 
@@ -230,10 +251,14 @@ def estimator_features(
     """
     from sklearn.utils.validation import validate_data
 
-    if isinstance(X, pd.DataFrame):  # whose values `check_features` checks
-        validate_data(estimator, X, reset=fitting, skip_check_array=True)
-    else:
-        validate_data(estimator, X, reset=fitting, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
+    # Values of a table are checked by `check_features`.
+    skipped = {"skip_check_array": True}
+    if not isinstance(X, pd.DataFrame):
+        skipped = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": 0}
+    try:
+        validate_data(estimator, X, reset=fitting, **skipped)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: {error}") from error
     return check_features(X, name, min_rows=min_rows, varying=varying)[0]
 
 

@@ -20,6 +20,7 @@ from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES, experiment_names,
 WRONG_CALL, SIGNIFICANT, NOT_ASSESSED, INTERRUPTED = 2, 3, 4, 130  # exit statuses
 NEEDED_BY_SITE = ("sphinx", "myst_nb", "pydata_sphinx_theme", "numpydoc", "sphinx_design", "latex2mathml", "nbgrader")
 AT_LEAST_ONE = click.IntRange(min=1)
+SEED = click.IntRange(min=0)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -151,7 +152,7 @@ def _print_table(header, rows):
 @click.option(
     "--profile", default=DEFAULT_PROFILE, metavar="PROFILE", show_default=True, help=f"one of {', '.join(PROFILES)}"
 )
-@click.option("--seed", type=int, default=0, help="root seed (default: 0; one experiment only)")
+@click.option("--seed", type=SEED, default=0, help="root seed (default: 0; one experiment only)")
 @click.option(
     "--jobs",
     type=AT_LEAST_ONE,
@@ -464,7 +465,7 @@ def prune():
 @click.option(
     "--confidence-level", type=float, default=0.95, metavar="LEVEL", show_default=True, help="of tests and intervals"
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="random seed")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="random seed")
 @click.option("--html", metavar="FILE", help="write the report as a page")
 @click.option("--json", metavar="FILE", help="write the report as JSON")
 @click.option(
@@ -596,7 +597,7 @@ lab_names = click.argument("names", nargs=-1, metavar="[LAB]...", help="number o
 course_folder = click.option("--out", required=True, metavar="DIR", help="a new folder")
 course_number = click.option(
     "--seed",
-    type=int,
+    type=SEED,
     default=0,
     metavar="N",
     help="course number: 0 (default) gives the data that the guides quote, any other number draws new data",

@@ -14,7 +14,15 @@ from scipy.special import expit, xlogy
 from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
 
-from fairlab.checks import align, check_array, check_features, check_number, check_same_columns
+from fairlab.checks import (
+    align,
+    check_array,
+    check_features,
+    check_flag,
+    check_function,
+    check_number,
+    check_same_columns,
+)
 
 # A projection learned in double precision misses its definition by rounding only.
 _ROUNDING = 1e-8
@@ -62,12 +70,12 @@ class FairMetric:
             )
         object.__setattr__(self, "projection", projection)
         if self.scale is not None:
-            scale = np.asarray(self.scale, dtype=float)
+            scale = check_array(self.scale, "scale", finite=False)
             if scale.shape != (len(projection),) or not (np.isfinite(scale) & (scale > 0)).all():
                 raise ValueError(f"scale: expected {len(projection)} numbers above 0, found {self.scale!r}")
             object.__setattr__(self, "scale", scale)
         if self.feature_names is not None:
-            names = tuple(map(str, self.feature_names))
+            names = tuple(map(str, self.feature_names)) if np.iterable(self.feature_names) else ()
             if len(names) != len(projection):
                 raise ValueError(f"feature_names: expected {len(projection)} names, found {len(names)}")
             object.__setattr__(self, "feature_names", names)
@@ -203,8 +211,11 @@ def sensitive_directions(
         For unequal numbers of rows, other row labels, or an attribute that is not zeros and ones,
         both present.
     """
-    if confidence_level is not None and not 0 < confidence_level < 1:
-        raise ValueError(f"confidence_level: expected a number between 0 and 1, or None, found {confidence_level!r}")
+    if confidence_level is not None:
+        check_number(confidence_level, "confidence_level", above=0, below=1)
+    if solver is not None:
+        check_function(solver, "solver")
+    check_flag(scaled, "scaled")
     values, names = check_features(X, "X", min_rows=2)
     attributes, attribute_names = check_features(sensitive_features, "sensitive_features", min_rows=2)
     if len(attributes) != len(values):

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import softmax
 
-from fairlab.checks import optional
+from fairlab.checks import check_flag, optional
 
 keras, tf = optional("keras"), optional("tensorflow")
 
@@ -421,8 +421,8 @@ def _logits(model, from_logits):
     if len(model.inputs) != 1 or len(model.input_shape) != 2 or len(model.output_shape) != 2:
         shapes = f"{model.input_shape} and {model.output_shape}"
         raise ValueError(f"model: expected one input and one output of shape (n_rows, n), found {shapes}")
-    if from_logits not in (None, True, False):
-        raise ValueError(f"from_logits: expected True, False or None, found {from_logits!r}")
+    if from_logits is not None:
+        check_flag(from_logits, "from_logits")
     last = model.layers[-1]
     if from_logits is None:
         from_logits = getattr(getattr(model, "loss", None), "from_logits", False)

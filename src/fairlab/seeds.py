@@ -6,6 +6,8 @@ from numbers import Integral
 
 import numpy as np
 
+from fairlab.checks import check_count, check_text
+
 
 def derive_seed(*names: str | int, bits: int = 32) -> int:
     """Return a seed in [0, 2**bits) that depends on all `names` and on nothing else.
@@ -52,7 +54,7 @@ class Trial:
     Raises
     ------
     ValueError
-        If the name is no text, or a number is no whole one, the index also if it is below 0.
+        If the name is no text, or a number is no whole one of at least 0.
     """
 
     name: str
@@ -60,12 +62,9 @@ class Trial:
     root: int = 0
 
     def __post_init__(self):
-        if not isinstance(self.name, str):
-            raise ValueError(f"name: expected a text, found {self.name!r}")
-        if not isinstance(self.index, Integral) or self.index < 0:
-            raise ValueError(f"index: expected a whole number from 0 on, found {self.index!r}")
-        if not isinstance(self.root, Integral):
-            raise ValueError(f"root: expected a whole number, found {self.root!r}")
+        check_text(self.name, "name")
+        check_count(self.index, "index", least=0)
+        check_count(self.root, "root", least=0)
 
     def seed(self, stream: str) -> int:
         """Return the seed of one named stream of this trial, in [0, 2**32)."""

@@ -1,72 +1,610 @@
-"""One table of bad inputs over every public callable: each ends in an error that names the argument and what is wrong.
+"""Bad input: every public callable refuses bad values of its parameters, with an error that names the parameter.
 
-Its rows stand in the files of `bad_input`: the name of the public callable, the argument, the call, and what the error
-says of what was expected or found.
+Bad values are made by the kind of a parameter, which its name tells. A new public callable needs a valid call here; a
+parameter of a new name needs a kind.
 """
 
 import inspect
+import re
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 
+import click
+import numpy as np
+import pandas as pd
 import pytest
+from audited import report
 
-from fairlab.suite.site import reference as public
+import fairlab
+from fairlab import adf, auditing, cases, cli, data, fairtest, fliptest, models, networks, seeds, themis, transport
+from fairlab import individual_fairness as fairness
+from fairlab.fair_metric import FairMetric, check_over_metric, sensitive_directions
+from fairlab.paths import project
+from fairlab.suite.site import reference
 
-# Files of rows, and the packages whose public callables need one: those of `__all__`, or all that a module defines.
-FILES = sorted(path.stem for path in (Path(__file__).parent / "bad_input").glob("*.py") if path.stem != "rows")
-PACKAGES = [name.removeprefix("fairlab").removeprefix(".") for name in public.PACKAGES if ".suite" not in name]
-PACKAGES += ["fair_metric", "seeds"]
-AT_LEAST = 200
-# Taken on as it is, and so never bad.
-TAKE_NOTHING = {("data", "available"), ("data", "status"), ("auditing.probes", "probes")}
+NAN = float("nan")
+YES = np.array([0, 0, 1, 1, 0, 1, 1, 0])
+AGES = pd.DataFrame({"age": [25, 31, 38, 42, 47, 55, 61, 29], "income": [1.0, 2.5, 2.0, 4.0, 3.0, 5.5, 4.5, 1.5]})
+MOVED = AGES + 1.0
+TEXTS = AGES.assign(age=[*"abcdefgh"])
+PEOPLE = AGES.assign(sex=[*"fmfmfmfm"], repaid=YES)
+MANY = pd.concat([PEOPLE] * 50, ignore_index=True)
+SCHEMA = cases.Schema.from_dict({"sex": [0, 1], "age": range(5), "skill": range(4)})
+CODES = np.array([[0, 1, 2], [1, 3, 0], [0, 4, 3], [1, 0, 1]] * 3)
+INPUTS = pd.DataFrame(CODES, columns=SCHEMA.names)
+CLASSES = np.array([0, 1] * 6)
+LOSS = np.arange(1.0, 9.0)
+WEIGHTS = [np.ones((3, 2), np.float32), np.zeros(2, np.float32)]
+
+# Bad values by kind, and the names of parameters of that kind. None is bad as well, unless it is the default.
+NUMBERS = ("many", [["a", "b"], ["c", "d"]], np.full((8, 2), NAN), np.full((8, 2), 1j))
+KINDS = {
+    "count": (
+        (0, -1, 1.5, NAN, "many", True),
+        "batch_size bins budget critic_steps in_flight log_every max_bins max_found max_rows max_samples max_size "
+        "min_leaf_size n n_clusters n_columns n_epochs n_jobs n_people n_resamples n_rows n_samples n_seeds n_steps "
+        "n_threads n_walks refresh top_k",
+    ),
+    "count or zero": ((-1, 1.5, NAN, "many", True), "index max_depth max_iter min_samples n_local n_discriminatory"),
+    "fraction": ((-0.5, 0, 1, 95, NAN, "high"), "alpha confidence_level error_bound train_size"),
+    "probability": ((-0.5, 95, NAN, "high"), "min_score"),
+    "positive": ((0, -1, NAN, "small"), "clip learning_rate max_loss_ratio penalty step_size timeout"),
+    "zero or more": ((-1, NAN, "small"), "regularizer smoothing within"),
+    "number": ((NAN, "high", [1]), "decision_threshold degrees"),
+    "seed": ((-1, 1.5, "zero", True), "random_state seed root"),
+    "choice": (
+        ("printed", 3),
+        "dtype measure method number profile rows schedule score_aggregation solver stop strategy variant",
+    ),
+    "flag": (
+        ("no", 3),
+        "binary exact from_logits keep_going progress prune rounded_loss scaled squared trajectory",
+    ),
+    "model": ((3, "model"), "model score"),
+    "callable": ((3, "far"), "cost decide output_distance report"),
+    "schema": ((3, {"sex": [0, 1]}), "schema"),
+    "table": ((3, "people.csv", [[1, 2], [3, 4]]), "column data frame inputs table"),
+    "features": ((3, *NUMBERS, AGES[:0], AGES["age"], TEXTS), "X X_image X_source X_target"),
+    "numbers": (NUMBERS, "attacked_loss coef directions intercept loss matrix projection scale"),
+    "labels": (([0, 1], np.full(8, 0.5), np.full(8, NAN), [*"abcdefgh"]), "attacked_wrong wrong y"),
+    "columns": ((3, "wage", ["sex", "wage"], []), "context features names numbers categories sensitive_features"),
+    "column name": ((3, "wage"), "explanatory ground_truth name output y_true"),
+    "text": ((3, [1]), "message what true false missing"),
+    "path": ((3, [1]), "path"),
+    "case": ((3, PEOPLE, "case"), "case case_a case_b"),
+    "flipset": ((3, PEOPLE), "flip flipset"),
+    "metric": ((3, "NMI"), "metric label_metric"),
+    "random states": (([], 3, [-1], [0.5], "zero"), "random_states"),
+}
+# Made by the library, not by users, or taken as they are.
+RESULTS = """
+    adf.Fairness adf.GlobalPhase adf.SearchResult auditing.ModelComparison auditing.Report auditing.probes.Probe
+    auditing.probes.Task cases.Finding cases.MethodResult cases.ModelAdapter cases.Result data.Dataset
+    data.Provenance fairtest.Association fairtest.AssociationReport fairtest.Interval fairtest.Metric
+    fairtest.Section fairtest.Subgroup fliptest.CounterpartTest fliptest.Flipset fliptest.TransparencyReport
+    individual_fairness.Attack individual_fairness.Audit individual_fairness.RatioTest models.WhiteBoxClassifier
+    suite.labs.expect suite.labs.require themis.Score themis.Search
+"""
 
 
-def table():
-    """Return the rows by package."""
-    rows = {package: [] for package in PACKAGES}
-    for name in FILES:
-        for package, more in import_module(f"contract.bad_input.{name}").ROWS.items():
-            rows[package] += more
-    return rows
+def at_40(rows):
+    """A model: 1 from 40 years on."""
+    return (np.asarray(rows)[:, 0].astype(float) >= 40).astype(int)
 
 
-TABLE = table()
-ROWS = [(package, row) for package, rows in TABLE.items() for row in rows]
+def skilled(inputs):
+    """A model over the schema: 1 for the skilled."""
+    return (np.asarray(inputs)[:, 2] > 1).astype(int)
 
 
-def public_callables(package):
-    module = import_module(f"fairlab.{package}" if package else "fairlab")
-    defined = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
-    names = getattr(module, "__all__", [name for name in defined if not name.startswith("_")])
-    values = {name: getattr(module, name) for name in names}
-    return {name for name, value in values.items() if callable(value) and not is_error(value)}
+def skill(inputs):
+    """Scores over the schema."""
+    return np.asarray(inputs)[:, 2] / 4
 
 
-def is_error(value):
-    return inspect.isclass(value) and issubclass(value, BaseException)
+@cache
+def keras_network():
+    from fairlab.benchmarks.adf import dense_network
+
+    return dense_network(WEIGHTS)
 
 
-@pytest.mark.parametrize(("package", "row"), ROWS, ids=[f"{package or 'fairlab'}-{row!r}" for package, row in ROWS])
-def test_bad_input_is_refused_by_name(package, row):
-    with pytest.raises(row.error) as caught:
-        row.call()
-    error = caught.value
-    message = str(error.args[0]) if isinstance(error, KeyError) else str(error)
-    assert row.argument in message
-    assert row.says in message
+def settings():
+    path = project().results / "settings.xml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("<a><input><name>sex</name><type>categorical</type><value>f</value></input></a>")
+    return path
+
+
+class Lazy:
+    """A good value that takes long to make."""
+
+    def __init__(self, make):
+        self.make = make
+
+
+@dataclass
+class Use:
+    """A valid call of a public callable.
+
+    Attributes
+    ----------
+    call : callable
+    good : dict
+        Arguments by name.
+    then : callable
+        What is done with the result: estimators check their parameters when they are used.
+    bad : dict
+        By parameter, a kind that its name does not tell, bad values of its own, or None if it takes everything.
+    """
+
+    call: Callable
+    good: dict = field(default_factory=dict)
+    then: Callable = lambda result: None
+    bad: dict = field(default_factory=dict)
+
+    @property
+    def name(self):
+        call = getattr(self.call, "func", self.call)
+        return f"{call.__module__}.{call.__qualname__}".removeprefix("fairlab.")
+
+    def run(self, **changes):
+        given = {name: value.make() if isinstance(value, Lazy) else value for name, value in self.good.items()}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self.then(self.call(**given | changes))
+
+
+CASE = cases.Case(at_40, PEOPLE, sensitive_features="sex", features=["age", "income"])
+METRIC = FairMetric.from_directions([[1.0, 0.0]])
+LINE = models.LinearClassifier([0.1, -0.1], 0.0)
+THEMIS = themis.Themis(skilled, SCHEMA, max_samples=50)
+FLIPS = fliptest.flipset(at_40, AGES, MOVED)
+ATTACK = {"model": LINE, "metric": METRIC, "X": AGES, "y": YES, "regularizer": 1.0, "step_size": 0.1, "n_steps": 1}
+FITTED = transport.ExactTransport().fit(AGES, MOVED)
+GROUPS = fairtest.Column("sex", np.array([0, 1] * 10), ("f", "m"))
+KERAS = Lazy(keras_network)
+
+
+def fits(result):
+    return result.fit(AGES, MOVED)
+
+
+def investigated(investigation):
+    return investigation.fit(fairtest.DataSource(MANY)).test()
+
+
+NO_SUCH = ("none such", 3)
+USES = [
+    # Cases, audits, data
+    Use(
+        cases.Case,
+        {"model": at_40, "table": PEOPLE, "sensitive_features": "sex", "features": ["age", "income"]},
+        bad={"pos_label": NO_SUCH, "schema": (3, SCHEMA), "y_true": (3, "wage", YES[:5]), "max_rows": (1, -1, 2.5)},
+    ),
+    Use(CASE.sample, {"n_rows": 4}),
+    Use(CASE.groups, {"name": "sex"}),
+    Use(CASE.decide, {"rows": PEOPLE}, bad={"rows": (3, PEOPLE[["age"]], AGES.astype(str))}),
+    Use(CASE.queries.limit, {"n_rows": 3}, lambda limit: limit.__enter__(), {"n_rows": (-1, NAN, "many")}),
+    Use(cases.Queries),
+    Use(cases.AnswerCache, bad={"loads_compiler": None}),
+    Use(cases.wrap_model, {"model": at_40}),
+    Use(cases.Encoding, {"table": AGES}),
+    Use(CASE.encoding.transform, {"rows": AGES}, bad={"rows": "table"}),
+    Use(CASE.encoding.inverse_transform, {"matrix": np.zeros((2, 2))}, bad={"matrix": (3, *NUMBERS, np.ones((2, 9)))}),
+    Use(
+        cases.Feature,
+        {"name": "age", "values": [1, 2]},
+        bad={"name": "text", "values": (3, (), "ab", (1, 1)), "edges": ("ab", [3, 1])},
+    ),
+    Use(
+        cases.Feature.between,
+        {"name": "age", "low": 0, "high": 3},
+        bad={"name": None, "low": ("0", 9, 0.5), "high": ("0", -1, 0.5)},
+    ),
+    Use(cases.Schema, {"features": (cases.Feature("age", [1, 2]),)}, bad={"features": (3, (), (3,))}),
+    Use(cases.Schema.from_dict, {"content": {"age": [1, 2]}}, bad={"content": (3, [1, 2])}),
+    Use(cases.Schema.from_bounds, {"bounds": {"age": (1, 2)}}, bad={"bounds": (3, [1, 2])}),
+    Use(cases.Schema.from_frame, {"table": AGES}, bad={"bins": "count or None"}),
+    Use(SCHEMA.sample, {"n": 3}, bad={"n": "count or zero"}),
+    Use(SCHEMA.encode, {"inputs": INPUTS}, bad={"inputs": (3, INPUTS[["sex"]])}),
+    Use(SCHEMA.decode, {"codes": CODES}, bad={"codes": (3, CODES[:, :2], CODES - 1, CODES + 9, CODES / 2)}),
+    Use(SCHEMA.check, {"X": CODES}, bad={"X": (3, CODES[:, :2], CODES / 2, CODES + 2.0**60), "name": None}),
+    Use(
+        auditing.audit,
+        {"case": CASE, "methods": ["themis"], "budget": 100, "progress": False},
+        bad={"methods": ((), 3, "luck"), "proxies": (3, "yes", {"sex": ["wage"]}, {"wage": ["sex"]})},
+    ),
+    Use(
+        auditing.run,
+        {"method": "themis", "case": CASE, "budget": 100},
+        bad={"budget": "count or zero", "proxies": (3, "yes", {"sex": ["wage"]})},
+    ),
+    Use(auditing.compare, {"case_a": CASE, "case_b": CASE}),
+    Use(report().to_html),
+    Use(report().to_json),
+    Use(auditing.probes.probes),
+    Use(data.available),
+    Use(data.status),
+    Use(data.load, {"name": "lipton"}),
+    Use(data.describe, {"name": "lipton"}, bad={"name": NO_SUCH}),
+    Use(data.state_of, {"name": "lipton"}, bad={"name": NO_SUCH}),
+    Use(data.fetch, {"names": []}, bad={"names": NO_SUCH}),
+    Use(data.verify, {"names": []}, bad={"names": NO_SUCH}),
+    Use(fairlab.Experiment, {"name": "fliptest/lipton", "profile": "smoke"}),
+    # Metrics, networks, seeds
+    Use(
+        FairMetric,
+        {"projection": np.diag([0.0, 1.0])},
+        bad={"feature_names": (3, ["age"])},
+    ),
+    Use(FairMetric.from_directions, {"directions": [[1.0, 0.0]]}, bad={"feature_names": (3, ["age"])}),
+    Use(METRIC.rotated, {"degrees": 10}),
+    Use(
+        METRIC.squared_distance,
+        {"first": AGES, "second": AGES},
+        bad=dict.fromkeys(("first", "second"), (3, np.ones((8, 3)))),
+    ),
+    Use(
+        sensitive_directions,
+        {"X": AGES, "sensitive_features": PEOPLE[["repaid"]]},
+        bad={
+            "sensitive_features": (3, TEXTS, AGES, PEOPLE[["repaid"]][:5]),
+            "confidence_level": "fraction or None",
+            "solver": "callable",
+        },
+    ),
+    Use(
+        check_over_metric,
+        {"metric": METRIC, "X": AGES, "n_features": 2},
+        bad={"metric": None, "X": None, "n_features": None},
+    ),
+    Use(networks.FeedForward, {"weights": WEIGHTS}, bad={"weights": (3, [], WEIGHTS[:1], WEIGHTS[::-1])}),
+    Use(networks.FeedForward(WEIGHTS).predict, {"X": CODES}, bad={"X": (3, CODES[0], CODES[:, :2])}),
+    Use(networks.Network, {"model": KERAS}),
+    Use(partial(seeds.derive_seed, 0), bad={"bits": (12, 0, 512, "32")}),
+    Use(seeds.Trial, {"name": "trial", "index": 0}, bad={"name": "text"}),
+    # Models
+    Use(models.LinearClassifier, {"coef": [1.0, -1.0], "intercept": 0.0}),
+    Use(LINE.predict, {"X": AGES}, bad={"X": ("many", TEXTS, np.ones((4, 3)))}),
+    Use(models.KerasClassifier, {"model": KERAS}),
+    Use(
+        models.CommandSoftware,
+        {"command": ["true"]},
+        bad={"false": (3, "1"), "command": (3, [], "python decide.py", [3])},
+    ),
+    # ADF
+    Use(
+        adf.ADF,
+        {"model": skill, "decision_threshold": 0.5, "schema": SCHEMA, "sensitive_features": "sex", "n_local": 5},
+        lambda search: search.generate(CODES, n_seeds=1),
+    ),
+    Use(
+        adf.ADF(skill, SCHEMA, "sex", decision_threshold=0.5).generate,
+        {"X": CODES, "n_seeds": 1},
+    ),
+    Use(
+        adf.Aequitas,
+        {"model": skilled, "schema": SCHEMA, "sensitive_features": "sex", "n_local": 5},
+        lambda search: search.generate(n_samples=3),
+    ),
+    Use(adf.Aequitas(skilled, SCHEMA, "sex", n_local=5).generate, {"n_samples": 3}),
+    Use(adf.Fairness(10, 2).interval),
+    Use(
+        adf.FiniteDifferences,
+        {"score": skill, "schema": SCHEMA, "sensitive_features": "sex", "decision_threshold": 0.5},
+        bad={"score": None},
+    ),
+    Use(adf.discriminatory, {"model": skilled, "X": CODES, "sensitive_features": "sex", "schema": SCHEMA}),
+    Use(adf.estimate_unfairness, {"model": skilled, "sensitive_features": "sex", "schema": SCHEMA, "n": 9}),
+    Use(adf.majority_vote, {"voters": [skilled], "X": CODES}, bad={"voters": (3, []), "X": (3, CODES[0])}),
+    Use(
+        adf.retrain,
+        {
+            "weights": WEIGHTS,
+            "X": CODES,
+            "y": CLASSES,
+            "additions": [CODES[:0]],
+            "voters": [skilled],
+            "n_epochs": 1,
+            "random_states": [0],
+        },
+        bad={
+            "weights": (3, [], WEIGHTS[:1]),
+            "additions": (3, [], [np.ones((2, 9))]),
+            "voters": (3, []),
+        },
+    ),
+    Use(adf.train_networks, {"X": CODES, "y": CLASSES, "random_states": [0], "n_steps": 1}),
+    # FairTest
+    Use(
+        fairtest.DataSource,
+        {"data": MANY},
+        bad={"numbers": (3, "wage", ["wage"]), "categories": (3, "wage", ["wage"])},
+    ),
+    Use(
+        fairtest.Investigation,
+        {"sensitive_features": "sex", "output": "repaid"},
+        investigated,
+        {"context": (3, "wage", ["wage"])},
+    ),
+    Use(fairtest.Investigation("sex", "repaid").fit, {"source": fairtest.DataSource(MANY)}, bad={"source": (3, MANY)}),
+    Use(
+        fairtest.investigate,
+        {"source": fairtest.DataSource(MANY, budget=9), "investigations": fairtest.Investigation("sex", "repaid")},
+        bad={"source": (3, MANY), "investigations": (3, [], [3])},
+    ),
+    Use(fairtest.NMI),
+    Use(fairtest.Correlation),
+    Use(fairtest.Difference),
+    Use(fairtest.Ratio),
+    Use(fairtest.Regression),
+    Use(
+        fairtest.Column,
+        {"name": "sex", "values": np.array([0, 1]), "categories": ("f", "m")},
+        bad={"name": None, "values": (3, [[0, 1]], np.array([0, 7]), ["a"]), "categories": None},
+    ),
+    Use(
+        fairtest.Sample,
+        {"sensitive_features": GROUPS, "output": GROUPS},
+        bad=dict.fromkeys(("sensitive_features", "output", "explanatory"), (3, "sex")),
+    ),
+    # FlipTest and transport
+    Use(fliptest.flipset, {"model": at_40, "X": AGES, "X_image": MOVED}),
+    Use(
+        fliptest.compare_flipsets,
+        {"flips": {"GAN": FLIPS, "exact": FLIPS}},
+        bad={"flips": (3, {}, {"GAN": 3}, {"GAN": FLIPS, "exact": fliptest.flipset(at_40, AGES[:3], MOVED[:3])})},
+    ),
+    Use(
+        fliptest.counterpart_test,
+        {"tables": (MANY[["age"]],) * 2, "decisions": (np.arange(400) % 2 > 0,) * 2, "n_people": 30},
+        bad={
+            "tables": (3, (MANY,), (MANY[["age"]], AGES[["age"]])),
+            "decisions": (3, (YES > 0,) * 2, (3, 3)),
+            "cost": (3, "far"),
+            "n_people": "count",
+        },
+    ),
+    Use(fliptest.differences_in_words, {"X": AGES, "X_image": MOVED}, bad={"scale_of": (3, "std")}),
+    Use(fliptest.flipset_intervals, {"flip": FLIPS, "n_resamples": 9}, bad={"method": "choice"}),
+    Use(
+        fliptest.flipsets_by_cost,
+        {"model": at_40, "X_source": AGES, "X_target": MOVED},
+        bad={"costs": (3, {})},
+    ),
+    Use(
+        fliptest.transparency_report,
+        {"flipset": FLIPS, "X": AGES, "X_image": MOVED},
+        bad={"scale": ([0, 1], [1], "std")},
+    ),
+    Use(
+        transport.ColumnCosts,
+        bad={"columns": (3, {"age": "cubic"}), "number": "choice", "weights": (3, {"age": -1}, {"age": "x"})},
+    ),
+    Use(transport.ExactTransport, {}, fits),
+    Use(
+        transport.ExactTransport().fit,
+        {"X_source": AGES, "X_target": MOVED},
+        bad=dict.fromkeys(("source_weight", "target_weight"), (3, [1, 2], -LOSS, LOSS * NAN, [*"abcdefgh"])),
+    ),
+    Use(FITTED.transform, {"X": AGES}, bad={"X": (3, MOVED)}),
+    Use(transport.GANTransport, {"n_steps": 1}, fits, {"hidden_layers": (3, (0,), "wide")}),
+    Use(
+        transport.fit_gans,
+        {"maps": [transport.GANTransport(n_steps=1)], "X_source": AGES, "X_target": MOVED},
+        bad={"maps": (3, [], [3])},
+    ),
+    Use(
+        transport.squared_l1,
+        {"X_source": AGES, "X_target": MOVED},
+        bad=dict.fromkeys(("X_source", "X_target"), (3, *NUMBERS, np.ones((2, 3)))),
+    ),
+    # Individual fairness
+    Use(fairness.audit, ATTACK),
+    Use(fairness.gradient_flow_attack, ATTACK),
+    Use(fairness.loss_ratio_test, {"loss": LOSS, "attacked_loss": LOSS + 1}),
+    Use(fairness.error_rate_ratio_test, {"wrong": YES > 0, "attacked_wrong": YES > 0}),
+    # Themis
+    Use(
+        themis.Themis,
+        {"model": skilled, "schema": SCHEMA, "max_samples": 50},
+        lambda it: it.causal_score("sex"),
+    ),
+    Use(THEMIS.causal_score, {"sensitive_features": "sex"}),
+    Use(THEMIS.search, {"min_score": 0.5, "max_size": 1}),
+    Use(
+        THEMIS.apparent_score,
+        {"inputs": INPUTS, "sensitive_features": "sex", "measure": "group"},
+        bad={"weight": (3, [1, 2], [-1] * 12, [NAN] * 12)},
+    ),
+    Use(
+        themis.causal_score,
+        {"table": np.eye(2), "positions": 0},
+        bad={"table": (3, [0.5], []), "positions": (7, "sex")},
+    ),
+    Use(
+        themis.group_score,
+        {"table": np.eye(2), "positions": 0},
+        bad={"table": (3, [0.5], []), "positions": (7, -1, "sex", [0, 0])},
+    ),
+    Use(themis.output_table, {"model": skilled, "schema": SCHEMA}),
+    Use(themis.read_settings, {"path": Lazy(settings)}),
+]
+REFUSALS = (TypeError, ValueError, KeyError, data.DataError)
+MIXED = fairtest.Sample(GROUPS, fairtest.Column("job", np.array([0, 1, 2, 0] * 5), ("cook", "clerk", "driver")))
+COPIES = pd.concat([AGES, AGES[["age"]]], axis=1)
+LABELLED = pd.Series(YES, index=range(10, 18))
+
+
+def case(model=at_40, table=PEOPLE, **changes):
+    return cases.Case(model, table, **{"sensitive_features": "sex", "features": ["age", "income"]} | changes)
+
+
+def moved(cost):
+    return transport.ExactTransport(cost=cost).fit(AGES, MOVED)
+
+
+def spent():
+    with CASE.queries.limit(1):
+        CASE.decide(PEOPLE.assign(age=PEOPLE["age"] + 1))
+
+
+# Values that fit by themselves, but not to the rest of the call or to the model's answers; with what users are told.
+MESSAGES = [
+    (lambda: case(lambda rows: 1), "model: expected one value for each row, found int (answers of the model)"),
+    (
+        lambda: case(lambda rows: np.ones(9)),
+        "model: expected 8 values, one for each row, found 9 (answers of the model)",
+    ),
+    (lambda: case(lambda rows: [None] * 8), "model: 8 of 8 answers are missing, expected one for each row"),
+    (lambda: case(table=PEOPLE[:1]), "table: expected at least 2 rows, found 1"),
+    (lambda: case(table=COPIES.assign(sex="f")), "table: columns occur twice: age"),
+    (lambda: case(table=PEOPLE.assign(sex="f")), "column 'sex' has one value only, expected at least two groups"),
+    (lambda: case(table=PEOPLE.assign(income=1j)), "column 'income' has type complex128; make it real numbers"),
+    (lambda: case(table=PEOPLE.assign(age=pd.Timestamp("2000-01-01"))), "make it a number, as the age in years"),
+    (lambda: case(sensitive_features="gender"), "sensitive_features: the table has no column 'gender'; it has age"),
+    (lambda: case(y_true=LABELLED), "which the table has not; expected the same index"),
+    (lambda: case(y_true="repaid", pos_label="yes"), "pos_label: 'yes' is not among the labels (known: 0, 1)"),
+    (CASE.score, "model: gives labels, expected a score; hand in an object with predict_proba"),
+    (spent, "limit: expected at most 1 more model queries, found 8"),
+    (
+        lambda: auditing.audit(PEOPLE),
+        "case: expected a fairlab.Case, found DataFrame; wrap model and table in one",
+    ),
+    (lambda: auditing.audit(CASE, methods="flipest"), "methods: unknown method 'flipest'; did you mean 'fliptest' or"),
+    (lambda: SCHEMA.encode(INPUTS + 2), "column 'sex' holds 2, not among its values"),
+    (lambda: SCHEMA.decode(np.array([[0, 9, 0]])), "codes: expected 0 to 4 of feature 'age', found 9"),
+    (lambda: SCHEMA.check([[0.5, 1, 1]]), "X: column 'sex' holds fractions, expected integers"),
+    (lambda: cases.Schema.from_frame(COPIES), "two features of the schema are named 'age'"),
+    (lambda: adf.Aequitas(skill, SCHEMA, "sex").generate(), "scores and probabilities need decision_threshold"),
+    (lambda: FairMetric([[1.0, 1.0], [0.0, 1.0]]), "projection: expected a symmetric matrix P with P P = P, found one"),
+    (
+        lambda: FairMetric.from_directions(np.eye(2)),
+        "directions: span all 2 features; a sensitive subspace of full",
+    ),
+    (lambda: networks.FeedForward(WEIGHTS).predict(AGES), "X: the network takes 3 columns, was given shape (8, 2)"),
+    (
+        lambda: networks.Network(keras_network()).predict(CODES + 1e300),
+        "X: column 0 holds 1e+300 in row 0, expected numbers within float32",
+    ),
+    (lambda: LINE.loss(AGES, [1]), "y: expected one label for each of 8 points, found shape (1,)"),
+    (lambda: fairness.audit(**ATTACK | {"y": LABELLED}), "expected the same index"),
+    (lambda: fairness.loss_ratio_test(-LOSS, LOSS), "loss: expected zero or more, found -1.0"),
+    (lambda: fliptest.flipset(at_40, AGES, MOVED[["age"]]), "X and X_image differ in columns: only in X: income"),
+    (
+        lambda: moved(lambda a, b: np.ones((2, 2))),
+        "cost: returned shape (2, 2), expected (8, 8), a row per source point",
+    ),
+    (lambda: moved(lambda a, b: -np.ones((8, 8))), "expected costs of at least 0"),
+    (lambda: FITTED.transform(MOVED), "these are not the fitted rows in the fitted order"),
+    (lambda: fairtest.Correlation().check(MIXED), "has 3: cook, clerk, driver"),
+    (lambda: fairtest.Investigation("sex", "repaid").test(), "not fitted yet"),
+    (lambda: fairtest.DataSource(PEOPLE[:1]), "data: 1 rows are too few for a training set and 1 test sets"),
+    (lambda: themis.Themis(skill, SCHEMA).causal_score("sex"), "expected 0 or 1"),
+    (lambda: data.load("lypton"), "unknown data set 'lypton'; did you mean 'lipton'?"),
+    (
+        lambda: fairlab.Experiment("fliptest/liptn"),
+        "unknown experiment 'fliptest/liptn'; did you mean 'fliptest/l",
+    ),
+    (lambda: fairlab.Experiment("fliptest/lipton", n_point=3), "fliptest/lipton has no parameter 'n_point'"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), MESSAGES, ids=[message[:40] for _, message in MESSAGES])
+def test_what_users_are_told(call, message):
+    with pytest.raises((*REFUSALS, cases.BudgetSpentError)) as caught:
+        call()
+    assert message in str(caught.value)
+
+
+KIND_OF = {name: kind for kind, (_, names) in KINDS.items() for name in names.split()}
+
+
+def parameters_of(use):
+    """Return the parameters of a call with their defaults, those that it passes on included."""
+    found = inspect.signature(use.call).parameters.values()
+    named = {each.name: each.default for each in found if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)}
+    return dict.fromkeys(use.good, inspect.Parameter.empty) | named
+
+
+def bad_values(use, name, default):
+    own = use.bad.get(name, KIND_OF.get(name, ()))
+    if not isinstance(own, str):
+        return own or ()
+    may_be_none = default is None or own == "seed" or own.endswith(" or None")
+    return (*KINDS[own.removesuffix(" or None")][0], *(() if may_be_none else (None,)))
+
+
+def shown(value):
+    return " ".join(repr(value).split())[:20]
+
+
+BAD = [
+    pytest.param(use, name, value, id=f"{use.name}-{name}-{shown(value)}")
+    for use in USES
+    for name, default in parameters_of(use).items()
+    for value in bad_values(use, name, default)
+]
+
+
+@pytest.mark.parametrize(("use", "name", "value"), BAD)
+def test_a_bad_value_is_refused_by_name(use, name, value, results):
+    with pytest.raises(REFUSALS) as caught:
+        use.run(**{name: value})
+    message = str(caught.value)
+    is_named = re.search(rf"\b{name.removesuffix('s')}", message) or re.search(rf"unknown .*{value!r}", message)
+    assert is_named, f"{message} does not name {name}"
+    raised_in = traceback.extract_tb(caught.value.__traceback__)[-1].filename
+    assert "fairlab" in Path(raised_in).parts, f"{caught.value}: a crash in {raised_in}"
+
+
+@pytest.mark.parametrize("use", USES, ids=lambda use: use.name)
+def test_the_same_call_with_good_values_is_accepted(use, results):
+    use.run()
+
+
+@pytest.mark.parametrize("use", USES, ids=lambda use: use.name)
+def test_every_parameter_has_a_kind(use):
+    assert not set(parameters_of(use)) - set(KIND_OF) - set(use.bad)
+    assert not set(use.bad) - set(parameters_of(use))
+
+
+PACKAGES = [*reference.PACKAGES, "fairlab.fair_metric", "fairlab.seeds"]
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_every_public_callable_has_a_row(package):
-    needed = {name for name in public_callables(package) if (package, name) not in TAKE_NOTHING}
-    assert sorted(needed - {row.public for row in TABLE[package]}) == []
+def test_every_public_callable_is_here(package):
+    module = import_module(package)
+    own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == package]
+    values = {name: getattr(module, name) for name in getattr(module, "__all__", own) if not name.startswith("_")}
+    needed = {
+        name
+        for name, value in values.items()
+        if callable(value) and not (inspect.isclass(value) and issubclass(value, BaseException))
+    }
+    known = {
+        name for name, value in values.items() if any(getattr(use.call, "func", use.call) is value for use in USES)
+    }
+    of_results = {name for name in needed if f"{package}.{name}".removeprefix("fairlab.") in RESULTS.split()}
+    assert needed - known == of_results
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_rows_are_about_public_callables(package):
-    assert sorted({row.public for row in TABLE[package]} - public_callables(package)) == []
+def options(command, path=()):
+    """Return the options of a command and of all commands below it."""
+    for name, below in getattr(command, "commands", {}).items():
+        yield from options(below, (*path, name))
+    yield from ((path, each) for each in command.params)
 
 
-def test_the_table_is_long_enough():
-    assert len(ROWS) >= AT_LEAST
-    assert all(row.says and row.argument for _, row in ROWS)
+@pytest.mark.parametrize("path", [path for path, option in options(cli.fairlab) if option.name == "seed"], ids=" ".join)
+@pytest.mark.parametrize("seed", ["-1", "0.5", "zero"])
+def test_commands_refuse_bad_seeds(path, seed):
+    [option] = [option for found, option in options(cli.fairlab) if found == path and option.name == "seed"]
+    with pytest.raises(click.BadParameter):
+        option.type_cast_value(click.Context(cli.fairlab), seed)

@@ -100,7 +100,7 @@ def test_unknown_names_raise_with_known_ones(experiment):
         Experiment("toy/mean", profile="fast")
     with pytest.raises(TypeError, match="no parameter 'm'"):
         Experiment("toy/mean", m=3)
-    with pytest.raises(TypeError, match="seed: expected an integer"):
+    with pytest.raises(ValueError, match="seed: expected an integer"):
         Experiment("toy/mean", seed="zero")
     with pytest.raises(KeyError, match=r"table-1 has no value 'maen'; did you mean 'mean'"):
         experiment.record("table-1", "maen", 1)

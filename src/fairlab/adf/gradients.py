@@ -5,7 +5,7 @@ from scipy.special import expit
 
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import Schema, check_schema
-from fairlab.checks import check_number
+from fairlab.checks import check_function, check_number
 
 CHUNK = 1 << 18  # rows in one query
 LEAST = 1e-12  # margin of a score that is just its threshold, so that it has a side
@@ -47,7 +47,8 @@ class FiniteDifferences:
 
     def __init__(self, score, schema: Schema, sensitive_features, *, decision_threshold: float, decide=None):
         columns = check_schema(schema).positions(sensitive_features)
-        self._score, self._decide = wrap_model(score).scores_of, decide
+        self._score = wrap_model(score).scores_of
+        self._decide = None if decide is None else check_function(decide, "decide")
         self.decision_threshold = check_number(decision_threshold, "decision_threshold")
         self.low, self.high = schema.low, schema.high
         self.n_features = len(schema.names)

@@ -53,8 +53,8 @@ def train_networks(X, y, random_states: Sequence[int], *, n_steps: int) -> list[
     >>> [part.shape for part in weights][:2]
     [(2, 64), (64,)]
     """
-    n_steps, y = check_count(n_steps, "n_steps"), _check_classes(y, len(X))
     X = check_features(X)[0].astype(np.float32)
+    n_steps, y = check_count(n_steps, "n_steps"), _check_classes(y, len(X))
     rngs = _generators(random_states)
     widths = [X.shape[1], *HIDDEN, int(y.max()) + 1]
     start = [_initial(widths, rng) for rng in rngs]
@@ -132,14 +132,17 @@ def retrain(weights, X, y, additions: Sequence[np.ndarray], voters, *, n_epochs:
     1
     """
     _check_voters(voters)
+    X = check_features(X)[0]
     n_epochs, y, rngs = check_count(n_epochs, "n_epochs"), _check_classes(y, len(X)), _generators(random_states)
+    if not np.iterable(additions):
+        raise ValueError(f"additions: expected rows for each network, found {additions!r}")
     if len(additions) != len(random_states):
         raise ValueError(f"additions: {len(additions)}, random_states: {len(random_states)}; expected as many")
     additions = [np.asarray(added) for added in additions]
     for added in additions:
         if added.ndim != 2 or added.shape[1] != np.shape(X)[1]:
             raise ValueError(f"additions: expected {np.shape(X)[1]} columns, found shape {added.shape}")
-    if len(weights) < 2 or np.shape(weights[0])[:1] != np.shape(X)[1:]:
+    if not np.iterable(weights) or len(weights) < 2 or np.shape(weights[0])[:1] != np.shape(X)[1:]:
         raise ValueError(f"weights: expected kernels and biases of a network of {np.shape(X)[1]} columns")
     added = np.concatenate(additions)
     labels = majority_vote(voters, added) if len(added) else np.empty(0, dtype=int)

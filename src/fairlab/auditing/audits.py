@@ -8,7 +8,7 @@ from fairlab.auditing.progress import QueryBar
 from fairlab.auditing.report import Report
 from fairlab.auditing.wording import count, listed
 from fairlab.cases import BudgetSpentError, Case, MethodResult
-from fairlab.checks import check_count, check_number, suggestion
+from fairlab.checks import check_count, check_flag, check_number, check_text, suggestion
 
 SLOW = 1e-3  # seconds a row from which on a model is called slow
 
@@ -76,6 +76,7 @@ def audit(
     >>> report.to_html("audit.html")  # doctest: +SKIP
     """
     budget, confidence_level, random_state = _checked(case, budget, confidence_level, random_state, least=1)
+    check_flag(progress, "progress")
     names = _chosen(methods)
     start, results, pace = time.perf_counter(), [], case.queries.seconds_per_row
     case = case.sample(max(budget // 2, 1), random_state=random_state)
@@ -152,7 +153,7 @@ def run(
     ('FlipTest', True)
     """
     given = _checked(case, budget, confidence_level, random_state, least=0)
-    [name] = _chosen(method)
+    [name] = _chosen(check_text(method, "method"))
     probe, task = probes()[name], Task(case, *given, proxies)
     start, queried, findings = time.perf_counter(), case.queries.n_queries, []
     try:

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from fairlab.checks import check_count, check_features, check_seed, is_number
+from fairlab.checks import check_count, check_features, check_seed, check_text, is_number
 
 LARGEST = 2**62  # so that sums of two values fit into 64 bits
 BINS = 10
@@ -102,6 +102,7 @@ class Feature:
     edges: tuple[float, ...] | None = None
 
     def __post_init__(self):
+        check_text(self.name, "name")
         values = self.values
         if not isinstance(values, range):
             if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
@@ -142,7 +143,7 @@ class Feature:
             If the bounds are not whole numbers or in the wrong order.
         """
         if not all(isinstance(bound, Integral) and not isinstance(bound, bool | np.bool_) for bound in (low, high)):
-            raise CaseError(f"feature {name!r}: expected whole numbers as bounds, found {low!r} and {high!r}")
+            raise CaseError(f"feature {name!r}: expected whole numbers as low and high, found {low!r} and {high!r}")
         if low > high:
             raise CaseError(f"feature {name!r}: low {low} is above high {high}")
         return cls(name, range(int(low), int(high) + 1))
@@ -460,6 +461,8 @@ class Schema:
     features: tuple[Feature, ...]
 
     def __post_init__(self):
+        if not isinstance(self.features, Iterable):
+            raise CaseError(f"features: expected a Feature each, found {self.features!r}")
         object.__setattr__(self, "features", tuple(self.features))
         if strange := [each for each in self.features if not isinstance(each, Feature)]:
             raise CaseError(f"features: expected a Feature each, found {strange[0]!r}")
@@ -562,12 +565,12 @@ class Schema:
             raise TypeError(f"sensitive_features: expected names of features, found {names!r}")
         names = [names] if isinstance(names, str) else list(names)
         if not names:
-            raise CaseError("expected at least one feature of the schema, found none")
+            raise CaseError("sensitive_features: expected at least one feature of the schema, found none")
         for name in names:
             if name not in self.names:
-                raise CaseError(f"{name!r} is not in the schema; it has {', '.join(self.names)}")
+                raise CaseError(f"sensitive_features: {name!r} is not in the schema; it has {', '.join(self.names)}")
         if len(set(names)) < len(names):
-            raise CaseError(f"expected features of the schema, each once, found {', '.join(names)}")
+            raise CaseError(f"sensitive_features: expected features of the schema, each once, found {', '.join(names)}")
         positions = sorted(self.names.index(name) for name in names)
         for position in positions:
             if self.sizes[position] == 1:

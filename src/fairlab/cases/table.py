@@ -6,8 +6,8 @@ from numbers import Real
 import numpy as np
 import pandas as pd
 
-from fairlab.cases.schema import CaseError, Feature, check_column, values_of
-from fairlab.checks import suggestion
+from fairlab.cases.schema import CaseError, Feature, case_errors, check_column, values_of
+from fairlab.checks import check_array, suggestion
 
 
 def check_table(table, columns: Sequence[str] | None = None) -> pd.DataFrame:
@@ -153,7 +153,7 @@ class Encoding:
         self.is_number = np.array(is_number)
         self.center, self.scale = np.array(center), np.array(scale)
 
-    def transform(self, frame: pd.DataFrame) -> np.ndarray:
+    def transform(self, rows: pd.DataFrame) -> np.ndarray:
         """Return rows as floats of shape (n_rows, n_columns).
 
         Raises
@@ -161,16 +161,16 @@ class Encoding:
         CaseError
             If a column is missing, or holds what the table never held.
         """
-        frame = in_dtypes(frame, self._dtypes)
-        matrix = np.zeros((len(frame), len(self.names)))
+        rows = in_dtypes(rows, self._dtypes)
+        matrix = np.zeros((len(rows), len(self.names)))
         for name, (places, feature) in self._parts.items():
             if feature is not None:
-                matrix[np.arange(len(frame)), places[0] + feature.encode(frame[name])] = 1
+                matrix[np.arange(len(rows)), places[0] + feature.encode(rows[name])] = 1
                 continue
-            missing = frame[name].isna().to_numpy()
+            missing = rows[name].isna().to_numpy()
             if missing.any() and len(places) == 1:
                 raise CaseError(f"column {name!r} holds missing values, which the table does not")
-            numbers = frame[name].to_numpy(dtype=float, na_value=np.nan)
+            numbers = rows[name].to_numpy(dtype=float, na_value=np.nan)
             matrix[:, places[0]] = np.where(missing, self.center[places[0]], numbers)
             matrix[np.ix_(missing, places[1:])] = 1
         return (matrix - self.center) / self.scale
@@ -213,11 +213,8 @@ class Encoding:
         CaseError
             If the matrix has another shape, or a number is not finite.
         """
-        try:
-            matrix = np.asarray(matrix, dtype=float)
-        except (TypeError, ValueError):
-            raise CaseError("matrix: expected numbers") from None
-        if matrix.ndim != 2 or matrix.shape[1] != len(self.names) or not np.isfinite(matrix).all():
-            expected = f"finite numbers of shape (n_rows, {len(self.names)})"
-            raise CaseError(f"matrix: expected {expected}, found shape {matrix.shape}")
+        with case_errors():
+            matrix = check_array(matrix, "matrix")
+        if matrix.ndim != 2 or matrix.shape[1] != len(self.names):
+            raise CaseError(f"matrix: expected shape (n_rows, {len(self.names)}), found shape {matrix.shape}")
         return matrix * self.scale + self.center

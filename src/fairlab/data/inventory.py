@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 import pandas as pd
 import pooch
 
+from fairlab.checks import check_flag, check_function
 from fairlab.data.errors import DataError, DataUnavailableError
 from fairlab.data.files import cache_folder, fetch_file, find_fault, mirror_folder
 from fairlab.data.loading import recipes
@@ -31,7 +32,7 @@ def available() -> list[str]:
     return sorted(project_registry().variants)
 
 
-def state_of(variant: str) -> str:
+def state_of(name: str) -> str:
     """Return the provenance that `load` would give without the network, or "missing".
 
     Examples
@@ -41,7 +42,7 @@ def state_of(variant: str) -> str:
     'real'
     """
     registry = project_registry()
-    entry = registry.variant(variant)
+    entry = registry.variant(name)
     if not entry.make:
         return entry.source
     at_hand = (_file_state(registry.file(path))[0] in ("cached", "mirror") for path in entry.raw)
@@ -49,13 +50,13 @@ def state_of(variant: str) -> str:
     return entry.source if suffices(at_hand) else _fallback_state(entry)
 
 
-def describe(variant: str) -> str:
+def describe(name: str) -> str:
     """Return the description of a variant: content, surrogate, datasheet.
 
     Parameters
     ----------
-    variant : str
-        A name of `available()`.
+    name : str
+        One of `available()`.
 
     Examples
     --------
@@ -63,7 +64,7 @@ def describe(variant: str) -> str:
     >>> describe("berkeley").splitlines()[0]
     'berkeley: Graduate admissions at Berkeley in 1973, the 4,425 rows of FairTest, made from 24'
     """
-    entry = project_registry().variant(variant)
+    entry = project_registry().variant(name)
     positive = "" if entry.positive_label is None else f" (positive: {entry.positive_label})"
     groups = ", ".join(f"{column} (privileged: {group})" for column, group in entry.privileged_group.items())
     parts = [
@@ -77,7 +78,7 @@ def describe(variant: str) -> str:
     if entry.make:
         datasheet = ast.get_docstring(ast.parse((project().data_scripts / entry.make).read_text(encoding="utf-8")))
     else:
-        datasheet = inspect.getdoc(recipes()[variant])
+        datasheet = inspect.getdoc(recipes()[name])
     return "\n\n".join([*(textwrap.fill(part, 100, break_long_words=False) for part in parts), datasheet])
 
 
@@ -137,6 +138,8 @@ def fetch(
     >>> fetch(["berkeley"]).loc["berkeley", "state"]
     'real'
     """
+    check_flag(keep_going, "keep_going")
+    check_function(report, "report")
     registry, rows = project_registry(), []
     for name, inside in _named(registry, names if names is not None else registry.variants).items():
         found = [_tried(registry, each, keep_going) for each in inside]

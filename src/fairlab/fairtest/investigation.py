@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import check_choice, check_count
+from fairlab.checks import check_choice, check_count, check_flag
 from fairlab.fairtest.metrics import NMI, AdditiveMetric, Correlation, Difference, Interval, Metric, Regression
 from fairlab.fairtest.report import Association, AssociationReport, Section, Subgroup
 from fairlab.fairtest.sample import Column, DataSource, Sample, column_names
@@ -198,6 +198,7 @@ class Investigation(BaseEstimator):
         ValueError
             If an investigation is not fitted, or to another source. No test set is used up by an error.
         """
+        check_flag(exact, "exact")
         several = [self, *others]
         for one in several:
             check_is_fitted(one)

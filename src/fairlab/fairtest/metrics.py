@@ -666,7 +666,7 @@ class Regression(Metric):
     def __init__(self, *, top_k: int = 35, label_metric: Metric | None = None):
         check_count(top_k, "top_k")
         if label_metric is not None and not isinstance(label_metric, Metric):
-            raise TypeError(f"metric: expected a Metric such as Difference(), found {label_metric!r}")
+            raise TypeError(f"label_metric: expected a Metric such as Difference(), found {label_metric!r}")
         self.top_k = top_k
         self.label_metric = label_metric or Difference()
 

@@ -8,6 +8,7 @@ does not matter, the person is no other than the two, and so the odd one out of 
 which the three are not decided alike.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -110,9 +111,9 @@ def counterpart_test(
     >>> test.low <= 0 <= test.high
     True
     """
-    if len(tables) != 2 or len(decisions) != 2:
-        found = f"{len(tables)} tables and {len(decisions)} decisions"
-        raise ValueError(f"tables and decisions: expected those of two groups, found {found}")
+    for name, of_groups in (("tables", tables), ("decisions", decisions)):
+        if not isinstance(of_groups, Sequence) or len(of_groups) != 2:
+            raise ValueError(f"{name}: expected those of two groups, found {of_groups!r}")
     check_number(confidence_level, "confidence_level", above=0, below=1)
     check_seed(random_state)
     for table in tables:

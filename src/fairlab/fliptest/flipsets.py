@@ -280,8 +280,8 @@ def flipsets_by_cost(model, X_source, X_target, *, costs=COSTS, random_state: in
     >>> flipsets_by_cost(lambda X: (X["skill"] > 1.5).astype(int), women, men)["F−"].to_dict()
     {'squared L1': 1, 'L1': 1, 'squared Euclidean': 1, 'Euclidean': 1}
     """
-    if not costs:
-        raise ValueError("costs: is empty, expected at least one cost by its name")
+    if not isinstance(costs, Mapping) or not costs:
+        raise ValueError(f"costs: expected at least one cost by its name, found {costs!r}")
     flips, moved = {}, {}
     for name, cost in costs.items():
         image = ExactTransport(cost=cost, random_state=random_state).fit(X_source, X_target).transform(X_source)

@@ -116,10 +116,12 @@ def differences_in_words(X, X_image, *, scale_of: pd.DataFrame | None = None, n_
     '2 people against their counterparts: age is 2.5 less on average; job differs for 50%'
     """
     n_columns = check_count(n_columns, "n_columns")
-    X, X_image = as_table(X), as_table(X_image)
+    X, X_image = as_table(X), as_table(X_image, "X_image")
     check_mixed(X, X_image, "X", "X_image")
     check_same_length(X, X_image)
     scale_of = pd.concat([X, X_image]) if scale_of is None else scale_of
+    if not isinstance(scale_of, pd.DataFrame):
+        raise ValueError(f"scale_of: expected a DataFrame, found {type(scale_of).__name__}")
     if lacking := [str(name) for name in X.columns if name not in scale_of]:
         raise ValueError(f"scale_of: no column {', '.join(lacking)}")
     parts = []

@@ -12,6 +12,7 @@ from fairlab.checks import (
     check_choice,
     check_count,
     check_features,
+    check_flag,
     check_number,
     check_same_columns,
     optional,
@@ -177,6 +178,7 @@ def gradient_flow_attack(
     check_over_metric(metric, X, points.shape[-1])
     check_number(regularizer, "regularizer", least=0)
     check_choice(variant, "variant", VARIANTS)
+    check_flag(trajectory, "trajectory")
     sizes = step_sizes(step_size, n_steps, schedule=schedule)
     wrong = _wrong(model, points, labels)
     options = {"regularizer": regularizer, "trajectory": trajectory, "dtype": dtype}

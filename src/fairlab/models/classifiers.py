@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import expit, log_expit, logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from fairlab.checks import check_array, optional
+from fairlab.checks import check_array, check_flag, optional
 
 keras = optional("keras")
 tf = optional("tensorflow")
@@ -153,13 +153,13 @@ class LinearClassifier(WhiteBoxClassifier):
     def __init__(self, coef, intercept, *, rounded_loss=False):
         self.coef = check_array(coef, "coef")
         self.intercept = check_array(intercept, "intercept")
-        self.rounded_loss = rounded_loss
+        self.rounded_loss = check_flag(rounded_loss, "rounded_loss")
         if self.coef.shape[:-1] != self.intercept.shape:
             raise ValueError(f"coef has shape {self.coef.shape}, intercept {self.intercept.shape}")
 
     def log_odds(self, X):
         """Return the linear function of the features."""
-        if X.shape[-1] != self.coef.shape[-1]:
+        if tuple(X.shape)[-1:] != self.coef.shape[-1:]:
             expected = f"expected {self.coef.shape[-1]} columns, one for each coefficient"
             raise ValueError(f"X: {expected}, found shape {tuple(X.shape)}")
         return (X @ like(X, self.coef[..., None]))[..., 0] + like(X, self.intercept[..., None])
@@ -197,9 +197,7 @@ class KerasClassifier(WhiteBoxClassifier):
     def __init__(self, model, *, from_logits=False):
         if not isinstance(model, keras.Model):
             raise TypeError(f"model: expected a Keras model, found {type(model).__name__}")
-        if not isinstance(from_logits, bool):
-            raise ValueError(f"from_logits: expected True or False, found {from_logits!r}")
-        self.model, self.from_logits = model, from_logits
+        self.model, self.from_logits = model, check_flag(from_logits, "from_logits")
         if model.output_shape[-1] not in (1, 2):
             raise ValueError(f"model: expected one or two outputs per point, found {model.output_shape[-1]}")
         self._last = None if from_logits else _probabilities_layer(model)
@@ -259,7 +257,10 @@ def _points(X):
     if _is_tensor(X):
         return X if X.dtype.is_floating else tf.cast(X, tf.float32)
     X = np.asarray(X)
-    X = X.astype(float) if X.dtype.kind == "O" else X
+    try:
+        X = X.astype(float) if X.dtype.kind == "O" else X
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"X: expected numbers ({error})") from error
     if X.dtype.kind not in "fiub":
         raise ValueError(f"X: expected numbers, found {X.dtype}")
     return X if X.dtype.kind == "f" else X.astype(np.float32)

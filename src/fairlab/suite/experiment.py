@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab import plotting
-from fairlab.checks import EXTRAS, required, suggestion
+from fairlab.checks import EXTRAS, check_count, check_text, required, suggestion
 from fairlab.paths import project, write_text
 from fairlab.seeds import Trial
 from fairlab.suite import processes
@@ -39,7 +39,8 @@ class Experiment:
     name : str
         ``<paper>/<experiment>``, as `fairlab list` shows.
     profile : {"quick", "smoke", "paper"}
-        Size of the run.     seed : int
+        Size of the run.
+    seed : int
         Root of every seed of the run.
     n_jobs : int or None
         Worker processes for trials; None takes the number of the batch, else all cores.
@@ -53,6 +54,8 @@ class Experiment:
         If the experiment or the profile does not exist; the message suggests known ones.
     TypeError
         If the experiment has no such parameter.
+    ValueError
+        If the seed is no whole number of at least 0, or `n_jobs` no number of processes.
     PermissionError
         If the results folder cannot be written.
 
@@ -69,16 +72,17 @@ class Experiment:
     """
 
     def __init__(self, name, *, profile=DEFAULT_PROFILE, seed=runs.DEFAULT_SEED, n_jobs=None, **parameters):
-        self.specification = specification(name)
+        self.specification = specification(check_text(name, "name"))
         expected = self.specification.parameters(profile)
         self.specification.check_parameters(parameters)
-        if not isinstance(seed, int | np.integer):
-            raise TypeError(f"seed: expected an integer, found {seed!r}")
+        seed = check_count(seed, "seed", least=0)
+        if n_jobs is not None:
+            check_count(n_jobs, "n_jobs")
         task = processes.kernel_task  # of a batch, which publishes the run itself
         self.n_jobs = n_jobs or (task.n_jobs if task else n_cores())
         self.shard = task.shard if task else processes.WHOLE
         changed = any(expected[key] != value for key, value in parameters.items())
-        self.run = runs.Run(name, runs.CUSTOM if changed else profile, int(seed), expected | parameters)
+        self.run = runs.Run(name, runs.CUSTOM if changed else profile, seed, expected | parameters)
         self.in_batch = task is not None
         self.folder = Path(task.folder) if task else self._new_folder()
         self._started = time.perf_counter()

@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from fairlab.cases.schema import Schema, check_schema
-from fairlab.checks import align, check_array, check_choice, check_count, check_number
+from fairlab.checks import align, check_array, check_choice, check_count, check_flag, check_number
 from fairlab.seeds import derive_seed
 from fairlab.themis.estimation import (
     RULES,
@@ -222,12 +222,13 @@ class Themis(BaseEstimator):
         if check_number(min_score, "min_score", least=0) > 1:
             raise ValueError(f"min_score: expected a number between 0 and 1, found {min_score!r}")
         check_choice(measure, "measure", (*MEASURES, "both"))
+        check_flag(prune, "prune")
         schema = self._program.schema
         if sensitive_features is None:
             sensitive_features = [name for name, size in zip(schema.names, schema.sizes, strict=True) if size > 1]
         positions = schema.positions(sensitive_features)
         max_size = len(positions) if max_size is None else max_size
-        if max_size not in range(1, len(positions) + 1):
+        if isinstance(max_size, bool) or max_size not in range(1, len(positions) + 1):
             raise ValueError(f"max_size: expected 1 to {len(positions)}, found {max_size!r}")
         measures = MEASURES if measure == "both" else (measure,)
         decided_by = "score" if self.variant == "published" else "low"

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.spatial.distance import cdist
 
-from fairlab.checks import check_number, check_same_columns, is_number, suggestion
+from fairlab.checks import check_array, check_number, check_same_columns, is_number, suggestion
 
 Cost = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Table = pd.DataFrame | np.ndarray
@@ -42,6 +42,7 @@ def squared_l1(X_source: np.ndarray, X_target: np.ndarray) -> np.ndarray:
     >>> squared_l1(np.array([[0.0, 0.0]]), np.array([[1.0, 2.0], [0.0, 1.0]])).tolist()
     [[9.0, 1.0]]
     """
+    X_source, X_target = check_array(X_source, "X_source"), check_array(X_target, "X_target")
     check_shapes(X_source, X_target)
     distance = cdist(X_source, X_target, metric="cityblock")
     return np.square(distance, out=distance)
@@ -182,11 +183,13 @@ class ColumnCosts:
         return self.number if all(map(is_number, pair)) else "mismatch"
 
 
-def as_table(X: Table) -> pd.DataFrame:
+def as_table(X: Table, name: str = "X") -> pd.DataFrame:
     """Return a table as a DataFrame; columns of an array are called ``x0``, ``x1``, ..."""
     if isinstance(X, pd.DataFrame):
         return X
     values = np.asarray(X)
+    if values.ndim != 2:
+        raise ValueError(f"{name}: expected shape (n_rows, n_features), found {values.shape}")
     return pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
 
 

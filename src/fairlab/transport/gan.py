@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
-from fairlab.checks import check_count
+from fairlab.checks import check_count, check_flag
 from fairlab.networks import forward
 from fairlab.transport.maps import CHUNK, DivergenceError, TransportMap, check_options, require_memory, single_precision
 
@@ -155,6 +155,7 @@ class GANTransport(TransportMap):
         """Return both samples in float32, options and samples checked."""
         counts = ("n_steps", "batch_size", "critic_steps", "log_every")
         check_options(self, counts=counts, positive=("learning_rate", "clip", "penalty"))
+        check_flag(self.progress, "progress")
         samples = self._samples(X_source, X_target, min_rows=2)
         return [single_precision(X, name) for X, name in zip(samples, ("X_source", "X_target"), strict=True)]
 
@@ -207,8 +208,8 @@ def fit_gans(maps: Sequence[GANTransport], X_source, X_target, *, n_threads: int
     >>> [gan.transform(women).shape for gan in fit_gans(maps, women, men)]
     [(3, 1), (3, 1), (3, 1)]
     """
-    if not maps:
-        raise ValueError("maps: expected at least one, found none")
+    if not np.iterable(maps) or not len(maps) or not all(isinstance(each, GANTransport) for each in maps):
+        raise ValueError(f"maps: expected at least one GANTransport, found {maps!r}")
     n_cores = int(os.environ.get("OMP_NUM_THREADS") or joblib.cpu_count())
     n_threads = n_cores if n_threads is None else check_count(n_threads, "n_threads")
     pairs = zip(_one_each(X_source, maps, "X_source"), _one_each(X_target, maps, "X_target"), strict=True)
