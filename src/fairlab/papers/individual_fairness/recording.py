@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 
 from fairlab.individual_fairness.auditing import FOUR_FIFTHS, RatioTest
@@ -15,35 +16,59 @@ from fairlab.papers.individual_fairness.tables import COMPAS_COLUMNS
 FAR, SLIGHTLY = 0.5, 0.25
 
 
-def adult(exp, rows: pd.DataFrame, claimed: pd.DataFrame, *, notes: Mapping[str, str], baseline) -> None:
+def adult(exp, rows: pd.DataFrame, *, notes: Mapping[str, str], baseline, missing: str = "") -> None:
     """Record tables 1, 2 and 3.
 
     Parameters
     ----------
     exp : Experiment
     rows : DataFrame
-        Of both readings, indexed by reading, method and split; see `tables.adult_rows` and `tables.published_rows`.
-    claimed : DataFrame
-        What the claims rest on, indexed by method and split.
+        Indexed by reading, method and split; see `tables.adult_rows` and `tables.published_rows`. The claims of table 1
+        are judged on those as published.
     notes : dict of str to str
         What a reader of the scorecard must know of a row as published: by id, or by the beginning of ids.
     baseline : BalancedMLP
         Trained.
+    missing : str
+        Why there are no rows as published, if there are none.
     """
-    claims = _adult_claims(claimed)
     for artefact in ("table-1", "table-3"):
-        for (reading, method), numbers in rows.groupby(level=["reading", "method"], sort=False):
-            for column, values in numbers.items():
-                name = f"{method}.{column}"
-                said = [text for start, text in notes.items() if reading == "as_published" and name.startswith(start)]
-                exp.record(artefact, name, values.dropna().to_numpy(), reading=reading, note="; ".join(said))
-        exp.claims(artefact, claims)
+        _means_and_deviations(exp, artefact, rows, notes=notes, missing=missing)
+    _judge(exp, "table-1", rows, _adult_claims, missing=missing)
     settings = {
         "learning_rate": baseline.learning_rate,
         "batch_size": baseline.batch_size,
         "num_steps": baseline.n_steps,
     }
     exp.record_frame("table-2", pd.DataFrame([settings]), id="{column}")
+
+
+def _means_and_deviations(exp, artefact, rows, *, notes, missing=""):
+    """Record the numbers of a table, split by split, and their standard deviations where the table has them."""
+    published = exp.published(artefact).index
+    for (reading, method), numbers in rows.groupby(level=["reading", "method"], sort=False):
+        for column, values in numbers.items():
+            name, deviation = f"{method}.{column}", f"{method}.{column}.std"
+            said = [text for start, text in notes.items() if reading == "as_published" and name.startswith(start)]
+            exp.record(artefact, name, values.to_numpy(), reading=reading, note="; ".join(said))
+            if deviation not in published:
+                continue
+            if len(values) > 1:
+                exp.record(artefact, deviation, values.std(), reading=reading, note="; ".join(said))
+            elif reading == "as_published":
+                exp.skip(artefact, deviation, "one split has no standard deviation")
+    if missing:
+        for name in published:
+            exp.skip(artefact, name, missing)
+
+
+def _judge(exp, artefact, rows, claims_of, *, missing=""):
+    """Record the claims of a table on its rows as published."""
+    if missing:
+        claims = dict.fromkeys(exp.specification.published.artefact(artefact).claims, (None, missing))
+    else:
+        claims = claims_of(rows.loc["as_published"])
+    exp.claims(artefact, claims)
 
 
 def overview(exp, split: Split) -> None:
@@ -53,63 +78,60 @@ def overview(exp, split: Split) -> None:
     exp.record_frame("appendix-f.1", pd.DataFrame([found]), id="{column}")
 
 
-def _adult_claims(own: pd.DataFrame) -> dict[str, tuple[bool, str]]:
-    mean = own.groupby(level="method", sort=False).mean().T
+def _adult_claims(rows: pd.DataFrame) -> dict[str, tuple[bool, str]]:
+    mean = rows.groupby(level="method", sort=False).mean().T
     odds = mean.loc[["aod_gender", "aod_race"]].abs()
     bounds = mean.loc[["entropy.t_n", "zero_one.t_n"]]
-    by_loss, by_error = (mean.loc[f"{test}.reject_prop"] for test in ("entropy", "zero_one"))
-    one_split = 1 / own.index.get_level_values("split").nunique() + 1e-9
+    rejected = mean.loc[["entropy.reject_prop", "zero_one.reject_prop"]]
+    by_loss, by_error = (rejected.loc[test] for test in rejected.index)
     both_odds = f"gender: {_each(mean, 'aod_gender')}; race: {_each(mean, 'aod_race')}"
+    both_bounds = f"loss: {_each(mean, 'entropy.t_n')}; errors: {_each(mean, 'zero_one.t_n')}"
+    both_shares = f"rejected by loss: {_each(mean, by_loss.name)}; by errors: {_each(mean, by_error.name)}"
     return {
         "baseline-unfair": (
-            by_loss["baseline"] == by_error["baseline"] == 1
-            and (mean.loc[["aod_gender", "aod_race"], "baseline"] < -0.03).all(),
-            f"rejected in {by_loss['baseline']:.0%} and {by_error['baseline']:.0%} of the splits",
+            (rejected["baseline"] == 1).all() and (mean.loc[odds.index, "baseline"] < -0.03).all(),
+            f"{both_shares}; {both_odds}",
         ),
         "project-mostly-rejected": (
-            bounds.loc["entropy.t_n", "project"] < bounds.loc["entropy.t_n", "baseline"] and by_loss["project"] > 0.5,
-            f"{_each(mean, 'entropy.t_n')}; rejected in {by_loss['project']:.0%}",
+            (bounds["project"] < bounds["baseline"]).all() and (rejected["project"] > 0.5).all(),
+            f"{both_bounds}; {both_shares}",
         ),
         "sensr-passes": (
-            by_loss["sensr"] == by_error["sensr"] == 0 and ((bounds - 1).abs().idxmin(axis=1) == "sensr").all(),
-            _each(mean, "entropy.t_n"),
+            (rejected["sensr"] == 0).all() and ((bounds - 1).abs().idxmin(axis=1) == "sensr").all(),
+            both_bounds,
         ),
         "sensr-lowest-accuracy": (mean.loc["bal_acc"].idxmin() == "sensr", _each(mean, "bal_acc")),
         "reduction-best-group-fairness": ((odds.idxmin(axis=1) == "reduction").all(), both_odds),
-        "reduction-worst-individual-fairness": (
-            (bounds.idxmax(axis=1) == "reduction").all(),
-            f"loss: {_each(mean, 'entropy.t_n')}; errors: {_each(mean, 'zero_one.t_n')}",
-        ),
+        "reduction-worsens-individual-fairness": ((bounds["reduction"] > bounds["baseline"]).all(), both_bounds),
         "sensr-improves-group-fairness": ((odds["sensr"] < odds["baseline"]).all(), both_odds),
         "tests-agree": (
-            all(by_loss[method] == by_error[method] for method in METHODS if method != "project")
-            and abs(by_loss["project"] - by_error["project"]) <= one_split,
-            f"rejected by loss: {_each(mean, 'entropy.reject_prop')}; by errors: {_each(mean, 'zero_one.reject_prop')}",
+            by_loss.drop("project").equals(by_error.drop("project"))
+            and np.allclose([by_loss["project"], by_error["project"]], [0.9, 0.8]),
+            both_shares,
         ),
     }
 
 
-def compas(exp, rows: pd.DataFrame, *, note: str = "") -> None:
+def compas(exp, rows: pd.DataFrame, *, missing: str = "") -> None:
     """Record table 4.
 
     Parameters
     ----------
     exp : Experiment
     rows : DataFrame
-        Of both readings, indexed by reading, split and method; see `trials.audit_compas`.
-    note : str
-        What a reader of the scorecard must know of the rows as published.
+        Indexed by reading, split and method; see `trials.audit_compas`.
+    missing : str
+        Why there are no rows as published, if there are none.
     """
-    for reading, of in rows[list(COMPAS_COLUMNS)].droplevel("split").groupby(level="reading", sort=False):
-        said = note if reading == "as_published" else ""
-        exp.record_frame("table-4", of, id="{method}.{column}", note=said)
-    exp.claims("table-4", _compas_claims(rows.loc["as_published"]))
+    rows = rows[list(COMPAS_COLUMNS)]
+    _means_and_deviations(exp, "table-4", rows, notes={}, missing=missing)
+    _judge(exp, "table-4", rows, _compas_claims, missing=missing)
 
 
 def _compas_claims(rows: pd.DataFrame) -> dict[str, tuple[bool, str]]:
     mean = rows.groupby(level="method", sort=False).mean().T
     odds, bound, rejected = mean.loc[["aod_gender", "aod_race"]], mean.loc["t_n"], mean.loc["reject_prop"]
-    others = [method for method in METHODS if method != "baseline"]
+    distance = pd.concat([odds.abs(), mean.loc[["t_n"]]])
     ratio = odds["sensr"] / odds["baseline"]
     return {
         "baseline-unfair": (
@@ -124,7 +146,7 @@ def _compas_claims(rows: pd.DataFrame) -> dict[str, tuple[bool, str]]:
             (odds.abs().idxmin(axis=1) == "reduction").all(),
             f"gender: {_each(mean, 'aod_gender')}; race: {_each(mean, 'aod_race')}",
         ),
-        "project-rarely-rejected": (rejected["project"] <= 0.4, f"rejected in {rejected['project']:.0%}"),
+        "project-rarely-rejected": (rejected["project"] <= 0.2, f"rejected in {rejected['project']:.0%}"),
         "sensr-passes": (
             rejected["sensr"] == 0 and bound.idxmin() == "sensr",
             f"rejected in {rejected['sensr']:.0%}; {_each(mean, 't_n')}",
@@ -133,10 +155,11 @@ def _compas_claims(rows: pd.DataFrame) -> dict[str, tuple[bool, str]]:
             abs(ratio["aod_gender"]) < FAR and 1 - SLIGHTLY <= ratio["aod_race"] < 1,
             f"gender {ratio['aod_gender']:.0%} and race {ratio['aod_race']:.0%} of Baseline's",
         ),
-        "accuracy-cost": (
-            (mean.loc["bal_acc", others] < mean.loc["bal_acc", "baseline"]).all(),
-            _each(mean, "bal_acc"),
+        "both-improve-all": (
+            all((distance[method] < distance["baseline"]).all() for method in ("sensr", "reduction")),
+            "; ".join(f"{row}: {_each(mean, row)}" for row in distance.index),
         ),
+        "sensr-lowest-accuracy": (mean.loc["bal_acc"].idxmin() == "sensr", _each(mean, "bal_acc")),
     }
 
 
@@ -197,9 +220,6 @@ def calibration(exp, test: RatioTest) -> None:
     """Record the settings of section 4 from a test that was made without naming any."""
     settings = {"delta": test.max_loss_ratio, "significance_level": test.alpha, "repetitions": len(ADULT_SEEDS)}
     exp.record_frame("section-4", pd.DataFrame([settings]), id="{column}")
-    exp.claims(
-        "section-4", {"threshold-is-five-fourths": (test.max_loss_ratio == 1 / (4 / 5), f"{test.max_loss_ratio}")}
-    )
 
 
 def _each(mean: pd.DataFrame, row: str) -> str:

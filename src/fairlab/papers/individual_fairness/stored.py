@@ -1,9 +1,11 @@
-"""The authors' stored models, which stand behind nearly every published number of tables 1, 3 and 4."""
+"""What the authors stored and what stands behind tables 1, 3 and 4: their models, and the output of their audits."""
 
+import ast
 import json
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 
 from fairlab.data.errors import DataUnavailableError
 from fairlab.data.files import fetch_file
@@ -14,12 +16,22 @@ from fairlab.papers.individual_fairness.splits import SEEDS
 
 FOLDER = "individual_fairness_models"
 # What a reader of the scorecard must know of Adult's rows, by the beginning of their ids.
-_OTHERS = "the authors' networks of this column were not released: ours, trained and attacked as described"
+_OTHERS = "from the stored output of the authors' audits; the networks were not released"
 _PLAIN = "the authors' plain networks, as printed"
 NOTES = {
     **dict.fromkeys(("baseline.bal_acc", "baseline.aod", "baseline.entropy"), _OTHERS),
     **dict.fromkeys(("project.bal_acc", "project.aod", "project.entropy"), _PLAIN),
     "reduction.entropy": "five splits with lambda 35, five on their first 2,400 points, as printed",
+}
+
+# Columns of the stored output, by the names of the tables.
+OUTPUT_COLUMNS = {
+    "algo": "algo",
+    "lr": "step_size",
+    "bal_acc": "bal_acc",
+    "average_odds_difference_gen": "aod_gender",
+    "average_odds_difference_race": "aod_race",
+    "lb": "t_n",
 }
 
 VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"  # how TensorFlow 2 ends the name of a tensor
@@ -40,11 +52,53 @@ def stored_models(study: str) -> list[dict[str, dict]] | None:
         return None
 
 
+def stored_output(study: str) -> tuple[pd.DataFrame, int] | None:
+    """Return what the authors' audits printed for every split, method and step of the attack; None if it is missing.
+
+    Parameters
+    ----------
+    study : {"adult", "compas"}
+
+    Returns
+    -------
+    rows : DataFrame
+        One row per audit: ``algo`` (the authors' name of the method: on Adult, ``baseline_bal`` are their stored plain
+        networks, and ``baseline`` others that they did not release), ``split`` (from 0, as in `SEEDS`), ``step_size``,
+        and the columns of the tables.
+    n_unreadable : int
+        Lines that could not be read.
+    """
+    try:
+        text = _file(f"{FOLDER}/{study}/summary.out").read_text()
+    except DataUnavailableError:
+        return None
+    return read_output(text, [data_seed for data_seed, _ in SEEDS[study]])
+
+
+def read_output(text: str, data_seeds: Sequence[int]) -> tuple[pd.DataFrame, int]:
+    """Read a file of printed dictionaries, one a line; see `stored_output`."""
+    lines = [_dictionary(line) for line in text.splitlines()]
+    printed = pd.DataFrame([line for line in lines if line])
+    seeds = [seed if isinstance(seed, int) else seed[0] for seed in printed["seed"]]
+    rows = printed[list(OUTPUT_COLUMNS)].rename(columns=OUTPUT_COLUMNS)
+    rows["reject_prop"] = (printed["pval"] < 0.05).astype(float)
+    rows.insert(1, "split", [data_seeds.index(seed) for seed in seeds])
+    return rows, lines.count(None)
+
+
+def _dictionary(line):
+    try:
+        found = ast.literal_eval(line)
+    except (SyntaxError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
 def how_to_get(study: str) -> str:
-    """Return a sentence for who lacks the stored models."""
+    """Return a sentence for who lacks the stored files."""
     return (
-        "the authors' stored models are not available, networks trained here replace them; run this experiment again "
-        f"with a network connection, or with a copy of {FOLDER}/{study} in the folder of FAIRLAB_DATA_MIRROR"
+        "the authors' stored models and output are not available; run this experiment again with a network connection, "
+        f"or with a copy of {FOLDER}/{study} in the folder of FAIRLAB_DATA_MIRROR"
     )
 
 

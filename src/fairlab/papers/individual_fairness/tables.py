@@ -4,12 +4,14 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from fairlab.papers.individual_fairness.audits import ADULT_AUDIT
 from fairlab.papers.individual_fairness.learners import METHODS
 
 READINGS = ("as_published", "as_described")
 TESTS = {"entropy": "loss ratio", "zero_one": "error-rate ratio"}  # the tests' names in the tables
 GROUP_COLUMNS = ("bal_acc", "aod_gender", "aod_race")
-NOT_RELEASED = [*GROUP_COLUMNS, "entropy.t_n", "entropy.reject_prop"]  # the networks of these columns, of Baseline
+# Columns of Baseline whose networks the authors did not release.
+NOT_RELEASED = [*GROUP_COLUMNS, "entropy.t_n", "entropy.reject_prop"]
 COMPAS_COLUMNS = (*GROUP_COLUMNS, "t_n", "reject_prop")
 
 
@@ -41,9 +43,9 @@ def adult_rows(
         Tables of `trials.audit_adult`, by split.
     groups : DataFrame
         See `audits.group_table`.
-    reading : {"as_published", "as_described", "own models"}
+    reading : {"as_published", "as_described"}
         Whose models stand in a row and how long they were attacked. *As described*: the method's own, and
-        `short_attack` throughout. *Own models*: the method's own, with the published numbers of steps.
+        `short_attack` throughout.
     short_attack, long_attack : int
         Both numbers of steps.
 
@@ -71,8 +73,8 @@ def adult_rows(
     return pd.concat({method: numbers(method) for method in METHODS}, names=["method"])
 
 
-def published_rows(stored: pd.DataFrame, mixed: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
-    """Return the numbers behind tables 1 and 3: of the authors' stored models, or else of those trained here.
+def published_rows(stored: pd.DataFrame, mixed: pd.DataFrame, output: pd.DataFrame) -> pd.DataFrame:
+    """Return the numbers behind tables 1 and 3.
 
     Parameters
     ----------
@@ -80,37 +82,33 @@ def published_rows(stored: pd.DataFrame, mixed: pd.DataFrame, described: pd.Data
         Of the authors' models; see `adult_rows`, *as published*.
     mixed : DataFrame
         Tables of `trials.audit_mixed_reductions`, by split.
-    described : DataFrame
-        Of models trained here, perhaps on fewer splits: Baseline's accuracy, odds differences and loss ratio.
+    output : DataFrame
+        Of the authors' audits, see `stored.stored_output`: accuracy, odds differences and loss ratio of Baseline.
     """
-    rows = _with_mixed_reductions(stored, mixed)
-    rows.loc[["baseline"], NOT_RELEASED] = described.loc[["baseline"], NOT_RELEASED].reindex(
-        rows.loc[["baseline"]].index
-    )
-    return rows
-
-
-def claimed_rows(stored: pd.DataFrame, mixed: pd.DataFrame, audits: pd.DataFrame, *, long_attack: int) -> pd.DataFrame:
-    """Return what the claims of tables 1 and 3 rest on, from the authors' stored models alone.
-
-    As `published_rows`, but what was not released of Baseline's row is of its stored networks, under the attack of the
-    row's other test.
-    """
-    rows = _with_mixed_reductions(stored, mixed)
-    chosen = audits[(audits["method"] == "baseline") & (audits["n_steps"] == long_attack)]
-    _set_entropy(rows, "baseline", chosen[chosen["test"] == TESTS["entropy"]])
-    return rows
-
-
-def _with_mixed_reductions(stored, mixed):
     rows = stored.copy()
-    _set_entropy(rows, "reduction", mixed[mixed["test"] == TESTS["entropy"]])
+    found = mixed[mixed["test"] == TESTS["entropy"]]
+    for column, name in (("entropy.t_n", "lower_bound"), ("entropy.reject_prop", "rejected")):
+        rows.loc["reduction", column] = found[name].astype(float).to_numpy()
+    printed = printed_audits(output, "baseline", step_size=ADULT_AUDIT["step_size"])
+    printed = printed.rename(columns={name: f"entropy.{name}" for name in ("t_n", "reject_prop")})
+    splits = rows.loc["baseline"].index
+    rows.loc[["baseline"], NOT_RELEASED] = printed.loc[splits, NOT_RELEASED].to_numpy()
     return rows
 
 
-def _set_entropy(rows, method, found):
-    for column, name in (("entropy.t_n", "lower_bound"), ("entropy.reject_prop", "rejected")):
-        rows.loc[method, column] = found[name].astype(float).to_numpy()
+def printed_audits(output: pd.DataFrame, algo: str, *, step_size: float) -> pd.DataFrame:
+    """Return what the authors' audits printed for one method and step of the attack, by split.
+
+    Parameters
+    ----------
+    output : DataFrame
+        See `stored.stored_output`.
+    algo : str
+        The authors' name of the method.
+    step_size : float
+    """
+    chosen = output[(output["algo"] == algo) & (output["step_size"] == step_size)]
+    return chosen.set_index("split").sort_index()[list(COMPAS_COLUMNS)]
 
 
 def equal_steps(audits: pd.DataFrame) -> pd.DataFrame:
@@ -135,33 +133,24 @@ def over_splits(rows: pd.DataFrame) -> pd.DataFrame:
     return table.loc[[(*key, name) for key in order for name in parts]]
 
 
-def baseline_by_steps(audits: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Return the bound of our plain networks' loss ratio under each number of steps, above the published Baseline's.
-
-    Parameters
-    ----------
-    audits : DataFrame
-        Tables of `trials.audit_adult`, by split.
-    published : DataFrame
-        Of table 3; see `Experiment.published`.
-    """
-    chosen = audits[(audits["method"] == "baseline") & (audits["test"] == "loss ratio")]
-    table = chosen.groupby("n_steps")["lower_bound"].agg(["mean", "std", "min", "max"])
-    table.loc["printed", ["mean", "std"]] = published.loc["baseline.entropy.t_n", ["value", "std"]].to_numpy(float)
-    return table
-
-
-def with_plain_networks(points: pd.DataFrame) -> pd.DataFrame:
+def with_published_names(points: pd.DataFrame, output: pd.DataFrame) -> pd.DataFrame:
     """Return the curves of figure 2 with the published names: Project's is that of the plain networks.
 
     Parameters
     ----------
     points : DataFrame
-        Tables of `trials.by_step_size`, by split: each method's own models.
+        Tables of `trials.by_step_size`, by split: the authors' stored models.
+    output : DataFrame
+        Of the authors' audits, see `stored.stored_output`: the bounds of Baseline at the same steps and splits.
     """
-    plain = points[points["method"] == "baseline"].assign(method="project")
-    parts = {method: plain if method == "project" else points[points["method"] == method] for method in METHODS}
-    return pd.concat(parts.values(), ignore_index=True)
+    plain = points[points["method"] == "baseline"]
+    bounds = output[output["algo"] == "baseline"].set_index(["split", "step_size"])[["t_n", "reject_prop"]]
+    bounds = bounds.loc[list(zip(plain["split"], plain["step_size"], strict=True))]
+    baseline = plain.assign(
+        lower_bound=bounds["t_n"].to_numpy(), rejected=bounds["reject_prop"].to_numpy() == 1, diverged=0
+    )
+    of = dict(tuple(points.groupby("method"))) | {"baseline": baseline, "project": plain.assign(method="project")}
+    return pd.concat([of[method] for method in METHODS], ignore_index=True)
 
 
 def first_rejections(flow: pd.DataFrame, *, threshold: float) -> pd.DataFrame:

@@ -247,7 +247,7 @@ def by_step_size(
     Returns
     -------
     DataFrame
-        One row per method and size: method, stopping time, lower bound, whether rejected, diverged points.
+        One row per method and size: method, step size, stopping time, lower bound, whether rejected, diverged points.
     """
     split = adult_split(dataset, ADULT_SEEDS[trial.index][0])
     metric = metric_of_test_part(split)
@@ -257,7 +257,8 @@ def by_step_size(
             settings = ADULT_AUDIT | {"step_size": step_size, "n_steps": n_steps[method]}
             found = audit_on_test_part(model, split, metric=metric, **settings)
             rows.append(
-                {"method": method, "time": found.attack.stopping_time, "lower_bound": found.loss_ratio.lower_bound}
+                {"method": method, "step_size": step_size, "time": found.attack.stopping_time}
+                | {"lower_bound": found.loss_ratio.lower_bound}
                 | {"rejected": found.loss_ratio.rejected, "diverged": found.attack.diverged.sum()}
             )
     return pd.DataFrame(rows)
