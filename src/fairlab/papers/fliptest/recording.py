@@ -30,12 +30,23 @@ def lipton(exp, *, hired, coef, women, flips, reports, directions, note) -> None
     _claim(exp, claims.lipton(women=women, directions=directions, **published))
 
 
-def law_school(exp, *, flips, shift, members, report, note) -> None:
-    """Record figures 6, 7 and 12; flips by map and trial, the predictions' mean shift by map, F-'s mean differences."""
+def law_school(exp, *, flips, shift, members, report, weights, note) -> None:
+    """Record section 5.4 and figures 6, 7 and 12.
+
+    Parameters
+    ----------
+    flips : dict by map and trial
+    shift : Series
+        Mean shift of the predictions by map.
+    members, report : DataFrame
+        Mean scores of flipsets, and mean differences in F-.
+    weights : DataFrame
+        Of the regression, as they are (``weight``) and per standard deviation (``weight per standard deviation``).
+    """
     for key, name, remark in (("counterfactual", "counterfactual", ""), ("gan", "GAN", note)):
         several = {trial: flip for (of_map, trial), flip in flips.items() if of_map == name}
         exp.record_frame("figure-7", _sizes(several), id=f"{key}.{{column}}", note=remark)
-    _claim(exp, claims.law_school(shift=shift, members=members, report=report))
+    _claim(exp, claims.law_school(shift=shift, members=members, report=report, weights=weights))
 
 
 def arrests(exp, *, subgroups, flips, note) -> None:
@@ -62,7 +73,7 @@ def gan_validation(exp, *, counts, n_points, note, blocks, one_regression) -> No
 
 
 def ssl_parity(exp, *, flips, note, section, rates, **judged) -> None:
-    """Record section 5.2.1, figures 3, 8 and 9, and what FairTest says of the same classifier."""
+    """Record section 5.2.1, figures 3 and 9, and what FairTest says of the same classifier."""
     prediction = next(iter(flips.values())).prediction
     found = _sizes(flips)
     found = found.assign(f_plus_share_of_high_risk=found["f_plus"] / prediction.sum())
@@ -74,7 +85,7 @@ def ssl_parity(exp, *, flips, note, section, rates, **judged) -> None:
 
 
 def ssl_odds(exp, *, groups, flips, reports, notes) -> None:
-    """Record section 5.2.2 and figures 4, 10 and 11; all by ground truth."""
+    """Record section 5.2.2 and figures 4 and 11; all by ground truth."""
     for truth, several in flips.items():
         exp.record_frame("section-5.2.2", _sizes(several), id=f"{truth}.{{column}}", note=notes[truth])
         prediction = next(iter(several.values())).prediction
@@ -101,13 +112,19 @@ def _sizes(flips) -> pd.DataFrame:
 
 
 def _record_block(exp, name, block) -> None:
-    """Record one block of table 1: the fits of accepted maps, and the distances in both protocol variants."""
+    """Record one block of table 1: fits of accepted maps with their spread, distances in both protocol variants."""
     used = block.to_frame().loc[list(block.ensemble.usable)]
     about = {"note": block.ensemble.note, "data": block.data}
     for feature, printed in block.listed.items():
         fit = used[[f"ks {feature}", f"mse_difference {feature}"]].set_axis(["ks", "mse_diff"], axis=1)
         fit = fit.reset_index(drop=True)
         exp.record_frame("table-1", fit, id=f"{name}.{printed}.{{column}}", **about)
+        for column in fit:
+            id = f"{name}.{printed}.{column}.std"
+            if len(fit) > 1:
+                exp.record("table-1", id, fit[column].std(), **about)
+            else:
+                exp.skip("table-1", id, "one map has no standard deviation")
     for reading, column in (("as_published", "mean_l1"), ("as_described", "mean_squared_l1")):
         exp.record("table-1", f"{name}.distance.gan", used[column], reading=reading, **about)
         of_exact = [row[column] for row in block.exact]
