@@ -25,7 +25,7 @@ PATIENT_CONTEXT = 127  # attributes: neither prediction nor confidence, nor what
         ("staples", "staples-population", {"n_users": 2_000}, [1], 4),
         ("healthcare", "health", {"surrogate": True}, [2], PATIENT_CONTEXT),
         ("image_tagger", "image-tagger", {"labels": "overfeat", "surrogate": True}, [745], 0),
-        ("movielens", "movie-recommender", {"surrogate": True}, [1, 1, 1, 17], 3),
+        ("movielens", "movie-recommender", {"surrogate": True}, [1, 1, 1, 16, 16], 3),
         ("adult", "adult-uci", {"surrogate": True}, [1], 13),
     ],
 )

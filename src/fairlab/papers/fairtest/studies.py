@@ -26,6 +26,7 @@ OLD = 60
 RATING, MOVIE_AGE, ERROR = "rating of recommended movies (stars)", "age of recommended movies (years)", "RMSE (stars)"
 OUTPUTS = [RATING, MOVIE_AGE, ERROR]
 YOUNG = 30
+GENERATION = "generation"  # age in two groups, which a discovery takes
 MOVIE_CONTEXT = ("gender", "age", "occupation")
 MOVIE_NUMBERS = ("seen_rating", "rmse", "movie_age")
 Study = tuple[DataSource, list[Investigation]]
@@ -81,14 +82,16 @@ def image_tagger(photos: Dataset) -> Study:
 def movies(viewers: Dataset) -> Study:
     """Test rating and age of recommended movies, profile errors and discover genres, by gender and age.
 
-    The error is in the data already, one for each user. A discovery takes two groups only, hence gender alone.
+    The error is in the data already, one for each user. A discovery takes two groups only, so that age is cut in two.
     """
     rating = "recommended_rating"
-    source = DataSource(viewers.features.assign(**{rating: viewers.target}), variant=PUBLISHED)
-    genres = [name for name in viewers.features if name not in (*MOVIE_CONTEXT, *MOVIE_NUMBERS)]
-    context = list(MOVIE_CONTEXT)
+    users = viewers.features.assign(**{rating: viewers.target, GENERATION: generation_of(viewers.features["age"])})
+    source = DataSource(users, variant=PUBLISHED)
+    genres, context = genres_of(viewers, viewers.features), list(MOVIE_CONTEXT)
     tests = [Investigation(["gender", "age"], output, context=context) for output in (rating, "movie_age", "rmse")]
-    return source, [*tests, Investigation("gender", genres, context=context)]
+    by_gender = Investigation("gender", genres, top_k=len(genres), context=context)
+    by_generation = Investigation(GENERATION, genres, top_k=len(genres), context=["gender", "occupation"])
+    return source, [*tests, by_gender, by_generation]
 
 
 def adult(people: Dataset) -> Study:
@@ -114,8 +117,12 @@ STUDIES: Mapping[str, Callable[[Dataset], Study]] = {
 
 
 def attributes(investigations: Sequence[Investigation]) -> set[str]:
-    """Return the attributes of a fitted study that are protected, explanatory or define contexts."""
-    return {name for one in investigations for name in (*one.sensitive_features_, *one.context_, *one.explanatory_)}
+    """Return the attributes of a fitted study that are protected, explanatory or define contexts.
+
+    A generation is an age.
+    """
+    names = {name for one in investigations for name in (*one.sensitive_features_, *one.context_, *one.explanatory_)}
+    return {"age" if name == GENERATION else name for name in names}
 
 
 def fitted(study: Study) -> list[Investigation]:
@@ -183,9 +190,14 @@ def users_of(recommendations: Dataset) -> pd.DataFrame:
     lower = users["seen_rating"] < users["seen_rating"].mean()
     return users.assign(
         **{RATING: recommendations.target},
-        generation=np.where(users["age"] > YOUNG, "35 and older", "younger than 35"),
+        generation=generation_of(users["age"]),
         seen=np.where(lower, "lower rated movies", "higher rated movies"),
     )
+
+
+def generation_of(age: pd.Series) -> np.ndarray:
+    """Return the older or the younger generation by age: the cut of MovieLens' bands that is nearest to the middle."""
+    return np.where(age > YOUNG, "35 and older", "younger than 35")
 
 
 def genres_of(recommendations: Dataset, users: pd.DataFrame) -> list[str]:

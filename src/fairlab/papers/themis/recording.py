@@ -14,7 +14,7 @@ from fairlab.data.dataset import Dataset
 from fairlab.data.errors import DataUnavailableError
 from fairlab.data.files import fetch_file
 from fairlab.data.registry import project_registry
-from fairlab.papers.themis.instances import AWARE, INPUT_SPACES, INSTANCES, instance_table
+from fairlab.papers.themis.instances import INPUT_SPACES, INSTANCES, instance_table
 from fairlab.papers.themis.searches import Searches, count_tests, inferred_without, printed_rows, rank_correlations
 from fairlab.papers.themis.suites import score_suite, stored_suites
 from fairlab.suite.experiment import Experiment
@@ -194,7 +194,10 @@ Answers = dict[str, tuple[bool | None, str]]  # by claim: whether it holds, None
 
 
 def of_figure_1(score: pd.Series) -> Answers:
-    """Judge the statements on figure 1."""
+    """Judge the statements on figure 1.
+
+    An instance "does not discriminate" if all its scores are below 5%, as in figure 2; "many" are more than half.
+    """
     group, causal = (score[f"b.census.gender.gender.{measure}"] for measure in ("group", "causal"))
     race = score["b.census.gender.race.causal"]
     return {
@@ -202,33 +205,33 @@ def of_figure_1(score: pd.Series) -> Answers:
             _decided(causal > 21 * group, [group, causal]),
             f"causal {_percent(causal)}, group {_percent(group)}",
         ),
-        "b-gender-discriminates-race": (_decided(race > 35, [race]), _percent(race)),
+        "b-gender-discriminates-race": (
+            _decided(race > causal, [race, causal]),
+            f"race {_percent(race)}, gender {_percent(causal)}",
+        ),
         "aware-not-better": _unaware_lower(score),
-        "aware-still-discriminate": _largest_own(score),
-        "most-are-small": _most((score < 5)[score.notna()], len(score), "{} of {} cells are below 5%"),
+        "aware-still-discriminate": (_decided(causal > 11, [causal]), _percent(causal)),
+        "many-do-not-discriminate": _without_large(score),
     }
 
 
-def of_figure_2(scores: pd.DataFrame, printed: pd.Index) -> Answers:
-    """Judge the statements on figure 2.
+def of_figure_2(score: pd.Series, printed: pd.Index) -> Answers:
+    """Judge the statements on figure 2; "far more" is at least twice as much.
 
     Parameters
     ----------
-    scores : DataFrame
-        By id, columns ``score``, ``low`` and ``high``; sets that are not published may be among them.
+    score : Series
+        By id; sets that are not published may be among them.
     printed : Index of str
         The ids of the published sets.
     """
-    score, there = scores["score"], scores.dropna()
     joined, alone = score["b.census.gender.gender_marital_race"], score["b.census.gender.gender"]
-    country_race = score["f.census.unaware.country_race"]
-    compared, below = supersets_below(there.reset_index(names="id"))
     shown = score[printed].dropna()
     return {
-        "b-gender-77": (_decided(joined > 75, [joined]), _percent(joined)),
-        "b-gender-alone-12": (_decided(alone < 12, [alone]), _percent(alone)),
-        "f-country-race-98": (_decided(country_race > 95, [country_race]), _percent(country_race)),
-        "superset-at-least-subset": (not below, f"below in {len(below)} of {compared} pairs of sets"),
+        "b-gender-more-in-combination": (
+            _decided(joined >= 2 * alone, [joined, alone]),
+            f"together {_percent(joined)}, gender {_percent(alone)}",
+        ),
         "all-at-least-five": (
             bool((shown >= 5).all()),
             f"{(shown >= 5).sum()} of {len(shown)} sets, the least {_percent(shown.min())}",
@@ -260,17 +263,12 @@ def _unaware_lower(score: pd.Series) -> tuple[bool | None, str]:
     return _most(pd.Series(unaware < aware)[there], len(pairs), "the unaware system is lower in {} of {} cells")
 
 
-def _largest_own(score: pd.Series) -> tuple[bool | None, str]:
-    """Look at the causal scores of aware systems by what they were made aware of."""
-    own = score[[id for id in score.index if _is_own_causal(id)]]
-    largest = own.idxmax()
-    holds = True if own[largest] > 10 else None if own.isna().any() else False
-    return (holds, f"largest of {own.notna().sum()}: {largest} {_percent(own[largest])}")
-
-
-def _is_own_causal(id: str) -> bool:
-    system, _, trained_for, tested, measure = id.split(".")
-    return system in AWARE and trained_for == tested and measure == "causal"
+def _without_large(score: pd.Series) -> tuple[bool | None, str]:
+    """Look for instances without any score of 5% or more; those of which scores are missing may have one."""
+    by_instance = score.groupby(score.index.str.split(".").str[:3].str.join("."), sort=False)
+    known = by_instance.max() >= 5
+    small = (~known)[known | by_instance.apply(lambda scores: scores.notna().all())]
+    return _most(small, len(known), "{} of {} instances have all scores below 5%")
 
 
 def _most(hits: pd.Series, total: int, sentence: str) -> tuple[bool | None, str]:
@@ -329,9 +327,6 @@ def overview(exp: Experiment, adult: Dataset, whole: Mapping[str, Dataset]):
         exp.record("section-5.1", "german.individuals", n_people, data=exp.stored(german.name))
     except DataUnavailableError:
         exp.skip("section-5.1", "german.individuals", "fairlab data fetch german/german.data brings the whole file")
-    found = (counts["aware"], counts["aware.race"], counts["aware.gender"], len(instances) - len(aware))
-    detail = ", ".join(f"{id} {counts[id]}" for id in ("aware", "aware.race", "aware.gender"))
-    exp.claims("section-5.1", {"twelve-aware": (found == (12, 4, 8, 8), detail)})
 
 
 def scores(exp: Experiment, suites: pd.DataFrame, described: list[pd.DataFrame], answers: Mapping):
@@ -370,7 +365,7 @@ def _record_cells(exp, artefact, suites, described, answers):
     exp.claims(artefact, judged, data=stored)
 
 
-def pruning(exp: Experiment, repetitions: list[Searches], table: pd.DataFrame, by_threshold: pd.DataFrame):
+def pruning(exp: Experiment, repetitions: list[Searches], table: pd.DataFrame):
     """Record the counts of figure 3 and what section 5.4 says of them.
 
     As published are the counts without pruning by the inferred rules; all others are measured.
@@ -382,8 +377,6 @@ def pruning(exp: Experiment, repetitions: list[Searches], table: pd.DataFrame, b
         Searches of all sets, as published.
     table : DataFrame
         Of `fairlab.papers.themis.searches.beside_printed`.
-    by_threshold : DataFrame
-        Of `fairlab.papers.themis.searches.count_by_threshold`.
     """
     rows, means = printed_rows(), {}
     tables = [count_tests(searches).assign(repetition=k) for k, searches in enumerate(repetitions)]
@@ -406,9 +399,8 @@ def pruning(exp: Experiment, repetitions: list[Searches], table: pd.DataFrame, b
         exp.record("figure-3", f"{measure}.arithmetic_mean", arithmetic)
         exp.record("figure-3", f"{measure}.geometric_mean", [gmean(f) for f in factors])
         exp.record("section-5.4", f"mean_factor.{measure}", arithmetic)
-    least, detail = table["factor"].min(), ", ".join(f"{measure} {mean:.4g}" for measure, mean in means.items())
+    detail = ", ".join(f"{measure} {mean:.4g}" for measure, mean in means.items())
     claims = {
-        "pruning-helps": (least >= 1, f"smallest factor {least:.3g}"),
         "group-gains-more-on-average": (means["group"] > means["causal"], detail),
         "two-to-three-orders": (all(100 <= m <= 10_000 for m in means.values()), f"arithmetic means {detail}"),
     }
@@ -417,22 +409,9 @@ def pruning(exp: Experiment, repetitions: list[Searches], table: pd.DataFrame, b
         counts = [count_tests(searches, threshold).set_index(["measure", "instance"]) for searches in repetitions]
         tests = [float(c.loc[("group", instance), "with"]) for c in counts]
         exp.record("section-5.4", f"{id}.tests", tests, note="group search; the paper does not say which")
-    exp.claims("section-5.4", _claims_of_section_5_4(by_threshold, rank_correlations(table)))
-
-
-def _claims_of_section_5_4(by_threshold, ranks) -> Answers:
-    tests = by_threshold.pivot_table(index=["measure", "instance"], columns="threshold", values="with")
-    steps = tests.diff(axis=1).iloc[:, 1:]
-    fewer = bool((steps >= 0).all(axis=None) and (steps > 0).any(axis=None))
-    n_fewer = int((steps.sum(axis=1) > 0).sum())
+    ranks = rank_correlations(table)
     correlations = ", ".join(f"rank correlation {measure} {rank:.2f}" for measure, rank in ranks.items())
-    return {
-        "lower-threshold-fewer-tests": (
-            fewer,
-            f"fewer tests at the lowest threshold in {n_fewer} of {len(steps)} searches",
-        ),
-        "more-discrimination-more-pruning": (bool((ranks > 0).all()), correlations),
-    }
+    exp.claims("section-5.4", {"more-discrimination-more-pruning": (bool((ranks > 0).all()), correlations)})
 
 
 def theorems(exp: Experiment, violations: pd.DataFrame, ordered: pd.DataFrame):

@@ -3,12 +3,13 @@
 A search of all sets stands for every pruned one, since a set's score does not depend on what else is tested. Searches
 are dictionaries from instances to tables of `fairlab.papers.themis.trials.search_all_sets`.
 
-The rules for counts without pruning were found after the fact, from the numbers alone. They fit Census but for system
-H, contradict each other (the least sample for group, the worst case for causal), and do not fit Credit. Of counts with
-pruning there is the least that a search by algorithm 3 needs, which some published ones do not reach.
+The rules for counts without pruning were found after the fact, from the numbers alone. They fit but for system H and
+for causal searches on Credit, and contradict each other (a fixed number of tests for each group of six characteristics,
+the worst case for sets of all characteristics). Of counts with pruning there is the least that algorithm 3 needs by the
+paper alone, which some published ones do not reach.
 """
 
-from math import comb, prod
+from math import comb
 
 import numpy as np
 import pandas as pd
@@ -196,35 +197,33 @@ def _printed_row(instance: Instance) -> str:
     return instance.id
 
 
-MIN_SAMPLES = 10  # Themis takes more than these
+TESTS_FOR_EACH_GROUP = 17  # inferred: the published counts divided by the groups of six characteristics
 LARGEST_SET = 3  # characteristics
 Z, ERROR_BOUND = 2.5, 0.05  # of the package's scripts
-FEWER = ("a", "f")  # systems whose groups on Census have ten inputs, not eleven
 
 
 def inferred_without(instance: Instance, measure: str) -> int:
-    """Return how many tests all sets of at most three characteristics take, by the inferred rule.
+    """Return how many tests a search without pruning takes, by the inferred rule.
 
-    Group: eleven inputs (ten for some) in each group of the set with most groups; inputs are shared, and all other
-    sets need next to none beyond these. Causal: for each set the sample that a share of one half needs.
+    Group: as many tests for each group of all sets of the six characteristics that are searched. Causal: for each set
+    of at most three of all characteristics the sample that a share of one half needs.
     """
-    sizes = instance.schema.sizes
     if measure == "group":
-        least = MIN_SAMPLES if instance.data == "census" and instance.system in FEWER else MIN_SAMPLES + 1
-        return least * prod(sorted(sizes)[-LARGEST_SET:])
-    n_sets = sum(comb(len(sizes), size) for size in range(1, LARGEST_SET + 1))
+        sizes = dict(zip(instance.schema.names, instance.schema.sizes, strict=True))
+        return TESTS_FOR_EACH_GROUP * n_groups({name: sizes[name] for name in searched_characteristics(instance)})
+    n_sets = sum(comb(len(instance.schema.names), size) for size in range(1, LARGEST_SET + 1))
     return n_sets * round(Z**2 * 0.25 / ERROR_BOUND**2)
 
 
 def least_tests(data: str, measure: str) -> int:
     """Return the least number of tests with which algorithm 3 can score every single characteristic, as it does first.
 
-    Each score takes more than ten samples. Group: eleven inputs for each value; an input has one value of every
-    characteristic, so that at best all characteristics share them. Causal: eleven inputs that all characteristics
-    share, and one counterpart for each of them and each characteristic.
+    The paper leaves the smallest sample open, so that one input may do. Group: an input for each value; an input has
+    one value of every characteristic, so that at best all characteristics share them. Causal: an input that all
+    characteristics share, and one counterpart of it for each.
     """
     sizes = INPUT_SPACES[data].sizes
-    return (MIN_SAMPLES + 1) * (max(sizes) if measure == "group" else 1 + len(sizes))
+    return max(sizes) if measure == "group" else 1 + len(sizes)
 
 
 def beside_bounds(published: pd.DataFrame) -> pd.DataFrame:
