@@ -14,7 +14,7 @@ from fairlab.papers.fairtest import contexts, sentences
 from fairlab.papers.fairtest.microbenchmark import alarm_shares
 from fairlab.papers.fairtest.recording import ALL_DELTAS, ALL_SIZES, SIGNS
 from fairlab.papers.fairtest.shoppers import drawn_shoppers
-from fairlab.papers.fairtest.studies import PLAIN, STUDIES
+from fairlab.papers.fairtest.studies import PLAIN, STUDIES, parameters_used
 from fairlab.seeds import Trial
 from fairlab.suite.catalogue import specification
 
@@ -355,8 +355,9 @@ def test_overview(recorded, holds):
     table = pd.DataFrame(dict.fromkeys(STUDIES, row)).T
     shoppers = pd.DataFrame({name: [6, 8] for name in ("discovered", "validated", "reported", "smallest_reported")})
     people = pd.DataFrame({"sex": ["f", "m"] * 200, "offer": ["no", "yes"] * 200})
-    made = {name: [Investigation("sex", "offer", context=[]).fit(DataSource(people))] for name in STUDIES}
-    exp = recorded("fairtest/overview", table, (holds, "numbers"), data=DATA, made=made, shoppers=shoppers)
+    made = [Investigation("sex", "offer", context=[]).fit(DataSource(people, budget=budget)) for budget in (1, 2)]
+    options = {"data": DATA, "defaults": parameters_used({"a study": made}), "shoppers": shoppers}
+    exp = recorded("fairtest/overview", table, (holds, "numbers"), **options)
     assert exp.judged == {("section-6.3", "staples-race"): holds}
     assert exp.records["figure-3", "train.max_depth", "as_published"] == [5]
     assert exp.records["figure-3", "test.confidence", "as_published"] == [0.95]

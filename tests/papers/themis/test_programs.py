@@ -5,6 +5,8 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fairlab.cases import Schema
 from fairlab.papers.themis import programs, searches

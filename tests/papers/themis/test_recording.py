@@ -159,8 +159,7 @@ def test_supersets_below_by_their_intervals():
 
 
 def of_figure_2(score):
-    table = pd.DataFrame(dict.fromkeys(["score", "low", "high"], score))
-    return recording.of_figure_2(table, printed("figure-2").index)
+    return recording.of_figure_2(score, printed("figure-2").index)
 
 
 JUDGES = {"figure-1": recording.of_figure_1, "figure-2": of_figure_2}

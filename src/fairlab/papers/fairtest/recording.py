@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from fairlab.data import Dataset
-from fairlab.fairtest.investigation import Investigation
 from fairlab.fairtest.report import SIGNIFICANCE, Association, AssociationReport, Subgroup
 from fairlab.fairtest.resampling import EXACT_LIMIT
 from fairlab.papers.fairtest import contexts
@@ -445,21 +444,15 @@ def overview(
     staples_race: tuple[bool | None, str],
     *,
     data: Mapping[str, Dataset],
-    made: Mapping[str, Sequence[Investigation]],
+    defaults: pd.DataFrame,
     shoppers: pd.DataFrame,
 ) -> None:
     """Record figure 3, table 2 by study, and section 6.3.
 
-    `made` are the investigations by study; `shoppers` are counts of Staples in several draws.
+    `defaults` are those of `fairlab.papers.fairtest.studies.parameters_used`; `shoppers` are counts of Staples in
+    several draws.
     """
-    used = [investigation for several in made.values() for investigation in several]
-    defaults = {"train.max_depth": {one.max_depth for one in used}}
-    defaults["train.min_leaf_size"] = {one.min_leaf_size for one in used}
-    sources = [one.source_ for one in used]
-    defaults["test.confidence"] = {round(s.confidence_level_**s.budget, 10) for s in sources}
-    for id, values in defaults.items():
-        [value] = values
-        exp.record("figure-3", id, value, data=[])
+    exp.record_frame("figure-3", defaults, id="{column}", data=[])
     for name, row in ours.iterrows():
         for column, value in row.items():
             values = shoppers[column] if name == "staples" and column in shoppers else value

@@ -125,6 +125,21 @@ def attributes(investigations: Sequence[Investigation]) -> set[str]:
     return {"age" if name == GENERATION else name for name in names}
 
 
+def parameters_used(made: Mapping[str, Sequence[Investigation]]) -> pd.DataFrame:
+    """Return the parameters of fitted studies that FairTest's interface has defaults for, without repetition."""
+    rows = [
+        {
+            "train.max_depth": one.max_depth,
+            "train.min_leaf_size": one.min_leaf_size,
+            # Of all test sets together, as it was given.
+            "test.confidence": round(one.source_.confidence_level_**one.source_.budget, 10),
+        }
+        for investigations in made.values()
+        for one in investigations
+    ]
+    return pd.DataFrame(rows).drop_duplicates(ignore_index=True)
+
+
 def fitted(study: Study) -> list[Investigation]:
     """Find the contexts of a study."""
     source, investigations = study
