@@ -359,8 +359,8 @@ def test_overview(recorded, holds):
     options = {"data": DATA, "defaults": parameters_used({"a study": made}), "shoppers": shoppers}
     exp = recorded("fairtest/overview", table, (holds, "numbers"), **options)
     assert exp.judged == {("section-6.3", "staples-race"): holds}
-    assert exp.records["figure-3", "train.max_depth", "as_published"] == [5]
-    assert exp.records["figure-3", "test.confidence", "as_published"] == [0.95]
+    assert exp.records["section-4.5", "train.max_depth", "as_published"] == [5]
+    assert exp.records["section-4.5", "test.confidence", "as_published"] == [0.95]
     assert exp.records["table-2", "adult.validated", "as_published"] == [3]
     assert exp.records["table-2", "staples.validated", "as_published"] == [6, 8]
 

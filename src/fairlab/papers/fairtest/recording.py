@@ -447,12 +447,12 @@ def overview(
     defaults: pd.DataFrame,
     shoppers: pd.DataFrame,
 ) -> None:
-    """Record figure 3, table 2 by study, and section 6.3.
+    """Record section 4.5, table 2 by study, and section 6.3.
 
     `defaults` are those of `fairlab.papers.fairtest.studies.parameters_used`; `shoppers` are counts of Staples in
     several draws.
     """
-    exp.record_frame("figure-3", defaults, id="{column}", data=[])
+    exp.record_frame("section-4.5", defaults, id="{column}", data=[])
     for name, row in ours.iterrows():
         for column, value in row.items():
             values = shoppers[column] if name == "staples" and column in shoppers else value
