@@ -105,6 +105,14 @@ def test_odds_learn_from_every_move():
     np.testing.assert_allclose(odds.attribute, np.array([[0.5, 0.499]]) / 0.999)
 
 
+def test_less_directed_strategies_learn_less():
+    for strategy, learns_direction in (("random", False), ("semi_directed", True)):
+        odds = Odds(TWO, strategy)
+        odds.learn(np.array([0]), np.array([-1]), np.array([True]), np.array([0]))
+        assert (odds.down[0, 0] > 0.5) == learns_direction
+        assert odds.attribute.tolist() == [[0.5, 0.5]]
+
+
 def test_a_bound_is_left_by_a_fair_coin():
     odds = Odds(TWO, "fully_directed", [1])
     odds.down[:] = 1.0
