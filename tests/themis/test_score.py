@@ -197,3 +197,10 @@ def test_every_set_has_a_line_and_every_score_its_interval():
     assert lines == {"group score": [0.1], "causal score": [0.3, 0.6], "threshold": [0.5, 0.5]}
     ends = [path.vertices[:, 0].tolist() for drawn in axis.collections for path in drawn.get_paths()]
     assert ends == [[0.0, 0.2], [0.2, 0.4], [0.5, 0.7]]
+
+
+def test_features_of_one_value_are_not_searched():
+    schema = Schema.from_dict({"sex": [0, 1], "country": ["Utopia"], "age": [0, 1]})
+    result = Themis(lambda inputs: inputs["sex"].to_numpy(), schema).search(0.5, measure="group")
+    assert result.found == {"group": (("sex",),)}
+    assert [score.sensitive_features for score in result.scores] == [("sex",), ("age",)]

@@ -114,3 +114,12 @@ def test_squared_l1_by_hand():
 def test_bad_costs(cost, message):
     with pytest.raises(ValueError, match=message):
         cost_matrix(cost, np.zeros((2, 1)), np.zeros((3, 1)))
+
+
+def test_a_function_for_one_column():
+    steps = ColumnCosts(
+        {"job": lambda x, y: np.where(x.isna().to_numpy()[:, None] | y.isna().to_numpy(), 7, 0)},
+        weights={"age": 0, "member": 0, "income": 0},
+        squared=False,
+    )
+    np.testing.assert_array_equal(steps(PEOPLE[:2], PEOPLE[2:]), [[0, 7], [0, 7]])

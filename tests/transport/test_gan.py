@@ -183,3 +183,10 @@ def test_matrix_products_have_one_thread_in_training_and_as_many_as_before_after
         assert set(seen[0]) == {1}
         assert set(threads()) == {2}
     assert "scipy" in str([pool["filepath"] for pool in threadpool_info()])
+
+
+def test_large_tables_are_mapped_in_pieces(ensemble, monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(23, 2))
+    whole = ensemble[0].transform(rows)
+    monkeypatch.setattr("fairlab.transport.gan.ROWS", 5)
+    np.testing.assert_allclose(ensemble[0].transform(rows), whole, atol=1e-6)

@@ -208,3 +208,11 @@ def test_rows_that_differ_or_cost_differently_are_left_alone():
     equal = np.zeros((6, 1))
     solve_merged(solver, np.random.default_rng(8).random((6, 6)), equal, equal, uniform(6), uniform(6))
     assert solver.sizes == [(30, 30), (6, 6)]
+
+
+def test_categories_and_missing_values_are_merged_too():
+    table = pd.DataFrame({"job": pd.Categorical(["cook", "clerk", None] * 10), "age": [30.0, np.nan] * 15})
+    cost, solver = ColumnCosts()(table, table), Counted()
+    merged, _ = solve_merged(solver, cost, table, table, uniform(30), uniform(30))
+    assert solver.sizes == [(6, 6)]
+    assert merged.multiply(cost).sum() == 0
