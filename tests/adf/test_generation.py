@@ -10,6 +10,7 @@ from fairlab.adf.generation import (
     cluster_labels,
     direction,
     round_robin,
+    truncated_neighbours,
     with_partner,
 )
 from fairlab.benchmarks.adf import dense_network
@@ -263,3 +264,10 @@ def test_what_the_network_and_the_schema_do_not_fit_is_refused(network, schema, 
 
 
 WIDER = Schema.from_bounds(dict.fromkeys(["a", "group", "b", "sex", "c", "d"], (0, 1)))
+
+
+def test_only_negative_values_have_neighbours_by_truncation():
+    X = np.array([[3, 0, 1], [-2, 5, -1]])
+    neighbours, owner = truncated_neighbours(X)
+    assert neighbours.tolist() == [[-1, 5, -1], [-2, 5, 0]]
+    assert owner.tolist() == [1, 1]

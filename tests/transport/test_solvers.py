@@ -3,11 +3,12 @@ import sys
 from itertools import permutations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from fairlab.transport import SolverError, solvers, squared_l1
+from fairlab.transport import ColumnCosts, SolverError, solvers, squared_l1
 from fairlab.transport.solvers import (
     MARGINAL_TOLERANCE,
     check_marginals,
@@ -154,6 +155,7 @@ def test_linear_program_by_hand():
 def test_import_loads_no_other_array_library():
     program = """
 import os, sys
+import sklearn.base  # its threadpoolctl sets variables of its own
 before = dict(os.environ)
 from fairlab.transport import ExactTransport
 assert dict(os.environ) == before
