@@ -96,6 +96,17 @@ def write_notebook(path: Path, cells) -> Path:
     return path
 
 
+def write_slow(root: Path, names, n_trials: int, seconds: float) -> None:
+    """Write experiments of trials that take seconds into the toy project, each with numbers of its own."""
+    slow = TRIALS.replace("    return", f"    __import__('time').sleep({seconds})\n    return")
+    (root / "notebooks" / "toy" / "toy_trials.py").write_text(slow)
+    for number, name in enumerate(names):
+        cells = [cell.replace("toy/mean", f"toy/{name}").replace("n=n", f"n=n + {number}") for cell in CELLS]
+        write_notebook(root / "notebooks" / "toy" / f"{name}.ipynb", cells)
+        text = SPECIFICATION.replace("n: 10, n_trials: 2", f"n: 10, n_trials: {n_trials}")
+        (root / "experiments" / "toy" / f"{name}.yaml").write_text(text)
+
+
 def fill(experiment):
     """Record what the toy experiment declares."""
     experiment.load("berkeley")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from cluster import daemons
-from toy_project import CELLS, SPECIFICATION, TRIALS, write_notebook
+from toy_project import CELLS, write_notebook, write_slow
 
 from fairlab.suite.run import Run, run_folder
 
@@ -35,23 +35,14 @@ def cluster(monkeypatch):
 @pytest.fixture
 def four(toy):
     """The toy project with four experiments: of slow trials, `third` of which waits for `second`, and `bad` fails."""
-    spec = SPECIFICATION.replace("n: 10, n_trials: 2", f"n: 10, n_trials: {N_TRIALS}")
-    slow = TRIALS.replace("    return", "    __import__('time').sleep(2)\n    return")
-    (toy / "notebooks" / "toy" / "toy_trials.py").write_text(slow)
-    for number, name in enumerate((*NAMES, "bad")):
-        cells = [cell.replace("toy/mean", f"toy/{name}").replace("n=n", f"n=n + {number}") for cell in CELLS]
-        if name == "bad":
-            cells = [cells[0], "raise OSError('no such luck')"]
-        write_notebook(toy / "notebooks" / "toy" / f"{name}.ipynb", cells)
+    write_slow(toy, (*NAMES, "bad"), N_TRIALS, 2)
+    cells = [CELLS[0].replace("toy/mean", "toy/bad"), "raise OSError('no such luck')"]
+    write_notebook(toy / "notebooks" / "toy" / "bad.ipynb", cells)
+    for name in (*NAMES, "bad"):
         minutes = 10 if name == "mean" else 1  # enough for two shards
-        more = f"minutes: {{smoke: {minutes}, quick: 1, paper: 1}}\n" + "after: [toy/second]\n" * (name == "third")
-        (toy / "experiments" / "toy" / f"{name}.yaml").write_text(spec + more)
-    return toy
-
-
-def running(cluster):
-    """Return the ids of jobs that run."""
-    return cluster.ask("squeue", "--array", "--noheader", "--states=RUNNING", "--format=%i").split()
+        with (toy / "experiments" / "toy" / f"{name}.yaml").open("a") as file:
+            file.write(f"minutes: {{smoke: {minutes}, quick: 1, paper: 1}}\n")
+            file.write("after: [toy/second]\n" * (name == "third"))
 
 
 def numbers(results, monkeypatch):
@@ -76,7 +67,7 @@ def test_a_cancelled_job_runs_again_and_one_that_fails_leaves_the_others(four, c
         assert batch.poll() is None, batch.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.5)
-    cancelled, *_ = running(cluster)
+    cancelled, *_ = cluster.ask("squeue", "--array", "--noheader", "--states=RUNNING", "--format=%i").split()
     cluster.ask("scancel", cancelled)
     output, errors = batch.communicate(timeout=SECONDS)
     print(output, errors, sep="\n")

@@ -1,8 +1,7 @@
 """Any model, any table, every method: which form of the same model comes in does not matter."""
 
-from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,6 +26,7 @@ WITHOUT_TORCH = "PyTorch is not installed; its extra brings it: pip install 'fai
 # The rule of all models: whole numbers, so that no form of it rounds to the other side of the threshold.
 WEIGHTS = {"sex": 40, "age": 1, "member": 10}
 LEAST = 69.5
+KERNEL = np.array([list(WEIGHTS.values())]) / 10  # of a network, which takes tenths of points
 
 
 def tables():
@@ -67,7 +67,7 @@ def regression(kind):
     encode = make_column_transformer((OneHotEncoder(drop="if_binary"), texts), ("passthrough", ["age", "member"]))
     start = encode if kind == "mixed" else "passthrough"
     model = make_pipeline(start, LogisticRegression()).fit(table, np.where(points(table) > 0, "yes", "no"))
-    model[-1].coef_, model[-1].intercept_ = np.array([list(WEIGHTS.values())]) / 10, np.array([-LEAST / 10])
+    model[-1].coef_, model[-1].intercept_ = KERNEL, np.array([-LEAST / 10])
     return model
 
 
@@ -75,7 +75,7 @@ def keras_network(kind):
     """One sigmoid, with the rule as its weights."""
     keras = pytest.importorskip("keras", reason="Keras is not installed")
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1, activation="sigmoid")])
-    model.set_weights([np.array([list(WEIGHTS.values())]).T / 10, np.array([-LEAST / 10])])
+    model.set_weights([KERNEL.T, np.array([-LEAST / 10])])
     return model
 
 
@@ -84,26 +84,25 @@ def keras_logits(kind):
     keras = pytest.importorskip("keras", reason="Keras is not installed")
     entering = keras.Input((3,))
     model = keras.Model(entering, keras.layers.Dense(2)(entering))
-    kernel = np.array([list(WEIGHTS.values())]).T / 20
-    model.set_weights([np.hstack([-kernel, kernel]), np.array([LEAST, -LEAST]) / 20])
+    model.set_weights([np.vstack([-KERNEL, KERNEL]).T / 2, np.array([LEAST, -LEAST]) / 20])
     model.compile(loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     return model
 
 
 def torch_network(kind):
     """One logit, with the rule as its weights."""
-    import torch
+    torch = pytest.importorskip("torch", reason=WITHOUT_TORCH)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 1))
+    model.load_state_dict({"0.weight": torch.tensor(KERNEL), "0.bias": torch.tensor([-LEAST / 10])})
+    return model
 
-    model = torch.nn.Linear(3, 1)
-    with torch.no_grad():
-        model.weight.copy_(torch.tensor([list(WEIGHTS.values())]) / 10)
-        model.bias.fill_(-LEAST / 10)
-    return torch.nn.Sequential(model)
+
+def probabilities(rows):
+    return expit(points(rows) / 10)
 
 
 def matrix_of_probabilities(rows):
-    share = expit(points(rows).to_numpy() / 10)
-    return np.column_stack([1 - share, share])
+    return np.column_stack([1 - probabilities(rows), probabilities(rows)])
 
 
 PROGRAM = (
@@ -111,58 +110,48 @@ PROGRAM = (
 )
 
 
-@dataclass
-class Form:
-    """One form of the rule: how to make the model, what else a case is told, and what it can be asked for."""
+class Form(NamedTuple):
+    """One form of the rule: how to make the model, whether it has scores, the two labels, what else a case is told."""
 
     make: object
-    options: dict
     scores: bool
+    labels: tuple = (0, 1)
+    options: dict = {}  # noqa: RUF012
 
 
-def labels(values):
-    return lambda kind: lambda rows: np.where(points(rows) > 0, values[1], values[0])
+def decided(labels):
+    return Form(lambda kind: lambda rows: np.where(points(rows) > 0, *labels[::-1]), False, labels)
 
 
 FORMS = {
-    "labels": Form(labels([0, 1]), {}, False),
-    "truth values": Form(lambda kind: lambda rows: points(rows) > 0, {}, False),
-    "minus one and one": Form(labels([-1, 1]), {}, False),
-    "texts": Form(labels(["no", "yes"]), {"pos_label": "yes"}, False),
-    "pipeline": Form(regression, {"pos_label": "yes"}, True),
-    "probabilities": Form(lambda kind: lambda rows: expit(points(rows) / 10), {"decision_threshold": 0.5}, True),
-    "log odds": Form(lambda kind: lambda rows: points(rows) / 10, {"decision_threshold": 0}, True),
-    "columns of probabilities": Form(lambda kind: matrix_of_probabilities, {"decision_threshold": 0.5}, True),
-    "keras": Form(keras_network, {}, True),
-    "keras logits": Form(keras_logits, {}, True),
-    "torch": Form(torch_network, {}, True),
+    "labels": decided((0, 1)),
+    "booleans": decided((False, True)),
+    "minus one and one": decided((-1, 1)),
+    "strings": decided(("no", "yes"))._replace(options={"pos_label": "yes"}),
+    "pipeline": Form(regression, True, ("no", "yes"), {"pos_label": "yes"}),
+    "probabilities": Form(
+        lambda kind: lambda rows: expit(points(rows) / 10), True, options={"decision_threshold": 0.5}
+    ),
+    "log odds": Form(lambda kind: lambda rows: points(rows) / 10, True, options={"decision_threshold": 0}),
+    "columns of probabilities": Form(lambda kind: matrix_of_probabilities, True, options={"decision_threshold": 0.5}),
+    "keras": Form(keras_network, True),
+    "keras logits": Form(keras_logits, True),
+    "torch": Form(torch_network, True),
 }
 NUMBERS_ONLY = {"keras", "keras logits", "torch"}
 PAIRS = [(kind, name) for kind in TABLES for name in FORMS if kind == "numbers" or name not in NUMBERS_ONLY]
 
 
 def case_of(kind, name):
-    if name == "torch":
-        if find_spec("torch") is None:
-            pytest.skip(WITHOUT_TORCH)
-        import_module("torch")
-    form = FORMS[name]
-    y_true = np.where(TABLES[kind]["age"] > 40, *((["yes", "no"]) if form.options.get("pos_label") else [1, 0]))
-    if name == "truth values":
-        y_true = y_true == 1
-    if name == "minus one and one":
-        y_true = 2 * y_true - 1
-    return Case(form.make(kind), TABLES[kind], sensitive_features=SENSITIVE[kind], y_true=y_true, **form.options)
+    form, table = FORMS[name], TABLES[kind]
+    y_true = np.where(table["age"] > 40, *form.labels[::-1])
+    return Case(form.make(kind), table, sensitive_features=SENSITIVE[kind], y_true=y_true, **form.options)
 
 
-_EXAMINED = {}
-
-
+@cache
 def examined(method, kind, name):
-    """What a method finds about one form, asked once."""
-    if (method, kind, name) not in _EXAMINED:
-        _EXAMINED[method, kind, name] = run(method, case_of(kind, name), budget=BUDGET, random_state=0)
-    return _EXAMINED[method, kind, name]
+    """What a method finds about one form."""
+    return run(method, case_of(kind, name), budget=BUDGET, random_state=0)
 
 
 def table_of(result):
@@ -178,7 +167,7 @@ def test_a_case_decides_as_the_rule_does(kind, name):
     assert case.has_scores == FORMS[name].scores
     assert (case.y_true == (TABLES[kind]["age"] > 40)).all()
     if case.has_scores:
-        expected = points(rows) / 10 if name == "log odds" else expit(points(rows) / 10)
+        expected = points(rows) / 10 if name == "log odds" else probabilities(rows)
         np.testing.assert_allclose(case.score(rows), expected, rtol=1e-4, atol=1e-6)
 
 

@@ -24,6 +24,7 @@ from fairlab.suite.verdicts import JUDGED
 
 FIGURES = project().figures
 ROOT = project().root
+CARD = Comparison.read(ROOT / "REPRODUCTION.json")
 
 MOST_LINES = 15
 LONGEST_SUMMARY = 260
@@ -56,18 +57,6 @@ def calls_of(name, method):
     return [call for call in calls if call.func.attr == method]
 
 
-def recording_of(name):
-    """Return the function that records an experiment: in its paper's ``recording``, or a small paper's ``trials``."""
-    paper, experiment = name.split("/")
-    home = f"fairlab.papers.{paper}.recording"
-    module = import_module(home if find_spec(home) else f"fairlab.papers.{paper}.trials")
-    return getattr(module, experiment, None)
-
-
-def test_there_are_experiments():
-    assert experiment_names()
-
-
 @EVERY
 def test_specification_is_complete(name):
     spec = specification(name)
@@ -75,29 +64,16 @@ def test_specification_is_complete(name):
     assert spec.gigabytes is not None, "and memory, as run.json notes it"
     assert set(spec.data) <= set(available())
     assert all(any(f"{path}/".startswith(f"{files}/") for path in project_registry().files) for files in spec.files)
-    assert spec.notebook.exists()
+    reads_stored = re.search(r"\b(stored_models|subject_under_test|stored_weights)\(", spec.notebook.read_text("utf-8"))
+    assert spec.files or not reads_stored, "what reads stored networks names their files"
     assert set(spec.after) <= set(experiment_names())
 
 
 @EVERY
-def test_what_reads_stored_networks_names_their_files(name):
-    spec = specification(name)
-    asked = re.findall(
-        r"\b(stored_models|subject_under_test|stored_weights)\(", spec.notebook.read_text(encoding="utf-8")
-    )
-    assert spec.files or not asked
-
-
-@EVERY
-def test_parameters_cell_has_the_quick_profile(name):
+def test_notebook_opens_its_experiment_at_the_quick_profile(name):
     expected = {"experiment": name, "profile": "quick", "seed": 0} | specification(name).parameters("quick")
     assert notebook_parameters(specification(name).notebook) == expected
-
-
-@EVERY
-def test_notebook_opens_its_experiment_from_its_parameters(name):
-    calls = [ast.unparse(call) for call in calls_of(name, "open")]
-    assert calls == ["Experiment.open(globals())"]
+    assert [ast.unparse(call) for call in calls_of(name, "open")] == ["Experiment.open(globals())"]
 
 
 @EVERY
@@ -120,37 +96,23 @@ def test_notebook_is_read_not_programmed(name):
         assert len(cell.source.splitlines()) - imports <= MOST_LINES, f"a cell is too long:\n{cell.source}"
         defined = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)]
         assert not defined, f"{defined[0].name} belongs into the library"
+        for comprehension in (node for node in ast.walk(tree) if isinstance(node, COMPREHENSIONS)):
+            inner = [node for node in ast.walk(comprehension) if isinstance(node, COMPREHENSIONS)][1:]
+            assert not inner + comprehension.generators[1:], f"nested: {ast.unparse(comprehension)}"
+        assert "Markdown" not in cell.source, "conclusions are text"
 
 
 @EVERY
-def test_conclusions_are_text_and_no_cell_nests_comprehensions(name):
-    code = code_of(specification(name).notebook)
-    nested = [node for node in ast.walk(ast.parse(code)) if isinstance(node, COMPREHENSIONS) and _inner(node)]
-    assert "Markdown" not in code
-    assert not nested, [ast.unparse(node) for node in nested]
-
-
-def _inner(comprehension):
-    """Return the comprehensions inside of one."""
-    nodes = [node for node in ast.walk(comprehension) if node is not comprehension]
-    return [node for node in nodes if isinstance(node, COMPREHENSIONS)] or comprehension.generators[1:]
-
-
-@EVERY
-def test_recording_is_library_code_of_the_same_name(name):
-    function = recording_of(name)
-    assert inspect.isfunction(function)
+def test_recording_is_library_code_of_the_same_name_and_figures_have_captions(name):
+    paper, experiment = name.split("/")
+    home = f"fairlab.papers.{paper}.recording"  # of a small paper: in its trials
+    module = import_module(home if find_spec(home) else f"fairlab.papers.{paper}.trials")
+    assert inspect.isfunction(getattr(module, experiment))
+    assert re.search(rf"\b{experiment}\(\s*exp\b", code_of(specification(name).notebook))
     assert not [call for method in ("record", "claim", "skip") for call in calls_of(name, method)]
-    own = [ast.unparse(call.args[0]) for call in calls_of(name, name.split("/")[1])]
-    assert own == ["exp"] or f"{name.split('/')[1]}(exp" in code_of(specification(name).notebook)
     assert len(calls_of(name, "compare")) == 1
-
-
-@EVERY
-def test_every_figure_has_a_caption(name):
     for call in calls_of(name, "figure"):
-        given = {keyword.arg for keyword in call.keywords}
-        assert {"data", "caption"} <= given, ast.unparse(call)[:80]
+        assert {"data", "caption"} <= {keyword.arg for keyword in call.keywords}, ast.unparse(call)[:80]
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: str(path.relative_to(ROOT)))
@@ -179,7 +141,7 @@ def test_deviations_explain_what_is_published(key):
 
 @pytest.mark.parametrize("key", paper_keys())
 def test_a_wildcard_is_for_what_often_differs(key):
-    judged = [row for row in Comparison.read(ROOT / "REPRODUCTION.json").of(key).rows if row.verdict in JUDGED]
+    judged = [row for row in CARD.of(key).rows if row.verdict in JUDGED]
     for artefact, section in sections(key).items():
         for pattern in (pattern for pattern in section.patterns if "*" in pattern):
             assert re.search(r"\w", pattern), f"{artefact}: {pattern} names nothing"
@@ -197,42 +159,27 @@ def test_inconsistent_numbers_name_a_notebook(key):
 
 
 def test_what_differs_in_the_committed_scorecard_is_explained():
-    card = Comparison.read(ROOT / "REPRODUCTION.json")
-    assert [f"{row.paper}:{row.artefact}:{row.id}" for row in unexplained(card)] == []
+    assert [f"{row.paper}:{row.artefact}:{row.id}" for row in unexplained(CARD)] == []
 
 
-def test_the_committed_scorecard_has_every_published_row():
-    card = Comparison.read(ROOT / "REPRODUCTION.json")
-    published = [
-        (key, artefact.id, id)
-        for key in paper_keys()
-        for artefact in load_paper(key).artefacts.values()
-        for id in [*artefact.values, *artefact.claims]
-    ]
-    assert [(row.paper, row.artefact, row.id) for row in card.rows] == published
+def test_the_committed_scorecard_has_every_published_row_and_no_fixed_parameter_differs():
+    artefacts = [(key, artefact) for key in paper_keys() for artefact in load_paper(key).artefacts.values()]
+    published = [(key, one.id, id) for key, one in artefacts for id in [*one.values, *one.claims]]
+    verdicts = {(row.paper, row.artefact, row.id): row.verdict for row in CARD.rows}
+    assert list(verdicts) == published
+    assert len(verdicts) == len(CARD.rows)
+    fixed = [(key, one.id, value.id) for key, one in artefacts for value in one.values.values() if value.setting]
+    assert {verdicts[place] for place in fixed} <= {"setting", "not run", "not comparable", "surrogate"}
 
 
 def test_what_rests_on_people_made_up_is_nowhere_called_real():
     sources = {name: variant.source for name, variant in project_registry().variants.items()}
     made_up = {name for name in experiment_names() if "real" not in {sources[v] for v in specification(name).data}}
     of_them = {place for place, names in writers().items() if made_up.issuperset(names)}
-    rows = [row for row in Comparison.read(ROOT / "REPRODUCTION.json").rows if row.data]
+    rows = [row for row in CARD.rows if row.data]
     called = {(row.paper, row.artefact): row.data for row in rows if (row.paper, row.artefact) in of_them}
     for key in paper_keys():
         index = read_index(FIGURES / key).items()
         called |= {(key, stem): entry["data"] for stem, entry in index if entry["experiment"] in made_up}
     assert {("fairtest", "figure-2"), ("fliptest", "figure-1"), ("individual_fairness", "section-4")} <= set(called)
     assert [place for place, word in called.items() if word == "real"] == []
-
-
-def test_no_setting_in_the_committed_scorecard_differs():
-    card = Comparison.read(ROOT / "REPRODUCTION.json")
-    settings = {
-        (key, artefact.id, value.id)
-        for key in paper_keys()
-        for artefact in load_paper(key).artefacts.values()
-        for value in artefact.values.values()
-        if value.setting
-    }
-    rows = [row for row in card.rows if (row.paper, row.artefact, row.id) in settings]
-    assert {row.verdict for row in rows} <= {"setting", "not run", "not comparable", "surrogate"}

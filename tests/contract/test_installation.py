@@ -141,12 +141,6 @@ print(time.process_time() - started, *sorted(imported & set({sorted(EXTRAS)})))
     assert imported == []
 
 
-@pytest.mark.parametrize("name", ["tensorflow", "z3"])
-def test_what_needs_an_absent_package_names_its_extra(name):
-    answer = run(f"{BLOCK}\nfrom fairlab.checks import optional\noptional({name!r}).version")
-    assert f"pip install 'fairlab[{EXTRAS[name]}]'" in answer.stderr.splitlines()[-1]
-
-
 def test_the_lock_holds_what_the_core_and_the_extras_ask_for():
     versions = locked()
     for requirement in [*requirements(), *requirements(*LOCKED_EXTRAS)]:

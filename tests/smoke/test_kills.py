@@ -9,13 +9,14 @@ import time
 
 import psutil
 import pytest
-from toy_project import CELLS, SPECIFICATION, TRIALS, write_notebook
+from toy_project import write_slow
 
 from fairlab.seeds import Trial
 from fairlab.suite.run import Run, run_folder
 
-NAMES = ("toy/mean", "toy/second", "toy/third")
+NAMES = ("mean", "second", "third")
 N_TRIALS = 30
+KINDS = {"popen_loky": "worker", "fairlab run": "driver", "forkserver": "kernel"}  # by a word of the command
 VICTIMS = ("worker", "kernel", "driver", "worker")
 LONGEST_PAUSE = 4.0  # seconds for which a victim lives, at least
 LEFT_SECONDS = 10  # after which nothing of a killed driver may be left
@@ -24,21 +25,8 @@ ENDINGS = 3  # most commands to the end when all kills are done: what was killed
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def three(toy):
-    """The toy project with three experiments of slow trials, each with numbers of its own."""
-    slow = TRIALS.replace("    return", "    __import__('time').sleep(1)\n    return")
-    (toy / "notebooks" / "toy" / "toy_trials.py").write_text(slow)
-    spec = SPECIFICATION.replace("n: 10, n_trials: 2", f"n: 10, n_trials: {N_TRIALS}")
-    for number, name in enumerate(NAMES):
-        cells = [cell.replace("toy/mean", name).replace("n=n", f"n=n + {number}") for cell in CELLS]
-        write_notebook(toy / "notebooks" / f"{name}.ipynb", cells)
-        (toy / "experiments" / f"{name}.yaml").write_text(spec)
-    return toy
-
-
 def start(folder):
-    command = [sys.executable, "-m", "fairlab", "run", *NAMES, "--profile", "smoke", "--jobs", "2", "--cores", "2"]
+    command = [sys.executable, "-m", "fairlab", "run", "--all", "--profile", "smoke", "--jobs", "2", "--cores", "2"]
     with folder.with_suffix(".log").open("a") as log:
         return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
 
@@ -47,17 +35,16 @@ def processes(folder):
     """Return all that runs for a results folder, whoever started it, by kind."""
     kinds = {}
     for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
+        with contextlib.suppress(psutil.Error, ProcessLookupError):
             if process.environ().get("FAIRLAB_RESULTS") != str(folder) or process.pid == os.getpid():
                 continue
             if process.status() != psutil.STATUS_ZOMBIE:
-                kinds.setdefault(kind(" ".join(process.cmdline())), []).append(process)
+                command = " ".join(process.cmdline())
+                kind = next((kind for word, kind in KINDS.items() if word in command), "other")
+                if kind == "kernel" and os.getsid(process.pid) != process.pid:
+                    kind = "server"  # which the kernels are forks of; each is a session of its own
+                kinds.setdefault(kind, []).append(process)
     return kinds
-
-
-def kind(command):
-    words = {"fairlab.suite.kernel": "kernel", "popen_loky": "worker", "fairlab run": "driver"}
-    return next((kind for word, kind in words.items() if word in command), "other")
 
 
 def until_nothing_is_left(folder):
@@ -67,13 +54,9 @@ def until_nothing_is_left(folder):
     assert not left
 
 
-def mean(trial, n):
-    """Return what the trial of the toy project does."""
-    return trial.rng("draw").normal(0.5, 0.1, n).mean()
-
-
-def test_a_batch_whose_processes_are_killed_ends_with_the_right_numbers(three, results):
-    chance, batch, n_done = random.Random(0), start(results), 0
+def test_a_batch_whose_processes_are_killed_ends_with_the_right_numbers(toy, results):
+    write_slow(toy, NAMES, N_TRIALS, 1)
+    chance, batch, n_done, killed = random.Random(0), start(results), 0, set()
     for victim in chance.sample(VICTIMS, len(VICTIMS)):
         while victim not in processes(results) and batch.poll() is None:
             time.sleep(0.5)
@@ -82,6 +65,7 @@ def test_a_batch_whose_processes_are_killed_ends_with_the_right_numbers(three, r
         if victims := found.get(victim):
             with contextlib.suppress(psutil.NoSuchProcess):
                 chance.choice(victims).kill()
+                killed.add(victim)
         n_trials = len(list((results / "trials").rglob("[0-9a-f]*.trial")))
         assert n_trials >= n_done, "a trial that was done stays"
         n_done = n_trials
@@ -90,12 +74,14 @@ def test_a_batch_whose_processes_are_killed_ends_with_the_right_numbers(three, r
             batch.wait()
             until_nothing_is_left(results)
             batch = start(results)
+    assert killed == set(VICTIMS)
     for _ in range(ENDINGS):
         if batch.wait() == 0:
             break
         batch = start(results)
     assert batch.returncode == 0, results.with_suffix(".log").read_text()
     for number, name in enumerate(NAMES):
-        values = Run.read(run_folder(name, "smoke")).records[0]["values"]
-        assert values == [mean(Trial("toy", index), 10 + number) for index in range(N_TRIALS)]
+        values = Run.read(run_folder(f"toy/{name}", "smoke")).records[0]["values"]
+        draws = [Trial("toy", index).rng("draw").normal(0.5, 0.1, 10 + number) for index in range(N_TRIALS)]
+        assert values == [draw.mean() for draw in draws]
     until_nothing_is_left(results)

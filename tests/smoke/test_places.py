@@ -40,17 +40,16 @@ def is_whole():
     return len(Run.read(run_folder("toy/mean", "smoke")).records[0]["values"]) == 2
 
 
-@pytest.mark.parametrize("name", ["a folder with spaces, café 日本 ñ", "x" * 200])
-def test_project_and_results_may_have_any_name(toy, tmp_path, monkeypatch, name):
+WITHOUT = {"HOME": None, "LANG": "C", "LC_ALL": "C", "PYTHONUTF8": None}
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"), [("a folder with spaces, café 日本 ñ", {}), ("x" * 200, {}), ("bare", WITHOUT)]
+)
+def test_a_project_may_have_any_name_and_no_home_or_language(toy, tmp_path, monkeypatch, name, changes):
     shutil.copytree(toy, tmp_path / name, symlinks=True)
     monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / name / "results"))
-    done = fairlab("run", "--all", "--profile", "smoke", FAIRLAB_ROOT=str(tmp_path / name))
-    assert done.returncode == 0, done.stderr
-    assert is_whole()
-
-
-def test_home_and_language_may_be_missing(toy):
-    done = fairlab("run", "toy/mean", "--profile", "smoke", HOME=None, LANG="C", LC_ALL="C", PYTHONUTF8=None)
+    done = fairlab("run", "--all", "--profile", "smoke", FAIRLAB_ROOT=str(tmp_path / name), **changes)
     assert done.returncode == 0, done.stderr
     assert is_whole()
 

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from toy_project import CELLS, SPECIFICATION, TRIALS, write_notebook
+from toy_project import write_slow
 
 from fairlab.suite.run import Run, run_folder
 
@@ -16,15 +16,8 @@ N_TRIALS = 6
 
 @pytest.fixture
 def three(toy):
-    """The toy project with three experiments of slow trials."""
-    spec = SPECIFICATION.replace("n: 10, n_trials: 2", f"n: 10, n_trials: {N_TRIALS}")
-    slow = TRIALS.replace("    return", "    __import__('time').sleep(0.5)\n    return")
-    (toy / "notebooks" / "toy" / "toy_trials.py").write_text(slow)
-    for number, name in enumerate(NAMES):
-        cells = [cell.replace("toy/mean", f"toy/{name}").replace("n=n", f"n=n + {number}") for cell in CELLS]
-        write_notebook(toy / "notebooks" / "toy" / f"{name}.ipynb", cells)
-        (toy / "experiments" / "toy" / f"{name}.yaml").write_text(spec)
-    return toy
+    """The toy project with three experiments."""
+    write_slow(toy, NAMES, N_TRIALS, 0.5)
 
 
 def start(*names):
