@@ -218,3 +218,12 @@ def test_categories_and_missing_values_are_merged_too():
     merged, _ = solve_merged(solver, cost, table, table, uniform(30), uniform(30))
     assert solver.sizes == [(6, 6)]
     assert merged.multiply(cost).sum() == 0
+
+
+def test_merged_rows_have_their_weights():
+    source, target, rng = counts(60, 2), counts(50, 3), np.random.default_rng(4)
+    weights = [rng.integers(0, 4, n).astype(float) for n in (60, 50)]
+    weights = [weight / weight.sum() for weight in weights]
+    merged, _ = solve_merged(network_simplex, squared_l1(source, target), source, target, *weights)
+    for axis, weight in ((1, weights[0]), (0, weights[1])):
+        np.testing.assert_allclose(merged.sum(axis=axis), weight, atol=1e-12)
