@@ -224,6 +224,9 @@ def test_merged_rows_have_their_weights():
     source, target, rng = counts(60, 2), counts(50, 3), np.random.default_rng(4)
     weights = [rng.integers(0, 4, n).astype(float) for n in (60, 50)]
     weights = [weight / weight.sum() for weight in weights]
-    merged, _ = solve_merged(network_simplex, squared_l1(source, target), source, target, *weights)
+    cost = squared_l1(source, target)
+    merged, _ = solve_merged(network_simplex, cost, source, target, *weights)
+    whole, _ = solve_to_optimality(network_simplex, cost, *weights)
+    assert merged.multiply(cost).sum() == pytest.approx(whole.multiply(cost).sum(), rel=1e-9)
     for axis, weight in ((1, weights[0]), (0, weights[1])):
         np.testing.assert_allclose(merged.sum(axis=axis), weight, atol=1e-12)
