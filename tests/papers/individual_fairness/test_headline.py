@@ -95,7 +95,9 @@ def test_the_networks_published_as_baseline_are_not_the_stored_ones(files):
     output, _ = files["adult"][1]
     published, plain = (printed_audits(output, algo, step_size=0.01)["t_n"] for algo in ("baseline", "baseline_bal"))
     assert published.mean() == pytest.approx(3.676, abs=5e-4)
-    assert (published < plain).sum() == 2  # although the mean is more than twice as large
+    # A longer attack raises every bound; the published mean is twice as large, but one split's bound is smaller.
+    assert published[0] < plain[0]
+    assert np.corrcoef(published, plain)[0, 1] < 0
 
 
 def test_what_cannot_be_read_is_skipped_and_counted():
