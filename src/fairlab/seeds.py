@@ -6,8 +6,6 @@ from numbers import Integral
 
 import numpy as np
 
-from fairlab.checks import check_count, check_text
-
 
 def derive_seed(*names: str | int, bits: int = 32) -> int:
     """Return a seed in [0, 2**bits) that depends on all `names` and on nothing else.
@@ -62,9 +60,11 @@ class Trial:
     root: int = 0
 
     def __post_init__(self):
-        check_text(self.name, "name")
-        check_count(self.index, "index", least=0)
-        check_count(self.root, "root", least=0)
+        if not isinstance(self.name, str):
+            raise ValueError(f"name: expected a text, found {self.name!r}")
+        for name, number in (("index", self.index), ("root", self.root)):
+            if isinstance(number, bool) or not isinstance(number, Integral) or number < 0:
+                raise ValueError(f"{name}: expected an integer, at least 0, found {number!r}")
 
     def seed(self, stream: str) -> int:
         """Return the seed of one named stream of this trial, in [0, 2**32)."""
