@@ -1,15 +1,13 @@
 """Bad input: every public callable refuses bad values of its parameters, with an error that names the parameter.
 
-Bad values are made by the kind of a parameter, which its name tells. A new public callable needs a valid call here; a
-parameter of a new name needs a kind.
+Bad values are made by the kind of a parameter, which its name tells. A new public callable needs a valid call, here or
+in `tests/<package>/calls.py`; a parameter of a new name needs a kind.
 """
 
 import inspect
 import re
 import traceback
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from audited import report
+from public_calls import Lazy, Use
 
 import fairlab
 from fairlab import adf, auditing, cases, cli, data, fairtest, fliptest, models, networks, seeds, themis, transport
@@ -119,45 +118,6 @@ def settings():
     path.parent.mkdir(exist_ok=True)
     path.write_text("<a><input><name>sex</name><type>categorical</type><value>f</value></input></a>")
     return path
-
-
-class Lazy:
-    """A good value that takes long to make."""
-
-    def __init__(self, make):
-        self.make = make
-
-
-@dataclass
-class Use:
-    """A valid call of a public callable.
-
-    Attributes
-    ----------
-    call : callable
-    good : dict
-        Arguments by name.
-    then : callable
-        What is done with the result: estimators check their parameters when they are used.
-    bad : dict
-        By parameter, a kind that its name does not tell, bad values of its own, or None if it takes everything.
-    """
-
-    call: Callable
-    good: dict = field(default_factory=dict)
-    then: Callable = lambda result: None
-    bad: dict = field(default_factory=dict)
-
-    @property
-    def name(self):
-        call = getattr(self.call, "func", self.call)
-        return f"{call.__module__}.{call.__qualname__}".removeprefix("fairlab.")
-
-    def run(self, **changes):
-        given = {name: value.make() if isinstance(value, Lazy) else value for name, value in self.good.items()}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return self.then(self.call(**given | changes))
 
 
 CASE = cases.Case(at_40, PEOPLE, sensitive_features="sex", features=["age", "income"])
@@ -436,6 +396,8 @@ USES = [
     Use(themis.output_table, {"model": skilled, "schema": SCHEMA}),
     Use(themis.read_settings, {"path": Lazy(settings)}),
 ]
+OF_PACKAGES = Path(__file__).parents[1].glob("*/calls.py")
+USES += [use for file in sorted(OF_PACKAGES) for use in import_module(f"{file.parent.name}.calls").USES]
 REFUSALS = (TypeError, ValueError, KeyError, data.DataError)
 MIXED = fairtest.Sample(GROUPS, fairtest.Column("job", np.array([0, 1, 2, 0] * 5), ("cook", "clerk", "driver")))
 COPIES = pd.concat([AGES, AGES[["age"]]], axis=1)
