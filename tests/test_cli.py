@@ -1,16 +1,13 @@
-import errno
 import json
 import os
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 
 import joblib
-import numpy as np
 import pytest
 from audited import finding, people
-from sklearn.dummy import DummyClassifier
 
 from fairlab.auditing.probes import probes
 from fairlab.cli import main
@@ -21,14 +18,6 @@ def test_list_has_tables_and_figures(toy, capsys):
     head, line = capsys.readouterr().out.splitlines()
     assert head.startswith("experiment")
     assert line.split()[:3] == ["toy/mean", "table-1,", "figure-1"]
-
-
-def test_list_as_json(toy, capsys):
-    assert main(["list", "--json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)
-    assert row["experiment"] == "toy/mean"
-    assert row["artefacts"] == ["table-1", "figure-1"]
-    assert set(row["data"]) == {"berkeley"}
 
 
 @pytest.mark.parametrize(
@@ -68,16 +57,6 @@ def test_a_time_limit_that_cannot_be_is_refused_in_one_line(toy, capsys, options
     assert capsys.readouterr().err == f"{line}\n"
 
 
-def test_a_full_disk_is_reported_with_the_file(toy, results, monkeypatch, capsys):
-    def full(*_, **__):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(Path, "write_text", full)
-    assert main(["scorecard"]) == 1
-    [line] = capsys.readouterr().err.splitlines()
-    assert line == f"fairlab: [Errno 28] No space left on device: '{results / 'REPRODUCTION.json'}'"
-
-
 def test_characters_that_a_locale_lacks_are_printed_as_escapes(toy):
     ascii_only = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0"}
     command = [sys.executable, "-m", "fairlab", "scorecard", "toy"]
@@ -113,17 +92,6 @@ def test_all_that_follows_snakemake_is_for_snakemake(toy, monkeypatch):
     assert more == {"dry_run": True, "shards": 4, "arguments": rest}
 
 
-def test_unknown_data_is_named(toy, capsys):
-    assert main(["data", "fetch", "adult-ucl"]) == 1
-    assert "unknown data set or file 'adult-ucl'" in capsys.readouterr().err
-
-
-def test_data_status_and_verify(toy, capsys):
-    assert main(["data", "status"]) == 0
-    assert "adult/adult.data" in capsys.readouterr().out
-    assert main(["data", "verify"]) == 0
-
-
 def test_a_data_set_is_described(toy, capsys):
     assert main(["data", "describe", "lipton"]) == 0
     assert "Hiring data of Lipton" in capsys.readouterr().out
@@ -154,16 +122,13 @@ def model(tmp_path, monkeypatch):
     people().assign(repaid="yes").to_csv("table.csv", index=False)
     p_values = {}
 
-    def stand_in(name):
-        def stand_in_run(task):
-            task.skip(f"{name} is a stand-in.")
-            if name in p_values:
-                yield finding(task.case.table, p_values[name], method=name)
-
-        return stand_in_run
+    def stand_in(name, task):
+        task.skip(f"{name} is a stand-in.")
+        if name in p_values:
+            yield finding(task.case.table, p_values[name], method=name)
 
     for name, probe in probes().items():
-        monkeypatch.setitem(probes(), name, replace(probe, run=stand_in(name), needs=()))
+        monkeypatch.setitem(probes(), name, replace(probe, run=partial(stand_in, name), needs=()))
     yield p_values
     sys.modules.pop("bank", None)
 
@@ -192,21 +157,6 @@ def test_an_audit_ends_with_4_without_a_test_with_0_without_and_3_with_significa
     assert "1 of 2 findings is significant" in printed.out
     assert "not assessed: ADF and AEQUITAS: adf is a stand-in." in printed.out
     assert printed.err == ""
-
-
-def test_an_audit_asks_about_a_sample_of_a_long_table_and_no_more(model, tmp_path, capsys):
-    (tmp_path / "bank.py").write_text(MODEL.replace("    return", "    print(len(rows), 'asked')\n    return"))
-    people(3_000).assign(repaid="yes", age=np.arange(3_000) / 40).to_csv("table.csv", index=False)
-    samples = []
-    for seed in ("3", "3", "4"):
-        model["themis"] = 0.2
-        assert main([*AUDIT, "--budget", "1000", "--seed", seed, "--json", "a.json", "--rows", "all"]) == 0
-        printed = capsys.readouterr().out
-        asked = [int(line.split()[0]) for line in printed.splitlines() if line.endswith(" asked")]
-        assert asked == [500, 500], "once, and once more to see whether it answers alike"
-        assert "predict was tested on 500 people, a random sample of the 3,000 of the table, for" in printed
-        samples.append(json.loads((tmp_path / "a.json").read_text())["findings"][0]["evidence"])
-    assert samples[0] == samples[1] != samples[2]
 
 
 def test_audit_writes_requested_files(model, tmp_path):
@@ -241,20 +191,6 @@ def test_a_wrong_call_of_the_audit_ends_with_2(model, capsys, changes, message):
     assert message in capsys.readouterr().err
 
 
-def test_a_program_can_be_audited(model, tmp_path):
-    (tmp_path / "score.py").write_text("import sys\nprint(int(int(sys.argv[1]) > 40))\n")
-    people(30).assign(repaid="yes").to_csv("table.csv", index=False)
-    call = ["audit", f"{sys.executable} -S score.py", *AUDIT[2:], "--program"]
-    assert main(call) == 4
-    assert main([*call, "--pos-label", "maybe"]) == 2
-
-
-def test_a_trusted_pickle_is_opened(model):
-    table = people()
-    joblib.dump(DummyClassifier(strategy="constant", constant="yes").fit(table, ["yes"] * len(table)), "bank.pkl")
-    assert main(["audit", "bank.pkl", *AUDIT[2:], "--trust-pickle"]) == 4
-
-
 @pytest.mark.parametrize("column", ["name", "rare"])
 def test_a_guard_does_not_pass_a_model_of_which_nothing_could_be_tested(tmp_path, column):
     """In a shell, with the methods as they are: identifiers, or a group of three, which the model does not get."""
@@ -262,20 +198,17 @@ def test_a_guard_does_not_pass_a_model_of_which_nothing_could_be_tested(tmp_path
     table = people(200).assign(name=[f"person {k}" for k in range(200)], rare=["yes"] * 3 + ["no"] * 197)
     table.to_csv(tmp_path / "table.csv", index=False)
     call = ["-m", "fairlab", "audit", "bank:predict", "table.csv", "--features", "age,job", "--pos-label", "yes"]
-
-    def audited(sensitive_features):
-        command = [sys.executable, *call, "--sensitive-features", sensitive_features, "--html", "a.html"]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-
-    done = audited(column)
+    done, partly = (
+        subprocess.run(
+            [sys.executable, *call, "--sensitive-features", names], cwd=tmp_path, capture_output=True, text=True
+        )
+        for names in (column, f"sex,{column}")
+    )
     assert done.returncode == 4, done.stderr
-    lines = done.stdout.splitlines()
-    assert lines[0].startswith(f"Not assessed: no statistical test was possible, so this audit says nothing about diff"
-                               f"erences by {column}.")  # fmt: skip
-    assert lines[1].startswith(f"{column} was not assessed. FlipTest: {column}: fewer than 30 people are ")
-    assert len(lines) < 12, "one line for all small groups"
-    assert "<h1>Fairness audit of predict: not assessed</h1>" in (tmp_path / "a.html").read_text(encoding="utf-8")
-    partly = audited(f"sex,{column}")
+    first, second, *rest = done.stdout.splitlines()
+    assert first.startswith("Not assessed: no statistical test was possible, so this audit says nothing about ")
+    assert second.startswith(f"{column} was not assessed. FlipTest: {column}: fewer than 30 people are ")
+    assert len(rest) < 10, "one line for all small groups"
     assert partly.returncode == 0
     assert partly.stdout.startswith(f"Not assessed: {column}, of which no statistical test was possible. predict was")
 

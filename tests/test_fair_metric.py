@@ -28,14 +28,6 @@ def test_distance_ignores_the_subspace_and_only_that(seed, k):
     np.testing.assert_allclose(metric.squared_distance(x, 0 * x), np.square(residual).sum(axis=1), atol=1e-10)
 
 
-def test_gradients_agree_with_finite_differences():
-    rng = np.random.default_rng(0)
-    metric = FairMetric.from_directions(rng.normal(size=(2, 4)))
-    x, start, h = rng.normal(size=(3, 4)), rng.normal(size=(3, 4)), 1e-6
-    above, below = (np.stack([metric.squared_distance(x + k * h * e, start) for e in np.eye(4)], 1) for k in (1, -1))
-    np.testing.assert_allclose(metric.gradient(x, start), (above - below) / (2 * h), atol=1e-5)
-
-
 def test_rotation_turns_the_subspace():
     metric = FairMetric.from_directions([[1.0, 0.0]])
     turned = metric.rotated(30)
@@ -44,35 +36,6 @@ def test_rotation_turns_the_subspace():
     np.testing.assert_allclose(turned.rotated(-30).projection, metric.projection, atol=1e-12)
     in_plane = FairMetric.from_directions([[1.0, 0.0, 0.0, 0.0]]).rotated(90)
     np.testing.assert_allclose(in_plane.projection, np.diag([1, 0, 1, 1]), atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("projection", "message"),
-    [
-        (np.ones((2, 3)), r"square matrix, found shape \(2, 3\)"),
-        (np.diag([1.0, 0.5]), "P P = P, found one that is off by 0.25"),
-        ([[1.0, 1.0], [0.0, 0.0]], "symmetric"),
-        (np.diag([1.0, np.nan]), "missing or infinite"),
-        (np.zeros((2, 2)), "full rank 2"),
-    ],
-)
-def test_what_is_no_projection_is_refused(projection, message):
-    with pytest.raises(ValueError, match=message):
-        FairMetric(projection)
-
-
-@pytest.mark.parametrize(
-    ("directions", "message"),
-    [
-        (np.eye(3), "span all 3 features"),
-        (np.zeros((2, 3)), "all zero"),
-        (np.ones(3), r"found \(3,\)"),
-        ([[np.inf, 0.0]], "missing or infinite"),
-    ],
-)
-def test_directions_that_make_no_metric_are_refused(directions, message):
-    with pytest.raises(ValueError, match=message):
-        FairMetric.from_directions(directions)
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +60,6 @@ def test_learned_directions_are_those_of_the_attributes(people):
 def test_what_is_learned_does_not_depend_on_units(people):
     X, sensitive_features = people
     units = np.array([1000.0, 1.0, 0.01])
-    np.testing.assert_allclose(
-        sensitive_directions(X * units, sensitive_features), sensitive_directions(X, sensitive_features), atol=1e-6
-    )
     first, second = FairMetric.learned(X, sensitive_features), FairMetric.learned(X * units + 5, sensitive_features)
     moved = X.to_numpy() + np.array([1.0, 2.0, 3.0])
     np.testing.assert_allclose(second.scale, X.std(ddof=0) * units)
@@ -107,8 +67,7 @@ def test_what_is_learned_does_not_depend_on_units(people):
         second.squared_distance(moved * units, X * units), first.squared_distance(moved, X), rtol=1e-5
     )
     assert first.feature_names == ("a", "b", "c")
-    constant = FairMetric.learned(X.assign(a=7.0), sensitive_features)
-    assert constant.scale[0] == 1
+    assert FairMetric.learned(X.assign(a=7.0), sensitive_features).scale[0] == 1
 
 
 def test_an_attribute_that_does_not_show_has_no_direction(people):
@@ -118,10 +77,8 @@ def test_an_attribute_that_does_not_show_has_no_direction(people):
     kept = [sensitive_directions(X[:300], group).any() for group in chance]
     assert 0.02 < np.mean(kept) < 0.09  # 5% promised
     quiet = chance[kept.index(False)]
-    assert FairMetric.learned(X[:300], quiet).n_sensitive == 0
-    assert FairMetric.learned(X[:300], quiet, confidence_level=None).n_sensitive == 1
-    with pytest.raises(ValueError, match="confidence_level: expected a number between 0 and 1, found 95"):
-        sensitive_directions(X[:300], quiet, confidence_level=95)
+    ranks = [FairMetric.learned(X[:300], quiet, confidence_level=level).n_sensitive for level in (0.95, None)]
+    assert ranks == [0, 1]
 
 
 def test_a_gradient_in_units_agrees_with_finite_differences():
@@ -137,21 +94,6 @@ def test_tables_are_matched_by_their_index(people):
     X, sensitive_features = people
     shuffled = sensitive_features.sample(frac=1, random_state=0)
     np.testing.assert_allclose(sensitive_directions(X, shuffled), sensitive_directions(X, sensitive_features))
-    with pytest.raises(ValueError, match="sensitive_features: has the row label"):
-        sensitive_directions(X, sensitive_features.set_axis(np.arange(3000) + 5000))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"scale": [1.0, 0.0]}, "scale: expected 2 numbers above 0"),
-        ({"scale": [1.0]}, "scale: expected 2 numbers above 0"),
-        ({"feature_names": ["a"]}, "feature_names: expected 2 names, found 1"),
-    ],
-)
-def test_units_and_names_that_do_not_fit_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        FairMetric.from_directions([[1.0, 0.0]], **options)
 
 
 def test_attributes_that_are_features_add_their_axes(people):
@@ -161,11 +103,3 @@ def test_attributes_that_are_features_add_their_axes(people):
     np.testing.assert_allclose(directions[:2, :3], sensitive_directions(X, sensitive_features))
     np.testing.assert_array_equal(directions[:2, 3], 0)
     np.testing.assert_array_equal(directions[2], [0, 0, 0, 1])
-
-
-def test_bad_attributes_are_refused(people):
-    X, sensitive_features = people
-    with pytest.raises(ValueError, match=r"column 'race' holds \[1\.0\], expected 0 and 1"):
-        sensitive_directions(X, sensitive_features.assign(race=1))
-    with pytest.raises(ValueError, match="sensitive_features has 10 rows, X has 3000"):
-        sensitive_directions(X, sensitive_features[:10])

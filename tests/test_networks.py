@@ -1,4 +1,3 @@
-import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -47,8 +46,9 @@ def logits_by_hand(weights, X):
 
 def test_a_network_starts_as_glorot_uniform_with_constant_biases():
     network = initial_network(np.random.default_rng(1), (200, 50, 2), bias=0.1)
-    assert [part.shape for part in network] == [(200, 50), (50,), (50, 2), (2,)]
-    assert {part.dtype for part in network} == {np.dtype("float32")}
+    assert [(part.shape, part.dtype) for part in network] == [
+        (shape, np.dtype("float32")) for shape in ((200, 50), (50,), (50, 2), (2,))
+    ]
     for kernel, bound in ((network[0], np.sqrt(6 / 250)), (network[2], np.sqrt(6 / 52))):
         assert bound * 0.9 < np.abs(kernel).max() <= bound
     assert network[0].std() == pytest.approx(np.sqrt(6 / 250 / 3), rel=0.02)
@@ -66,10 +66,8 @@ def test_members_and_leading_axes_are_computed_apart():
     X = np.random.default_rng(0).normal(size=(3, 4, 5)).astype(np.float32)
     networks = [initial_network(np.random.default_rng(k), (5, 6, 6, 2), bias=0.3) for k in range(3)]
     together = stacked(networks)
-    assert [part.shape for part in together[:2]] == [(3, 5, 6), (3, 6)]
     own = np.stack([forward(network, x) for network, x in zip(networks, X, strict=True)])
     np.testing.assert_allclose(forward(together, X), own, atol=1e-6)
-    np.testing.assert_array_equal(forward(member(together, 1), X[1]), own[1])
     np.testing.assert_array_equal(forward(member(together, slice(1, 3)), X[1:]), forward(together, X)[1:])
     np.testing.assert_allclose(forward([tf.constant(part) for part in together], tf.constant(X)), own, atol=1e-6)
     shared = np.stack([forward(networks[0], x) for x in X])
@@ -78,36 +76,23 @@ def test_members_and_leading_axes_are_computed_apart():
 
 def test_gradients_are_the_slopes_of_the_mean_loss():
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(1, 20, 4)), rng.integers(0, 2, (1, 20))
-    network = [rng.normal(size=(1, *shape)) for shape in [(4, 3), (3,), (3, 2), (2,)]]
+    X, y = rng.normal(size=(2, 20, 4)), rng.integers(0, 2, (2, 20))
+    network = [rng.normal(size=(2, *shape)) for shape in [(4, 3), (3,), (3, 2), (2,)]]
     slopes = [np.empty_like(part) for part in network]
     backpropagate(network, X, y, out=slopes)
 
     def loss():
-        return -log_softmax(logits_by_hand(member(network, 0), X[0]), axis=1)[np.arange(20), y[0]].mean()
+        each = [logits_by_hand(member(network, k), X[k]) for k in (0, 1)]
+        return -sum(log_softmax(each[k], axis=1)[np.arange(20), y[k]].mean() for k in (0, 1))
 
     for part, slope in zip(network, slopes, strict=True):
         for place in np.ndindex(part.shape):
-            before, h = part[place], 1e-6
-            part[place] = before + h
-            above = loss()
-            part[place] = before - h
-            below = loss()
+            before, sides = part[place], []
+            for value in (before + 1e-6, before - 1e-6):
+                part[place] = value
+                sides.append(loss())
             part[place] = before
-            assert slope[place] == pytest.approx((above - below) / (2 * h), abs=1e-5)
-
-
-def test_gradients_of_members_are_their_own():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(2, 9, 3)), rng.integers(0, 2, (2, 9))
-    network = [rng.normal(size=(2, *shape)) for shape in [(3, 4), (4,), (4, 2), (2,)]]
-    together, alone = ([np.empty_like(part) for part in network] for _ in range(2))
-    backpropagate(network, X, y, out=together)
-    for k in range(2):
-        one = slice(k, k + 1)
-        backpropagate(member(network, one), X[one], y[one], out=member(alone, one))
-    for slope, own in zip(together, alone, strict=True):
-        np.testing.assert_allclose(slope, own, atol=1e-12)
+            assert slope[place] == pytest.approx((sides[0] - sides[1]) / 2e-6, abs=1e-5)
 
 
 def test_training_is_that_of_keras_for_each_network():
@@ -124,7 +109,6 @@ def test_training_is_that_of_keras_for_each_network():
             model.train_on_batch(X[k], y[k])
         for part, theirs in zip(ours, model.get_weights(), strict=True):
             np.testing.assert_allclose(part, theirs, atol=1e-5)
-    assert (start[0][0] == initial_network(np.random.default_rng(0), (3, 4, 2))[0]).all(), "what it starts from stays"
 
 
 def test_probabilities_and_classes_are_those_of_the_model(network, weights):
@@ -159,36 +143,6 @@ def test_margin_gradient_points_the_other_way_and_does_not_vanish(weights):
     assert (margin >= 0).all()
 
 
-def test_one_sigmoid_is_two_classes():
-    model = keras.Sequential([keras.Input((5,)), keras.layers.Dense(1, activation="sigmoid")])
-    X = rows(20, 2)
-    network = Network(model)
-    p = model.predict(X.astype("float32"), verbose=0)[:, 0]
-    np.testing.assert_allclose(network.probabilities(X)[:, 1], p, atol=1e-6)
-    assert (network.predict(X) == (p > 0.5)).all()
-
-
-@pytest.mark.parametrize("last", [keras.layers.Softmax, lambda: keras.layers.Activation("softmax")])
-def test_a_softmax_may_be_a_layer_of_its_own(last):
-    model = keras.Sequential([keras.Input((5,)), keras.layers.Dense(3), last()])
-    X = rows(20, 2)
-    expected = model.predict(X.astype("float32"), verbose=0)
-    np.testing.assert_allclose(Network(model).probabilities(X), expected, atol=1e-6)
-
-
-def test_logits_are_known_by_the_loss_or_by_being_told():
-    model = keras.Sequential([keras.Input((5,)), keras.layers.Dense(1)])
-    X = rows(20, 2)
-    answer = model.predict(X.astype("float32"), verbose=0)[:, 0]
-    told = Network(model, from_logits=True)
-    model.compile(loss=keras.losses.BinaryCrossentropy(from_logits=True))
-    for network in (told, Network(model)):
-        np.testing.assert_allclose(network.logits(X)[:, 1], answer, rtol=1e-5, atol=1e-6)
-        assert network.n_classes == 2
-    with pytest.raises(ValueError, match="ends with linear"):
-        Network(model, from_logits=False)
-
-
 def test_log_odds_gradient_is_the_slope_of_one_class_against_all_others():
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3, activation="softmax")])
     kernel, bias = np.array([[1.0, 0, 2], [0, 3, -1]]), np.array([0.5, 0, -0.5])
@@ -203,20 +157,6 @@ def test_log_odds_gradient_is_the_slope_of_one_class_against_all_others():
         np.testing.assert_allclose(Network(model).log_odds_gradient(X, label), slope, rtol=1e-4, atol=1e-5)
 
 
-def test_what_cannot_be_searched_is_refused(network):
-    linear = keras.Sequential([keras.Input((5,)), keras.layers.Dense(2)])
-    with pytest.raises(ValueError, match="ends with linear, expected a softmax"):
-        Network(linear)
-    with pytest.raises(ValueError, match="X: the model takes 5 columns, was given shape"):
-        network.predict(np.zeros((3, 4)))
-
-
-def test_gradients_that_are_no_numbers_are_counted(weights):
-    broken = Network(dense_network([np.full_like(weights[0], np.nan), *weights[1:]]))
-    with pytest.raises(ValueError, match="gradient of 4 of 4 inputs is not a number"):
-        broken.loss_gradient(np.zeros((4, 5)))
-
-
 def test_networks_of_one_shape_share_what_is_compiled_but_not_their_weights(network, weights):
     other = Network(dense_network([-part for part in weights]))
     assert other._logits is network._logits
@@ -225,11 +165,10 @@ def test_networks_of_one_shape_share_what_is_compiled_but_not_their_weights(netw
 
 
 def normalized(mean, *, adapted):
+    layer = keras.layers.Normalization(mean=[mean] * 5, variance=[1.0] * 5, name="scale")
     if adapted:
         layer = keras.layers.Normalization(name="scale")
         layer.adapt(np.array([[mean] * 5, [mean + 2] * 5]) - 1.0)
-    else:
-        layer = keras.layers.Normalization(mean=[mean] * 5, variance=[1.0] * 5, name="scale")
     dense = keras.layers.Dense(2, activation="softmax", name="out")
     model = keras.Sequential([keras.Input((5,), name="columns"), layer, dense], name="normalized")
     dense.set_weights([np.stack([np.zeros(5), np.ones(5)], axis=1), np.zeros(2)])
@@ -247,43 +186,11 @@ def test_networks_that_differ_in_their_normalisation_do_not_share_it(adapted):
         assert (network.margin_gradient(X)[1] > 0).all() == (mean == 0)
 
 
-def test_networks_that_differ_in_a_function_of_their_own_do_not_share_it():
-    def network(sign):
-        layers = [keras.layers.Dense(3, activation=lambda x: sign * x, name="hidden")]
-        layers += [keras.layers.Dense(2, activation="softmax", name="out")]
-        model = keras.Sequential([keras.Input((5,), name="columns"), *layers], name="own")
-        model.set_weights([np.ones((5, 3)), np.zeros(3), np.stack([-np.ones(3), np.ones(3)], axis=1), np.zeros(2)])
-        return Network(model)
-
-    X = np.ones((3, 5))
-    assert network(1).predict(X).tolist() == [1, 1, 1]
-    assert network(-1).predict(X).tolist() == [0, 0, 0]
-
-
 def test_answers_that_are_no_numbers_are_refused(weights):
     broken = Network(dense_network([np.full_like(weights[0], np.nan), *weights[1:]]))
     for ask in (broken.predict, broken.probabilities, broken.logits):
         with pytest.raises(ValueError, match="model: answers 4 of 4 inputs with what is not a number"):
             ask(np.zeros((4, 5)))
-
-
-@pytest.mark.parametrize("value", [1e39, np.nan, np.inf])
-def test_inputs_beyond_float32_are_refused(network, value):
-    X = np.zeros((3, 5))
-    X[1, 2] = value
-    with pytest.raises(ValueError, match=rf"column 2 holds {re.escape(str(value))} in row 1, expected numbers"):
-        network.predict(X)
-
-
-def test_the_network_in_numpy_gives_the_same_classes(network, weights):
-    X = rows(5000, 0)
-    np.testing.assert_array_equal(FeedForward(weights).predict(X), network.predict(X))
-
-
-@pytest.fixture(scope="module")
-def sharp(weights):
-    """The same network with logits forty times as large: certain in float32 of most inputs."""
-    return [*weights[:-2], 40 * weights[-2], 40 * weights[-1]]
 
 
 @pytest.mark.parametrize("factor", [1, 40])
@@ -302,40 +209,11 @@ def test_answers_and_gradients_are_those_of_compiled_code(weights, factor):
     np.testing.assert_allclose(slope, compiled.margin_gradient(X)[1], rtol=1e-3, atol=1e-3)
 
 
-def test_gradients_of_a_sharp_network_vanish_and_those_of_its_margin_do_not(sharp):
-    X = rows(500, 2)
-    network = FeedForward(sharp)
-    assert (~network.loss_gradient(X).any(axis=1)).sum() > 50
-    assert network.margin_gradient(X)[1].any(axis=1).all()
-
-
-def test_gradient_against_differences(weights):
-    network, X, step = FeedForward(weights), rows(20, 3).astype(float), 1e-2
-    _, gradient = network.margin_gradient(X)
-    for column in range(X.shape[1]):
-        ahead, behind = X.copy(), X.copy()
-        ahead[:, column] += step
-        behind[:, column] -= step
-        sides = [network.logits(side) for side in (ahead, behind)]
-        leads = [np.abs(side[:, 1] - side[:, 0]) for side in sides]
-        slope = (leads[0] - leads[1]) / (2 * step)
-        assert np.isclose(slope, gradient[:, column], atol=0.02).mean() > 0.8, "but for kinks"
-
-
 def test_ties_share_the_label():
     network = FeedForward([np.zeros((2, 3)), np.zeros(3)])
     assert (network.loss_gradient([[1, 2]]) == 0).all()
     assert network.predict([[1, 2], [3, 4]]).tolist() == [0, 0]
     np.testing.assert_allclose(network.probabilities([[1, 2]]), 1 / 3, rtol=1e-6)
-
-
-def test_weights_that_do_not_fit_are_refused(weights):
-    with pytest.raises(ValueError, match="weights: expected kernels and biases"):
-        FeedForward(weights[:-1])
-    with pytest.raises(ValueError, match="weights: expected kernels and biases"):
-        FeedForward([np.zeros((2, 1)), np.zeros(1)])
-    with pytest.raises(ValueError, match="takes 5 columns"):
-        FeedForward(weights).predict(np.zeros((2, 4)))
 
 
 def test_tensorflow_is_imported_by_what_needs_it_alone():

@@ -26,19 +26,6 @@ def test_panels_stand_row_by_row_and_are_closed(figure):
     assert not any(axis.spines["top"].get_visible() for axis in figure.axes)
 
 
-def test_a_legend_stands_above_or_beside(figure):
-    plotting.legend_above(figure, figure.axes[0])
-    plotting.legend_above(figure, handles=figure.axes[1].lines + figure.axes[2].lines, n_columns=1)
-    assert [[text.get_text() for text in legend.texts] for legend in figure.legends] == [
-        ["line 0"],
-        ["line 1", "line 2"],
-    ]
-    plotting.legend_beside(figure.axes[2])
-    figure.draw_without_rendering()
-    axis = figure.axes[2]
-    assert axis.get_legend().get_window_extent().x0 > axis.get_window_extent().x1
-
-
 def test_a_figure_drawn_again_gives_the_same_bytes(tmp_path):
     first, second = (plotting.save(draw(), tmp_path / name, salt="a") for name in ("section-5.5_a", "section-5.5_b"))
     assert [path.name for path in first] == ["section-5.5_a.png", "section-5.5_a.svg"]
@@ -91,20 +78,6 @@ def test_a_figure_that_breaks_a_rule_is_refused(figure, tmp_path, change, messag
     with pytest.raises(ValueError, match=message):
         plotting.save(figure, tmp_path / "a")
     assert not list(tmp_path.iterdir())
-
-
-def test_names_on_an_axis_and_what_is_hidden_need_no_label(figure):
-    for axis in figure.axes[::3]:
-        axis.set_xlabel("")
-        axis.set_xticks([0, 1], ["men", "women"])
-    figure.axes[1].set_visible(False)
-    figure.axes[1].set_title("hidden", fontsize=2)
-    plotting.check(figure)
-
-
-def test_a_figure_as_html_needs_no_other_file(figure):
-    page = plotting.as_html(figure, alt="six lines")
-    assert page.startswith('<img alt="six lines" src="data:image/png;base64,iVBOR')
 
 
 def _seen_without_green(colour):

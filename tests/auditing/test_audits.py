@@ -2,6 +2,7 @@ import html
 import json
 import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -29,33 +30,27 @@ def methods(monkeypatch):
     """Stand-ins for all methods: each asks for `asks[name]` generated rows and notes what it was given."""
     given, asks = {}, dict.fromkeys(METHODS, 0)
 
-    def stand_in(name):
-        def stand_in_run(task):
-            given[name] = task
+    def stand_in(name, task):
+        given[name] = task
+        if asks[name]:
             rows = people(asks[name], seed=METHODS.index(name) + 1)
-            if len(rows):
-                task.case.decide(rows.assign(age=np.arange(len(rows)) + 1000 * (1 + METHODS.index(name))))
-            yield finding(task.case.table, 0.01, method=name)
-
-        return stand_in_run
+            task.case.decide(rows.assign(age=np.arange(len(rows)) + 1000 * (1 + METHODS.index(name))))
+        yield finding(task.case.table, 0.01, method=name)
 
     for name, probe in probes().items():
-        monkeypatch.setitem(probes(), name, replace(probe, run=stand_in(name), needs=()))
+        monkeypatch.setitem(probes(), name, replace(probe, run=partial(stand_in, name), needs=()))
     return given, asks
 
 
 def test_every_method_runs_once_with_what_the_audit_was_given(case, methods):
-    report = audit(case, budget=2400, confidence_level=0.9, random_state=7)
+    proxies = {"sex": ["job"]}
+    report = audit(case, budget=2400, confidence_level=0.9, random_state=7, proxies=proxies)
     given, _ = methods
     assert list(given) == METHODS
-    assert all((task.confidence_level, task.random_state) == (0.9, 7) for task in given.values())
+    parts = {(task.confidence_level, task.random_state, task.proxies == proxies) for task in given.values()}
+    assert parts == {(0.9, 7, True)}
     assert [result.method for result in report.results] == [probe.title for probe in probes().values()]
     assert (report.budget, report.confidence_level, report.random_state) == (2400, 0.9, 7)
-
-
-def test_proxies_are_for_the_method_that_varies_them(case, methods):
-    audit(case, budget=2400, proxies={"sex": ["job"]})
-    assert methods[0]["themis"].proxies == {"sex": ["job"]}
 
 
 def test_every_module_of_probes_is_a_method_in_a_fixed_order():
@@ -70,13 +65,11 @@ def test_what_is_not_the_papers_algorithm_is_said_in_a_sentence_of_the_report(ca
     assert sentence.endswith(".")
     assert ". " not in sentence
     assert "paper" in sentence
-    assert html.escape(sentence) in report.to_html()
-    assert json.loads(report.to_json())["methods"][0]["description"] == sentence
-    assert sentence in " ".join((ROOT / "docs" / "your_model.md").read_text(encoding="utf-8").split())
-
-
-def test_individual_fairness_is_called_a_linearised_jackknife():
-    assert "is a linearised jackknife" in probes()["individual_fairness"].description
+    page = (project().docs / "your_model.md").read_text(encoding="utf-8")
+    texts = report.to_html(), json.loads(report.to_json())["methods"][0]["description"], " ".join(page.split())
+    assert html.escape(sentence) in texts[0]
+    assert sentence == texts[1]
+    assert sentence in texts[2]
 
 
 def test_a_need_is_refused_in_the_same_words_by_every_method():
@@ -98,13 +91,6 @@ def test_the_budget_is_split_as_stated_and_what_is_left_goes_on(case, methods):
     assert report.n_queries - case.queries.n_for_case == 200
 
 
-def test_people_are_asked_about_once(case, methods):
-    first = audit(case, budget=2400)
-    asked = case.queries.n_queries
-    assert audit(case, budget=2400).n_queries == first.n_queries == asked, "the same audit costs the same"
-    assert case.queries.n_queries == asked
-
-
 def test_what_is_reported_is_what_the_model_was_asked(methods):
     seen = []
 
@@ -119,28 +105,24 @@ def test_what_is_reported_is_what_the_model_was_asked(methods):
     seen.clear()
     methods[1]["themis"] = 30
     twins = Case(model, pd.concat([table[:100]] * 4, ignore_index=True), sensitive_features="sex", pos_label=True)
-    report = audit(twins, budget=2400)
-    assert (report.n_queries, report.n_repeated) == (sum(seen), 100) == (230, 100)
+    reports = audit(twins, budget=2400), audit(twins, budget=2400)
+    assert (reports[0].n_queries, reports[0].n_repeated) == (sum(seen), 100) == (230, 100)
+    assert reports[1].n_queries == 230, "the same audit costs the same"
 
 
 def test_of_a_table_longer_than_half_the_budget_a_sample_is_examined_and_said(methods):
     table = people(5_000).assign(age=np.arange(5_000) / 50)
     table["truth"] = table["age"] > 30
     case = Case(lambda rows: rows["age"] > 40, table, sensitive_features="sex", y_true="truth", pos_label=True)
-    reports = [audit(case, budget=2_000, random_state=seed) for seed in (7, 7, 8)]
-    sampled = [report.case.table for report in reports]
-    assert sampled[0].index.equals(sampled[1].index)
-    assert not sampled[0].index.equals(sampled[2].index)
-    first = reports[0]
-    assert sampled[0].equals(table.loc[sampled[0].index, sampled[0].columns])
-    assert (first.case.y_true == table.loc[sampled[0].index, "truth"]).all()
-    assert (len(sampled[0]), first.n_beside, first.n_queries) == (1_000, 4_000, 6_000)
+    first, again, other = (audit(case, budget=2_000, random_state=seed) for seed in (7, 7, 8))
+    sampled = first.case.table
+    assert sampled.index.equals(again.case.table.index)
+    assert not sampled.index.equals(other.case.table.index)
+    assert sampled.equals(table.loc[sampled.index, sampled.columns])
+    assert (first.case.y_true == table.loc[sampled.index, "truth"]).all()
+    assert (len(sampled), first.n_beside, first.n_queries) == (1_000, 4_000, 6_000)
     assert "tested on 1,000 people, a random sample of the 5,000 of the table, for differences by sex" in first.summary
-    allowed = "(at most 2,000 were allowed, beside 4,000 other rows when the case was made), and 1,000 rows again"
-    assert f"queried it with 1,000 rows {allowed}" in first.summary
     assert "A random sample of 1,000 of the 5,000 rows is examined; intervals are about all 5,000." in first.to_html()
-    assert json.loads(first.to_json())["people_in_table"] == 5_000
-    assert "a random sample" not in audit(case, budget=10_000).summary
 
 
 def test_intervals_of_a_sample_hold_what_is_true_of_the_table():
@@ -189,79 +171,16 @@ def test_an_error_inside_a_method_is_raised_with_its_name(case, methods, monkeyp
     assert "while Themis examined the case" in caught.value.__notes__[0]
 
 
-def test_what_must_be_known_of_the_model_is_said(methods):
-    unseen = Case(lambda rows: rows["age"] > 40, people(), sensitive_features="sex", features=["age"], pos_label=True)
-    [notice] = audit(unseen, budget=2400).warnings
-    assert "does not get sex: changing it alone cannot change a decision" in notice
-
-
-def test_a_model_that_answers_by_chance_is_called_so(methods):
-    rng = np.random.default_rng(0)
-    noisy = Case(lambda rows: rng.random(len(rows)) < 0.5, people(), sensitive_features="sex", pos_label=True)
-    assert any("The model is not deterministic" in notice for notice in audit(noisy, budget=2400).warnings)
-
-
 def test_a_slow_model_is_called_slow_and_a_fast_one_in_small_batches_is_not(methods):
-    def slow(rows):
-        time.sleep(0.0012 * len(rows))
-        return rows["age"] > 40
+    def told(seconds_a_row, seconds_a_batch):
+        def model(rows):
+            time.sleep(seconds_a_row * len(rows) + seconds_a_batch)
+            return rows["age"] > 40
 
-    def fast(rows):
-        time.sleep(0.01)
-        return rows["age"] > 40
+        return audit(Case(model, people(), sensitive_features="sex", pos_label=True), budget=800).warnings
 
-    told = [
-        audit(Case(model, people(), sensitive_features="sex", pos_label=True), budget=800).warnings
-        for model in (slow, fast)
-    ]
-    assert "The model is slow, " in told[0][0]
-    assert told[1] == ()
-
-
-@pytest.mark.parametrize(
-    ("options", "error"),
-    [
-        ({"budget": 0}, "budget: expected a positive integer, found 0"),
-        ({"methods": ["themes"]}, "methods: unknown method 'themes'; did you mean 'themis'"),
-        ({"methods": []}, "methods: expected some of fliptest"),
-        ({"confidence_level": 95}, "confidence_level: expected a number between 0 and 1"),
-    ],
-)
-def test_wrong_parameters_are_named(case, methods, options, error):
-    with pytest.raises(ValueError, match=error):
-        audit(case, **({"budget": 2400} | options))
-
-
-def test_a_model_is_not_a_case():
-    with pytest.raises(TypeError, match=r"case: expected a fairlab.Case, found function"):
-        audit(lambda rows: rows)
-
-
-def test_findings_of_all_methods_are_one_family(case, methods):
-    report = audit(case, budget=2400)
-    assert report.n_tests == len(METHODS)
-    assert report.corrected_p_values == pytest.approx([0.05] * 5)
-    assert len(replace(report, confidence_level=0.99).significant) == 0
-
-
-REASONS = {
-    "regression": ["FlipTest", "individual fairness", "Themis", "ADF and AEQUITAS"],
-    "unseen": ["Themis", "ADF and AEQUITAS"],
-}
-
-
-@pytest.mark.parametrize("kind", REASONS)
-def test_what_a_method_cannot_do_is_listed_with_the_reason(kind):
-    table = people(150)
-    if kind == "regression":
-        case = Case(lambda rows: 100 * rows["age"] + 0.5, table, sensitive_features="sex", y_true=table["age"] * 99.5)
-    else:
-        case = Case(lambda rows: rows["age"] > 40, table, sensitive_features="sex", features=["age", "job"])
-    report = audit(case, budget=1000)
-    silent = [result.method for result in report.results if not result.findings]
-    reasoned = {method for method, _ in report.skipped}
-    assert set(REASONS[kind]) <= set(silent) <= reasoned
-    assert "FairTest" not in silent
+    assert "The model is slow, " in told(0.0012, 0)[0]
+    assert told(0, 0.01) == ()
 
 
 def test_the_same_audit_comes_out_again():
@@ -272,25 +191,3 @@ def test_the_same_audit_comes_out_again():
     pd.testing.assert_frame_equal(*frames)
     assert frames[0]["significant"].any()
     assert frames[0].groupby("method")["significant"].any()[["FlipTest", "FairTest", "Themis", "ADF"]].all()
-
-
-@pytest.mark.parametrize(
-    "column",
-    [
-        pytest.param(
-            lambda rng, n: np.where(rng.random(n) < 0.1, np.nan, rng.lognormal(10, 1, n)), id="numbers missing"
-        ),
-        pytest.param(lambda rng, n: np.full(n, np.nan), id="all missing"),
-        pytest.param(lambda rng, n: rng.choice(["12345", "67890"], n), id="numbers as text"),
-        pytest.param(
-            lambda rng, n: np.array([[1, "1"][k] for k in rng.integers(0, 2, n)], dtype=object), id="1 and '1'"
-        ),
-    ],
-)
-def test_every_method_takes_columns_as_they_come(column):
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame({"sex": rng.choice(["f", "m"], 300), "age": rng.integers(18, 80, 300)})
-    table["other"] = column(rng, 300)
-    case = Case(lambda rows: rows["age"] + 20 * (rows["sex"] == "m") > 50, table, sensitive_features="sex")
-    report = audit(case, budget=3000, progress=False)
-    assert {"FlipTest", "FairTest", "Themis"} <= set(report.to_frame()["method"])

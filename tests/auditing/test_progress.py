@@ -38,25 +38,3 @@ def test_elsewhere_or_unasked_it_is_quiet(monkeypatch, stream):
     monkeypatch.setattr(sys, "stderr", stream())
     run(show=stream is io.StringIO)
     assert sys.stderr.getvalue() == ""
-
-
-def test_without_tqdm_it_is_quiet(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    run()
-    assert sys.stderr.getvalue() == ""
-
-
-def test_an_error_inside_ends_the_bar(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    with pytest.raises(ZeroDivisionError), QueryBar(SimpleNamespace(n_queries=0), 10):
-        raise ZeroDivisionError
-
-
-def test_a_notebook_without_widgets_is_quiet(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    shell = SimpleNamespace(config={"IPKernelApp": {}})
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    monkeypatch.setitem(sys.modules, "tqdm.notebook", None)
-    run()
-    assert sys.stderr.getvalue() == ""

@@ -1,9 +1,12 @@
 import json
+import re
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from audited import finding, people, report
 
+from fairlab.auditing import wording
 from fairlab.cases import MethodResult
 
 
@@ -16,31 +19,18 @@ def test_the_family_is_every_finding_with_a_test_of_every_method():
     assert found.expected_false_alarms == pytest.approx(0.15)
 
 
-def test_a_finding_that_is_significant_by_itself_may_not_be_among_many():
-    table = people()
-    many = [finding(table, 0.02), *(finding(table, 0.5) for _ in range(9))]
-    assert report(MethodResult("FlipTest", many, (), 0, 0)).significant == ()
-
-
 def test_significant_findings_come_first_and_the_table_says_which():
     frame = report().to_frame()
-    columns = ["method", "sensitive_features", "where", "effect", "estimate", "low", "high", "p_value", "significant"]
-    assert set(columns) <= set(frame.columns)
     assert frame["method"].tolist() == ["FairTest", "FlipTest", "FlipTest", "FairTest"]
     assert frame["significant"].tolist() == [True, True, False, False]
     assert frame["raw_p_value"].tolist()[:3] == [0.001, 0.02, 0.9]
-
-
-def test_a_report_reads_as_one_line_and_shows_a_page():
     assert repr(report()) == "Report: 2 of 4 findings are significant at 0.95; 900 queries, 2 s"
-    assert "2 of 4 findings are significant" in report()._repr_html_()
 
 
 def test_a_report_of_nothing_is_a_report():
     empty = report(MethodResult("Themis", (), ("It has nothing to vary.",), 0, 0.0))
     assert empty.to_frame().empty
     assert "significant" in empty.to_frame()
-    assert "No method came to a finding" in empty.summary
     assert repr(empty) == "Report: not assessed: sex; 900 queries, 2 s"
     assert "It has nothing to vary." in empty.to_html()
     assert empty.plot() is not None
@@ -59,15 +49,13 @@ def test_columns_without_a_test_are_named_first_with_the_reasons_that_are_about_
         "age": ("Themis: No score.",),
     }
     assert found.summary.startswith("Not assessed: race and age, of which no statistical test was possible. people was")
-    assert repr(found).startswith("Report: not assessed: race and age; 0 of 2 findings are significant")
     text = found.to_html()
     assert text.index("was tested on") < text.index("race was not assessed. FlipTest: race: fewer") < text.index("<h2>")
-    assert json.loads(found.to_json())["not_assessed"]["age"] == ["Themis: No score."]
-    stands_for = MethodResult("Themis", (finding(table, 0.5, sensitive_features="age (through job)"),), (), 0, 0.0)
-    assert report(stands_for).not_assessed == {"sex": ()}
-    found = report(stands_for)
-    found.case.sensitive_features = ("age",)
-    assert found.not_assessed == {}
+    stands_for = report(
+        MethodResult("Themis", (finding(table, 0.5, sensitive_features="age (through job)"),), (), 0, 0.0)
+    )
+    stands_for.case.sensitive_features = ("sex", "age")
+    assert stands_for.not_assessed == {"sex": ()}
 
 
 def test_json_holds_everything_and_no_more_than_was_asked_for(tmp_path):
@@ -75,16 +63,113 @@ def test_json_holds_everything_and_no_more_than_was_asked_for(tmp_path):
     text = report().to_json(path, rows="none")
     content = json.loads(path.read_text())
     assert path.read_text() == text
-    assert content["findings"][3]["p_value"] is None, "JSON has no nan"
-    assert content["significant"] == 2
+    assert (content["significant"], content["findings"][3]["p_value"]) == (2, None), "JSON has no nan"
     assert content["skipped"] == [{"method": "FairTest", "reason": "Ages above 90: too few people."}]
     assert "evidence" not in text
     assert 'p3"' not in report().to_json()
     assert json.loads(report().to_json(rows="all"))["findings"][0]["evidence"][3]["row"] == "p3"
 
 
-def test_rows_are_asked_for_by_name():
-    with pytest.raises(ValueError, match=r"rows: expected one of none, binned, all, found 'some'$"):
-        report().to_html(rows="some")
-    with pytest.raises(ValueError, match="rows: expected one of"):
-        report().to_json(rows=True)
+def test_the_summary_says_what_was_tested_what_was_found_how_sure_and_what_was_left_out():
+    text = report(n_queries=1300, n_repeated=400).summary
+    for said in (
+        "people was tested on 400 people for differences by sex: FlipTest and FairTest queried it with 900 rows "
+        "(at most 1,000 were allowed), and 400 rows again for the determinism check, which the budget does not count.",
+        "2 of 4 findings are significant",
+        "sex, everyone: share that flips -0.3 (interval -0.35 to -0.25, by FairTest)",
+        "3 findings were tested together, corrected by Holm's method",
+        "the family-wise error rate is at most 0.05",
+        "uncorrected, up to 0.15 would be expected by chance alone",
+        "Not assessed: 1 point, listed with the reasons.",
+    ):
+        assert said in text
+    nothing = report(MethodResult("Themis", (finding(people(), 0.5),), (), 0, 0)).summary
+    assert "None of the 1 finding is significant: no difference could be shown." in nothing
+    assert "Every method assessed all that it can assess." in nothing
+
+
+def test_the_opening_names_as_asking_only_methods_that_ran():
+    table = people()
+    ran = MethodResult("FlipTest", (finding(table),), (), 0, 0.0)
+    asked = MethodResult("ADF and AEQUITAS", (), ("Nobody was found.",), 300, 0.0)
+    silent = MethodResult("Themis", (), ("The model does not get sex.",), 0, 0.0)
+    assert "sex: FlipTest, ADF and AEQUITAS queried it with 900 rows (at" in report(ran, silent, asked).summary
+    assert "sex: FlipTest queried it with" in report(ran, silent).summary
+    text = report(silent).summary
+    assert "for differences by sex: it was queried with 900 rows (at" in text
+
+
+def test_a_report_without_a_test_claims_no_certainty():
+    text = report(MethodResult("Themis", (finding(people(), np.nan),), (), 0, 0)).summary
+    said = "Not assessed: no statistical test was possible, so this audit says nothing about differences by sex. people"
+    assert text.startswith(said)
+
+
+def test_a_finding_without_an_interval_says_so():
+    grid = finding(people(), low=np.nan, high=np.nan)
+    assert wording.line(grid) == "sex, everyone: share that flips 0.2 (no interval, by FlipTest)"
+    assert '<td class="number">no interval</td>' in report(MethodResult("ADF", (grid,), (), 0, 0)).to_html()
+
+
+VOID = {"meta", "img"}
+
+
+class Tags(HTMLParser):
+    """Checks that tags are closed in the order in which they were opened."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append(tag)
+        self.open += [] if tag in VOID else [tag]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_one_whole_file_without_addresses(tmp_path):
+    text = report().to_html(tmp_path / "audit.html")
+    assert (tmp_path / "audit.html").read_text(encoding="utf-8") == text
+    tags = Tags()
+    tags.feed(text)
+    assert not tags.open
+    assert (tags.seen.count("img"), tags.seen.count("script")) == (1, 0)
+    assert not re.search(r"""(src|href)=["'](?!data:)""", text)
+    assert "http" not in text
+
+
+def test_names_and_values_are_text_never_markup():
+    evil = "<script>alert('x')</script>"
+    table = people().assign(job=evil)
+    bad = finding(table, sensitive_features=evil, where=evil, effect=evil, method=evil)
+    text = report(MethodResult(evil, (bad,), (evil,), 0, 0), table=table, warnings=(evil,)).to_html(rows="all")
+    assert "<script" not in text
+    assert text.count("&lt;script&gt;") > 5
+
+
+def test_rows_follow_what_was_asked_for():
+    table = people()
+    none, binned, everything = (report().to_html(rows=rows) for rows in ("none", "binned", "all"))
+    assert "Rows that show it" not in none
+    assert ">p3<" not in binned
+    assert "astronaut" not in binned
+    assert all(f"<td>p{i}</td>" in everything for i in range(10))
+    made = table.head(2).reset_index(drop=True)
+    made.attrs["generated"] = True
+    examined = MethodResult("ADF", (finding(table, evidence=made, method="ADF"),), (), 0, 0)
+    assert "2 of 2 generated inputs" in report(examined).to_html()
+
+
+def test_a_panel_for_each_method_and_a_line_for_each_finding():
+    figure = report().plot()
+    assert [axis.get_title(loc="left") for axis in figure.axes] == ["FlipTest", "FairTest"], "as they ran"
+    assert [len(axis.get_yticks()) for axis in figure.axes] == [2, 2]
+
+
+def test_what_is_left_out_is_said():
+    table = people()
+    many = [finding(table, 0.001, i / 100) for i in range(20)]
+    figure = report(MethodResult("FlipTest", many, (), 0, 0)).plot()
+    assert figure.axes[0].get_title(loc="left") == "FlipTest (8 more not shown)"

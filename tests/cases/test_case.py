@@ -1,5 +1,3 @@
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +8,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import fairlab
 from fairlab.cases import BudgetSpentError, Case, CaseError, Schema
-from fairlab.models import CommandSoftware
 
 N = 300
 
@@ -46,17 +43,14 @@ def test_a_pipeline_with_texts(pipeline, table):
     assert case.features == ("sex", "job", "age", "income"), "those of the fit"
     assert (case.sensitive_features, case.unseen, case.task, case.decision_threshold) == (("sex",), (), "scores", None)
     assert "repaid" not in case.table
-    assert case.table.index.equals(table.index)
     assert (case.decide() == (pipeline.predict(table) == "yes")).all()
     np.testing.assert_allclose(case.score(), pipeline.predict_proba(table)[:, 1])
     np.testing.assert_allclose(case.log_odds(), pipeline.decision_function(table))
     assert (case.y_true == (table["repaid"] == "yes")).all()
     assert case.groups("sex").cat.categories.tolist() == ["f", "m", "(missing)"]
-    assert case.groups("sex").index.equals(table.index)
     other = Case(pipeline, table, sensitive_features="sex", y_true="repaid", pos_label="no")
     np.testing.assert_allclose(other.score(), 1 - case.score())
     assert (other.decide() == ~case.decide()).all()
-    assert repr(case).startswith("Case: Pipeline, 300 rows, 4 features, sensitive sex; task scores, ")
 
 
 def test_rows_reach_the_model_as_they_came(table):
@@ -68,45 +62,12 @@ def test_rows_reach_the_model_as_they_came(table):
         return rows["member"]
 
     case = Case(model, table, sensitive_features=["sex", "age"], features=features)
-    assert case.table.columns.tolist() == features
     case.decide(case.schema.decode(case.schema.sample_codes(50)))
     case.decide(case.encoding.inverse_transform(case.encoding.transform(case.table)))
     case.decide(table.astype(object)[::-1].reset_index())
     for rows in seen:
-        assert rows.columns.tolist() == features
-        assert (rows.dtypes == table[features].dtypes).all()
-        assert rows["job"].cat.categories.tolist() == ["clerk", "baker", "king"]
+        pd.testing.assert_series_equal(rows.dtypes, table[features].dtypes)
     assert case.queries.n_queries == sum(map(len, seen))
-
-
-def test_categories_in_another_order_are_the_same_values(table):
-    case = Case(lambda rows: rows["job"] == "clerk", table, sensitive_features="sex", features=["job", "age"])
-    other = table.assign(job=table["job"].cat.reorder_categories(["king", "baker", "clerk"]))
-    asked = case.queries.n_queries
-    assert (case.decide(other) == case.decide()).all()
-    assert case.queries.n_queries == asked
-
-
-def test_answers_are_remembered(pipeline, table):
-    case = Case(pipeline, table, sensitive_features="sex", pos_label="yes")
-    asked = case.queries.n_queries
-    case.decide()
-    case.decide(table.sample(frac=1, random_state=0))
-    assert case.queries.n_queries == asked
-    changed = table.assign(sex=table["sex"].map({"f": "m", "m": "f"}))
-    case.decide(changed)
-    assert case.queries.n_queries == asked + N - 5, "rows without a sex are the same"
-
-
-def test_a_model_that_does_not_get_the_sensitive_column(table):
-    case = Case(
-        lambda rows: rows["income"] > 30_000, table, sensitive_features=["sex", "age"], features=["age", "income"]
-    )
-    assert case.unseen == ("sex",)
-    assert case.table.columns.tolist() == ["age", "income", "sex"]
-    assert case.schema.names == ["age", "income"]
-    assert case.encoding.names == ("age", "income")
-    assert case.groups("age").nunique() == 4
 
 
 def test_true_labels_by_name_by_order_and_by_index(table):
@@ -139,39 +100,21 @@ def test_true_labels_by_name_by_order_and_by_index(table):
         ({"model": ["./credit"]}, "a program comes in as CommandSoftware"),
         ({"model": LogisticRegression}, "found the class LogisticRegression"),
         ({"model": LogisticRegression()}, "model: fails on the rows of the table: "),
-        ({"table": {}}, "table: expected a DataFrame, found dict"),
-        ({"sensitive_features": []}, "sensitive_features: expected at least one column of the table, found none"),
-        ({"sensitive_features": 3}, "sensitive_features: expected a column of the table or a list of them, found 3"),
-        (
-            {"sensitive_features": None},
-            "sensitive_features: expected a column of the table or a list of them, found None",
-        ),
         ({"sensitive_features": [["sex"]]}, r"sensitive_features: expected names of columns, found \['sex'\]"),
-        ({"features": 5}, "features: expected a column of the table or a list of them, found 5"),
-        ({"features": []}, "features: expected at least one column of the table, found none"),
         ({"y_true": {"a": 1}}, "y_true: expected one value for each row, found dict"),
         ({"y_true": {1, 2}}, "y_true: expected one value for each row, found set"),
-        ({"y_true": 5}, "y_true: expected one value for each row, found int"),
         ({"y_true": [[1, 2]] * N}, "y_true: expected strings, booleans or numbers, found a list"),
         ({"y_true": pd.date_range("2020", periods=N)}, "y_true: expected strings, .* found a Timestamp"),
         ({"y_true": np.zeros((N, 2))}, r"y_true: expected one value for each row, found shape \(300, 2\)"),
         ({"pos_label": [1]}, r"pos_label: expected a label, found \[1\]"),
-        ({"pos_label": np.nan}, "pos_label: nan is not among the labels"),
         ({"decision_threshold": 1j}, "decision_threshold: expected a finite number, found 1j"),
-        ({"decision_threshold": [1]}, r"decision_threshold: expected a finite number, found \[1\]"),
         ({"schema": {"age": {"edges": "ab"}}}, "schema: feature 'age': expected increasing numbers as edges"),
         ({"schema": {"job": {"edges": [1]}}}, "schema: edges: column 'job' has type category, expected numbers"),
         ({"schema": {"age": 3}}, "schema: feature 'age': expected a list of values, found 3"),
-        ({"sensitive_features": "gender"}, "sensitive_features: the table has no column 'gender'; it has sex"),
         ({"sensitive_features": ["sex", "sex"]}, "sensitive_features: expected every column once, found sex, sex"),
-        ({"features": ["age", "wage"]}, "features: the table has no column 'wage'"),
-        ({"sensitive_features": "constant"}, "sensitive_features: column 'constant' has one value only"),
         ({"y_true": "sex"}, "y_true: 'sex' is also among sensitive"),
         ({"y_true": "member", "features": ["member"]}, "y_true: 'member' is also among features"),
-        ({"decision_threshold": "0.5"}, "decision_threshold: expected a finite number, found '0.5'"),
-        ({"decision_threshold": np.nan}, "decision_threshold: expected a finite number, found nan"),
         ({"decision_threshold": True}, "decision_threshold: expected a finite number, found True"),
-        ({"schema": 3}, "schema: expected a Schema, a mapping or a path, found int"),
         ({"schema": {"wage": [1]}}, "schema: 'wage' is not among the columns"),
         ({"schema": {"member": [True]}}, "schema: column 'member' holds False, not among its values"),
         ({"schema": "no-such-file.yaml"}, "schema: .*no-such-file"),
@@ -187,33 +130,24 @@ def test_what_cannot_be_examined(table, changes, message):
         Case(given.pop("model"), given.pop("table"), **given)
 
 
-def test_a_model_that_was_fitted_to_other_columns(pipeline, table):
-    with pytest.raises(CaseError, match="table: lacks job, which the model was fitted to"):
-        Case(pipeline, table.drop(columns="job"), sensitive_features="sex", pos_label="yes")
-
-
 def test_the_schema_spans_the_table_and_may_be_given_in_part(table, tmp_path):
-    def model(rows):
-        return rows["member"]
+    def case(sensitive_features="sex", **options):
+        rows = table.drop(columns="repaid")
+        return Case(lambda rows: rows["member"], rows, sensitive_features=sensitive_features, **options)
 
-    rows = table.drop(columns="repaid")
-    schema = Case(model, rows, sensitive_features="sex").schema
-    assert schema.names == rows.columns.tolist()
+    schema = case().schema
+    assert schema.names == table.columns.drop("repaid").tolist()
     assert schema.sizes == (3, 2, 62, 10, 2, 5)
-    assert schema.n_inputs == 3 * 2 * 62 * 10 * 2 * 5
-    for given in ({"age": {"low": 0, "high": 99}, "income": {"edges": [20_000]}}, Schema.from_bounds({"age": (0, 99)})):
-        part = Case(model, rows, sensitive_features="sex", schema=given).schema
-        assert part.sizes[2] == 100
-        assert part.sizes[3] == (2 if isinstance(given, dict) else 10)
     path = tmp_path / "schema.yaml"
     path.write_text("age: {low: 0, high: 99}\n")
-    assert Case(model, rows, sensitive_features="sex", schema=path).schema.sizes[2] == 100
-    groups = Case(model, rows, sensitive_features="age", schema={"age": {"edges": [30, 60]}}).groups("age")
+    edges = {"age": {"low": 0, "high": 99}, "income": {"edges": [20_000]}}
+    for given, n_income in ((edges, 2), (Schema.from_bounds({"age": (0, 99)}), 10), (path, 10)):
+        assert case(schema=given).schema.sizes == (3, 2, 100, n_income, 2, 5)
+    groups = case("age", schema={"age": {"edges": [30, 60]}}).groups("age")
     assert groups.cat.categories.tolist() == ["up to 30", "30 to 60", "above 60"]
-    assert Case(model, rows, sensitive_features="age", schema={"member": [False, True]}).groups("age").nunique() == 4
-    blind = Case(model, rows, sensitive_features="age", features=["member"], schema={"age": {"edges": [30]}})
+    blind = case("age", features=["member"], schema={"age": {"edges": [30]}})
     assert blind.groups("age").cat.categories.tolist() == ["up to 30", "above 30"]
-    assert blind.schema.names == ["member"]
+    assert (blind.schema.names, blind.unseen) == (["member"], ("age",))
 
 
 def test_a_sample_of_the_rows_before_the_model_is_asked_and_of_a_case(table):
@@ -226,12 +160,10 @@ def test_a_sample_of_the_rows_before_the_model_is_asked_and_of_a_case(table):
     rows, truth = table.drop(columns="repaid"), table["repaid"] == "yes"
     small = Case(model, rows, sensitive_features="sex", y_true=truth, max_rows=100, random_state=3)
     assert seen == [100, 100]
-    assert (len(small.table), small.n_given) == (100, N)
     assert small.table.equals(rows.loc[small.table.index])
     assert (small.y_true == truth[small.table.index]).all()
     assert small.warnings == ("A random sample of 100 of the 300 rows is examined; intervals are about all 300.",)
     whole = Case(model, rows, sensitive_features="sex", y_true=truth)
-    assert (whole.schema.sizes[2], whole.sample(N)) == (62, whole)
     part, asked = whole.sample(100, random_state=3), whole.queries.n_queries
     assert part.table.equals(small.table)
     assert (part.decide() == (part.table["income"] > 30_000)).all()
@@ -239,15 +171,6 @@ def test_a_sample_of_the_rows_before_the_model_is_asked_and_of_a_case(table):
     assert (part.y_true == small.y_true).all()
     assert part.schema == small.schema != whole.schema
     assert (part.encoding.center == small.encoding.center).all()
-    assert (len(whole.table), whole.warnings) == (N, ())
-    again = part.sample(50)
-    assert (again.n_given, len(again.table)) == (N, 50)
-
-
-def test_no_notice_without_need(pipeline, table):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert Case(pipeline, table, sensitive_features="sex", pos_label="yes").warnings == ()
 
 
 @pytest.fixture(scope="module")
@@ -268,60 +191,13 @@ def test_gradients_of_a_network_are_those_of_its_score_in_units_of_the_encoding(
     case = Case(network, numbers, sensitive_features="sex")
     assert (case.has_gradients, case.has_scores, case.task, case.decision_threshold) == (True, True, "scores", 0.5)
     odds = 0.05 * numbers["age"] + numbers["member"] - 0.5 * numbers["sex"] - 2
-    np.testing.assert_allclose(case.log_odds(), odds, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(case.score(), 1 / (1 + np.exp(-odds)), rtol=1e-4, atol=1e-5)
-    matrix = case.encoding.transform(numbers)
-    asked = case.queries.n_queries
+    matrix, asked = case.encoding.transform(numbers), case.queries.n_queries
     found, slope = case.log_odds_gradient(matrix)
     assert case.queries.n_queries == asked + N
     np.testing.assert_allclose(found, odds, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(slope, np.tile(np.array([0.05, 1, -0.5]) * case.encoding.scale, (N, 1)), rtol=1e-4)
     against = Case(network, numbers, sensitive_features="sex", pos_label=0)
-    np.testing.assert_allclose(against.score(), 1 - case.score(), atol=1e-6)
     np.testing.assert_allclose(against.log_odds_gradient(matrix)[1], -slope, rtol=1e-4)
-
-
-def test_gradients_count_and_need_a_network(network, numbers):
-    case = Case(network, numbers, sensitive_features="sex")
-    matrix = case.encoding.transform(numbers)
-    with (
-        case.queries.limit(N - 1),
-        pytest.raises(BudgetSpentError, match="expected at most 299 more model queries, found 300"),
-    ):
+    with case.queries.limit(N - 1), pytest.raises(BudgetSpentError):
         case.log_odds_gradient(matrix)
-    plain = Case(lambda rows: rows["member"], numbers, sensitive_features="sex")
-    assert not plain.has_gradients
-    with pytest.raises(CaseError, match="model: has no gradients; expected a Keras or PyTorch network"):
-        plain.log_odds_gradient(matrix)
-
-
-def test_a_network_gets_numbers_only(network, table, numbers):
-    with pytest.raises(CaseError, match=r"column 'sex' has type (str|object); put its encoding and the network into a"):
-        Case(network, table, sensitive_features="sex", features=["age", "member", "sex"])
-    with pytest.raises(CaseError, match="features: the network takes 3 columns, found 2: age, sex"):
-        Case(network, numbers, sensitive_features="sex", features=["age", "sex"])
-    assert Case(network, numbers, sensitive_features="sex", y_true=table["repaid"], pos_label="yes").y_true.any()
-
-
-def test_more_than_two_classes_are_one_against_the_rest(numbers):
-    model = LogisticRegression(max_iter=2000).fit(numbers, np.digitize(numbers["age"], [35, 55]))
-    with pytest.raises(
-        CaseError, match="pos_label: the labels are 0, 1, 2; which one is favourable, one against the rest"
-    ):
-        Case(model, numbers, sensitive_features="sex")
-    case = Case(model, numbers, sensitive_features="sex", pos_label=1)
-    assert (case.decide() == (model.predict(numbers) == 1)).all()
-    np.testing.assert_allclose(case.score(), model.predict_proba(numbers)[:, 1])
-    strict = Case(model, numbers, sensitive_features="sex", pos_label=1, decision_threshold=0.9)
-    assert (strict.decide() == (model.predict_proba(numbers)[:, 1] >= 0.9)).all()
-
-
-def test_a_program_is_given_what_the_table_holds(numbers):
-    program = CommandSoftware(["sh", "-c", '[ "$2" = True ] && echo 1 || echo 0', "sh"], n_jobs=2)
-    case = Case(program, numbers[:40], sensitive_features="sex")
-    assert (case.decide() == numbers["member"][:40]).all()
-    broken = CommandSoftware(["sh", "-c", "exit 3", "sh"], n_jobs=1)
-    with pytest.raises(
-        CaseError, match="model: fails on the rows of the table: SoftwareError: sh -c exit 3 sh failed on input"
-    ):
-        Case(broken, numbers[:40], sensitive_features="sex")

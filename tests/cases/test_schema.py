@@ -43,47 +43,20 @@ def test_a_missing_value_is_the_last_one_and_no_text():
     assert pd.Series(known.decode(np.array([0, 2, 1]))).isna().tolist() == [False, True, False]
     assert feature([1.0, np.nan]).find(pd.Series([np.nan, 1.0, 2.0])).tolist() == [1, 0, -1]
     assert feature(["a"]).find(pd.Series([None, "a"], dtype=object)).tolist() == [-1, 0]
-    nothing = feature([None, None])
-    assert nothing.find(pd.Series([None, 1.0], dtype=object)).tolist() == [0, -1]
-    assert feature(pd.array([1, None, 3], dtype="Int64")).values[:2] == (1, 3)
-
-
-def test_a_missing_value_may_stand_anywhere_in_a_list():
-    known = Feature("x", [None, "a", "b"])
-    assert known.find(pd.Series(["b", None, "c", "a"])).tolist() == [2, 0, -1, 1]
-    binned = Feature("x", [np.nan, 5, 40], [18])
-    assert binned.find(pd.Series([np.nan, 18, 19])).tolist() == [0, 1, 2]
-    assert binned.find(pd.Series(["18", None], dtype=object)).tolist() == [-1, 0]
-
-
-def test_one_and_the_text_one_are_two_values():
-    mixed = feature(np.array([1, "1", "a"], dtype=object))
-    assert mixed.find(pd.Series(["1", 1, "a"], dtype=object)).tolist() != [0, 0, 2]
-    codes = mixed.find(pd.Series([1, "1", "a"], dtype=object))
-    assert mixed.decode(codes).tolist() == [1, "1", "a"]
+    assert Feature("x", [None, "a", "b"]).find(pd.Series(["b", None, "c", "a"])).tolist() == [2, 0, -1, 1]
 
 
 def test_wide_numbers_are_binned_by_quantiles():
     column = pd.Series(np.arange(1000) * 7)
     binned = feature(column)
-    assert len(binned.values) == 10
     assert binned.edges == tuple(99 * 7 + 700 * k for k in range(9))
-    codes = binned.find(column)
-    assert np.bincount(codes).tolist() == [100] * 10
+    assert np.bincount(binned.find(column)).tolist() == [100] * 10
     assert set(binned.values) <= set(column), "values that stand for bins occur"
     assert (binned.find(pd.Series(binned.values)) == np.arange(10)).all()
     assert binned.find(pd.Series([-5, 10**6])).tolist() == [0, 9]
-    assert not binned.is_interval
-    assert feature(column, bins=None).values == range(0, 6994)[::1]
-
-
-def test_a_mass_at_one_number_is_a_bin_of_its_own():
+    assert feature(column, bins=None).values == range(0, 6994)
     gains = pd.Series([0] * 920 + list(range(1000, 1080)) + [99_999] + [None] * 5)
-    binned = feature(gains, wide=50)
-    assert binned.values[0] == 0
-    assert binned.edges[0] == 0
-    assert binned.has_missing
-    assert binned.find(gains)[[0, 920, -1]].tolist() == [0, 1, len(binned.values) - 1]
+    assert feature(gains, wide=50).edges[0] == 0, "a mass at one number is a bin of its own"
 
 
 def test_edges_of_ones_own():
@@ -92,39 +65,13 @@ def test_edges_of_ones_own():
     assert binned.values == (1, 3, 40)
     assert binned.find(column).tolist() == [0, 0, 1, 2]
     assert Feature.from_description("x", binned.describe()) == binned
-    for edges, message in (
-        ([10, 2], "expected increasing numbers as edges"),
-        (["2"], "expected increasing numbers as edges"),
-        ([100], "has no value above 100 and up to inf"),
+    for values, edges, message in (
+        (column, [10, 2], "expected increasing numbers as edges"),
+        (column, [100], "has no value above 100 and up to inf"),
+        (["a", "b"], [1], r"edges: column 'x' has type (str|object), expected numbers"),
     ):
         with pytest.raises(CaseError, match=message):
-            feature(column, edges=edges)
-    with pytest.raises(CaseError, match=r"edges: column 'x' has type (str|object), expected numbers"):
-        feature(["a", "b"], edges=[1])
-    with pytest.raises(CaseError, match="expected one value in each of the 2 bins"):
-        Feature("x", [1, 2], [5])
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ([[1], [2]], "column 'x': expected strings, booleans or numbers, found a list"),
-        ([1j, 2j], "type complex128; make it real numbers"),
-        ([1.0, np.inf], "column 'x' holds infinite values"),
-        (pd.to_datetime(["2020", "2021"]), "has type datetime64.*; make it a number, as the age in years"),
-        ([], "expected at least one value, found none"),
-    ],
-)
-def test_columns_that_are_no_domain(values, message):
-    with pytest.raises(CaseError, match=message):
-        feature(values)
-
-
-def test_values_of_other_kinds_are_refused():
-    with pytest.raises(CaseError, match="expected strings, booleans or numbers, found a list"):
-        Feature("x", [[1], [2]])
-    with pytest.raises(CaseError, match="a value is listed twice"):
-        Feature("x", [None, np.nan])
+            feature(values, edges=edges)
 
 
 def groups_of(column, edges=None):
@@ -193,12 +140,6 @@ def test_names_of_groups_of_crowded_numbers(values, names):
     assert groups_of(pd.Series(values)).cat.categories.tolist() == names
 
 
-def test_groups_of_close_edges_have_names_of_their_own():
-    edges = [1.0000001, 1.0000002, 1.0000003]
-    names = groups_of(pd.Series([1.0, *edges, 2.0]), edges).cat.categories.tolist()
-    assert names == ["up to 1.0000001", "1.0000001 to 1.0000002", "1.0000002 to 1.0000003", "above 1.0000003"]
-
-
 LOAN = {"sex": ["Male", "Female"], "age": {"low": 18, "high": 20}}
 MIXED = Schema.from_dict(LOAN)
 INTEGERS = Schema.from_bounds({"a": (0, 9), "group": (1, 3), "b": (-5, 5), "sex": (0, 1), "c": (0, 4)})
@@ -219,38 +160,18 @@ def test_consecutive_integers_are_an_interval_and_nothing_else_is():
     assert features.features[0].values == range(4, 7)
 
 
-def test_large_intervals_take_no_memory():
-    wide = Schema.from_bounds({"id": (0, 2**60), "sex": (0, 1)})
-    codes = wide.sample_codes(100, random_state=0)
-    assert codes[:, 0].max() > 2**55
-    assert (wide.encode(wide.decode(codes)) == codes).all()
-    assert wide.n_inputs == 2 * (2**60 + 1)
-
-
 def test_yaml(tmp_path):
     path = tmp_path / "schema.yaml"
-    path.write_text("sex: [Male, Female]\nage: {low: 18, high: 20}\n")
-    assert Schema.from_yaml(path) == MIXED
     path.write_text("repaid: [yes, no]\nmail: [on, off]\nflag: [true, false]\nmixed: [Yes, 1, 1.5, null]\n")
     content = {"repaid": ["yes", "no"], "mail": ["on", "off"], "flag": [True, False], "mixed": ["Yes", 1, 1.5, None]}
     assert Schema.from_yaml(path).to_dict() == content
-    path.write_text("a: [")
-    with pytest.raises(CaseError, match="expected YAML, found"):
-        Schema.from_yaml(path)
-    path.write_text("- sex\n- age\n")
-    with pytest.raises(CaseError, match="expected names and values, found list"):
-        Schema.from_yaml(path)
-
-
-def test_frame_with_the_integers_between():
-    table = pd.DataFrame({"sex": ["Male", "Female", "Male"], "age": [20, 18, 18], "old": [False, True, False]})
-    expected = {"sex": ["Female", "Male"], "age": {"low": 18, "high": 20}, "old": [False, True]}
-    assert Schema.from_frame(table).to_dict() == expected
-    assert Schema.from_frame(table.assign(age=7)).sizes == (2, 1, 2)
-    with pytest.raises(CaseError, match="'age': expected at least one value, found none"):
-        Schema.from_frame(table[["age"]][:0])
-    with pytest.raises(CaseError, match="two features of the schema are named 'age'"):
-        Schema.from_frame(table[["age", "sex", "age"]])
+    for text, message in (
+        ("a: [", "expected YAML, found"),
+        ("- sex\n- age\n", "expected names and values, found list"),
+    ):
+        path.write_text(text)
+        with pytest.raises(CaseError, match=message):
+            Schema.from_yaml(path)
 
 
 @pytest.mark.parametrize(
@@ -275,58 +196,14 @@ def test_bad_descriptions(content, message):
         Schema.from_dict(content)
 
 
-def test_bad_bounds():
-    for bounds, message in (({}, "found none"), ({"a": (3, 1)}, "low 3 is above high 1"), ({"a": (0, 1.5)}, "whole")):
-        with pytest.raises(CaseError, match=message):
-            Schema.from_bounds(bounds)
-
-
-def test_what_makes_no_schema():
-    for make, message in (
-        (lambda: Schema.from_dict([1]), "content: expected names and values, found list"),
-        (lambda: Schema.from_bounds([1]), "bounds: expected names with pairs of integers, found list"),
-        (lambda: Schema.from_bounds({"a": 5}), "'a': expected a pair of integers, low and high, found 5"),
-        (lambda: Schema.from_bounds({"a": "09"}), "'a': expected a pair of integers, low and high, found '09'"),
-        (
-            lambda: Schema.from_bounds({"a": ("0", "9")}),
-            "'a': expected whole numbers as low and high, found '0' and '9'",
-        ),
-        (lambda: Schema(["a"]), "features: expected a Feature each, found 'a'"),
-        (lambda: Schema.from_frame([1]), "table: expected a DataFrame, found list"),
-        (lambda: Schema.from_frame(pd.DataFrame({"a": [1]}), bins=0), "bins: expected a positive integer, found 0"),
-        (lambda: MIXED.sample_codes(-1), "n: expected an integer, at least 0, found -1"),
-        (lambda: MIXED.sample_codes(1.5), r"n: expected an integer, at least 0, found 1\.5"),
-        (lambda: MIXED.encode(np.zeros((1, 2))), "inputs: expected a DataFrame, found ndarray"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            make()
-
-
-@pytest.mark.parametrize(
-    ("codes", "message"),
-    [
-        ([[0, 3]], "codes: expected 0 to 2 of feature 'age', found 3"),
-        ([[-1, 0]], "codes: expected 0 to 1 of feature 'sex', found -1"),
-        ([[0.0, 1.0]], r"expected integers of shape \(n_rows, 2\), found float64"),
-        ([0, 1], r"found int64 of shape \(2,\)"),
-        ([[0, 1, 2]], r"found int64 of shape \(1, 3\)"),
-    ],
-)
-def test_codes_that_stand_for_nothing(codes, message):
-    with pytest.raises(CaseError, match=message):
-        MIXED.decode(codes)
-
-
 def test_wide_numbers_of_a_frame_are_binned_and_the_rest_is_not():
     table = pd.DataFrame({"income": np.arange(200) * 100, "age": np.arange(200) % 80, "code": [7, 5000] * 100})
-    assert Schema.from_frame(table).sizes == (10, 80, 2)
-    assert Schema.from_frame(table, bins=4).sizes == (4, 80, 2)
-    assert Schema.from_frame(table, bins=None).sizes == (19_901, 80, 4994)
+    sizes = {bins: Schema.from_frame(table, bins=bins).sizes for bins in (10, 4, None)}
+    assert sizes == {10: (10, 80, 2), 4: (4, 80, 2), None: (19_901, 80, 4994)}
     binned = Schema.from_frame(table)
     assert Schema.from_dict(binned.to_dict()) == binned
     codes = binned.encode(table)
-    again = binned.encode(binned.decode(codes))
-    assert (again == codes).all()
+    assert (binned.encode(binned.decode(codes)) == codes).all()
 
 
 def test_positions_are_in_the_order_of_the_schema():
@@ -343,29 +220,10 @@ def test_positions_are_in_the_order_of_the_schema():
             schema.positions(names)
 
 
-def test_assignments_vary_the_last_fastest():
-    assert MIXED.assignments((0, 1)).tolist() == [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
-    assert MIXED.assignments((0, 1), start=2, stop=4).tolist() == [[0, 2], [1, 0]]
-    assert MIXED.n_assignments([0, 1]) == 6
-
-
-def test_values_of_one_and_of_two_features():
-    assert INTEGERS.values("group").tolist() == [[1], [2], [3]]
-    assert INTEGERS.values(["group", "sex"]).tolist() == [[1, 0], [1, 1], [2, 0], [2, 1], [3, 0], [3, 1]]
-    assert (INTEGERS.values(["sex", "group"]) == INTEGERS.values(["group", "sex"])).all()
-
-
 def test_samples_are_uniform():
     _, counts = np.unique(MIXED.sample_codes(60_000, random_state=0), axis=0, return_counts=True)
     assert len(counts) == 6
     assert np.abs(counts - 10_000).max() < 5 * np.sqrt(60_000 / 6 * 5 / 6)
-
-
-def test_samples_fill_the_domain_up_to_both_bounds():
-    X = INTEGERS.sample(2000, random_state=0)
-    assert X.min(axis=0).tolist() == INTEGERS.low.tolist() == [0, 1, -5, 0, 0]
-    assert X.max(axis=0).tolist() == INTEGERS.high.tolist() == [9, 3, 5, 1, 4]
-    assert (INTEGERS.sample(2000, random_state=np.random.default_rng(0)) == X).all()
 
 
 @given(
@@ -382,11 +240,10 @@ def test_integers_are_the_same_draws_as_codes(bounds, seed):
 
 def test_encoding_undoes_decoding():
     codes = MIXED.assignments((0, 1))
+    assert codes.tolist() == [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]], "the last varies fastest"
     inputs = MIXED.decode(codes)
     assert inputs.iloc[3].tolist() == ["Female", 18]
     assert (MIXED.encode(inputs[["age", "sex"]]) == codes).all()
-    with pytest.raises(CaseError, match="inputs lack the columns age"):
-        MIXED.encode(inputs[["sex"]])
     for strange in (21, 18.5):
         with pytest.raises(CaseError, match=f"column 'age' holds {strange}"):
             MIXED.encode(inputs.assign(age=strange))
@@ -405,33 +262,13 @@ def test_values_come_back_in_their_own_type():
     assert (schema.encode(inputs) == codes).all()
 
 
-def test_clip_keeps_the_domain_and_truncates_towards_zero():
-    assert INTEGERS.clip(np.array([[10, 0, -7.9, 0.9, -0.5]])).tolist() == [[9, 1, -5, 0, 0]]
-
-
-def test_outside_counts_rows_by_feature():
-    X = np.array([[0, 1, 0, 0, 0], [10, 3, 0, 0, 9], [11, 3, 5, 1, 4]])
-    assert INTEGERS.outside(X).to_dict() == {"a": 2, "group": 0, "b": 0, "sex": 0, "c": 1}
-
-
-def test_bad_tables():
-    with pytest.raises(ValueError, match="the schema has a, group, b, sex, c"):
-        INTEGERS.check(np.zeros((2, 4)))
-    with pytest.raises(ValueError, match="column 'b' holds fractions"):
-        INTEGERS.check(np.array([[1, 1, 0.5, 0, 0]]))
-    table = pd.DataFrame(np.ones((1, 5)), columns=["a", "b", "group", "sex", "c"])
-    with pytest.raises(ValueError, match="has the columns a, b, group"):
-        INTEGERS.check(table)
-    assert INTEGERS.check(table[INTEGERS.names]).tolist() == [[1, 1, 1, 1, 1]]
-
-
 def test_inputs_as_integers_are_codes_where_values_are_none():
     assert MIXED.bounds == {"sex": (0, 1), "age": (18, 20)}
-    assert MIXED.values("sex").tolist() == [[0], [1]]
     drawn = MIXED.sample(100, random_state=0)
     assert (drawn - MIXED.low == MIXED.sample_codes(100, random_state=0)).all()
-    assert MIXED.clip([[2, 17]]).tolist() == [[1, 18]]
-    assert MIXED.outside(drawn).sum() == 0
+    assert MIXED.clip([[2, 17.9]]).tolist() == [[1, 18]]
+    assert MIXED.outside([[0, 17], [1, 18], [2, 21]]).to_dict() == {"sex": 1, "age": 2}
+    assert INTEGERS.values(["sex", "group"]).tolist() == [[1, 0], [1, 1], [2, 0], [2, 1], [3, 0], [3, 1]]
 
 
 def test_a_schema_keeps_its_hash_when_it_has_been_used():
@@ -448,8 +285,7 @@ def test_a_schema_of_integers_decodes_as_any_other():
     given = codes[:, :2].copy()
     decoded = whole.decode(given)
     pd.testing.assert_frame_equal(decoded, mixed.decode(codes)[["a", "b"]])
-    decoded["a"] = -1  # a program may do with its inputs what it likes
-    decoded.to_numpy()[:] = -1
+    decoded.to_numpy()[:] = -1  # a program may do with its inputs what it likes
     assert (given == codes[:, :2]).all()
     assert whole.decode(given[:0]).shape == (0, 2)
 
@@ -467,24 +303,6 @@ def test_inputs_are_drawn_as_numpy_draws_them(sizes, loaded, monkeypatch):
         assert (schema.sample_codes(n, random_state=ours) == expected).all()
 
 
-def test_a_code_is_the_upper_half_of_a_product():
-    numbers = np.array([0, 2**31, 2**32 - 1, 2**30], dtype=np.uint32)
-    codes, _ = codes_of(numbers, np.array([2, 7]))
-    assert codes.tolist() == [[0, 1], [3, 1]]  # 7 / 2 and 7 / 4, rounded down
-
-
 @pytest.mark.parametrize(("number", "size", "is_doubtful"), [(2**31 + 1, 2, False), (2**31, 2, True), (0, 2, True)])
 def test_a_number_at_the_beginning_of_a_code_may_need_another(number, size, is_doubtful):
     assert codes_of(np.array([number], dtype=np.uint32), np.array([size]))[1] == is_doubtful
-
-
-@pytest.mark.parametrize("sizes", [(10, 8, 70, 2), (2,), (2**31 - 1, 3)])
-def test_codes_are_those_that_numpy_draws(sizes):
-    sizes = np.array(sizes)
-    for seed in range(20):
-        numbers = np.random.default_rng(seed).integers(2**32, size=50 * len(sizes), dtype=np.uint32)
-        codes, is_doubtful = codes_of(numbers, sizes)
-        expected = np.random.default_rng(seed).integers(sizes, size=(50, len(sizes)))
-        assert is_doubtful <= (sizes.max() > 100)  # with small sizes in one of 10^6 of these
-        assert is_doubtful or (expected == codes.T).all()
-        assert codes.dtype == expected.dtype

@@ -20,12 +20,6 @@ def parts():
     }
 
 
-def test_is_frozen(parts):
-    dataset = Dataset(**parts)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        dataset.target = None
-
-
 def test_shows_rows_columns_and_source(parts):
     shown = repr(Dataset(**parts))
     for piece in ("toy: 2 rows (real)", "features: x, sex", "target: y (positive: yes)", "sex (privileged: m)"):

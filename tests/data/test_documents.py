@@ -112,17 +112,6 @@ def test_a_mistake_names_file_line_and_what_was_expected(read, old, new, message
     assert message in str(caught.value)
 
 
-def test_every_mistake_has_a_line_in_the_order_of_the_file(read):
-    with pytest.raises(ValueError) as caught:
-        read(GOOD.replace("n: 3", "n: x").replace("title: A table", "best: {}"), loader=DecimalLoader)
-    assert [line.split(": ")[0].rpartition(":")[2] for line in str(caught.value).splitlines()] == ["1", "1", "7"]
-
-
-def test_of_many_mistakes_some_are_listed(read):
-    with pytest.raises(ValueError, match=r"\.\.\. and 5 more$"):
-        read("title: t\ndata: [" + ", ".join("1" * 15) + "]\n")
-
-
 @pytest.mark.parametrize("content", ["", "- a\n", "text\n"])
 def test_what_has_no_keys_is_an_error(read, content):
     with pytest.raises(ValueError, match=r"table.yaml:1: the document: expected keys and values, found"):
@@ -133,21 +122,6 @@ def test_merged_keys_may_be_overridden(tmp_path):
     path = tmp_path / "merged.yaml"
     path.write_text("a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\n")
     assert read_yaml(path)["b"] == {"x": 1, "y": 3}
-
-
-def test_the_error_can_be_of_another_type(tmp_path):
-    path = tmp_path / "table.yaml"
-    path.write_bytes(b"title: \xff\n")
-    with pytest.raises(KeyError, match="not UTF-8"):
-        read_yaml(path, error=KeyError)
-    path.write_text("a: 1\n")
-    with pytest.raises(KeyError, match="unknown key"):
-        read_document(path, Table, error=KeyError)
-
-
-def test_paths_are_shown_from_the_project():
-    with pytest.raises(ValueError, match=r"^data_scripts/registry\.yaml:"):
-        read_document(DATA_SCRIPTS / "registry.yaml", Table)
 
 
 def test_all_documents_of_the_project_are_read_fast_and_as_pyyaml_does():

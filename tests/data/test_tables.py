@@ -1,16 +1,15 @@
-import errno
 import hashlib
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.data import DataError, DataUnavailableError, tables
-from fairlab.data.registry import ColumnSpec, Registry, Sensitive, Variant
+from fairlab.data import DataError, load, tables
+from fairlab.data.encoding import Rule, check_published, codes, encode, published_text
+from fairlab.data.files import git_blob_sha1
+from fairlab.data.registry import ColumnSpec, Registry, Sensitive, Variant, project_registry
 from fairlab.paths import project
 
 RAW = b"sex;x;y\nf;0.1;no\nm;2.5;yes\nm;3;no\n"
@@ -82,29 +81,13 @@ def test_cached_table_is_used_and_altered_one_rebuilt(toy):
     assert path.stat().st_mtime_ns == before
     path.write_bytes(PREPARED.replace(b"2.5", b"2.6"))
     assert tables.prepare(VARIANT)[0].equals(first[0])
-    assert path.read_bytes() == PREPARED
-
-
-def test_another_script_is_another_digest(toy):
-    first = tables.prepare(VARIANT)[2]
     (toy / "make_toy.py").write_text(SCRIPT + "\n# changed\n")
-    assert tables.prepare(VARIANT)[2] != first
+    assert tables.prepare(VARIANT)[2] != first[2], "another script is another digest"
 
 
 def test_a_script_that_makes_something_else_is_an_error_and_keeps_nothing(toy):
     (toy / "make_toy.py").write_text(SCRIPT.replace('sep=";")', 'sep=";").assign(x=1.0)'))
     with pytest.raises(DataError, match=r"toy: the table of make_toy\.py has SHA-256"):
-        tables.prepare(VARIANT)
-    assert prepared() == []
-
-
-def test_a_full_disk_leaves_nothing_behind(toy, monkeypatch):
-    def fill(table, path):
-        Path(path).write_bytes(PREPARED[:7])
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(tables, "write_table", fill)
-    with pytest.raises(DataError, match="No space left on device"):
         tables.prepare(VARIANT)
     assert prepared() == []
 
@@ -126,13 +109,6 @@ def test_any_one_of_several_sources_will_do(toy, monkeypatch, make_file):
     table, files, _ = tables.prepare(variant)
     assert list(files) == ["toy/raw.csv"]
     assert len(table) == 3
-
-
-def test_no_source_at_hand_names_all(toy, monkeypatch, make_file):
-    variant = two_sources(toy, monkeypatch, make_file)
-    (toy.parent / "mirror" / "toy" / "raw.csv").unlink()
-    with pytest.raises(DataUnavailableError, match=r"(?s)toy/other\.csv.*toy/raw\.csv"):
-        tables.prepare(variant)
 
 
 def test_table_without_hash_is_rebuilt_and_checked(toy, monkeypatch, make_file):
@@ -163,41 +139,10 @@ def test_check_table(table, message):
         tables.check_table(table, VARIANT)
 
 
-def test_fractions_are_no_integers():
-    whole = changed(VARIANT, columns=VARIANT.columns | {"x": ColumnSpec(type="int")})
-    with pytest.raises(DataError, match="column 'x' has type float64, expected int"):
-        tables.check_table(TABLE, whole)
-
-
-@pytest.mark.parametrize("bad", ["", 3, None])
-def test_free_text_is_never_empty(bad):
-    free = changed(VARIANT, columns=VARIANT.columns | {"y": ColumnSpec(type="text")})
-    table = TABLE.assign(y=["a|b", "NA", "?"])
-    tables.check_table(table, free)
-    assert tables.as_dataset(table, free, tables.Provenance("toy", "real", "0", 3)).target.tolist() == [
-        "a|b",
-        "NA",
-        "?",
-    ]
-    message = "misses 1 values" if bad is None else f"holds {bad!r}, expected text"
-    with pytest.raises(DataError, match=f"toy: column 'y' {message}"):
-        tables.check_table(table.assign(y=pd.Series(["a", bad, "b"], dtype=object)), free)
-
-
 @pytest.mark.parametrize("column", ["name", "First Name", "DOB", "date_of_birth", "last-name", "E-Mail"])
 def test_columns_that_identify_people_are_refused(column):
     with pytest.raises(DataError, match=f"toy: columns identify people: {column}; drop them in make_toy.py"):
         tables.check_table(TABLE.assign(**{column: "x"}), VARIANT)
-
-
-def test_as_dataset_splits_and_encodes(toy):
-    table, *_ = tables.prepare(VARIANT)
-    dataset = tables.as_dataset(table, VARIANT, tables.Provenance("toy", "real", "0", 3))
-    assert list(dataset.features.columns) == ["sex", "x"]
-    assert dataset.features["sex"].cat.codes.tolist() == [0, 1, 1]
-    assert dataset.target.tolist() == ["no", "yes", "no"]
-    assert dataset.encoding == {"sex": ("f", "m"), "y": ("no", "yes")}
-    assert list(dataset.sensitive_features.columns) == ["sex"]
 
 
 def test_text_that_looks_missing_is_kept(tmp_path):
@@ -209,14 +154,71 @@ def test_text_that_looks_missing_is_kept(tmp_path):
     assert tables.read_table(tmp_path / "t.csv", variant)["y"].tolist() == ["NA", "nan", "?"]
 
 
-def test_digest_depends_on_names_and_values_only():
-    assert tables.digest(a=1, b={"x": 1, "y": 2}) == tables.digest(b={"y": 2, "x": 1}, a=1)
-    assert tables.digest(a=1, b=2) != tables.digest(a=2, b=1)
-
-
 def test_a_make_script_runs_on_its_own(tmp_path):
     script = project().data_scripts / "make_berkeley.py"
     done = subprocess.run([sys.executable, script, tmp_path / "b.csv"], capture_output=True, text=True, check=True)
     variant = tables.project_registry().variant("berkeley")
     assert done.stdout == f"berkeley: 4,425 rows, SHA-256 {variant.sha256}\n"
     assert hashlib.sha256((tmp_path / "b.csv").read_bytes()).hexdigest() == variant.sha256
+
+
+PEOPLE = pd.DataFrame({"age": [17, 30], "balance": [-51, 9000], "pdays": ["-1", "40"], "sex": ["f", "m"]})
+
+
+def test_rules_by_hand():
+    rules = {
+        "balance": Rule(width=50, clip=(-20, 179)),
+        "sex": Rule(codes={"f": 0, "m": 1}),
+        "age": Rule(),
+        "pdays": Rule(equals=-1),
+    }
+    table = encode(PEOPLE, rules)
+    assert table.to_dict("list") == {"balance": [-2, 179], "sex": ["0", "1"], "age": [17, 30], "pdays": [1, 0]}
+    assert published_text(table, final_newline=True) == "a,b,c,d\n-2,0,17,1\n179,1,30,0\n"
+
+
+def test_numbers_may_be_text_and_are_cut_off_at_both_ends():
+    raw = pd.DataFrame({"age": ["5", "17", "99", "140"], "previous": ["0", "1", "7", "-1"]})
+    table = encode(raw, {"age": Rule(width=10, clip=(1, 9)), "previous": Rule(clip=(0, 1))})
+    assert table.to_dict("list") == {"age": [1, 1, 9, 9], "previous": [0, 1, 1, 0]}
+    assert (table.dtypes == "int64").all()
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"race": Rule()}, "the raw table lacks the columns race"),
+        ({"sex": Rule(codes={"f": 0})}, "column 'sex': 'm' has no code"),
+        ({"sex": Rule()}, "column 'sex': Unable to parse"),
+    ],
+)
+def test_rules_that_do_not_fit(rules, message):
+    with pytest.raises(DataError, match=message):
+        encode(PEOPLE, rules)
+
+
+def test_another_table_than_the_published_one_is_an_error():
+    file = project_registry().file("encoded/census")
+    table = encode(PEOPLE, {"age": Rule()})
+    same = file.model_copy(update={"sha256": hashlib.sha256(b"a\n17\n30").hexdigest()})
+    assert check_published(table, same, final_newline=False) is table
+    with pytest.raises(DataError, match=r"the encoded table has SHA-256 .*, encoded/census has"):
+        check_published(table, file, final_newline=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "in_words", "final_newline", "blob"),
+    [
+        ("census-themis", "encoded/census", False, False, "1a00cfe51381fa374f01b84ce420c6d4abc02b7e"),
+        ("census-balanced", "encoded/census_sample", False, True, "de072f11bf15151fa5ebd4fc5203b5a477a97a15"),
+        ("credit-themis", "encoded/credit_themis", False, False, "c34327a1d03eca92d1c4f89e5aa3b4cf2767897f"),
+        ("census-adf", "encoded/census", True, False, "1a00cfe51381fa374f01b84ce420c6d4abc02b7e"),
+        ("credit-adf", "encoded/credit_sample", True, True, "0a02e3664c9ed21bf23d0c63adad42baac787477"),
+        ("bank-adf", "encoded/bank", True, True, "340eac6bbb4a38ae92926b77ea6d86d983dd1fdf"),
+    ],
+)
+def test_encoded_variants_have_the_published_bytes(mirror, tmp_path, name, path, in_words, final_newline, blob):
+    dataset, made = load(name, surrogate=False), tmp_path / "made"
+    table = dataset.features.join(dataset.target)
+    made.write_text(published_text(codes(table) if in_words else table, final_newline=final_newline))
+    assert git_blob_sha1(made) == blob == project_registry().file(path).git_blob_sha1

@@ -28,9 +28,7 @@ def stored(tmp_path_factory):
 def test_tensors_are_those_that_tensorflow_stored(stored):
     tensors, index = stored
     for name, tensor in tensors.items():
-        found = read_tensor(index, name)
-        assert found.shape == tensor.shape
-        assert (found == tensor).all()
+        np.testing.assert_array_equal(read_tensor(index, name), tensor, strict=True)
 
 
 def test_other_tensors_are_rejected(stored, tmp_path):

@@ -4,7 +4,7 @@ import pytest
 
 from fairlab.auditing import run
 from fairlab.auditing.answers import Answers
-from fairlab.cases import BudgetSpentError, Case
+from fairlab.cases import Case
 
 RNG = np.random.default_rng(0)
 PEOPLE = pd.DataFrame(
@@ -41,19 +41,17 @@ def both(case):
     return run("adf", case, budget=4000)
 
 
-def test_findings_of_both_methods(both, case):
-    assert both.method == "ADF and AEQUITAS"
+def test_findings_of_both_methods(both):
+    where = "inputs on a grid of bin medians, drawn uniformly"
     assert [(finding.method, finding.where) for finding in both.findings] == [
         ("ADF", "people of the table"),
-        ("ADF", "inputs on a grid of bin medians, drawn uniformly"),
-        ("AEQUITAS", "inputs on a grid of bin medians, drawn uniformly"),
+        ("ADF", where),
+        ("AEQUITAS", where),
     ]
-    assert both.skipped == ()
-    assert 0 < both.n_queries <= 4000
+    assert (both.method, both.skipped) == ("ADF and AEQUITAS", ())
     for finding in both.findings:
-        assert finding.sensitive_features == "sex"
         assert 0 < finding.low <= finding.estimate <= finding.high < 1
-        assert finding.p_value == 0
+        assert (finding.sensitive_features, finding.p_value) == ("sex", 0)
     assert both.findings[1].random_per_1000 == both.findings[2].random_per_1000, "one sample for both"
 
 
@@ -71,11 +69,7 @@ def test_evidence_is_pairs_that_differ_in_the_sensitive_attribute_and_the_decisi
 def test_people_keep_their_labels_and_inputs_are_marked(both):
     people, *inputs = (finding.evidence for finding in both.findings)
     pd.testing.assert_frame_equal(people[FEATURES], PEOPLE.loc[people.index])
-    assert people["other sex"].dtype == PEOPLE["sex"].dtype
-    assert not people.attrs.get("generated")
-    for shown in inputs:
-        assert shown.attrs["generated"] is True
-        assert isinstance(shown.index, pd.RangeIndex)
+    assert [shown.attrs.get("generated", False) for shown in (people, *inputs)] == [False, True, True]
 
 
 def test_the_share_of_people_is_that_of_the_table(both):
@@ -90,19 +84,6 @@ def test_searches_find_more_than_chance(both):
         assert finding.n_asked > finding.n
         assert finding.found_per_1000 > finding.random_per_1000 > 0
         assert f"{finding.n_found:,} found" in finding.summary
-        assert "by search" in repr(finding)
-    assert "by search" not in both.findings[0].summary
-
-
-def test_the_same_seed_gives_the_same_findings():
-    first, again, third = (
-        run("adf", Case(score, PEOPLE, sensitive_features="sex", decision_threshold=2.5), budget=800, random_state=seed)
-        for seed in (0, 0, 1)
-    )
-    pd.testing.assert_frame_equal(again.to_frame(), first.to_frame())
-    for one, other in zip(again.findings, first.findings, strict=True):
-        pd.testing.assert_frame_equal(one.evidence, other.evidence)
-    assert not third.findings[1].evidence.equals(first.findings[1].evidence)
 
 
 def test_a_fair_model_gives_no_evidence():
@@ -117,16 +98,12 @@ def test_a_fair_model_gives_no_evidence():
 def test_a_small_domain_is_asked_whole():
     table = PEOPLE[["sex", "member", "job"]]
     model = lambda rows: (rows["sex"] == "m") & rows["member"] & (rows["job"] == "cook")  # noqa: E731
-    [people, exact, only] = run(
-        "adf", Case(_score_of(model), table, sensitive_features="sex", decision_threshold=0.5), budget=8000
-    ).findings
-    assert exact.where == "all combinations of values"
+    case = Case(_score_of(model), table, sensitive_features="sex", decision_threshold=0.5)
+    [people, exact, only] = run("adf", case, budget=8000).findings
+    assert (exact.where, exact.n) == ("all combinations of values", 6)
     assert exact.low == exact.estimate == exact.high == pytest.approx(1 / 6), "one of six combinations"
-    assert exact.n == 6
     assert people.estimate == pytest.approx(((table["job"] == "cook") & table["member"]).mean())
     assert only.estimate == pytest.approx(1 / 6)
-    [_, only] = run("adf", Case(model, table, sensitive_features="sex"), budget=4000).findings
-    assert (only.method, only.estimate) == ("AEQUITAS", pytest.approx(1 / 6))
 
 
 def test_a_grid_whose_bins_stand_for_other_numbers_has_a_share_and_no_interval():
@@ -163,64 +140,6 @@ def test_labels_alone_are_enough_for_aequitas_and_for_people():
     assert found.skipped == ("sex, inputs that ADF finds by slopes of scores: the model gives labels only, no scores.",)
 
 
-def test_what_the_model_does_not_get_has_no_direct_effect():
-    model = lambda rows: rows["income"] > 20  # noqa: E731
-    table = PEOPLE.assign(race=RNG.choice(["a", "b"], 160))
-    case = Case(model, table, sensitive_features=["race", "sex"], features=FEATURES)
-    found = run("adf", case, budget=3000)
-    assert {finding.sensitive_features for finding in found.findings} == {"sex"}
-    assert "race: the model does not get it, so that its direct effect is 0 by construction." in found.skipped
-    nothing = run("adf", Case(model, table, sensitive_features="race", features=["income"]), budget=3000)
-    assert (nothing.findings, nothing.n_queries) == ((), 0)
-
-
-def test_numbers_and_noise_are_skipped():
-    numbers = Case(lambda rows: rows["income"] * 10, PEOPLE, sensitive_features="sex")
-    assert numbers.task == "numbers"
-    assert run("adf", numbers, budget=1000).skipped == (
-        "The model gives numbers, not decisions; decision_threshold= of the case makes decisions of them.",
-    )
-    rng = np.random.default_rng(0)
-    with pytest.warns(UserWarning, match="not deterministic"):
-        noise = Case(lambda rows: rng.normal(size=len(rows)), PEOPLE, sensitive_features="sex", decision_threshold=0.0)
-    found = run("adf", noise, budget=1000)
-    assert (found.findings, len(found.skipped)) == ((), 1)
-    assert "answers the same row differently" in found.skipped[0]
-
-
-@pytest.mark.parametrize("budget", [0, 1, 3, 10, 50, 200])
-def test_a_small_budget_is_kept(budget):
-    case = Case(score, PEOPLE, sensitive_features=["sex", "member"], decision_threshold=2.5)
-    found = run("adf", case, budget=budget)
-    assert found.n_queries <= budget
-    if not found.findings:
-        assert any(f"sex: a budget of {budget // 4} rows does not suffice" in said for said in found.skipped)
-
-
-def test_the_model_may_get_the_sensitive_attribute_alone():
-    case = Case(
-        _score_of(lambda rows: rows["sex"] == "m"),
-        PEOPLE,
-        sensitive_features="sex",
-        features=["sex"],
-        decision_threshold=1.0,
-    )
-    assert [finding.estimate for finding in run("adf", case, budget=1000).findings] == [1, 1, 1]
-
-
-def test_one_row_is_no_reason_to_fail():
-    table = pd.concat([PEOPLE.head(1)] * 2).assign(sex=["f", "m"])
-    found = run("adf", Case(score, table, sensitive_features="sex", decision_threshold=2.5), budget=500)
-    assert found.findings[0].n == 2
-
-
-def test_a_wide_number_is_varied_over_its_bins():
-    case = Case(lambda rows: rows["income"] + rows["age"], PEOPLE, sensitive_features="income", decision_threshold=60.0)
-    people, inputs, _ = run("adf", case, budget=4000).findings
-    assert people.estimate > 0.4
-    assert set(inputs.evidence["other income"]) <= set(PEOPLE["income"])
-
-
 TABLE = pd.DataFrame({"sex": ["f", "m"] * 20, "age": np.arange(20).repeat(2), "job": ["a", "b", "c", "d"] * 10})
 
 
@@ -245,30 +164,6 @@ def test_an_input_is_asked_once(case_of_answers):
     assert answers.favourable(np.empty((0, 3), dtype=int)).shape == (0,)
 
 
-def test_no_more_is_asked_than_the_budget(case_of_answers):
-    answers = Answers(case_of_answers, 3)
-    domain = answers.domain.sample(500, random_state=0)
-    with pytest.raises(BudgetSpentError, match="expected at most 3 more model queries"):
-        answers.favourable(domain)
-    assert (len(answers), answers.left) == (0, 3)
-
-
-def test_with_a_threshold_the_score_is_the_decision(case_of_answers):
-    answers = Answers(case_of_answers, 100)
-    answers.lead([[0, 5, 3], [1, 9, 0]])
-    asked = answers.left
-    assert answers.favourable([[0, 5, 3], [1, 9, 0]]).tolist() == [False, True]
-    assert (len(answers), answers.left) == (2, asked)
-
-
-def test_the_lead_of_a_probability_is_in_log_odds():
-    case_of_answers = Case(
-        lambda rows: 1 / (1 + np.exp(-rule(rows))), TABLE, sensitive_features="sex", decision_threshold=0.9
-    )
-    answers = Answers(case_of_answers, 100)
-    np.testing.assert_allclose(answers.lead([[0, 5, 3], [1, 0, 0]]), np.array([5, 3]) - np.log(9), atol=1e-9)
-
-
 def test_scores_of_a_model_that_decides_by_labels_are_rows_of_their_own():
     class Labels:
         classes_ = np.array([0, 1])
@@ -280,23 +175,12 @@ def test_scores_of_a_model_that_decides_by_labels_are_rows_of_their_own():
             p = 1 / (1 + np.exp(10 - rule(rows).to_numpy()))
             return np.stack([1 - p, p], axis=1)
 
-    case_of_answers = Case(Labels(), TABLE, sensitive_features="sex", features=["sex", "age", "job"])
-    answers = Answers(case_of_answers, 100)
+    answers = Answers(Case(Labels(), TABLE, sensitive_features="sex", features=["sex", "age", "job"]), 100)
     codes = [[0, 5, 1], [0, 6, 1], [0, 7, 1]]  # not in the table
     answers.lead(codes)
     assert (len(answers), answers.left) == (0, 97)
     answers.favourable(codes)
     assert (len(answers), answers.left) == (3, 97 - 3)
-    with pytest.raises(BudgetSpentError):
-        Answers(case_of_answers, 2).lead([[1, 5, 0], [1, 6, 0], [1, 7, 0]])
-
-
-def test_pairs_by_hand(case_of_answers):
-    answers = Answers(case_of_answers, 1000)
-    answers.favourable([[0, 9, 0], [1, 2, 0], [0, 2, 0], [1, 9, 0], [0, 8, 1], [1, 15, 1], [0, 15, 1]])
-    pairs = answers.pairs(0)
-    assert (pairs.inputs.tolist(), pairs.other.tolist(), pairs.favourable.tolist()) == ([[0, 9, 0]], [1], [False])
-    assert len(Answers(case_of_answers, 10).pairs(0).inputs) == 0
 
 
 def test_pairs_are_all_that_the_answers_hold(case_of_answers):
@@ -309,5 +193,4 @@ def test_pairs_are_all_that_the_answers_hold(case_of_answers):
     assert {tuple(code) for code in pairs.inputs[:, 1:].tolist()} == expected
     assert len(pairs.inputs) == len(expected) > 0
     assert (answers.favourable(pairs.inputs) == pairs.favourable).all()
-    changed = np.column_stack([pairs.other, pairs.inputs[:, 1:]])
-    assert (answers.favourable(changed) != pairs.favourable).all()
+    assert (answers.favourable(np.column_stack([pairs.other, pairs.inputs[:, 1:]])) != pairs.favourable).all()

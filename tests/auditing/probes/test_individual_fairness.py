@@ -1,6 +1,3 @@
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -59,15 +56,9 @@ def only(found):
 def test_a_model_that_takes_nothing_from_what_shows_the_group():
     finding = only(examined(Model()))
     assert finding.p_value > 0.5
-    assert finding.low == 1
+    assert (finding.low, finding.n) == (1, 500)
     assert finding.estimate < 1.1
     assert "with group shuffled" in finding.effect
-    assert (finding.method, finding.sensitive_features, finding.where, finding.n) == (
-        "individual fairness",
-        "group",
-        "everyone",
-        500,
-    )
 
 
 def test_a_model_that_takes_a_proxy():
@@ -80,11 +71,9 @@ def test_a_model_that_takes_the_group_itself():
     finding = only(examined(Model(direct=2.0), features=["group", *FEATURES]))
     assert finding.p_value < 1e-6
     # Known exactly: everyone's own value is changed, and nothing else matters.
-    people = PEOPLE.assign(odds=(PEOPLE["income"] - 50_000) / 15_000 + 2 * (PEOPLE["group"] == "b"))
-    label = np.where(REPAID == "yes", 1, -1)
-    fall = np.maximum(0, label * 2 * np.where(PEOPLE["group"] == "b", 1, -1))
-    margin = label * people["odds"]
-    truth = (np.logaddexp(0, fall - margin) / np.logaddexp(0, -margin)).mean()
+    odds, label = (PEOPLE["income"] - 50_000) / 15_000 + 2 * (GROUP == "b"), np.where(REPAID == "yes", 1, -1)
+    fall = np.maximum(0, label * 2 * np.where(GROUP == "b", 1, -1))
+    truth = (np.logaddexp(0, fall - label * odds) / np.logaddexp(0, -label * odds)).mean()
     assert finding.low < truth < finding.high
     evidence = finding.evidence
     assert len(evidence) == 10
@@ -99,12 +88,6 @@ def test_without_labels_its_own_decisions_are_the_labels():
     found = examined(Model(direct=2.0), features=["group", *FEATURES], y_true=None)
     assert only(found).p_value < 0.001
     assert "no true labels" in found.warnings[0]
-
-
-def test_the_same_again():
-    first, second = (only(examined(Model(job=3.0))) for _ in range(2))
-    assert first == second
-    pd.testing.assert_frame_equal(first.evidence, second.evidence)
 
 
 def test_units_do_not_matter():
@@ -130,30 +113,15 @@ def test_units_do_not_matter():
 def test_networks_are_asked_for_gradients():
     import keras
 
-    keras.utils.set_random_seed(0)
     network = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, "sigmoid")])
     network.set_weights([np.float32([[1.0], [2.5]]), np.zeros(1, np.float32)])
     numbers = pd.DataFrame({"x": RNG.normal(size=N), "group": (GROUP == "b") * 1})
     numbers["proxy"] = numbers["group"] + RNG.normal(0, 0.5, N)
-    label = (RNG.random(N) < 0.5).astype(int)
+    options = {"sensitive_features": "group", "features": ["x", "proxy"], "pos_label": 1, "decision_threshold": 0.5}
+    options["y_true"] = (RNG.random(N) < 0.5).astype(int)
     by_gradients, by_rows = (
-        run(
-            "individual_fairness",
-            Case(
-                model,
-                numbers,
-                sensitive_features="group",
-                features=["x", "proxy"],
-                y_true=label,
-                pos_label=1,
-                **options,
-            ),
-            budget=5_000,
-        )
-        for model, options in (
-            (network, {}),
-            (lambda rows: expit(rows["x"] + 2.5 * rows["proxy"]).to_numpy(), {"decision_threshold": 0.5}),
-        )
+        run("individual_fairness", Case(model, numbers, **options), budget=5_000)
+        for model in (network, lambda rows: expit(rows["x"] + 2.5 * rows["proxy"]).to_numpy())
     )
     assert only(by_gradients).p_value < 0.01
     assert only(by_gradients).estimate == pytest.approx(only(by_rows).estimate, rel=0.02)
@@ -189,60 +157,3 @@ def test_what_is_skipped(model, options, reason):
     found = examined(model, **options)
     assert found.findings == ()
     assert pd.Series(found.skipped).str.contains(reason).any()
-
-
-def test_groups_that_are_too_small_are_named():
-    table = PEOPLE.assign(group=np.where(np.arange(N) < 5, "few", PEOPLE["group"]))
-    case = Case(Model(), table, sensitive_features="group", features=FEATURES, pos_label="yes", y_true=REPAID)
-    found = run("individual_fairness", case, budget=20_000)
-    assert only(found).p_value > 0.05
-    assert "group: fewer than 30 people are few (5)." in found.skipped
-
-
-def test_a_model_that_answers_by_chance_is_skipped():
-    class Noisy(Model):
-        rng = np.random.default_rng(0)
-
-        def predict_proba(self, rows):
-            odds = self.rng.normal(size=len(rows))
-            return np.column_stack([expit(-odds), expit(odds)])
-
-    with pytest.warns(UserWarning, match="not deterministic"):
-        assert "noise would count" in examined(Noisy()).skipped[0]
-
-
-def test_bad_options():
-    case = Case(Model(), PEOPLE, sensitive_features="group", features=FEATURES, pos_label="yes")
-    with pytest.raises(TypeError, match=r"case: expected a fairlab\.Case, found DataFrame"):
-        run("individual_fairness", PEOPLE, budget=100)
-    for budget in (-1, 2.5, True, "all"):
-        with pytest.raises(ValueError, match="budget: expected an integer, at least 0"):
-            run("individual_fairness", case, budget=budget)
-    with pytest.raises(ValueError, match="confidence_level: expected a number between 0 and 1, found 95"):
-        run("individual_fairness", case, budget=100, confidence_level=95)
-    with pytest.raises(ValueError, match=r"max_loss_ratio: expected a finite number of at least 1, found 0\.8"):
-        run("individual_fairness", case, budget=100, max_loss_ratio=0.8)
-
-
-def test_tensorflow_is_not_needed():
-    code = """
-import sys
-import numpy as np, pandas as pd
-from fairlab.cases import Case
-from fairlab.auditing import run
-table = pd.DataFrame({"group": np.arange(100) % 2, "x": np.arange(100.0)})
-case = Case(lambda rows: rows["x"] / 100, table, sensitive_features="group", features=["x"])
-assert len(run("individual_fairness", case, budget=5000).findings) == 1
-assert "tensorflow" not in sys.modules and "keras" not in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_nothing_but_the_sensitive_feature_and_labels_that_occur_twice():
-    table = PEOPLE[["group"]].set_axis(["same"] * N)
-    case = Case(
-        Model(direct=2.0).only_group, table, sensitive_features="group", features=["group"], decision_threshold=0.5
-    )
-    finding = only(run("individual_fairness", case, budget=5_000))
-    assert finding.p_value < 0.001
-    assert len(finding.evidence) == 10
