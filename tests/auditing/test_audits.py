@@ -105,9 +105,11 @@ def test_what_is_reported_is_what_the_model_was_asked(methods):
     seen.clear()
     methods[1]["themis"] = 30
     twins = Case(model, pd.concat([table[:100]] * 4, ignore_index=True), sensitive_features="sex", pos_label=True)
-    reports = audit(twins, budget=2400), audit(twins, budget=2400)
-    assert (reports[0].n_queries, reports[0].n_repeated) == (sum(seen), 100) == (230, 100)
-    assert reports[1].n_queries == 230, "the same audit costs the same"
+    report = audit(twins, budget=2400)
+    assert (report.n_queries, report.n_repeated) == (sum(seen), 100) == (230, 100)
+    methods[1]["themis"] = 0
+    first, again = audit(twins, budget=2400), audit(twins, budget=2400)
+    assert first.n_queries == again.n_queries, "the same audit costs the same"
 
 
 def test_of_a_table_longer_than_half_the_budget_a_sample_is_examined_and_said(methods):
