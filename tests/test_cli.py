@@ -31,6 +31,8 @@ def test_list_has_tables_and_figures(toy, capsys):
         (["run", "--all", "--seed", "1"], "for one experiment at a time"),
         (["run", "--all", "--time-limit", "0"], "for one experiment at a time"),
         (["run", "--all", "--scheduler", "pbs"], "unknown scheduler 'pbs'"),
+        (["run", "--all", "--scheduler", "slurmm"], "unknown scheduler 'slurmm'; did you mean 'slurm'"),
+        (["run", "--all", "--shards", "0"], "Invalid value for '--shards': 0 is not in the range x>=1"),
         (["rum"], "Did you mean 'run'"),
         (["run", "--al"], "Did you mean one of: '--all'"),
         (["cache", "purge"], "Did you mean 'prune'"),
@@ -49,10 +51,12 @@ def test_wrong_calls_say_what_exists(toy, capsys, arguments, message):
     ("options", "line"),
     [
         (["--time-limit", "nan"], "fairlab: time limit: expected a positive number of minutes, found nan"),
-        (["--time-limit", "-1"], "fairlab: time limit: expected a positive number of minutes, found -1"),
+        (["--time-limit", "0"], "fairlab: time limit: expected a positive number of minutes, found 0"),
+        (["--shards", "4"], "fairlab: --snakemake and --shards are for a cluster: --scheduler slurm"),
+        (["--snakemake", "--forceall"], "fairlab: --snakemake and --shards are for a cluster: --scheduler slurm"),
     ],
 )
-def test_a_time_limit_that_cannot_be_is_refused_in_one_line(toy, capsys, options, line):
+def test_options_that_cannot_be_are_refused_in_one_line(toy, capsys, options, line):
     assert main(["run", "toy/mean", *options]) == 1
     assert capsys.readouterr().err == f"{line}\n"
 

@@ -107,6 +107,13 @@ def write_slow(root: Path, names, n_trials: int, seconds: float) -> None:
         (root / "experiments" / "toy" / f"{name}.yaml").write_text(text)
 
 
+def add_experiment(toy: Path, name: str, cells=CELLS, more: str = "", specification: str = SPECIFICATION) -> None:
+    """Add an experiment ``toy/<name>`` to the toy project, or write it anew."""
+    (toy / "experiments" / "toy" / f"{name}.yaml").write_text(f"{specification}{more}")
+    own = [cell.replace("toy/mean", f"toy/{name}") for cell in cells]
+    write_notebook(toy / "notebooks" / "toy" / f"{name}.ipynb", own)
+
+
 def fill(experiment):
     """Record what the toy experiment declares."""
     experiment.load("berkeley")

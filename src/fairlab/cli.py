@@ -118,7 +118,7 @@ def list_experiments(as_json):
             "paper": spec.paper,
             "artefacts": list(spec.artefacts),
             "data": {variant: state_of(variant) for variant in spec.data},
-            "minutes": spec.minutes.model_dump() if spec.minutes else {},
+            "minutes": spec.minutes.model_dump(exclude_none=True) if spec.minutes else {},
             "gigabytes": spec.gigabytes.model_dump(exclude_none=True) if spec.gigabytes else {},
         }
         for spec in specs
@@ -217,9 +217,8 @@ def run(names, everything, profile, jobs, cores, dry_run, scheduler, shards, sna
 
 def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit, shard) -> int:
     """Run one experiment and return its exit status."""
-    from fairlab.suite.batch import state
-    from fairlab.suite.machine import n_cores
-    from fairlab.suite.memory import memory_left_gb, refusal
+    from fairlab.suite.batch import refusal, state
+    from fairlab.suite.machine import memory_left_gb, n_cores
     from fairlab.suite.notebook import run_experiment
 
     overrides = {key: _literal(value) for key, value in parameters}

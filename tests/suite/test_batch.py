@@ -1,97 +1,100 @@
+"""Batches on this machine and on a cluster, and what they may use of the machine."""
+
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
+from types import SimpleNamespace
 
+import pandas as pd
 import psutil
 import pytest
 from filelock import FileLock
-from toy_project import CELLS, SPECIFICATION, TRIALS, write_notebook
+from toy_project import CELLS, SPECIFICATION, TRIALS, add_experiment
 
+from fairlab import data
+from fairlab.cli import main
+from fairlab.paths import project
 from fairlab.seeds import Trial
-from fairlab.suite import batch, processes
+from fairlab.suite import batch, cluster, machine, processes
+from fairlab.suite.redrawing import FORMATS
 from fairlab.suite.run import Run, failure_file, run_folder
 
+GITIGNORE = project().root / ".gitignore"
 SLOW_TRIALS = TRIALS.replace("    return", "    __import__('time').sleep(0.5)\n    return")
-MORE = {"waits": "after: [toy/bad]\n", "large": "gigabytes: {smoke: 99999, quick: 99999, paper: 99999}\n"}
+GB = 10**9
+KILL = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+BAD = {
+    "bad": {"cells": [CELLS[0], "raise OSError('no such luck')"]},
+    "killed": {"cells": [CELLS[0], KILL]},
+    "waits": {"more": "after: [toy/bad]\n"},
+    "large": {"more": "gigabytes: {smoke: 99999, quick: 99999, paper: 99999}\n"},
+}
 
 
-def add(toy, name, cells=CELLS, more=""):
-    """Add an experiment to the toy project."""
-    (toy / "experiments" / "toy" / f"{name}.yaml").write_text(SPECIFICATION + more)
-    own = [cell.replace("toy/mean", f"toy/{name}") for cell in cells]
-    write_notebook(toy / "notebooks" / "toy" / f"{name}.ipynb", own)
-
-
-def fairlab(*arguments):
-    return subprocess.run([sys.executable, "-m", "fairlab", *arguments], capture_output=True, text=True, check=False)
-
-
-def test_results_that_cannot_be_written_are_named(toy, monkeypatch, tmp_path):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path / "file"))
-    with pytest.raises(PermissionError, match="cannot write to the results folder"):
-        batch.run_batch(["toy/mean"], "smoke")
+def fairlab(*arguments, **options):
+    command = [sys.executable, "-m", "fairlab", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
 def test_the_batch_goes_on_past_failures_and_runs_only_what_is_not_done(toy):
-    kill = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
-    for name, cells in (("bad", [CELLS[0], "raise OSError('no such luck')"]), ("killed", [CELLS[0], kill])):
-        add(toy, name, cells)
-    for name, more in MORE.items():
-        add(toy, name, more=more)
-    names = ["toy/mean", "toy/bad", "toy/waits", "toy/killed", "toy/large"]
+    for name, own in BAD.items():
+        add_experiment(toy, name, **own)
+    names = ["toy/mean", *(f"toy/{name}" for name in BAD)]
     first = fairlab("run", *names, "--profile", "smoke")
     assert first.returncode == 1
-    assert "failed: toy/bad: cell 3 failed: OSError: no such luck" in first.stderr
     assert re.search(r"toy/bad +failed: cell 3 failed: OSError: no such luck", first.stdout)
     assert failure_file("toy/bad", "smoke").exists()
-    assert "failed: toy/waits: not run, since toy/bad failed" in first.stderr
-    assert "failed: toy/killed: the kernel died twice (out of memory, or killed from outside) (" in first.stderr
-    assert re.search(r"not run: toy/large needs 99999.6 GB of memory on 1 core, .* GB are available; ch", first.stdout)
-    assert "failed: toy/large: needs 99999.6 GB of memory" in first.stderr
+    for line in (
+        "toy/bad: cell 3 failed: OSError: no such luck",
+        "toy/waits: not run, since toy/bad failed",
+        "toy/killed: the kernel died twice (out of memory, or killed from outside) (",
+        "toy/large: needs 99999.6 GB of memory on 1 core, ",
+    ):
+        assert f"failed: {line}" in first.stderr
     assert "1 of 5 experiments done at smoke" in first.stdout
     for name in ("waits", "killed", "large"):
         (toy / "experiments" / "toy" / f"{name}.yaml").unlink()
 
     # Started again, only what is not done runs.
     before = run_folder("toy/mean", "smoke")
-    add(toy, "bad")
+    add_experiment(toy, "bad")
     second = fairlab("run", "--all", "--profile", "smoke")
     assert second.returncode == 0, second.stderr
     assert "2 of 2 experiments done" in second.stdout
     assert run_folder("toy/mean", "smoke") == before
-    trials = {file: file.stat().st_mtime_ns for file in (toy.parent / "results" / "trials").rglob("*.trial")}
-    assert trials
+    trials = {file: file.stat().st_mtime_ns for file in project().trials.rglob("*.trial")}
     assert fairlab("run", "toy/mean", "--profile", "smoke").returncode == 0
-    assert trials == {file: file.stat().st_mtime_ns for file in trials}
+    assert trials == {file: file.stat().st_mtime_ns for file in trials} != {}
 
 
 def test_what_a_result_rests_on_outdates_it_and_nothing_else(toy, capsys):
     batch.run_batch(["toy/mean"], "smoke")
-    published = toy / "experiments" / "toy" / "published.yaml"
-
-    def outdated():
-        return list(batch.outdated(["toy/mean"], "smoke"))
-
-    assert outdated() == []
-    published.write_text(published.read_text().replace("title: Means", "title: Meens"))
-    notebook = toy / "notebooks" / "toy" / "mean.ipynb"
-    notebook.write_text(notebook.read_text().replace("exp.compare()", "exp.compare()  # at last"))
-    specification = toy / "experiments" / "toy" / "mean.yaml"
-    specification.write_text(specification.read_text().replace("A toy experiment", "An experiment"))
-    assert outdated() == []
-    published.write_text(published.read_text().replace("value: 0.50", "value: 0.51"))
-    assert outdated() == ["toy/mean"]
-    published.write_text(published.read_text().replace("value: 0.51", "value: 0.50"))
-    assert outdated() == []
-    records = run_folder("toy/mean", "smoke") / "records.json"
-    records.write_text(records.read_text() + " ")
-    assert outdated() == ["toy/mean"], "damaged"
+    experiments = toy / "experiments" / "toy"
+    places = {
+        "published": experiments / "published.yaml",
+        "specification": experiments / "mean.yaml",
+        "notebook": toy / "notebooks" / "toy" / "mean.ipynb",
+        "records": run_folder("toy/mean", "smoke") / "records.json",
+    }
+    for name, old, new, counts in (
+        ("published", "title: Means", "title: Meens", False),
+        ("notebook", "exp.compare()", "exp.compare()  # at last", False),
+        ("specification", "A toy experiment", "An experiment", False),
+        ("published", "value: 0.50", "value: 0.51", True),
+        ("published", "value: 0.51", "value: 0.50", False),
+        ("notebook", "exp.compare()  #", "exp.compare() or 1  #", True),
+        ("notebook", "or 1", "", False),
+        ("specification", "n: 10", "n: 11", True),
+        ("specification", "n: 11", "n: 10", False),
+        ("records", "{", "{ ", True),
+    ):
+        places[name].write_text(places[name].read_text().replace(old, new, 1))
+        assert list(batch.outdated(["toy/mean"], "smoke")) == ["toy/mean"] * counts, (name, new)
     capsys.readouterr()
     batch.run_batch(["toy/mean"], "smoke", dry_run=True)
     assert capsys.readouterr().out == "toy/mean: about 60 min of one core at smoke\n"
@@ -110,16 +113,57 @@ def test_two_batches_in_one_folder_take_turns(toy, results):
 def test_cores_go_to_what_would_take_longer_than_all_others(toy, monkeypatch):
     monkeypatch.setattr(batch, "n_cores", lambda: 8)
     for name, minutes in (("long", 30), ("short", 1), ("other", 1)):
-        add(toy, name, more=f"minutes: {{smoke: {minutes}, quick: 1, paper: 1}}\n")
+        add_experiment(toy, name, more=f"minutes: {{smoke: {minutes}, quick: 1, paper: 1}}\n")
     names = [f"toy/{name}" for name in ("long", "short", "other")]
     assert batch._Batch(names, "smoke", None, None).cores == {"toy/long": 8, "toy/short": 1, "toy/other": 1}
     assert batch._Batch(names, "smoke", 2, 3).cores == dict.fromkeys(names, 3)
     assert batch._Batch(names, "quick", 2, None).cores == dict.fromkeys(names, 1)
 
 
+@pytest.mark.parametrize(
+    ("flags", "n_jobs"), [(["--jobs", "3"], 3), (["--cores", "2"], 2), (["--jobs", "3", "--cores", "2"], 6), ([], 7)]
+)
+def test_an_experiment_gets_as_many_workers_as_jobs_and_cores_make(toy, monkeypatch, tmp_path, flags, n_jobs):
+    given = []
+    monkeypatch.setattr("fairlab.suite.machine.n_cores", lambda: 7)
+    monkeypatch.setattr(
+        "fairlab.suite.notebook.run_experiment", lambda *_, **o: given.append(o["n_jobs"]) or tmp_path / "no"
+    )
+    assert main(["run", "toy/mean", *flags]) == 0
+    assert given == [n_jobs]
+
+
 @pytest.mark.parametrize(("seconds", "text"), [(21.4, "0:21"), (3723, "1:02:03")])
 def test_durations_are_short(seconds, text):
     assert batch.duration(seconds) == text
+
+
+def test_a_batch_changes_no_file_of_the_project_and_removes_none_of_the_users(toy, monkeypatch):
+    def git(*arguments):
+        return subprocess.run(["git", *arguments], cwd=toy, check=True, capture_output=True, text=True).stdout
+
+    monkeypatch.delenv("FAIRLAB_RESULTS")
+    for name in ("second", "third"):
+        add_experiment(toy, name)
+    (toy / "figures" / "toy").mkdir(parents=True)
+    for name in ("REPRODUCTION.md", "REPRODUCTION.json", "figures/verdicts.svg", "figures/toy/index.json"):
+        (toy / name).write_text("{}")
+    shutil.copy(GITIGNORE, toy)
+    git("init", "-q")
+    git("add", ".")
+    git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all")
+    own = [toy / "results" / name for name in (".bashrc.20250101", "trials/.env.db_admin", "trials/notes.md")]
+    for file in own:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("mine")
+        os.utime(file, (0, 0))
+    assert "3 of 3 experiments done at quick" in fairlab("run", "--all", cwd=toy).stdout
+    fairlab("cache", "prune", cwd=toy)
+    assert git("status", "--short") == ""
+    assert [file.read_text() for file in own] == ["mine"] * len(own)
+    fairlab("figures", "--write", cwd=toy)
+    changed = {line.split()[1] for line in git("status", "--short").splitlines()}
+    assert changed == {"figures/toy/index.json", *(f"figures/toy/figure-1.{suffix}" for suffix in FORMATS)}
 
 
 @pytest.fixture
@@ -138,12 +182,9 @@ def three(toy, heard):
     """The toy project with three experiments of slow trials, `third` of which waits for `second`."""
     spec = SPECIFICATION.replace("n: 10, n_trials: 2", "n: 10, n_trials: 12")
     (toy / "notebooks" / "toy" / "toy_trials.py").write_text(SLOW_TRIALS)
-    for name, cells in (("mean", CELLS), ("second", CELLS), ("third", CELLS)):
-        cells = [cell.replace("toy/mean", f"toy/{name}").replace("n=n", f"n=n + {len(name) % 2}") for cell in cells]
-        write_notebook(toy / "notebooks" / "toy" / f"{name}.ipynb", cells)
-        more = "\nafter: [toy/second]\n" if name == "third" else "\n"
-        (toy / "experiments" / "toy" / f"{name}.yaml").write_text(spec + more)
-    return toy
+    for name, more in (("mean", ""), ("second", ""), ("third", "after: [toy/second]\n")):
+        cells = [cell.replace("n=n", f"n=n + {len(name) % 2}") for cell in CELLS]
+        add_experiment(toy, name, cells, more, spec)
 
 
 def start_batch(names):
@@ -152,7 +193,7 @@ def start_batch(names):
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    trials = Path(os.environ["FAIRLAB_RESULTS"]) / "trials"
+    trials = project().trials
     deadline = time.monotonic() + 120
     while len(list(trials.rglob("[0-9a-f]*.trial"))) < 3 and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -178,7 +219,7 @@ OF_ALL = "of 3 experiments are done, and finished trials are cached"
 OF_ONE = "interrupted; finished trials are cached"
 
 
-def stop(names, number, said):
+def stop_run(names, number, said):
     """Stop a run by a signal and see that nothing stays of it but trials."""
     process, tree, trials = start_batch(names)
     started = time.monotonic()
@@ -195,16 +236,18 @@ def stop(names, number, said):
         assert not list(trials.parent.glob("smoke/toy/*/*Z_*")), "no unfinished run"
         assert not failure_file("toy/mean", "smoke").exists(), "nothing failed"
     kept = {file: file.stat().st_mtime_ns for file in trials.rglob("[0-9a-f]*.trial")}
-    assert kept
-    for file in list(kept)[1:]:  # so that the next has something to do
+    first, *others = kept
+    for file in others:  # so that the next has something to do
         file.unlink()
+    return first, kept[first]
 
 
 def test_interrupted_or_killed_a_batch_leaves_no_process_and_ends_as_any_other(three):
-    stop(ALL, signal.SIGINT, OF_ALL)
-    stop(ALL, signal.SIGKILL, "")
+    stop_run(ALL, signal.SIGINT, OF_ALL)
+    trial, written = stop_run(ALL, signal.SIGKILL, "")
     resumed = fairlab("run", "--all", "--profile", "smoke")
     assert resumed.returncode == 0, resumed.stderr
+    assert trial.stat().st_mtime_ns == written, "a finished trial is not computed again"
     for name, n in (("mean", 10), ("second", 10), ("third", 11)):
         folder = run_folder(f"toy/{name}", "smoke")
         assert Run.read(folder).records[0]["values"] == [mean(Trial("toy", index), n) for index in range(12)]
@@ -212,7 +255,7 @@ def test_interrupted_or_killed_a_batch_leaves_no_process_and_ends_as_any_other(t
 
 
 def test_a_terminated_experiment_leaves_no_process_and_no_failure(three):
-    stop(ONE, signal.SIGTERM, OF_ONE)
+    stop_run(ONE, signal.SIGTERM, OF_ONE)
 
 
 @pytest.mark.slow
@@ -227,7 +270,7 @@ def test_a_terminated_experiment_leaves_no_process_and_no_failure(three):
     ],
 )
 def test_whichever_signal_stops_a_run_nothing_stays_of_it(three, names, number, said):
-    stop(names, number, said)
+    stop_run(names, number, said)
     assert fairlab("run", "toy/mean", "--profile", "smoke").returncode == 0
 
 
@@ -244,3 +287,161 @@ def test_a_kernel_that_starts_while_the_batch_is_stopped_is_stopped_too(toy, hea
     with pytest.raises(KeyboardInterrupt, match="0 of 1 experiments are done"):
         batch.run_batch(["toy/mean"], "smoke")
     assert time.monotonic() - started < 50
+
+
+# What a machine has
+
+
+@pytest.fixture
+def groups(tmp_path, monkeypatch):
+    """Control groups that a test makes up: a function of their files and of what this process belongs to."""
+    monkeypatch.delenv(machine.MEMORY, raising=False)
+    monkeypatch.setattr(machine, "CONTROL_GROUPS", tmp_path / "cgroup")
+    monkeypatch.setattr(machine, "MEMBERSHIP", tmp_path / "membership")
+    monkeypatch.setattr(machine.psutil, "virtual_memory", lambda: SimpleNamespace(available=16 * GB))
+
+    def make(membership, files):
+        (tmp_path / "membership").write_text(membership)
+        for name, text in files.items():
+            file = tmp_path / "cgroup" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(f"{text}\n")
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "left"),
+    [
+        # what the system can drop does not count as used
+        (
+            "0::/\n",
+            {"memory.max": 2 * GB, "memory.current": GB, "memory.stat": f"anon 5\ninactive_file {GB // 2}"},
+            1.5,
+        ),
+        # the limit of a group above
+        (
+            "0::/slurm/job_7/step_0\n",
+            {"slurm/job_7/step_0/memory.max": "max", "slurm/job_7/memory.max": 3 * GB, "memory.max": "max"},
+            3,
+        ),
+        # the first version, in a container: the host's name of a group that is not there
+        (
+            "5:devices:/\n4:cpu,memory:/docker/abc\n0::/\n",
+            {
+                "memory/memory.limit_in_bytes": 2 * GB,
+                "memory/memory.usage_in_bytes": GB + GB // 4,
+                "memory/memory.stat": f"cache 9\ntotal_inactive_file {GB}",
+            },
+            1.75,
+        ),
+        ("4:memory:/\n0::/\n", {"memory/memory.limit_in_bytes": 2**63 - 4096}, 16),
+        ("nonsense\n", {}, 16),
+    ],
+)
+def test_the_limits_of_control_groups_count(groups, membership, files, left):
+    groups(membership, files)
+    assert machine.memory_left_gb() == left
+
+
+def test_the_available_memory_may_be_given(groups, monkeypatch):
+    groups("0::/\n", {"memory.max": GB})
+    monkeypatch.setenv(machine.MEMORY, "2.5")
+    assert machine.memory_left_gb() == 2.5
+    monkeypatch.setenv(machine.MEMORY, "2 GB")
+    with pytest.raises(ValueError, match="FAIRLAB_MEMORY_GB: expected a number of GB, found '2 GB'"):
+        machine.memory_left_gb()
+
+
+def test_what_does_not_fit_is_refused_with_what_would(toy):
+    assert batch.refusal("toy/mean", "smoke", 64, 0.1) is None, "nothing is known of it"
+    add_experiment(toy, "mean", more="gigabytes: {smoke: 0.1, quick: 1}\n")
+    assert batch.refusal("toy/mean", "quick", 2, 3.0) is None
+    need = "needs 4.6 GB of memory on 4 cores, 3.0 GB are available; it fits with --cores 1"
+    assert batch.refusal("toy/mean", "quick", 4, 3.0) == need
+    assert batch.refusal("toy/mean", "paper", 1, 1.5).endswith("choose a smaller --profile")
+
+
+def test_the_environment_of_a_run(monkeypatch):
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    assert machine.n_cores() == 1
+    assert machine.environment.__wrapped__()["platform"].endswith(", 1 cores")
+    assert 0.01 < machine.peak_memory_gb() < 100
+
+
+def test_nothing_imports_what_windows_lacks():
+    code = """
+import builtins, sys
+plain = builtins.__import__
+def refuse(name, globals=None, *rest):
+    if name in ("resource", "fcntl", "pwd") and (globals or {}).get("__name__", "").startswith("fairlab"):
+        raise ImportError(name)
+    return plain(name, globals, *rest)
+builtins.__import__ = refuse
+import fairlab.cli, fairlab.suite.experiment, fairlab.suite.batch, fairlab.suite.notebook, fairlab.benchmarks
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# Clusters
+
+
+@pytest.mark.parametrize(("most", "shards"), [(16, 12), (4, 4), (1, 1)])
+def test_an_experiment_is_spread_as_far_as_a_shard_is_worth_a_job(toy, most, shards):
+    assert cluster.n_shards("toy/mean", "smoke", most) == shards  # of 60 minutes
+
+
+def test_a_job_asks_for_what_its_experiment_needs_and_twice_as_much_when_it_is_tried_again(toy):
+    assert cluster.resources("toy/mean", "smoke", 2, 1) == {"mem_mb": 2000, "runtime": 250}
+    more = "gigabytes: {smoke: 0.1, quick: 1, paper: 10}\nminutes: {smoke: 1, quick: 2, paper: 3}\n"
+    add_experiment(toy, "mean", more=more)
+    assert cluster.resources("toy/mean", "paper", 2, 1) == {"mem_mb": 25_750, "runtime": 22}
+    assert cluster.resources("toy/mean", "paper", 2, 3) == {"mem_mb": 103_000, "runtime": 88}
+
+
+@pytest.fixture
+def snakemake(monkeypatch):
+    """Record what Snakemake would be called with, and let it succeed with all experiments but ``toy/lost``."""
+    calls = []
+
+    class Called:
+        def __init__(self, command, env):
+            calls.append((command, env))
+
+        def wait(self):
+            for name in calls[-1][0][-1].partition("names=")[2].split(","):
+                if name != "toy/lost":
+                    cluster.marker(name, "smoke").parent.mkdir(parents=True, exist_ok=True)
+                    cluster.marker(name, "smoke").touch()
+
+    monkeypatch.setattr(cluster, "required", lambda name: None)
+    monkeypatch.setattr(cluster.subprocess, "Popen", Called)
+    return calls
+
+
+def test_data_are_fetched_before_anything_is_submitted_and_stay_what_they_are(toy, snakemake, monkeypatch):
+    words = ["real", "generated", "reconstructed", "cached", "surrogate", "missing", "error"]
+    asked = []
+    monkeypatch.setattr(data, "fetch", lambda names, **_: asked.append(names) or pd.DataFrame({"state": words}, words))
+    given = ["--default-resources", "slurm_partition=long"]
+    assert cluster.run_on_cluster(["toy/mean"], "smoke", "slurm", shards=3, arguments=given) == {}
+    (command, environment), *_ = snakemake
+    assert asked == [["berkeley"]]
+    assert environment["FAIRLAB_REAL_DATA"] == "real,generated,reconstructed,cached"
+    assert str(cluster.marker("toy/mean", "smoke")) in command
+    assert command[-6:] == [*given, "--config", "profile=smoke", "shards=3", "names=toy/mean"]
+
+
+def test_a_job_that_was_lost_is_reported_and_what_is_done_is_not_submitted(toy, snakemake, monkeypatch):
+    add_experiment(toy, "lost")
+    names = ["toy/mean", "toy/lost"]
+    assert cluster.run_on_cluster(names, "smoke", "slurm") == {"toy/lost": "its job was lost or not run; see above"}
+    monkeypatch.setattr(cluster, "outdated", lambda names, profile: {})
+    assert cluster.run_on_cluster(names, "smoke", "slurm") == {}
+    assert len(snakemake) == 1
+
+
+def test_experiments_whose_trials_others_reuse_run_first(toy):
+    add_experiment(toy, "later", more="after: [toy/mean]\n")
+    assert cluster.producers("toy/later", ["toy/mean", "toy/later"]) == ["toy/mean"]
+    assert cluster.producers("toy/later", ["toy/later"]) == []

@@ -1,10 +1,152 @@
+"""Figures: drawn from the numbers beside them, redrawn without a run, written whatever happens."""
+
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+from types import SimpleNamespace
+
+import matplotlib as mpl
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
+from toy_project import FIGURES_MODULE, add_experiment, fill, line
 
-from fairlab.plotting import LINES, check
+from fairlab.cli import main
+from fairlab.plotting import LINES, SURROGATE_MARK, check
+from fairlab.suite import redrawing
+from fairlab.suite.drawing import Drawing, first_sentence, function, marks_of, name_of, read_numbers
+from fairlab.suite.experiment import Experiment
 from fairlab.suite.figures import published_and_ours
+from fairlab.suite.run import Run, run_folder
+from fairlab.suite.site.building import copy_figures
+from fairlab.suite.site.figures import pictures
+
+
+def nothing(frame):
+    return None
+
+
+@pytest.fixture
+def experiment(toy, toy_figures):
+    experiment = Experiment("toy/mean", profile="smoke")
+    experiment.load("berkeley")
+    return experiment
+
+
+def drawn_figure(experiment, stem="figure-1"):
+    """Return the entry, the picture and the numbers of a figure of a run."""
+    file = experiment.folder / "figures" / f"{stem}.json"
+    return json.loads(file.read_text()), file.with_suffix(".svg").read_bytes(), read_numbers(file.with_suffix(".csv"))
+
+
+def test_figure_is_drawn_from_saved_data_whatever_the_style_of_the_process(experiment, tmp_path):
+    numbers = pd.DataFrame(
+        {"y": [1 / 3, 2e-7, np.nan], "of": ["None", "NA", "x"]}, index=pd.Index([3, 4, 5], name="id")
+    )
+    caption = "The *height* of `people`. Look up."
+    with mpl.rc_context({"font.size": 14, "axes.grid": True}):
+        experiment.figure("figure-1", line, data=numbers, caption=caption, part="a", color="red")
+    entry, svg, frame = drawn_figure(experiment, "figure-1_a")
+    assert entry == {
+        "draw": f"{FIGURES_MODULE}.line",
+        "options": {"color": "red"},
+        "caption": caption,
+        "alternative": "The height of people.",
+        "marks": ["profile smoke: smaller than the paper profile"],
+        "data": "real",
+    }
+    assert frame["y"].tolist()[:2] == [0.33333, 2e-7]
+    assert frame["of"].tolist() == ["None", "NA", "x"]
+    assert frame["id"].tolist() == [3, 4, 5]
+    stem = experiment.folder / "figures" / "figure-1_a"
+    Drawing.read(entry).paint(stem, tmp_path / "again", salt="toy/mean")
+    assert (tmp_path / "again.svg").read_bytes() == svg
+    assert (tmp_path / "again.png").read_bytes() == stem.with_suffix(".png").read_bytes()
+
+
+def test_marks_say_what_the_numbers_rest_on(experiment):
+    experiment.run.note_load({"variant": "law-school", "source": "surrogate"}, {})
+    numbers = pd.DataFrame({"y": [0, 1]})
+    experiment.figure("figure-1", line, data=numbers)
+    experiment.figure("figure-1", line, data=numbers, part="real", rests_on=["berkeley"])
+    experiment.table("table-1", numbers)
+    profile = "profile smoke: smaller than the paper profile"
+    entry, _, frame = drawn_figure(experiment)
+    assert (entry["marks"], entry["data"]) == ([SURROGATE_MARK, profile], "surrogate")
+    assert frame.columns.tolist() == ["y"], "the mark is no number"
+    assert drawn_figure(experiment, "figure-1_real")[0]["marks"] == [profile]
+    for file in ("figures/figure-1.csv", "tables/table-1.csv"):
+        assert SURROGATE_MARK in (experiment.folder / file).read_text()
+
+
+SMALLER = "profile quick: smaller than the paper profile"
+
+
+@pytest.mark.parametrize(
+    ("profile", "n", "n_trials", "marks"),
+    [
+        ("quick", 50, 3, [SMALLER]),
+        ("quick", 50, 5, []),
+        ("paper", 50, 5, []),
+        ("custom", 50, 5, []),
+        ("custom", 60, 5, ["sizes other than published"]),
+    ],
+)
+def test_only_smaller_profiles_are_marked(toy, profile, n, n_trials, marks):
+    assert marks_of(Run("toy/mean", profile, 0, {"n": n, "n_trials": n_trials}), "real") == marks
+
+
+def test_a_paper_profile_below_the_protocol_is_not_marked():
+    too_large = SimpleNamespace(parameters=lambda profile: {"n": 5}, protocol={"n": 9})
+    assert marks_of(SimpleNamespace(profile="paper", parameters={"n": 5}, specification=too_large), "real") == []
+
+
+NUMBERS_OF_LINE = pd.DataFrame({"y": [0, 1]})
+PLAIN, PUBLIC = "color: expected a plain value", "expected a public function of a module `figures` of fairlab"
+
+
+@pytest.mark.parametrize(
+    ("draw", "options", "message"),
+    [
+        *((draw, {}, PUBLIC) for draw in (lambda frame: line(frame), print, "line", fill, np.mean)),
+        *((line, {"color": odd}, PLAIN) for odd in ((1, 2), np.arange(2), NUMBERS_OF_LINE, float("nan"), {1: "a"})),
+        *((line, {"color": odd}, PLAIN) for odd in (np.int64(3), line)),
+        (line, {"colour": "red"}, "line takes the options color, found colour"),
+        (line, {"caption": None}, "caption: expected text, found None"),
+        (nothing, {}, "nothing: expected it to return a matplotlib Figure, found None"),
+    ],
+)
+def test_what_cannot_be_drawn_again_is_refused(experiment, toy_figures, monkeypatch, draw, options, message):
+    monkeypatch.setattr(nothing, "__module__", FIGURES_MODULE)
+    toy_figures.nothing = nothing
+    with pytest.raises(TypeError, match=message):
+        experiment.figure("figure-1", draw, data=NUMBERS_OF_LINE, **options)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["os.system", "fairlab.papers.toy.figures._hidden", f"{FIGURES_MODULE}.circle", "fairlab.figures.no", "line"],
+)
+def test_functions_are_found_by_their_full_names_and_no_others(toy_figures, name):
+    assert function(name_of(line)) is line
+    with pytest.raises(ValueError, match="no function"):
+        function(name)
+
+
+@pytest.mark.parametrize(
+    ("caption", "sentence"), [("Of 1.5\n *people*! More.", "Of 1.5 people!"), ("no end", "no end"), ("", "")]
+)
+def test_the_first_sentence_has_no_markdown(caption, sentence):
+    assert first_sentence(caption) == sentence
+
+
+# Published and our numbers
+
 
 KINDS = {"adf": "ADF", "aequitas": "Aequitas", "sg": "SG"}
 NUMBERS = pd.DataFrame(
@@ -57,3 +199,226 @@ def test_a_count_of_nothing_has_its_place_and_a_missing_one_none(ours, scale):
     check(figure)
     assert figure.axes[0].get_xscale() == scale
     assert len(drawn(figure.axes[0])[True, LINES[0]["color"]]) == 1
+
+
+# Committed figures
+
+
+SUFFIXES = redrawing.FORMATS
+
+
+@pytest.fixture
+def publish(toy, toy_figures):
+    """Return a function that publishes a run which draws a line for each of `parts`, to a height."""
+
+    def draw(parts=(None, "red"), *, height=1, name="toy/mean", profile="quick", source="real", seed=0):
+        experiment = Experiment(name, profile=profile, seed=seed)
+        experiment.run.note_load({"variant": "berkeley", "source": source}, {})
+        experiment.record("table-1", "mean", [0.5, 0.6])
+        for part in parts:
+            options = {"color": part} if part == "red" else {}
+            data = pd.DataFrame({"y": [0, height / 3]})
+            experiment.figure("figure-1", line, data=data, caption="A line.", part=part, **options)
+        experiment.compare()
+        return run_folder(name, profile, seed)
+
+    return draw
+
+
+@pytest.fixture
+def folder(toy):
+    """Where the committed figures are."""
+    return toy / "figures" / "toy"
+
+
+def write(*names):
+    assert main(["figures", "--write", *names]) == 0
+
+
+def contents(folder):
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def index(folder):
+    return json.loads((folder / "index.json").read_text())
+
+
+def test_committed_figures_change_by_a_command_and_not_by_a_run(publish, folder, results, capsys):
+    publish()
+    assert not folder.exists()
+    assert main(["figures"]) == 0
+    assert f"2 of 2 figures redrawn in {results / 'figures'}" in capsys.readouterr().out
+    assert not folder.exists()
+    write()
+    assert contents(folder) == contents(results / "figures" / "toy")
+    drawn = {f"figure-1{part}.{suffix}" for part in ("", "_red") for suffix in SUFFIXES}
+    assert set(contents(folder)) == {"index.json"} | drawn
+    run = contents(run_folder("toy/mean", "quick") / "figures")
+    assert drawn <= set(run)
+    assert all(run[name] == contents(folder)[name] for name in drawn), "drawn anew, the bytes are the same"
+    entry = index(folder)["figure-1_red"]
+    assert (entry["experiment"], entry["profile"], entry["data"], entry["seed"]) == ("toy/mean", "quick", "real", 0)
+    assert entry["draw"].endswith(".figures.line")
+
+
+def test_figures_are_redrawn_from_committed_data(publish, folder, results, tmp_path):
+    publish()
+    write()
+    before = contents(folder)
+    shutil.rmtree(results)
+    for picture in folder.glob("*.svg"):
+        picture.unlink()
+    write()
+    assert contents(folder) == before
+    (folder / "figure-1_red.csv").write_text("y\n1\n0\n")
+    assert main(["figures", "toy/figure-1_red", "--output", str(tmp_path / "out")]) == 0
+    assert contents(tmp_path / "out" / "toy")["figure-1_red.svg"] != before["figure-1_red.svg"]
+    assert contents(folder)["figure-1_red.svg"] == before["figure-1_red.svg"]
+
+
+def test_a_better_run_stays(publish, folder):
+    for height, (profile, source, stays) in enumerate(
+        [
+            ("smoke", "real", "smoke"),
+            ("quick", "surrogate", "smoke"),
+            ("quick", "real", "quick"),
+            ("paper", "surrogate", "quick"),
+            ("paper", "real", "paper"),
+        ]
+    ):
+        publish(height=height, profile=profile, source=source)
+        publish(height=9, seed=5)
+        write()
+        entry = index(folder)["figure-1"]
+        assert (entry["profile"], entry["data"]) == (stays, "real")
+        shutil.rmtree(run_folder("toy/mean", profile).parent)
+    before = contents(folder)
+    publish(height=9)
+    write()
+    assert contents(folder) == before
+
+
+def test_figures_that_are_no_longer_drawn_go_with_the_next_that_are_all_written(publish, folder):
+    publish((None, "old"), profile="paper")
+    write()
+    shutil.rmtree(run_folder("toy/mean", "paper").parent)
+    publish()
+    write()
+    assert set(index(folder)) == {"figure-1", "figure-1_old", "figure-1_red"}, "of a better run"
+    publish(profile="paper")
+    write("toy/figure-1")
+    assert "figure-1_old" in index(folder)
+    write()
+    assert set(index(folder)) == {"figure-1", "figure-1_red"}
+    assert not list(folder.glob("*old*"))
+
+
+def test_what_cannot_be_drawn_is_named_and_left(publish, folder, results, capsys):
+    publish()
+    write()
+    shutil.rmtree(results)
+    entries = index(folder)
+    del entries["figure-1"]["draw"]
+    (folder / "index.json").write_text(json.dumps(entries))
+    (folder / "figure-1_red.csv").write_text("x\n1\n")
+    before = contents(folder)
+    capsys.readouterr()
+    assert main(["figures", "toy", "--write"]) == 1
+    captured = capsys.readouterr()
+    assert captured.err.splitlines() == [
+        "toy/figure-1: not redrawn: its run did not store the drawing function; run its experiment again",
+        "toy/figure-1_red: not redrawn: y",
+    ]
+    assert "0 of 2 figures redrawn" in captured.out
+    assert contents(folder) == before
+
+
+def test_unknown_names_raise(publish, capsys):
+    publish()
+    assert main(["figures", "toy/figure-2"]) == 2
+    assert "no figure or paper with figures 'toy/figure-2'; did you mean 'toy/figure-1'" in capsys.readouterr().err
+
+
+def test_the_site_shows_the_figures_of_runs_and_else_the_committed_ones(publish, folder, results, tmp_path):
+    publish(height=1)
+    write()
+    publish([None], height=2, profile="smoke")
+    shutil.rmtree(run_folder("toy/mean", "quick").parent)
+    for place in (run_folder("toy/mean", "smoke") / "figures", folder):
+        shown = pictures("toy")
+        assert {picture.stem for picture in shown} == {file.stem for file in place.glob("*.png")}
+        assert {picture.folder for picture in shown} == {place}
+        copy_figures(tmp_path / "site" / place.name)
+        copied = contents(tmp_path / "site" / place.name / "toy")
+        assert copied == {name: text for name, text in contents(place).items() if not name.endswith(".json")}
+        shutil.rmtree(results, ignore_errors=True)
+
+
+def fork(function, *arguments):
+    """Call a function in a process of its own and return its number."""
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            status = function(*arguments)
+        finally:
+            os._exit(status)
+    return child
+
+
+def killed_at(step, folder):
+    """Write the figures, and kill the process before it changes a file below a folder for the `step`-th time."""
+    left = iter(range(step, -1, -1))
+
+    def look(event, arguments):
+        changes = event in ("os.rename", "os.remove") or (event == "open" and arguments[1] in ("w", "wb"))
+        if changes and str(folder) in str(arguments) and next(left) == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(look)
+    return main(["figures", "--write"])
+
+
+def test_killed_at_any_step_it_loses_no_figure_and_the_next_one_goes_on(publish, folder, toy, tmp_path):
+    publish((None, "old"), height=1)
+    write()
+    committed = shutil.copytree(folder, tmp_path / "committed")
+    publish([None], height=2)
+    write()
+    before, after = contents(committed), contents(folder)
+    for step in range(1000):
+        shutil.rmtree(toy / "figures")
+        shutil.copytree(committed, folder)
+        status = os.waitstatus_to_exitcode(os.waitpid(fork(killed_at, step, toy / "figures"), 0)[1])
+        if status == 0:
+            break
+        assert status == -signal.SIGKILL
+        found = contents(folder)
+        for name in after:
+            assert found[name] in (before[name], after[name]) or name == "index.json"
+        assert index(folder)["figure-1"]["experiment"] == "toy/mean"
+        assert set(found) <= set(before)
+        write()
+        assert contents(folder) == after
+        assert [file.name for file in (toy / "figures" / ".partial").iterdir()] == ["lock"]
+    assert step > 10
+    assert contents(folder) == after
+
+
+def test_of_two_that_write_at_once_none_loses_an_entry(publish, folder, toy, monkeypatch):
+    read = redrawing.read_index
+
+    def read_and_wait(place):
+        entries = read(place)
+        time.sleep(0.2)
+        return entries
+
+    monkeypatch.setattr(redrawing, "read_index", read_and_wait)
+    add_experiment(toy, "second")
+    publish([None, "one"])
+    publish(["two", "three"], name="toy/second")
+    names = ["figure-1", "figure-1_one", "figure-1_three", "figure-1_two"]
+    for child in [fork(main, ["figures", f"toy/{name}", "--write"]) for name in names]:
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert sorted(index(folder)) == names
+    assert set(contents(folder)) == {"index.json", *(f"{name}.{suffix}" for name in names for suffix in SUFFIXES)}

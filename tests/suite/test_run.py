@@ -203,9 +203,3 @@ def test_a_number_that_was_changed_beside_deleted_sums_is_not_read(results):
     (folder / runs.SUMS).write_text(json.dumps(runs._sums(folder), indent=1) + "\n")
     with pytest.raises(UnreadableRunError, match=r"sums\.json: corrupted or changed"):
         Run.read(folder)
-
-
-def test_a_results_folder_that_cannot_be_written_is_named(results):
-    results.write_text("a file")
-    with pytest.raises(PermissionError, match=r"cannot write to the results folder .*; set FAIRLAB_RESULTS"):
-        new_folder("toy/mean", "quick")

@@ -1,31 +1,195 @@
+"""Cached trials: files that say what they are, computed once, in parallel, whatever is killed or damaged."""
+
 import os
 import pickle
+import random
 import signal
-import subprocess
 import sys
-import textwrap
 import time
 from pathlib import Path
 
 import cloudpickle
+import numpy as np
+import pandas as pd
 import pytest
 
+from fairlab.cli import main
+from fairlab.paths import project
 from fairlab.seeds import Trial
-from fairlab.suite import cache as kept
+from fairlab.suite import cache
 from fairlab.suite import trials as trials_module
 from fairlab.suite.processes import WORKER_ENVIRONMENT
 from fairlab.suite.trials import WorkerDiedError, run_trials, trial_keys
-
-
-def run(*args, **options):
-    """Return the results alone."""
-    return run_trials(*args, progress=False, **options)[0]
-
 
 # Worker processes cannot import a test module.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 TRIALS = [Trial("toy/mean", index) for index in range(5)]
+ABOUT = {"function": "toy_trials:mean", "code": "as it was", "versions": {"numpy": "2"}, "host": "a", "seconds": 2.0}
+RESULT = {"mean": 0.5, "draws": np.arange(5.0), "text": ["a", None]}
+
+TABLE = pd.DataFrame(
+    {
+        "text": ["x", None],
+        "number": [1.5, np.nan],
+        "category": pd.Categorical(["u", "v"], categories=["v", "u"], ordered=True),
+        "day": pd.to_datetime(["2020-01-01", None]),
+        "whole": pd.array([1, 2], dtype="Int64"),
+        "anything": pd.Series([(1, 2), ["a", None]], dtype=object),
+        "words": pd.Series(["p", "q"], dtype=object),
+        ("two", 1): [True, False],
+    }
+)
+LEVELS = TABLE.set_index(["text", "number"])
+VALUES = [
+    *(None, True, 1, 10**30, -0.0, float("inf"), float("nan"), 0.1 + 0.2, "é", "\ud800"),
+    *(np.float32(1.1), np.bool_(True), np.int64(-3), np.str_("ab"), np.datetime64("2020-01-01")),
+    *(np.zeros((3, 0)), np.array(3.5), np.array(["a", "bc"]), np.array([True]), np.asfortranarray(np.eye(2, 3))),
+    *([], (), {}, [1, (2.0, "three")], {1: 2, (1, "a"): {None: []}, np.int64(3): (4,)}),
+    *(
+        pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]}, index=["x", "y"]),
+        TABLE[["whole"]],
+        TABLE,
+        LEVELS,
+        TABLE[["text", "number"]].T,
+        pd.DataFrame(),
+        pd.DataFrame(index=["a"]),
+        pd.DataFrame(columns=["a"]),
+    ),
+    *(TABLE["text"], TABLE["category"], pd.Series([1, 2], index=pd.RangeIndex(0, 4, 2, name="r"), name=("a", 1))),
+    *(LEVELS.index, pd.Index(["a", "b"], name="n"), pd.CategoricalIndex(["a", "b", "a"])),
+    *(pd.Index([(1, 2), (3, 4)], tupleize_cols=False), pd.DatetimeIndex(["2020-01-01"])),
+]
+
+
+@pytest.fixture
+def kept(results):
+    """Two cached trials."""
+    for key in ("ab12", "cd34"):
+        cache.write(project().trials / "toy" / "mean" / f"{key * 6}.trial", RESULT, ABOUT)
+    return sorted(project().trials.rglob("*.trial"))
+
+
+def test_entry_has_provenance(kept):
+    result, about = cache.read(kept[0])
+    assert result["mean"] == 0.5
+    assert (result["draws"] == RESULT["draws"]).all()
+    assert ABOUT.items() <= about.items()
+    assert about["written"].startswith("20")
+    assert cache.provenance(cache.status).keys() == {"function", "code", "versions", "host"}
+
+
+def test_what_is_not_the_file_of_its_key_is_refused(kept):
+    content = kept[0].read_bytes()
+    damaged = [content[:length] for length in range(0, len(content), 17)]
+    for bit in random.Random(0).sample(range(8 * len(content)), 200):
+        flipped = bytearray(content)
+        flipped[bit // 8] ^= 1 << bit % 8
+        damaged.append(bytes(flipped))
+    for wrong in [*damaged, kept[1].read_bytes()]:
+        kept[0].write_bytes(wrong)
+        with pytest.raises(cache.CorruptedError):
+            cache.read(kept[0])
+
+
+def test_status_verify_and_prune(kept, capsys):
+    assert [main(["cache", verb]) for verb in ("verify", "status")] == [0, 0]
+    assert "toy_trials:mean current" in " ".join(capsys.readouterr().out.split())
+    kept[0].write_bytes(kept[0].read_bytes()[:-1])
+    stale = kept[0].with_name("ef56" * 6 + ".trial")
+    cache.write(stale, RESULT, ABOUT | {"function": "fairlab.seeds:Trial"})
+    names = ("notes.md", ".env.db_admin", "toy/notes", "toy/mean/my.trial", "toy/mean/ef56.pickle")
+    others = [project().trials / name for name in names]
+    for file in others:
+        file.write_text("mine")
+    assert main(["cache", "verify"]) == 1
+    assert f"corrupted: {kept[0]}\n1 corrupted: they will be computed again" in capsys.readouterr().out
+    assert set(cache.status()["state"]) == {"current", "stale", "corrupted"}
+    assert main(["cache", "prune"]) == 0
+    *removed, total = capsys.readouterr().out.splitlines()
+    assert removed == [f"removed, corrupted: {kept[0]}", f"removed, stale: {stale}"]
+    assert total.startswith("2 files removed")
+    assert [file.read_text() for file in others] == ["mine"] * len(others)
+    assert {file for file in project().trials.rglob("*") if file.is_file()} == {kept[1], *others}
+
+
+def test_empty_cache(results, capsys):
+    assert [main(["cache", verb]) for verb in ("status", "verify", "prune")] == [0, 0, 0]
+    assert "no cached trials" in capsys.readouterr().out
+
+
+def again(value, folder):
+    file = folder / f"{'0' * 24}.trial"
+    cache.write(file, value, {})
+    return cache.read(file)[0]
+
+
+def assert_same(a, b):
+    assert type(a) is type(b)
+    if isinstance(a, dict):
+        assert_same(list(a), list(b))
+        assert_same(list(a.values()), list(b.values()))
+    elif isinstance(a, list | tuple):
+        assert len(a) == len(b)
+        for one, other in zip(a, b, strict=True):
+            assert_same(one, other)
+    elif isinstance(a, np.ndarray | np.generic):
+        assert (a.dtype, a.shape, a.tobytes(), a.flags.c_contiguous) == (
+            b.dtype,
+            b.shape,
+            b.tobytes(),
+            b.flags.c_contiguous,
+        )
+    elif isinstance(a, pd.DataFrame):
+        pd.testing.assert_frame_equal(a, b, check_exact=True)
+        for k in range(a.shape[1]):
+            assert_same(list(a.iloc[:, k]), list(b.iloc[:, k]))
+    elif isinstance(a, pd.Series):
+        pd.testing.assert_series_equal(a, b, check_exact=True)
+    elif isinstance(a, pd.Index):
+        pd.testing.assert_index_equal(a, b, exact=True)
+    else:
+        assert repr(a) == repr(b)
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
+def test_round_trip_is_exact(value, tmp_path):
+    assert_same(value, again(value, tmp_path))
+
+
+def test_arrays_come_back_free_to_be_changed(tmp_path):
+    array = again(np.zeros(3), tmp_path)
+    array[0] = 1
+    assert array[0] == 1
+    table = again(pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]}), tmp_path)
+    table.loc[0, "a"] = 5.0
+    assert table["a"].tolist() == [5.0, 2.0]
+
+
+class Special(np.ndarray):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"a": np.array([object()])}, r"result\['a'\], a ndarray of object"),
+        ([lambda: 1], r"result\[0\], a function"),
+        ((np.zeros(2).view(Special),), r"result\[0\], a Special"),
+        (pd.DataFrame({"a": [1, print]}), r"result.values\[1\], a builtin"),
+        ({len: 1}, r"result.keys\(\)\[0\], a builtin"),
+        (np.void(b"ab"), "result, a void"),
+        ([pd.Timestamp("2020-01-01")], r"result\[0\], a Timestamp"),
+    ],
+)
+def test_other_objects_are_named_in_the_error(value, message, tmp_path):
+    with pytest.raises(TypeError, match=message):
+        cache.write(tmp_path / f"{'0' * 24}.trial", value, {})
+
+
+def run(*args, **options):
+    """Return the results alone."""
+    return run_trials(*args, progress=False, **options)[0]
 
 
 def draw(trial, scale=1.0):
@@ -58,14 +222,6 @@ def slow(trial):
 
 def settings(trial):
     return {name: os.environ.get(name) for name in WORKER_ENVIRONMENT}
-
-
-def one_for_all(trials):
-    return [1]
-
-
-def no_data(trial):
-    return {"model": [1, Trial("a", 0)]}
 
 
 def test_results_are_in_the_order_of_the_trials(tmp_path):
@@ -119,7 +275,7 @@ def test_a_crafted_file_runs_no_code(tmp_path):
 def test_a_failing_trial_keeps_the_others(tmp_path):
     with pytest.raises(ZeroDivisionError, match="trial 3"):
         run(draw_and_tell, TRIALS, {"told": tmp_path / "fails"}, cache=tmp_path / "cache")
-    results = [kept.read(file)[0] for file in (tmp_path / "cache").glob("[!.]*.trial")]  # none in flight
+    results = [cache.read(file)[0] for file in (tmp_path / "cache").glob("[!.]*.trial")]  # none in flight
     assert {0, 1, 2} <= set(results) <= {0, 1, 2, 4}
 
 
@@ -132,13 +288,27 @@ def test_a_trial_may_get_a_value_of_its_own(tmp_path):
     keys, others = (trial_keys(take, TRIALS, {"offset": 1}, {"start": values}) for values in (starts, changed))
     assert keys[:4] == others[:4]
     assert keys[4] != others[4]
-    with pytest.raises(ValueError, match="start: expected one value for each of 5 trials, found 2"):
-        run(take, TRIALS, {"offset": 1}, each={"start": [1, 2]}, cache=tmp_path)
 
 
-def test_a_batched_function_must_answer_for_every_trial(tmp_path):
-    with pytest.raises(ValueError, match="returned 1 results for 5 trials"):
-        run(one_for_all, TRIALS, {}, cache=tmp_path, batch=5)
+def one_for_all(trials):
+    return [1]
+
+
+def no_data(trial):
+    return {"model": [1, Trial("a", 0)]}
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "error", "message"),
+    [
+        (take, {"each": {"start": [1, 2]}}, ValueError, "start: expected one value for each of 5 trials, found 2"),
+        (one_for_all, {"batch": 5}, ValueError, "returned 1 results for 5 trials"),
+        (no_data, {}, TypeError, r"no_data returned result\['model'\]\[1\], a Trial; a trial returns numbers"),
+    ],
+)
+def test_functions_that_cannot_be_trials_are_refused(tmp_path, function, options, error, message):
+    with pytest.raises(error, match=message):
+        run(function, TRIALS, {}, cache=tmp_path, **options)
 
 
 def test_a_key_depends_on_the_trial_and_on_all_that_it_is_given():
@@ -154,92 +324,38 @@ def test_a_key_depends_on_the_trial_and_on_all_that_it_is_given():
     assert len({base, *others}) == 6
 
 
-def test_only_plain_data_is_kept(tmp_path):
-    with pytest.raises(TypeError, match=r"no_data returned result\['model'\]\[1\], a Trial; a trial returns numbers"):
-        run(no_data, TRIALS[:1], {}, cache=tmp_path)
-
-
 def test_one_trial_runs_under_the_same_settings_as_one_of_many(tmp_path):
     # As in a notebook opened by hand, whose process was started with none of them.
     alone = run(settings, TRIALS[:1], {}, cache=tmp_path / "one")
     assert alone + alone == run(settings, TRIALS[:2], {}, cache=tmp_path / "two", n_jobs=2) == [WORKER_ENVIRONMENT] * 2
 
 
-def deadly(trial, times, folder):
-    deaths = sum((Path(folder) / str(k)).exists() for k in range(times))
-    if trial.index == 2 and deaths < times:
-        (Path(folder) / str(deaths)).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
+def die(trial, deaths, folder):
+    """Kill the worker at trials of some numbers, as many times as `deaths` says."""
+    for k in range(deaths.get(trial.index, 0)):
+        mark = Path(folder) / f"{trial.index}-{k}"
+        if not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
     return trial.index
 
 
-def test_a_trial_whose_worker_is_killed_is_computed_once_more(tmp_path):
-    asked = {"times": 1, "folder": str(tmp_path)}
-    assert run(deadly, TRIALS, asked, cache=tmp_path / "one", n_jobs=2) == list(range(5))
-    asked = {"times": 4, "folder": str(tmp_path)}
+@pytest.mark.parametrize(("deaths", "n_jobs"), [({2: 1}, 2), ({1: 1, 3: 1}, 1)])
+def test_a_trial_whose_worker_is_killed_is_computed_once_more(tmp_path, deaths, n_jobs):
+    asked = {"deaths": deaths, "folder": str(tmp_path)}
+    assert run(die, TRIALS, asked, cache=tmp_path / "cache", n_jobs=n_jobs) == list(range(5))
+    assert len(list(tmp_path.glob("?-?"))) == len(deaths)
+
+
+def test_a_trial_whose_worker_is_killed_again_and_again_fails(tmp_path):
     with pytest.raises(WorkerDiedError, match="died twice during a trial"):
-        run(deadly, TRIALS, asked, cache=tmp_path / "three", n_jobs=2)
-
-
-def each_once(trial, folder):
-    mark = Path(folder) / str(trial.index)
-    if trial.index in (1, 3) and not mark.exists():
-        mark.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return trial.index
-
-
-def test_workers_of_different_trials_may_be_killed_once_each(tmp_path):
-    asked = {"folder": str(tmp_path)}
-    assert run(each_once, TRIALS, asked, cache=tmp_path / "kept", n_jobs=1) == list(range(5))
-    assert {"1", "3"} < {path.name for path in tmp_path.iterdir()}
-
-
-def test_killed_at_any_moment_a_run_loses_only_the_trials_in_flight(tmp_path):
-    (tmp_path / "slow_trials.py").write_text(
-        textwrap.dedent(
-            """
-            import sys, time
-            from pathlib import Path
-            from fairlab.seeds import Trial
-            from fairlab.suite.trials import run_trials
-            def slow(trial):
-                time.sleep(0.15)
-                return trial.rng("draw").normal()
-            def main():
-                trials = [Trial("toy/mean", index) for index in range(12)]
-                print(run_trials(slow, trials, {}, cache=Path(sys.argv[1]), progress=False)[0])
-            """
-        )
-    )
-
-    def start(cache):
-        code = "import slow_trials; slow_trials.main()"
-        environment = os.environ | WORKER_ENVIRONMENT
-        environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-        command = [sys.executable, "-c", code, cache]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-
-    whole, _ = start(tmp_path / "whole").communicate()
-    cache = tmp_path / "pieces"
-    for pieces in (2, 5):
-        process = start(cache)
-        deadline = time.monotonic() + 60
-        while len(list(cache.glob("[0-9a-f]*.trial"))) < pieces and time.monotonic() < deadline:
-            time.sleep(0.02)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        written = {file: file.stat().st_mtime_ns for file in cache.glob("[0-9a-f]*.trial")}
-        assert pieces <= len(written) < 12
-    pieced, _ = start(cache).communicate()
-    assert pieced == whole
-    assert all(file.stat().st_mtime_ns == time_written for file, time_written in written.items())
+        run(die, TRIALS, {"deaths": {2: 4}, "folder": str(tmp_path)}, cache=tmp_path / "cache", n_jobs=2)
 
 
 def draw_while_another_job_works(trial, told, other):
     """Compute trial 4, while another job writes the result of trial 2."""
     if trial.index == 4:
-        kept.write(other, 2, {"seconds": 0})
+        cache.write(other, 2, {"seconds": 0})
     return draw_and_tell(trial, told)
 
 

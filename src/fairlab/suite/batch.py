@@ -10,13 +10,13 @@ from filelock import FileLock, Timeout
 from fairlab.paths import project
 from fairlab.suite.catalogue import specification
 from fairlab.suite.comparison import compare, short_line
-from fairlab.suite.machine import n_cores
-from fairlab.suite.memory import memory_left_gb, need_gb, refusal
+from fairlab.suite.machine import memory_left_gb, n_cores
 from fairlab.suite.notebook import run_experiment
 from fairlab.suite.processes import kill_children
-from fairlab.suite.run import Run, UnreadableRunError, failure_file, run_folder
+from fairlab.suite.run import Run, UnreadableRunError, failure_file, run_folder, unwritable
 
 STATUS_SECONDS = 60.0  # between lines on what is running
+OWN_GB = 0.6  # of a notebook's process besides what its experiment declares, and of its runner
 KILL_SECONDS = 0.2  # between looks for processes that a stopped batch has left
 
 
@@ -66,10 +66,7 @@ def _lock():
         print(f"another batch runs in {file.parent}; waiting until it ends", flush=True)
         return lock.acquire()
     except OSError as error:
-        raise PermissionError(
-            f"cannot write to the results folder {file.parent} ({error.strerror}); "
-            "set FAIRLAB_RESULTS to a folder that can be written"
-        ) from error
+        raise unwritable(error) from error
 
 
 def outdated(names: Iterable[str], profile: str) -> dict[str, str]:
@@ -116,7 +113,24 @@ def state(name: str) -> str:
 def planned_minutes(name: str, profile: str) -> float:
     """Return the planned minutes of an experiment on one core; the default is an hour."""
     minutes = specification(name).minutes
-    return getattr(minutes, profile) if minutes else 60
+    return minutes.least(profile) if minutes else 60
+
+
+def need_gb(name: str, profile: str, n_cores: int) -> float:
+    """Return the memory that an experiment needs, in GB; a lower bound where the paper profile was not measured."""
+    declared = specification(name).gigabytes
+    return OWN_GB + n_cores * declared.least(profile) if declared else 0.0
+
+
+def refusal(name: str, profile: str, n_cores: int, left_gb: float) -> str | None:
+    """Return why an experiment does not fit, None if it does."""
+    need = need_gb(name, profile, n_cores)
+    if need <= left_gb:
+        return None
+    least = need_gb(name, profile, 1)
+    advice = "it fits with --cores 1" if least <= left_gb else "choose a smaller --profile"
+    cores = f"{n_cores} core" + "s" * (n_cores > 1)
+    return f"needs {need:.1f} GB of memory on {cores}, {left_gb:.1f} GB are available; {advice}"
 
 
 class _Batch:

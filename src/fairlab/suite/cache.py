@@ -32,11 +32,6 @@ class CorruptedError(ValueError):
     """A file of the cache does not match its checksum, or is not a cached trial."""
 
 
-def folder() -> Path:
-    """Return the folder of the cached trials."""
-    return project().trials
-
-
 def provenance(function) -> dict:
     """Return what the results of a function depend on besides its arguments, and the host."""
     module = function.__module__
@@ -218,7 +213,7 @@ def entries() -> pd.DataFrame:
     The state is current; stale, if the code of the function or its libraries have changed since; or corrupted, also for
     files of another version. Files with other names are ignored.
     """
-    files = sorted(folder().rglob(f"*{SUFFIX}"))
+    files = sorted(project().trials.rglob(f"*{SUFFIX}"))
     rows = [_entry(file) for file in files if NAME.fullmatch(file.name) and file.is_file()]
     return pd.DataFrame(rows, columns=["file", "mb", "function", "seconds", "host", "state"])
 

@@ -37,15 +37,7 @@ class Profiles(Entry):
 
 
 class Measured(Entry):
-    """A measured number for each profile."""
-
-    smoke: float
-    quick: float
-    paper: float
-
-
-class Memory(Entry):
-    """A measured memory for each profile, in GB; an unmeasured paper profile takes at least that of quick."""
+    """Measured minutes or GB for each profile; an unmeasured paper profile takes at least those of quick."""
 
     smoke: float
     quick: float
@@ -83,8 +75,8 @@ class Specification(Entry):
         those that rest on their trained models (``models``) or on outputs of their runs (``outputs``).
     minutes : Measured or None
         Minutes on one core, used for scheduling a batch and estimating its duration.
-    gigabytes : Memory or None
-        Memory on one core, in addition to what every experiment needs; see `fairlab.suite.memory`.
+    gigabytes : Measured or None
+        Memory on one core, in addition to what every experiment needs; see `fairlab.suite.batch.need_gb`.
     after : tuple of str
         Experiments whose trials this one reuses; in a batch they run first, so that no trial is computed twice.
     """
@@ -98,7 +90,7 @@ class Specification(Entry):
     protocol: dict[str, Any] = Field(default_factory=dict)
     stored: dict[Literal["models", "outputs"], Several[str]] = Field(default_factory=dict)
     minutes: Measured | None = None
-    gigabytes: Memory | None = None
+    gigabytes: Measured | None = None
     after: Several[str] = ()
     _name: str = PrivateAttr("")
 

@@ -19,7 +19,6 @@ from fairlab.paths import project, write_text
 from fairlab.seeds import Trial
 from fairlab.suite import processes
 from fairlab.suite import run as runs
-from fairlab.suite.artefacts import missing_artefacts
 from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
 from fairlab.suite.comparison import Comparison, compare
 from fairlab.suite.drawing import Drawing, marks_of, with_mark
@@ -84,7 +83,9 @@ class Experiment:
         changed = any(expected[key] != value for key, value in parameters.items())
         self.run = runs.Run(name, runs.CUSTOM if changed else profile, seed, expected | parameters)
         self.in_batch = task is not None
-        self.folder = Path(task.folder) if task else self._new_folder()
+        self.folder = Path(task.folder) if task else runs.new_folder(name, self.run.profile, self.run.seed)
+        if not task:
+            atexit.register(runs.discard, self.folder)
         self._started = time.perf_counter()
         self._saved = 0.0  # seconds of the trials found on disk
 
@@ -438,7 +439,7 @@ class Experiment:
             "imported": sorted(name for name in EXTRAS if EXTRAS[name] != "suite" and name in sys.modules),
         }
         self.run.write(self.folder)
-        missing = missing_artefacts(self.folder)
+        missing = runs.missing_artefacts(self.folder)
         if missing and not self.in_batch:
             print(f"Not stored: nothing was written for {', '.join(missing)}", file=sys.stderr)
         if not missing and not self.in_batch:
@@ -447,11 +448,6 @@ class Experiment:
             shutil.copytree(self.folder, copy, dirs_exist_ok=True)
             runs.publish(copy)
         return compare(self.run)
-
-    def _new_folder(self):
-        folder = runs.new_folder(self.name, self.run.profile, self.run.seed)
-        atexit.register(runs.discard, folder)
-        return folder
 
     def _file(self, kind, artefact, part) -> Path:
         """Return the path of a table or figure, without a suffix."""

@@ -77,11 +77,6 @@ def notebook_fingerprint(source: str, *texts: str) -> str:
     return _digest("\n".join([_canonical(tree), _fingerprint(*_imported(tree, "__main__")), *texts]))
 
 
-def imported_modules(source: str) -> frozenset[str]:
-    """Return the modules of this package that a notebook's code imports itself."""
-    return _imported(syntax_tree(source), "__main__")[0]
-
-
 def library_versions(names: Iterable[str]) -> dict[str, str]:
     """Return the versions of the distributions that modules of this package import, directly or through each other."""
     return _versions(_closure(frozenset(names))[1])

@@ -1,5 +1,6 @@
 """Facts about the machine of a run: versions, commit, cores, memory."""
 
+import os
 import platform
 import re
 import subprocess
@@ -7,11 +8,15 @@ import sys
 from contextlib import suppress
 from functools import cache
 from importlib import metadata
+from pathlib import Path
 
 import joblib
 import psutil
 
 from fairlab.paths import project
+
+MEMORY = "FAIRLAB_MEMORY_GB"
+CONTROL_GROUPS, MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 
 
 def n_cores() -> int:
@@ -28,6 +33,48 @@ def peak_memory_gb() -> float:
     unit = 1 if sys.platform == "darwin" else 1024
     parts = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(parts) * unit / 1e9
+
+
+def memory_left_gb() -> float:
+    """Return the memory available to a run, in GB: ``FAIRLAB_MEMORY_GB`` if set, else the free memory.
+
+    A container's limit counts, and that of a cluster's job, of either version of Linux' control groups.
+    """
+    if given := os.environ.get(MEMORY):
+        try:
+            return float(given)
+        except ValueError:
+            raise ValueError(f"{MEMORY}: expected a number of GB, found {given!r}") from None
+    return min(psutil.virtual_memory().available, *_left_by_control_groups()) / 1e9
+
+
+def _left_by_control_groups() -> list[int]:
+    """Return the bytes that each limit on this process leaves: of its own group and of all above."""
+    left = [sys.maxsize]
+    with suppress(OSError, ValueError):
+        for line in MEMBERSHIP.read_text(encoding="utf-8").splitlines():
+            number, controllers, path = line.split(":", 2)
+            if number == "0":
+                top, names = CONTROL_GROUPS, ("memory.max", "memory.current", "inactive_file")
+            elif "memory" in controllers.split(","):
+                top = CONTROL_GROUPS / "memory"
+                names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            else:
+                continue
+            own = top / path.lstrip("/")
+            for folder in (own, *own.parents):
+                if folder.is_relative_to(top):  # in a container the path may be one of the host's, which is not there
+                    with suppress(OSError, ValueError):  # "max"
+                        left.append(_left(folder, *names))
+    return left
+
+
+def _left(folder, limit, usage, of_files) -> int:
+    room = int((folder / limit).read_text())
+    with suppress(OSError, ValueError):
+        counts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        room -= max(0, int((folder / usage).read_text()) - int(counts.get(of_files, 0)))  # the system drops those
+    return room
 
 
 @cache

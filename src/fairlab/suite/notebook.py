@@ -24,7 +24,6 @@ from pathlib import Path
 from fairlab.checks import optional, required
 from fairlab.paths import project, write_text
 from fairlab.suite import run as runs
-from fairlab.suite.artefacts import missing_artefacts
 from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification
 from fairlab.suite.fingerprint import syntax_tree
 from fairlab.suite.machine import environment
@@ -140,7 +139,7 @@ def _complete(folder, state) -> None:
     file = folder / "run.json"
     if not file.exists():
         raise NotebookError("the notebook ended without calling compare(), so no run was written")
-    if missing := missing_artefacts(folder):
+    if missing := runs.missing_artefacts(folder):
         raise NotebookError(f"nothing was written for {', '.join(missing)}")
     content = json.loads(file.read_text(encoding="utf-8")) | environment() | {"state": state}
     write_text(file, json.dumps(content, indent=1) + "\n")

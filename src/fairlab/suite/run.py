@@ -233,13 +233,18 @@ def new_folder(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
     try:
         folder.mkdir(parents=True)
     except OSError as error:
-        raise PermissionError(
-            f"cannot write to the results folder {project().results} ({error.strerror}); "
-            "set FAIRLAB_RESULTS to a folder that can be written"
-        ) from error
+        raise unwritable(error) from error
     _clear(home)
     _clear_partial()
     return folder
+
+
+def unwritable(error: OSError) -> PermissionError:
+    """Return the error of a results folder that cannot be written, with what to do."""
+    return PermissionError(
+        f"cannot write to the results folder {project().results} ({error.strerror}); "
+        "set FAIRLAB_RESULTS to a folder that can be written"
+    )
 
 
 def publish(folder: Path) -> Path:
@@ -286,6 +291,25 @@ def _sums(folder) -> dict[str, str]:
     """Return the SHA-256 of every file of a run, by its path in the folder."""
     files = sorted(file for file in folder.rglob("*") if file.is_file() and file != folder / SUMS)
     return {file.relative_to(folder).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def missing_artefacts(folder: Path) -> list[str]:
+    """Return the declared tables and figures for which the run in `folder` wrote nothing.
+
+    A figure needs its image file; anything else needs a figure, a table, a record, a claim or a reason for being
+    skipped.
+    """
+    run = Run.unpublished(folder)
+    pictures, tables = ([path.stem for path in (folder / kind).glob("*")] for kind in ("figures", "tables"))
+    skipped = [entry["artefact"] for entry in run.skipped]
+    entries = [entry["artefact"] for entry in run.records + run.claims]
+
+    def written(artefact):
+        files = pictures if artefact.startswith("figure-") else pictures + tables
+        drawn = any(stem == artefact or stem.startswith(f"{artefact}_") for stem in files)
+        return drawn or artefact in skipped or (artefact in entries and not artefact.startswith("figure-"))
+
+    return [artefact for artefact in run.specification.artefacts if not written(artefact)]
 
 
 def _check_sums(folder) -> None:
