@@ -1,4 +1,7 @@
+"""Trials of each experiment, and the map of Seguy et al. (2018) that one of them learns."""
+
 import numpy as np
+import ot
 import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -7,6 +10,7 @@ from fairlab.papers.fliptest import trials as replayed
 from fairlab.papers.fliptest.ensembles import MapValidation
 from fairlab.papers.fliptest.noise import floor_flipsets, identical_groups, random_label_svm
 from fairlab.papers.fliptest.prior_arrests import monotone_rearrangement
+from fairlab.papers.fliptest.seguy import SeguyTransport, compiled, draw_rows, dual_ascent, regularized_plan, rmsprop
 from fairlab.papers.fliptest.stability import coordinate_statistics, equicorrelated_normal
 from fairlab.papers.fliptest.trials import (
     exact_distances,
@@ -19,8 +23,12 @@ from fairlab.papers.fliptest.trials import (
     seguy_images,
     train_maps,
 )
-from fairlab.transport import ExactTransport, squared_l1
+from fairlab.seeds import Trial
+from fairlab.transport import DivergenceError, ExactTransport, GANTransport, squared_l1
 
+TRIALS = [Trial("x/y", k, 0) for k in range(7)]
+tf = pytest.importorskip("tensorflow")
+pytest.importorskip("numba")
 RECIPE = {"hidden_layers": (8,), "n_steps": 4, "batch_size": 8}
 PEOPLE = {"n_points": 60, "n_seen": 2, "n_telling": 1}
 SIZE = {"n_points": 30, "dimension": 2, "correlation": 0.5}
@@ -35,25 +43,21 @@ def groups():
 
 
 def images(maps, X):
-    from fairlab.transport import GANTransport
-
     return [GANTransport.from_arrays(arrays).transform(X).to_numpy() for arrays in maps]
 
 
-def test_a_map_depends_on_its_trial_and_its_stream_only(groups, trials):
-    pytest.importorskip("tensorflow")
-    first, second = images(train_maps(trials[:2], **groups, **RECIPE), groups["source"])
-    [alone] = images(train_maps(trials[1:2], **groups, **RECIPE), groups["source"])
-    [other] = images(train_maps(trials[1:2], **groups, stream="other", **RECIPE), groups["source"])
+def test_a_map_depends_on_its_trial_and_its_stream_only(groups):
+    first, second = images(train_maps(TRIALS[:2], **groups, **RECIPE), groups["source"])
+    [alone] = images(train_maps(TRIALS[1:2], **groups, **RECIPE), groups["source"])
+    [other] = images(train_maps(TRIALS[1:2], **groups, stream="other", **RECIPE), groups["source"])
     np.testing.assert_array_equal(second, alone)
     assert not np.array_equal(second, first)
     assert not np.array_equal(second, other)
 
 
-def test_one_map_per_trial_and_penalty(groups, trials):
-    pytest.importorskip("tensorflow")
-    both = maps_by_penalty(trials[:2], **groups, penalties=[1e-4, 1e-2], **RECIPE)
-    [[alone]] = maps_by_penalty(trials[1:2], **groups, penalties=[1e-2], **RECIPE)
+def test_one_map_per_trial_and_penalty(groups):
+    both = maps_by_penalty(TRIALS[:2], **groups, penalties=[1e-4, 1e-2], **RECIPE)
+    [[alone]] = maps_by_penalty(TRIALS[1:2], **groups, penalties=[1e-2], **RECIPE)
     assert [len(maps) for maps in both] == [2, 2]
     [alone] = images([alone], groups["source"])
     first, second = (images(maps, groups["source"]) for maps in both)
@@ -62,53 +66,45 @@ def test_one_map_per_trial_and_penalty(groups, trials):
     assert not np.array_equal(first[1], alone)
 
 
-def test_the_exact_image_keeps_people_and_draws_who_is_split(groups, trials):
+def test_the_exact_image_keeps_people_and_draws_who_is_split(groups):
     source, target = groups["source"], groups["target"]
-    image = exact_image(trials[0], **groups)
+    image = exact_image(TRIALS[0], **groups)
     pd.testing.assert_frame_equal(image, ExactTransport(cost=squared_l1).fit(source, target).transform(source))
     two, three = source.head(2), target.head(3)
-    drawn = {exact_image(trial, source=two, target=three).to_numpy().tobytes() for trial in trials}
+    drawn = {exact_image(trial, source=two, target=three).to_numpy().tobytes() for trial in TRIALS}
     assert len(drawn) > 1  # two people share three counterparts
 
 
-def test_distances_of_a_subset_by_hand(groups, trials):
+def test_distances_of_a_subset_by_hand(groups):
     source = pd.DataFrame({"a": [0.0, 10.0], "b": 0.0})
     target = pd.DataFrame({"a": [11.0, 1.0, 11.0], "b": [2.0, 0.0, 2.0]})
-    found = exact_distances(trials[0], source=source, target=target.head(2), n_subset=5)
+    found = exact_distances(TRIALS[0], source=source, target=target.head(2), n_subset=5)
     assert found == {"mean_l1": 2, "mean_squared_l1": 5}  # moves of 1 and 3
-    again, other = (exact_distances(trial, **groups, n_subset=20) for trial in trials[:2])
-    assert again == exact_distances(trials[0], **groups, n_subset=20)
+    again, other = (exact_distances(trial, **groups, n_subset=20) for trial in TRIALS[:2])
+    assert again == exact_distances(TRIALS[0], **groups, n_subset=20)
     assert again != other
 
 
-def test_noise_floors(trials):
-    pytest.importorskip("numba")
-    maps = noise_maps(trials[:2], **PEOPLE, **RECIPE)
+def test_noise_floors():
+    maps = noise_maps(TRIALS[:2], **PEOPLE, **RECIPE)
     jagged = {"C": 100.0, "gamma": 5.0}
     [floor, other] = [
-        noise_floor(trial, gan=gan, n_subset=40, **PEOPLE, **jagged) for trial, gan in zip(trials, maps, strict=False)
+        noise_floor(trial, gan=gan, n_subset=40, **PEOPLE, **jagged) for trial, gan in zip(TRIALS, maps, strict=False)
     ]
     assert floor["moved"] != other["moved"]
     flips = floor_flipsets(other)
     gan, subset, exact = (flips[name] for name in ("GAN", "GAN, subset", "exact, subset"))
     assert (len(gan.index), len(subset.index), len(exact.index)) == (60, 40, 40)
     np.testing.assert_array_equal(gan.image_prediction[:40], subset.image_prediction)
-    source, target = identical_groups(trials[1].rng("points"), 60, n_seen=2, n_telling=1)
-    model = random_label_svm(np.vstack([source, target]), trials[1].rng("labels"), n_seen=2, **jagged)
+    source, target = identical_groups(TRIALS[1].rng("points"), 60, n_seen=2, n_telling=1)
+    model = random_label_svm(np.vstack([source, target]), TRIALS[1].rng("labels"), n_seen=2, **jagged)
     np.testing.assert_array_equal(gan.prediction, model.predict(source))
     # Proposition 2: the exact flipsets differ as the two groups' predictions do.
     assert exact.net == model.predict(source[:40]).sum() - model.predict(target[:40]).sum()
     # The same map under another model, and without an exact map.
-    smooth = noise_floor(trials[1], gan=maps[1], **PEOPLE, C=1.0, gamma="scale")
+    smooth = noise_floor(TRIALS[1], gan=maps[1], **PEOPLE, C=1.0, gamma="scale")
     assert list(floor_flipsets(smooth)) == ["GAN"]
     assert smooth["moved"] == other["moved"]
-
-
-def test_a_map_of_noise_depends_on_its_trial_only(trials):
-    pytest.importorskip("numba")
-    both, [alone] = noise_maps(trials[:2], **PEOPLE, **RECIPE), noise_maps(trials[1:2], **PEOPLE, **RECIPE)
-    for one, same in zip(both[1]["fitted"]["generator_"], alone["fitted"]["generator_"], strict=True):
-        np.testing.assert_array_equal(one, same)
 
 
 @pytest.fixture
@@ -124,21 +120,20 @@ def last_diverges(monkeypatch):
     monkeypatch.setattr(replayed, "_gans", with_penalty)
 
 
-def test_a_map_that_diverged_has_no_flips(trials, last_diverges):
-    pytest.importorskip("numba")
+def test_a_map_that_diverged_has_no_flips(last_diverges):
     with pytest.warns(ConvergenceWarning):
-        maps = noise_maps(trials[:2], **PEOPLE, **RECIPE | {"n_steps": 20})
+        maps = noise_maps(TRIALS[:2], **PEOPLE, **RECIPE | {"n_steps": 20})
     healthy, diverged = (
-        noise_floor(trial, gan=gan, **PEOPLE, C=1.0, gamma="scale") for trial, gan in zip(trials[:2], maps, strict=True)
+        noise_floor(trial, gan=gan, **PEOPLE, C=1.0, gamma="scale") for trial, gan in zip(TRIALS[:2], maps, strict=True)
     )
     assert MapValidation.from_frame(diverged["fit"]).diverged
     assert diverged["flips"] == []
     assert len(healthy["flips"]) == 1
 
 
-def test_exact_images_are_those_of_the_closed_form(trials):
-    found = exact_images(trials[3], n_points=50, dimension=1, correlation=0.0)
-    rng = trials[3].rng("sample")
+def test_exact_images_are_those_of_the_closed_form():
+    found = exact_images(TRIALS[3], n_points=50, dimension=1, correlation=0.0)
+    rng = TRIALS[3].rng("sample")
     source, target = (equicorrelated_normal(rng, 50, 1)[:, 0] for _ in range(2))
     for point, name in enumerate(("origin", "ones")):
         source[0] = point
@@ -146,10 +141,7 @@ def test_exact_images_are_those_of_the_closed_form(trials):
     assert "fit" not in found
 
 
-def test_learnt_maps_share_the_sample_of_the_exact_map(trials, monkeypatch):
-    pytest.importorskip("tensorflow")
-    from fairlab.papers.fliptest.seguy import SeguyTransport
-
+def test_learnt_maps_share_the_sample_of_the_exact_map(monkeypatch):
     seen = []
     for owner, name in ((replayed, "fit_gans"), (SeguyTransport, "fit")):
         fit = getattr(owner, name)
@@ -159,9 +151,9 @@ def test_learnt_maps_share_the_sample_of_the_exact_map(trials, monkeypatch):
             return fit(first, source, target)
 
         monkeypatch.setattr(owner, name, spied)
-    gan_images(trials[:2], **SIZE, **RECIPE)
-    seguy_images(trials[:2], **SIZE, **SEGUY)
-    rng = trials[1].rng("sample")
+    gan_images(TRIALS[:2], **SIZE, **RECIPE)
+    seguy_images(TRIALS[:2], **SIZE, **SEGUY)
+    rng = TRIALS[1].rng("sample")
     source, target = (equicorrelated_normal(rng, 30, 2, correlation=0.5) for _ in range(2))
     source[0] = 0
     assert len(seen) == 3
@@ -171,23 +163,144 @@ def test_learnt_maps_share_the_sample_of_the_exact_map(trials, monkeypatch):
 
 
 @pytest.mark.parametrize(("function", "recipe"), [(gan_images, RECIPE), (seguy_images, SEGUY)])
-def test_in_whatever_pieces_the_images_are_the_same(function, recipe, trials):
-    pytest.importorskip("tensorflow")
-    whole = function(trials, **SIZE, **recipe)
-    pieces = [draw for few in (trials[:1], trials[1:4], trials[4:]) for draw in function(few, **SIZE, **recipe)]
+def test_in_whatever_pieces_the_images_are_the_same(function, recipe):
+    whole = function(TRIALS, **SIZE, **recipe)
+    pieces = [draw for few in (TRIALS[:1], TRIALS[1:4], TRIALS[4:]) for draw in function(few, **SIZE, **recipe)]
     for draw, piece in zip(whole, pieces, strict=True):
         for name in ("origin", "ones"):
             np.testing.assert_array_equal(draw[name], piece[name])
         pd.testing.assert_frame_equal(draw["fit"], piece["fit"])
-    assert len({draw["origin"].tobytes() for draw in whole}) == len(trials)
+    assert len({draw["origin"].tobytes() for draw in whole}) == len(TRIALS)
     assert whole[0]["fit"].shape == (2, 6)
     assert np.isfinite(whole[0]["fit"]).all(axis=None)
 
 
-def test_a_diverged_map_has_no_images_and_is_counted_out(trials, last_diverges):
-    pytest.importorskip("tensorflow")
+def test_a_diverged_map_has_no_images_and_is_counted_out(last_diverges):
     with pytest.warns(UserWarning, match="did not stay finite"):
-        draws = gan_images(trials[:3], **SIZE, **RECIPE | {"n_steps": 20})
+        draws = gan_images(TRIALS[:3], **SIZE, **RECIPE | {"n_steps": 20})
     assert MapValidation.from_frame(draws[2]["fit"]).diverged
     assert np.isnan(draws[2]["origin"]).all()
     np.testing.assert_array_equal(coordinate_statistics(draws), coordinate_statistics(draws[:2]))
+
+
+SMALL = {"hidden_layers": (8,), "n_dual_steps": 50, "n_map_steps": 50, "batch_size": 16}
+
+
+@pytest.fixture(scope="module")
+def shifted():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(60, 2)), rng.normal(size=(50, 2)) + 1
+
+
+@pytest.fixture(scope="module")
+def costs(shifted):
+    return squared_l1(*shifted)
+
+
+def ascend(costs, epsilon, n_steps=20_000, seed=0):
+    potential = compiled(dual_ascent)(
+        tf.constant(costs / epsilon, tf.float32), tf.constant(seed, tf.int64), tf.constant(n_steps), batch_size=32
+    )
+    return potential.numpy() * epsilon
+
+
+def test_plan_by_hand():
+    # Row 0: excess u - (0, 1) over 4 epsilon = 4 shares (3/4, 1/4) of the row; row 1 is too far from column 0.
+    costs = np.array([[0.0, 2.0], [9.0, 1.0]])
+    plan = regularized_plan(costs, np.zeros(2), epsilon=1.0)
+    np.testing.assert_allclose(plan, [[0.375, 0.125], [0, 0.5]])
+
+
+def test_plan_keeps_the_rows_weights_for_any_potential(costs):
+    for potential in (np.zeros(50), np.random.default_rng(0).normal(size=50) * 10):
+        plan = regularized_plan(costs, potential, epsilon=0.3)
+        assert plan.min() >= 0
+        np.testing.assert_allclose(plan.sum(axis=1), 1 / 60)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_ascent_reaches_the_optimum_of_a_deterministic_solver(costs, epsilon):
+    n_source, n_target = costs.shape
+    plan = regularized_plan(costs, ascend(costs, epsilon), epsilon)
+    weights = np.full(n_source, 1 / n_source), np.full(n_target, 1 / n_target)
+    # POT's penalty is half its strength times the sum of squared weights, ours epsilon times the mean squared density.
+    reference = ot.smooth.smooth_ot_semi_dual(*weights, costs, 2 * epsilon * n_source * n_target, reg_type="l2")
+    assert np.abs(plan.sum(axis=0) - 1 / n_target).sum() < 0.02
+    assert np.abs(plan - reference).sum() < 0.05
+    far = regularized_plan(costs, ascend(costs, epsilon, n_steps=100), epsilon)
+    assert np.abs(far - reference).sum() > 3 * np.abs(plan - reference).sum()
+
+
+def test_steps_climb_the_dual_of_the_paper(costs):
+    # POT has the paper's loss; its value at our potentials grows with the steps.
+    def loss(n_steps, epsilon=0.5):
+        target = ascend(costs, epsilon, n_steps)
+        plan = regularized_plan(costs, target, epsilon)
+        # Wherever the plan has weight, u + v - cost is 2 epsilon times its density.
+        row_best = plan.argmax(axis=1)
+        rows = np.arange(len(costs))
+        source = 2 * epsilon * plan[rows, row_best] * costs.size - target[row_best] + costs[rows, row_best]
+        indices = np.arange(len(costs)), np.arange(costs.shape[1])
+        return ot.stochastic.loss_dual_quadratic(
+            source, target, *indices, reg=epsilon, metric=lambda i, j: costs[np.ix_(i, j)]
+        )
+
+    losses = [loss(n_steps) for n_steps in (1, 30, 300, 3_000)]
+    assert (np.diff(losses) > 0).all()
+
+
+def test_tiny_regularization_approaches_the_exact_plan():
+    rng = np.random.default_rng(1)
+    source, target = rng.normal(size=(20, 2)), rng.normal(size=(20, 2))
+    exact = ExactTransport().fit(source, target).transform(source)
+    settings = SMALL | {"n_dual_steps": 30_000, "batch_size": 32}
+    models = [SeguyTransport(regularization=r, **settings).fit(source, target) for r in (0.1, 1e-2, 1e-4)]
+    errors = [np.sqrt(np.square(model.projection_ - exact).mean()) for model in models]
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[2] < 0.1
+
+
+def test_rows_are_drawn_from_the_members_own_sample():
+    X = tf.reshape(tf.range(24.0), (2, 12, 1))
+    seeds = tf.constant([3, 4], tf.int64)
+    drawn = draw_rows(X, seeds, 5, 200).numpy()
+    assert drawn.shape == (2, 200, 1)
+    assert set(drawn[0].ravel()) == set(range(12))
+    assert set(drawn[1].ravel()) == set(range(12, 24))
+    np.testing.assert_array_equal(drawn[1:], draw_rows(X[1:], seeds[1:], 5, 200))
+    assert (drawn != draw_rows(X, seeds, 6, 200).numpy()).any()
+
+
+def test_shift_of_a_normal_distribution_is_recovered():
+    rng = np.random.default_rng(2)
+    source, target = rng.normal(size=(500, 1)), rng.normal(size=(500, 1)) + 3
+    model = SeguyTransport(n_dual_steps=10_000, n_map_steps=2_000).fit(source, target)
+    unseen = np.linspace(-1.5, 1.5, 7)[:, None]
+    np.testing.assert_allclose(model.transform(unseen), unseen + 3, atol=0.25)
+
+
+def test_same_seed_same_map(shifted):
+    first, second = (SeguyTransport(random_state=5, **SMALL).fit(*shifted).transform(shifted[0]) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    other = SeguyTransport(random_state=6, **SMALL).fit(*shifted)
+    assert not np.allclose(first, other.transform(shifted[0]))
+    assert not np.allclose(other.projection_, SeguyTransport(random_state=5, **SMALL).fit(*shifted).projection_)
+
+
+@pytest.mark.parametrize(
+    "options", [{"regularization": 0}, {"n_dual_steps": 0}, {"batch_size": 0}, {"hidden_layers": (8, 0)}]
+)
+def test_options_out_of_range(shifted, options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        SeguyTransport(**SMALL | options).fit(*shifted)
+
+
+def test_divergence_is_an_error(shifted):
+    with pytest.raises(DivergenceError, match="random_state 7"):
+        SeguyTransport(random_state=7, **SMALL | {"learning_rate": 1e30}).fit(*shifted)
+
+
+def test_rmsprop_by_hand():
+    [moved], [square] = rmsprop([tf.constant([1.0])], [tf.constant([0.0])], [tf.constant([2.0])], 0.1)
+    assert float(square[0]) == pytest.approx(0.1 * 2**2)
+    assert float(moved[0]) == pytest.approx(1 - 0.1 * 2 / np.sqrt(0.4))

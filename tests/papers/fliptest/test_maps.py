@@ -1,0 +1,327 @@
+"""Learnt maps of the same people: how they fit, how they differ, what is noise, and the map of Seguy et al."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import mean_squared_error
+from sklearn.svm import SVC
+
+from fairlab.fliptest import Flipset, flipset, flipset_intervals
+from fairlab.papers.fliptest.ensembles import (
+    DISTANCES,
+    MEASURES,
+    Ensemble,
+    MapFits,
+    MapValidation,
+    by_map,
+    fit_table,
+    flipsets_by_map,
+    overlap,
+    size_spread,
+    size_table,
+    usable_maps,
+    validate_map,
+)
+from fairlab.papers.fliptest.noise import (
+    SHIFT,
+    flip_series,
+    identical_groups,
+    random_label_svm,
+    shares_of_people,
+)
+from fairlab.papers.fliptest.stability import (
+    coordinate_statistics,
+    equicorrelated_normal,
+    stability_interval,
+    summary_of_setting,
+    usable_draws,
+)
+
+RNG = np.random.default_rng(0)
+
+
+NAMES = ["a", "b", "c"]
+
+
+TARGET = pd.DataFrame(RNG.normal(size=(200, 3)) @ [[1, 0.5, 0], [0, 1, 0.2], [0, 0, 2]] + 3, columns=NAMES)
+
+
+IMAGE = pd.DataFrame(RNG.normal(size=(150, 3)), columns=NAMES)
+
+
+def largest_gap(first, second):
+    """Kolmogorov-Smirnov statistic by counting at every observed value."""
+    return max(abs((first <= p).mean() - (second <= p).mean()) for p in [*first, *second])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_validation_against_scikit_learn_and_counting(name):
+    others = [n for n in NAMES if n != name]
+    model = LinearRegression().fit(TARGET[others], TARGET[name])
+    target, image = (mean_squared_error(X[name], model.predict(X[others])) for X in (TARGET, IMAGE))
+    expected = {"ks": largest_gap(TARGET[name], IMAGE[name]), "mse_target": target, "mse_image": image}
+    found = validate_map(TARGET, IMAGE).features.loc[name].to_dict()
+    assert found == pytest.approx(expected | {"mse_difference": image - target})
+
+
+@pytest.mark.parametrize(
+    ("target", "image", "source", "distances", "mse_image"),
+    [
+        # Moves of 2 and 4.
+        ([[0.0, 1.0], [1.0, 0.0]], [[1.0, -1.0], [1.0, 5.0]], [[0.0, 0.0], [1.0, 1.0]], (3, (4 + 16) / 2), None),
+        ([[0.0], [2.0]], [[1.0], [4.0]], None, (np.nan, np.nan), 4.5),  # one feature is predicted by its mean
+    ],
+)
+def test_distances_and_errors_by_hand(target, image, source, distances, mse_image):
+    found = validate_map(np.array(target), np.array(image), X_source=source if source is None else np.array(source))
+    assert (found.mean_l1, found.mean_squared_l1) == pytest.approx(distances, nan_ok=True)
+    assert mse_image is None or found.features.loc["x0", "mse_image"] == pytest.approx(mse_image)
+
+
+def test_columns_are_validated_alone_and_distances_are_over_all():
+    some = validate_map(TARGET, IMAGE, X_source=IMAGE + 1, columns=["a", "c"])
+    pd.testing.assert_frame_equal(some.features, validate_map(TARGET[["a", "c"]], IMAGE[["a", "c"]]).features)
+    assert (some.mean_l1, some.mean_squared_l1) == pytest.approx((3, 9))
+    again = MapValidation.from_frame(some.to_frame())
+    pd.testing.assert_frame_equal(again.features, some.features)
+    assert again.mean_l1 == some.mean_l1
+
+
+def test_regression_of_another_feature():
+    target, image = TARGET[["a", "b"]], IMAGE[["a", "b"]]
+    crossed = validate_map(target, image, regression_of={"a": "b"}).features
+    plain = validate_map(target, image).features
+    of_b = LinearRegression().fit(target[["a"]].to_numpy(), target["b"])  # predicts b from a, used on b for a
+    for measure, X in (("mse_target", target), ("mse_image", image)):
+        by_hand = mean_squared_error(X["a"], of_b.predict(X[["b"]].to_numpy()))
+        assert np.isclose(crossed.loc["a", measure], by_hand)
+        assert not np.isclose(crossed.loc["a", measure], plain.loc["a", measure])
+    assert crossed.loc["b"].equals(plain.loc["b"])
+
+
+@pytest.mark.parametrize(
+    ("target", "image", "options", "message"),
+    [
+        (TARGET.assign(b=1.0), IMAGE, {}, "X_target: constant columns: b"),
+        (TARGET[:1], IMAGE, {}, "X_target: has 1 row, expected at least 2"),
+        (TARGET, IMAGE[:0], {}, "X_image: is empty"),
+        (TARGET, IMAGE[["a", "b"]], {}, "only in X_target: c"),
+        (TARGET, IMAGE.assign(c=np.nan), {}, "X_image: column 'c' holds nan"),
+        (TARGET, IMAGE, {"X_source": IMAGE[:9]}, "expected one image per row"),
+    ],
+)
+def test_bad_input(target, image, options, message):
+    with pytest.raises(ValueError, match=message):
+        validate_map(target, image, **options)
+
+
+X = pd.DataFrame({"a": [1.0, 1.0, -1.0, -1.0], "b": 0.0}, index=list("pqrs"))
+
+
+def positive(table):
+    return (table["a"] > 0).astype(int)
+
+
+@pytest.fixture(scope="module")
+def validations():
+    rng = np.random.default_rng(0)
+    target = rng.normal(size=(1000, 2))
+    maps = {name: rng.normal(shift, size=(1000, 2)) for name, shift in (("good", 0), ("shifted", 1))}
+    maps["diverged"] = np.full((1000, 2), np.nan)
+    return {name: validate_map(target, image, X_source=target) for name, image in maps.items()}
+
+
+LEFT_OUT = "1 of 3 maps miss their target (KS above 0.2) and are left out"
+
+
+ALL_MISS = "all 2 maps miss their target (KS above 0.2)"
+
+
+DIVERGED = "1 of 3 maps diverged and are left out"
+
+
+@pytest.mark.parametrize(
+    ("names", "used", "note"),
+    [
+        (["shifted", "good", "good"], [1, 2], LEFT_OUT),
+        (["good"], [0], ""),
+        (["shifted", "shifted"], [0, 1], ALL_MISS),
+        (["good", "shifted", "diverged"], [0], f"{DIVERGED}; {LEFT_OUT}"),
+        (["diverged"], [], None),
+    ],
+)
+def test_maps_off_target_and_diverged_ones_are_told_apart_and_counted(validations, names, used, note):
+    found = usable_maps({k: validations[name] for k, name in enumerate(names)})
+    assert found[0] == used
+    assert note is None or found[1] == note
+    table = fit_table({k: validations[name] for k, name in enumerate(names)}, labels={"x0": "first"})
+    assert table["off target"].tolist() == [name != "good" for name in names]
+    assert table["largest KS"].isna().tolist() == [name == "diverged" for name in names]
+
+
+def test_flipsets_of_maps_that_have_images():
+    images = {"identity": X, "swap": -X, "diverged": X * np.nan}
+    flips = flipsets_by_map(positive, X, images)
+    table = size_table(flips)
+    assert table.to_dict("index") == {"identity": {"F+": 0, "F−": 0}, "swap": {"F+": 2, "F−": 2}}
+
+
+def flips(n_positive, n_negative, n=100):
+    prediction, image = np.zeros((2, n), dtype=int)
+    prediction[:n_positive] = 1
+    image[n_positive : n_positive + n_negative] = 1
+    return Flipset(prediction, image, pd.RangeIndex(n))
+
+
+def test_spread_over_maps_by_hand():
+    intervals = {name: flipset_intervals(flips(*sizes)) for name, sizes in (("A", (10, 30)), ("B", (14, 30)))}
+    stacked = by_map(intervals)
+    table = size_spread(stacked)
+    assert table.loc["positive", ["mean size", "smallest", "largest", "maps"]].tolist() == [12, 10, 14, 2]
+    assert table.loc["positive", "standard deviation over maps"] == pytest.approx(np.sqrt(8))
+    assert table.loc["negative", "standard deviation over maps"] == 0
+    half = [(table["high"] - table["low"])["positive"] / 2 for table in intervals.values()]
+    assert table.loc["positive", "half-width over people"] == pytest.approx(np.mean(half))
+    pd.testing.assert_frame_equal(table, size_spread(stacked.set_index(["map", "flipset"])))
+
+
+@pytest.fixture(scope="module")
+def block():
+    rng = np.random.default_rng(0)
+    source, target = (pd.DataFrame(rng.normal(size=(500, 2)), columns=["a", "b"]) for _ in range(2))
+    images = {"GAN 0": source, "GAN 1": source + 2, "GAN 2": source + 0.1}
+    exact = [{"mean_l1": 1.0, "mean_squared_l1": 3.0}, {"mean_l1": 2.0, "mean_squared_l1": 5.0}]
+    return MapFits({"b": "bee"}, Ensemble.of(images, source, target), exact, ["lipton"])
+
+
+def test_maps_off_target_are_shown_and_not_used(block):
+    assert list(block.ensemble.usable) == ["GAN 0", "GAN 2"]
+    assert block.ensemble.note == "1 of 3 maps miss their target (KS above 0.2) and are left out"
+    table = block.to_frame()
+    assert table["used"].dropna().to_dict() == {"GAN 0": True, "GAN 1": False, "GAN 2": True}
+    assert table.loc["GAN 2", "mean_l1"] == pytest.approx(0.2)
+    assert table.loc["exact 1", ["mean_l1", "mean_squared_l1"]].tolist() == [2, 5]
+
+
+def test_overlap_by_hand():
+    images = [X.assign(a=a) for a in ([-1.0, 1.0, 1.0, 1.0], [1.0, -1.0, 1.0, -1.0])]  # F+ p, F- r and s; F+ q, F- r
+    first, second = (flipset(positive, X, image) for image in images)
+    table = overlap(first, second)
+    assert table.loc["positive"].tolist() == [0, 1, 1, 0]
+    assert table.loc["negative"].tolist() == [1, 1, 0, 0.5]
+    with pytest.raises(ValueError, match="expected one model, found 4 other predictions"):
+        overlap(first, flipset(lambda table: 1 - positive(table), X, images[0]))
+
+
+def test_groups_are_alike_in_what_is_seen_only():
+    n = 20000
+    source, target = identical_groups(np.random.default_rng(1), n, n_seen=2, n_telling=3)
+    error = 4 / np.sqrt(n)
+    np.testing.assert_allclose(source.mean(axis=0), [0, 0, 0, 0, 0], atol=error)
+    np.testing.assert_allclose(target.mean(axis=0), [0, 0, SHIFT, SHIFT, SHIFT], atol=error)
+    np.testing.assert_allclose(np.cov(target.T), np.eye(5), atol=2 * error)
+
+
+def test_a_jagged_model_reproduces_its_labels_from_the_seen_columns():
+    X = np.random.default_rng(2).normal(size=(80, 3))
+    model = random_label_svm(X, np.random.default_rng(3), n_seen=2, C=1e6, gamma=1e3)
+    labels = np.random.default_rng(3).integers(2, size=80)
+    np.testing.assert_array_equal(model.predict(X), labels)
+    moved = X + np.array([0, 0, 5])
+    np.testing.assert_array_equal(model.predict(moved), labels)
+
+
+def test_a_model_decides_as_scikit_learn_does():
+    X = np.random.default_rng(4).normal(size=(500, 2))
+    model = random_label_svm(X, np.random.default_rng(5), n_seen=2)[-1]
+    others = np.random.default_rng(6).normal(size=(450, 2))
+    decided = model.predict(others)
+    np.testing.assert_array_equal(decided, SVC.predict(model, others))
+    assert 50 < decided.sum() < 400
+
+
+def floor(ks=0.1, **sizes):
+    flips = []
+    for name, (n_positive, n_negative) in sizes.items():
+        prediction, image = np.zeros((2, 10), dtype=int)
+        prediction[:n_positive] = 1
+        image[n_positive : n_positive + n_negative] = 1
+        flips.append({"map": name, "prediction": prediction, "image_prediction": image})
+    fit = pd.DataFrame(1.0, index=["x0", "x1"], columns=[*MEASURES, *DISTANCES]).assign(ks=[0, ks])
+    return {"fit": fit, "moved": 0.5, "flips": flips}
+
+
+def test_a_series_leaves_maps_out_that_miss_their_target():
+    series = flip_series(
+        {
+            (2, 2, 1.0, "scale"): [floor(GAN=(2, 1)), floor(ks=0.9, GAN=(5, 5)), floor(ks=0.2, GAN=(1, 3))],
+            (8, 2, 1.0, 5.0): [floor(GAN=(4, 4), exact=(0, 0))],
+        }
+    )
+    assert series[["seen", "telling", "gamma", "trial", "F+", "F−"]].to_numpy().tolist() == [
+        [2, 2, "scale", 0, 2, 1],
+        [2, 2, "scale", 2, 1, 3],
+        [8, 2, 5.0, 0, 4, 4],
+    ]
+    assert series["largest KS"].tolist() == [0.1, 0.2, 0.1]
+    assert (series["moved"] == 0.5).all()
+
+
+def test_both_readings_of_the_printed_share_by_hand():
+    counts = pd.DataFrame({"people": [100], "positive": [40], "F+": [4], "F−": [3]})
+    shares = shares_of_people(counts).iloc[0]
+    assert shares.tolist() == pytest.approx([0.07, 0.04, 0.03, 0.4, 0.1, 0.05])
+
+
+@pytest.mark.parametrize("correlation", [0, 0.5, 0.9])
+def test_features_have_unit_variance_and_the_correlation(correlation):
+    X = equicorrelated_normal(np.random.default_rng(0), 100_000, 3, correlation=correlation)
+    expected = np.full((3, 3), correlation) + np.eye(3) * (1 - correlation)
+    np.testing.assert_allclose(np.cov(X.T), expected, atol=0.02)
+    np.testing.assert_allclose(X.mean(axis=0), 0, atol=0.02)
+
+
+def images_of(origin, ones):
+    return [{"origin": np.array(x), "ones": np.array(y)} for x, y in zip(origin, ones, strict=True)]
+
+
+def test_statistics_by_hand():
+    images = images_of([[0.0, 1.0], [2.0, 1.0], [4.0, 4.0]], [[1.0, 0.0], [1.0, 0.5], [0.4, 0.1]])
+    table = coordinate_statistics(images)
+    np.testing.assert_allclose(table["variance"], [4, 3])
+    np.testing.assert_allclose(table["mean"], [0.8, 0.2])
+    interval = stability_interval(images)
+    np.testing.assert_allclose(interval["value"], [3.5, 0.5])
+
+
+def test_intervals_cover_the_truth():
+    rng = np.random.default_rng(0)
+    covered = np.zeros(2)
+    for _ in range(100):
+        points = rng.normal(size=(60, 2, 3)) * 0.5 + 1
+        interval = stability_interval(images_of(points[:, 0], points[:, 1]), n_resamples=300)
+        covered += (interval["low"] < [0.25, 1]) & (interval["high"] > [0.25, 1])
+    assert (covered >= 80).all()
+
+
+def fit(ks, mean_l1=0.5):
+    table = pd.DataFrame({"ks": [ks], "mse_target": 1.0, "mse_image": 1.0, "mse_difference": 0.0}, index=["x0"])
+    return MapValidation(table, mean_l1, mean_l1**2).to_frame()
+
+
+def test_draws_whose_map_missed_its_target_are_left_out():
+    draws = images_of([[0.0], [1.0], [2.0]], [[1.0], [1.0], [2.0]])
+    assert usable_draws(draws) == (draws, "")  # exact maps
+    learnt = [draw | {"fit": fit(ks)} for draw, ks in zip(draws, (0.1, 0.3, 0.2), strict=True)]
+    used, note = usable_draws(learnt)
+    assert [draw["origin"].item() for draw in used] == [0, 2]
+    assert note == "1 of 3 maps miss their target (KS above 0.2) and are left out"
+
+
+def test_what_a_setting_does_by_hand():
+    draws = images_of([[0.0, 0.0], [2.0, 4.0]], [[1.0, 0.0], [1.0, 2.0]])
+    learnt = [draw | {"fit": fit(ks, l1)} for draw, ks, l1 in zip(draws, (0.1, 0.3), (1.0, 3.0), strict=True)]
+    found = summary_of_setting(learnt)
+    expected = {"variance": 5, "mean of ones": 1, "largest KS": 0.3, "mean L1 per feature": 1, "off target": 1}
+    assert found == pytest.approx(expected)
