@@ -7,7 +7,6 @@ in `tests/<package>/calls.py`; a parameter of a new name needs a kind.
 import inspect
 import re
 import traceback
-import warnings
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path

@@ -50,10 +50,10 @@ class PreloadedProvisioner(LocalProvisioner):
     """Gives Jupyter a fork with preloaded libraries instead of starting a process."""
 
     async def launch_kernel(self, cmd, **kwargs):
-        """Start the kernel, in the environment under which the process that it is a fork of loads libraries."""
+        """Start the kernel in its environment, under which the process that it is a fork of loads libraries at first."""
         with _starting, mock.patch.dict(os.environ, kwargs["env"]):
             multiprocessing.get_context("forkserver").set_forkserver_preload(PRELOADED)
-            self.process = KernelProcess(target=_forked, args=cmd[cmd.index(__name__) + 2 :])
+            self.process = KernelProcess(target=_forked, args=(kwargs["env"], *cmd[cmd.index(__name__) + 2 :]))
             self.process.start()
         self.pid = self.pgid = self.process.pid
         return self.connection_info
@@ -65,8 +65,9 @@ def register() -> None:
     KernelProvisionerFactory.instance().provisioners[PROVISIONER] = entry
 
 
-def _forked(*arguments) -> None:
+def _forked(environment: dict[str, str], *arguments) -> None:
     os.setsid()  # a terminal's Ctrl-C is for the batch
+    os.environ |= environment  # what it is a fork of may have been started by an earlier batch
     os.environ["JPY_PARENT_PID"] = parent = str(os.getppid())
     main(parent, *arguments)
 

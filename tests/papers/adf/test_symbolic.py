@@ -43,13 +43,6 @@ def test_with_room_for_all_seeds_the_successful_are_the_discriminatory_ones(sche
     assert (search.generate(X, X[:6], n_inputs=200).successful == (X[:6, 0] > 4)).all()
 
 
-def test_where_nothing_is_left_to_explore_a_search_ends(schema):
-    X = schema.sample(50, random_state=0)
-    constant = SymbolicGeneration(lambda X: np.zeros(len(X)), schema, "sex", n_neighbours=50, random_state=0)
-    result = constant.generate(X, X)
-    assert (result.n_inputs, result.n_discriminatory) == (len(np.unique(np.delete(X, 3, axis=1), axis=0)), 0)
-
-
 def path_through(rows, classes) -> list[PathCondition]:
     """Return the path of the first row through the whole tree of scikit-learn."""
     tree, path, node = DecisionTreeClassifier(random_state=2019).fit(rows, classes).tree_, [], 0

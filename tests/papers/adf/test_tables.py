@@ -9,7 +9,7 @@ from matplotlib.colors import to_hex
 from fairlab.papers.adf import tables
 from fairlab.papers.adf.benchmarks import BENCHMARKS
 from fairlab.papers.adf.courses import ROWS_OF_500_SECONDS
-from fairlab.papers.adf.figures import ADDED, KINDS, MARKS, growth_curves, in_words, ratios_by_network, shares_by_method
+from fairlab.papers.adf.figures import ADDED, KINDS, MARKS, in_words, ratios_by_network, shares_by_method
 from fairlab.plotting import check
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.published import load_paper
@@ -42,11 +42,6 @@ def test_published_counts_have_their_place_among_runs():
     places = tables.places_among_runs(pd.DataFrame(rows), pd.Series(published))
     assert (places["gdiff"] == 0.5).all(axis=None)
     assert (places["id"] == 1).all(axis=None)
-
-
-def test_domains_are_as_large_as_their_bounds():
-    inputs = tables.domains().loc["bank", "inputs"]
-    assert inputs == pytest.approx(9 * 12 * 3 * 4 * 2 * 200 * 2 * 2 * 3 * 31 * 12 * 100 * 63 * 41 * 2 * 4)
 
 
 @pytest.fixture
@@ -138,12 +133,6 @@ def test_shares_of_table_10_are_those_of_repetitions_and_the_published_ones():
     assert ("nothing", "published") not in found.index
 
 
-def test_growth_has_a_row_per_run_and_seed():
-    run = pd.DataFrame({"inputs": [3, 5], "discriminatory": [1, 2]}, index=pd.Index([1, 2], name="seeds"))
-    growth = tables.growth_table({"adf": [run, run], "aequitas": [run, run.iloc[:0]]})
-    assert growth.groupby(["method", "run"]).size().to_dict() == {("adf", 0): 2, ("adf", 1): 2, ("aequitas", 0): 2}
-
-
 def test_ratios_follow_from_averages():
     found = tables.ratios({"table-4:mean.id_ratio_adf_to_aequitas": 25.0, "table-8:mean.time_share_of_sg": 20.0})
     assert found == {"abstract.id_times": 25, "intro.id_times_more": 24, "intro.efficiency_over_sg": 5}
@@ -210,16 +199,6 @@ def test_shares_have_a_panel_per_benchmark_and_a_line_for_before():
     assert in_words("credit.gender") == "Credit, gender"
 
 
-RUN = pd.DataFrame({"method": "adf", "series": "ours", "run": 0, "seeds": [1, 2], "inputs": [3, 5]})
-FRAME = pd.concat(
-    [RUN, RUN.assign(run=1), RUN.assign(series="published"), RUN.assign(method="aequitas")], ignore_index=True
-).assign(discriminatory=1)
-
-
-def test_growth_has_a_panel_per_method_and_a_curve_per_run():
-    figure = growth_curves(FRAME)
-    check(figure)
-    first, second = figure.axes
-    assert (len(first.lines), len(second.lines)) == (4, 2)
-    assert first.lines[0].get_ydata().tolist() == [3, 5]
-    assert [points.get_offsets().tolist() for points in first.collections] == [[[1, 3], [2, 5]], [[1, 1], [2, 1]]]
+def test_domains_are_as_large_as_their_bounds():
+    inputs = tables.domains().loc["bank", "inputs"]
+    assert inputs == pytest.approx(9 * 12 * 3 * 4 * 2 * 200 * 2 * 2 * 3 * 31 * 12 * 100 * 63 * 41 * 2 * 4)

@@ -11,7 +11,6 @@ from fairlab.cases import Schema
 from fairlab.networks import FeedForward
 from fairlab.papers.adf import courses, tables, trials
 from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, Subject
-from fairlab.papers.adf.symbolic import SymbolicGeneration
 from fairlab.seeds import Trial
 
 TRIAL = Trial("adf/versus_aequitas", 0)
@@ -116,11 +115,6 @@ def test_credit_tries_an_age_outside_of_the_domain_as_published_only(credit, opt
     assert trials.searched_by_adf(TRIAL, n_local=0, **shared, **options)["n_successful"] == n_successful
     [growth] = trials.same_starts(TRIAL, n_local=2, n_runs=1, n_runs_adf=1, **shared)["adf"]
     assert len(growth) == 10, "they start from what the authors' global phase found"
-
-
-def test_symbolic_generation_explores_from_the_seeds_of_adf(credit, gender):
-    found = trials.searched_by_sg(TRIAL, X=credit.X, n_seeds=6, n_inputs=8, **gender)
-    assert (found["n_inputs"], found["n_wrong"], len(found["iterations"])) == (8, 0, 6)
 
 
 def test_courses_go_on_until_there_is_enough_and_follow_from_the_seed(credit, gender):
@@ -316,14 +310,6 @@ def test_aequitas_stops_at_the_walk_that_found_enough():
     assert set(steps) <= {0, 10, 15, 20}, "five checks of 2 to 4 rows"
     nothing = courses.course_of_aequitas(aequitas, np.array([[0, 0, 1], [1, 0, 1]]), n_found=5)
     assert nothing[COLUMNS].to_numpy().tolist() == [[8, 0, 0, 1]]
-
-
-def test_symbolic_generation_pays_for_its_trees():
-    sg = SymbolicGeneration(NETWORK, SCHEMA, "group", n_neighbours=100, random_state=0)
-    X = SCHEMA.sample(80, random_state=4)
-    course = courses.course_of_sg(sg, X, X[:10], n_inputs=25)
-    assert course["inputs"].iloc[-1] == 25
-    assert course["rows"].diff().iloc[1:].between(102, 104).all()
 
 
 def test_lines_of_a_course():

@@ -87,12 +87,6 @@ def test_boxes_by_decade_stand_where_the_line_has_their_people():
     assert np.diff(line.get_ydata()) / np.diff(line.get_xdata()) == pytest.approx(slope)
 
 
-def test_values_of_an_attribute_may_have_names():
-    codes = Column("age", np.repeat([10.0, 20.0, 40.0], 5))
-    table = figures.box_table({"all": Sample(codes, Column("error", codes.values))}, bands=figures.BANDS)
-    assert table[["group", "position"]].to_numpy().tolist() == [["under 18", 10], ["18–24", 20], ["35–44", 40]]
-
-
 def test_intervals_from_the_top_down_beside_the_published_ones(association):
     published = pd.DataFrame({"low": [0.2], "high": [0.6]}, index=["all"])
     tests = {"all": association(0.1, 0.3), "some": association(-0.1, 0.2, 0.3)}

@@ -17,7 +17,7 @@ from fairlab.fairtest.tree import Condition, Node
 from fairlab.papers.fairtest import lattice, trials
 from fairlab.papers.fairtest.microbenchmark import alarm_shares, noise, pairs_named, point, price_section
 from fairlab.papers.fairtest.planted import SIZE_CLASSES, count_users, draw_pairs, plant_counts, plant_effects
-from fairlab.papers.fairtest.shoppers import count_table, drawn_shoppers, margins, parted, values_over_draws
+from fairlab.papers.fairtest.shoppers import drawn_shoppers, margins, parted
 from fairlab.seeds import Trial
 from fairlab.statistics import bonferroni_level
 
@@ -271,13 +271,6 @@ def test_what_cannot_hold_a_user_of_a_pair_is_false(toy_users, monkeypatch):
     assert row == {"delta": 5, "found": 1, "validated": 0, "false": 2}
 
 
-@pytest.mark.usefixtures("toy_users")
-def test_false_alarms_count_contexts_and_the_whole_population():
-    counts = trials.false_alarms(TRIAL, n_users=0)
-    assert counts["significant"] <= counts["contexts"]
-    assert 1 <= counts["reported"] <= counts["contexts"]
-
-
 def test_ten_trials_are_a_run_with_users_of_its_own():
     first, last, next_run = (trials._users_of_a_run(Trial("test", index), 5_000) for index in (0, 9, 10))
     assert first.equals(last)
@@ -311,13 +304,6 @@ def test_a_draw_says_what_table_2_and_the_figures_print(draws):
     assert draw["high_prices"]["American Indian and Alaska Native"] > 10
     assert all((np.diff(effects[1:]) <= 0).all() for effects in draw["reported_effects"].values())
     assert drawn_shoppers(TRIAL, budget=3, n_users=60_000)["counts"] == draws[3][0]["counts"]
-
-
-def test_draws_as_a_table(draws):
-    table = count_table(draws)
-    assert table["budget"].tolist() == [1, 3]
-    assert table["discovered"].tolist() == [of[0]["counts"]["discovered"] for of in draws.values()]
-    assert values_over_draws(draws[1] * 2, "figure-2")["global.nmi"].shape == (2, 2)
 
 
 def test_margins_of_the_drawn_are_near_those_of_the_public():

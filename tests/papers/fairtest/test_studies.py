@@ -96,14 +96,6 @@ def test_users_of_movies_by_generation_by_what_they_have_seen_and_by_genre():
     assert ratings == {"Action": [4.1, 4.7, -0.6], "Western": [5.0, 4.2, 0.8]}, "everybody gets comedies"
 
 
-def test_each_repeat_has_its_seconds_and_each_study_its_work():
-    repeats, work = studies.seconds_of_studies({"berkeley": load("berkeley")}, 2)
-    assert repeats[["study", "repeat"]].to_numpy().tolist() == [["berkeley", 0], ["berkeley", 1]]
-    assert repeats["test"].sum() > 0
-    assert work.loc["berkeley", "hypotheses"] == 7  # everyone given the department, and six departments
-    assert work.loc["berkeley", "of at most 1000 people"] == 6
-
-
 def test_samples_above_a_thousand_people_are_not_resampled():
     limits = studies.resampling_limits(np.random.default_rng(0))
     assert limits.groupby("people")["resampled"].agg(["all", "any"]).to_numpy().tolist() == [[True] * 2, [False] * 2]

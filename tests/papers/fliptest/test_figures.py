@@ -4,7 +4,7 @@ import pytest
 
 from fairlab.fliptest import flipset
 from fairlab.papers.fliptest import figures
-from fairlab.plotting import PUBLISHED, check
+from fairlab.plotting import check
 
 RNG = np.random.default_rng(0)
 WOMEN = pd.DataFrame({"work": RNG.normal(size=60), "sex": RNG.integers(0, 2, 60).astype(float)})
@@ -92,15 +92,6 @@ def test_predictions_before_and_after_are_densities():
     check(figures.prediction_densities(table, xlabel="grade", titles={"GAN": "GAN map"}, before="as is"))
 
 
-def test_every_coordinate_is_a_point_beside_its_dimension():
-    rows = {"map": ["exact"] * 3 + ["GAN"] * 3, "dimension": [1, 4, 4] * 2, "variance": [1, 2, 3, 4, 5, 6]}
-    figure = figures.by_dimension(pd.DataFrame(rows).assign(features="a"), quantity="variance", ylabel="y", log=True)
-    check(figure)
-    exact, gan = figure.axes[0].lines
-    assert (exact.get_ydata().tolist(), gan.get_ydata().tolist()) == ([1, 2, 3], [4, 5, 6])
-    assert np.allclose(np.sqrt(exact.get_xdata() * gan.get_xdata()), [1, 4, 4])
-
-
 def test_maps_of_one_feature_show_pairs_by_their_number_and_lines_by_value():
     x, exact = np.array([2, 0, 0, 2, 0, 9]), np.array([1, 0, 0, 1, 1, 4])
     table = figures.one_feature_table(x, exact, {"GAN 0": np.array([1.2, 0.1, 0.1, 1.2, 0.1, 5])}, most=5)
@@ -110,14 +101,3 @@ def test_maps_of_one_feature_show_pairs_by_their_number_and_lines_by_value():
     assert dots.get_offsets().tolist() == [[0, 0], [0, 1], [2, 1]]
     assert np.allclose(dots.get_sizes() / dots.get_sizes().max(), [1, 0.5, 1])
     assert [line.get_xydata().tolist() for line in figure.axes[0].lines] == [[[0, 0.1], [2, 1.2]], [[0, 0], [2, 2]]]
-
-
-def test_flips_by_features_are_means_in_percent_beside_the_print():
-    rows = pd.DataFrame({"features": [4, 4, 10], "model": "C = 1", "F+": [0.01, 0.03, 0.05], "F−": [0.0, 0.02, 0.04]})
-    published = pd.DataFrame([{"model": PUBLISHED["label"], "F+": 0.0167, "F−": 0.0148}])
-    figure = figures.flips_by_features(pd.concat([rows, published]))
-    check(figure)
-    for axis, means, printed in zip(figure.axes, ([2, 5], [1, 4]), (1.67, 1.48), strict=True):
-        line, _, mean, _ = axis.lines
-        assert np.allclose(line.get_ydata(), printed)
-        assert np.allclose(mean.get_xydata(), np.column_stack([[4, 10], means]))

@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fairlab.data import load
 from fairlab.data.dataset import Dataset, Provenance
-from fairlab.fliptest import Flipset, flipset
+from fairlab.fliptest import Flipset
 from fairlab.papers.fliptest.counterfactual import Applicants, KnowledgeModel, Weights, infer, likelihood_scores
 from fairlab.papers.fliptest.hiring import AUTHORS_COEF, authors_model, scaled_groups
 from fairlab.papers.fliptest.law_students import (
@@ -280,13 +280,6 @@ def test_expectation_of_a_small_plan_with_coins_on_both_sides():
     assert found["mean difference"] == 0
 
 
-def test_measured_flips_by_hand():
-    image = S["arrests"] - [0, 1, 0, 2, 1]
-    flip = Flipset(np.array([0, 1, 1, 1, 1]), np.array([0, 0, 0, 0, 1]), S.index)
-    found = measured_flips(flip, S["arrests"], image)
-    assert found == {"F+": 3, "F−": 0, "share with more arrests": 2 / 3, "mean difference": 1}
-
-
 def test_best_ks_is_that_of_brute_force():
     # x: 3 people without, 2 with arrests; y: 1 and 4. A function sends 0 and 1 anywhere in {0, 1}.
     x_count, y_count = [3, 2], [1, 4]
@@ -301,30 +294,6 @@ def test_people_with_equally_many_arrests_are_taken_together():
     assert table.index.tolist() == ["0", "4 or more"]
     assert table["people"].tolist() == [2, 2]
     assert table["correlation"].tolist() == pytest.approx([0, 1])
-
-
-def finding(name, protected, output):
-    sample = SimpleNamespace(
-        sensitive_features=SimpleNamespace(values=np.array(protected)), output=SimpleNamespace(values=np.array(output))
-    )
-    return SimpleNamespace(
-        node=name, size=len(protected), sample=sample, associations=[SimpleNamespace(low=0.1, high=0.3, p_value=0.01)]
-    )
-
-
-def test_subgroups_of_a_report():
-    everyone, few = finding("everyone", [0, 1, 0, 1], [0, 1, 0, 1]), finding("few", [0, 1], [1, 1])
-    table = subgroup_table([everyone, few], [everyone])
-    assert table["correlation"].tolist() == pytest.approx([1, 0])
-    assert table["reported"].tolist() == [True, False]
-    assert table["people"].tolist() == [4, 2]
-
-
-def test_a_coin_for_each_pair_flips_equal_people():
-    one = pd.DataFrame({"arrests": np.ones(400)}, index=range(400))
-    flip = flipset(tossing_model(TRIALS[0].rng("tosses")), one, one)
-    assert 60 < flip.n_positive < 140
-    assert 60 < flip.n_negative < 140
 
 
 def test_monotone_rearrangement_by_hand():
@@ -461,13 +430,6 @@ def test_posterior_against_adaptive_integration(gpa_std):
         assert np.isclose(std, np.sqrt(moment(2) / mass - mean**2), rtol=1e-5)
 
 
-def test_more_nodes_change_nothing():
-    weights, applicants = setup()
-    coarse, fine = (infer(weights, applicants, n_nodes=n) for n in (20, 80))
-    assert np.allclose(coarse.log_likelihood, fine.log_likelihood, rtol=0, atol=1e-9)
-    assert np.allclose(coarse.mean, fine.mean, rtol=0, atol=1e-8)
-
-
 def test_scores_are_the_gradient_of_the_log_likelihood():
     weights, applicants = setup()
 
@@ -586,3 +548,27 @@ def test_on_the_hiring_data_hair_stands_in_for_gender():
     assert np.allclose(rates[["man", "woman"]], [0.27, 0.30], atol=0.01)
     free = EqualRatesLogistic(np.inf).fit(X, hired, sensitive_features=gender)
     assert abs(free.coef_[1]) < 0.02 * free.coef_[0]
+
+
+def test_measured_flips_by_hand():
+    image = S["arrests"] - [0, 1, 0, 2, 1]
+    flip = Flipset(np.array([0, 1, 1, 1, 1]), np.array([0, 0, 0, 0, 1]), S.index)
+    found = measured_flips(flip, S["arrests"], image)
+    assert found == {"F+": 3, "F−": 0, "share with more arrests": 2 / 3, "mean difference": 1}
+
+
+def finding(name, protected, output):
+    sample = SimpleNamespace(
+        sensitive_features=SimpleNamespace(values=np.array(protected)), output=SimpleNamespace(values=np.array(output))
+    )
+    return SimpleNamespace(
+        node=name, size=len(protected), sample=sample, associations=[SimpleNamespace(low=0.1, high=0.3, p_value=0.01)]
+    )
+
+
+def test_subgroups_of_a_report():
+    everyone, few = finding("everyone", [0, 1, 0, 1], [0, 1, 0, 1]), finding("few", [0, 1], [1, 1])
+    table = subgroup_table([everyone, few], [everyone])
+    assert table["correlation"].tolist() == pytest.approx([1, 0])
+    assert table["reported"].tolist() == [True, False]
+    assert table["people"].tolist() == [4, 2]

@@ -213,13 +213,6 @@ def test_stopping_times(adult, adult_models):
     assert flow["lower_bound"].tolist() == pytest.approx(bounds, rel=1e-6)
 
 
-def test_training_longer_is_audited(adult):
-    table = trials.audit_training(FIRST, dataset=adult, settings=[(1e-3, 2), (1e-2, 40)], n_steps=2)
-    assert table[["learning_rate", "training_steps"]].to_numpy().tolist() == [[1e-3, 2], [1e-2, 40]]
-    assert table["bal_acc"].is_monotonic_increasing
-    assert (table["loss_ratio"] > 0.99).all()
-
-
 def test_audit_of_compas(compas, models, split):
     found = {n: trials.audit_compas(FIRST, dataset=compas, models=models, n_points=n, n_steps=3) for n in (50, None)}
     whole = audit_on_test_part(classifiers(models)["reduction"], split, **FEW | {"n_points": None}, n_steps=3)

@@ -1,23 +1,12 @@
 import numpy as np
 import pandas as pd
 
-from fairlab.papers.individual_fairness.figures import group_scatter, rate_curves, stopping_time_curves, weight_maps
+from fairlab.papers.individual_fairness.figures import stopping_time_curves, weight_maps
 from fairlab.plotting import check
 
 AXIS = np.linspace(-2, 2, 5)
 GRID = pd.DataFrame([(a, b) for a in AXIS for b in AXIS], columns=["theta_1", "theta_2"])
 BOUNDS = GRID.assign(degrees=0, lower_bound=1 + GRID["theta_1"].abs() / 2)
-
-
-def test_scatter_counts_every_kind():
-    people = pd.DataFrame(
-        {"x1": [0.0, 1.0, 2.0, 3.0, 4.0], "x2": 0.0, "group": list("aaabb"), "label": [0, 1, 1, 0, 1]}
-    )
-    figure = group_scatter(people)
-    check(figure)
-    names = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    assert names == ["a, label 0 (1)", "a, label 1 (2)", "b, label 0 (1)", "b, label 1 (1)"]
-    assert figure.axes[0].lines[1].get_xdata().tolist() == [1, 2]
 
 
 def test_maps_have_theta_1_across():
@@ -28,15 +17,6 @@ def test_maps_have_theta_1_across():
     np.testing.assert_allclose(values, np.tile(1 + np.abs(AXIS) / 2, (5, 1)))
     assert len(left.collections) == 2  # with the contour
     assert len(right.collections) == 1  # nothing there is accepted
-
-
-def test_rates_look_alike_in_all_panels_and_hide_none():
-    table = pd.DataFrame({"panel": "one", "curve": ["loss", "errors"], "x": [10, 10], "rate": 0.05, "error": 0.01})
-    figure = rate_curves(pd.concat([table, table[::-1].assign(panel="two")]), xlabel="n", ylabel="rate", reference=0.05)
-    check(figure)
-    first, second = ([bars.lines[0] for bars in axis.containers] for axis in figure.axes)
-    assert [line.get_color() for line in first] == [line.get_color() for line in second[::-1]]
-    assert first[0].get_xdata()[0] < 10 < first[1].get_xdata()[0]
 
 
 def test_curves_are_means_over_splits_and_a_method_looks_the_same_whichever_others_are_drawn():

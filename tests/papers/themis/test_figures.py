@@ -4,10 +4,8 @@ import pandas as pd
 from fairlab.papers.themis.figures import (
     in_words,
     map_of_singles,
-    programs_by_scores,
     pruning_counts,
     scores_beside_printed,
-    threshold_lines,
 )
 from fairlab.plotting import check
 
@@ -31,12 +29,6 @@ TESTS = pd.DataFrame(
         "printed with": [20, np.nan],
     }
 )
-SHARES = pd.DataFrame(
-    {"measure": ["group"] * 2 + ["causal"] * 2, "system": "A", "threshold": [0.5, 0.6] * 2, "share": [0.1, 1, 0.5, 1]}
-)
-PROGRAMS = pd.DataFrame({"group": [0.0, 0.5], "causal": [1.0, 0.5], "programs": [4, 100]})
-
-
 SINGLES = pd.DataFrame(
     {
         "instance": ["b.census.race", "b.census.race", "a.credit.gender"],
@@ -62,12 +54,6 @@ def test_scores_below_the_floor_are_drawn_at_it_and_cells_are_named_in_words():
     assert three == "B, Census, fair by gender, tested for gender, marital status and race"
 
 
-def test_panels_by_measure():
-    figure = scores_beside_printed(SCORES)
-    check(figure)
-    assert [axis.get_title() for axis in figure.axes] == ["group score", "causal score"]
-
-
 def test_a_map_shows_numbers_where_there_are_some_and_what_is_printed():
     figure = map_of_singles(SINGLES)
     check(figure)
@@ -82,17 +68,3 @@ def test_both_ends_of_a_search_are_seen_also_where_they_are_one():
     bar, dot = causal.lines[:2]
     assert bar.get_xdata()[0] == dot.get_xdata()[0] == 100
     assert bar.get_markersize() > dot.get_markersize()
-
-
-def test_more_programs_make_a_larger_point():
-    figure = programs_by_scores(PROGRAMS, title="all")
-    check(figure)
-    [points] = figure.axes[0].collections
-    assert points.get_offsets().tolist() == [[0.0, 1.0], [0.5, 0.5]]
-    assert points.get_sizes()[1] > points.get_sizes()[0]
-
-
-def test_tests_by_threshold_are_shares_in_percent():
-    figure = threshold_lines(SHARES)
-    check(figure)
-    assert [axis.lines[0].get_ydata().tolist() for axis in figure.axes] == [[10, 100], [50, 100]]

@@ -99,12 +99,6 @@ def test_ordered_pairs_and_what_breaks_theorem_5_1(scores, ordered, violations):
     assert (row["ordered pairs"], row["violations"]) == (ordered, violations)
 
 
-def test_programs_by_both_scores():
-    points = programs.count_by_scores(programs.scores_of_sets(programs.random_programs((2, 2), 50, RNG)), 2)
-    assert points["programs"].sum() == 100
-    assert (points["group"] <= points["causal"]).all()
-
-
 def test_twenty_instances_of_eight_systems_and_what_they_are_tested_for():
     table = instance_table()
     assert len(table) == len(BY_ID) == 20
@@ -136,11 +130,6 @@ def test_figure_3_has_a_row_for_sixteen_instances():
     assert len(rows) == 16
     assert [rows[id] for id in ("a.census.gender", "a.credit.gender")] == ["a.census", "a.credit.gender"]
     assert all(f"group.{row}.without" in FIGURE_3 for row in rows.values())
-
-
-def test_trials_by_repetition():
-    first, second = searches.by_repetition(list(range(2 * len(INSTANCES))))
-    assert (first[INSTANCES[3]], second[INSTANCES[3]]) == (3, 3 + len(INSTANCES))
 
 
 def test_what_is_searched():
