@@ -100,6 +100,14 @@ def test_what_a_result_rests_on_outdates_it_and_nothing_else(toy, capsys):
     assert capsys.readouterr().out == "toy/mean: about 60 min of one core at smoke\n"
 
 
+def test_a_second_batch_of_one_process_has_its_own_environment(toy, tmp_path, monkeypatch):
+    assert batch.run_batch(["toy/mean"], "smoke") == {}
+    other = shutil.copytree(toy, tmp_path / "other", symlinks=True)
+    add_experiment(other, "added")
+    monkeypatch.setenv("FAIRLAB_ROOT", str(other))
+    assert batch.run_batch(["toy/added"], "smoke") == {}
+
+
 def test_two_batches_in_one_folder_take_turns(toy, results):
     results.mkdir()
     with FileLock(results / ".batch.lock"):

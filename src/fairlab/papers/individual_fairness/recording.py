@@ -81,6 +81,7 @@ def overview(exp, split: Split) -> None:
 def _adult_claims(rows: pd.DataFrame) -> dict[str, tuple[bool, str]]:
     mean = rows.groupby(level="method", sort=False).mean().T
     odds = mean.loc[["aod_gender", "aod_race"]].abs()
+    spread = rows.xs("baseline", level="method")[list(odds.index)].std()
     bounds = mean.loc[["entropy.t_n", "zero_one.t_n"]]
     rejected = mean.loc[["entropy.reject_prop", "zero_one.reject_prop"]]
     by_loss, by_error = (rejected.loc[test] for test in rejected.index)
@@ -89,8 +90,9 @@ def _adult_claims(rows: pd.DataFrame) -> dict[str, tuple[bool, str]]:
     both_shares = f"rejected by loss: {_each(mean, by_loss.name)}; by errors: {_each(mean, by_error.name)}"
     return {
         "baseline-unfair": (
-            (rejected["baseline"] == 1).all() and (mean.loc[odds.index, "baseline"] < -0.03).all(),
-            f"{both_shares}; {both_odds}",
+            bool((rejected["baseline"] == 1).all() and (odds["baseline"] > 2 * spread).all()),
+            f"{both_shares}; {both_odds}; standard deviations of Baseline's AOD over splits: "
+            + ", ".join(f"{value:.3f}" for value in spread),
         ),
         "project-mostly-rejected": (
             (bounds["project"] < bounds["baseline"]).all() and (rejected["project"] > 0.5).all(),
@@ -139,7 +141,7 @@ def _compas_claims(rows: pd.DataFrame) -> dict[str, tuple[bool, str]]:
             f"rejected in {rejected['baseline']:.0%}; {odds['baseline'].min():.3f} at least",
         ),
         "reduction-still-rejected": (
-            rejected["reduction"] == 1 and bound["reduction"] < bound["baseline"],
+            rejected["reduction"] == 1 and 1 - SLIGHTLY <= bound["reduction"] / bound["baseline"] < 1,
             f"rejected in {rejected['reduction']:.0%}; {_each(mean, 't_n')}",
         ),
         "reduction-best-group-fairness": (
