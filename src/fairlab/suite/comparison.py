@@ -46,6 +46,9 @@ BASES = {
     "stored outputs": "score outputs that the authors stored",
 }
 
+# What an interval of a mean is cut at.
+RANGES = {"count": (0, np.inf), "seconds": (0, np.inf), "proportion": (0, 1)}
+
 HEADINGS = {"artefact": "table or figure", "ours": "our result", "as_described": "as specified"}
 
 Numbers = float | Annotated[tuple[float, float], Strict(False)]
@@ -78,9 +81,13 @@ class Row(Entry):
     profile, seed, commit : str, int, str or None
         Of the run.
     reason : str or None
-    printed, experiment, as_described : str
-        Not written to the file: the published number with its digits, the experiment, and our number by the protocol as
-        specified in the paper's text, if it was recorded separately.
+    printed : str
+        The published number with its digits, its standard deviation and ``<``.
+    source : str or None
+        Where the number is from, if not from the paper's text.
+    experiment, as_described : str
+        Not written to the file: the experiment, and our number by the protocol as specified in the paper's text, if it
+        was recorded separately.
     """
 
     paper: str
@@ -88,6 +95,8 @@ class Row(Entry):
     id: str
     kind: Literal["number", "claim"]
     published: Numbers | str
+    printed: str = ""
+    source: str | None = None
     ours: Numbers | str | None = None
     low: float | None = None
     high: float | None = None
@@ -101,7 +110,6 @@ class Row(Entry):
     seed: int | None = None
     commit: str | None = None
     reason: str | None = None
-    printed: str = Field("", exclude=True)
     experiment: str = Field("", exclude=True)
     as_described: str = Field("", exclude=True)
 
@@ -299,7 +307,7 @@ def _published(paper, artefact, item: Value | Claim):
     if isinstance(item, Claim):
         return row | {"kind": "claim", "published": item.text}
     number = (float(item.low), float(item.high)) if item.kind == "interval" else float(item.value)
-    return row | {"kind": "number", "published": number, "printed": item.printed}
+    return row | {"kind": "number", "published": number, "printed": item.printed, "source": item.source}
 
 
 def _provenance(run, data):
@@ -316,13 +324,13 @@ def _value_row(artefact, value, run, claims_hold):
     (record,) = (
         r for r in run.records if (r["artefact"], r["id"], r["reading"]) == (artefact.id, value.id, "as_published")
     )
-    row |= _provenance(run, record["data"]) | _numbers(ours)
+    row |= _provenance(run, record["data"]) | _numbers(ours, value.kind)
     row |= {"relative_difference": relative_difference(value, ours)}
-    inferred = value.inferred or artefact.inferred
+    inferred = value.inferred or artefact.inferred or not value.verified
     row |= {"reading": INFERRED if inferred else "as_published"}
     row |= {"evidence": run.specification.evidence(artefact.id, value.id)}
     described = run.ours(artefact.id, value.id, "as_described")
-    row["as_described"] = "" if described is None else Row(**row | _numbers(described)).shown
+    row["as_described"] = "" if described is None else Row(**row | _numbers(described, value.kind)).shown
     verdict, *reasons = judge(
         Pair(
             value,
@@ -369,11 +377,14 @@ def _reason_left_out(run, artefact, item):
     return f"{reason}; {_surrogate_data(run, None)}" if run.missing() else reason
 
 
-def _numbers(ours) -> dict:
+def _numbers(ours, kind) -> dict:
     if ours.values.ndim == 2:
         low, high = map(float, ours.mean)
         return {"ours": (low, high), "low": low, "high": high, "n_trials": ours.n}
-    low, high = ours.interval or (None, None)
+    low, high = (None, None) if kind == "p-value" else ours.interval or (None, None)
+    least, most = RANGES.get(kind, (-np.inf, np.inf))
+    if low is not None and least <= ours.mean <= most:
+        low, high = max(low, least), min(high, most)
     return {"ours": float(ours.mean), "low": low, "high": high, "n_trials": ours.n}
 
 

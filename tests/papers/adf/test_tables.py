@@ -59,13 +59,13 @@ def courses():
             1005,
             40,
             {
-                ("as_described", "adf"): [1000, 100, 50, 0.5],
+                ("equal rows", "adf"): [1000, 100, 50, 0.5],
                 ("as_published", "adf"): [1000, 100, 50, 0.5],
-                ("as_described", "sg"): [1000, 10, 2, 0.2],
+                ("equal rows", "sg"): [1000, 10, 2, 0.2],
                 ("as_published", "sg"): [4000, 40, 10, 0.25],
             },
         ),
-        (50, 1, {("as_described", "sg"): [0, 0, 0, 0]}),  # below the first input
+        (50, 1, {("equal rows", "sg"): [0, 0, 0, 0]}),  # below the first input
     ],
 )
 def test_equal_budgets_are_rows_or_the_inputs_of_symbolic_generation(courses, n_rows, n_inputs, expected):

@@ -136,24 +136,22 @@ def versus_symbolic(exp, *, counted: pd.DataFrame, explored: pd.DataFrame) -> No
         Inputs of symbolic generation in equal time; see `fairlab.papers.adf.tables.explored_in_time`. They are recorded
         as published; what is found is that of the budget.
     """
-    named = counted.rename(columns={"inputs": "gdiff", "found": "id"}).astype({"gdiff": float})
-    in_time = (named["reading"] == "as_published") & (named["method"] == "sg")
+    named = counted[counted["reading"] == "as_published"].rename(columns={"inputs": "gdiff", "found": "id"})
+    named, in_time = named.astype({"gdiff": float}), named["method"] == "sg"
     of_run = explored.set_index(["benchmark", "run"])["gdiff"]
     named.loc[in_time, "gdiff"] = of_run.loc[named.loc[in_time, ["benchmark", "run"]].apply(tuple, axis=1)].to_numpy()
     exp.record_frame("table-5", named[[*KEYS, "gdiff", "id"]], id="{benchmark}.{method}.{column}")
-    for reading, its in named.groupby("reading", sort=False):
-        runs = its.set_index(["run", "benchmark", "method"])[["gdiff", "id", "success rate"]].unstack("method")
-        for counts in ("gdiff", "id"):
-            both = runs[counts].dropna()  # runs of both methods
-            if both["sg"].all():
-                ratio = (both["adf"] / both["sg"]).groupby("run").mean()
-                exp.record("table-5", f"mean.{counts}_ratio_adf_to_sg", ratio, reading=reading)
-            elif reading == "as_published":
-                exp.skip("table-5", f"mean.{counts}_ratio_adf_to_sg", "in some run SG counts nothing")
-        for method in ("adf", "sg"):
-            rates = runs["success rate", method].dropna().groupby("run").mean()
-            exp.record("table-5", f"mean.success_rate_{method}", 100 * rates, reading=reading)
-    means = named[named["reading"] == "as_published"].groupby(["benchmark", "method"]).mean(numeric_only=True)
+    runs = named.set_index(["run", "benchmark", "method"])[["gdiff", "id", "success rate"]].unstack("method")
+    for counts in ("gdiff", "id"):
+        both = runs[counts].dropna()  # runs of both methods
+        if both["sg"].all():
+            exp.record("table-5", f"mean.{counts}_ratio_adf_to_sg", (both["adf"] / both["sg"]).groupby("run").mean())
+        else:
+            exp.skip("table-5", f"mean.{counts}_ratio_adf_to_sg", "in some run SG counts nothing")
+    for method in ("adf", "sg"):
+        rates = runs["success rate", method].dropna().groupby("run").mean()
+        exp.record("table-5", f"mean.success_rate_{method}", 100 * rates)
+    means = named.groupby(["benchmark", "method"]).mean(numeric_only=True)
     rates = means["success rate"].groupby("method").mean()
     claims = {
         id: _on_benchmarks(means[column].unstack("method").eval("adf > sg"), ", means over runs")

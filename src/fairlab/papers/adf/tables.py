@@ -61,7 +61,7 @@ def budgets_spent(
 ) -> pd.DataFrame:
     """Return what ADF and symbolic generation came to with equal budgets, one row per run (table 5).
 
-    As described, both are given the same number of rows. As published, it is the same number of seconds: in theirs, the
+    With equal rows, both ask the same number. As published, it is the same number of seconds: in theirs, the
     authors' ADF asks for about so many rows, one at a time; their symbolic generation, which asks for those of a tree
     at once, explored the published number of inputs.
 
@@ -77,7 +77,7 @@ def budgets_spent(
     for (name, method), runs in courses.items():
         for run, its in enumerate(runs):
             paid = within(its, n_rows)
-            lines.append({"reading": "as_described", "benchmark": name, "method": method, "run": run, **paid})
+            lines.append({"reading": "equal rows", "benchmark": name, "method": method, "run": run, **paid})
             if method == "sg":
                 paid = at_inputs(its, n_inputs[name])
             lines.append({"reading": "as_published", "benchmark": name, "method": method, "run": run, **paid})
