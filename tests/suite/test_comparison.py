@@ -10,7 +10,8 @@ from fairlab.suite.experiment import Experiment
 from fairlab.suite.verdicts import CLAIM_VERDICTS, JUDGED, LOOKS, VERDICTS
 
 KEYS = [
-    *("paper", "artefact", "id", "kind", "published", "ours", "low", "high", "n_trials", "relative_difference"),
+    *("paper", "artefact", "id", "kind", "published", "printed", "source"),
+    *("ours", "low", "high", "n_trials", "relative_difference"),
     *("verdict", "reading", "data", "evidence", "profile", "seed", "commit", "reason"),
 ]
 
@@ -64,6 +65,7 @@ def test_json_is_a_list_of_plain_rows(comparison, tmp_path):
     assert [list(row) for row in rows] == [KEYS] * 4
     mean, _, lost, positive = rows
     assert (mean["published"], mean["ours"], mean["n_trials"], mean["reading"]) == (0.5, 0.55, 2, "as_published")
+    assert mean["printed"] == "0.50"
     assert mean["relative_difference"] == pytest.approx(0.1)
     assert mean["low"] < 0.55 < mean["high"]
     assert (lost["ours"], lost["low"], lost["profile"], lost["relative_difference"]) == (None,) * 4

@@ -50,7 +50,7 @@ class PreloadedProvisioner(LocalProvisioner):
     """Gives Jupyter a fork with preloaded libraries instead of starting a process."""
 
     async def launch_kernel(self, cmd, **kwargs):
-        """Start the kernel in its environment, under which the process that it is a fork of loads libraries at first."""
+        """Start the kernel in its environment; the first one's is that under which libraries are loaded."""
         with _starting, mock.patch.dict(os.environ, kwargs["env"]):
             multiprocessing.get_context("forkserver").set_forkserver_preload(PRELOADED)
             self.process = KernelProcess(target=_forked, args=(kwargs["env"], *cmd[cmd.index(__name__) + 2 :]))

@@ -129,7 +129,7 @@ def test_without_finds_a_ratio_is_skipped(recorded):
         both = pd.concat([counted, counted.assign(reading="as_described")])
         exp = recorded(f"adf/{arguments.__name__}", **given | {"counted": both})
         assert [id for _, id in exp.skipped] == [f"mean.id_ratio_adf_to_{other}"]
-        assert {reading for *_, reading in exp.records} == {"as_published", "as_described"}
+        assert ("as_described" in {reading for *_, reading in exp.records}) == (other == "aequitas")
 
 
 @pytest.mark.parametrize("n_seeds", [0, 1])

@@ -105,7 +105,9 @@ ABSENT = {
 )
 def test_health(recorded, association, changed, older, holding):
     tests = {name: association(*interval) for name, interval in (CORRELATIONS | changed).items()}
-    exp = recorded("fairtest/health", tests, ERRORS.assign(older=ERRORS[older]), others=[association(0.25, 0.35)], in_tree=True)
+    exp = recorded(
+        "fairtest/health", tests, ERRORS.assign(older=ERRORS[older]), others=[association(0.25, 0.35)], in_tree=True
+    )
     assert set(exp.judged.values()) == {holding}
     assert exp.records["figure-8", "low_confidence.corr", "as_published"] == [[tests["low confidence"].low, 0.2]]
     assert exp.records["section-6.3.1", "mean_error.urgent_care.younger", "as_published"] == [0.5]

@@ -28,7 +28,7 @@ def printed_rows(artefact, n_splits=10):
     ("place", "value", "failing"),
     [
         (None, None, set()),
-        (("baseline", "aod_race"), -0.02, {"baseline-unfair", "reduction-best-group-fairness"}),
+        (("baseline", "aod_race"), [-0.1, 0.06] * 5, {"baseline-unfair", "reduction-best-group-fairness"}),
         (("baseline", "zero_one.reject_prop"), 0.9, {"baseline-unfair", "tests-agree"}),
         (("project", "entropy.t_n"), 3.7, {"project-mostly-rejected"}),
         (("project", "zero_one.t_n"), 2.3, {"project-mostly-rejected"}),
@@ -57,7 +57,8 @@ def test_adult(recorded, place, value, failing):
 @pytest.mark.parametrize(
     ("place", "value", "failing"),
     [
-        (("sensr", "t_n"), 1.098, set()),
+        (("sensr", "t_n"), 1.098, {"reduction-still-rejected"}),  # as printed: better by more than slightly
+        (("reduction", "t_n"), 2.2, set()),
         (("baseline", "aod_gender"), 0.1, {"baseline-unfair"}),
         (("reduction", "t_n"), 3.0, {"reduction-still-rejected", "both-improve-all"}),
         (("reduction", "aod_race"), 0.3, {"reduction-best-group-fairness", "both-improve-all"}),

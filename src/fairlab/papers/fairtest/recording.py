@@ -30,7 +30,6 @@ SMALL, NEGLIGIBLE = 0.3, 0.1  # by Cohen's conventions: "slight" or "small", "th
 NO_CONTEXT = "the tree of this run lacks a context of the paper"
 FAR_ABOVE = 3 * SIGNIFICANCE  # "far above 0.05"
 FEW_HUNDREDS = 1_000  # "a few hundred" is below
-MACHINE = "depends on the machine; shape and ratio are compared"
 TESTED, LARGER = ["adult", "berkeley", "movielens"], ["staples", "image_tagger", "healthcare"]
 SMALLEST = ["berkeley", "image_tagger", "movielens"]  # those of up to 5 seconds in the paper
 
@@ -204,7 +203,8 @@ def recommender(
 
     Figure 12 has no numbers. Correlations are read by Cohen's conventions: "slight" or "small" if the whole corrected
     interval lies within ±0.3, "the same" if within ±0.1. Where the paper says "slight" or names genres, a direction is
-    that of the middle of the interval; where it says that something is larger, 0 lies outside of the interval. `genres` are `Subgroup.labels` by ``gender`` and by ``generation``.
+    that of the middle of the interval; where it says that something is larger, 0 lies outside of the interval. `genres`
+    are `Subgroup.labels` by ``gender`` and by ``generation``.
     """
     older = bool(movie_age["age"].low > 0 and rating["age"].low > 0)
     slight = all(_direction(error[name]) < 0 and _within(error[name], SMALL) for name in ("gender", "age"))
@@ -353,9 +353,9 @@ def staples(exp, draws: Mapping[str, Sequence[dict]], as_they_are: Association) 
 
     Thresholds: NMI is "close to zero" if its interval ends below 0.001, proportions are "roughly similar" less than
     one percentage point apart; an association is "stronger" when the lower bound of its interval is higher, which
-    is what FairTest ranks by, and "much stronger" when the two intervals are apart. The claim on the most affected group is on all eight groups of the census, of which
-    the paper prints five. A claim holds if it does in more than half of the draws. `as_they_are` is of price and
-    income among public shoppers.
+    is what FairTest ranks by, and "much stronger" when the two intervals are apart. The claim on the most affected group
+    is on all eight groups of the census, of which the paper prints five. A claim holds if it does in more than half of
+    the draws. `as_they_are` is of price and income among public shoppers.
     """
     for reading, several in draws.items():
         for artefact in contexts.STAPLES:
@@ -479,7 +479,7 @@ def performance(exp, seconds: pd.DataFrame, *, data: Mapping[str, Dataset]) -> N
     share = 100 * seconds.div(total, axis=0)
     for name in seconds.index:
         variant = [data[name].name]
-        exp.record("figure-6", f"{name}.total", total[name], note=MACHINE, data=variant)
+        exp.record("figure-6", f"{name}.total", total[name], data=variant)
         for part in seconds:
             exp.record("figure-6", f"{name}.{part}_share", share.loc[name, part], data=variant)
     most = share.loc[TESTED, "train"].max()
@@ -492,9 +492,9 @@ def performance(exp, seconds: pd.DataFrame, *, data: Mapping[str, Dataset]) -> N
         exp.claims("figure-6", {id: (holds, f"{part}ing: {shares}")}, data=[data[name].name for name in names])
     variants = [data[name].name for name in SMALLEST]
     for end, value in (("least", total[SMALLEST].min()), ("most", total[SMALLEST].max())):
-        exp.record("section-6.2", f"smallest_datasets.{end}", value, note=MACHINE, data=variants)
+        exp.record("section-6.2", f"smallest_datasets.{end}", value, data=variants)
     exp.record("section-6.2", "resampled.most_users", EXACT_LIMIT, data=[])
-    exp.record("section-6.2", "staples.total", total["staples"], note=MACHINE, data=RECONSTRUCTED)
+    exp.record("section-6.2", "staples.total", total["staples"], data=RECONSTRUCTED)
     slowest, largest = total.idxmax(), max(data, key=lambda name: len(data[name].features))
     factor = total[slowest] / total.drop(slowest).max()
     detail = f"slowest is {TITLES[slowest]}, {factor:.1f} times the next"

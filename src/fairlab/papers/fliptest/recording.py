@@ -122,7 +122,8 @@ def _record_block(exp, name, block) -> None:
         for column in fit:
             id = f"{name}.{printed}.{column}.std"
             if len(fit) > 1:
-                exp.record("table-1", id, fit[column].std(), **about)
+                note = "; ".join(filter(None, [f"standard deviation of {len(fit)} maps", block.ensemble.note]))
+                exp.record("table-1", id, fit[column].std(), note=note, data=block.data)
             else:
                 exp.skip("table-1", id, "one map has no standard deviation")
     for reading, column in (("as_published", "mean_l1"), ("as_described", "mean_squared_l1")):

@@ -54,7 +54,8 @@ def _means_and_deviations(exp, artefact, rows, *, notes, missing=""):
             if deviation not in published:
                 continue
             if len(values) > 1:
-                exp.record(artefact, deviation, values.std(), reading=reading, note="; ".join(said))
+                spread = "; ".join([f"standard deviation of {len(values)} splits", *said])
+                exp.record(artefact, deviation, values.std(), reading=reading, note=spread)
             elif reading == "as_published":
                 exp.skip(artefact, deviation, "one split has no standard deviation")
     if missing:
