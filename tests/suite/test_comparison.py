@@ -65,7 +65,7 @@ def test_json_is_a_list_of_plain_rows(comparison, tmp_path):
     assert [list(row) for row in rows] == [KEYS] * 4
     mean, _, lost, positive = rows
     assert (mean["published"], mean["ours"], mean["n_trials"], mean["reading"]) == (0.5, 0.55, 2, "as_published")
-    assert mean["printed"] == "0.50"
+    assert mean["printed"] == "0.50 ± 0.10"
     assert mean["relative_difference"] == pytest.approx(0.1)
     assert mean["low"] < 0.55 < mean["high"]
     assert (lost["ours"], lost["low"], lost["profile"], lost["relative_difference"]) == (None,) * 4

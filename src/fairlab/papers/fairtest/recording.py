@@ -353,9 +353,9 @@ def staples(exp, draws: Mapping[str, Sequence[dict]], as_they_are: Association) 
 
     Thresholds: NMI is "close to zero" if its interval ends below 0.001, proportions are "roughly similar" less than
     one percentage point apart; an association is "stronger" when the lower bound of its interval is higher, which
-    is what FairTest ranks by, and "much stronger" when the two intervals are apart. The claim on the most affected group
-    is on all eight groups of the census, of which the paper prints five. A claim holds if it does in more than half of
-    the draws. `as_they_are` is of price and income among public shoppers.
+    is what FairTest ranks by, and "much stronger" when the two intervals are apart. The claim on the most affected
+    group is on all eight groups of the census, of which the paper prints five. A claim holds if it does in more than
+    half of the draws. `as_they_are` is of price and income among public shoppers.
     """
     for reading, several in draws.items():
         for artefact in contexts.STAPLES:
