@@ -2,12 +2,10 @@ import re
 
 import pytest
 
-from fairlab.paths import project
 from fairlab.suite.labs.card import card, cards
 from fairlab.suite.labs.masters import exercises, read
 
 EVERY = pytest.mark.parametrize("lab", cards(), ids=lambda lab: lab.key)
-CLOSING = ["What the method cannot see", "If you have time left"]
 LEVELS = ("**Rubric.**", "**Strong (", "**Middling (", "**Weak (")
 MOST_LINES = 25
 
@@ -19,20 +17,8 @@ def test_labs_are_numbered_and_found_by_number_and_name():
         card("berkley")
 
 
-def test_every_master_has_a_card():
-    assert {path.stem for path in project().labs.glob("*.ipynb")} == {lab.key for lab in cards()}
-
-
 @EVERY
-def test_a_lab_opens_with_its_title_and_closes_with_what_it_cannot_see(lab):
-    texts = [cell.source for cell in read(lab.notebook).cells if cell.cell_type == "markdown"]
-    assert texts[0].startswith(f"# Lab {lab.number}: ")
-    assert f"| Time | {lab.minutes} minutes |" in texts[0]
-    assert re.findall(r"^## (.+)$", "\n".join(texts), flags=re.MULTILINE)[-2:] == CLOSING
-
-
-@EVERY
-def test_exercises_are_numbered_have_hints_or_a_rubric_and_25_points(lab):
+def test_exercises_are_numbered_and_have_25_points_and_a_rubric_or_tests(lab):
     notebook = read(lab.notebook)
     texts = [cell.source for cell in notebook.cells]
     numbers = re.findall(r"^\*\*Exercise (\d+)\.\*\*", "\n".join(texts), flags=re.MULTILINE)
@@ -44,9 +30,6 @@ def test_exercises_are_numbered_have_hints_or_a_rubric_and_25_points(lab):
     for cell in notebook.cells:
         if cell.metadata.get("nbgrader", {}).get("grade_id") in is_manual:
             assert all(level in cell.source for level in LEVELS), cell.source[:80]
-    asked = [text for text in texts if "**Exercise" in text and "Hint 1" in text]
-    assert len(asked) == len(graded) - len(is_manual)
-    assert all(text.count("<details>") == text.count("</details>") >= 2 for text in asked)
 
 
 @EVERY

@@ -2,7 +2,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 pytest.importorskip("nbgrader")
-from fairlab.suite.labs.grading import names_read, names_set, reassigned_names, restore_cells
+from fairlab.suite.labs.grading import restore_cells
 
 
 def marked(name, **more):
@@ -58,17 +58,3 @@ def test_changed_or_deleted_cells_are_restored(released):
     restored, noticed = restore_cells(new_notebook(cells=[new_code_cell("1", metadata={"nbgrader": "?"})]), released)
     assert sources(restored) == [*sources(released)[1:], "1"]
     assert noticed == [f"`{name}` was deleted and has been restored." for name in ("share", "test-share", "why")]
-
-
-def test_given_names_that_a_student_sets_are_found(released):
-    theirs = copy(released)
-    theirs.cells.append(new_code_cell("table = share = other = 1\n!ls"))
-    assert reassigned_names(theirs, released) == {"table"}
-    assert reassigned_names(released, released) == set()
-
-
-def test_names_of_a_cell():
-    source = "import numpy as np\nx = [i for i in y]\ndef f():\n    return z + np.e\n%matplotlib inline"
-    assert names_set(source) == {"np", "x", "f"}
-    assert names_read(source) == {"y", "z", "get_ipython"}
-    assert names_read("no Python at all") == set()

@@ -6,12 +6,10 @@ from matplotlib.colors import to_hex
 
 from fairlab import plotting
 from fairlab.paths import project
-from fairlab.suite.comparison import Comparison
 from fairlab.suite.published import paper_keys
 from fairlab.suite.site import bars
 from fairlab.suite.site.papers import names, paper_page
 from fairlab.suite.site.rows import HTML
-from fairlab.suite.verdicts import LOOKS
 
 FIGURES = project().figures
 ROOT = project().root
@@ -49,16 +47,3 @@ def test_picture_page_and_site_say_the_same(card):
     for key in paper_keys():
         assert card.of(key).headline() in index
         assert card.of(key).headline() in paper_page(key, card.rows)
-
-
-def test_the_same_rows_give_the_same_files_and_a_changed_row_others(card, row, changed, tmp_path, monkeypatch):
-    of_papers = names()
-    (tmp_path / "figures").mkdir()
-    monkeypatch.setenv("FAIRLAB_ROOT", str(tmp_path))
-
-    def written(rows):
-        return bars.write_bars(Comparison(rows), of_papers).read_bytes()
-
-    first = written(card.rows)
-    assert LOOKS[changed.verdict].colour != LOOKS[row.verdict].colour
-    assert written([changed if own is row else own for own in card.rows]) != first == written(card.rows)

@@ -62,9 +62,3 @@ def test_figure_has_caption_alternative_text_and_run():
     assert "<strong>Table 4: networks.</strong> Look at <em>both</em>. <code>a</code> &lt;b&gt; <small>" in text
     assert "quick, real data, seed 0, commit 0123456." in text
     assert 'alt="Table 4: networks. ADF against' in HTML.figure(picture(alternative=""), "../")
-
-
-def test_gallery_names_notebook_and_function():
-    text = HTML.gallery_entry(picture())
-    assert 'href="../notebooks/adf/phases.html"' in text
-    assert "drawn by <code>x.figures.dots</code>" in text

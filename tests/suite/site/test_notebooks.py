@@ -28,12 +28,6 @@ def text_of(folder):
     return nbformat.read(folder / "toy" / "mean.ipynb", as_version=4).cells[0].source
 
 
-def test_note_without_results(own, tmp_path):
-    notebooks.write_notebooks(tmp_path / "pages")
-    assert "Shown without outputs" in text_of(tmp_path / "pages")
-    assert text_of(tmp_path / "pages").startswith("# A toy\n\n:::{note}")
-
-
 def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_path):
     experiment = Experiment("toy/mean", profile="quick")
     fill(experiment)

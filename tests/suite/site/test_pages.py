@@ -7,6 +7,7 @@ from fairlab.paths import project
 from fairlab.suite.labs.card import cards
 from fairlab.suite.labs.masters import read
 from fairlab.suite.site import pages
+from fairlab.suite.site.building import build
 
 ROOT = project().root
 
@@ -41,3 +42,10 @@ def test_labs_have_no_solutions(tmp_path):
         text = "\n".join(cell.source for cell in read(tmp_path / card.notebook.name).cells)
         assert "YOUR CODE HERE" in text or "raise NotImplementedError" in text
         assert not [line for line in secrets(read(card.notebook)) if line in text]
+
+
+def test_a_folder_that_is_no_site_is_left_alone(tmp_path):
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match="expected a new folder or an earlier site"):
+        build(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]

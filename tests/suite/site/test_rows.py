@@ -3,10 +3,9 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from fairlab.suite.comparison import Comparison, Row
 from fairlab.suite.site.papers import names
-from fairlab.suite.site.rows import HTML, anchor, artefact_name, plain, published
-from fairlab.suite.verdicts import LOOKS, label_of
+from fairlab.suite.site.rows import HTML, anchor, artefact_name
+from fairlab.suite.verdicts import LOOKS
 
 LARGEST_PAGE = 3_000_000
 
@@ -18,37 +17,6 @@ def overview(card):
 
 def line(row):
     return ElementTree.fromstring(HTML.line(row, names()))
-
-
-@pytest.mark.parametrize(
-    ("artefact", "name"),
-    [
-        ("table-4", "Table 4"),
-        ("appendix-a.2", "Appendix A.2"),
-        ("section-5.2.1", "Section 5.2.1"),
-        ("section-5.5-ssl", "Section 5.5, ssl"),
-        ("proposition-2", "Proposition 2"),
-    ],
-)
-def test_names_of_tables_and_figures(artefact, name):
-    assert artefact_name(artefact) == name
-
-
-def test_anchors_are_unique(card):
-    anchors = [anchor(row) for row in card.rows]
-    assert len(set(anchors)) == len(anchors)
-    assert not any(set(text) & set(" <>\"'&") for text in anchors)
-
-
-def test_published_digits_are_kept(card):
-    row = next(row for row in card.rows if anchor(row) == "adf:table-3:credit.accuracy")
-    assert published(row) == "100 %"
-    assert published(row.model_copy(update={"published": 99.0})) == "99 %", "the scorecard is what counts"
-
-
-def test_numbers_are_plain():
-    assert plain(3.0) == "3"
-    assert plain((0.5, 2.0)) == "[0.5, 2]"
 
 
 def test_every_row_of_the_scorecard_is_there_once(card):
@@ -71,13 +39,6 @@ def test_row_has_number_trials_verdict_run_and_citation(row):
     )
     assert texts["reason"].endswith(f"[{run}].")
     assert float(line(row).get("data-size")) == float(f"{abs(row.relative_difference):.6g}")
-
-
-def test_row_without_run():
-    row = Row(paper="adf", artefact="table-3", id="census.accuracy", kind="number", published=88.15)
-    texts = {cell.get("data-label"): "".join(cell.itertext()) for cell in line(row)}
-    assert (texts["our result"], texts["run"]) == ("not available", "")
-    assert (line(row).get("data-profile"), line(row).get("data-size")) == ("none", "")
 
 
 def test_a_changed_row_changes_and_is_escaped(row, changed):
@@ -104,25 +65,3 @@ def test_every_row_is_a_mark_that_leads_to_it(card, overview):
     assert re.findall(r'href="scorecard\.html#([^"]+)"', overview) == [anchor(row) for row in card.rows]
     assert 'href="papers/adf.html#table-4"' in overview
     assert HTML.symbols().count("<symbol") == len(LOOKS)
-
-
-def test_marks_of_inferred_rows_are_hollow(card):
-    inferred = [row for row in card.rows if row.is_inferred]
-    assert HTML.marks(inferred).count("fl-hollow") == len(inferred) > 0
-
-
-def test_the_legend_counts_rows(card):
-    own = card.of("adf").rows
-    legend = HTML.legend(own)
-    for verdict in {row.verdict for row in own}:
-        n, hollow = (sum((row.verdict, row.is_inferred) == (verdict, of) for row in own) for of in (False, True))
-        assert f"{label_of(verdict)} <small>{n}</small>" in legend
-        assert (f"and {hollow} {HTML.mark(verdict, True)}" in legend) == (hollow > 0)
-
-
-def test_claims_are_grouped_by_verdict(card):
-    own = card.of("fairtest")
-    text, counts = HTML.claims(own.rows), own.counts()
-    assert f"Hold: {counts['holds']}" in text
-    assert f"Fail: {counts['fails']}" in text
-    assert HTML.claims(Comparison([]).rows).strip() == "<p>No claim was checked.</p>"
