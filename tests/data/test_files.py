@@ -2,8 +2,6 @@ import errno
 import hashlib
 import io
 import os
-import shutil
-import subprocess
 import zipfile
 from pathlib import Path
 
@@ -42,14 +40,6 @@ def mirror_copy(tmp_path, monkeypatch):
     return tmp_path / "mirror"
 
 
-def test_git_blob_id_is_that_of_git(tmp_path):
-    path = put(tmp_path)
-    assert files.git_blob_sha1(path) == hashlib.sha1(b"blob 12\0" + CONTENT).hexdigest()
-    if shutil.which("git"):
-        asked = subprocess.run(["git", "hash-object", "--no-filters", path], capture_output=True, text=True, check=True)
-        assert files.git_blob_sha1(path) == asked.stdout.strip()
-
-
 @pytest.mark.parametrize(
     ("checks", "right", "wrong", "reason"),
     [
@@ -74,14 +64,9 @@ def test_mirror_comes_before_the_network_and_ends_in_the_cache(make_file, mirror
     assert server.asked == []
 
 
-def test_a_wrong_mirror_file_is_passed_over(make_file, mirror_copy, server):
-    put(mirror_copy, ALTERED)
-    server.pages["/table.csv"] = (200, CONTENT, 0)
-    assert files.fetch_file(make_file(f"{server.url}/table.csv")).read_bytes() == CONTENT
-
-
-def test_an_altered_cache_is_noticed_and_replaced(make_file, server):
-    put(files.cache_folder(), ALTERED)
+@pytest.mark.parametrize("place", ["mirror", "cache"])
+def test_an_altered_copy_is_passed_over_and_replaced(make_file, mirror_copy, server, place):
+    put(mirror_copy if place == "mirror" else files.cache_folder(), ALTERED)
     server.pages["/table.csv"] = (200, CONTENT, 0)
     assert files.fetch_file(make_file(f"{server.url}/table.csv")).read_bytes() == CONTENT
 

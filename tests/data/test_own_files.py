@@ -10,9 +10,7 @@ from fairlab.data import DataError, DataUnavailableError, load
 from fairlab.data.tables import load_script
 from fairlab.paths import project
 
-DATA_SCRIPTS = project().data_scripts
-
-SSL = load_script(DATA_SCRIPTS / "make_ssl.py")
+SSL = load_script(project().data_scripts / "make_ssl.py")
 EXPORT, CLEANED, ARCHIVE = SSL.EXPORT, SSL.CLEANED, "heritage/data.zip"
 
 

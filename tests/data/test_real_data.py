@@ -1,6 +1,5 @@
 """The real files: run with FAIRLAB_DATA_MIRROR set, skipped without."""
 
-import ast
 import hashlib
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from fidelity import compare
 from sklearn.model_selection import train_test_split
 
-from fairlab.data import load, state_of, status, verify
+from fairlab.data import load, state_of, verify
 from fairlab.data.registry import project_registry
 from fairlab.data.tables import load_script
 from fairlab.paths import project
@@ -37,10 +36,6 @@ def test_every_variant_is_real(mirror, name):
         assert (verify(name)["state"] == "ok").all()
 
 
-def test_no_copy_of_the_mirror_is_corrupt():
-    assert "corrupt" not in set(status()["state"])
-
-
 def test_adult_individual_is_adult_less_what_is_unknown():
     dataset, every = load("adult-individual"), load("adult-uci").features
     kept = every[(every["occupation"] != "?") & (every["native-country"] != "?")]
@@ -48,7 +43,6 @@ def test_adult_individual_is_adult_less_what_is_unknown():
     assert not (kept == "?").any(axis=None)
     assert dataset.features.astype(str).to_numpy().tolist() == kept[columns].astype(str).to_numpy().tolist()
     assert ((dataset.sensitive_features["race"] == "White").to_numpy() == (kept["race"] == "White")).all()
-    assert sum(len(dataset.encoding.get(name, ())) for name in columns) + 5 == 39
 
 
 def test_compas_individual(mirror):
@@ -67,17 +61,6 @@ def test_law_school(mirror):
     made = dataset.features.assign(ZFYA=dataset.target)[["LSAT", "UGPA", "ZFYA"]]
     assert made.to_numpy().tolist() == raw[["LSAT", "UGPA", "ZFYA"]].to_numpy().tolist()
     assert ((dataset.features["sex"] == "female") == (raw["sex"] == 1)).all()
-    # What the datasheet says of the columns left out and of the coding of sex.
-    assert (raw["sander_index"] - 0.4 * raw["UGPA"] / 4.2 - 0.6 * raw["LSAT"] / 48).abs().max() < 1e-9
-    female = (raw["sex"] == 1).mean(), (raw.loc[raw["race"] == "Black", "sex"] == 1).mean()
-    assert female == pytest.approx((0.44, 0.62), abs=0.005)
-
-
-def test_berkeley_is_the_file_row_for_row(mirror):
-    dataset = load("berkeley")
-    raw = pd.read_csv(mirror / "berkeley" / "berkeley.csv", skipinitialspace=True)
-    made = dataset.features.assign(accepted=dataset.target).astype(str)
-    assert made.to_numpy().tolist() == raw.to_numpy().tolist()
 
 
 # Largest distance of a marginal, mean and largest difference of an association. Rare categories are left out, which
@@ -132,31 +115,6 @@ def test_held_out_half_of_berkeley_has_the_published_counts():
         assert counts.loc[["No", "Yes"]].to_numpy().tolist() == published
 
 
-DATA_SCRIPTS = project().data_scripts
-
-MOVIES = load_script(DATA_SCRIPTS / "make_movie_recommender.py")
-
-
-def test_the_real_rows_are_those_of_the_file(mirror):
-    dataset = load("movie-recommender")
-    raw = pd.read_csv(mirror / MOVIES.FILE, sep="\t")
-    assert dataset.target.tolist() == raw["Avg Recommended Rating"].tolist()
-    assert dataset.features["occupation"].tolist() == raw["Occupation"].tolist()
-    assert (dataset.features["age"] // 10).tolist() == raw["Age"].replace({1: 10}).add(5).floordiv(10).tolist()
-    genres = dataset.features.iloc[:, 6:]
-    listed = [set(genres.columns[row == 1]) for row in genres.to_numpy()]
-    assert listed == [set(ast.literal_eval(kinds)) for kinds in raw["Types"]]
-
-
-def test_surrogate_is_as_near_as_the_registry_says(drawn_once):
-    fidelity = compare(load("movie-recommender"), load("movie-recommender", surrogate=True))
-    differences = fidelity.associations["difference"].abs()
-    assert fidelity.marginals["distance"].max() < 0.03
-    assert differences.mean() < 0.055
-    assert differences.max() < 0.165
-    assert (differences.loc["age"][["seen_rating", "movie_age", "recommended_rating"]] < 0.04).all()
-
-
 def test_shares_of_labels_in_the_held_out_half():
     # Figure 9 of the paper, in percent, with the split of its code.
     published = {"cart": (4, 0), "drum": (4, 0), "helmet": (8, 3), "face powder": (1, 10), "maillot": (4, 15)}
@@ -167,7 +125,7 @@ def test_shares_of_labels_in_the_held_out_half():
     assert {label: tuple((100 * shares[label]).round()) for label in published} == published
 
 
-STAPLES = load_script(DATA_SCRIPTS / "make_staples.py")
+STAPLES = load_script(project().data_scripts / "make_staples.py")
 
 
 @pytest.mark.parametrize(("reading", "share"), [("as_published", 1.0), ("as_described", 0.797)])
@@ -177,6 +135,5 @@ def test_prices_of_the_authors_sample(mirror, reading, share):
     sample = pd.read_csv(path, header=None, names=columns, dtype=str).drop_duplicates("zipcode").set_index("zipcode")
     homes = STAPLES.read(mirror / STAPLES.ZIP_CODES, "zip codes", ["zip", "latitude", "longitude"]).set_index("zip")
     stores = STAPLES.read(mirror / STAPLES.STORES, "stores", ["zipcode", "latitude", "longitude"])
-    assert (stores["zipcode"].nunique(), len(sample)) == (1559, 12_116)
     prices = STAPLES.price(homes.loc[sample.index], stores, coordinates=STAPLES.READINGS[reading])
     assert (prices == sample["price"]).mean() == pytest.approx(share, abs=0.001)

@@ -1,67 +1,15 @@
-import ast
-import hashlib
-import re
-import runpy
-import zipfile
-from pkgutil import resolve_name
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from fairlab.data import DataError
-from fairlab.data.registry import project_registry
 from fairlab.data.tables import load_script
-from fairlab.papers.themis.suites import TABLE
 from fairlab.paths import project
 
 DATA_SCRIPTS = project().data_scripts
 
-SCRIPTS = sorted(DATA_SCRIPTS.glob("make_*.py"))
-
-
-def test_every_script_makes_a_variant():
-    made = {variant.make for variant in project_registry().variants.values() if variant.make}
-    assert {path.name for path in SCRIPTS} == made
-
-
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
-def test_a_datasheet_names_only_what_exists(path):
-    datasheet = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
-    [variant] = [variant for variant in project_registry().variants.values() if variant.make == path.name]
-    assert datasheet.startswith(f"Datasheet of `{variant.name}`: ")
-    for name in re.findall(r"fairlab(?:\.\w+)+", datasheet):
-        resolve_name(name)
-
-
-@pytest.fixture
-def script(monkeypatch, tmp_path):
-    """The script, beside a table of its own, and files that are at hand by their paths."""
-    main = runpy.run_path(str(DATA_SCRIPTS / "count_themis_suites.py"))["main"]
-    table, here = tmp_path / "table.csv", {}
-    table.write_bytes(TABLE.read_bytes())
-    monkeypatch.setitem(main.__globals__, "TABLE", table)
-    monkeypatch.setitem(main.__globals__, "local_copy", lambda file: here.get(file.path))
-    monkeypatch.setitem(main.__globals__, "find_fault", lambda file, copy: None)
-    return main, table, here
-
-
-def test_a_file_that_counts_otherwise_is_named_and_written_on_request(script, capsys, tmp_path):
-    main, table, here = script
-    path, copy = "themis_suites/figure1/E9causal", tmp_path / "copy"
-    copy.write_text("".join(f"1,2,3,4,5,6,1,0,{sex},7,8,9,10,{sex}\n" for sex in (0, 1)))
-    here[path] = copy
-    assert main([]) == 1
-    assert "figure1/E9causal: counts are not those of the table" in capsys.readouterr().out
-    assert main(["--write"]) == 1
-    row = pd.read_csv(table).set_index("path").loc[path]
-    assert row[["lines", "n", "hits", "stretches"]].tolist() == [2, 1, 1, 1]
-    assert row["sha256"] == hashlib.sha256(copy.read_bytes()).hexdigest()
-    assert main([]) == 0
-
 
 HEALTH = load_script(DATA_SCRIPTS / "make_health.py")
-PATIENTS = project_registry().variant("health")
 CLAIM = dict.fromkeys(HEALTH.FILES["Claims.csv"]) | {"MemberID": "1", "Year": "Y1", "ProviderID": "p", "PCP": "q"}
 
 
@@ -139,20 +87,6 @@ def test_strange_values_are_errors(file, change, message):
         HEALTH.attributes(tables)
 
 
-def test_folder_and_archive(tmp_path, monkeypatch):
-    monkeypatch.setattr(HEALTH, "predict", lambda table: table)
-    archive, expected = tmp_path / "data.zip", HEALTH.attributes(contest())
-    with zipfile.ZipFile(archive, "w") as bundle:
-        for name, table in contest().items():
-            table.to_csv(tmp_path / name, index=False)
-            bundle.write(tmp_path / name, f"data/{name}")
-    pd.testing.assert_frame_equal(HEALTH.make_from_folder(tmp_path), expected)
-    pd.testing.assert_frame_equal(HEALTH.make({HEALTH.ARCHIVE: archive}), expected)
-    archive.write_text("moved")
-    with pytest.raises(DataError, match=r"data\.zip: not an intact zip"):
-        HEALTH.make({HEALTH.ARCHIVE: archive})
-
-
 SSL = load_script(DATA_SCRIPTS / "make_ssl.py")
 OFFICIAL = {
     "score": "SSL SCORE",
@@ -208,11 +142,6 @@ def test_any_style_of_columns_and_any_order_give_the_same_table(style):
     pd.testing.assert_frame_equal(prepare(shuffled), prepare(export()))
 
 
-def test_the_cleaned_file_is_read_by_the_order_of_its_columns():
-    cleaned = export().drop(columns="LATITUDE").set_axis([f"column {j}" for j in range(11)], axis=1)
-    pd.testing.assert_frame_equal(prepare(cleaned, SSL.CLEANED), prepare(export()))
-
-
 def test_rows_without_age_or_race_are_dropped():
     table = prepare(export(age=["20-30", None, "less than 20", "70-80"], race=["BLK", "WHI", "WWH", None]))
     assert table["score"].tolist() == [500, 388]
@@ -266,14 +195,3 @@ def test_price_is_that_of_the_haversine_formula(coordinates):
     prices = STAPLES.price(homes, stores, coordinates=coordinates)
     assert prices.tolist() == by_haversine(homes, stores, *coordinates)
     assert set(prices) == {"low", "high"}
-
-
-def test_predictions_are_made_for_the_rows_not_trained_on():
-    rng = np.random.default_rng(0)
-    names = [name for name in PATIENTS.columns if name not in ("predicted_days", "confidence", "Gender", "days")]
-    people = pd.DataFrame(rng.integers(0, 4, (1000, len(names))), columns=names)
-    people = people.assign(Gender=rng.choice(["female", "male"], 1000), days=np.minimum(people["Age"] * 2, 15))
-    table = HEALTH.predict(people, n_trees=60)
-    assert (len(table), list(table.columns)) == (750, list(PATIENTS.columns))
-    assert table["predicted_days"].corr(table["days"]) > 0.99
-    assert 0.5 <= (table["confidence"] == "low").mean() < 1

@@ -1,11 +1,9 @@
-import dataclasses
 import warnings
 
 import pandas as pd
 import pytest
 
 from fairlab.data import DataError, DataUnavailableError, SurrogateWarning, load
-from fairlab.data import tables as tables_module
 from fairlab.data.registry import project_registry
 from fairlab.data.tables import check_table
 from fairlab.papers.adf.benchmarks import stored_weights
@@ -48,18 +46,6 @@ def test_a_surrogate_obeys_the_registry(name):
         assert tuple(table[column].cat.categories) == categories == variant.columns[column].categories
 
 
-def test_a_surrogate_is_always_the_same():
-    first, second = (load("law-school", surrogate=True) for _ in range(2))
-    assert first.features.equals(second.features)
-    assert first.provenance == second.provenance
-    assert first.provenance.caveat == project_registry().variant("law-school").surrogate.wrong
-
-
-def test_a_surrogate_can_be_forbidden():
-    with pytest.raises(DataUnavailableError, match=r"law/law_data\.csv is not available"):
-        load("law-school", surrogate=False)
-
-
 def test_a_rejected_file_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("FAIRLAB_DATA_MIRROR", str(tmp_path))
     (tmp_path / "law").mkdir()
@@ -74,29 +60,6 @@ def test_an_unwritable_cache_is_no_reason_for_a_surrogate(tmp_path, monkeypatch)
     monkeypatch.setenv("FAIRLAB_DATA_CACHE", str(tmp_path / "blocked"))
     with pytest.raises(DataError, match="cannot write"):
         load("berkeley")
-
-
-def test_surrogates_were_fitted_to_the_registered_tables():
-    from fairlab.data.documents import read_yaml
-    from fairlab.paths import project
-
-    DATA_SCRIPTS = project().data_scripts
-
-    for name in WITH_SURROGATE:
-        variant = project_registry().variant(name)
-        content = read_yaml(DATA_SCRIPTS / variant.surrogate.file)
-        assert (content["variant"], content["rows"]) == (name, variant.rows)
-        assert content["fitted_on"] == variant.sha256 or (variant.sha256 is None and content["fitted_on"])
-        assert (DATA_SCRIPTS / variant.surrogate.file).stat().st_size < 100_000
-
-
-@pytest.mark.usefixtures("drawn_once")
-def test_prepared_tables_hold_no_identifying_column():
-    for variant in project_registry().variants.values():
-        dataset = load(variant.name, **({"surrogate": True} if variant.surrogate else {}))
-        names = {column.lower() for column in (*dataset.features, *dataset.sensitive_features)}
-        assert names.isdisjoint(tables_module.FORBIDDEN_COLUMNS)
-        assert dataclasses.asdict(dataset.provenance)["variant"] == variant.name
 
 
 def test_what_was_real_when_a_job_was_submitted_is_never_replaced(monkeypatch):

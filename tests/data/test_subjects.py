@@ -7,7 +7,6 @@ from statsmodels.stats.outliers_influence import variance_inflation_factor
 from subject_statistics import FEATURES, check, fitted
 
 from fairlab.data.documents import read_yaml
-from fairlab.data.sources import MODELS
 from fairlab.data.surrogates.copula import Copula, Counts, Stratum
 from fairlab.data.surrogates.patients import SMALLEST_RISK, PatientModel
 from fairlab.data.surrogates.subjects import (
@@ -21,8 +20,6 @@ from fairlab.data.surrogates.subjects import (
     SubjectModel,
 )
 from fairlab.paths import project
-
-DATA_SCRIPTS = project().data_scripts
 
 
 def model(**changes):
@@ -79,18 +76,11 @@ def test_expected_score_adds_up_products_with_age_in_decades():
     np.testing.assert_allclose(found, [1 + 30, 7 - 120 + 45 + 6])
 
 
-def test_who_is_likely_to_have_a_high_score_gets_it():
-    table = model(noise=(1e-6,) * 7).draw(2000, random_state=4)
-    for _, rows in table.groupby("group"):
-        ordered = rows.sort_values("latent", kind="stable")["score"]
-        assert ordered.is_monotonic_increasing
-
-
 ROWS = 60_000  # enough for errors of a few percent
 
 
 def test_surrogate_is_like_the_list():
-    content = read_yaml(DATA_SCRIPTS / "surrogates" / "ssl.yaml")
+    content = read_yaml(project().data_scripts / "surrogates" / "ssl.yaml")
     table = SubjectModel.model_validate(content["subjects"]).sample(ROWS, random_state=0)
     published = content["published"]
     for name in published["held out"]:
@@ -102,11 +92,6 @@ def test_surrogate_is_like_the_list():
     near = ["mean of narcotics_arrests", "mean of gang_affiliation", "slope of age", "F of score by race"]
     assert (relative[near] < 0.05).all()
     assert relative["share with score 345 up"] < 0.01
-
-
-def test_every_model_of_generated_rows_can_be_read():
-    keys = {key for path in (DATA_SCRIPTS / "surrogates").glob("*.yaml") for key in read_yaml(path)}
-    assert set(MODELS) <= keys
 
 
 @pytest.fixture(scope="module")
@@ -152,20 +137,11 @@ COPULA = Copula(
 )
 
 
-def patient_model(**changes):
-    values = {
-        "copula": COPULA,
-        "intercept": 0.4,
-        "slope": 1.0,
-        "days": Counts(values=[1, 3], counts=[30, 10]),
-        "disagreement": 0.5,
-    }
-    return PatientModel(**values | changes)
-
-
 @pytest.fixture(scope="module")
 def patients():
-    return patient_model().sample(40_000, random_state=0)
+    days = Counts(values=[1, 3], counts=[30, 10])
+    model = PatientModel(copula=COPULA, intercept=0.4, slope=1.0, days=days, disagreement=0.5)
+    return model.sample(40_000, random_state=0)
 
 
 def test_a_stay_is_as_likely_as_its_log_odds(patients):
@@ -184,7 +160,3 @@ def test_trees_disagree_more_on_high_predictions(patients):
     assert patients["confidence"].value_counts().tolist() == [20_000, 20_000]
     low = (patients["confidence"] == "low").groupby(patients["predicted_days"]).mean()
     assert low.iloc[0] < 0.01 < 0.99 < low.iloc[1]
-    # Without noise everybody's width is that of the prediction.
-    certain = patient_model(disagreement=0.0).sample(1000, random_state=1)
-    high = certain["predicted_days"] == certain["predicted_days"].max()
-    assert (certain["confidence"][high] == "low").all()

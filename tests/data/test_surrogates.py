@@ -12,13 +12,13 @@ from fit_copula import (
     mid_ranks,
     rank_spread,
 )
-from fit_surrogates import count_cells, count_labels
+from fit_surrogates import count_cells
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata, spearmanr
 
 from fairlab.data import Dataset, Provenance
-from fairlab.data.surrogates.copula import Counts, Quantiles
+from fairlab.data.surrogates.copula import Counts
 from fairlab.data.surrogates.label_rates import ImageGroup
 
 
@@ -64,6 +64,11 @@ def test_marginals_by_group(table, sample):
     np.testing.assert_allclose(drawn, real, atol=0.02)
 
 
+def test_a_determined_column_follows(copula, sample):
+    assert copula.derived["points"].parent == "grade"
+    assert (sample["points"] == sample["grade"].map({"d": 1, "c": 2, "b": 3, "a": 4})).all()
+
+
 def test_rare_values_are_not_published(table, copula, sample):
     assert "u" not in set(sample["sex"])
     assert "rare" not in str(copula)
@@ -74,11 +79,6 @@ def test_rare_values_are_not_published(table, copula, sample):
     assert table["score"].nunique() > MOST_VALUES
     extremes = {table["score"].min(), table["score"].max()}
     assert extremes.isdisjoint(q for s in copula.strata for q in s.marginals["score"].quantiles)
-
-
-def test_a_determined_column_follows(copula, sample):
-    assert copula.derived["points"].parent == "grade"
-    assert (sample["points"] == sample["grade"].map({"d": 1, "c": 2, "b": 3, "a": 4})).all()
 
 
 @settings(deadline=None, max_examples=15)
@@ -95,7 +95,6 @@ def test_spearman_of_the_sample_is_the_fitted_one(rho, levels, seed):
 
 
 FEW = Counts(values=("d", "c", "a"), counts=(50, 30, 20))
-MANY = Quantiles(quantiles=(-1.0, 0.0, 1.0, 2.0, 6.0), tail=0.25, decimals=1)
 
 
 def test_mid_ranks_and_their_spread_are_those_of_the_records():
@@ -130,30 +129,12 @@ def test_small_groups_are_merged():
     ]
 
 
-CELLS = pd.DataFrame({"a": ["x", "y", "y", "x", "y"], "b": ["1", "3", "3", "2", "1"]})
-
-
 @given(rows=st.lists(st.tuples(*[st.sampled_from("pqr")] * 3), min_size=1, max_size=60), seed=st.integers(0, 99))
 def test_all_records_come_back_in_another_order(rows, seed):
     table = pd.DataFrame(rows, columns=["a", "b", "c"])
     cells = count_cells(table)
     drawn = cells.sample(len(table), random_state=seed)
     assert sorted(drawn.itertuples(index=False, name=None)) == sorted(rows)
-
-
-def test_fewer_rows_are_drawn_without_replacement():
-    drawn = count_cells(CELLS.iloc[:3]).sample(2, random_state=0).value_counts()
-    assert drawn.max() <= 2
-    assert drawn.get(("x", "1"), 0) <= 1
-
-
-IMAGES = pd.DataFrame(
-    {
-        "tagger": ["one", "one", "two"],
-        "race": ["Black", "Black", "White"],
-        "labels": ["hat|tie", "hat|suit", "tie|tie"],
-    }
-)
 
 
 @settings(deadline=None, max_examples=30)
@@ -174,11 +155,6 @@ def test_labels_come_together_by_chance():
     group, rng = ImageGroup(values={}, images=3, counts={"a": 2, "b": 2, "c": 2}), np.random.default_rng(1)
     where = [group.draw(rng)[:, :2].all(axis=1).argmax() for _ in range(600)]
     np.testing.assert_allclose(np.bincount(where, minlength=3) / 600, 1 / 3, atol=0.08)
-
-
-def test_counts_of_labels_come_back():
-    rates = count_labels(pd.concat([IMAGES] * 20))
-    assert count_labels(rates.sample(60, random_state=3)) == rates
 
 
 PEOPLE = pd.DataFrame(

@@ -43,19 +43,6 @@ def test_draw_order_of_lipton(seed, reseed_labels):
     np.testing.assert_array_equal(table["hired"], hired)
 
 
-def test_every_parameter_of_lipton_changes_the_digest():
-    options = [{}, {"n_points": 51}, {"seed": 1}, {"reseed_labels": True}]
-    digests = [load("lipton", **{"n_points": 50} | option).provenance.data_hash for option in [*options, {}]]
-    assert len(set(digests)) == len(options)
-    assert digests[0] == digests[-1]
-
-
-def test_what_the_authors_arrays_have():
-    dataset = load("individual-simulation")
-    assert dataset.sensitive_features["group"].value_counts().to_dict() == {"majority": 359, "minority": 41}
-    assert dataset.target.mean() == 0.4775
-
-
 def test_draw_order_of_individual_simulation():
     np.random.seed(3)  # noqa: NPY002
     x = np.random.normal(scale=0.25, size=(50, 2))  # noqa: NPY002
@@ -67,32 +54,6 @@ def test_draw_order_of_individual_simulation():
         assert row.x1 == pytest.approx(first + (-1.5 if is_majority else 1.5))
         assert row.x2 == second
         assert row.label == ((-0.2 if is_majority else 0.2) * first - 0.01 * second + error > 0)
-
-
-pytestmark = pytest.mark.usefixtures("drawn_once")
-
-
-def test_columns_and_readings():
-    published, described = (load("staples", reading=r, surrogate=True) for r in ("as_published", "as_described"))
-    for dataset in (published, described):
-        assert list(dataset.features.columns) == ["state", "gender", "race", "income"]
-    assert published.features.equals(described.features)
-    assert (published.target == "high").mean() < 0.07 < 0.15 < (described.target == "high").mean()
-    assert published.provenance.data_hash != described.provenance.data_hash
-
-
-def test_more_users_are_drawn_with_replacement():
-    population, *larger = (
-        load("staples", surrogate=True, **options)
-        for options in ({}, *({"n_users": 200_000, "seed": seed} for seed in (4, 4, 5)))
-    )
-    assert len(larger[0].features) == larger[0].provenance.rows == 200_000
-    shares = [
-        d.target.groupby(d.features["race"], observed=True).value_counts(normalize=True)
-        for d in (population, larger[0])
-    ]
-    np.testing.assert_allclose(shares[1].loc[:, "high"], shares[0].loc[:, "high"], atol=0.03)
-    assert [larger[0].features.equals(other.features) for other in larger] == [True, True, False]
 
 
 def test_rows_are_the_counts():
@@ -113,29 +74,6 @@ def test_draws_scatter_around_the_expected_cells():
     assert ((found - expected)[large] / np.sqrt(expected[large] / 20)).std() == pytest.approx(1, abs=0.2)
     low = drawn.xs("<50K", level="income").sum() / drawn.sum()
     assert low == pytest.approx(np.average(cells["low_income"], weights=cells["people"]), abs=0.003)
-
-
-def test_the_shoppers_of_a_seed_are_the_same_with_both_prices():
-    published, described = (draw_counts(30_000, seed=5, reading=r) for r in ("as_published", "as_described"))
-    people = LEVELS[:-1]
-    assert published.groupby(people).sum().equals(described.groupby(people).sum())
-    high = [counts.xs("high", level="price").sum() for counts in (published, described)]
-    assert 2 < high[1] / high[0] < 4
-    assert not published.equals(draw_counts(30_000, seed=6))
-
-
-@pytest.fixture(scope="module")
-def generated(drawn):
-    return drawn("health")
-
-
-def test_surrogate_errors_grow_with_age_and_less_where_confidence_is_high(generated):
-    table = generated.features
-    error = (np.log1p(table["predicted_days"]) - np.log1p(generated.target)).abs()
-    high = table["confidence"] == "high"
-    correlation = [error[own].corr(table["Age"][own]) for own in (slice(None), high, ~high)]
-    assert correlation[1] < correlation[2] < correlation[0]
-    assert correlation[1] > 0.02
 
 
 @given(n_points=st.integers(1, 40), seed=st.integers(0, 2**31))

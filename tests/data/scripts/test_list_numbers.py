@@ -1,12 +1,10 @@
 """`data_scripts/list_numbers.py` on a toy text: what has a row, what has a reason, and what is open."""
 
-import re
-
 import list_numbers
 import pytest
 import yaml
 
-from fairlab.suite.published import paper_keys, read_paper
+from fairlab.suite.published import read_paper
 
 PAPER = """
 paper: {key: toy, title: T, authors: A, venue: V, doi: D}
@@ -71,11 +69,3 @@ def test_an_open_number_is_shown_in_its_line_and_fails_the_program(paper, tmp_pa
     assert shown[-1] == "toy: 14 numbers, 2 open"
     (tmp_path / "paper.txt").write_text("12 people")
     assert list_numbers.main(["toy", str(tmp_path / "paper.txt")]) == 0
-
-
-def test_the_reasons_are_for_all_papers_and_have_patterns():
-    reasons = yaml.safe_load(list_numbers.REASONS.read_text(encoding="utf-8"))
-    assert set(reasons) == {"all", *paper_keys()}
-    for group in (group for groups in reasons.values() for group in groups):
-        assert group["reason"]
-        assert all(re.compile(pattern, re.MULTILINE) for pattern in group["patterns"])
