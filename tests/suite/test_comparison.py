@@ -1,19 +1,12 @@
 import json
 
 import pytest
-from pydantic import ValidationError
 from toy_project import fill
 
 from fairlab.plotting import COLOURS
-from fairlab.suite.comparison import Comparison, Row, percent, short_line
+from fairlab.suite.comparison import Comparison, Row, short_line
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.verdicts import CLAIM_VERDICTS, JUDGED, LOOKS, VERDICTS
-
-KEYS = [
-    *("paper", "artefact", "id", "kind", "published", "printed", "source"),
-    *("ours", "low", "high", "n_trials", "relative_difference"),
-    *("verdict", "reading", "data", "evidence", "profile", "seed", "commit", "reason"),
-]
 
 
 def row(id="x", verdict="agrees", **given):
@@ -45,41 +38,26 @@ def test_counts_come_first_then_what_differs_then_the_rest_folded(comparison):
     page = comparison._repr_html_()
     counts, differs, folded = (page.index(part) for part in ("1 agrees, 1 differs, 1 fails", ">rows<", "<details>"))
     assert counts < differs < folded < page.index(">lost<")
-    assert page.index("fails</td>") < folded < page.index("agrees</td>")
-    assert "the other 2 rows" in page
-    assert page.index(">+10%<") > folded  # 0.50 published, 0.55 ours
+    assert page.index("fails</td>") < folded < page.index(">+10%<")  # 0.50 published, 0.55 ours
     assert [line.split("  ")[1].split(":")[0] for line in str(comparison).splitlines()[1:]] == ["differs", "fails"]
 
 
 def test_rows_not_run_have_a_reason(comparison):
     lost = next(row for row in comparison.rows if row.id == "lost")
     assert (lost.verdict, lost.reason, lost.published) == ("not run", "toy/mean does not record it", 1)
-    frame = comparison.to_frame().set_index("id")
-    assert frame.loc["mean", "as_described"] == "0.7"
-    assert frame.loc["mean", "published"] == "0.50 ± 0.10"
     assert comparison.rows[0].reason.endswith("as specified: 0.7")
 
 
 def test_json_is_a_list_of_plain_rows(comparison, tmp_path):
-    rows = json.loads(comparison.to_json())
-    assert [list(row) for row in rows] == [KEYS] * 4
-    mean, _, lost, positive = rows
-    assert (mean["published"], mean["ours"], mean["n_trials"], mean["reading"]) == (0.5, 0.55, 2, "as_published")
-    assert mean["printed"] == "0.50 ± 0.10"
-    assert mean["relative_difference"] == pytest.approx(0.1)
+    mean, _, lost, positive = json.loads(comparison.to_json())
+    expected = {"published": 0.5, "printed": "0.50 ± 0.10", "ours": 0.55, "n_trials": 2, "reading": "as_published"}
+    assert expected.items() <= mean.items()
     assert mean["low"] < 0.55 < mean["high"]
     assert (lost["ours"], lost["low"], lost["profile"], lost["relative_difference"]) == (None,) * 4
     assert (positive["kind"], positive["published"], positive["ours"]) == ("claim", "The mean is positive.", "fails")
     file = tmp_path / "rows.json"
     file.write_text(comparison.to_json())
-    again = Comparison.read(file)
-    assert again.to_json() == comparison.to_json()
-    assert again.counts() == comparison.counts()
-
-
-def test_numbers_are_written_as_numbers():
-    rows = json.loads(Comparison([row(ours=6600462.0), row(ours=1 / 3), row(published=(0.25, 1.0))]).to_json())
-    assert [rows[0]["ours"], rows[1]["ours"], rows[2]["published"]] == [6600462, 0.333333, [0.25, 1]]
+    assert Comparison.read(file).to_json() == comparison.to_json()
 
 
 @pytest.mark.parametrize(
@@ -97,8 +75,6 @@ def test_other_files_are_refused(tmp_path, change, message):
     file.write_text(json.dumps([row().model_dump() | change]))
     with pytest.raises(ValueError, match=message):
         Comparison.read(file)
-    with pytest.raises(ValidationError):
-        Row(**row().model_dump() | change)
 
 
 def test_inferred_rows_are_counted_separately_unless_they_differ():
@@ -138,7 +114,6 @@ def test_the_median_is_of_the_sizes_of_what_was_judged():
     verdicts = ["differs", "agrees", "near", "surrogate", "agrees"]
     rows = [row(str(k), verdicts[k], relative_difference=share) for k, share in enumerate(shares)]
     assert Comparison(rows).median_difference() == 0.2
-    assert "median difference 20.0%" in str(Comparison(rows))
 
 
 @pytest.mark.parametrize(
@@ -154,21 +129,3 @@ def test_the_median_is_of_the_sizes_of_what_was_judged():
 )
 def test_a_run_in_a_few_words(rows, line):
     assert short_line(Comparison(rows)) == line
-
-
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [(0.0, "0%"), (0.1234, "+12%"), (-0.00123, "-0.12%"), (-0.998, "-100%"), (3.5, "+350%"), (12.5, "14 times")],
-)
-def test_differences_as_text(share, text):
-    assert percent(share) == text
-
-
-def test_row_as_one_line():
-    number = row(ours=2.5, low=2.0, high=3.0, relative_difference=0.25, printed="2.0", verdict="near")
-    assert number.to_text() == "toy t:x  near: 2.0, our result 2.5 [2, 3] (+25%)"
-    assert claim("holds-it", "fails").to_text() == "toy t:holds-it  fails: It holds."
-    assert (
-        row(verdict="not run", reason="left out").to_text()
-        == "toy t:x  not run: 2.0, our result not available (left out)"
-    )

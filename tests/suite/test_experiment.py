@@ -150,12 +150,6 @@ def test_a_notebook_is_opened_by_its_parameters_cell(toy):
     assert Experiment.open(cell | {"n": 11}).run.profile == "custom"
 
 
-def test_published_values_as_table(experiment):
-    table = experiment.published("table-1")
-    assert list(table.index) == ["mean", "rows", "lost"]
-    assert table.loc["mean", ["printed", "value", "std", "n"]].tolist() == ["0.50 ± 0.10", 0.5, 0.1, 10]
-
-
 def test_every_load_of_a_variant_is_noted(experiment):
     object.__setattr__(experiment.specification, "data", ("lipton",))
     for n_points in (20, 30, 20):
@@ -169,15 +163,6 @@ def test_tables_are_recorded_number_by_number(experiment):
     long = pd.DataFrame({"what": ["mean", "mean"], "share": [0.5, 0.7]})
     experiment.record_frame("table-1", long, id="{what}", values="share")
     assert experiment.run.ours("table-1", "mean").values.tolist() == [0.5, 0.7]
-    wide = pd.DataFrame({"mean": [0.5]}, index=pd.Index(["as_described"], name="reading"))
-    experiment.record_frame("table-1", wide, id="{column}")
-    assert experiment.run.ours("table-1", "mean", "as_described").mean == 0.5
-
-
-def test_a_claim_that_nothing_judges_is_left_out_with_its_reason(experiment):
-    experiment.claims("table-1", {"positive": (None, "nobody was asked")})
-    assert experiment.run.skipped[-1]["reason"] == "nobody was asked"
-    assert not experiment.run.claims
 
 
 def test_published_numbers_beside_recorded_ones(experiment):

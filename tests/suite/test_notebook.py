@@ -41,15 +41,6 @@ def test_a_run_is_published_with_all_its_parts(toy, monkeypatch):
     assert check_committed(notebook) == []
 
 
-def test_an_override_goes_to_custom(toy, monkeypatch):
-    monkeypatch.setenv("HOME", "/nowhere")
-    run(overrides={"n": 12})
-    assert Run.read(run_folder("toy/mean", "custom")).parameters["n"] == 12
-    assert "text/html" in (run_folder("toy/mean", "custom") / "notebook.ipynb").read_text()
-    with pytest.raises(TypeError, match=r"no parameter 'nn'.*known: n, n_trials"):
-        run(overrides={"nn": 12})
-
-
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
@@ -109,12 +100,6 @@ def test_the_time_limit_is_for_the_whole_notebook(toy):
         run(time_limit=0.05)
 
 
-def test_parameters_must_match_the_experiment(toy):
-    write_notebook(toy / "notebooks" / "toy" / "mean.ipynb", ["n = 50", *CELLS[1:]])
-    with pytest.raises(ValueError, match="its parameters cell has"):
-        run()
-
-
 def test_parameters_cell(toy, tmp_path):
     assert notebook_parameters(specification("toy/mean").notebook) == {
         "experiment": "toy/mean",
@@ -123,8 +108,6 @@ def test_parameters_cell(toy, tmp_path):
         "profile": "quick",
         "seed": 0,
     }
-    with pytest.raises(ValueError, match=r"only assign literals, found `n = 5 \* 10`"):
-        notebook_parameters(write_notebook(tmp_path / "a.ipynb", ["n = 5 * 10"]))
     untagged = write_notebook(tmp_path / "b.ipynb", ["n = 5"])
     untagged.write_text(untagged.read_text().replace('"parameters"', ""))
     with pytest.raises(ValueError, match="expected one code cell tagged `parameters`, found 0"):

@@ -1,7 +1,7 @@
 import toy_project
 
 from fairlab.suite.experiment import Experiment
-from fairlab.suite.readings import claims_of, count_by_artefact, count_by_reading, rows_by_reading, runs_of_paper
+from fairlab.suite.readings import count_by_reading, rows_by_reading, runs_of_paper
 
 
 def test_numbers_are_judged_in_both_readings(toy):
@@ -31,15 +31,6 @@ def test_inference_applies_to_one_variant_only(toy):
         value.__dict__["inferred"] = False
     assert table.loc["inferred"].tolist() == [1, 0]
     assert table.loc["differs"].tolist() == [0, 1]
-
-
-def test_a_summary_has_every_artefact_and_every_claim(toy):
-    experiment = Experiment("toy/mean")
-    toy_project.fill(experiment)
-    counts, claims = count_by_artefact([experiment.run]), claims_of([experiment.run])
-    assert counts.loc[("as published", "table-1"), "agrees"] == 1
-    assert set(claims["verdict"]) == {"holds"}
-    assert claims.columns.tolist() == ["artefact", "claim", "verdict", "on what"]
 
 
 def test_a_summary_is_of_the_runs_of_the_same_profile_and_seed(toy):

@@ -4,12 +4,12 @@ import pytest
 from toy_project import fill
 
 from fairlab.cli import main
+from fairlab.paths import write_text
 from fairlab.suite import run as runs
 from fairlab.suite.comparison import Comparison, Row
 from fairlab.suite.experiment import Experiment
-from fairlab.suite.run import Run, run_folder
+from fairlab.suite.run import Run, failure_file, run_folder
 from fairlab.suite.scorecard import (
-    chosen,
     ending,
     head,
     largest_differences,
@@ -40,15 +40,14 @@ def publish(profile="quick", source="real", mean=0.55, holds=True):
 def test_nothing_was_run(toy):
     assert {row.verdict for row in rows().values()} == {"not run"}
     assert rows()["mean"].reason == "not run here yet: fairlab run toy/mean"
+    write_text(failure_file("toy/mean", "quick"), "cell 3 failed: ZeroDivisionError: division by zero\n")
+    assert rows()["mean"].reason == "failed at quick: cell 3 failed: ZeroDivisionError: division by zero"
 
 
 def test_verdicts(toy):
     publish()
-    table = rows()
-    assert (table["mean"].verdict, table["mean"].ours, table["mean"].data) == ("agrees", 0.55, "real")
-    assert table["rows"].verdict == "exact"
-    assert table["positive"].verdict == "holds"
-    assert (table["lost"].verdict, table["lost"].reason) == ("not run", "toy/mean does not record it")
+    found = {id: row.verdict for id, row in rows().items()}
+    assert found == {"mean": "agrees", "rows": "exact", "lost": "not run", "positive": "holds"}
 
 
 def test_same_conclusion_and_difference(toy):
@@ -87,7 +86,6 @@ def test_a_smaller_profile_is_not_comparable(toy):
     publish("smoke")
     assert (rows()["mean"].verdict, rows()["mean"].profile) == ("not comparable", "smoke")
     assert rows()["mean"].reason == "not the size of the published protocol: n 10 instead of 50"
-    assert rows()["positive"].verdict == "not comparable"
 
 
 @pytest.mark.parametrize(
@@ -118,12 +116,7 @@ def test_a_run_of_an_older_version_is_named_with_what_to_do(toy, capsys, damage)
 def test_surrogates_never_count(toy):
     publish(source="surrogate")
     assert {rows()[id].verdict for id in ("mean", "rows", "positive")} == {"surrogate"}
-    assert rows()["mean"].data == "surrogate"
-    for id in ("mean", "positive"):
-        assert rows()[id].reason.startswith(
-            "surrogate data: fairlab data fetch berkeley gets the real data or explains how"
-        )
-    assert rows()["lost"].reason.startswith("toy/mean does not record it; surrogate data: fairlab data fetch berkeley")
+    assert rows()["mean"].reason.startswith("surrogate data: fairlab data fetch berkeley gets the real data")
 
 
 def test_the_best_run_is_shown(toy):
@@ -141,13 +134,6 @@ def test_custom_runs_never_enter(toy):
     experiment.compare()
     assert Run.read(run_folder("toy/mean", "custom")).profile == "custom"
     assert {row.verdict for row in rows().values()} == {"not run"}
-
-
-def test_json_has_a_row_for_everything_published(toy, capsys):
-    publish()
-    assert main(["scorecard", "--json"]) == 0
-    content = json.loads(capsys.readouterr().out)
-    assert [row["id"] for row in content] == ["mean", "rows", "lost", "positive"]
 
 
 def test_write_and_publish(toy, results):
@@ -175,10 +161,6 @@ def test_page_has_differences_reasons_and_runs(toy):
     link = "experiments/toy/deviations.md#table-1-means"
     assert f"| toy table-1 | 1 of 3 | 1 | `mean` +500% | The mean is another one. [more]({link}) |" in text
     assert "| toy | 1 | quick | 2 | real | 5 | abc |" in text
-    content = json.loads(file.read_text())
-    drawn = [content["data"][0] | {"variant": name, "source": "generated"} for name in ("lipton", "arrests")]
-    rewrite(file, json.dumps(content | {"data": content["data"] + drawn}))
-    assert "| generated: arrests, lipton |" in to_markdown(scorecard(), published_runs())
 
 
 def test_the_table_counts_every_row_once(toy):
@@ -209,45 +191,16 @@ def test_what_surprises_most(toy):
 
 def test_the_ending_has_the_table_the_surprises_and_where_to_look(toy, capsys):
     publish(mean=3.0, holds=False)
-    text = ending(scorecard())
-    assert text.splitlines()[0].split() == ["exact", "differs", "fails", "not", "run", "median", "difference"]
-    assert "toy table-1:positive fails: The mean is positive. (0.5 and 0.6)\n      not explained" in text
-    assert "notebooks/toy/mean.ipynb" in text
-    assert "2 rows differ or fail without an entry" in text
-    assert "REPRODUCTION.json" in text
     assert main(["scorecard"]) == 0
-    assert text in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "toy table-1:positive fails: The mean is positive. (0.5 and 0.6)\n      not explained" in text
+    assert "2 rows differ or fail without an entry" in text
 
 
 def test_rows_of_a_paper_or_an_artefact(toy, capsys):
     publish()
-    assert [row.id for row in chosen(scorecard(), ["toy:table-1"])] == ["mean", "rows", "lost", "positive"]
     assert main(["scorecard", "toy"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == "toy table-1:mean  agrees: 0.50 ± 0.10, our result 0.55 (+10%)"
-    assert main(["scorecard", "toys"]) == 2
-    assert "did you mean 'toy'" in capsys.readouterr().err
-
-
-def test_a_run_from_before_a_size_parameter_is_not_comparable(toy):
-    publish("paper")
-    file = toy / "experiments" / "toy" / "mean.yaml"
-    text = file.read_text().replace("size: [n]", "size: [n, m]").replace("{n:", "{m: 1, n:")
-    file.write_text(text)
-    assert rows()["mean"].reason == "not the size of the published protocol: m None instead of 1"
-
-
-def test_a_failure_is_the_reason_for_not_run(toy):
-    from fairlab.paths import write_text
-    from fairlab.suite.run import failure_file
-
-    write_text(failure_file("toy/mean", "quick"), "cell 3 failed: ZeroDivisionError: division by zero\n")
-    assert rows()["mean"].reason == "failed at quick: cell 3 failed: ZeroDivisionError: division by zero"
-
-
-@pytest.mark.parametrize("arguments", [["scorecard"], ["list"], ["list", "--json"]])
-def test_commands_print(toy, capsys, arguments):
-    assert main(arguments) == 0
-    assert "toy" in capsys.readouterr().out
 
 
 def test_exact_numbers_say_what_they_rest_on(toy):
