@@ -355,11 +355,6 @@ import fairlab.cli, fairlab.suite.experiment, fairlab.suite.batch, fairlab.suite
 # Clusters
 
 
-@pytest.mark.parametrize(("most", "shards"), [(16, 12), (4, 4), (1, 1)])
-def test_an_experiment_is_spread_as_far_as_a_shard_is_worth_a_job(toy, most, shards):
-    assert cluster.n_shards("toy/mean", "smoke", most) == shards  # of 60 minutes
-
-
 def test_a_job_asks_for_what_its_experiment_needs_and_twice_as_much_when_it_is_tried_again(toy):
     more = "gigabytes: {smoke: 0.1, quick: 1, paper: 10}\nminutes: {smoke: 1, quick: 2, paper: 3}\n"
     add_experiment(toy, "mean", more=more)

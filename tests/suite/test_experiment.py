@@ -143,13 +143,6 @@ def test_trials_are_resumed_over_sessions_and_shared_by_the_experiments_of_a_pap
     assert [name for name, _ in first] == ["toy"] * 2
 
 
-def test_a_notebook_is_opened_by_its_parameters_cell(toy):
-    cell = {"experiment": "toy/mean", "profile": "smoke", "seed": 3, "n": 10, "n_trials": 2}
-    run = Experiment.open(cell | {"pd": pd}).run
-    assert (run.name, run.profile, run.seed, run.parameters) == ("toy/mean", "smoke", 3, {"n": 10, "n_trials": 2})
-    assert Experiment.open(cell | {"n": 11}).run.profile == "custom"
-
-
 def test_every_load_of_a_variant_is_noted(experiment):
     object.__setattr__(experiment.specification, "data", ("lipton",))
     for n_points in (20, 30, 20):

@@ -22,8 +22,6 @@ from fairlab.suite.drawing import Drawing, function, marks_of, name_of, read_num
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.figures import published_and_ours
 from fairlab.suite.run import Run, run_folder
-from fairlab.suite.site.building import copy_figures
-from fairlab.suite.site.figures import pictures
 
 
 def nothing(frame):
@@ -303,21 +301,6 @@ def test_what_cannot_be_drawn_is_named_and_left(publish, folder, results, capsys
     ]
     assert "0 of 2 figures redrawn" in captured.out
     assert contents(folder) == before
-
-
-def test_the_site_shows_the_figures_of_runs_and_else_the_committed_ones(publish, folder, results, tmp_path):
-    publish(height=1)
-    write()
-    publish([None], height=2, profile="smoke")
-    shutil.rmtree(run_folder("toy/mean", "quick").parent)
-    for place in (run_folder("toy/mean", "smoke") / "figures", folder):
-        shown = pictures("toy")
-        assert {picture.stem for picture in shown} == {file.stem for file in place.glob("*.png")}
-        assert {picture.folder for picture in shown} == {place}
-        copy_figures(tmp_path / "site" / place.name)
-        copied = contents(tmp_path / "site" / place.name / "toy")
-        assert copied == {name: text for name, text in contents(place).items() if not name.endswith(".json")}
-        shutil.rmtree(results, ignore_errors=True)
 
 
 def fork(function, *arguments):

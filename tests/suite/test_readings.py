@@ -1,7 +1,7 @@
 import toy_project
 
 from fairlab.suite.experiment import Experiment
-from fairlab.suite.readings import count_by_reading, rows_by_reading, runs_of_paper
+from fairlab.suite.readings import count_by_reading, rows_by_reading
 
 
 def test_numbers_are_judged_in_both_readings(toy):
@@ -31,13 +31,3 @@ def test_inference_applies_to_one_variant_only(toy):
         value.__dict__["inferred"] = False
     assert table.loc["inferred"].tolist() == [1, 0]
     assert table.loc["differs"].tolist() == [0, 1]
-
-
-def test_a_summary_is_of_the_runs_of_the_same_profile_and_seed(toy):
-    for seed in (0, 7):
-        experiment = Experiment("toy/mean", profile="smoke", seed=seed)
-        toy_project.fill(experiment)
-        experiment.compare()
-    later = Experiment("toy/mean", profile="smoke", seed=7)
-    later.specification = later.specification.model_copy(update={"after": ("toy/mean", "toy/never")})
-    assert [run.seed for run in runs_of_paper(later)] == [7, 7]

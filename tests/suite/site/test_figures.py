@@ -1,11 +1,8 @@
-from pathlib import Path
-
 import pytest
 
 from fairlab.paths import project
 from fairlab.suite.published import paper_keys
-from fairlab.suite.site.figures import Picture, drawing_cell, gallery_page, pictures
-from fairlab.suite.site.rows import HTML
+from fairlab.suite.site.figures import drawing_cell, gallery_page, pictures
 
 FIGURES = project().figures
 
@@ -15,16 +12,6 @@ CELLS = [
     'exp.figure("figure-1", figures.bars, data=x, part="women")',
     'exp.figure(artefact, figures.maps, data=x, part="women")',
 ]
-ENTRY = {"experiment": "adf/phases", "profile": "quick", "seed": 0, "data": "real", "commit": "0123456789"}
-TEXTS = {
-    "caption": "Look at *both*. `a` <b>",
-    "alternative": "Five dots on the left.",
-    "draw": "x.figures.dots",
-}
-
-
-def picture(**entry):
-    return Picture("adf", "table-4_networks", Path(), ENTRY | TEXTS | entry)
 
 
 @pytest.mark.parametrize(
@@ -54,11 +41,3 @@ def test_every_committed_figure_is_in_the_gallery_with_its_files_and_code(result
             for suffix in ("png", "svg", "csv"):
                 assert (one.folder / f"{one.stem}.{suffix}").exists()
                 assert f'href="../figures/{paper}/{one.stem}.{suffix}"' in page
-
-
-def test_figure_has_caption_alternative_text_and_run():
-    text = HTML.figure(picture(), "../")
-    assert 'src="../figures/adf/table-4_networks.png" alt="Table 4: networks. Five dots on the left."' in text
-    assert "<strong>Table 4: networks.</strong> Look at <em>both</em>. <code>a</code> &lt;b&gt; <small>" in text
-    assert "quick, real data, seed 0, commit 0123456." in text
-    assert 'alt="Table 4: networks. ADF against' in HTML.figure(picture(alternative=""), "../")

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import nbformat
 import pytest
 from toy_project import fill
@@ -7,7 +5,6 @@ from toy_project import fill
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.run import publish, run_folder
 from fairlab.suite.site import notebooks
-from fairlab.suite.site.figures import Picture
 
 
 @pytest.fixture
@@ -40,13 +37,3 @@ def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_pat
     assert text.startswith("# As it was run")
     assert "`quick` with seed 0 on " in text
     assert "commit `" in text
-
-
-def test_committed_figures_follow_their_cells():
-    sources = ["x = 1", 'exp.figure("figure-1", f)', "y = 2"]
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
-    entry = {"experiment": "toy/mean", "profile": "quick", "seed": 0, "data": "real", "commit": "0123456789"}
-    texts = {"caption": "Caption.", "alternative": "Dots."}
-    notebooks.insert_figures(notebook, [Picture("toy", "figure-1", Path(), entry | texts, sources[1])])
-    assert [cell.cell_type for cell in notebook.cells] == ["code", "code", "markdown", "code"]
-    assert "../../figures/toy/figure-1.png" in notebook.cells[2].source

@@ -51,16 +51,6 @@ def test_a_changed_row_changes_and_is_escaped(row, changed):
     assert "#mark-differs" not in HTML.marks([row])
 
 
-def test_long_tables_are_folded_and_open_rows_shown(row, changed):
-    assert "<details" not in HTML.folded_table([row] * 8, "")
-    many = [row.model_copy(update={"id": f"row-{k}"}) for k in range(9)]
-    shown, _, rest = HTML.folded_table([*many, changed], "").partition("<details>")
-    assert shown.count('class="fl-id"') == 1
-    assert "98765.4" in shown
-    assert "The other 9 rows" in rest
-    assert rest.count('class="fl-id"') == 9
-
-
 def test_every_row_is_a_mark_that_leads_to_it(card, overview):
     assert re.findall(r'href="scorecard\.html#([^"]+)"', overview) == [anchor(row) for row in card.rows]
     assert 'href="papers/adf.html#table-4"' in overview
