@@ -4,7 +4,6 @@ import contextlib
 import functools
 import http.server
 import threading
-from collections import Counter
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -169,13 +168,6 @@ def test_without_scripts_the_scorecard_is_a_plain_table(browser, site, rows):
     assert page.locator("#scorecard-table tbody tr").first.is_visible()
     assert page.locator(".fl-controls").count() == 0
     context.close()
-
-
-def test_the_landing_page_has_a_mark_for_every_row(page, site, rows):
-    open_page(page, site, "index.html")
-    marks = page.eval_on_selector_all(".fl-picture .fl-mark use", "all => all.map(use => use.getAttribute('href'))")
-    expected = Counter(f"#mark-{row.verdict.replace(' ', '-')}" for row in rows)
-    assert Counter(marks) == expected
 
 
 def test_landing_page_links_to_table_and_audit(page, site):

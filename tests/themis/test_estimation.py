@@ -14,7 +14,6 @@ from fairlab.models import CommandSoftware, SoftwareError
 from fairlab.papers.themis.programs import as_program, subsets
 from fairlab.themis import Themis, estimation
 from fairlab.themis.estimation import (
-    BATCH,
     SPENT,
     Looks,
     Program,
@@ -265,7 +264,6 @@ def test_the_exact_rule_keeps_its_bound_whatever_the_truth(confidence, bound):
     assert max(off) >= (1 - confidence) / 10, "not at any price"
 
 
-SCHEMA = Schema.from_dict({"sex": ["Male", "Female"], "age": {"low": 18, "high": 20}})
 HUGE = Schema.from_dict({f"x{i}": range(1000) for i in range(8)})  # 10**24 inputs, more than 64 bits can number
 
 
@@ -331,7 +329,7 @@ def test_a_memory_that_was_interrupted_is_right_when_it_is_asked_again(schema, o
     assert memory.contents()[0].shape == (memory.runs, len(schema.sizes))
 
 
-SCHEMA_SOFTWARE = Schema.from_dict({"sex": ["Male", "Female"], "age": {"low": 18, "high": 20}})
+SCHEMA = Schema.from_dict({"sex": ["Male", "Female"], "age": {"low": 18, "high": 20}})
 
 
 def run(program, schema, codes):
@@ -360,28 +358,16 @@ def command(tmp_path):
 )
 def test_command_that_fails_is_reported_with_its_input(command, script, message):
     with pytest.raises(SoftwareError, match=message):
-        run(command(script, n_jobs=1), SCHEMA_SOFTWARE, SCHEMA_SOFTWARE.assignments((0, 1)))
+        run(command(script, n_jobs=1), SCHEMA, SCHEMA.assignments((0, 1)))
 
 
 def test_command_that_hangs_is_ended_with_what_it_started(command, tmp_path):
     alive = tmp_path / "alive"
     program = command(f'[ "$2" = 19 ] && {{ sleep 1; touch {alive}; }}; echo 1', timeout=0.2, n_jobs=1)
     with pytest.raises(SoftwareError, match=r"failed on input Male 19: no answer within 0\.2 s"):
-        run(program, SCHEMA_SOFTWARE, SCHEMA_SOFTWARE.assignments((0, 1)))
+        run(program, SCHEMA, SCHEMA.assignments((0, 1)))
     time.sleep(1.1)
     assert not alive.exists()
-
-
-def test_large_inputs_come_in_batches():
-    sizes = []
-
-    def program(inputs):
-        sizes.append(len(inputs))
-        return inputs["age"].to_numpy() > 18
-
-    codes = np.resize(SCHEMA_SOFTWARE.assignments((0, 1)), (BATCH + 5, 2))
-    assert (run(program, SCHEMA_SOFTWARE, codes) == (codes[:, 1] > 0)).all()
-    assert sizes == [BATCH, 5]
 
 
 @pytest.mark.parametrize(
@@ -400,4 +386,4 @@ def test_large_inputs_come_in_batches():
 )
 def test_outputs_that_are_not_binary(program, message):
     with pytest.raises(CaseError, match=message):
-        run(program, SCHEMA_SOFTWARE, SCHEMA_SOFTWARE.assignments((0, 1)))
+        run(program, SCHEMA, SCHEMA.assignments((0, 1)))

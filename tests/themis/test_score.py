@@ -2,7 +2,6 @@ from itertools import combinations
 from math import prod
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +10,6 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from fairlab.cases import Schema
 from fairlab.papers.themis.programs import as_program, n_groups, pruned_sets, subsets
 from fairlab.themis import Themis, group_score
-from fairlab.themis.score import score_intervals
 
 
 def test_a_score_says_who_where_and_how_much(red_men):
@@ -103,33 +101,11 @@ def test_both_measures_are_searched_one_after_the_other(red_men):
     assert set(frame["measure"]) == {"group", "causal"}
 
 
-def test_search_over_some_characteristics():
-    schema, program = as_program(np.random.default_rng(3).random((3, 3, 3, 3)) < 0.5)
-    result = Themis(program, schema).search(1.0, sensitive_features=["x3", "x1"], prune=False)
-    assert [score.sensitive_features for score in result.scores] == [("x1",), ("x3",), ("x1", "x3")]
-    small = Themis(program, schema).search(1.0, max_size=1, prune=False)
-    assert [score.sensitive_features for score in small.scores] == [(f"x{i}",) for i in range(4)]
-
-
 def test_pruned_sets_by_hand():
     sets = [("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")]
     tested, minimal = pruned_sets(sets, [0.1, 0.9, 0.2, 0.9, 0.5, 0.9, 0.9], 0.5)
     assert tested.tolist() == [True, True, True, False, True, False, False]
     assert minimal.tolist() == [False, True, False, False, True, False, False]
-
-
-def test_a_search_is_told_in_one_line_and_drawn(red_men):
-    schema, program = red_men
-    result = Themis(program, schema, stop="wilson").search(0.4, measure="both")
-    assert repr(result) == ("Search: scores of at least 0.4 by group: race, by causal: race (4 sets tested, 2 skipped)")
-    assert "no set" in Themis(program, schema).search(0.9, measure="group", max_size=1).summary
-    axis = result.plot().axes[0]
-    assert [label.get_text() for label in axis.get_yticklabels()] == ["sex", "race"]
-    assert "<table" in result._repr_html_()
-
-
-def test_all_sets():
-    assert n_groups(SIZES) == 11 * 3 * 6 * 41 - 1
 
 
 @pytest.mark.parametrize("found", [[("age",)], [("sex", "race"), ("country",)], [("age", "sex", "race", "country")]])
@@ -177,26 +153,6 @@ def test_a_search_decides_on_the_lower_end_and_says_what_is_undecided():
     assert together.sensitive_features == alone.sensitive_features
     assert (together.samples, alone.samples) > (0, 0)
     assert together.samples > alone.samples
-
-
-SCORES = pd.DataFrame(
-    {
-        "measure": ["group", "causal", "causal"],
-        "sensitive_features": [("sex",), ("sex",), ("sex", "race")],
-        "score": [0.1, 0.3, 0.6],
-        "low": [0.0, 0.2, 0.5],
-        "high": [0.2, 0.4, 0.7],
-    }
-)
-
-
-def test_every_set_has_a_line_and_every_score_its_interval():
-    axis = score_intervals(SCORES, min_score=0.5).axes[0]
-    assert [label.get_text() for label in axis.get_yticklabels()] == ["sex", "sex, race"]
-    lines = {line.get_label(): list(line.get_xdata()) for line in axis.lines}
-    assert lines == {"group score": [0.1], "causal score": [0.3, 0.6], "threshold": [0.5, 0.5]}
-    ends = [path.vertices[:, 0].tolist() for drawn in axis.collections for path in drawn.get_paths()]
-    assert ends == [[0.0, 0.2], [0.2, 0.4], [0.5, 0.7]]
 
 
 def test_features_of_one_value_are_not_searched():

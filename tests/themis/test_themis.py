@@ -150,16 +150,6 @@ def test_rare_differences_of_outputs_with_a_distance():
         assert abs(score.score - 0.03) <= 0.05
 
 
-def test_weights_go_by_the_index(red_men):
-    schema, program = red_men
-    themis = Themis(program, schema)
-    suite = pd.DataFrame({"sex": ["Male", "Male", "Female"], "race": ["Red", "Green", "Red"]}, index=list("abc"))
-    weight = pd.Series([1, 1, 3], index=list("cba"))
-    assert themis.apparent_score(suite, "sex", measure="group", weight=weight) == 0.75
-    with pytest.raises(ValueError, match="weight: has the row label 0, which the table has not"):
-        themis.apparent_score(suite, "sex", measure="group", weight=weight.reset_index(drop=True))
-
-
 def test_parameters_are_kept_and_what_is_known_of_another_model_is_forgotten(red_men):
     schema, program = red_men
     themis = Themis(program, schema, random_state=4)

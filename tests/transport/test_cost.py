@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from fairlab.transport import ColumnCosts, squared_l1
-from fairlab.transport.cost import check_mixed, codes_of, cost_matrix, is_mixed
+from fairlab.transport.cost import check_mixed, codes_of, cost_matrix
 
 PEOPLE = pd.DataFrame(
     {
@@ -123,11 +123,3 @@ def test_a_function_for_one_column():
         squared=False,
     )
     np.testing.assert_array_equal(steps(PEOPLE[:2], PEOPLE[2:]), [[0, 7], [0, 7]])
-
-
-def test_what_is_mixed():
-    numbers = PEOPLE[["age", "member"]]
-    assert not is_mixed(numbers, numbers)
-    assert not is_mixed(PEOPLE.to_numpy(), PEOPLE.to_numpy())
-    assert is_mixed(PEOPLE[["job"]], PEOPLE[["job"]])
-    assert is_mixed(PEOPLE[["age"]], PEOPLE[["income"]])

@@ -57,16 +57,6 @@ def test_divergence_of_the_only_map_is_an_error(groups, small):
         GANTransport(penalty=1e38, **small).fit(groups[0] * 10, groups[1])
 
 
-def test_output_is_as_the_input_or_as_set(groups, ensemble):
-    one = GANTransport.from_arrays(ensemble[0].to_arrays())
-    frame = pd.DataFrame(groups[0], index=range(100, 150))
-    assert isinstance(one.transform(groups[0]), np.ndarray)
-    image = one.set_output(transform="pandas").transform(groups[0])
-    assert image.columns.tolist() == one.get_feature_names_out().tolist() == ["x0", "x1"]
-    np.testing.assert_array_equal(image, ensemble[0].transform(groups[0]))
-    assert ensemble[0].transform(frame).index.equals(frame.index)
-
-
 def test_a_rebuilt_map_needs_no_numba(ensemble, tmp_path):
     rows = np.random.default_rng(0).normal(size=(5, 2))
     (tmp_path / "map.pickle").write_bytes(pickle.dumps((ensemble[0].to_arrays(), rows)))
