@@ -3,14 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.collections import PathCollection
-from matplotlib.colors import to_hex
 
 from fairlab.papers.adf import tables
 from fairlab.papers.adf.benchmarks import BENCHMARKS
 from fairlab.papers.adf.courses import ROWS_OF_500_SECONDS
-from fairlab.papers.adf.figures import ADDED, KINDS, MARKS, in_words, ratios_by_network, shares_by_method
-from fairlab.plotting import check
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.published import load_paper
 from fairlab.suite.run import Run
@@ -152,53 +148,3 @@ def test_averages_are_of_what_was_recorded_as_published():
     parameters = {"n_seeds": 1000, "n_local": 1000, "n_local_sg": 1000}
     averages = tables.recorded_averages([Run("adf/phases", "quick", 0, parameters, records=records)])
     assert averages == {"table-6:census.age.adf": 658}
-
-
-RATIOS = pd.DataFrame(
-    {
-        "benchmark": ["a", "b", "b", "a", "b"],
-        "network": ["published", "published", "authors", "0", "0"],
-        "ratio": [5, 6, 3.0, 2.0, 0.5],
-    }
-)
-SHARES = pd.DataFrame(
-    [
-        (name, added, series, 0.1)
-        for name in ("a.x", "a.y", "a.z")
-        for added in ADDED
-        for series in ("ours", "ours", "published")
-        if (added, series) != ("nothing", "published")
-    ],
-    columns=["benchmark", "added", "series", "share"],
-)
-
-
-def drawn(axis, *, is_open, color):
-    """Return how many markers of a colour are open, or filled."""
-    points = [points for points in axis.collections if isinstance(points, PathCollection) and len(points.get_offsets())]
-    looks = [(tuple(one.get_facecolor()[0][:3]) == (1, 1, 1), to_hex(one.get_edgecolor()[0]).upper()) for one in points]
-    return sum(len(one.get_offsets()) for one, look in zip(points, looks, strict=True) if look == (is_open, color))
-
-
-def test_ratios_stand_by_benchmark_the_authors_network_apart():
-    figure = ratios_by_network(RATIOS)
-    check(figure)
-    published, authors, others = (points.get_offsets().tolist() for points in figure.axes[0].collections)
-    assert (published, authors) == ([[5, 0], [6, 1]], [[3, 1]])
-    assert [ratio for ratio, _ in others] == [2, 0.5]
-
-
-def test_shares_have_a_panel_per_benchmark_and_a_line_for_before():
-    figure = shares_by_method(SHARES)
-    check(figure)
-    assert [axis.get_visible() for axis in figure.axes] == [True] * 3 + [False]
-    first, color = figure.axes[0], MARKS["adf"]["color"]
-    assert first.lines[0].get_ydata()[0] == pytest.approx(10)
-    assert [drawn(first, is_open=is_open, color=color) for is_open in (True, False)] == [1, 2]
-    assert [label.get_text() for label in figure.axes[2].get_xticklabels()] == [KINDS.get(name, name) for name in ADDED]
-    assert in_words("credit.gender") == "Credit, gender"
-
-
-def test_domains_are_as_large_as_their_bounds():
-    inputs = tables.domains().loc["bank", "inputs"]
-    assert inputs == pytest.approx(9 * 12 * 3 * 4 * 2 * 200 * 2 * 2 * 3 * 31 * 12 * 100 * 63 * 41 * 2 * 4)

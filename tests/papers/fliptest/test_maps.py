@@ -9,10 +9,6 @@ from sklearn.svm import SVC
 
 from fairlab.fliptest import Flipset, flipset, flipset_intervals
 from fairlab.papers.fliptest.ensembles import (
-    DISTANCES,
-    MEASURES,
-    Ensemble,
-    MapFits,
     MapValidation,
     by_map,
     fit_table,
@@ -25,7 +21,6 @@ from fairlab.papers.fliptest.ensembles import (
 )
 from fairlab.papers.fliptest.noise import (
     SHIFT,
-    flip_series,
     identical_groups,
     random_label_svm,
     shares_of_people,
@@ -186,24 +181,6 @@ def test_spread_over_maps_by_hand():
     pd.testing.assert_frame_equal(table, size_spread(stacked.set_index(["map", "flipset"])))
 
 
-@pytest.fixture(scope="module")
-def block():
-    rng = np.random.default_rng(0)
-    source, target = (pd.DataFrame(rng.normal(size=(500, 2)), columns=["a", "b"]) for _ in range(2))
-    images = {"GAN 0": source, "GAN 1": source + 2, "GAN 2": source + 0.1}
-    exact = [{"mean_l1": 1.0, "mean_squared_l1": 3.0}, {"mean_l1": 2.0, "mean_squared_l1": 5.0}]
-    return MapFits({"b": "bee"}, Ensemble.of(images, source, target), exact, ["lipton"])
-
-
-def test_maps_off_target_are_shown_and_not_used(block):
-    assert list(block.ensemble.usable) == ["GAN 0", "GAN 2"]
-    assert block.ensemble.note == "1 of 3 maps miss their target (KS above 0.2) and are left out"
-    table = block.to_frame()
-    assert table["used"].dropna().to_dict() == {"GAN 0": True, "GAN 1": False, "GAN 2": True}
-    assert table.loc["GAN 2", "mean_l1"] == pytest.approx(0.2)
-    assert table.loc["exact 1", ["mean_l1", "mean_squared_l1"]].tolist() == [2, 5]
-
-
 def test_overlap_by_hand():
     images = [X.assign(a=a) for a in ([-1.0, 1.0, 1.0, 1.0], [1.0, -1.0, 1.0, -1.0])]  # F+ p, F- r and s; F+ q, F- r
     first, second = (flipset(positive, X, image) for image in images)
@@ -239,33 +216,6 @@ def test_a_model_decides_as_scikit_learn_does():
     decided = model.predict(others)
     np.testing.assert_array_equal(decided, SVC.predict(model, others))
     assert 50 < decided.sum() < 400
-
-
-def floor(ks=0.1, **sizes):
-    flips = []
-    for name, (n_positive, n_negative) in sizes.items():
-        prediction, image = np.zeros((2, 10), dtype=int)
-        prediction[:n_positive] = 1
-        image[n_positive : n_positive + n_negative] = 1
-        flips.append({"map": name, "prediction": prediction, "image_prediction": image})
-    fit = pd.DataFrame(1.0, index=["x0", "x1"], columns=[*MEASURES, *DISTANCES]).assign(ks=[0, ks])
-    return {"fit": fit, "moved": 0.5, "flips": flips}
-
-
-def test_a_series_leaves_maps_out_that_miss_their_target():
-    series = flip_series(
-        {
-            (2, 2, 1.0, "scale"): [floor(GAN=(2, 1)), floor(ks=0.9, GAN=(5, 5)), floor(ks=0.2, GAN=(1, 3))],
-            (8, 2, 1.0, 5.0): [floor(GAN=(4, 4), exact=(0, 0))],
-        }
-    )
-    assert series[["seen", "telling", "gamma", "trial", "F+", "F−"]].to_numpy().tolist() == [
-        [2, 2, "scale", 0, 2, 1],
-        [2, 2, "scale", 2, 1, 3],
-        [8, 2, 5.0, 0, 4, 4],
-    ]
-    assert series["largest KS"].tolist() == [0.1, 0.2, 0.1]
-    assert (series["moved"] == 0.5).all()
 
 
 def test_both_readings_of_the_printed_share_by_hand():

@@ -1,7 +1,5 @@
 """The people of each study, the models that decide on them or imagine them otherwise, and what flips among them."""
 
-import os
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,7 +16,7 @@ from fairlab.data import load
 from fairlab.data.dataset import Dataset, Provenance
 from fairlab.fliptest import Flipset
 from fairlab.papers.fliptest.counterfactual import Applicants, KnowledgeModel, Weights, infer, likelihood_scores
-from fairlab.papers.fliptest.hiring import AUTHORS_COEF, authors_model, scaled_groups
+from fairlab.papers.fliptest.hiring import authors_model, scaled_groups
 from fairlab.papers.fliptest.law_students import (
     ATTRIBUTES,
     Cut,
@@ -26,7 +24,6 @@ from fairlab.papers.fliptest.law_students import (
     map_table,
     setup_table,
     setups,
-    to_white,
     two_sexes,
     white_counterfactual,
 )
@@ -38,7 +35,6 @@ from fairlab.papers.fliptest.prior_arrests import (
     measured_flips,
     monotone_rearrangement,
     population_plan,
-    subgroup_table,
     tossing_model,
 )
 from fairlab.papers.fliptest.strategic_subjects import (
@@ -78,22 +74,15 @@ def chicago():
 def test_the_kept_rule_by_hand():
     X = pd.DataFrame({"work_experience": [1.0, 0.0, 0.0], "hair_length": [0.0, 0.7, 0.75]})
     assert authors_model(X).tolist() == [1, 0, 1]  # 1.4028, 0.8182 and 0.8766 against 0.8684
-    assert authors_model(X.to_numpy()).tolist() == [1, 0, 1]
-    assert AUTHORS_COEF[0] > AUTHORS_COEF[1]
 
 
 def test_every_draw_has_the_scale_of_the_training_draw():
     training, test = load("lipton", n_points=200, seed=0), load("lipton", n_points=100, seed=5)
     train, people = scaled_groups(training, test)
-    both = pd.concat(train.values())
-    assert both.mean().to_numpy() == pytest.approx([0, 0], abs=1e-12)
-    assert both.std(ddof=0).to_numpy() == pytest.approx([1, 1])
+    assert pd.concat(train.values()).std(ddof=0).to_numpy() == pytest.approx([1, 1])
     by_hand = (test.features - training.features.mean()) / training.features.std(ddof=0)
     for name, code in (("women", "female"), ("men", "male")):
-        expected = by_hand[test.sensitive_features["gender"] == code]
-        np.testing.assert_allclose(people[name], expected)
-        assert people[name].index.equals(expected.index)
-        assert [*people[name].columns] == ["work_experience", "hair_length"]
+        pd.testing.assert_frame_equal(people[name], by_hand[test.sensitive_features["gender"] == code])
 
 
 @pytest.fixture(scope="module")
@@ -121,40 +110,27 @@ def students():
     )
 
 
-@pytest.fixture(scope="module")
-def causal(students):
+def test_a_counterfactual_has_another_race_and_the_scores_of_it(students):
     X = black_and_white(students)
-    return KnowledgeModel().fit(X[ATTRIBUTES], gpa=X["GPA"], lsat=X["LSAT"])
-
-
-def test_race_is_two_indicators_and_nothing_is_scaled(students):
-    X = black_and_white(students)
-    kept = students.features.query("race != 'Asian'")
-    black, male = ((kept[name] == value).astype(int) for name, value in (("race", "Black"), ("sex", "male")))
-    expected = {"black": black, "white": 1 - black, "male": male, "LSAT": kept["LSAT"], "GPA": kept["UGPA"]}
-    pd.testing.assert_frame_equal(X, pd.DataFrame(expected), check_dtype=False)
-
-
-def test_a_counterfactual_has_another_race_and_the_scores_of_it(students, causal):
-    X = black_and_white(students)
+    causal = KnowledgeModel().fit(X[ATTRIBUTES], gpa=X["GPA"], lsat=X["LSAT"])
     black, white = X[X["black"] == 1], X[X["white"] == 1]
     image = white_counterfactual(causal, black, noise="keep")
-    pd.testing.assert_frame_equal(image.drop(columns=["LSAT", "GPA"]), to_white(black).drop(columns=["LSAT", "GPA"]))
-    np.testing.assert_allclose(image["GPA"] - black["GPA"], -causal.weights_.loc["gpa", "black"])
+    expected = black.assign(
+        black=0, white=1, GPA=black["GPA"] - causal.weights_.loc["gpa", "black"], LSAT=image["LSAT"]
+    )
+    pd.testing.assert_frame_equal(image, expected, check_dtype=False)
     assert (image["LSAT"] >= black["LSAT"]).all()
     pd.testing.assert_frame_equal(white_counterfactual(causal, white, noise="keep"), white)
 
 
 def test_sizes_under_every_setup(students):
     X, found = black_and_white(students), setups(students, random_state=0)
-    literal, rows = found["black and white, regression cut at the median"]
-    assert rows.equals(X.index)
+    literal, _ = found["black and white, regression cut at the median"]
     assert literal.threshold == students.target[X.index].median()
     assert found["regression cut at its median prediction"][0].predict(X).mean() == pytest.approx(0.5, abs=0.01)
     assert len(found["80% of the rows"][1]) == round(0.8 * len(X))
     black = X[X["black"] == 1]
     table = setup_table(found, black, {"better": black.assign(LSAT=1000.0), "same": black})
-    assert (table["F− same"] == 0).all()
     for name, (classifier, rows) in found.items():
         tested = black.loc[black.index.intersection(rows)]
         assert table.loc[name, "applicants"] == len(tested)
@@ -187,18 +163,15 @@ def test_groups_are_parted_and_scaled_over_everyone(chicago):
         of_race = chicago.sensitive_features["race"] == code
         pd.testing.assert_frame_equal(both, scaled.loc[of_race, list(LABELS)], check_dtype=False)
         assert len(people.test[name]) == pytest.approx(0.2 * of_race.sum(), rel=0.15)
-    again, other = (subjects(chicago, random_state=seed).test["black"].index for seed in (1, 2))
-    assert again.equals(people.test["black"].index)
-    assert not other.equals(again)
+    assert not subjects(chicago, random_state=2).test["black"].index.equals(people.test["black"].index)
 
 
 def test_ground_truth_begins_at_345(chicago):
     people = subjects(chicago, random_state=1)
     positives, negatives = (people.only(high_risk=truth) for truth in (True, False))
-    for race in RACES:
-        high, low, everyone = (of.test[race].index for of in (positives, negatives, people))
-        assert chicago.target[high].min() >= 345 > chicago.target[low].max()
-        assert len(high) + len(low) == len(everyone)
+    high, low, everyone = (of.test["black"].index for of in (positives, negatives, people))
+    assert chicago.target[high].min() >= 345 > chicago.target[low].max()
+    assert len(high) + len(low) == len(everyone)
 
 
 def test_the_published_rule():
@@ -230,7 +203,6 @@ def test_images_become_whole_in_the_units_of_the_list(chicago):
     pd.testing.assert_frame_equal(whole, expected, check_dtype=False)
     real = people.test["black"]
     pd.testing.assert_frame_equal(people.whole(real), real)
-    assert people.whole(real * np.nan).isna().all(axis=None)
 
 
 def test_fairtest_gets_everybody_of_either_race_in_own_units(chicago):
@@ -240,8 +212,6 @@ def test_fairtest_gets_everybody_of_either_race_in_own_units(chicago):
         code: sum(len(part[name]) for part in (people.train, people.test)) for name, code in RACES.items()
     }
     pd.testing.assert_frame_equal(table[list(LABELS)], chicago.features.loc[table.index, list(LABELS)])
-    black = people.test["black"]
-    assert (table.loc[black.index, "risk"] == np.where(biased_model(black), "high", "low")).all()
 
 
 S = pd.DataFrame({"arrests": [0, 1, 1, 2, 5]}, index=list("vwxyz"))
@@ -340,7 +310,6 @@ def fitted():
 
 def test_recovers_known_weights_within_standard_errors(fitted):
     deviation = (fitted.weights_ - TRUE) / fitted.standard_error_
-    assert deviation.index.tolist() == ["gpa", "lsat"]
     assert deviation.abs().max(axis=None) < 3.5
     assert 0.6 < np.sqrt((deviation**2).mean(axis=None)) < 1.5
     assert np.isclose(fitted.gpa_std_, GPA_STD, rtol=0.05)
@@ -358,7 +327,6 @@ def test_kept_noise_moves_gpa_by_the_weight_and_lsat_by_its_rate(fitted):
     switched = fitted.counterfactual(APPLICANTS, WHITE, **OBSERVED)
     gpa_weight, lsat_weight = fitted.weights_["black"]
     assert np.allclose((switched["gpa"] - OBSERVED["gpa"])[black], -gpa_weight)
-    assert np.allclose(switched["lsat"][~black], OBSERVED["lsat"][~black])
     assert (switched["lsat"] >= OBSERVED["lsat"]).all()
     ratio = switched["lsat"][black].sum() / OBSERVED["lsat"][black].sum()
     assert np.isclose(ratio, np.exp(-lsat_weight), rtol=0.02)
@@ -371,8 +339,6 @@ def test_redraws_share_their_noise(fitted):
     change = (after["gpa"] - before["gpa"])[APPLICANTS["black"] == 1]
     assert np.allclose(change, -fitted.weights_.loc["gpa", "black"])
     assert (after["lsat"] >= before["lsat"]).all()
-    other = KnowledgeModel(gpa_variance_prior=None, random_state=1).fit(APPLICANTS, **OBSERVED)
-    assert not other.counterfactual(APPLICANTS, WHITE, **OBSERVED, noise="redraw").equals(after)
 
 
 def test_a_likelihood_without_maximum_is_an_error_and_the_prior_helps():
@@ -453,17 +419,6 @@ def test_probabilities_sum_to_one_and_samples_follow_them():
     assert np.allclose(draws.std(axis=0), spread(knowledge), atol=1e-2)
 
 
-@pytest.mark.skipif("FAIRLAB_DATA_MIRROR" not in os.environ, reason="needs the real law school data")
-def test_law_school():
-    table = pd.read_csv(Path(os.environ["FAIRLAB_DATA_MIRROR"]) / "law" / "law_data.csv")
-    table = table[table["race"].isin(["Black", "White"])]
-    attributes = pd.DataFrame({"black": table["race"] == "Black", "male": table["sex"] == 2})
-    observed = {"gpa": table["UGPA"], "lsat": table["LSAT"]}
-    model = KnowledgeModel().fit(attributes, **observed)
-    assert (model.weights_["black"] < 0).all()
-    assert (model.weights_["knowledge"] > 0).all()
-
-
 def draw(n, seed=0):
     """Draw two features that depend on the group, and labels that depend on the first one."""
     rng = np.random.default_rng(seed)
@@ -474,17 +429,6 @@ def draw(n, seed=0):
 
 
 X, Y, GROUP = draw(500)
-
-
-def covariance(model, X, group):
-    return np.cov(group, model.decision_function(X), bias=True)[0, 1]
-
-
-@pytest.mark.parametrize("bound", [0.0, 0.01, 0.1, 0.3])
-def test_the_bound_holds_and_binds(bound):
-    model = EqualRatesLogistic(bound).fit(X, Y, sensitive_features=GROUP)
-    assert np.isclose(abs(covariance(model, X, GROUP)), bound, atol=1e-9)
-    assert np.isclose(model.covariance_, covariance(model, X, GROUP), atol=1e-9)
 
 
 @pytest.mark.parametrize("bound", [10.0, np.inf])
@@ -507,19 +451,13 @@ def test_optimality_conditions(seed, bound):
     multiplier = -gradient @ normal / (normal @ normal)
     # The gradient is a multiple of the constraint's normal, pointing outwards, and nothing where the bound is loose.
     assert np.allclose(gradient + multiplier * normal, 0, atol=1e-5)
-    assert abs(model.covariance_) <= bound + 1e-9
+    covariance = np.cov(group, model.decision_function(X), bias=True)[0, 1]
+    assert np.isclose(model.covariance_, covariance, atol=1e-9)
+    assert abs(covariance) <= bound + 1e-9
     if bound and abs(model.covariance_) < bound - 1e-6:
         assert np.isclose(multiplier, 0, atol=1e-5)
     elif bound:
         assert multiplier * model.covariance_ >= -1e-6
-
-
-def test_swapping_the_groups_swaps_the_covariance():
-    first = EqualRatesLogistic(0.1).fit(X, Y, sensitive_features=GROUP)
-    second = EqualRatesLogistic(0.1).fit(X, Y, sensitive_features=np.where(GROUP == 0, "women", "men"))
-    assert second.groups_.tolist() == ["men", "women"]
-    assert np.isclose(first.covariance_, -second.covariance_)
-    assert np.allclose(first.coef_, second.coef_)
 
 
 def test_no_optimum_is_an_error():
@@ -528,24 +466,15 @@ def test_no_optimum_is_an_error():
         EqualRatesLogistic(np.inf).fit(X, separable, sensitive_features=GROUP)
 
 
-def lipton(n, seed):
-    """Draw the hiring data of Lipton et al. in the order of FlipTest's authors."""
-    rng = np.random.RandomState(seed)
-    work = [rng.poisson(mean, n) - rng.normal(20, 0.2, n) for mean in (31, 25)]
-    rng = np.random.RandomState(seed + 1)
-    hair = [35 * rng.beta(2, b, n) for b in (7, 2)]
-    hired = np.concatenate([rng.binomial(1, 1 / (1 + np.exp(25.5 - 2.5 * w))) for w in work])
-    return np.column_stack([np.concatenate(work), np.concatenate(hair)]), hired, np.repeat(["man", "woman"], n)
-
-
 def test_on_the_hiring_data_hair_stands_in_for_gender():
-    X, hired, gender = lipton(10_000, seed=0)
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    people = load("lipton", n_points=10_000, seed=0)
+    X, hired = (people.features - people.features.mean()) / people.features.std(ddof=0), people.target
+    gender = people.sensitive_features["gender"]
     model = EqualRatesLogistic().fit(X, hired, sensitive_features=gender)
     # The authors' weights are 1.4028 and 1.1688 against a threshold of 0.8684.
     assert np.allclose([*model.coef_, -model.intercept_], [1.4028, 1.1688, 0.8684], rtol=0.1)
     rates = pd.Series(model.predict(X)).groupby(gender).mean()
-    assert np.allclose(rates[["man", "woman"]], [0.27, 0.30], atol=0.01)
+    assert np.allclose(rates[["male", "female"]], [0.27, 0.30], atol=0.01)
     free = EqualRatesLogistic(np.inf).fit(X, hired, sensitive_features=gender)
     assert abs(free.coef_[1]) < 0.02 * free.coef_[0]
 
@@ -555,20 +484,3 @@ def test_measured_flips_by_hand():
     flip = Flipset(np.array([0, 1, 1, 1, 1]), np.array([0, 0, 0, 0, 1]), S.index)
     found = measured_flips(flip, S["arrests"], image)
     assert found == {"F+": 3, "F−": 0, "share with more arrests": 2 / 3, "mean difference": 1}
-
-
-def finding(name, protected, output):
-    sample = SimpleNamespace(
-        sensitive_features=SimpleNamespace(values=np.array(protected)), output=SimpleNamespace(values=np.array(output))
-    )
-    return SimpleNamespace(
-        node=name, size=len(protected), sample=sample, associations=[SimpleNamespace(low=0.1, high=0.3, p_value=0.01)]
-    )
-
-
-def test_subgroups_of_a_report():
-    everyone, few = finding("everyone", [0, 1, 0, 1], [0, 1, 0, 1]), finding("few", [0, 1], [1, 1])
-    table = subgroup_table([everyone, few], [everyone])
-    assert table["correlation"].tolist() == pytest.approx([1, 0])
-    assert table["reported"].tolist() == [True, False]
-    assert table["people"].tolist() == [4, 2]

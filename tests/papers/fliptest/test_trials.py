@@ -58,12 +58,9 @@ def test_a_map_depends_on_its_trial_and_its_stream_only(groups):
 def test_one_map_per_trial_and_penalty(groups):
     both = maps_by_penalty(TRIALS[:2], **groups, penalties=[1e-4, 1e-2], **RECIPE)
     [[alone]] = maps_by_penalty(TRIALS[1:2], **groups, penalties=[1e-2], **RECIPE)
-    assert [len(maps) for maps in both] == [2, 2]
     [alone] = images([alone], groups["source"])
-    first, second = (images(maps, groups["source"]) for maps in both)
-    np.testing.assert_array_equal(second[1], alone)
-    assert not np.array_equal(second[0], alone)
-    assert not np.array_equal(first[1], alone)
+    others = [image for maps in both for image in images(maps, groups["source"])]
+    assert [np.array_equal(image, alone) for image in others] == [False, False, False, True]
 
 
 def test_the_exact_image_keeps_people_and_draws_who_is_split(groups):
@@ -88,11 +85,7 @@ def test_distances_of_a_subset_by_hand(groups):
 def test_noise_floors():
     maps = noise_maps(TRIALS[:2], **PEOPLE, **RECIPE)
     jagged = {"C": 100.0, "gamma": 5.0}
-    [floor, other] = [
-        noise_floor(trial, gan=gan, n_subset=40, **PEOPLE, **jagged) for trial, gan in zip(TRIALS, maps, strict=False)
-    ]
-    assert floor["moved"] != other["moved"]
-    flips = floor_flipsets(other)
+    flips = floor_flipsets(noise_floor(TRIALS[1], gan=maps[1], n_subset=40, **PEOPLE, **jagged))
     gan, subset, exact = (flips[name] for name in ("GAN", "GAN, subset", "exact, subset"))
     assert (len(gan.index), len(subset.index), len(exact.index)) == (60, 40, 40)
     np.testing.assert_array_equal(gan.image_prediction[:40], subset.image_prediction)
@@ -101,10 +94,6 @@ def test_noise_floors():
     np.testing.assert_array_equal(gan.prediction, model.predict(source))
     # Proposition 2: the exact flipsets differ as the two groups' predictions do.
     assert exact.net == model.predict(source[:40]).sum() - model.predict(target[:40]).sum()
-    # The same map under another model, and without an exact map.
-    smooth = noise_floor(TRIALS[1], gan=maps[1], **PEOPLE, C=1.0, gamma="scale")
-    assert list(floor_flipsets(smooth)) == ["GAN"]
-    assert smooth["moved"] == other["moved"]
 
 
 @pytest.fixture
@@ -138,7 +127,6 @@ def test_exact_images_are_those_of_the_closed_form():
     for point, name in enumerate(("origin", "ones")):
         source[0] = point
         assert found[name] == pytest.approx([monotone_rearrangement(source, target)[0]])
-    assert "fit" not in found
 
 
 def test_learnt_maps_share_the_sample_of_the_exact_map(monkeypatch):
@@ -171,8 +159,6 @@ def test_in_whatever_pieces_the_images_are_the_same(function, recipe):
             np.testing.assert_array_equal(draw[name], piece[name])
         pd.testing.assert_frame_equal(draw["fit"], piece["fit"])
     assert len({draw["origin"].tobytes() for draw in whole}) == len(TRIALS)
-    assert whole[0]["fit"].shape == (2, 6)
-    assert np.isfinite(whole[0]["fit"]).all(axis=None)
 
 
 def test_a_diverged_map_has_no_images_and_is_counted_out(last_diverges):
@@ -211,13 +197,6 @@ def test_plan_by_hand():
     np.testing.assert_allclose(plan, [[0.375, 0.125], [0, 0.5]])
 
 
-def test_plan_keeps_the_rows_weights_for_any_potential(costs):
-    for potential in (np.zeros(50), np.random.default_rng(0).normal(size=50) * 10):
-        plan = regularized_plan(costs, potential, epsilon=0.3)
-        assert plan.min() >= 0
-        np.testing.assert_allclose(plan.sum(axis=1), 1 / 60)
-
-
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_ascent_reaches_the_optimum_of_a_deterministic_solver(costs, epsilon):
     n_source, n_target = costs.shape
@@ -229,35 +208,6 @@ def test_ascent_reaches_the_optimum_of_a_deterministic_solver(costs, epsilon):
     assert np.abs(plan - reference).sum() < 0.05
     far = regularized_plan(costs, ascend(costs, epsilon, n_steps=100), epsilon)
     assert np.abs(far - reference).sum() > 3 * np.abs(plan - reference).sum()
-
-
-def test_steps_climb_the_dual_of_the_paper(costs):
-    # POT has the paper's loss; its value at our potentials grows with the steps.
-    def loss(n_steps, epsilon=0.5):
-        target = ascend(costs, epsilon, n_steps)
-        plan = regularized_plan(costs, target, epsilon)
-        # Wherever the plan has weight, u + v - cost is 2 epsilon times its density.
-        row_best = plan.argmax(axis=1)
-        rows = np.arange(len(costs))
-        source = 2 * epsilon * plan[rows, row_best] * costs.size - target[row_best] + costs[rows, row_best]
-        indices = np.arange(len(costs)), np.arange(costs.shape[1])
-        return ot.stochastic.loss_dual_quadratic(
-            source, target, *indices, reg=epsilon, metric=lambda i, j: costs[np.ix_(i, j)]
-        )
-
-    losses = [loss(n_steps) for n_steps in (1, 30, 300, 3_000)]
-    assert (np.diff(losses) > 0).all()
-
-
-def test_tiny_regularization_approaches_the_exact_plan():
-    rng = np.random.default_rng(1)
-    source, target = rng.normal(size=(20, 2)), rng.normal(size=(20, 2))
-    exact = ExactTransport().fit(source, target).transform(source)
-    settings = SMALL | {"n_dual_steps": 30_000, "batch_size": 32}
-    models = [SeguyTransport(regularization=r, **settings).fit(source, target) for r in (0.1, 1e-2, 1e-4)]
-    errors = [np.sqrt(np.square(model.projection_ - exact).mean()) for model in models]
-    assert errors[0] > errors[1] > errors[2]
-    assert errors[2] < 0.1
 
 
 def test_rows_are_drawn_from_the_members_own_sample():
@@ -277,14 +227,6 @@ def test_shift_of_a_normal_distribution_is_recovered():
     model = SeguyTransport(n_dual_steps=10_000, n_map_steps=2_000).fit(source, target)
     unseen = np.linspace(-1.5, 1.5, 7)[:, None]
     np.testing.assert_allclose(model.transform(unseen), unseen + 3, atol=0.25)
-
-
-def test_same_seed_same_map(shifted):
-    first, second = (SeguyTransport(random_state=5, **SMALL).fit(*shifted).transform(shifted[0]) for _ in range(2))
-    np.testing.assert_array_equal(first, second)
-    other = SeguyTransport(random_state=6, **SMALL).fit(*shifted)
-    assert not np.allclose(first, other.transform(shifted[0]))
-    assert not np.allclose(other.projection_, SeguyTransport(random_state=5, **SMALL).fit(*shifted).projection_)
 
 
 @pytest.mark.parametrize(

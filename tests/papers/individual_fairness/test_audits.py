@@ -5,10 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from plain_data import is_plain
 
 from fairlab import load
-from fairlab.data.registry import project_registry
 from fairlab.fair_metric import FairMetric
 from fairlab.individual_fairness import audit
 from fairlab.papers.individual_fairness import audits, stored, trials
@@ -17,7 +15,6 @@ from fairlab.papers.individual_fairness.learners import METHODS, PUBLISHED_METRI
 from fairlab.papers.individual_fairness.splits import (
     ADULT_SEEDS,
     COMPAS_SEEDS,
-    SEEDS,
     Split,
     adult_split,
     compas_split,
@@ -68,15 +65,11 @@ def test_the_split_of_adult(adult):
     groups = {"workclass": 7, "marital-status": 7, "occupation": 14, "relationship": 6}
     assert [name.split("_")[0] for name in one_hot] == [group for group, n in groups.items() for _ in range(n)]
     assert one_hot == sorted(one_hot, key=lambda name: (list(groups).index(name.split("_")[0]), name))
-    assert list(split.X_train)[:5] == numbers
     np.testing.assert_allclose(split.X_train[numbers].agg(["mean", "var"]), [[0] * 5, [1] * 5], atol=1e-4)
     assert (split.X_test[one_hot].sum(axis=1) == 4).all()
     order = np.random.RandomState(98539).permutation(45222)
-    for first, second, truth in (
-        (split.y_train, split.y_test, adult.target == ">50K"),
-        (split.sensitive_train["sex"], split.sensitive_test["sex"], adult.sensitive_features["sex"] == "Male"),
-    ):
-        assert [*first, *second] == truth.to_numpy().astype(int)[order].tolist()
+    truth = (adult.target == ">50K").to_numpy().astype(int)
+    assert [*split.y_train, *split.y_test] == truth[order].tolist()
 
 
 def test_the_split_of_compas(compas):
@@ -87,20 +80,12 @@ def test_the_split_of_compas(compas):
     pd.testing.assert_frame_equal(split.X_test[["sex", "race"]], split.sensitive_test, check_dtype=False)
     assert abs(split.y_train.mean() - split.y_test.mean()) < 1e-3
     assert split.X_train["priors_count"].std(ddof=0) == pytest.approx(1)
-    women = (compas.sensitive_features["sex"] == "Female").mean()
-    assert split.sensitive_train["sex"].mean() == pytest.approx(women, abs=0.02)
 
 
 def test_one_class_in_a_part_is_refused():
     table, both, one = pd.DataFrame({"x": [1.0, 2.0]}), pd.Series([0, 1]), pd.Series([1, 1])
     with pytest.raises(ValueError, match="the test part has one class only: every label is 1"):
         Split(table, table, both, one, table, table)
-
-
-def test_seeds_and_settings_of_the_studies():
-    assert [k for k in range(10) if ADULT_SEEDS[k] != COMPAS_SEEDS[k]] == [0, 8]
-    assert ADULT_AUDIT == {"regularizer": 50, "step_size": 0.01}
-    assert COMPAS_AUDIT == {"regularizer": 100, "step_size": 0.005, "n_points": 1000}
 
 
 def test_the_head_of_the_test_part_is_audited_within_its_own_metric(baseline, split):
@@ -113,7 +98,6 @@ def test_the_head_of_the_test_part_is_audited_within_its_own_metric(baseline, sp
     whole = audit_on_test_part(baseline, split, metric=metric, **FEW | {"n_points": None}, n_steps=4).attack
     assert len(whole.loss) == len(split.X_test)
     np.testing.assert_allclose(whole.X[:40], found.attack.X, atol=1e-6)
-    assert whole.stopping_time == pytest.approx(0.02)
 
 
 def test_odds_by_hand():
@@ -122,14 +106,12 @@ def test_odds_by_hand():
     assert audits.average_odds_difference(truth, predicted, sensitive_features=group) == pytest.approx(-0.5)
 
 
-def test_group_measures(baseline, models, split):
+def test_group_measures(baseline, split):
     measures = audits.group_fairness(baseline, split)
     predicted, truth = baseline.predict(split.X_test.to_numpy()), split.y_test.to_numpy()
     assert measures["bal_acc"] == pytest.approx(np.mean([(predicted[truth == k] == k).mean() for k in (0, 1)]))
     race = split.sensitive_test["race"]
     assert measures["aod_race"] == audits.average_odds_difference(truth, predicted, sensitive_features=race)
-    table = audits.group_table([models, models], [split, split])
-    assert table.loc[(1, "baseline")].to_dict() == measures.to_dict()
 
 
 def test_rounded_losses_drop_those_the_model_is_sure_of(models, split):
@@ -139,8 +121,6 @@ def test_rounded_losses_drop_those_the_model_is_sure_of(models, split):
     rounded = audit_on_test_part(classifiers({"baseline": sure})["baseline"], split, **FEW, n_steps=1).loss_ratio
     assert table["dropped"] == rounded.n_dropped > 0
     assert table["T_n, rounded"] == rounded.lower_bound != table["T_n, exact"]
-    plain = audits.rounding_table({"baseline": models["baseline"]}, split, **FEW, n_steps=1).loc["baseline"]
-    assert plain["T_n, exact"] == pytest.approx(plain["T_n, rounded"], abs=1e-5)
 
 
 def test_swaps_against_one_person_at_a_time(models, split, baseline):
@@ -159,12 +139,9 @@ def test_swaps_against_one_person_at_a_time(models, split, baseline):
 def test_training_takes_the_authors_seeds(adult, adult_models):
     data_seed, model_seed = ADULT_SEEDS[0]
     assert tuple(adult_models) == METHODS
-    assert is_plain(list(adult_models.values()))
     network = methods_of("adult", model_seed, **EFFORT)["baseline"]
     expected = trained({"baseline": network}, adult_split(adult, data_seed))["baseline"]["network_"]
     np.testing.assert_array_equal(adult_models["baseline"]["network_"][0], expected[0])
-    projection, columns = adult_models["project"]["projection_"], 39
-    assert projection.shape == (columns, columns)
 
 
 def test_the_root_of_the_run_changes_the_networks(compas):
@@ -172,11 +149,6 @@ def test_the_root_of_the_run_changes_the_networks(compas):
     first, other = (trials.train(Trial("study", 1, root=root), **effort) for root in (0, 1))
     for name in ("baseline", "project", "sensr"):
         assert (first[name]["network_"][0] != other[name]["network_"][0]).any()
-
-
-def test_balanced_reductions_are_balanced(compas, models):
-    [arrays] = trials.train_balanced_reductions(FIRST, dataset=compas, max_iter=2).values()
-    assert arrays["intercept_"][0] != models["reduction"]["intercept_"][0]
 
 
 def test_audit_of_adult(adult, adult_models):
@@ -188,8 +160,6 @@ def test_audit_of_adult(adult, adult_models):
     tests = {"loss ratio": found.loss_ratio, "error-rate ratio": found.error_rate_ratio}
     assert bounds == {name: test.lower_bound for name, test in tests.items()}
     assert (table["n"] + table["n_dropped"] == 9045).all()
-    solved = trials.audit_solvers(FIRST, dataset=adult, models=few, solvers=("published", "liblinear"), n_steps=3)
-    assert solved.loc["sensr", "published"] == found.loss_ratio.lower_bound != solved.loc["sensr", "liblinear"]
 
 
 @pytest.mark.parametrize(("k", "n_people", "regularizer"), [(4, 9045, 35.0), (5, 2400, None)])
@@ -214,25 +184,11 @@ def test_stopping_times(adult, adult_models):
 
 
 def test_audit_of_compas(compas, models, split):
-    found = {n: trials.audit_compas(FIRST, dataset=compas, models=models, n_points=n, n_steps=3) for n in (50, None)}
-    whole = audit_on_test_part(classifiers(models)["reduction"], split, **FEW | {"n_points": None}, n_steps=3)
-    bounds = found[None].loc["reduction", ["t_n", "error-rate t_n"]].tolist()
-    assert bounds == [whole.loss_ratio.lower_bound, whole.error_rate_ratio.lower_bound]
-    assert found[50].loc["reduction", "t_n"] != bounds[0]
-    assert found[50]["bal_acc"].equals(found[None]["bal_acc"])  # always of the whole test part
-
-
-FILES = [file for path, file in project_registry().files.items() if path.startswith(stored.FOLDER)]
-
-
-def test_the_registry_has_a_file_of_every_model():
-    paths = {file.path.removeprefix(f"{stored.FOLDER}/") for file in FILES}
-    forms = ("{}/reduction_{}.json", "{}/sensr_{}_{}.json", "{}/baseline_{}_{}.index", "{}/project_{}_{}.index")
-    assert {f"{study}/summary.out" for study in SEEDS} <= paths
-    assert {
-        form.format(study, *seeds) for study, all_seeds in SEEDS.items() for seeds in all_seeds for form in forms
-    } <= paths
-    assert len(FILES) == 2 * (10 * (2 + 2 * 2) + 1)
+    row = trials.audit_compas(FIRST, dataset=compas, models=models, n_points=50, n_steps=3).loc["reduction"]
+    model = classifiers(models)["reduction"]
+    head = audit_on_test_part(model, split, **FEW | {"n_points": 50}, n_steps=3)
+    assert row[["t_n", "error-rate t_n"]].tolist() == [head.loss_ratio.lower_bound, head.error_rate_ratio.lower_bound]
+    assert row["bal_acc"] == audits.group_fairness(model, split)["bal_acc"]  # always of the whole test part
 
 
 def test_without_the_files_nothing_is_given(monkeypatch, tmp_path):

@@ -14,15 +14,12 @@ from fairlab.fair_metric import FairMetric, sensitive_directions
 from fairlab.networks import BETA_1, BETA_2, forward, initial_network
 from fairlab.papers.individual_fairness import sensr
 from fairlab.papers.individual_fairness.learners import (
-    LABELS,
-    METHODS,
     PUBLISHED_METRIC,
     BalancedMLP,
     EqualizedOddsMixture,
     ProjectedMLP,
     SenSR,
     balanced_batches,
-    methods_of,
 )
 
 RNG = np.random.default_rng(0)
@@ -167,28 +164,3 @@ def test_no_gradients_take_adam_farther_than_is_said():
             square = BETA_2 * square + (1 - BETA_2) * gradient**2
             moved += rate * mean / np.sqrt(square)
         assert moved <= sensr.longest_move(50)
-
-
-EFFORT = {"network_steps": 7, "sensr_steps": 5, "reductions_iterations": 3}
-
-
-@pytest.mark.parametrize(
-    ("study", "reductions", "by_sensr"),
-    [
-        ("adult", (0.03, "balanced"), (1e-5, 10.0, 50, "liblinear")),
-        ("compas", (0.05, None), (1e-4, 0.1, 8, "published")),
-    ],
-)
-def test_settings_of_the_two_studies(study, reductions, by_sensr):
-    methods = methods_of(study, 11, **EFFORT)
-    assert tuple(methods) == METHODS == tuple(LABELS)
-    assert all(method.rounded_loss for method in methods.values())
-    baseline, _, reduction, robust = methods.values()
-    assert (baseline.n_hidden, baseline.batch_size, baseline.learning_rate) == (50, 250, 1e-4)
-    assert [(methods[name].n_steps, methods[name].random_state) for name in METHODS if name != "reduction"] == [
-        (7, 11),
-        (7, 11),
-        (5, 11),
-    ]
-    assert (reduction.eps, reduction.class_weight) == reductions
-    assert (robust.learning_rate, robust.subspace_rate, robust.full_steps, robust.solver) == by_sensr

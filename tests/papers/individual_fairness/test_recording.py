@@ -1,13 +1,11 @@
 """The printed numbers go in as if they were ours: then every value is recorded, and every claim about them holds."""
 
 import itertools
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.individual_fairness import loss_ratio_test
 from fairlab.papers.individual_fairness import simulation, tables
 from fairlab.papers.individual_fairness.learners import METHODS, BalancedMLP
 from fairlab.suite.published import load_paper
@@ -100,13 +98,6 @@ def test_without_the_stored_files_nothing_is_as_published(recorded, study, artef
     assert exp.skipped == dict.fromkeys(ids, "no files")
 
 
-def test_overview(recorded):
-    parts = {"X_train": range(8), "X_test": range(2)}
-    exp = recorded("individual_fairness/overview", SimpleNamespace(**parts))
-    values = {id: value for (_, id, _), [value] in exp.records.items()}
-    assert values == {"rows": 10, "train_share": 0.8, "hidden_units": 50}
-
-
 def points(last, *, sensr=1.02, first=1.01):
     """Return bounds of two splits at two times; Reductions has later times than the others."""
     rows = [
@@ -149,11 +140,6 @@ def test_simulation(recorded, groups, failing):
     exp = recorded("individual_fairness/simulation", simulation.map_claims({0: bounds, 5: bounds}), groups)
     assert exp.failed == failing | {"misspecification-tilts-boundary"}
     assert exp.records["figure-1", "rotation.right_degrees", "as_published"] == [10]
-
-
-def test_the_threshold_is_that_of_the_four_fifths_rule(recorded):
-    exp = recorded("individual_fairness/calibration", loss_ratio_test([1.0, 2.0], [1.0, 2.0]))
-    assert exp.records["section-4", "delta", "as_published"] == [1 / (4 / 5)]
 
 
 STEPS = {"short_attack": 20, "long_attack": 50}

@@ -31,8 +31,6 @@ def test_a_map_has_the_grid_of_theta_1_in_its_rows():
     np.testing.assert_allclose(grid[:2], [[-4, -4], [-4, -3.6]])
     bounds = simulation.as_map(grid[:, 0])
     np.testing.assert_allclose(bounds[0.0], AXIS, atol=1e-9)
-    rows = simulation.as_rows({0: bounds, 5: bounds + 1})
-    np.testing.assert_allclose(rows["lower_bound"], rows["theta_1"] + (rows["degrees"] == 5), atol=1e-9)
 
 
 def test_intercepts_minimise_the_loss():
@@ -61,7 +59,6 @@ def test_the_grid_is_audited_as_each_model_alone(people):
         assert together.loss_ratio.lower_bound[k] == pytest.approx(alone.loss_ratio.lower_bound, rel=1e-5)
     row = simulation.summary({("as_published", 10): together}).loc[("as_published", 10)]
     assert row["models rejected"] == together.loss_ratio.rejected.mean()
-    assert row["stopping time T"] == pytest.approx(0.02 * sum(k ** (-2 / 3) for k in range(1, 6)))
 
 
 def test_changes_between_maps():
@@ -113,14 +110,6 @@ def test_true_ratios_by_hand():
     row = calibration.truth_table({-1.0: ATTACKED}).loc[-1.0].to_dict()
     ratios = {"loss ratio": (1.5 + 1 + 1.25 + 3) / 4, "error-rate ratio": 1.5}
     assert row == ratios | {"largest loss ratio": 3, "error rate": 0.5}
-
-
-def test_the_population_is_attacked_under_each_weight():
-    population = calibration.attacked_population(load("individual-simulation", n_points=60, seed=3))
-    assert {weight: len(attacked) for weight, attacked in population.items()} == dict.fromkeys(calibration.WEIGHTS, 60)
-    ratios = calibration.truth_table(population)["loss ratio"]
-    assert ratios.is_monotonic_increasing  # as the weight of what tells the groups apart grows
-    assert ratios.min() > 1
 
 
 def test_many_audits_are_those_made_one_at_a_time():
@@ -193,7 +182,6 @@ def test_audits_of_a_population_keep_their_level():
 def test_learned_metrics(monkeypatch):
     monkeypatch.setattr(calibration, "LEARNED_SIZES", (60, 400))
     found = trials.audit_with_learned_metrics(FIRST, n_population=3000, n_learned=8)
-    assert all(found["truth"][name] > 1 for name in calibration.TESTS)
     angle = found["audits"].query("test == 'loss ratio'").set_index(["metric", "n"])["median angle (degrees)"]
     assert (angle["known"] == 0).all()
     for way in ("learned from other people", "learned from the audited"):

@@ -1,5 +1,3 @@
-from itertools import combinations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -101,7 +99,6 @@ def test_every_suite_is_registered_and_every_printed_score_has_one():
     for artefact in ("figure-1", "figure-2"):
         assert {suite.id for suite in suites if suite.artefact == artefact} == set(artefacts[artefact].values)
     assert {suite.path for suite in suites} <= set(project_registry().files)
-    assert len({suite.path for suite in suites}) == len(suites) == 84
     assert PATHS.items() <= {suite.id: suite.path.removeprefix("themis_suites/") for suite in suites}.items()
 
 
@@ -112,10 +109,6 @@ def test_stored_suites_are_scored_from_their_counts():
     assert row[["samples", "changed", "stretches"]].tolist() == [533, 6, 1]
     assert row["in random order"] == pytest.approx(6 * 528 / 533)
     assert table.loc["b.census.gender.gender.causal", ["samples", "score"]].isna().all()
-    # Changed inputs in random order form so many stretches on average: three of five places, by enumeration.
-    places = [set(some) for some in combinations(range(5), 3)]
-    mean = np.mean([sum(place - 1 not in some for place in some) for some in places])
-    assert mean == pytest.approx(3 * (5 - 3 + 1) / 5)
 
 
 def test_the_table_counts_the_registered_files_and_gives_every_printed_digit():

@@ -163,7 +163,6 @@ def test_without_a_bound_it_is_logistic_regression(groups, intercept):
     model = BoundedCovarianceLogistic(1e6, fit_intercept=intercept).fit(X, y, sensitive_features=group)
     plain = LogisticRegression(C=np.inf, fit_intercept=intercept, tol=1e-8).fit(X, y)
     assert model.coef_ == pytest.approx(plain.coef_[0], abs=2e-3)
-    assert (model.predict(X) == plain.predict(X)).mean() > 0.99
 
 
 def test_least_squares_decide_at_0():
@@ -263,13 +262,6 @@ def test_changed_labels_by_hand():
     assert labels("c.census.gender", "sex", 1, "figure-2") == y.tolist()
 
 
-def test_figure_1_has_a_score_for_every_cell(people):
-    scores = trials.figure_1_scores(TRIAL, people=people, reading="as_published", n_samples=12)
-    assert scores["id"].nunique() == 64
-    n_values = scores["sensitive_features"].map({("race",): 5, ("sex",): 2}).where(scores["measure"] == "group", 1)
-    assert (scores["samples"] == 12 * n_values).all()
-
-
 def test_scores_come_in_the_order_asked_for_with_so_many_samples(people):
     sets = ["g.census.unaware.race", "e.credit.unaware.age_gender", "g.census.unaware.gender"]
     scores = trials.causal_scores(TRIAL, people=people, reading="as_published", sets=sets, n_samples=25)
@@ -282,12 +274,9 @@ def test_trials_run_through_the_instances_and_search_all_sets(people):
     options = {"people": people, "reading": "as_published", "max_values": 3, "max_samples": 20}
     search = trials.search_all_sets(Trial("test", len(INSTANCES)), **options)  # of the first instance, on credit
     assert {name for names in search["sensitive_features"] for name in names} == {"sex", "housing", "liable", "foreign"}
-    assert search["measure"].tolist() == ["group"] * 15 + ["causal"] * 15
     group = search[search["measure"] == "group"]
-    assert group["sensitive_features"].map(len).is_monotonic_increasing
     tested, minimal = pruned_sets(group["sensitive_features"], group["score"], 0.0)
-    assert group["sensitive_features"][minimal].map(len).tolist() == [1] * 4, "any score reaches a threshold of 0"
-    assert tested.sum() == 4
+    assert minimal.tolist() == tested.tolist() == [True] * 4 + [False] * 11, "any score reaches a threshold of 0"
 
 
 def test_a_search_twice_agrees_and_needs_no_more_tests():
