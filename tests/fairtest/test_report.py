@@ -132,14 +132,10 @@ def test_sections_by_sensitive_feature_and_output(section):
     assert report.section("sex", "price") is other
     with pytest.raises(KeyError, match="expected one section on 'sex', found 2; there are 'income' on 'sex'"):
         report.section("sex")
-    with pytest.raises(KeyError, match="expected one section of 'price' on 'race', found 0"):
-        report.section("race", "price")
 
 
 def test_contingency_table():
-    table = SAMPLE.counts()
-    assert table.to_dict("list") == {"f": [2, 1, 3], "m": [0, 2, 2], "Total": [2, 3, 5]}
-    assert table.index.tolist() == ["low", "high", "Total"]
+    assert SAMPLE.counts().to_dict("list") == {"f": [2, 1, 3], "m": [0, 2, 2], "Total": [2, 3, 5]}
     np.testing.assert_allclose(SAMPLE.shares(), [[2 / 3, 0, 0.4], [1 / 3, 1, 0.6]])
 
 

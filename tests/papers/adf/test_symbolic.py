@@ -69,30 +69,20 @@ def counted(rows, classes):
     return counts, counts.bins(rows) + labels[:, None] * len(counts.column)
 
 
-def test_every_split_of_the_tree_is_among_the_best_ones(labelled):
-    rows, classes = labelled
-    (counts, cells), inside = counted(rows, classes), np.arange(len(rows))
-    for condition in path_through(rows, classes):
-        table = counts.of(cells[inside])
-        splits = counts.best_splits(table)
-        best = {(int(counts.column[k]), counts.threshold(table, k)) for k in splits}
-        assert (condition.column, condition.threshold) in best
-        inside = inside[(rows[inside, condition.column] <= condition.threshold) == condition.below]
-    assert not counts.best_splits(counts.of(cells[inside])).size, "the tree ends where nothing is left to split"
-
-
-def test_the_path_is_that_of_the_tree_up_to_the_first_tie(labelled):
+def test_every_split_of_the_tree_is_among_the_best_ones_and_the_path_the_same_up_to_the_first_tie(labelled):
     rows, classes = labelled
     ours, theirs = grow_path(rows, classes, np.random.default_rng(0)), path_through(rows, classes)
-    counts, cells = counted(rows, classes)
-    inside, n_same = np.arange(len(rows)), 0
-    for own, other in zip(ours, theirs, strict=False):
-        if len(counts.best_splits(counts.of(cells[inside]))) > 1:
-            break
-        assert own == other
-        inside = inside[(rows[inside, own.column] <= own.threshold) == own.below]
-        n_same += 1
-    assert n_same >= 1
+    (counts, cells), inside, n_same = counted(rows, classes), np.arange(len(rows)), 0
+    for number, condition in enumerate(theirs):
+        table = counts.of(cells[inside])
+        splits = counts.best_splits(table)
+        assert (condition.column, condition.threshold) in {
+            (int(counts.column[k]), counts.threshold(table, k)) for k in splits
+        }
+        n_same += n_same == number and len(splits) == 1
+        inside = inside[(rows[inside, condition.column] <= condition.threshold) == condition.below]
+    assert not counts.best_splits(counts.of(cells[inside])).size, "the tree ends where nothing is left to split"
+    assert ours[:n_same] == theirs[:n_same] != []
 
 
 def test_a_path_by_hand():

@@ -16,7 +16,7 @@ from fairlab.fairtest.report import Subgroup
 from fairlab.fairtest.tree import Condition, Node
 from fairlab.papers.fairtest import lattice, trials
 from fairlab.papers.fairtest.microbenchmark import alarm_shares, noise, pairs_named, point
-from fairlab.papers.fairtest.planted import SIZE_CLASSES, count_users, draw_pairs, plant_counts, plant_effects
+from fairlab.papers.fairtest.planted import count_users, draw_pairs, plant_counts, plant_effects
 from fairlab.papers.fairtest.shoppers import drawn_shoppers, margins, parted
 from fairlab.seeds import Trial
 from fairlab.statistics import bonferroni_level
@@ -70,14 +70,6 @@ def test_pairs_by_hand():
 def test_pairs_that_are_not_there(counts, options, message):
     with pytest.raises(ValueError, match=message):
         draw_pairs(population(counts), **options)
-
-
-def test_a_million_users_have_ten_pairs_of_every_size():
-    dataset = load("staples", n_users=988_871, surrogate=True)
-    for size, slack in SIZE_CLASSES.items():
-        pairs = draw_pairs(dataset, size=size, seed=2)
-        assert len(pairs.drop_duplicates(["state", "race"])) == 10
-        assert pairs["users"].between(size * (1 - slack), size * (1 + slack)).all()
 
 
 @settings(deadline=None, max_examples=20)

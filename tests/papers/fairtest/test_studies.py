@@ -124,18 +124,6 @@ def test_another_split_of_applicants_is_an_investigation_without_and_one_with_th
     assert p_values["everyone"] == alone.association().p_value
 
 
-def test_another_split_of_patients_has_everybody_plain_given_confidence_and_by_it():
-    rng = np.random.default_rng(0)
-    age, confidence = rng.integers(10, 80, 900).astype(float), rng.choice(["high", "low"], 900)
-    patients = pd.DataFrame({"age": age, "truth": age / 50 + rng.random(900), "confidence": confidence})
-    patients["prediction"] = rng.random(900) / 10
-    names = {name: name for name in ("age", "prediction", "truth", "confidence")}
-    bounds = trials.health_split(TRIAL, patients=patients, budget=2, train_size=0.33, **names)
-    assert bounds["metric"].tolist() == ["CORR", "COND-CORR", "CORR", "CORR"]
-    assert bounds["part"].tolist() == ["", "", "confidence: high", "confidence: low"]
-    assert (bounds["low"] > 0).all()
-
-
 def test_another_split_of_movie_users_tests_outputs_and_genres_among_everybody():
     rng = np.random.default_rng(0)
     woman, old = rng.random((2, 1_000)) < 0.5

