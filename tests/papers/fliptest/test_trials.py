@@ -72,14 +72,11 @@ def test_the_exact_image_keeps_people_and_draws_who_is_split(groups):
     assert len(drawn) > 1  # two people share three counterparts
 
 
-def test_distances_of_a_subset_by_hand(groups):
+def test_distances_of_a_subset_by_hand():
     source = pd.DataFrame({"a": [0.0, 10.0], "b": 0.0})
     target = pd.DataFrame({"a": [11.0, 1.0, 11.0], "b": [2.0, 0.0, 2.0]})
     found = exact_distances(TRIALS[0], source=source, target=target.head(2), n_subset=5)
     assert found == {"mean_l1": 2, "mean_squared_l1": 5}  # moves of 1 and 3
-    again, other = (exact_distances(trial, **groups, n_subset=20) for trial in TRIALS[:2])
-    assert again == exact_distances(TRIALS[0], **groups, n_subset=20)
-    assert again != other
 
 
 def test_noise_floors():

@@ -34,7 +34,6 @@ from fairlab.papers.themis.systems import (
 )
 from fairlab.seeds import Trial
 
-TRIAL = Trial("test", 0)
 BY_ID = {instance.id: instance for instance in INSTANCES}
 EVERY_INSTANCE = pytest.mark.parametrize("instance", INSTANCES, ids=lambda instance: instance.id)
 
@@ -260,14 +259,6 @@ def test_changed_labels_by_hand():
     assert changed[:20].sum() == changed[20:].sum() == 12
     # Of the 19 women of race 4 with a negative label, all keep it; a twentieth would be promoted.
     assert labels("c.census.gender", "sex", 1, "figure-2") == y.tolist()
-
-
-def test_scores_come_in_the_order_asked_for_with_so_many_samples(people):
-    sets = ["g.census.unaware.race", "e.credit.unaware.age_gender", "g.census.unaware.gender"]
-    scores = trials.causal_scores(TRIAL, people=people, reading="as_published", sets=sets, n_samples=25)
-    assert scores["id"].tolist() == sets
-    assert (scores["samples"] == 25).all()
-    assert scores["sensitive_features"].tolist() == [("race",), ("sex", "age"), ("sex",)]
 
 
 def test_trials_run_through_the_instances_and_search_all_sets(people):
