@@ -75,12 +75,6 @@ def test_a_printed_mean_is_held_against_means_of_as_many_trials(recorded):
     assert exp.records["figure-5", "delta_5.size_500", "as_published"] == [4.5, 4.5, 4.5]
 
 
-def test_effectiveness_of_a_small_profile(recorded):
-    few = planted(as_published).query("size == 100 and delta == 5")
-    skipped = recorded("fairtest/effectiveness", few, QUIET, BUDGETS.query("budget < 3")).skipped
-    assert {("section-6.1", "budget_3.reported"), ("figure-5", "strong-effects-few-hundred")} <= set(skipped)
-
-
 ERRORS = pd.DataFrame(
     {"all": [0.4, 0.9], "older": [0.8, 1.5], "younger": [0.3, 0.5]}, index=["everyone", "urgent care"]
 )
