@@ -7,6 +7,7 @@ import ast
 import json
 import logging
 import sys
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -436,6 +437,13 @@ def prune():
 @click.option(
     "--features", type=_names, metavar="A,B", help="inputs of the model (default: all columns except --y-true)"
 )
+@click.option(
+    "--dtype",
+    "dtypes",
+    multiple=True,
+    metavar="COLUMN=TYPE",
+    help="how a column of a .csv or .tsv is read, as zip=str; numbers that begin with a zero stay text anyway",
+)
 @click.option("--y-true", metavar="COLUMN", help="column with the true labels; not an input of the model")
 @click.option("--pos-label", metavar="LABEL", help="the favourable label")
 @click.option("--decision-threshold", type=float, metavar="SCORE", help="scores of at least this are favourable")
@@ -507,11 +515,19 @@ def audit(methods, proxies, budget, confidence_level, seed, html, json, rows, **
     return SIGNIFICANT if report.significant else 0 if report.n_tests else NOT_ASSESSED
 
 
-def _case(model, table, y_true, pos_label, program, trust_pickle, **settings):
+def _case(model, table, dtypes, y_true, pos_label, program, trust_pickle, **settings):
     from fairlab.auditing.loading import command_model, label, load_model, read_table
     from fairlab.cases import Case
 
-    table = read_table(table)
+    pairs = [text.partition("=") for text in dtypes]
+    for text, (column, _, kind) in zip(dtypes, pairs, strict=True):
+        if not (column and kind):
+            raise ValueError(f"--dtype: expected COLUMN=TYPE, found {text!r}")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        table = read_table(table, {column: kind for column, _, kind in pairs})
+    for warning in said:
+        print(f"fairlab: {warning.message}", file=sys.stderr)
     truth = table.get(y_true)
     if y_true is not None and truth is None:
         raise ValueError(f"--y-true: the table has no column {y_true!r}{suggestion(y_true, table)}")

@@ -4,6 +4,7 @@ import joblib
 import pandas as pd
 import pytest
 
+from fairlab.auditing import loading
 from fairlab.auditing.loading import command_model, label, load_model, read_table
 
 
@@ -83,6 +84,40 @@ def test_tables_are_read_as_they_are(tmp_path):
     for name, message in (("u.csv", "table: there is no file"), ("empty.csv", "could not be read as a table")):
         with pytest.raises(ValueError, match=message):
             read_table(tmp_path / name)
+
+
+ZIPS = "zip,age,income\n90210,31,0\n02139,08,10.5\n,44,3\n"
+
+
+@pytest.mark.parametrize("chunk", [1, 200_000])
+def test_numbers_that_begin_with_a_zero_are_text(tmp_path, monkeypatch, chunk):
+    monkeypatch.setattr(loading, "ROWS_AT_A_TIME", chunk)
+    file = tmp_path / "people.csv"
+    file.write_text(ZIPS)
+    with pytest.warns(UserWarning) as said:
+        table = read_table(file)
+    assert [str(w.message).split(" is read")[0] for w in said] == ["zip", "age"]
+    assert "02139 begins with a zero" in str(said[0].message)
+    assert table["zip"].tolist()[:2] == ["90210", "02139"]
+    assert table["zip"].isna().tolist() == [False, False, True]
+    assert table["income"].tolist() == [0, 10.5, 3]
+
+
+def test_types_may_be_given(tmp_path, recwarn):
+    file = tmp_path / "people.csv"
+    file.write_text(ZIPS)
+    table = read_table(file, {"zip": "str", "age": "int64", "income": "str"})
+    assert table["zip"].tolist()[1] == "02139"
+    assert table["age"].tolist() == [31, 8, 44]
+    assert table["income"].tolist() == ["0", "10.5", "3"]
+    assert not recwarn.list
+    for dtype, message in (
+        ({"wage": "str"}, "no column wage"),
+        ({"zip": "int64"}, "zip cannot be read as 'int64'"),
+        ({"age": "many"}, "age cannot be read as 'many'"),
+    ):
+        with pytest.raises(ValueError, match=f"dtype: .*{message}"):
+            read_table(file, dtype)
 
 
 @pytest.mark.parametrize(

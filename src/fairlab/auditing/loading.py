@@ -3,12 +3,16 @@
 import importlib
 import shlex
 import sys
+import warnings
 from pathlib import Path
 
 import pandas as pd
 
 from fairlab.checks import required
 from fairlab.models import CommandSoftware
+
+ZERO = r"\s*[+-]?0\d"  # the beginning of an identifier
+ROWS_AT_A_TIME = 200_000
 
 KERAS, PICKLES = (".keras", ".h5"), (".pkl", ".pickle", ".joblib")
 SAFE_KERAS = (
@@ -105,23 +109,64 @@ def command_model(command: str, **options) -> CommandSoftware:
     return CommandSoftware(parts, **options)
 
 
-def read_table(path: str | Path) -> pd.DataFrame:
+def read_table(path: str | Path, dtype: dict[str, str] | None = None) -> pd.DataFrame:
     """Return a table of people from a CSV file (``.csv``, ``.tsv``, also packed) or a Parquet file.
+
+    A column of whole numbers of which one begins with a zero, such as zip codes, is no column of numbers: it stays
+    text, with a warning that names it.
+
+    Parameters
+    ----------
+    path : str or Path
+    dtype : dict of str to str, optional
+        Types of columns, by name, which are taken as given: ``{"zip": "str"}``.
 
     Raises
     ------
     ValueError
-        If there is no such file, or it cannot be read as a table.
+        If there is no such file, it cannot be read as a table, or a type is unknown or does not fit its column.
     """
-    path = Path(path)
+    path, dtype = Path(path), dict(dtype or {})
     if not path.is_file():
         raise ValueError(f"table: there is no file {path}")
     try:
         if path.suffix == ".parquet":
-            return pd.read_parquet(path)
-        return pd.read_csv(path, sep="\t" if ".tsv" in path.suffixes else ",", low_memory=False)
+            table = pd.read_parquet(path)
+        else:
+            options = {"sep": "\t" if ".tsv" in path.suffixes else ",", "low_memory": False}
+            table = pd.read_csv(path, dtype=dict.fromkeys(dtype, "str"), **options)
+            whole = [name for name in table if name not in dtype and _is_whole(table[name])]
+            for name, text in _beginning_with_zero(path, whole, options).items():
+                table[name] = text
+                warnings.warn(
+                    f"{name} is read as text, not as numbers: {text[text.str.match(ZERO, na=False)].iloc[0]} begins "
+                    f"with a zero, as identifiers do (--dtype {name}=float reads numbers)",
+                    stacklevel=2,
+                )
     except (ImportError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise ValueError(f"table: {path} could not be read as a table: {error}") from error
+    if unknown := set(dtype) - set(table):
+        raise ValueError(f"dtype: the table has no column {', '.join(sorted(unknown))}")
+    for name, kind in dtype.items():
+        try:
+            table[name] = table[name].astype(kind)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"dtype: {name} cannot be read as {kind!r}: {error}") from error
+    return table
+
+
+def _is_whole(column: pd.Series) -> bool:
+    numbers = column.dropna()
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column) and (numbers % 1 == 0).all()
+
+
+def _beginning_with_zero(path, names, options) -> dict[str, pd.Series]:
+    """Return those of the columns as text that have a number with a zero before other digits."""
+    found = set()
+    if names:
+        for part in pd.read_csv(path, usecols=names, dtype="str", chunksize=ROWS_AT_A_TIME, **options):
+            found |= {name for name in part if part[name].str.match(ZERO, na=False).any()}
+    return {} if not found else dict(pd.read_csv(path, usecols=sorted(found), dtype="str", **options).items())
 
 
 def label(text: str, column: pd.Series | None):
