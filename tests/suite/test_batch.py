@@ -329,6 +329,15 @@ def test_the_limits_of_control_groups_count(groups, membership, files, left):
     assert machine.memory_left_gb() == left
 
 
+def test_the_available_memory_may_be_given(groups, monkeypatch):
+    groups("0::/\n", {"memory.max": GB})
+    monkeypatch.setenv(machine.MEMORY, "2.5")
+    assert machine.memory_left_gb() == 2.5
+    monkeypatch.setenv(machine.MEMORY, "2 GB")
+    with pytest.raises(ValueError, match="FAIRLAB_MEMORY_GB: expected a number of GB, found '2 GB'"):
+        machine.memory_left_gb()
+
+
 def test_what_does_not_fit_is_refused_with_what_would(toy):
     assert batch.refusal("toy/mean", "smoke", 64, 0.1) is None, "nothing is known of it"
     add_experiment(toy, "mean", more="gigabytes: {smoke: 0.1, quick: 1}\n")

@@ -199,6 +199,7 @@ def test_the_ending_has_the_table_the_surprises_and_where_to_look(toy, capsys):
 
 def test_rows_of_a_paper_or_an_artefact(toy, capsys):
     publish()
+    capsys.readouterr()
     assert main(["scorecard", "toy"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == "toy table-1:mean  agrees: 0.50 ± 0.10, our result 0.55 (+10%)"
 
