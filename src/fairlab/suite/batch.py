@@ -1,5 +1,6 @@
 """Batches of experiments on this machine: parallel, resumable, continuing after a failure."""
 
+import sys
 import time
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -156,6 +157,10 @@ class _Batch:
         """Run all and return the reasons of those that failed."""
         ready, futures = [], {}
         self.order.prepare()
+        if self.states and sys.platform == "linux":
+            from fairlab.suite import kernel
+
+            kernel.load()  # here, as it would end with a thread of the pool
         with ThreadPoolExecutor(max(1, self.all_cores)) as threads:
             try:
                 while self.order.is_active():

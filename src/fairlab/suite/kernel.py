@@ -5,18 +5,19 @@ Linux the kernels of a batch are forks of one process that has loaded what most 
 """
 
 import json
-import multiprocessing
 import os
 import signal
 import sys
 import threading
 from importlib.metadata import EntryPoint
+from multiprocessing import forkserver
 from multiprocessing.context import ForkServerProcess
 from unittest import mock
 
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
 from fairlab.suite import processes
+from fairlab.suite.processes import KERNEL_ENVIRONMENT
 
 PROVISIONER = "fairlab-preloaded"
 PRELOADED = [
@@ -50,13 +51,20 @@ class PreloadedProvisioner(LocalProvisioner):
     """Gives Jupyter a fork with preloaded libraries instead of starting a process."""
 
     async def launch_kernel(self, cmd, **kwargs):
-        """Start the kernel in its environment; the first one's is that under which libraries are loaded."""
-        with _starting, mock.patch.dict(os.environ, kwargs["env"]):
-            multiprocessing.get_context("forkserver").set_forkserver_preload(PRELOADED)
+        """Start the kernel in its environment."""
+        with _starting:
+            load()
             self.process = KernelProcess(target=_forked, args=(kwargs["env"], *cmd[cmd.index(__name__) + 2 :]))
             self.process.start()
         self.pid = self.pgid = self.process.pid
         return self.connection_info
+
+
+def load() -> None:
+    """Start the process that kernels are forks of, unless it runs. It ends with the thread that calls this first."""
+    with mock.patch.dict(os.environ, KERNEL_ENVIRONMENT):  # which numerical libraries read when they are loaded
+        forkserver.set_forkserver_preload(PRELOADED)
+        forkserver.ensure_running()
 
 
 def register() -> None:

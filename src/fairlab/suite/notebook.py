@@ -27,7 +27,7 @@ from fairlab.suite import run as runs
 from fairlab.suite.catalogue import DEFAULT_PROFILE, Specification
 from fairlab.suite.fingerprint import syntax_tree
 from fairlab.suite.machine import environment
-from fairlab.suite.processes import WHOLE, WORKER_ENVIRONMENT, KernelTask, stopping
+from fairlab.suite.processes import KERNEL_ENVIRONMENT, WHOLE, KernelTask, stopping
 
 # An optional checker of addresses, which nothing here uses, builds a grammar for longer than papermill loads.
 sys.modules.setdefault("rfc3987_syntax", None)
@@ -242,9 +242,8 @@ def _kernel(folder, task, seconds, log, preloaded) -> str:
         str(log),
         json.dumps(asdict(task)) if task else "",
     ]
-    variables = WORKER_ENVIRONMENT | {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
     argv = [sys.executable, "-m", "fairlab.suite.kernel", *own, "{connection_file}"]
-    content = {"argv": argv, "display_name": "fairlab", "language": "python", "env": variables}
+    content = {"argv": argv, "display_name": "fairlab", "language": "python", "env": KERNEL_ENVIRONMENT}
     if preloaded and sys.platform == "linux":
         from fairlab.suite import kernel
 

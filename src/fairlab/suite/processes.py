@@ -22,6 +22,7 @@ WORKER_ENVIRONMENT = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "TF_ENABLE_ONEDNN_OPTS": "0",
 }
+KERNEL_ENVIRONMENT = WORKER_ENVIRONMENT | {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
 WHOLE = "0/1"  # the shard of all trials
 SET_PARENT_DEATH_SIGNAL = 1  # of prctl(2)
 KILL_SECONDS = 5.0  # that killed processes get to go
