@@ -4,7 +4,7 @@ from pathlib import Path
 from textwrap import shorten
 
 import pandas as pd
-from scipy.special import stdtrit
+import scipy
 
 from fairlab.checks import suggestion
 from fairlab.data.dataset import SOURCES
@@ -207,7 +207,7 @@ def _excess(row) -> float:
         return 1.0
     published = load_paper(row.paper).artefact(row.artefact).values[row.id]
     spread = 0.0 if row.low is None or isinstance(row.ours, tuple) else (row.high - row.low) / 2
-    error = spread / stdtrit(row.n_trials - 1, 0.975) if spread else 0.0
+    error = spread / scipy.special.stdtrit(row.n_trials - 1, 0.975) if spread else 0.0
     return excess(published, row.ours, error=error, n=row.n_trials)
 
 
