@@ -94,7 +94,10 @@ def test_another_version_is_another_fingerprint(monkeypatch):
     base, distributions = modules_fingerprint(["fairlab.benchmarks.symbolic"]), fingerprint._distributions
     for name in ("lime", "scikit-learn"):
         changed = {name: "0.0"}
-        found = lambda library, changed=changed: [(own, changed.get(own, old)) for own, old in distributions(library)]
+
+        def found(library, changed=changed):
+            return [(own, changed.get(own, old)) for own, old in distributions(library)]
+
         monkeypatch.setattr(fingerprint, "_distributions", found)
         assert modules_fingerprint(["fairlab.benchmarks.symbolic"]) != base, name
 
