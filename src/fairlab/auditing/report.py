@@ -15,7 +15,7 @@ import pandas as pd
 
 from fairlab.auditing import figures, page, wording
 from fairlab.auditing.evidence import ROWS, shown_rows
-from fairlab.auditing.rates import group_counts
+from fairlab.auditing.rates import BETWEEN, group_counts
 from fairlab.cases import Case, Finding, MethodResult, Result
 from fairlab.cases.schema import is_missing
 from fairlab.checks import check_choice
@@ -113,7 +113,8 @@ class Report(Result):
     def findings(self) -> tuple[Finding, ...]:
         """All findings: people before generated inputs, the significant ones first, by kind and size of the effect.
 
-        Kinds are rates of groups and of intersections, decisions that flip, losses and correlations, and subgroups.
+        Kinds are rates of groups and of intersections, decisions that flip, losses and correlations, and subgroups. The
+        size of an effect on an intersection is what its interval proves.
         """
         found = [finding for result in self.results for finding in result.findings]
         significant = self._corrected(found) <= 1 - self.confidence_level
@@ -347,14 +348,21 @@ class Report(Result):
 
 
 def _rank(finding: Finding) -> tuple[int, float]:
-    """Return the place of a finding among the others: that of its kind, then the larger effects first."""
+    """Return the place of a finding among the others: that of its kind, then the larger effects first.
+
+    An intersection counts as much as its interval proves: it stands before a single feature only if it is certainly
+    more than that.
+    """
     if finding.where not in ("everyone", POPULATIONS[1]):
         kind = 3
     elif finding.measure.endswith("_rate_difference"):
         kind = 0
     else:
         kind = 1 if finding.measure.endswith("flip_rate") else 2
-    return kind, -np.nan_to_num(abs(finding.estimate - finding.limit), posinf=0)
+    size = abs(finding.estimate - finding.limit)
+    if BETWEEN in finding.sensitive_features:
+        size = max(finding.low - finding.limit, finding.limit - finding.high, 0.0)
+    return kind, -np.nan_to_num(size, posinf=0)
 
 
 def _written(text, path) -> str:
