@@ -36,7 +36,12 @@ def report(*results, table=None, model=people, **changes):
         reasons = ("Ages above 90: too few people.",)
         results = (MethodResult("FlipTest", flips, (), 400, 1.0), MethodResult("FairTest", trees, reasons, 500, 1.5))
     case = SimpleNamespace(
-        model=model, table=table, sensitive_features=("sex",), features=tuple(table.columns), n_given=len(table)
+        model=model,
+        table=table,
+        sensitive_features=("sex",),
+        features=tuple(table.columns),
+        n_given=len(table),
+        task="numbers",  # without decisions there are no rates by group
     )
     parts = {"case": case, "results": results, "warnings": (), "budget": 1000, "confidence_level": 0.95}
     return Report(**(parts | {"random_state": 0, "n_queries": 900, "seconds": 2.5} | changes))

@@ -158,7 +158,7 @@ def test_an_audit_ends_with_4_without_a_test_with_0_without_and_3_with_significa
     model["fliptest"] = 0.001
     assert main(AUDIT) == 3
     printed = capsys.readouterr()
-    assert "1 of 2 findings is significant" in printed.out
+    assert "1 of 2 tests is significant" in printed.out
     assert "not assessed: ADF and AEQUITAS: adf is a stand-in." in printed.out
     assert printed.err == ""
 
@@ -211,10 +211,10 @@ def test_a_guard_does_not_pass_a_model_of_which_nothing_could_be_tested(tmp_path
     assert done.returncode == 4, done.stderr
     first, second, *rest = done.stdout.splitlines()
     assert first.startswith("Not assessed: no statistical test was possible, so this audit says nothing about ")
-    assert second.startswith(f"{column} was not assessed. FlipTest: {column}: fewer than 30 people are ")
-    assert len(rest) < 10, "one line for all small groups"
+    assert second.startswith(f"{column} was not assessed. group rates: {column}: fewer than 30 people are ")
+    assert len(rest) < 12, "one line for all small groups"
     assert partly.returncode == 0
-    assert partly.stdout.startswith(f"Not assessed: {column}, of which no statistical test was possible. predict was")
+    assert partly.stdout.startswith(f"Not assessed: {column}, of which no statistical test was possible. No difference")
 
 
 @pytest.mark.parametrize("command", [["list"], ["run", "--all"], ["data", "status"], ["scorecard"], ["notebooks"]])

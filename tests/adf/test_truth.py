@@ -105,19 +105,12 @@ def examined(number):
     case = Case(model, rows_of(people), sensitive_features="group", decision_threshold=model.threshold)
     assert case.schema.sizes == tuple(SIZES.values())
     found = run("adf", case, budget=2 * BUDGET, random_state=number)
-    of_people, of_inputs, by_walks = found.findings
+    by_adf, by_walks = found.findings
     held = {}
 
     def note(statement, answer, stated):
         held[statement] = (bool(answer), stated)
 
-    fixed = np.zeros(4200)
-    np.add.at(fixed, place(people[:10]), 1 / 10)
-    expected = (10 * fixed + (N_PEOPLE - 10) * chance) @ truth / N_PEOPLE
-    note("ADF: the interval of the share of people holds the truth", of_people.low <= expected <= of_people.high, 0.95)
-    for finding in (of_inputs, by_walks):
-        covers = finding.low <= truth.mean() <= finding.high
-        note(f"{finding.method}: the interval of the share of inputs holds the truth", covers, 0.95)
     fairness = estimate_unfairness(
         case_free(model), schema=CODES, sensitive_features="group", n=1000, random_state=number
     )
@@ -128,7 +121,7 @@ def examined(number):
     search = ADF(score, CODES, "group", decision_threshold=model.threshold, n_local=20, random_state=number)
     walks = Aequitas(score, CODES, "group", decision_threshold=model.threshold, n_local=50, random_state=number)
     for method, finding, result in (
-        ("ADF", of_inputs, search.generate(people, n_seeds=20)),
+        ("ADF", by_adf, search.generate(people, n_seeds=20)),
         ("AEQUITAS", by_walks, walks.generate(n_samples=50)),
     ):
         shown = codes_of(finding.evidence)
@@ -138,13 +131,11 @@ def examined(number):
         note(f"{method}.generate: all inputs found are discriminatory", truth[place(result.discriminatory)].all(), SURE)
         if not truth.any():
             silent = len(shown) == finding.n_found == finding.estimate == result.n_discriminatory == 0
-            note(f"{method}: a fair model gives nothing", silent and finding.p_value == 1, SURE)
+            note(f"{method}: a fair model gives nothing", silent, SURE)
         if truth.mean() >= CLEAR:
-            note(f"{method}: a clear rule is found", finding.n_found and finding.p_value == 0, SURE)
-            more = finding.found_per_1000 >= finding.random_per_1000
+            note(f"{method}: a clear rule is found", finding.n_found, SURE)
+            more = finding.estimate >= finding.random_per_1000
             note(f"{method}: the search finds more than chance, of clear rules", more, 0.5)
-    real = truth[place(codes_of(of_people.evidence))].all()
-    note("ADF: all people shown are discriminated against", real, SURE)
     return held
 
 

@@ -1,4 +1,4 @@
-"""Twelve models with a planted bias and twenty-four fair ones, by numpy and pandas alone, so that any tool can have them.
+"""Twelve models with a planted bias and twenty-four fair ones, by numpy and pandas alone, for any tool.
 
 People are drawn so that sensitive features have to do with nothing but what is planted.
 """
@@ -139,7 +139,9 @@ def biased() -> list[Planted]:
         ),
         plain(
             "women who are miners need more, nurses less",
-            lambda r: merit(r) > 0.8 * is_woman(r) * r["job"].map({"clerk": 0, "miner": 1, "nurse": -1}).to_numpy(float),
+            lambda r: (
+                merit(r) > 0.8 * is_woman(r) * r["job"].map({"clerk": 0, "miner": 1, "nurse": -1}).to_numpy(float)
+            ),
             of_sex((flips, selection, *errors)),
         ),
         plain(
@@ -188,7 +190,5 @@ def fair() -> list[Planted]:
         truth = rng.random(len(table)) < probability(odds(table))
         model = (labels, scores, steps)[number // 3 % 3]
         features = FEATURES if number % 2 else ["sex", "race", *FEATURES]
-        found.append(
-            Planted(f"fair {number + 1}", model, table, ("sex", "race"), features, truth, (), model is scores)
-        )
+        found.append(Planted(f"fair {number + 1}", model, table, ("sex", "race"), features, truth, (), model is scores))
     return found

@@ -12,7 +12,7 @@ from audited import finding, people
 from fairlab import Case, audit
 from fairlab.auditing import run
 from fairlab.auditing.probes import probes
-from fairlab.auditing.probes.themis import PEOPLE
+from fairlab.auditing.probes.themis import FLIPS
 from fairlab.paths import project
 
 ROOT = project().root
@@ -54,8 +54,8 @@ def test_every_method_runs_once_with_what_the_audit_was_given(case, methods):
 
 
 def test_every_module_of_probes_is_a_method_in_a_fixed_order():
-    assert METHODS == ["fliptest", "fairtest", "individual_fairness", "themis", "adf"]
-    assert [probe.share for probe in probes().values()] == [1, 1, 3, 2, 3]
+    assert METHODS == ["rates", "fliptest", "fairtest", "individual_fairness", "themis", "adf"]
+    assert [probe.share for probe in probes().values()] == [0, 1, 1, 3, 4, 2]
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -75,7 +75,7 @@ def test_what_is_not_the_papers_algorithm_is_said_in_a_sentence_of_the_report(ca
 def test_a_need_is_refused_in_the_same_words_by_every_method():
     numbers = Case(lambda rows: rows["age"] * 1.5, people(), sensitive_features="sex")
     skipped = [run(name, numbers).skipped for name, probe in probes().items() if "decisions" in probe.needs]
-    assert len(skipped) == 4
+    assert len(skipped) == 5
     assert set(skipped) == {
         ("The model gives numbers, not decisions; decision_threshold= of the case makes decisions of them.",)
     }
@@ -85,9 +85,9 @@ def test_the_budget_is_split_as_stated_and_what_is_left_goes_on(case, methods):
     given, asks = methods
     asks["individual_fairness"] = 200
     report = audit(case, budget=2400)
-    # 400 people first; 2,000 are left in parts of 1, 1, 3, 2, 3.
+    # 400 people first; 2,000 are left in parts of 0, 1, 1, 3, 4, 2.
     budgets = [task.budget for task in given.values()]
-    assert budgets == [200, 2000 // 9, 2000 * 3 // 8, 1800 * 2 // 5, 1800]
+    assert budgets == [0, 2000 // 11, 2000 // 10, 2000 * 3 // 9, 1800 * 4 // 6, 1800]
     assert report.n_queries - case.queries.n_for_case == 200
 
 
@@ -101,7 +101,8 @@ def test_what_is_reported_is_what_the_model_was_asked(methods):
     table = people().assign(age=np.arange(400) / 10)
     report = audit(Case(model, table, sensitive_features="sex", pos_label=True), budget=800)
     assert report.n_queries == sum(seen) == 800
-    assert "with 400 rows (at most 800 were allowed), and 400 rows again for the determinism check" in report.summary
+    said = "with 400 rows (at most 800 were allowed), and 400 rows again for the determinism check"
+    assert said in report.to_html()
     seen.clear()
     methods[1]["themis"] = 30
     twins = Case(model, pd.concat([table[:100]] * 4, ignore_index=True), sensitive_features="sex", pos_label=True)
@@ -123,7 +124,7 @@ def test_of_a_table_longer_than_half_the_budget_a_sample_is_examined_and_said(me
     assert sampled.equals(table.loc[sampled.index, sampled.columns])
     assert (first.case.y_true == table.loc[sampled.index, "truth"]).all()
     assert (len(sampled), first.n_beside, first.n_queries) == (1_000, 4_000, 6_000)
-    assert "tested on 1,000 people, a random sample of the 5,000 of the table, for differences by sex" in first.summary
+    assert "on 1,000 people (a random sample of 5,000)" in first.summary
     assert "A random sample of 1,000 of the 5,000 rows is examined; intervals are about all 5,000." in first.to_html()
 
 
@@ -140,9 +141,9 @@ def test_intervals_of_a_sample_hold_what_is_true_of_the_table():
     held = []
     for seed in range(60):
         sample = case.sample(600, random_state=seed)  # as the audit does
-        difference = run("fairtest", sample, budget=0).findings[0]
-        [*_, people_of_table] = run("themis", sample, budget=1_200, random_state=seed).findings
-        assert (difference.n, people_of_table.effect) == (600, PEOPLE)
+        difference = run("rates", sample, budget=0).findings[0]
+        people_of_table = run("themis", sample, budget=1_200, random_state=seed).findings[0]
+        assert (difference.n, people_of_table.effect, people_of_table.population) == (600, FLIPS, "people")
         held.append(difference.low <= rates[0] - rates[1] <= difference.high)
         held.append(people_of_table.low <= flips.mean() <= people_of_table.high)
     assert np.mean(held) >= 0.95
@@ -151,7 +152,7 @@ def test_intervals_of_a_sample_hold_what_is_true_of_the_table():
 def test_some_methods_by_name(case, methods):
     report = audit(case, budget=2400, methods=["AEQUITAS", "FlipTest", "individual fairness"])
     assert list(methods[0]) == ["fliptest", "individual_fairness", "adf"]
-    assert "Left out as requested: FairTest and Themis." in report.warnings
+    assert "Left out as requested: group rates, FairTest and Themis." in report.warnings
 
 
 def test_a_method_that_spends_its_share_is_listed_not_hidden(case, methods):
@@ -159,7 +160,7 @@ def test_a_method_that_spends_its_share_is_listed_not_hidden(case, methods):
     report = audit(case, budget=2400)
     [(method, reason)] = report.skipped
     assert method == "Themis"
-    assert "its share of the budget, 800 queries, was spent" in reason
+    assert "its share of the budget, 1,333 queries, was spent" in reason
     assert report.n_queries - report.n_repeated <= 2400
 
 
@@ -192,4 +193,4 @@ def test_the_same_audit_comes_out_again():
         frames.append(audit(case, budget=1500).to_frame())
     pd.testing.assert_frame_equal(*frames)
     assert frames[0]["significant"].any()
-    assert frames[0].groupby("method")["significant"].any()[["FlipTest", "FairTest", "Themis", "ADF"]].all()
+    assert frames[0].groupby("method")["significant"].any()[["group rates", "Themis"]].all()

@@ -1,17 +1,43 @@
 import numpy as np
 import pandas as pd
 from audited import finding, people
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fairlab.auditing.evidence import binned, shown_rows
 
 
 def test_by_default_no_label_no_exact_number_and_no_rare_value_is_shown():
     table = people()
-    shown = shown_rows(finding(table), table, "binned")
+    of = finding(table, evidence=table.drop("p3").head(10))
+    shown = shown_rows(of, table, "binned")
     assert shown.index.tolist() == list(range(6))
     assert not set(map(str, table["age"])) & set(shown["age"])
-    assert shown["job"].tolist()[3] == "(rare)"
-    assert shown["sex"].tolist() == table["sex"].head(6).tolist()
+    assert shown["sex"].tolist() == of.evidence["sex"].head(6).tolist()
+    rare = shown_rows(finding(table), table, "binned")
+    assert rare.columns.tolist() == ["age", "sex"], "one astronaut: the job of six people is not shown"
+
+
+@given(n=st.integers(30, 200), seed=st.integers(0, 99), k=st.integers(1, 4))
+def test_each_row_that_is_shown_is_like_five_people_in_the_columns_that_are_shown(n, seed, k):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({f"x{i}": rng.integers(0, 3 + 40 * (i % 2), n) for i in range(k)}).assign(
+        sex=rng.choice(["f", "m", "x"], n, p=[0.5, 0.45, 0.05])
+    )
+    shown = shown_rows(finding(table), table, "binned")
+    if shown is None:
+        assert (table["sex"].iloc[:6].map(table["sex"].value_counts()) < 10).any()
+        return
+    everyone = pd.DataFrame({name: binned(table[name], table[name]) for name in shown})
+    for row in shown.itertuples(index=False):
+        assert (everyone == list(row)).all(axis=1).sum() >= 5
+
+
+def test_the_people_of_a_subgroup_are_shown_on_request_alone():
+    table = people()
+    subgroup = finding(table, where="age < 30")
+    assert shown_rows(subgroup, table, "binned") is None
+    assert len(shown_rows(subgroup, table, "all")) == 10
 
 
 def test_nothing_or_everything_on_request():

@@ -24,7 +24,7 @@ def test_significant_findings_come_first_and_the_table_says_which():
     assert frame["method"].tolist() == ["FairTest", "FlipTest", "FlipTest", "FairTest"]
     assert frame["significant"].tolist() == [True, True, False, False]
     assert frame["raw_p_value"].tolist()[:3] == [0.001, 0.02, 0.9]
-    assert repr(report()) == "Report: 2 of 4 findings are significant at 0.95; 900 queries, 2 s"
+    assert repr(report()) == "Report: 2 of 3 tests are significant at 0.95; 900 queries, 2 s"
 
 
 def test_a_report_of_nothing_is_a_report():
@@ -48,9 +48,13 @@ def test_columns_without_a_test_are_named_first_with_the_reasons_that_are_about_
         "race": ("FlipTest: race: fewer than 30 people are c (7).", "Themis: No score."),
         "age": ("Themis: No score.",),
     }
-    assert found.summary.startswith("Not assessed: race and age, of which no statistical test was possible. people was")
+    assert found.summary.startswith(
+        "Not assessed: race and age, of which no statistical test was possible. No difference by"
+    )
     text = found.to_html()
-    assert text.index("was tested on") < text.index("race was not assessed. FlipTest: race: fewer") < text.index("<h2>")
+    assert (
+        text.index("No difference by") < text.index("race was not assessed. FlipTest: race: few") < text.index("<h2>")
+    )
     stands_for = report(
         MethodResult("Themis", (finding(table, 0.5, sensitive_features="age (through job)"),), (), 0, 0.0)
     )
@@ -70,45 +74,89 @@ def test_json_holds_everything_and_no_more_than_was_asked_for(tmp_path):
     assert json.loads(report().to_json(rows="all"))["findings"][0]["evidence"][3]["row"] == "p3"
 
 
-def test_the_summary_says_what_was_tested_what_was_found_how_sure_and_what_was_left_out():
-    text = report(n_queries=1300, n_repeated=400).summary
-    for said in (
-        "people was tested on 400 people for differences by sex: FlipTest and FairTest queried it with 900 rows "
-        "(at most 1,000 were allowed), and 400 rows again for the determinism check, which the budget does not count.",
-        "2 of 4 findings are significant",
-        "sex, everyone: share that flips -0.3 (interval -0.35 to -0.25, by FairTest)",
-        "3 findings were tested together, corrected by Holm's method",
-        "the family-wise error rate is at most 0.05",
-        "uncorrected, up to 0.15 would be expected by chance alone",
-        "Not assessed: 1 point, listed with the reasons.",
-    ):
-        assert said in text
-    nothing = report(MethodResult("Themis", (finding(people(), 0.5),), (), 0, 0)).summary
-    assert "None of the 1 finding is significant: no difference could be shown." in nothing
-    assert "Every method assessed all that it can assess." in nothing
+def test_the_summary_says_what_was_found_how_sure_and_what_could_not_be_seen():
+    text = report().summary
+    assert text == (
+        "people was tested on 400 people for differences by sex: 2 of 3 tests are significant, beyond a margin of 0.5 "
+        "percentage points (family-wise error rate at most 0.05). The first of them: sex, everyone: share that flips "
+        "-0.3 (interval -0.35 to -0.25, by FairTest)."
+    )
+    silent = finding(people(), 0.5, measure="selection_rate_difference", smallest=lambda alpha, margin: 0.081)
+    nothing = report(MethodResult("Themis", (silent, finding(people(), 0.7)), (), 0, 0)).summary
+    assert nothing == (
+        "No difference by sex beyond the margin of 0.5 percentage points could be shown for people on 400 people in "
+        "any of 2 tests (family-wise error rate at most 0.05). Where it is silent, it would have found with 80% power "
+        "a selection rate difference of 8.1 (sex) percentage points or more."
+    )
+    text = report(n_queries=1300, n_repeated=400).to_html()
+    assert (
+        "FlipTest and FairTest queried the model with 900 rows (at most 1,000 were allowed), and 400 rows again for "
+        "the determinism check, which the budget does not count." in text
+    )
 
 
-def test_the_opening_names_as_asking_only_methods_that_ran():
+def test_people_decide_the_verdict_and_generated_inputs_on_request():
     table = people()
-    ran = MethodResult("FlipTest", (finding(table),), (), 0, 0.0)
-    asked = MethodResult("ADF and AEQUITAS", (), ("Nobody was found.",), 300, 0.0)
-    silent = MethodResult("Themis", (), ("The model does not get sex.",), 0, 0.0)
-    assert "sex: FlipTest, ADF and AEQUITAS queried it with 900 rows (at" in report(ran, silent, asked).summary
-    assert "sex: FlipTest queried it with" in report(ran, silent).summary
-    text = report(silent).summary
-    assert "for differences by sex: it was queried with 900 rows (at" in text
+    inputs = {"population": "generated inputs", "where": "generated inputs"}
+    both = MethodResult(
+        "Themis", (finding(table, 0.001, **inputs), finding(table, 0.03), finding(table, 0.6)), (), 0, 0
+    )
+    apart, together = report(both), report(both, verdict_on="all")
+    # Holm by hand in families of two and one, or of three.
+    assert apart.corrected_p_values == pytest.approx([0.06, 0.6, 0.001])
+    assert together.corrected_p_values == pytest.approx([0.06, 0.6, 0.003])
+    assert [finding.population for finding in apart.findings] == ["people", "people", "generated inputs"]
+    assert (apart.verdict, apart.n_tests, apart.significant) == ("no difference found", 2, ())
+    assert (together.verdict, together.n_tests, len(together.significant)) == ("difference found", 3, 1)
+    assert "On generated inputs, which do not decide the verdict, 1 test is significant." in apart.summary
+
+
+def test_tests_are_against_the_margin():
+    table = people()
+    tests = {0: 0.001, 0.005: 0.04, 0.05: 0.8}
+    found = MethodResult("group rates", (finding(table, 0.001, test=tests.get),), (), 0, 0)
+    assert [report(found, margin=margin).corrected_p_values.tolist() for margin in tests] == [[0.001], [0.04], [0.8]]
+
+
+def test_the_order_is_by_kind_then_size_and_an_intersection_counts_as_it_is_proved():
+    table = people()
+    rates = {"measure": "selection_rate_difference"}
+    parts = [
+        finding(table, 0.001, 0.9, where="age < 30", **rates),
+        finding(table, 0.001, 0.8, measure="counterfactual_flip_rate"),
+        finding(table, 0.001, -0.2, **rates),
+        finding(table, 0.001, 0.24, sensitive_features="sex and race", **rates),  # at least 0.19
+        finding(table, 0.001, 0.4, sensitive_features="sex and race", **rates),
+        finding(table, 0.001, 1.6, measure="loss_ratio", limit=1.25),
+        finding(table, 0.9, 0.7, **rates),
+    ]
+    ordered = report(MethodResult("group rates", parts, (), 0, 0)).findings
+    assert [finding.estimate for finding in ordered] == [0.4, -0.2, 0.24, 0.8, 1.6, 0.9, 0.7]
+
+
+def test_where_it_comes_from():
+    first, again = report(), report(model_name="scoring", model_version="2.1")
+    assert again.provenance["model"] == "scoring"
+    assert again.provenance["model_version"] == "2.1"
+    assert first.provenance["table_sha256"] == again.provenance["table_sha256"]
+    other = people().assign(age=1)
+    assert report(table=other).provenance["table_sha256"] != first.provenance["table_sha256"]
+    assert all(str(value) in first.to_html() for value in first.provenance.values())
 
 
 def test_a_report_without_a_test_claims_no_certainty():
     text = report(MethodResult("Themis", (finding(people(), np.nan),), (), 0, 0)).summary
-    said = "Not assessed: no statistical test was possible, so this audit says nothing about differences by sex. people"
-    assert text.startswith(said)
+    assert text == (
+        "Not assessed: no statistical test was possible, so this audit says nothing about differences by sex."
+    )
 
 
 def test_a_finding_without_an_interval_says_so():
     grid = finding(people(), low=np.nan, high=np.nan)
     assert wording.line(grid) == "sex, everyone: share that flips 0.2 (no interval, by FlipTest)"
     assert '<td class="number">no interval</td>' in report(MethodResult("ADF", (grid,), (), 0, 0)).to_html()
+    rate = finding(people(), measure="selection_rate_difference", sentence="It differs")
+    assert wording.line(rate) == "It differs (interval 15.0 to 25.0 percentage points, by FlipTest)"
 
 
 VOID = {"meta", "img"}

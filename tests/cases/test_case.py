@@ -80,12 +80,16 @@ def test_true_labels_by_name_by_order_and_by_index(table):
     for y in (truth, truth[::-1], truth.to_numpy(), truth.tolist(), truth.astype(int), truth.to_numpy()[:, None]):
         assert (Case(model, rows, sensitive_features="sex", y_true=y).y_true == expected).all()
     assert (Case(model, rows.assign(truth=truth), sensitive_features="sex", y_true="truth").y_true == expected).all()
+    some = Case(model, rows, sensitive_features="sex", y_true=truth.astype(object).where(rows["income"] > 0, None))
+    assert (some.labelled == (rows["income"] > 0)).all()
+    assert (some.y_true == expected & some.labelled).all()
+    assert (some.sample(50).labelled == (some.sample(50).table["income"] > 0)).all()
     for y, message in (
         (truth.reset_index(drop=True), r"y_true: has the row label 0, which the table has not"),
         (truth[:-1], "y_true: expected 300 values, one for each row, found 299"),
         (truth.to_numpy()[:-1], "y_true: expected 300 values, one for each row, found 299"),
         ("truth", "y_true: the table has no column 'truth'"),
-        (truth.astype(object).where(truth, None), r"y_true: misses \d+ of 300 values"),
+        (pd.Series([None] * 300, truth.index), "y_true: expected the true labels of some rows at least, all are"),
         (table["repaid"], "y_true: has the labels 'no', 'yes', the model answers False, True; make them alike"),
         (np.where(truth, 1, -1), "y_true: has the labels -1, 1, the model answers False, True; make them alike"),
     ):

@@ -113,12 +113,13 @@ class Report(Result):
     def findings(self) -> tuple[Finding, ...]:
         """All findings: people before generated inputs, the significant ones first, by kind and size of the effect.
 
-        Kinds are rates of groups and of intersections, decisions that flip, losses and correlations, and subgroups. The
-        size of an effect on an intersection is what its interval proves.
+        Those without a test are last. Kinds are rates of groups and of intersections, decisions that flip, losses and
+        correlations, and subgroups. The size of an effect on an intersection is what its interval proves.
         """
         found = [finding for result in self.results for finding in result.findings]
-        significant = self._corrected(found) <= 1 - self.confidence_level
-        order = sorted(range(len(found)), key=lambda place: (not significant[place], *_rank(found[place])))
+        corrected = self._corrected(found)
+        state = np.where(corrected <= 1 - self.confidence_level, 0, np.where(np.isnan(corrected), 2, 1))
+        order = sorted(range(len(found)), key=lambda place: (state[place], *_rank(found[place])))
         order.sort(key=lambda place: POPULATIONS.index(found[place].population))
         return tuple(found[place] for place in order)
 

@@ -2,8 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairlab import audit
 from fairlab.auditing import run
-from fairlab.auditing.probes.themis import ALL, CAUSAL, DRAWN, GROUP, PEOPLE
+from fairlab.auditing.probes.themis import FLIPS, GROUP, INPUTS
 from fairlab.cases.case import Case
 
 
@@ -31,60 +32,88 @@ def fair(rows):
 
 def test_three_findings_for_each_column_and_for_all_together():
     case = Case(unfair, people(), sensitive_features=["sex", "race"])
-    found = run("themis", case, budget=20_000)
+    found = run("themis", case, budget=20_000, confidence_level=0.999)
     table = found.to_frame()
-    assert list(zip(table["sensitive_features"], table["effect"], strict=True)) == [
-        (name, effect) for name in ("sex", "race", "sex and race") for effect in (CAUSAL, GROUP, PEOPLE)
+    assert list(zip(table["sensitive_features"], table["effect"], table["population"], strict=True)) == [
+        (name, effect, population)
+        for name in ("sex", "race", "sex and race")
+        for effect, population in ((FLIPS, "people"), (FLIPS, INPUTS), (GROUP, INPUTS))
     ]
-    assert table["where"].tolist() == [DRAWN, DRAWN, "everyone"] * 3
     assert found.skipped == ()
-    by = table.set_index(["sensitive_features", "effect"])
-    # Half of the bins of income and one of three jobs.
+    by = table.set_index(["sensitive_features", "population", "effect"]).sort_index()
+    # Incomes above the threshold and one of three jobs, drawn one by one from the table.
+    truth = (case.table["income"] > 30_000).mean() * (case.table["job"] == "x").mean()
     for name in ("sex", "sex and race"):
         assert (by.loc[name, "p_value"] < 1e-9).all()
-        assert by.loc[(name, CAUSAL), "low"] < 1 / 6 < by.loc[(name, CAUSAL), "high"]
+        assert by.loc[(name, INPUTS, FLIPS), "low"] < truth < by.loc[(name, INPUTS, FLIPS), "high"]
     race = by.loc["race"]
     assert (race["estimate"] == 0).all()
-    assert (race["low"] == 0).all()
     assert (race["p_value"] == 1).all()
     refused = (case.table["income"] > 30_000) & (case.table["job"] == "x")
-    assert by.loc[("sex", PEOPLE), "estimate"] == refused.mean()
-    evidence = found.findings[2].evidence
+    finding = found.findings[0]
+    assert (finding.estimate, finding.n) == (refused.mean(), 600), "all people are counted"
+    assert f"({refused.sum()} of 600)" in finding.sentence
+    women = case.table["sex"] == "f"
+    assert finding.by_group.to_dict("index") == {
+        "f": {"people": women.sum(), "lose": (refused & women).sum(), "gain": 0},
+        "m": {"people": (~women).sum(), "lose": 0, "gain": (refused & ~women).sum()},
+    }
+    evidence = finding.evidence
     assert evidence.index.isin(case.table.index[refused]).all()
-    assert len(found.findings[5].evidence) == 0
+    assert not evidence["favourable"].iloc[0], "those who lose come first"
+    assert len(found.findings[3].evidence) == 0
 
 
-@pytest.mark.parametrize("limit", [31_500, 26_000])
-def test_intervals_about_generated_inputs_hold_what_enumeration_gives(limit):
-    """The threshold lies inside a bin of income, so that no grid of one income a bin has the share right."""
+@pytest.mark.parametrize("share", [0.0105, 0.0345, 0.069])
+def test_a_rule_for_a_few_people_is_reported_with_its_share_of_them_before_generated_inputs(share):
+    n = 6_000
+    table = pd.DataFrame({"sex": np.tile(["f", "m"], n // 2), "points": np.random.default_rng(0).permutation(n)})
+    few = round(share * n)
+    case = Case(
+        lambda rows: (rows["points"] >= few + 3_000 * (rows["sex"] == "f")) | (rows["points"] >= few + 3_000),
+        table.assign(points=np.where(table["points"] < few, 3_000 + table["points"], 9_000)),
+        sensitive_features="sex",
+    )
+    report = audit(case, progress=False)
+    flips = [finding for finding in report.findings if finding.effect == FLIPS]
+    assert [finding.population for finding in flips] == ["people", INPUTS]
+    assert flips[0].estimate == pytest.approx(share)
+    assert [finding.population for finding in report.findings] == sorted(
+        (finding.population for finding in report.findings), reverse=True
+    )
+    assert flips[0] in report.significant
+
+
+def test_a_rule_that_next_to_nobody_is_concerned_by_decides_no_verdict():
+    n = 2_000
+    table = pd.DataFrame({"sex": np.tile(["f", "m"], n // 2), "a": np.arange(n) % 50, "b": (np.arange(n) * 7) % 40})
+    case = Case(
+        lambda rows: (rows["a"] == 3) & (rows["b"] == 9) & (rows["sex"] == "f"), table, sensitive_features="sex"
+    )
+    report = audit(case, methods=["themis"], progress=False)
+    flips = [finding for finding in report.findings if finding.effect == FLIPS]
+    assert [finding.estimate < 0.005 for finding in flips] == [True, True]
+    assert (report.verdict, report.is_significant.any()) == ("no difference found", False)
+    assert (report.to_frame()["p_value"] > 0).all()
+
+
+def test_intervals_about_generated_inputs_hold_what_enumeration_gives():
     table = people().drop(columns=["race", "old"])
-
-    def program(rows):
-        return (rows["income"] > limit) & ~((rows["sex"] == "f") & (rows["job"] == "x"))
-
-    case = Case(program, table, sensitive_features="sex")
-    bins = case.schema.features[1].encode(table["income"])
-    share = (table["income"] > limit).groupby(bins).mean().mean()  # bins alike, and the people of a bin alike
-    truth = {CAUSAL: share / 3, GROUP: share / 3}
+    case = Case(unfair, table, sensitive_features="sex")
+    truth = (table["income"] > 30_000).mean() * (table["job"] == "x").mean()
     held = []
     for seed in range(40):
-        found = run("themis", case, budget=2_000, random_state=seed).to_frame()
-        assert found["where"].tolist() == [DRAWN, DRAWN, "everyone"]
-        held += [row.low <= truth[row.effect] <= row.high for row in found[:2].itertuples()]
-        assert (found["low"] < found["high"]).all()
+        of_inputs = run("themis", case, budget=3_000, random_state=seed).to_frame().query("population != 'people'")
+        held += [row.low <= truth <= row.high for row in of_inputs.itertuples()]
+        assert (of_inputs["low"] < of_inputs["high"]).all()
     assert np.mean(held) >= 0.95
 
 
-def test_combinations_of_values_are_enumerated_where_no_number_is_in_bins():
-    table = people().drop(columns="income")
-    found = run(
-        "themis",
-        Case(lambda rows: rows["job"].eq("x") & rows["sex"].eq("f"), table, sensitive_features="sex"),
-        budget=5_000,
-    )
-    assert [finding.where for finding in found.findings] == [ALL, ALL, "everyone"]
-    exact = found.findings[0]
-    assert exact.low == exact.estimate == exact.high == pytest.approx(1 / 3)
+def test_people_are_sampled_where_the_budget_does_not_count_all():
+    found = run("themis", Case(unfair, people(), sensitive_features=["sex", "race"]), budget=1_200).findings
+    of_people = [finding for finding in found if finding.population == "people"]
+    assert [finding.n for finding in of_people] == [300, 150, 60]
+    assert ", a random sample of the 600)" in of_people[0].sentence
 
 
 def test_what_a_small_budget_leaves_out_is_said():
@@ -93,7 +122,8 @@ def test_what_a_small_budget_leaves_out_is_said():
     assert nothing.findings == ()
     assert nothing.n_queries == 0
     assert len(nothing.skipped) == 3
-    assert nothing.skipped[0].startswith("sex: 2 combinations of values on 20 inputs and people are more than 0 rows")
+    assert "sex: 2 combinations of values on 20 inputs and people are more than" in nothing.skipped[0]
+    assert "its part of the budget, 0 rows" in nothing.skipped[0]
 
 
 def test_sets_in_between_are_looked_at_unless_a_part_of_them_suffices():
@@ -111,7 +141,7 @@ def test_sets_in_between_are_looked_at_unless_a_part_of_them_suffices():
     between = names(lambda rows: (rows["sex"] == "f") & (rows["race"] == "a") & rows["old"], min_score=0.7)
     assert between == [*ends, "sex and race", "sex and old", "race and old"]
     # Sex alone decides a quarter, and what contains it needs no look.
-    assert names(lambda rows: (rows["sex"] == "f") & (rows["race"] == "a"), min_score=0.45) == [
+    assert names(lambda rows: (rows["sex"] == "f") & (rows["race"] == "a"), min_score=0.4) == [
         *ends[:4],
         "sex and old",
     ]

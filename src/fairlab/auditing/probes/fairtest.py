@@ -165,7 +165,11 @@ def _answers(task, question: _Target, columns, train_rows, test_rows) -> Iterato
     here = {column.name: column.take(question.rows) for column in columns}
     tree = GuidedTree(question.metric, task.confidence_level, MAX_DEPTH, min_leaf_size, "avg", MAX_BINS)
     root = tree.grow(question.sample.take(train), [column.take(train) for column in here.values()])
-    for node in _strongest(root, question, here, train, task.confidence_level)[:MOST_SUBGROUPS]:
+    nodes = _strongest(root, question, here, train, task.confidence_level)[:MOST_SUBGROUPS]
+    if not nodes:
+        what = NAMES.get(question.sample.output.name, question.sample.output.name)
+        task.skip(f"FairTest found no subgroup in which {name} and the {what} are more associated than elsewhere.")
+    for node in nodes:
         where = _words(node.conditions, task.case)
         trained, members = (half[_holds(node.conditions, here, half)] for half in (train, test))
         if len(members) < FEWEST:
