@@ -9,7 +9,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     # Experiment belongs to the suite; everything else is the library.
     submod_attrs={
-        "auditing": ["audit", "compare"],
+        "auditing": ["audit", "compare", "impact_table"],
         "cases": ["Case"],
         "data.loading": ["load"],
         "suite.experiment": ["Experiment"],

@@ -7,6 +7,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
     submod_attrs={
         "audits": ["audit", "run"],
         "comparison": ["ModelComparison", "compare"],
+        "impact": ["impact_table"],
         "report": ["Report"],
     },
 )

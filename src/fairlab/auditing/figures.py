@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairlab.plotting import BLACK, GREEN, GREY, VERMILION, interval_lines, legend_above, panels
+from fairlab.plotting import BLACK, BLUE, GREEN, GREY, VERMILION, interval_lines, legend_above, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_SHOWN = 12  # findings of one method, the first ones of the report
+FOUR_FIFTHS = 0.8
 WIDTH_OF_LABELS = 62  # letters
 MARKS = {"better": "s", "worse": "^"}
 
@@ -30,10 +31,7 @@ def forest(report) -> "Figure":
             shown[finding.method].append((finding, is_significant))
     shown = {method: rows for method, rows in shown.items() if rows}
     if not shown:
-        figure, (axis,) = panels(1, 1, width=6, height=1)
-        axis.axis("off")
-        axis.text(0.5, 0.5, "no findings", ha="center", va="center")
-        return figure
+        return _nothing("no findings")
     heights = [min(len(rows), MOST_SHOWN) for rows in shown.values()]
     size = (0.42 * sum(heights) + 0.55 * len(heights)) / len(heights)
     figure, axes = panels(len(shown), 1, width=9, height=max(size, 1.0), height_ratios=[h + 1.3 for h in heights])
@@ -45,6 +43,35 @@ def forest(report) -> "Figure":
         Line2D([], [], color=GREY, markerfacecolor="white", label="not significant", **marks),
     ]
     legend_above(figure, handles=handles)
+    return figure
+
+
+def impact(groups: dict[str, pd.DataFrame]) -> "Figure":
+    """Return the impact ratios of groups with their intervals, a panel for each table; a dotted line is at 0.8.
+
+    Parameters
+    ----------
+    groups : dict of str to DataFrame
+        As of `Report.groups`. Small groups are not shown, and at most `MOST_SHOWN` others, the lowest ratios first.
+    """
+    shown = {
+        name: table[table["impact ratio"].notna() & ~table["small"]].sort_values("impact ratio").head(MOST_SHOWN)
+        for name, table in groups.items()
+    }
+    shown = {name: table for name, table in shown.items() if len(table)}
+    if not shown:
+        return _nothing("no impact ratios")
+    heights = [len(table) for table in shown.values()]
+    size = (0.3 * sum(heights) + 0.6 * len(heights)) / len(heights)
+    figure, axes = panels(len(shown), 1, width=9, height=max(size, 0.9), height_ratios=[h + 1.3 for h in heights])
+    for axis, (name, table) in zip(axes, shown.items(), strict=True):
+        ends = [table[end].fillna(table["impact ratio"]) for end in ("ratio low", "ratio high")]
+        labels = [_wrapped(str(group)) for group in table.index]
+        interval_lines(axis, labels, table["impact ratio"], *ends, colors=[BLUE] * len(table))
+        axis.axvline(FOUR_FIFTHS, color=BLACK, linewidth=0.8, linestyle=":")
+        axis.set_title(name, loc="left", fontsize=10)
+        axis.set_xlim(0, min(max(1.05, 1.03 * ends[1].max()), 2))
+    axes[-1].set_xlabel("impact ratio (selection rate over the highest one); dotted: 0.8")
     return figure
 
 
@@ -77,6 +104,13 @@ def changes(rows: pd.DataFrame) -> "Figure":
         for verdict in ("better", "worse", "no clear difference")
     ]
     legend_above(figure, handles=handles)
+    return figure
+
+
+def _nothing(text) -> "Figure":
+    figure, (axis,) = panels(1, 1, width=6, height=1)
+    axis.axis("off")
+    axis.text(0.5, 0.5, text, ha="center", va="center")
     return figure
 
 

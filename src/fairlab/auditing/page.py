@@ -4,9 +4,10 @@ from html import escape
 
 import pandas as pd
 
-from fairlab.auditing import wording
+from fairlab.auditing import figures, wording
 from fairlab.auditing.evidence import shown_rows
-from fairlab.auditing.rates import RATES, SMALL_SHARE
+from fairlab.auditing.impact import SMALLEST_SHARE
+from fairlab.auditing.rates import RATES
 from fairlab.plotting import as_html
 
 STYLE = """
@@ -41,7 +42,7 @@ NUMBERS = (
     "seconds",
     "smallest found",
 )
-NUMBERS += ("people", "labelled", "lose", "gain", *RATES)
+NUMBERS += ("people", "missing labels", "impact ratio", "lose", "gain", *RATES)
 GENERATED = (
     "Each feature of a generated input is drawn by itself from the values of the table, so that many are unlike people."
 )
@@ -108,24 +109,38 @@ def comparison(compared) -> str:
 
 
 def _groups(report) -> str:
-    """Return the table of rates by group, of each sensitive feature and of each two."""
-    counts = report.group_counts
-    if counts is None:
-        return ""
+    """Return the tables of rates and impact ratios by group, of each sensitive feature and of each two."""
     parts = []
-    for features, groups in counts.groupby(level=0, sort=False):
-        groups = groups.droplevel(0)
-        has_labels = bool(groups["labelled"].sum())
-        frame = pd.DataFrame({features: groups.index, "people": groups["people"].map("{:,}".format).array})
-        if has_labels:
-            frame["without a label"] = (groups["people"] - groups["labelled"]).map("{:,}".format).array
-        for rate, (hits, totals) in RATES.items():
-            if has_labels or rate == "selection rate":
-                frame[rate] = [f"{h / t:.1%}" if t else "" for h, t in zip(groups[hits], groups[totals], strict=True)]
-        is_small = groups["people"] < SMALL_SHARE * groups["people"].sum()
-        parts.append(_table(frame, row_class=["small" if is_so else "" for is_so in is_small]))
-    note = f"<p>In italics: groups with less than {SMALL_SHARE:.0%} of the people.</p>"
-    return "<h2>Rates by group</h2>\n" + "\n".join(parts) + note
+    for features, table in report.groups.items():
+        shown = pd.DataFrame({features: table.index, "people": table["people"].map("{:,}".format).array})
+        shown["selection rate"] = _shares(table, "selection rate", "rate low", "rate high")
+        shown["impact ratio"] = [
+            "" if ratio != ratio else f"{ratio:.2f}" + (f" ({low:.2f} to {high:.2f})" if low == low else "")
+            for ratio, low, high in table[["impact ratio", "ratio low", "ratio high"]].itertuples(index=False)
+        ]
+        for name in ("true positive rate", "false positive rate"):
+            if name in table:
+                shown[name] = _shares(table, name)
+        if "missing labels" in table:
+            shown["missing labels"] = table["missing labels"].map("{:,}".format).array
+        parts.append(_table(shown, row_class=["small" if is_so else "" for is_so in table["small"]]))
+    if not parts:
+        return ""
+    said = (
+        "The impact ratio is a group's selection rate over that of the group which is selected most often, with its "
+        "interval. The line of the four-fifths rule is at 0.8; the rule is not the law everywhere, and the line is no "
+        f"verdict. In italics: groups with less than {SMALLEST_SHARE:.0%} of the people, with which none is compared."
+    )
+    ratios = as_html(figures.impact(report.groups), "impact ratios of all groups with intervals, and a line at 0.8")
+    return "<h2>Rates by group</h2>\n" + "\n".join(parts) + f"<p>{said}</p>\n{ratios}"
+
+
+def _shares(table, name, low=None, high=None) -> list[str]:
+    shares = ["" if share != share else f"{share:.1%}" for share in table[name]]
+    if low is None:
+        return shares
+    ends = table[[low, high]].itertuples(index=False)
+    return [f"{share} ({a:.1%} to {b:.1%})" if share else "" for share, (a, b) in zip(shares, ends, strict=True)]
 
 
 def _findings(report) -> str:

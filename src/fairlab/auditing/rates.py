@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from fairlab.auditing.impact import SMALLEST_SHARE
 from fairlab.cases import Case
 
 BETWEEN = " and "  # names of features
@@ -19,7 +20,6 @@ RATES = {
     "positive predictive value": ("true positives", "labelled selected"),
     "negative predictive value": ("true negatives", "labelled not selected"),
 }
-SMALL_SHARE = 0.02  # of the people, below which a group is marked as small
 COUNTS = ["people", "selected", "labelled", "positives", "true positives", "false positives"]
 
 
@@ -96,7 +96,7 @@ def who_loses(codes: np.ndarray, groups: Sequence[str], hits: np.ndarray, own: n
 
 def losers_in_words(by_group: pd.DataFrame, cause: str) -> str:
     """Return which groups lose and gain most, of those that are no small part of the people; empty if nobody does."""
-    large = by_group[by_group["people"] >= SMALL_SHARE * by_group["people"].sum()]
+    large = by_group[by_group["people"] >= SMALLEST_SHARE * by_group["people"].sum()]
     parts = []
     for column, now, otherwise in (("lose", "unfavourable", "favourable"), ("gain", "favourable", "unfavourable")):
         shares = (large[column] / large["people"]).sort_values(ascending=False, kind="stable")

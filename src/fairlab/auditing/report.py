@@ -14,8 +14,9 @@ import numpy as np
 import pandas as pd
 
 from fairlab.auditing import figures, page, wording
-from fairlab.auditing.evidence import ROWS, shown_rows
-from fairlab.auditing.rates import BETWEEN, group_counts
+from fairlab.auditing.evidence import MISSING, ROWS, shown_rows
+from fairlab.auditing.impact import impact_table
+from fairlab.auditing.rates import BETWEEN, WITHIN, group_counts
 from fairlab.cases import Case, Finding, MethodResult, Result
 from fairlab.cases.schema import is_missing
 from fairlab.checks import check_choice
@@ -186,6 +187,18 @@ class Report(Result):
     def group_counts(self) -> pd.DataFrame | None:
         """Counts of people and decisions by group, see `fairlab.auditing.rates.group_counts`; None for numbers."""
         return None if self.case.task == "numbers" else group_counts(self.case)
+
+    @cached_property
+    def groups(self) -> dict[str, pd.DataFrame]:
+        """Impact tables of each sensitive feature and of each two, by name; see `fairlab.impact_table`."""
+        if self.group_counts is None:
+            return {}
+        tables, names = {}, ["people", "selected"] if self.case.y_true is None else list(self.group_counts)
+        for features, counts in self.group_counts[names].groupby(level=0, sort=False):
+            counts = counts.droplevel(0)
+            unknown = [group for group in counts.index if MISSING in group.split(WITHIN)]
+            tables[features] = impact_table(counts, unknown=unknown, confidence_level=self.confidence_level)
+        return tables
 
     @property
     def skipped(self) -> tuple[tuple[str, str], ...]:

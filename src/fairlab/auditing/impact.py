@@ -1,0 +1,131 @@
+"""Impact ratios: how often the people of each group are selected, against the group that is selected most often."""
+
+from collections.abc import Collection
+
+import numpy as np
+import pandas as pd
+
+from fairlab.checks import check_count, check_number
+from fairlab.statistics import rate_bounds, ratio_bounds
+
+SMALLEST_SHARE = 0.02  # of the people, below which a group is marked as small, and is no group to compare with
+UNKNOWN = "(unknown)"
+ERRORS = {
+    "true positive rate": ("true positives", "positives"),
+    "false positive rate": ("false positives", "negatives"),
+}
+
+
+def impact_table(
+    counts: pd.DataFrame,
+    *,
+    unknown: Collection[str] = (),
+    smallest_share: float = SMALLEST_SHARE,
+    smallest_size: int = 1,
+    confidence_level: float = 0.95,
+) -> pd.DataFrame:
+    """Return selection rates and impact ratios of groups from counts.
+
+    The form is that of a bias audit under New York City's Local Law 144 (rules of the Department of Consumer and Worker
+    Protection, 6 RCNY 5-300 ff.): a group's selection rate over that of the group which is selected most often. For a
+    scoring rate, count those whose score is above the median as selected. No verdict is given at 0.8: the four-fifths
+    rule proves nothing by itself, and is not the law everywhere.
+
+    Parameters
+    ----------
+    counts : DataFrame
+        One row a group, named by the index, which may have several levels. Columns ``people`` and ``selected``; where
+        true labels are known also ``labelled``, the people who have one, and ``positives``, ``true positives``,
+        ``negatives`` and ``false positives``. Counts may be fractions, as they come out of published rates.
+    unknown : collection of str
+        Names of groups of people of whom it is not known: they are counted and not compared, as is a missing name.
+    smallest_share : float
+        Share of the people below which a group is marked as small.
+    smallest_size : int
+        Number of people below which it is, too. Small groups are shown, but are not what others are compared with.
+    confidence_level : float
+
+    Returns
+    -------
+    DataFrame
+        By group: ``people``, ``share`` of the people, ``selected``, ``selection rate`` with its exact interval ``rate
+        low`` and ``rate high``, ``impact ratio`` with ``ratio low`` and ``ratio high``, ``small``, and with true labels
+        ``true positive rate``, ``false positive rate`` and ``missing labels``. The interval of a ratio is that against
+        the group which is selected most often in these counts, as if it had been named beforehand; of this group itself
+        the ratio is 1 and has none. Where nobody is selected, ratios are nan.
+
+    Raises
+    ------
+    TypeError
+        If `counts` is no DataFrame.
+    ValueError
+        If there is no group, a group is named twice, a column is missing, a count is negative, missing or more than
+        those it is a part of, or an option is out of its range.
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> counts = pd.DataFrame({"people": [400, 500], "selected": [120, 200]}, index=["women", "men"])
+    >>> fairlab.impact_table(counts)["impact ratio"].round(3).to_dict()
+    {'women': 0.75, 'men': 1.0}
+    """
+    check_number(smallest_share, "smallest_share", least=0, below=1)
+    check_count(smallest_size, "smallest_size")
+    check_number(confidence_level, "confidence_level", above=0, below=1)
+    counts = _checked(counts)
+    unknown = counts.index.isin([UNKNOWN, *unknown])
+    people, selected = (counts[name].to_numpy(dtype=float) for name in ("people", "selected"))
+    small = (people < smallest_share * people.sum()) | (people < smallest_size)
+    rate, low, high = rate_bounds(selected, people, confidence_level=confidence_level)
+    rate = np.where(people > 0, rate, np.nan)
+    ratio = np.full((3, len(counts)), np.nan)
+    compared = ~unknown & ~small & (people > 0)
+    if compared.any() and selected[compared].any():
+        best = int(np.argmax(np.where(compared, rate, -1)))
+        pairs = np.stack([np.column_stack([part, np.full(len(part), part[best])]) for part in (selected, people)])
+        ratio[0] = rate / rate[best]
+        ratio[1:] = ratio_bounds(*pairs, confidence_level=confidence_level)
+        ratio[1:, best] = np.nan
+        ratio[:, unknown] = np.nan
+    columns = {"people": counts["people"], "share": people / people.sum(), "selected": counts["selected"]}
+    columns |= {"selection rate": rate, "rate low": low, "rate high": high}
+    columns |= dict(zip(["impact ratio", "ratio low", "ratio high"], ratio, strict=True)) | {"small": small}
+    for name, (hits, totals) in ERRORS.items():
+        if {hits, totals} <= set(counts):
+            columns[name] = counts[hits] / counts[totals].where(counts[totals] > 0)
+    if "labelled" in counts:
+        columns["missing labels"] = counts["people"] - counts["labelled"]
+    return pd.DataFrame(columns, index=counts.index)
+
+
+def _checked(counts) -> pd.DataFrame:
+    """Return counts with a flat index of names; refuse what is no table of counts."""
+    if not isinstance(counts, pd.DataFrame):
+        raise TypeError(f"counts: expected a DataFrame with the columns people and selected, found {counts!r}")
+    if counts.empty:
+        raise ValueError("counts: expected one row for each group, found none")
+    if isinstance(counts.index, pd.MultiIndex):
+        counts = counts.set_axis(counts.index.map(lambda names: ", ".join(map(str, names))))
+    counts = counts.set_axis(counts.index.astype(object).fillna(UNKNOWN))
+    if (twice := counts.index.duplicated()).any():
+        raise ValueError(f"counts: expected each group once, found {counts.index[twice][0]!r} twice")
+    parts = {"selected": "people", "labelled": "people", **dict(ERRORS.values())}
+    parts |= {"positives": "labelled", "negatives": "labelled"}
+    for name in ("people", "selected"):
+        if name not in counts:
+            raise ValueError(f"counts: expected a column {name!r}, found {', '.join(map(str, counts))}")
+    for name in [name for name in ("people", *parts) if name in counts]:
+        if not pd.api.types.is_numeric_dtype(counts[name]) or not (counts[name] >= 0).all():
+            raise ValueError(
+                f"counts: expected numbers of at least 0 in column {name!r}, found {counts[name].tolist()}"
+            )
+    for name, whole in parts.items():
+        if {name, whole} <= set(counts) and (wrong := counts[name] > counts[whole] * (1 + 1e-9)).any():
+            group = counts.index[wrong][0]
+            raise ValueError(
+                f"counts: expected at most as many {name} as {whole}, found {counts[name][wrong].iloc[0]:g} of "
+                f"{counts[whole][wrong].iloc[0]:g} in {group!r}"
+            )
+    if not counts["people"].sum() > 0:
+        raise ValueError("counts: expected some people, found none")
+    return counts
