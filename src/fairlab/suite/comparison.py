@@ -23,7 +23,6 @@ from fairlab.suite.verdicts import (
     LABELS,
     LOOKS,
     OPEN,
-    Pair,
     judge,
     label_of,
     relative_difference,
@@ -319,7 +318,7 @@ def _value_row(artefact, value, run, claims_hold):
     row = _published(run.paper, artefact, value) | {"experiment": run.name}
     ours = run.ours(artefact.id, value.id)
     if ours is None:
-        verdict, reason = judge(Pair(value, None, missing=_reason_left_out(run, artefact, value)))
+        verdict, reason = judge(value, None, missing=_reason_left_out(run, artefact, value))
         return Row(**row, verdict=verdict, reason=reason)
     (record,) = (
         r for r in run.records if (r["artefact"], r["id"], r["reading"]) == (artefact.id, value.id, "as_published")
@@ -332,13 +331,11 @@ def _value_row(artefact, value, run, claims_hold):
     described = run.ours(artefact.id, value.id, "as_described")
     row["as_described"] = "" if described is None else Row(**row | _numbers(described, value.kind)).shown
     verdict, *reasons = judge(
-        Pair(
-            value,
-            ours,
-            surrogate=row["data"] == "surrogate",
-            size=run.specification.other_size(run.parameters, artefact.id, value.id),
-            claims_hold=claims_hold and not inferred,
-        )
+        value,
+        ours,
+        surrogate=row["data"] == "surrogate",
+        size=run.specification.other_size(run.parameters, artefact.id, value.id),
+        claims_hold=claims_hold and not inferred,
     )
     reasons = [_surrogate_data(run, record["data"])] if verdict == "surrogate" else reasons
     reasons += [record["note"]]
