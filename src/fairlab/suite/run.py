@@ -114,12 +114,15 @@ class Run:
         """Key of the paper."""
         return self.name.split("/")[0]
 
+    def record(self, artefact: str, id: str, reading: str = "as_published") -> Record | None:
+        """Return the record for one published value, None if there is none."""
+        own = (artefact, id, reading)
+        return next((each for each in self.records if (each["artefact"], each["id"], each["reading"]) == own), None)
+
     def ours(self, artefact: str, id: str, reading: str = "as_published") -> Ours | None:
         """Return the recorded result for one published value, None if there is none."""
-        for record in self.records:
-            if (record["artefact"], record["id"], record["reading"]) == (artefact, id, reading):
-                return Ours(np.asarray(record["values"], dtype=float))
-        return None
+        record = self.record(artefact, id, reading)
+        return record and Ours(np.asarray(record["values"], dtype=float))
 
     def source(self, variants=None) -> str:
         """Return the weakest provenance of `variants` (default: all that were loaded), a word of `SOURCES`.

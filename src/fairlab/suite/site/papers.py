@@ -14,6 +14,7 @@ from fairlab.suite.deviations import introduction, sections
 from fairlab.suite.labs.masters import read
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.redrawing import figures
+from fairlab.suite.scorecard import markdown_table
 from fairlab.suite.site.rows import HTML, artefact_name, bars_as_html, raw
 
 UP = "../"
@@ -88,18 +89,19 @@ def _artefacts(key, rows, drawn) -> str:
 def running(key: str) -> str:
     """Return a table of a paper's experiments: tables and figures, data and minutes."""
     names = [name for name in experiment_names() if name.startswith(f"{key}/")]
-    lines = [f"| experiment | tables and figures | data | minutes ({', '.join(PROFILES)}) |", "|---|---|---|---|"]
+    lines = []
     for name in names:
         spec = specification(name)
         minutes = spec.minutes.model_dump() if spec.minutes else {}
-        cells = [
+        line = [
             f"[{spec.title}](../notebooks/{name})",
             ", ".join(map(artefact_name, spec.artefacts)),
             ", ".join(f"`{variant}`" for variant in spec.data) or "none",
             " / ".join(f"{minutes[profile]:g}" if profile in minutes else "?" for profile in PROFILES),
         ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + f"\n\n```\nfairlab run {' '.join(names)}\n```"
+        lines.append(line)
+    table = markdown_table(["experiment", "tables and figures", "data", f"minutes ({', '.join(PROFILES)})"], lines)
+    return f"{table}\n\n```\nfairlab run {' '.join(names)}\n```"
 
 
 @dataclass(frozen=True)
