@@ -238,7 +238,6 @@ def new_folder(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
     except OSError as error:
         raise unwritable(error) from error
     _clear(home)
-    _clear_partial()
     return folder
 
 
@@ -262,14 +261,6 @@ def publish(folder: Path) -> Path:
 def discard(folder: Path) -> None:
     """Delete a run that was not published."""
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _clear_partial() -> None:
-    """Delete the half-written files that killed processes left long ago."""
-    for file in project().partial.glob("*"):
-        with suppress(OSError):
-            if time.time() - file.stat().st_mtime > FORGOTTEN_SECONDS:
-                file.unlink()
 
 
 def _clear(home) -> None:
