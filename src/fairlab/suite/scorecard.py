@@ -31,19 +31,14 @@ NOTE = (
 )
 
 
-def published_runs(profile: str | None = None) -> dict[str, Run]:
-    """Return the best published run of every experiment that has one.
+def published_runs(profile: str | None = None, paper: str = "*") -> dict[str, Run]:
+    """Return the best published run of every experiment (of a paper) that has one.
 
     Runs on other data are preferred to runs on surrogates, then larger profiles to smaller ones; `profile` restricts to
     one. Runs that cannot be read are left out; see `unreadable`.
     """
-    return {name: best for name in experiment_names() if (best := best_run(name, profile))}
-
-
-def best_run(name: str, profile: str | None = None) -> Run | None:
-    """Return the best published run of an experiment, as `published_runs` chooses it; None if there is none."""
-    runs = [run for run in _runs(name, profile) if isinstance(run, Run)]
-    return max(runs, key=lambda run: rank(run.source(), run.profile), default=None)
+    readable = {name: [run for run in _runs(name, profile) if isinstance(run, Run)] for name in experiment_names(paper)}
+    return {name: max(runs, key=lambda run: rank(run.source(), run.profile)) for name, runs in readable.items() if runs}
 
 
 def rank(data: str, profile: str) -> tuple[bool, int]:

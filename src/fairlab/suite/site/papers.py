@@ -88,8 +88,7 @@ def _artefacts(key, rows, drawn) -> str:
 
 def running(key: str) -> str:
     """Return a table of a paper's experiments: tables and figures, data and minutes."""
-    names = [name for name in experiment_names() if name.startswith(f"{key}/")]
-    lines = []
+    lines, names = [], experiment_names(key)
     for name in names:
         spec = specification(name)
         minutes = spec.minutes.model_dump() if spec.minutes else {}
