@@ -23,6 +23,7 @@ from fairlab.suite.verdicts import (
     LABELS,
     LOOKS,
     OPEN,
+    excess,
     judge,
     label_of,
     relative_difference,
@@ -87,6 +88,8 @@ class Row(Entry):
     experiment, as_described : str
         Not written to the file: the experiment, and our number by the protocol as specified in the paper's text, if it
         was recorded separately.
+    excess : float
+        Not written, either: how far off a number is, see `fairlab.suite.verdicts.excess`; 1 for a claim.
     """
 
     paper: str
@@ -111,6 +114,7 @@ class Row(Entry):
     reason: str | None = None
     experiment: str = Field("", exclude=True)
     as_described: str = Field("", exclude=True)
+    excess: float = Field(1.0, exclude=True)
 
     @property
     def is_inferred(self) -> bool:
@@ -320,6 +324,7 @@ def _value_row(artefact, value, run, claims_hold):
     row |= _provenance(run, record["data"]) | _numbers(ours, value.kind)
     row |= {
         "relative_difference": relative_difference(value, ours),
+        "excess": excess(value, ours),
         "reading": INFERRED if inferred else "as_published",
         "evidence": run.specification.evidence(artefact.id, value.id),
     }

@@ -6,7 +6,6 @@ from pathlib import Path
 from textwrap import shorten
 
 import pandas as pd
-from scipy.special import stdtrit
 
 from fairlab.checks import suggestion
 from fairlab.data.dataset import SOURCES
@@ -16,7 +15,7 @@ from fairlab.suite.comparison import BASES, COLUMNS, Comparison, Row, compare_ar
 from fairlab.suite.deviations import sections, unexplained
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import CURRENT, Run, UnreadableRunError, failure_file, place, run_folder
-from fairlab.suite.verdicts import LABELS, OPEN, excess
+from fairlab.suite.verdicts import LABELS, OPEN
 
 RANKED_PROFILES = ("paper", "quick", "smoke")  # the best first
 NAME = "REPRODUCTION"
@@ -170,8 +169,8 @@ def largest_differences(card: Comparison, n: int = 5) -> list[Row]:
     odd = set(map(id, unexplained(card)))
     off = [row for row in card.rows if row.verdict in OPEN]
     groups = [list(rows) for _, rows in groupby(off, key=lambda row: (row.paper, row.artefact))]
-    groups.sort(key=lambda rows: (any(id(row) in odd for row in rows), max(map(_excess, rows))), reverse=True)
-    return [max(rows, key=lambda row: (id(row) in odd, row.kind == "claim", _excess(row))) for rows in groups[:n]]
+    groups.sort(key=lambda rows: (any(id(row) in odd for row in rows), max(row.excess for row in rows)), reverse=True)
+    return [max(rows, key=lambda row: (id(row) in odd, row.kind == "claim", row.excess)) for rows in groups[:n]]
 
 
 def ending(card: Comparison) -> str:
@@ -202,16 +201,6 @@ def _format(row, writing) -> str:
     return "  " + "\n      ".join(lines)
 
 
-def _excess(row) -> float:
-    """Return the excess of a number; 1 for a claim."""
-    if row.kind == "claim":
-        return 1.0
-    published = load_paper(row.paper).artefact(row.artefact).values[row.id]
-    spread = 0.0 if row.low is None or isinstance(row.ours, tuple) else (row.high - row.low) / 2
-    error = spread / stdtrit(row.n_trials - 1, 0.975) if spread else 0.0
-    return excess(published, row.ours, error=error, n=row.n_trials)
-
-
 def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
     """Return the text of ``REPRODUCTION.md``, one page: table of verdicts, reasons for differences, runs."""
     parts = [
@@ -239,7 +228,7 @@ def _differences(card) -> str:
             numbers, claims = ([row for row in off if row.kind == kind] for kind in ("number", "claim"))
             n_numbers = sum(row.kind == "number" for row in rows)
             differ = f"{len(numbers)} of {n_numbers}" if numbers else "·"
-            worst = max(numbers, key=_excess, default=None)
+            worst = max(numbers, key=lambda row: row.excess, default=None)
             farthest = f"`{worst.id}` {worst.difference}".strip() if worst else f"`{claims[0].id}`"
             why = (
                 f"{known[artefact].summary} [more]({known[artefact].link})"

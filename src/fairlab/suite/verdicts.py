@@ -133,26 +133,16 @@ def relative_difference(published: Value, ours: Ours) -> float | None:
     return (own - theirs) / abs(theirs) if theirs else None
 
 
-def excess(published: Value, mean: float | tuple[float, float], *, error: float, n: int) -> float:
+def excess(published: Value, ours: Ours) -> float:
     """Return the difference in units of the largest difference that agrees; at most 1 if ours agrees.
 
     If three of our standard errors are wider, they are the unit, so that an uncertain number does not count as far off.
     A p-value on the other side of 0.05 has 1, because its distance is not judged.
-
-    Parameters
-    ----------
-    published : Value
-    mean : float or pair of float
-        Ours, or the ends of our interval.
-    error : float
-        Standard error of our mean, 0 if it is not known.
-    n : int
-        Number of trials.
     """
     if published.kind == "p-value":
         return 1.0
-    difference = abs(float(np.mean(mean)) - _centre(published))
-    limit = max(_limit(published, mean, error, n)[0], STANDARD_ERRORS * error)
+    difference = abs(float(np.mean(ours.mean)) - _centre(published))
+    limit = max(_limit(published, ours)[0], STANDARD_ERRORS * ours.error)
     return difference / limit if limit else math.inf if difference else 0.0
 
 
@@ -161,7 +151,7 @@ def _agrees(published, ours) -> tuple[bool, str]:
     if published.kind == "p-value":
         is_below = published.value < SIGNIFICANCE
         return (ours.mean < SIGNIFICANCE) == is_below, f"{'below' if is_below else 'above'} {SIGNIFICANCE}"
-    limit, rule = _limit(published, ours.mean, ours.error, ours.n)
+    limit, rule = _limit(published, ours)
     return abs(np.mean(ours.mean) - _centre(published)) <= limit * ROUNDING, rule
 
 
@@ -281,14 +271,14 @@ def _equals_as_printed(published, ours) -> bool:
     return all(abs(own - float(printed)) <= half_step(printed) * ROUNDING for printed, own in pairs)
 
 
-def _limit(published, mean, error, n) -> tuple[float, str]:
+def _limit(published, ours) -> tuple[float, str]:
     """Return the largest difference of means, or of centres of intervals, that agrees, and the rule in words."""
     if published.kind == "interval":
         # The overlap is half of the shorter one where the centres are half of the longer one apart.
-        longer = max(mean[1] - mean[0], published.high - published.low)
+        longer = max(ours.mean[1] - ours.mean[0], published.high - published.low)
         return longer / 2, "overlapping by half of the shorter interval"
     if published.std is not None:
-        combined = math.hypot(published.std / math.sqrt(published.n or 1), error)
+        combined = math.hypot(published.std / math.sqrt(published.n or 1), ours.error)
         limit = max(STANDARD_ERRORS * combined, published.std)
         return limit, f"within {limit:.3g} (three standard errors or one published std)"
     size, words = abs(published.value), [f"{AGREES:.0%}"]
@@ -296,7 +286,7 @@ def _limit(published, mean, error, n) -> tuple[float, str]:
     if published.kind in POINTS:
         limits.append(POINTS[published.kind])
         words.append("half a percentage point")
-    if n >= TRIALS_FOR_ERRORS and 0 < STANDARD_ERRORS * error <= WIDEST_ERRORS * size:
-        limits.append(STANDARD_ERRORS * error)
+    if ours.n >= TRIALS_FOR_ERRORS and 0 < STANDARD_ERRORS * ours.error <= WIDEST_ERRORS * size:
+        limits.append(STANDARD_ERRORS * ours.error)
         words.append(f"three of our standard errors ({limits[-1]:.3g})")
     return max(limits), f"within {' or '.join(words)}"
