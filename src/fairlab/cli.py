@@ -472,6 +472,23 @@ def prune():
 @click.option(
     "--confidence-level", type=float, default=0.95, metavar="LEVEL", show_default=True, help="of tests and intervals"
 )
+@click.option(
+    "--margin",
+    type=float,
+    default=0.005,
+    metavar="SIZE",
+    show_default=True,
+    help="differences of rates and flip rates up to this are no finding",
+)
+@click.option(
+    "--verdict-on",
+    type=click.Choice(("people", "all")),
+    default="people",
+    show_default=True,
+    help="findings that decide the verdict: on people of the table, or on generated inputs, too",
+)
+@click.option("--model-name", default="", metavar="NAME", help="what the report calls the model")
+@click.option("--model-version", default="", metavar="VERSION", help="version of the model, for the report")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="random seed")
 @click.option("--html", metavar="FILE", help="write the report as a page")
 @click.option("--json", metavar="FILE", help="write the report as JSON")
@@ -481,9 +498,24 @@ def prune():
     default="binned",
     help="rows about people in the files: none, binned (the default), or all without binning",
 )
-def audit(methods, proxies, budget, confidence_level, seed, html, json, rows, **of_case):
+def audit(
+    html,
+    json,
+    rows,
+    seed,
+    budget,
+    methods,
+    proxies,
+    confidence_level,
+    margin,
+    verdict_on,
+    model_name,
+    model_version,
+    **of_case,
+):
     """Audit your model with all methods."""
     from fairlab.auditing import audit
+    from fairlab.auditing.report import SHOWN
     from fairlab.auditing.wording import reasons
 
     try:
@@ -493,6 +525,10 @@ def audit(methods, proxies, budget, confidence_level, seed, html, json, rows, **
             proxies=proxies,
             budget=budget,
             confidence_level=confidence_level,
+            margin=margin,
+            verdict_on=verdict_on,
+            model_name=model_name,
+            model_version=model_version,
             random_state=seed,
         )
     except (ValueError, TypeError, OSError) as error:
@@ -504,8 +540,7 @@ def audit(methods, proxies, budget, confidence_level, seed, html, json, rows, **
     for sentence in [*reasons(report), *report.warnings]:
         print(sentence)
     if len(report.findings):
-        frame = report.to_frame().drop(columns=["raw_p_value", "n"])
-        print(frame.to_string(index=False, float_format="{:.3g}".format))
+        print(report.to_frame()[SHOWN].to_string(index=False, float_format="{:.3g}".format))
     for method, reason in report.skipped:
         print(f"not assessed: {method}: {reason}")
     if html:

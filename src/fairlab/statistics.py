@@ -8,10 +8,12 @@ and SciPy by tests; statsmodels itself takes half a second to import and does no
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv, chdtrc, chndtrinc, ndtr, ndtri, rel_entr, stdtr, stdtrit, xlogy
+from scipy.special import bdtrc, betaincinv, chdtrc, chndtrinc, ndtr, ndtri, rel_entr, stdtr, stdtrit, xlogy
 
 ADDED = 0.5  # to every cell where the spread of mutual information is estimated, or an empty cell would have none
 HALVINGS = 60
+SMALLEST_LEVEL = 1e-15  # of a p-value that is found by halving
+STEPS = 1000  # of differences that are tried, a tenth of a percentage point each
 LARGEST_QUANTILE = 38.0  # of the standard normal distribution, beyond which tail probabilities are zero
 
 
@@ -128,6 +130,80 @@ def difference_bounds(
         np.where(known, estimate - distance(down[..., 0], up[..., 1]), -factor),
         np.where(known, estimate + distance(up[..., 0], down[..., 1]), 1.0),
     )
+
+
+def share_p_value(hits: int, n: int, margin: float = 0.0) -> float:
+    """Return the p-value of "the share is at most `margin`", which is below alpha where the exact interval is above it.
+
+    Without a margin it is 0 with the first hit, which disproves a share of 0, and 1 without any.
+    """
+    return 1.0 if hits == 0 else float(min(1.0, 2 * bdtrc(hits - 1, n, margin)))
+
+
+def difference_p_value(hits, totals, margin: float = 0.0, **options) -> float:
+    """Return the p-value of "the difference is at most `margin` in size": the level at which its bounds reach it.
+
+    Parameters
+    ----------
+    hits, totals : array-like of shape (2,)
+    margin : float
+    **options
+        Of `difference_bounds`.
+    """
+
+    def is_beyond(alpha):
+        low, high = difference_bounds(hits, totals, confidence_level=1 - alpha, **options)
+        return low > margin or high < -margin
+
+    if not is_beyond(1 - SMALLEST_LEVEL):
+        return 1.0
+    low, high = np.log(SMALLEST_LEVEL), 0.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_beyond(np.exp(middle)) else (middle, high)
+    return float(np.exp(high))
+
+
+def smallest_share(n: int, alpha: float, margin: float = 0.0, *, power: float = 0.8) -> float:
+    """Return the smallest share that `share_p_value` finds among so many with this power; nan for none."""
+    hits = np.arange(1, n + 1)
+    found = 2 * bdtrc(hits - 1, n, margin) <= alpha
+    return float(betaincinv(hits[found][0], n - hits[found][0] + 1, power)) if found.any() else np.nan
+
+
+def smallest_difference(hits, totals, alpha: float, margin: float = 0.0, *, power: float = 0.8) -> float:
+    """Return the smallest difference that `difference_p_value` finds with this power, in either direction.
+
+    Parameters
+    ----------
+    hits, totals : array-like of shape (2,)
+        The rate of all together is taken as known.
+    alpha, margin, power : float
+
+    Returns
+    -------
+    float
+        nan where there is none, the groups being too small.
+    """
+    totals = np.asarray(totals, dtype=float)
+    rate, weights, z = np.sum(hits) / totals.sum(), totals / totals.sum(), ndtri(power)
+    sizes = []
+    for sign in (1, -1):
+        # Beyond 0 and 1 of one group, the rate of the other moves alone.
+        d = np.linspace(0, 1, STEPS + 1)[1:]
+        second = np.clip(rate - sign * weights[0] * d, np.maximum(0, -sign * d), np.minimum(1, 1 - sign * d))
+        rates = np.stack([second + sign * d, second], axis=-1)
+        low, high = difference_bounds(rates * totals, np.broadcast_to(totals, rates.shape), confidence_level=1 - alpha)
+        reach = low if sign > 0 else -high
+        found = reach - z * np.sqrt((rates * (1 - rates) / totals).sum(axis=-1)) > margin
+        sizes.append(d[found.argmax()] if found.any() else np.nan)
+    return float(np.max(sizes))
+
+
+def smallest_effect(low: float, high: float, confidence_level: float, alpha: float, margin: float = 0.0) -> float:
+    """Return the smallest effect that a normal test as precise as a two-sided interval finds with a power of 80%."""
+    error = (high - low) / 2 / ndtri((1 + confidence_level) / 2)
+    return float(margin + (ndtri(1 - alpha / 2) + ndtri(0.8)) * error)
 
 
 def exclusive_correlation(first: int, second: int, n: int) -> float:

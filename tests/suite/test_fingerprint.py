@@ -4,6 +4,7 @@ import importlib
 import itertools
 import subprocess
 import sys
+from importlib import metadata
 
 import numpy as np
 import pandas as pd
@@ -90,11 +91,22 @@ def test_lazy_imports_are_followed(changed, module):
 
 
 def test_another_version_is_another_fingerprint(monkeypatch):
-    base = modules_fingerprint(["fairlab.benchmarks.symbolic"])
-    monkeypatch.setattr(fingerprint, "_version", lambda name: "0.0" if name == "lime" else "1.0")
-    other = modules_fingerprint(["fairlab.benchmarks.symbolic"])
-    monkeypatch.setattr(fingerprint, "_version", lambda name: "1.0")
-    assert len({base, other, modules_fingerprint(["fairlab.benchmarks.symbolic"])}) == 3
+    base, distributions = modules_fingerprint(["fairlab.benchmarks.symbolic"]), fingerprint._distributions
+    for name in ("lime", "scikit-learn"):
+        changed = {name: "0.0"}
+
+        def found(library, changed=changed):
+            return [(own, changed.get(own, old)) for own, old in distributions(library)]
+
+        monkeypatch.setattr(fingerprint, "_distributions", found)
+        assert modules_fingerprint(["fairlab.benchmarks.symbolic"]) != base, name
+
+
+def test_versions_are_those_that_reading_every_package_finds():
+    every = metadata.packages_distributions()
+    for library in ("sklearn", "lime", "yaml", "ot", "numpy", "lazy_loader", "markdown_it"):
+        expected = {(name, metadata.version(name)) for name in every[library]}
+        assert set(fingerprint._distributions(library)) == expected, library
 
 
 def test_values_of_any_kind():

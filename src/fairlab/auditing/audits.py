@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 
 from fairlab.auditing.probes import Task, probes
 from fairlab.auditing.progress import QueryBar
-from fairlab.auditing.report import Report
+from fairlab.auditing.report import MARGIN, VERDICT_ON, Report
 from fairlab.auditing.wording import count, listed
 from fairlab.cases import BudgetSpentError, Case, MethodResult
-from fairlab.checks import check_count, check_flag, check_number, check_text, suggestion
+from fairlab.checks import check_choice, check_count, check_flag, check_number, check_text, suggestion
 
 SLOW = 1e-3  # seconds a row from which on a model is called slow
 
@@ -21,6 +22,10 @@ def audit(
     confidence_level: float = 0.95,
     random_state: int = 0,
     proxies: Mapping[str, Iterable[str]] | bool = False,
+    margin: float = MARGIN,
+    verdict_on: str = "people",
+    model_name: str = "",
+    model_version: str = "",
     progress: bool = True,
 ) -> Report:
     """Apply all methods to one case.
@@ -33,11 +38,11 @@ def audit(
         see whether the model is deterministic. The people of the table count first, once for all methods that
         look at people, also where the case has queried them already. They take half of the budget at most: of a
         longer table a simple random sample is examined, and the report says of how many. What is left is split in
-        parts of 1 (FlipTest), 1 (FairTest), 3 (individual fairness), 2 (Themis) and 3 (ADF and AEQUITAS), and what
-        one method does not use goes to those after it.
+        parts of 1 (FlipTest), 1 (FairTest), 3 (individual fairness), 4 (Themis) and 2 (ADF and AEQUITAS), and what
+        one method does not use goes to those after it. Rates by group need no more queries.
     methods : iterable of str, optional
-        Some of ``"fliptest"``, ``"fairtest"``, ``"individual_fairness"``, ``"themis"`` and ``"adf"``, which brings
-        AEQUITAS; all by default. They run in this order.
+        Some of ``"rates"``, ``"fliptest"``, ``"fairtest"``, ``"individual_fairness"``, ``"themis"`` and ``"adf"``,
+        which brings AEQUITAS; all by default. They run in this order.
     confidence_level : float
         Of every interval by itself, and of all tests together: findings are called significant so that the family-wise
         error rate is at most ``1 - confidence_level`` (Holm's correction).
@@ -45,6 +50,12 @@ def audit(
     proxies : mapping of str to iterable of str, or bool
         For Themis: by sensitive column, features that stand for it and are varied in its place; True takes, for columns
         that the model does not get, the features that tell most about them.
+    margin : float
+        Differences of rates and flip rates of at most this size are no finding: tests are against it, not against 0.
+    verdict_on : {"people", "all"}
+        Which findings decide the verdict: those about people of the table, or those about generated inputs, too.
+    model_name, model_version : str
+        What the report calls the model; by default the name of its function or class.
     progress : bool
         Whether to show a bar with queries and findings so far, in a terminal or a notebook.
 
@@ -77,6 +88,11 @@ def audit(
     """
     budget, confidence_level, random_state = _checked(case, budget, confidence_level, random_state, least=1)
     check_flag(progress, "progress")
+    margin = check_number(margin, "margin", least=0, below=1)
+    check_choice(verdict_on, "verdict_on", VERDICT_ON)
+    for argument, name in (("model_name", model_name), ("model_version", model_version)):
+        if not isinstance(name, str):
+            raise TypeError(f"{argument}: expected text, found {name!r}")
     names = _chosen(methods)
     start, results, pace = time.perf_counter(), [], case.queries.seconds_per_row
     case = case.sample(max(budget // 2, 1), random_state=random_state)
@@ -84,7 +100,7 @@ def audit(
     with QueryBar(case.queries, budget, done=people, show=progress) as bar:
         for position, name in enumerate(names):
             left = budget - people - (case.queries.n_queries - queried)
-            share = probes()[name].share / sum(probes()[other].share for other in names[position:])
+            share = probes()[name].share / max(sum(probes()[other].share for other in names[position:]), 1)
             bar.begin(probes()[name].title)
             options = {"confidence_level": confidence_level, "random_state": random_state, "proxies": proxies}
             results.append(run(name, case, budget=int(left * share), **options))
@@ -100,6 +116,11 @@ def audit(
         n_repeated=case.queries.n_repeated,
         n_beside=max(case.queries.n_for_case - case.queries.n_repeated - people, 0),
         seconds=time.perf_counter() - start,
+        margin=margin,
+        verdict_on=verdict_on,
+        model_name=model_name,
+        model_version=model_version,
+        date=datetime.now(UTC),
     )
 
 

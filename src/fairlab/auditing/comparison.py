@@ -205,6 +205,7 @@ def _errors(pairs: Pairs, sensitive_features, confidence_level, not_compared) ->
         (name, f"{name} = {group}", members) for name in sensitive_features for group, members in pairs.groups(name)
     ]
     for name, where, members in places:
+        members = [some & known for some, known in zip(members, pairs.labelled, strict=True)]
         if min(map(np.sum, members)) < FEWEST:
             not_compared.append(f"{where}, with fewer than {FEWEST} people.")
             continue
@@ -229,7 +230,8 @@ def _gaps(pairs: Pairs, sensitive_features, confidence_level, not_compared) -> I
     """Yield a row on the gap between each group and everybody else in selection rates and true positive rates."""
     kinds = [("selection rate difference", pairs.everyone())]
     if pairs.truth is not None:
-        kinds.append(("true positive rate difference", pairs.truth))
+        positives = [true & known for true, known in zip(pairs.truth, pairs.labelled, strict=True)]
+        kinds.append(("true positive rate difference", positives))
     for measure, among in kinds:
         for name in sensitive_features:
             groups = list(pairs.groups(name))

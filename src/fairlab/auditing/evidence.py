@@ -12,6 +12,8 @@ ROWS_SHOWN = 6  # of each finding, but for "all"
 HARMLESS = ("match", "role", "favourable", "error", "its label")
 FEW = 5  # numbers with at most so many values are shown as categories
 RARE_SHARE, RARE_PEOPLE = 0.02, 10  # a category below either is merged with the other rare ones
+LEAST_ALIKE = 5  # people of the table who are like a row that is shown, in all columns that are shown
+OTHER = "other "  # of a column with values beside a person's own
 RARE, MISSING = "(rare)", "(missing)"
 
 
@@ -24,7 +26,8 @@ def shown_rows(finding: Finding, table: pd.DataFrame, rows: str) -> pd.DataFrame
     table : DataFrame
         The people of the case: ranges and rarity are those among them, not those among the few rows of the evidence.
     rows : {"none", "binned", "all"}
-        Nothing; some rows without labels and exact values; or everything, the labels as a column of their own.
+        Nothing; some rows without labels and exact values, in columns in which each is like five people or more; or
+        everything, the labels as a column of their own.
 
     Notes
     -----
@@ -34,10 +37,36 @@ def shown_rows(finding: Finding, table: pd.DataFrame, rows: str) -> pd.DataFrame
     evidence = finding.evidence
     if rows == "none" or evidence is None or evidence.empty:
         return None
+    generated = evidence.attrs.get("generated")
     if rows == "all":
-        return evidence if evidence.attrs.get("generated") else evidence.rename_axis("row").reset_index()
+        return evidence if generated else evidence.rename_axis("row").reset_index()
+    if finding.where not in ("everyone", finding.population):  # a subgroup: its people show nothing by themselves
+        return None
     some = evidence.head(ROWS_SHOWN)
-    return pd.DataFrame({name: _shown(some[name], name, table, evidence).to_numpy() for name in some})
+    shown = pd.DataFrame({name: _shown(some[name], name, table, evidence).to_numpy() for name in some})
+    return shown if generated else _anonymous(shown, finding, table)
+
+
+def _anonymous(shown: pd.DataFrame, finding: Finding, table: pd.DataFrame) -> pd.DataFrame | None:
+    """Return binned rows with as many columns as leave each like `LEAST_ALIKE` people of the table, or None.
+
+    Sensitive features come first, then the columns in their order; those that would make a row rarer are left out.
+    """
+    first = [name for name in shown if name in finding.sensitive_features.split(" and ")]
+    alike = np.ones((len(shown), len(table)), dtype=bool)
+    kept = set(HARMLESS)
+    for name in [*first, *(name for name in shown if name not in first and name not in HARMLESS)]:
+        origin = str(name).removeprefix(OTHER)
+        if origin not in table:
+            kept.add(name)
+            continue
+        everyone = binned(table[origin], table[origin]).to_numpy()
+        narrower = alike & (everyone[None, :] == shown[name].to_numpy()[:, None]) if name in table else alike
+        if (narrower.sum(axis=1) >= LEAST_ALIKE).all():
+            alike = narrower
+            kept.add(name)
+    names = [name for name in shown if name in kept]
+    return shown[names] if any(name in table for name in names) else None
 
 
 def _shown(column, name, table, evidence) -> pd.Series:

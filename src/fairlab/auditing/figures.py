@@ -3,6 +3,7 @@
 import textwrap
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from fairlab.plotting import BLACK, GREEN, GREY, VERMILION, interval_lines, legend_above, panels
@@ -19,13 +20,15 @@ def forest(report) -> "Figure":
     """Return a forest plot of a report: methods as they ran, each on a scale of its own, significant findings first.
 
     Filled marks are significant after correction, hollow ones are not. At most twelve findings of a method are shown;
-    its panel says how many are left out.
+    its panel says how many are left out. A dotted line is the limit from which on a ratio counts.
     """
     from matplotlib.lines import Line2D
 
     shown = {finding.method: [] for result in report.results for finding in result.findings}
     for finding, is_significant in zip(report.findings, report.is_significant, strict=True):
-        shown[finding.method].append((finding, is_significant))
+        if np.isfinite(finding.low):
+            shown[finding.method].append((finding, is_significant))
+    shown = {method: rows for method, rows in shown.items() if rows}
     if not shown:
         figure, (axis,) = panels(1, 1, width=6, height=1)
         axis.axis("off")
@@ -88,6 +91,8 @@ def _panel(axis, method, rows):
         colors=[VERMILION if is_so else GREY for is_so in significant],
         faces=[VERMILION if is_so else "white" for is_so in significant],
     )
+    if limits := {finding.limit for finding in findings} - {0.0}:
+        axis.axvline(max(limits), color=BLACK, linewidth=0.8, linestyle=":")
     low, high = axis.get_xlim()
     if low <= 0 <= high or min(abs(low), abs(high)) < high - low:
         axis.axvline(0, color=BLACK, linewidth=0.8)

@@ -6,29 +6,49 @@ import pandas as pd
 
 from fairlab.auditing import wording
 from fairlab.auditing.evidence import shown_rows
+from fairlab.auditing.rates import RATES, SMALL_SHARE
 from fairlab.plotting import as_html
 
 STYLE = """
-.fairlab {font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; padding: 0 1rem;}
+.fairlab {color-scheme: light dark; --line: #8886; --mark: #D55E00; font: 15px/1.5 system-ui, sans-serif;
+  max-width: 62rem; margin: 0 auto; padding: 0 1rem 2rem;}
 .fairlab .summary {font-size: 1.1em;}
+.fairlab .verdict {border-left: 6px solid var(--line); padding-left: .8em;}
+.fairlab .verdict.found {border-color: var(--mark);}
 .fairlab table {border-collapse: collapse; margin: .5em 0;}
 .fairlab th, .fairlab td {text-align: left; vertical-align: top; padding: .2em .7em .2em 0;
-  border-bottom: 1px solid #9996;}
+  border-bottom: 1px solid var(--line);}
 .fairlab td.number, .fairlab th.number {text-align: right; white-space: nowrap;}
-.fairlab tr.significant td:first-child {border-left: 4px solid #D55E00; padding-left: .5em;}
+.fairlab tr.significant td:first-child {border-left: 4px solid var(--mark); padding-left: .5em;}
+.fairlab tr.small td {font-style: italic;}
 .fairlab .wide {overflow-x: auto;}
-.fairlab img {max-width: 100%; background: white;}
+.fairlab img {max-width: 100%; height: auto; background: white;}
 .fairlab summary {cursor: pointer;}
+@media print {.fairlab {max-width: none; font-size: 10pt;} .fairlab .wide {overflow: visible;}
+  .fairlab tr, .fairlab img {break-inside: avoid;} .fairlab h2 {break-after: avoid;}}
 """
-NUMBERS = ("estimate", "before", "after", "change", "interval", "p", "n", "findings", "queries", "seconds")
+PAGE_STYLE = ":root {color-scheme: light dark;} body {margin: 0;}"
+NUMBERS = (
+    "estimate",
+    "before",
+    "after",
+    "change",
+    "interval",
+    "p",
+    "n",
+    "findings",
+    "queries",
+    "seconds",
+    "smallest found",
+)
+NUMBERS += ("people", "labelled", "lose", "gain", *RATES)
 GENERATED = (
-    "Inputs are generated feature by feature, each value as likely as every other, so that many are unlike people. A "
-    "number with many values is in bins, all as likely: Themis draws from the table's values in a bin, ADF and "
-    "AEQUITAS take its median."
+    "Each feature of a generated input is drawn by itself from the values of the table, so that many are unlike people."
 )
 SAID_OF_ROWS = {
     "none": "Rows that show a finding are left out of this page.",
-    "binned": "Rows that show a finding are in this page without their labels, numbers as ranges, rare values merged.",
+    "binned": "Rows that show a finding are in this page without their labels, numbers as ranges, rare values merged, "
+    "in columns in which each is like five people or more.",
     "all": "This page holds rows about real people as they are: pass it on only to those who may see them.",
 }
 
@@ -38,23 +58,27 @@ def document(report, rows: str) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(_title(report))}</title>\n</head>\n<body>\n"
-        f"{fragment(report, rows)}</body>\n</html>\n"
+        f"<title>{escape(_title(report))}</title>\n<style>{PAGE_STYLE}</style>\n</head>\n<body>\n"
+        f"<main>\n{fragment(report, rows)}</main>\n</body>\n</html>\n"
     )
 
 
 def fragment(report, rows: str) -> str:
     """Return the page without its frame, as a notebook shows it."""
+    kind = " found" if report.significant else ""
     parts = [
         f"<style>{STYLE}</style>",
         f"<h1>{escape(_title(report))}</h1>",
-        f'<p class="summary">{escape(report.summary)}</p>',
+        f'<div class="verdict{kind}"><p class="summary">{escape(report.summary)}</p></div>',
         _list([*wording.reasons(report), *report.warnings]),
+        _groups(report),
         _findings(report),
+        _directions(report),
         _figure(report),
         _evidence(report, rows),
         _skipped(report),
         _reading(report, rows),
+        _provenance(report),
     ]
     return '<div class="fairlab">\n' + "\n".join(filter(None, parts)) + "\n</div>\n"
 
@@ -83,30 +107,77 @@ def comparison(compared) -> str:
     return f'<div class="fairlab">\n<style>{STYLE}</style>\n{text}\n</div>\n'
 
 
+def _groups(report) -> str:
+    """Return the table of rates by group, of each sensitive feature and of each two."""
+    counts = report.group_counts
+    if counts is None:
+        return ""
+    parts = []
+    for features, groups in counts.groupby(level=0, sort=False):
+        groups = groups.droplevel(0)
+        has_labels = bool(groups["labelled"].sum())
+        frame = pd.DataFrame({features: groups.index, "people": groups["people"].map("{:,}".format).array})
+        if has_labels:
+            frame["without a label"] = (groups["people"] - groups["labelled"]).map("{:,}".format).array
+        for rate, (hits, totals) in RATES.items():
+            if has_labels or rate == "selection rate":
+                frame[rate] = [f"{h / t:.1%}" if t else "" for h, t in zip(groups[hits], groups[totals], strict=True)]
+        is_small = groups["people"] < SMALL_SHARE * groups["people"].sum()
+        parts.append(_table(frame, row_class=["small" if is_so else "" for is_so in is_small]))
+    note = f"<p>In italics: groups with less than {SMALL_SHARE:.0%} of the people.</p>"
+    return "<h2>Rates by group</h2>\n" + "\n".join(parts) + note
+
+
 def _findings(report) -> str:
-    rows = list(zip(report.findings, report.corrected_p_values, report.is_significant, strict=True))
-    clear, other = [row for row in rows if row[2]], [row for row in rows if not row[2]]
-    text = f"<h2>What was found</h2>\n{_table_of(clear, report)}" if clear else ""
-    if other:
-        summary = f"{wording.count(len(other), 'finding')} that could be chance, or were not tested"
-        text += f"<details{' open' * (not clear)}><summary>{summary}</summary>\n{_table_of(other, report)}</details>"
-    return text
+    rows = list(
+        zip(report.findings, report.corrected_p_values, report.is_significant, report.smallest_effects, strict=True)
+    )
+    parts = []
+    for population, title in (("people", "What was found among people"), ("generated inputs", "On generated inputs")):
+        of_these = [row for row in rows if row[0].population == population]
+        clear, other = [row for row in of_these if row[2]], [row for row in of_these if not row[2]]
+        if not of_these:
+            continue
+        parts.append(f"<h2>{title}</h2>")
+        if population != "people":
+            decides = "decide the verdict, too" if report.verdict_on == "all" else "do not decide the verdict"
+            parts.append(f"<p>{GENERATED} These findings {decides}.</p>")
+        parts += [_table_of(clear)] * bool(clear)
+        if other:
+            summary = f"{wording.count(len(other), 'finding')} that could be chance, or were not tested"
+            parts.append(f"<details{' open' * (not clear)}><summary>{summary}</summary>\n{_table_of(other)}</details>")
+    return "\n".join(parts)
 
 
-def _table_of(rows, report) -> str:
+def _table_of(rows) -> str:
+    findings = [finding for finding, *_ in rows]
     frame = pd.DataFrame(
         {
-            "method": [finding.method for finding, *_ in rows],
-            "sensitive_features": [finding.sensitive_features for finding, *_ in rows],
-            "where": [finding.where for finding, *_ in rows],
-            "effect": [finding.effect for finding, *_ in rows],
-            "estimate": [wording.number(finding.estimate) for finding, *_ in rows],
-            "interval": [wording.interval(finding) for finding, *_ in rows],
-            "p": ["no test" if p != p else f"{p:.1g}" if p >= 1e-4 else "< 0.0001" for _, p, _ in rows],
-            "n": [f"{finding.n:,}" for finding, *_ in rows],
+            "sensitive features": [finding.sensitive_features for finding in findings],
+            "where": [finding.where for finding in findings],
+            "effect": [finding.effect for finding in findings],
+            "estimate": [wording.number(finding.estimate) for finding in findings],
+            "interval": [wording.interval(finding) for finding in findings],
+            "p": ["no test" if p != p else f"{p:.1g}" if p >= 1e-4 else "< 0.0001" for _, p, *_ in rows],
+            "smallest found": [wording.number(smallest) for *_, smallest in rows],
+            "n": [f"{finding.n:,}" for finding in findings],
+            "method": [finding.method for finding in findings],
         }
     )
-    return _table(frame, row_class=["significant" if is_significant else "" for *_, is_significant in rows])
+    if frame["smallest found"].eq("").all():
+        frame = frame.drop(columns="smallest found")
+    return _table(frame, row_class=["significant" if is_significant else "" for _, _, is_significant, _ in rows])
+
+
+def _directions(report) -> str:
+    """Return, for each significant finding, what it says, who loses and gains by it, and what to do next."""
+    parts = []
+    for finding in report.significant:
+        text = f"<h3>{escape(finding.sentence or finding.effect)}</h3>\n"
+        if finding.by_group is not None and finding.by_group[["lose", "gain"]].to_numpy().any():
+            text += _table(finding.by_group.rename_axis("group").reset_index())
+        parts.append(f"{text}<p>Next: {escape(wording.next_step(finding))}</p>")
+    return "<h2>Who is concerned, and what to do next</h2>\n" + "\n".join(parts) if parts else ""
 
 
 def _figure(report) -> str:
@@ -138,16 +209,23 @@ def _reading(report, rows) -> str:
         columns=["method", "findings", "queries", "seconds"],
     )
     said = [
-        f"Intervals are {100 * report.confidence_level:.3g}% confidence intervals, not adjusted. p is corrected over "
-        f"all {wording.count(report.n_tests, 'tested finding')} of this audit by Holm's method.",
+        wording.how(report),
+        f"Intervals are {100 * report.confidence_level:.3g}% confidence intervals, not adjusted. p is that of an "
+        f"effect of at most {100 * report.margin:g} percentage points, corrected by Holm's method over the "
+        f"{wording.count(report.n_tests, 'test')} that decide the verdict; tests on generated inputs are corrected "
+        f"{'with them' if report.verdict_on == 'all' else 'apart'}. The smallest effect that would have been found is "
+        "that with a power of 80%.",
+        "lose: people whose decision is unfavourable and would be favourable; gain: the other way round.",
         *(result.description for result in report.results if result.description),
         "A finding is a place to look, not a proof of discrimination; no finding is no proof of fairness.",
         SAID_OF_ROWS[rows],
-        f"The same audit comes out again with random_state={report.random_state} and budget={report.budget}.",
     ]
-    if any(finding.evidence is not None and finding.evidence.attrs.get("generated") for finding in report.findings):
-        said.insert(1, GENERATED)
     return f"<h2>How to read this</h2>\n{_list(said)}\n{_table(frame)}"
+
+
+def _provenance(report) -> str:
+    items = pd.DataFrame([(key.replace("_", " "), value) for key, value in report.provenance.items()])
+    return f"<h2>Where this comes from</h2>\n{_table(items.set_axis(['what', 'value'], axis=1))}"
 
 
 def _list(sentences) -> str:

@@ -20,6 +20,8 @@ class Pairs:
         Favourable decisions; of the same person at the same place if `is_paired`.
     truth : pair of boolean arrays or None
         True labels, if they are known in both cases.
+    labelled : pair of boolean arrays
+        Whose true label is known.
     order : pair of integer arrays
         Rows of the tables in the order of the decisions.
     is_paired : bool
@@ -28,6 +30,7 @@ class Pairs:
     cases: tuple[Case, Case]
     decisions: tuple[np.ndarray, np.ndarray]
     truth: tuple[np.ndarray, np.ndarray] | None
+    labelled: tuple[np.ndarray, np.ndarray]
     order: tuple[np.ndarray, np.ndarray]
     is_paired: bool
 
@@ -55,10 +58,13 @@ def pair(before: Case, after: Case) -> Pairs:
     if same:
         order[1] = after.table.index.get_indexer(before.table.index)
     decisions = tuple(case.decide()[rows] for case, rows in zip((before, after), order, strict=True))
+    labelled = [case.labelled[rows] for case, rows in zip((before, after), order, strict=True)]
+    if same:
+        labelled = [labelled[0] & labelled[1]] * 2
     truth = None
     if before.y_true is not None and after.y_true is not None:
         truth = tuple(np.asarray(case.y_true)[rows] for case, rows in zip((before, after), order, strict=True))
-    return Pairs((before, after), decisions, truth, tuple(order), same)
+    return Pairs((before, after), decisions, truth, tuple(labelled), tuple(order), same)
 
 
 def are_same_people(first: pd.DataFrame, second: pd.DataFrame) -> bool:

@@ -4,7 +4,9 @@ import json
 import math
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,7 @@ import pandas as pd
 
 from fairlab.auditing import figures, page, wording
 from fairlab.auditing.evidence import ROWS, shown_rows
+from fairlab.auditing.rates import BETWEEN, group_counts
 from fairlab.cases import Case, Finding, MethodResult, Result
 from fairlab.cases.schema import is_missing
 from fairlab.checks import check_choice
@@ -22,14 +25,33 @@ from fairlab.statistics import holm
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+MARGIN = 0.005  # half a percentage point
+POPULATIONS = ("people", "generated inputs")
+VERDICT_ON = ("people", "all")
+FOUND, NOT_FOUND, NOT_ASSESSED = "difference found", "no difference found", "not assessed"
+SHOWN = [
+    "sensitive_features",
+    "where",
+    "effect",
+    "estimate",
+    "low",
+    "high",
+    "p_value",
+    "significant",
+    "population",
+    "method",
+    "n",
+]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report(Result):
     """What an audit found, how sure that is, and what it did not look at.
 
-    Findings with a p-value form one family, over all methods and sensitive columns, whose p-values are corrected by
-    Holm's method: if nothing were there to be found, the chance of one significant finding or more is at most
-    ``1 - confidence_level``. Intervals are those of single findings, not corrected.
+    Findings about people of the table with a p-value form one family, over all methods and sensitive features, whose
+    p-values are corrected by Holm's method: if no difference were larger than the margin, the chance of one significant
+    finding or more is at most ``1 - confidence_level``. They decide the verdict. Findings about generated inputs form a
+    family of their own, unless they are to decide as well. Intervals are those of single findings, not corrected.
 
     Attributes
     ----------
@@ -50,6 +72,12 @@ class Report(Result):
         Rows among these that were queried a second time, for the determinism check.
     n_beside : int
         Rows among these that were queried when the case was made, before a sample of its table was drawn.
+    margin : float
+        Differences of rates and flip rates up to it are no finding.
+    verdict_on : {"people", "all"}
+        Which findings decide the verdict.
+    model_name, model_version : str
+    date : datetime
 
     Examples
     --------
@@ -59,8 +87,8 @@ class Report(Result):
     ...     lambda rows: rows["points"] + 9 * (rows["sex"] == "m") > 20, people, sensitive_features="sex"
     ... )
     >>> report = fairlab.audit(case, methods=["themis"], budget=2_000)
-    >>> len(report.significant) > 0, report.n_queries <= 2_000
-    (True, True)
+    >>> report.verdict, report.n_queries <= 2_000
+    ('difference found', True)
     >>> sorted(report.to_frame()["method"].unique())
     ['Themis']
     """
@@ -75,40 +103,88 @@ class Report(Result):
     seconds: float
     n_repeated: int = 0
     n_beside: int = 0
+    margin: float = MARGIN
+    verdict_on: str = "people"
+    model_name: str = ""
+    model_version: str = ""
+    date: datetime | None = None
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """All findings: the significant ones first, by their p-value and then by the size of the effect."""
+        """All findings: people before generated inputs, the significant ones first, by kind and size of the effect.
+
+        Kinds are rates of groups and of intersections, decisions that flip, losses and correlations, and subgroups. The
+        size of an effect on an intersection is what its interval proves.
+        """
         found = [finding for result in self.results for finding in result.findings]
-        corrected = holm([finding.p_value for finding in found])
-        sizes = np.abs(np.nan_to_num([finding.estimate for finding in found], posinf=0, neginf=0))
-        order = np.lexsort([-sizes, np.nan_to_num(corrected, nan=2)])  # those without a test are the last
-        return tuple(found[position] for position in order)
+        significant = self._corrected(found) <= 1 - self.confidence_level
+        order = sorted(range(len(found)), key=lambda place: (not significant[place], *_rank(found[place])))
+        order.sort(key=lambda place: POPULATIONS.index(found[place].population))
+        return tuple(found[place] for place in order)
+
+    @cached_property
+    def p_values(self) -> np.ndarray:
+        """P-values of `findings` against the margin, shape (n_findings,), before correction; nan without a test."""
+        return self._raw(self.findings)
 
     @cached_property
     def corrected_p_values(self) -> np.ndarray:
         """Holm's p-values of `findings`, shape (n_findings,); nan for a finding without a test."""
-        return holm([finding.p_value for finding in self.findings])
+        return self._corrected(self.findings)
 
     @property
     def is_significant(self) -> np.ndarray:
-        """Which of `findings` are significant after correction, shape (n_findings,)."""
+        """Which of `findings` are significant after correction within their family, shape (n_findings,)."""
         return self.corrected_p_values <= 1 - self.confidence_level
 
     @property
     def significant(self) -> tuple[Finding, ...]:
-        """The findings that are significant after correction."""
-        return tuple(finding for finding, is_so in zip(self.findings, self.is_significant, strict=True) if is_so)
+        """The significant findings that decide the verdict."""
+        chosen = zip(self.findings, self.is_significant & self.decides, strict=True)
+        return tuple(finding for finding, is_so in chosen if is_so)
+
+    @property
+    def decides(self) -> np.ndarray:
+        """Which of `findings` decide the verdict, shape (n_findings,): those with a test, on people or on all."""
+        is_on = [self.verdict_on == "all" or finding.population == "people" for finding in self.findings]
+        return np.array(is_on, dtype=bool) & np.isfinite(self.corrected_p_values)
 
     @property
     def n_tests(self) -> int:
-        """How many findings have a p-value: the size of the family."""
-        return int(np.isfinite(self.corrected_p_values).sum())
+        """How many tests decide the verdict: the size of their family."""
+        return int(self.decides.sum())
+
+    @property
+    def verdict(self) -> str:
+        """One of "difference found", "no difference found", "not assessed" (without any test)."""
+        return FOUND if self.significant else NOT_FOUND if self.n_tests else NOT_ASSESSED
+
+    @cached_property
+    def smallest_effects(self) -> np.ndarray:
+        """The smallest effects that would have been found with a power of 80%, shape (n_findings,).
+
+        At the level of the first step of Holm's correction, so that it holds whatever the other findings are; nan for
+        significant findings and where it is not known.
+        """
+        alpha = (1 - self.confidence_level) / max(self.n_tests, 1)
+        silent = ~self.is_significant & self.decides
+        return np.array(
+            [
+                finding.smallest(alpha, self.margin) if is_silent and finding.smallest else np.nan
+                for finding, is_silent in zip(self.findings, silent, strict=True)
+            ],
+            dtype=float,
+        )
 
     @property
     def expected_false_alarms(self) -> float:
         """How many findings would be significant by chance if none were corrected and nothing were there."""
         return (1 - self.confidence_level) * self.n_tests
+
+    @cached_property
+    def group_counts(self) -> pd.DataFrame | None:
+        """Counts of people and decisions by group, see `fairlab.auditing.rates.group_counts`; None for numbers."""
+        return None if self.case.task == "numbers" else group_counts(self.case)
 
     @property
     def skipped(self) -> tuple[tuple[str, str], ...]:
@@ -117,10 +193,8 @@ class Report(Result):
 
     @property
     def not_assessed(self) -> dict[str, tuple[str, ...]]:
-        """Sensitive columns that no statistical test is about, with the reasons that the methods give."""
-        tested = {
-            f.sensitive_features for f, p in zip(self.findings, self.corrected_p_values, strict=True) if np.isfinite(p)
-        }
+        """Sensitive features that no statistical test is about, with the reasons that the methods give."""
+        tested = {f.sensitive_features for f, is_so in zip(self.findings, self.decides, strict=True) if is_so}
         missed = [
             name
             for name in self.case.sensitive_features
@@ -136,15 +210,46 @@ class Report(Result):
             for name in missed
         }
 
+    @cached_property
+    def provenance(self) -> dict:
+        """What is needed to make the same report again, and to know what it speaks of."""
+        from fairlab import __version__
+
+        hashed = pd.util.hash_pandas_object(self.case.table, index=False).to_numpy()
+        return {
+            "model": self.model_name or wording.name_of(self.case),
+            "model_version": self.model_version or "not stated",
+            "date": self.date.isoformat(timespec="seconds") if self.date else "not stated",
+            "table_sha256": sha256(hashed.tobytes()).hexdigest(),
+            "people": len(self.case.table),
+            "people_in_table": self.case.n_given,
+            "random_state": self.random_state,
+            "budget": self.budget,
+            "confidence_level": self.confidence_level,
+            "margin": self.margin,
+            "verdict_on": self.verdict_on,
+            "fairlab": __version__,
+        }
+
     @property
     def summary(self) -> str:
-        """One paragraph in plain words: what was tested, what was found, how sure, what was not assessed."""
+        """The verdict in a few sentences: what was found or not, how sure, what was not assessed."""
         return wording.summary(self)
 
+    def _raw(self, findings) -> np.ndarray:
+        raw = [each.test(self.margin) if each.test and np.isfinite(each.p_value) else each.p_value for each in findings]
+        return np.array(raw, dtype=float)
+
+    def _corrected(self, findings) -> np.ndarray:
+        raw, corrected = self._raw(findings), np.full(len(findings), np.nan)
+        is_people = np.array([finding.population == "people" for finding in findings], dtype=bool)
+        families = [is_people | True] if self.verdict_on == "all" else [is_people, ~is_people]
+        for family in families:
+            corrected[family] = holm(raw[family])
+        return corrected
+
     def __repr__(self) -> str:
-        found = (
-            f"{len(self.significant)} of {len(self.findings)} findings are significant at {self.confidence_level:g}; "
-        )
+        found = f"{len(self.significant)} of {self.n_tests} tests are significant at {self.confidence_level:g}; "
         missed = f"not assessed: {wording.listed(self.not_assessed)}; " if self.not_assessed else ""
         return f"Report: {missed}{found if self.n_tests else ''}{self.n_queries:,} queries, {self.seconds:.0f} s"
 
@@ -154,18 +259,24 @@ class Report(Result):
         Returns
         -------
         DataFrame
-            ``method``, ``sensitive_features``, ``where``, ``effect`` (the measure, in words), ``estimate``, the
-            interval ``low`` to ``high``, ``p_value`` after and ``raw_p_value`` before correction over all findings,
-            ``significant`` (after correction), and ``n``, the people or inputs that it rests on.
+            ``sensitive_features``, ``where``, ``effect`` (the measure, in words), ``estimate``, the interval ``low`` to
+            ``high``, ``p_value`` against the margin, after correction within the family, ``significant``,
+            ``population`` ("people" or "generated inputs"), ``method``, ``n``, the people or inputs that it rests on,
+            ``measure`` (its name as one word), ``raw_p_value`` before correction, ``limit``, the value from which on an
+            effect counts, ``smallest``, the smallest effect that would have been found with a power of 80% (of
+            findings that are not significant), and ``sentence``.
         """
-        columns = ["method", "sensitive_features", "where", "effect", "estimate", "low", "high"]
-        rows = [[getattr(finding, column) for column in columns] for finding in self.findings]
-        return pd.DataFrame(rows, columns=columns).assign(
-            p_value=self.corrected_p_values,
-            raw_p_value=[float(finding.p_value) for finding in self.findings],
-            significant=self.is_significant,
-            n=[finding.n for finding in self.findings],
-        )
+        columns = {
+            "p_value": self.corrected_p_values,
+            "significant": self.is_significant,
+            "raw_p_value": self.p_values,
+            "smallest": self.smallest_effects,
+        }
+        names = [*SHOWN, "measure", "raw_p_value", "limit", "smallest", "sentence"]
+        of_findings = {
+            name: [getattr(finding, name) for finding in self.findings] for name in names if name not in columns
+        }
+        return pd.DataFrame(of_findings | columns)[names]
 
     def plot(self) -> "Figure":
         """Return a forest plot: one line for each finding with its interval, one panel for each method."""
@@ -194,19 +305,19 @@ class Report(Result):
         check_choice(rows, "rows", ROWS)
         findings = self.to_frame().to_dict(orient="records")
         for row, finding in zip(findings, self.findings, strict=True):
+            row["next_step"] = wording.next_step(finding)
+            if finding.by_group is not None:
+                row["by_group"] = finding.by_group.reset_index().to_dict(orient="records")
             evidence = shown_rows(finding, self.case.table, rows)
             if evidence is not None:
                 row["evidence"] = evidence.to_dict(orient="records")
         content = {
+            "verdict": self.verdict,
             "summary": self.summary,
+            "provenance": self.provenance,
             "warnings": list(self.warnings),
             "sensitive_features": list(self.case.sensitive_features),
             "features": list(self.case.features),
-            "people": len(self.case.table),
-            "people_in_table": self.case.n_given,
-            "confidence_level": self.confidence_level,
-            "random_state": self.random_state,
-            "budget": self.budget,
             "queries": self.n_queries,
             "queries_repeated": self.n_repeated,
             "queries_before_the_sample": self.n_beside,
@@ -215,6 +326,7 @@ class Report(Result):
             "significant": len(self.significant),
             "expected_false_alarms_uncorrected": self.expected_false_alarms,
             "rows": rows,
+            "groups": [] if self.group_counts is None else self.group_counts.reset_index().to_dict(orient="records"),
             "findings": findings,
             "not_assessed": {name: list(reasons) for name, reasons in self.not_assessed.items()},
             "skipped": [{"method": method, "reason": reason} for method, reason in self.skipped],
@@ -233,6 +345,24 @@ class Report(Result):
 
     def _repr_html_(self) -> str:
         return page.fragment(self, "binned")
+
+
+def _rank(finding: Finding) -> tuple[int, float]:
+    """Return the place of a finding among the others: that of its kind, then the larger effects first.
+
+    An intersection counts as much as its interval proves: it stands before a single feature only if it is certainly
+    more than that.
+    """
+    if finding.where not in ("everyone", POPULATIONS[1]):
+        kind = 3
+    elif finding.measure.endswith("_rate_difference"):
+        kind = 0
+    else:
+        kind = 1 if finding.measure.endswith("flip_rate") else 2
+    size = abs(finding.estimate - finding.limit)
+    if BETWEEN in finding.sensitive_features:
+        size = max(finding.low - finding.limit, finding.limit - finding.high, 0.0)
+    return kind, -np.nan_to_num(size, posinf=0)
 
 
 def _written(text, path) -> str:

@@ -8,9 +8,8 @@ from scipy.stats import binomtest
 from sklearn.metrics import adjusted_mutual_info_score
 
 from fairlab.cases.case import Case
-from fairlab.cases.schema import Feature, Schema
+from fairlab.cases.schema import Schema
 from fairlab.statistics import exact_interval
-from fairlab.themis.estimation import others
 
 LEAST = 0.05  # adjusted mutual information, of which chance explains none
 MOST = 2  # proxies of one column
@@ -56,22 +55,24 @@ class Varied:
     decisions : ndarray of bool of shape (n_rows, n_assignments)
     own : ndarray of bool of shape (n_rows,)
         The decision on each row as it is.
-    is_exact : bool
-        Whether the rows are all that could be drawn, so that scores are known.
     rows : DataFrame of shape (n_rows, n_features)
         As they are.
     values : DataFrame of shape (n_assignments, n_columns)
         What the columns take.
-    generated : bool
-        Whether rows are made up.
+    places : ndarray of int of shape (n_rows,), or None
+        Of people: which rows of the table they are. None for rows that are made up.
     """
 
     decisions: np.ndarray
     own: np.ndarray
-    is_exact: bool
     rows: pd.DataFrame
     values: pd.DataFrame
-    generated: bool
+    places: np.ndarray | None = None
+
+    @property
+    def generated(self) -> bool:
+        """Whether the rows are made up."""
+        return self.places is None
 
     @property
     def hits(self) -> np.ndarray:
@@ -80,11 +81,8 @@ class Varied:
 
     def causal(self, alpha: float) -> tuple[float, float, float]:
         """Return the share of rows whose decision changes, with its exact interval at the level 1 - `alpha`."""
-        share = float(self.hits.mean())
-        if self.is_exact:
-            return share, share, share
         low, high = exact_interval(self.hits.sum(), len(self.hits), alpha=alpha)
-        return share, float(low), float(high)
+        return float(self.hits.mean()), float(low), float(high)
 
     def group(self, alpha: float, rng: np.random.Generator) -> tuple[float, float, float, float]:
         """Return the highest less the lowest favourable rate among the values, its interval and its p-value.
@@ -97,8 +95,6 @@ class Varied:
         n_rows, n_values = self.decisions.shape
         rates = self.decisions.mean(axis=0)
         spread = float(np.ptp(rates))
-        if self.is_exact:
-            return spread, spread, spread, float(spread == 0)
         only_first = (self.decisions.T.astype(float) @ ~self.decisions).astype(np.int64)
         ends = exact_interval(np.arange(n_rows + 1), n_rows, alpha=alpha / (n_values * (n_values - 1)))
         low, high = (end[only_first] for end in ends)
@@ -114,9 +110,11 @@ class Varied:
     def pairs(self, people: pd.DataFrame | None = None, *, most: int = SHOWN) -> pd.DataFrame:
         """Return rows whose decision some values change, at most so many, each beside the first such values.
 
-        The decision is that on the row; with the other values it is the opposite. `people` are shown in place of rows.
+        The decision is that on the row, first those that are not favourable; with the other values it is the opposite.
+        `people` are shown in place of rows.
         """
-        shown = np.flatnonzero(self.hits)[:most]
+        shown = np.flatnonzero(self.hits)
+        shown = shown[np.argsort(self.own[shown], kind="stable")][:most]
         partner = (self.decisions[shown] != self.own[shown, None]).argmax(axis=1)
         rows = self.rows if people is None else people
         return beside(rows.iloc[shown], self.values.iloc[partner], self.own[shown], generated=self.generated)
@@ -150,54 +148,40 @@ def combinations_of(schema: Schema, positions: list[int]) -> np.ndarray:
 
 
 def over_inputs(case: Case, names: tuple[str, ...], n_inputs: int, rng: np.random.Generator) -> Varied:
-    """Return decisions on generated inputs: each feature is drawn by itself, all of its values alike.
-
-    A number in bins is drawn from the table's values in a bin, all bins alike, so that the inputs are an independent
-    sample of one distribution; if it is among those to vary, it takes the middle value of each bin. Where no other
-    feature is in bins, and they have no more combinations than wanted, all of them are taken.
+    """Return decisions on generated inputs: each feature is drawn by itself from the people of the table.
 
     Parameters
     ----------
     case : Case
     names : tuple of str
-        Features to vary.
+        Features to vary; of a number in bins they take the middle value of each.
     n_inputs : int
         How many are drawn.
     rng : Generator
     """
+    drawn = drawn_rows(case, n_inputs, rng)
     schema = case.schema
     positions = schema.positions(names)
-    rest = others(positions, len(schema.sizes))
-    in_bins = [position for position in rest if schema.features[position].edges is not None]
-    if is_exact := not in_bins and schema.n_assignments(rest) <= n_inputs:
-        codes = combinations_of(schema, rest)
-        codes[:, positions] = schema.sample_codes(len(codes), random_state=rng)[:, positions]
-    else:
-        codes = schema.sample_codes(n_inputs, random_state=rng)
-    rows = case.rows(schema.decode(codes))
-    for position in in_bins:
-        name = schema.names[position]
-        rows[name] = _from_bins(rows[name], case.table[name], schema.features[position], codes[:, position], rng)
-    own = np.ravel_multi_index(tuple(codes[:, positions].T), [schema.sizes[position] for position in positions])
     values = _values(case, positions)
+    codes = schema.encode(drawn)[:, positions]
+    own = np.ravel_multi_index(tuple(codes.T), [schema.sizes[position] for position in positions])
+    rows = drawn.assign(**{name: column.take(own).array for name, column in values.items()})
     decisions = _decisions(case, rows, values)
-    return Varied(decisions, decisions[np.arange(len(codes)), own], is_exact, rows, values, True)
+    return Varied(decisions, decisions[np.arange(n_inputs), own], rows, values)
 
 
-def _from_bins(middle: pd.Series, column: pd.Series, feature: Feature, codes: np.ndarray, rng) -> pd.Series:
-    """Return values of a column, each drawn from those in a bin; of a bin without any, its middle value."""
-    bins = feature.encode(column)
-    order = np.argsort(bins, kind="stable")
-    first, last = (np.searchsorted(bins[order], codes, side=side) for side in ("left", "right"))
-    drawn = np.minimum((first + rng.random(len(codes)) * (last - first)).astype(int), len(column) - 1)
-    return middle.where(first == last, column.iloc[order[drawn]].set_axis(middle.index))
+def drawn_rows(case: Case, n_rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Return made-up rows: each feature drawn by itself, with replacement, from the values of the table."""
+    table = case.table[list(case.features)]
+    chosen = rng.integers(len(table), size=(len(case.features), n_rows))
+    return pd.DataFrame({name: table[name].take(rows).array for name, rows in zip(table, chosen, strict=True)})
 
 
 def over_people(case: Case, names: tuple[str, ...], people: np.ndarray) -> Varied:
     """Return decisions on people of the case's table, given by their places."""
     rows = case.table[list(case.features)].iloc[people]
     values = _values(case, case.schema.positions(names))
-    return Varied(_decisions(case, rows, values), case.decide(rows), False, rows, values, False)
+    return Varied(_decisions(case, rows, values), case.decide(rows), rows, values, people)
 
 
 def _values(case: Case, positions: list[int]) -> pd.DataFrame:

@@ -1,17 +1,49 @@
-"""A report in plain words: the paragraph at its head, and the lines that it shares with the page."""
+"""A report in plain words: the sentences at its head, and the lines that it shares with the page."""
 
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from fairlab.cases import Case, Finding
 
 MOST_NAMED = 3  # groups in a sentence
+# What to do about a finding, by its measure; the last is for all others.
+NEXT_STEPS = {
+    "selection_rate_difference": "Ask whether the groups differ in what the decision is meant to depend on; compare "
+    "the rates among people who are alike in that, and look for the feature that carries the difference.",
+    "true_positive_rate_difference": "Of people whose true label is favourable, one group is missed more often: check "
+    "how its labels came about and whether the features say as much of it, then consider thresholds by group or "
+    "training with weights.",
+    "false_positive_rate_difference": "One group is wrongly selected more often: check how its labels came about and "
+    "how often scores near the threshold are wrong in each group.",
+    "error_rate_difference": "The model is wrong more often here: look for missing or rare values in this subgroup, "
+    "and for how many of its people the model was trained on.",
+    "counterfactual_flip_rate": "The sensitive feature itself decides for these people: leave it out of the features, "
+    "or say why it has to be one; the pairs below show whom.",
+    "demographic_parity_difference": "The model prefers a value of the sensitive feature where all else is equal: "
+    "leave it out of the features, or say why it has to be one.",
+    "excess_flip_rate": "People who are alike in all other features are decided otherwise: look at the pairs below, "
+    "and at the features in which they differ most.",
+    "loss_ratio": "Small changes along the direction in which the groups differ make the model less right: look for "
+    "features that stand for the group, and train without that direction.",
+    "correlation": "The prediction goes with the sensitive feature: compare people who are alike in what it is meant "
+    "to depend on.",
+    "discriminatory_inputs": "Look at the inputs found: features that occur in many of them show where the sensitive "
+    "feature decides.",
+    "": "Look at the people or inputs that it rests on.",
+}
 
 
 def summary(report) -> str:
-    """Return one paragraph: what was tested, what was found, how sure that is, and what was not assessed."""
-    parts = [_not_assessed(report), _tested(report), _found(report), _sure(report), _left_out(report)]
+    """Return the verdict in a few sentences: what was found or not, how sure, what could not be seen."""
+    parts = [_not_assessed(report), _verdict(report), _clearest(report), _unseen(report), _on_inputs(report)]
     return " ".join(filter(None, parts))
+
+
+def next_step(finding: Finding) -> str:
+    """Return what to do about a finding, in a sentence."""
+    return NEXT_STEPS.get(finding.measure, NEXT_STEPS[""])
 
 
 def name_of(case: Case) -> str:
@@ -37,8 +69,8 @@ def count(n: int, noun: str, plural: str | None = None) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number in three significant digits."""
-    return f"{value:.3g}"
+    """Return a number in three significant digits; nothing for none."""
+    return "" if math.isnan(value) else f"{value:.3g}"
 
 
 def interval(finding: Finding) -> str:
@@ -59,8 +91,13 @@ def line(finding: Finding) -> str:
         finding.sentence
         or f"{finding.sensitive_features}, {finding.where}: {finding.effect} {number(finding.estimate)}"
     )
-    known = interval(finding)
-    return f"{said} ({known if known == 'no interval' else f'interval {known}'}, by {finding.method})"
+    if math.isnan(finding.low) or math.isnan(finding.high):
+        return f"{said} (no interval, by {finding.method})"
+    if finding.measure.endswith(("_rate_difference", "_flip_rate")):
+        known = f"{100 * finding.low:.1f} to {100 * finding.high:.1f} percentage points"
+    else:
+        known = interval(finding)
+    return f"{said} (interval {known}, by {finding.method})"
 
 
 def _not_assessed(report) -> str:
@@ -73,56 +110,72 @@ def _not_assessed(report) -> str:
     return f"Not assessed: {names}, of which no statistical test was possible." if names else ""
 
 
-def _tested(report) -> str:
-    ran = [result for result in report.results if result.findings or result.n_queries]
-    methods = [name for result in ran for name in result.method.split(" and ")]
-    asked = f"{listed(methods)} queried it with" if methods else "it was queried with"
-    again = f", and {count(report.n_repeated, 'row')} again for the determinism check, which the budget does not count"
-    before = f", beside {count(report.n_beside, 'other row')} when the case was made"
-    people, given = count(len(report.case.table), "person", "people"), report.case.n_given
-    queries = report.n_queries - report.n_repeated - report.n_beside
-    sample = f", a random sample of the {given:,} of the table," if len(report.case.table) < given else ""
-    return (
-        f"{name_of(report.case)} was tested on {people}{sample} for differences by "
-        f"{listed(report.case.sensitive_features)}: {asked} "
-        f"{count(queries, 'row')} (at most {report.budget:,} were allowed"
-        f"{before if report.n_beside else ''}){again if report.n_repeated else ''}."
-    )
-
-
-def _found(report) -> str:
-    found = report.significant
-    if not report.findings:
-        return "No method came to a finding."
-    if not found:
-        return f"None of the {count(len(report.findings), 'finding')} is significant: no difference could be shown."
-    best = {}
-    for finding in found:
-        best.setdefault(finding.method, finding)
-    ran = dict.fromkeys(f.method for result in report.results for f in result.findings)
-    best = [line(best[method]) for method in ran if method in best]
-    are = "is" if len(found) == 1 else "are"
-    return (
-        f"{len(found)} of {count(len(report.findings), 'finding')} {are} significant; the clearest of each method: "
-        f"{'; '.join(best)}."
-    )
-
-
-def _sure(report) -> str:
+def _verdict(report) -> str:
     if not report.n_tests:
         return ""
-    risk = f"{1 - report.confidence_level:.2g}"
+    features, name = listed(report.case.sensitive_features), report.model_name or name_of(report.case)
+    people, given = count(len(report.case.table), "person", "people"), report.case.n_given
+    sample = f" (a random sample of {given:,})" if len(report.case.table) < given else ""
+    risk = f"family-wise error rate at most {1 - report.confidence_level:.2g}"
+    margin = f"{100 * report.margin:g} percentage points"
+    n_found = len(report.significant)
+    if not n_found:
+        tests = "the only test" if report.n_tests == 1 else f"any of {report.n_tests:,} tests"
+        return (
+            f"No difference by {features} beyond the margin of {margin} could be shown for {name} on {people}{sample} "
+            f"in {tests} ({risk})."
+        )
     return (
-        f"How sure: {count(report.n_tests, 'finding was', 'findings were')} tested together, corrected by Holm's "
-        f"method, so that for a model without any such effect the family-wise error rate is at most {risk}; "
-        f"uncorrected, up to {report.expected_false_alarms:.2g} would be expected by chance alone."
+        f"{name} was tested on {people}{sample} for differences by {features}: {n_found:,} of "
+        f"{count(report.n_tests, 'test')} {'is' if n_found == 1 else 'are'} significant, beyond a margin of {margin} "
+        f"({risk})."
     )
 
 
-def _left_out(report) -> str:
-    reasons = report.skipped
-    if not reasons:
-        return "Every method assessed all that it can assess."
-    silent = [e.method for e in report.results if not e.findings]
-    found_none = f"{listed(silent)} came to no finding; " if silent and report.findings else ""
-    return f"Not assessed: {found_none}{count(len(reasons), 'point')}, listed with the reasons."
+def _clearest(report) -> str:
+    return f"The first of them: {line(report.significant[0])}." if report.significant else ""
+
+
+def _unseen(report) -> str:
+    """Return how small a difference of selection rates, and a flip rate, could not have been seen."""
+    smallest = {}
+    for finding, effect in zip(report.findings, report.smallest_effects, strict=True):
+        if np.isfinite(effect) and finding.where == "everyone":
+            known = smallest.setdefault(finding.measure, {})
+            known[finding.sensitive_features] = max(effect, known.get(finding.sensitive_features, 0.0))
+    said = []
+    for measure, what in (("selection_rate_difference", "selection rate difference"),
+                          ("counterfactual_flip_rate", "counterfactual flip rate")):  # fmt: skip
+        by_feature = smallest.get(measure, {})
+        shown = [
+            f"{100 * by_feature[name]:.1f} ({name})" for name in report.case.sensitive_features if name in by_feature
+        ]
+        if shown:
+            said.append(f"a {what} of {listed(shown)}")
+    if not said:
+        return ""
+    return f"Where it is silent, it would have found with 80% power {' and '.join(said)} percentage points or more."
+
+
+def _on_inputs(report) -> str:
+    found = sum(
+        bool(is_so) and finding.population != "people"
+        for finding, is_so in zip(report.findings, report.is_significant, strict=True)
+    )
+    if not found or report.verdict_on == "all":
+        return ""
+    are = "is" if found == 1 else "are"
+    return f"On generated inputs, which do not decide the verdict, {count(found, 'test')} {are} significant."
+
+
+def how(report) -> str:
+    """Return with how many rows the model was queried, by which methods."""
+    ran = [result for result in report.results if result.findings or result.n_queries]
+    methods = [name for result in ran for name in result.method.split(" and ")]
+    again = f", and {count(report.n_repeated, 'row')} again for the determinism check, which the budget does not count"
+    before = f", beside {count(report.n_beside, 'other row')} when the case was made"
+    queries = report.n_queries - report.n_repeated - report.n_beside
+    return (
+        f"{listed(methods) or 'No method'} queried the model with {count(queries, 'row')} (at most {report.budget:,} "
+        f"were allowed{before if report.n_beside else ''}){again if report.n_repeated else ''}."
+    )

@@ -35,7 +35,7 @@ class Case:
         but `y_true`.
     y_true : str, Series, array-like of shape (n_rows,), or None
         True labels: a column of the table, which the model then does not get; values in the order of the rows; or a
-        Series, aligned by its index.
+        Series, aligned by its index. Those of some rows may be missing, as of applicants who were rejected.
     pos_label : object or None
         The favourable label, or class of a network (counted from 0). It goes without saying for 0 and 1, -1 and 1, and
         booleans. With more than two classes it is held against all others.
@@ -68,6 +68,8 @@ class Case:
         What the model's own scores are; `score` turns log odds into probabilities.
     y_true : ndarray of bool of shape (n_rows,), or None
         True for the favourable label; floats for task "numbers".
+    labelled : ndarray of bool of shape (n_rows,)
+        Whose true label is known; where it is not, `y_true` says nothing.
     queries : Queries
     warnings : tuple of str
         What was settled without being given.
@@ -130,6 +132,7 @@ class Case:
         self._dtypes = self.table.dtypes[list(self.features)]
         self.queries = self._model.queries
         self.y_true = self._model.settle(self.table[list(self.features)], labels, pos_label, decision_threshold)
+        self.labelled = np.zeros(len(self.table), dtype=bool) if labels is None else labels.notna().to_numpy()
         self._given = _read_schema(schema)
         if schema is not None:
             _ = self.schema  # so that what does not fit is said at once
@@ -184,6 +187,7 @@ class Case:
             return self
         part = copy(self)
         part.table, part.y_true = self.table.iloc[rows], None if self.y_true is None else self.y_true[rows]
+        part.labelled = self.labelled[rows]
         for made_of_table in ("schema", "_domain", "encoding"):
             part.__dict__.pop(made_of_table, None)
         return part

@@ -1,6 +1,7 @@
 """What methods return: a line to read, a table, a figure; one finding, and the result of one method."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from html import escape
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ROWS_SHOWN = 10
+NOT_PLAIN = ("evidence", "test", "smallest", "by_group")
 
 
 class Result(ABC):
@@ -74,6 +76,19 @@ class Finding(Result):
         People or inputs that it rests on.
     sentence : str
         What the estimate says, in plain words.
+    measure : str
+        Name of the measure as one word, by which findings are filtered and compared, as "selection_rate_difference".
+    population : {"people", "generated inputs"}
+        Whom it speaks of: people of the table, or inputs that were made up.
+    test : callable or None
+        Takes a margin, returns the p-value of "the effect is at most that in size"; None where there is only `p_value`.
+    smallest : callable or None
+        Takes a level and a margin, returns the smallest effect that the test would find with a power of 80%.
+    limit : float
+        Value of the effect from which on it counts: a loss ratio of 1.25, or else 0.
+    by_group : DataFrame or None
+        Who loses and who gains: one row for each group with ``people``, ``lose`` and ``gain``, which are people whose
+        decision would be the favourable, or the unfavourable one.
 
     Raises
     ------
@@ -101,6 +116,12 @@ class Finding(Result):
     evidence: pd.DataFrame = field(compare=False)
     n: int
     sentence: str = ""
+    measure: str = ""
+    population: str = "people"
+    test: Callable[[float], float] | None = field(default=None, compare=False)
+    smallest: Callable[[float, float], float] | None = field(default=None, compare=False)
+    limit: float = 0.0
+    by_group: pd.DataFrame | None = field(default=None, compare=False)
 
     def __post_init__(self):
         if self.low > self.high:
@@ -115,8 +136,8 @@ class Finding(Result):
         return f"{self.method}, {self.sensitive_features}, {self.where}: {self.effect} {interval}"
 
     def to_dict(self) -> dict:
-        """Return all attributes but the evidence."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "evidence"}
+        """Return all attributes that are numbers or words."""
+        return {name: getattr(self, name) for name in _plain_fields(type(self))}
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row with all attributes but the evidence."""
@@ -172,12 +193,16 @@ class MethodResult(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a finding, with all of its attributes but the evidence."""
-        columns = [each.name for each in fields(Finding) if each.name != "evidence"]
+        columns = _plain_fields(Finding)
         return pd.DataFrame([finding.to_dict() for finding in self.findings], columns=columns)
 
     def plot(self) -> "Figure":
         """Draw all estimates with their intervals."""
         return intervals(self.to_frame())
+
+
+def _plain_fields(kind) -> list[str]:
+    return [each.name for each in fields(kind) if each.name not in NOT_PLAIN]
 
 
 def intervals(findings: pd.DataFrame) -> "Figure":

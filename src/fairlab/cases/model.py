@@ -236,20 +236,21 @@ class ModelAdapter:
         return self.queries.answers("score", self._scores, rows)
 
     def _truth(self, y: pd.Series) -> np.ndarray:
-        """Return true labels as whether they are favourable; of a regression, as numbers.
+        """Return true labels as whether they are favourable; of a regression, as numbers; False or nan where missing.
 
         Raises
         ------
         CaseError
-            If a value is missing, or the labels are not the model's.
+            If all are missing, or the labels are not the model's.
         """
-        if y.isna().any():
-            raise CaseError(f"y_true: misses {int(y.isna().sum())} of {len(y)} values")
+        known = y.dropna()
+        if known.empty:
+            raise CaseError("y_true: expected the true labels of some rows at least, all are missing")
         if self._is_regression:
             if not pd.api.types.is_numeric_dtype(y):
-                raise CaseError(f"y_true: the model gives numbers, expected numbers, found {y.iloc[0]!r}")
-            return y.to_numpy(dtype=float)
-        values = set(y.unique().tolist())
+                raise CaseError(f"y_true: the model gives numbers, expected numbers, found {known.iloc[0]!r}")
+            return y.to_numpy(dtype=float, na_value=np.nan)
+        values = set(known.unique().tolist())
         pos_label = self.pos_label if self._is_given else _default_pos_label(values)
         if pos_label is None:
             raise CaseError(f"pos_label: y_true has the labels {_listed(values)}; which one is favourable?")
@@ -257,7 +258,9 @@ class ModelAdapter:
             raise CaseError(f"y_true: holds {_listed(strange)}; the model's classes are {_listed(self.classes)}")
         if len(values) > 1 and pos_label not in values:
             raise CaseError(f"y_true: expected the favourable label {pos_label!r} among them, found {_listed(values)}")
-        return np.asarray([value == pos_label for value in y.tolist()])
+        truth = np.zeros(len(y), dtype=bool)
+        truth[y.notna().to_numpy()] = [value == pos_label for value in known.tolist()]
+        return truth
 
     def _settle_scores(self, labels: set) -> None:
         """Decide by the model's own scores of a class."""

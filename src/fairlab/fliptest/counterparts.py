@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from fairlab.checks import align, check_count, check_number, check_seed
-from fairlab.statistics import difference_bounds, exclusive_correlation
+from fairlab.statistics import difference_bounds, difference_p_value, exclusive_correlation
 from fairlab.transport import ColumnCosts
 from fairlab.transport.cost import cost_matrix
 from fairlab.transport.exact import best_match
@@ -44,6 +44,7 @@ class CounterpartTest:
         Confidence interval of it, for tables of as many people.
     p_value : float
         Of: in a triple that is not decided alike the person is the odd one out in at most a third of the cases.
+    confidence_level : float
 
     Examples
     --------
@@ -60,6 +61,7 @@ class CounterpartTest:
     low: float
     high: float
     p_value: float
+    confidence_level: float
 
     @property
     def odd(self) -> pd.DataFrame:
@@ -67,6 +69,13 @@ class CounterpartTest:
         flipped = self.triples["favourable"] != self.triples["counterpart_favourable"]
         both = flipped & (self.triples["counterpart_favourable"] == self.triples["second_favourable"])
         return self.triples[both].sort_values("cost", kind="stable", ignore_index=True)
+
+    def p_value_beyond(self, margin: float) -> float:
+        """Return the p-value of "the excess is at most `margin`": the level at which the interval reaches it."""
+        if self.estimate <= margin:
+            return 1.0
+        *counts, n = _counts(self.triples)
+        return difference_p_value(counts, [n, n], margin, factor=0.5, correlation=exclusive_correlation(*counts, n))
 
 
 def counterpart_test(
@@ -128,17 +137,21 @@ def counterpart_test(
     thirds = [rng.permutation(len(table))[: 3 * size].reshape(3, size) for table in tables]
     parts = [_triples(tables, decisions, thirds, group, cost or ColumnCosts()) for group in (0, 1)]
     triples = pd.concat(parts, ignore_index=True)
-    split = triples["counterpart_favourable"] != triples["second_favourable"]
-    n_split = int(split.sum())
-    n_odd = int((~split & (triples["favourable"] != triples["counterpart_favourable"])).sum())
+    n_odd, n_split, n = _counts(triples)
     # A triple counts 1 if the person is the odd one out, minus a half if a counterpart is: a person differs then from
     # one of two. Both are shares of one sample, of which nothing is in both.
-    n = len(triples)
     options = {"factor": 0.5, "correlation": exclusive_correlation(n_odd, n_split, n)}
     low, high = difference_bounds([n_odd, n_split], [n, n], confidence_level=confidence_level, **options)
     different = n_odd + n_split
     p_value = float(binomtest(n_odd, different, 1 / 3, alternative="greater").pvalue) if different else 1.0
-    return CounterpartTest(triples, n_odd / n - 0.5 * n_split / n, float(low), float(high), p_value)
+    return CounterpartTest(triples, (n_odd - 0.5 * n_split) / n, float(low), float(high), p_value, confidence_level)
+
+
+def _counts(triples: pd.DataFrame) -> tuple[int, int, int]:
+    """Return in how many triples the person is the odd one out, in how many a counterpart is, and all of them."""
+    split = triples["counterpart_favourable"] != triples["second_favourable"]
+    is_odd = ~split & (triples["favourable"] != triples["counterpart_favourable"])
+    return int(is_odd.sum()), int(split.sum()), len(triples)
 
 
 def _checked(decisions, tables):

@@ -19,6 +19,15 @@ from pathlib import Path
 import joblib
 
 PACKAGE = "fairlab"
+# Packages whose distribution has another name.
+OTHERWISE_NAMED = {
+    "IPython": "ipython",
+    "ot": "POT",
+    "PIL": "pillow",
+    "sklearn": "scikit-learn",
+    "yaml": "PyYAML",
+    "z3": "z3-solver",
+}
 PUT_OFF = ("optional", "required", "lazy.load", "lazy_loader.load")  # calls that import a package when it is used
 # What no result of a trial depends on: the words of checks, the looks of figures, and where files are and how they are
 # fetched, since their content has a hash.
@@ -90,17 +99,23 @@ def _fingerprint(names, libraries, left_out=frozenset()) -> str:
 
 
 def _versions(libraries) -> dict[str, str]:
-    distributions = {name for library in libraries for name in _distributions().get(library, ())}
-    return {name: _version(name) for name in sorted(distributions, key=str.lower)}
+    versions = dict(found for library in libraries for found in _distributions(library))
+    return dict(sorted(versions.items(), key=lambda item: item[0].lower()))
 
 
 @cache
-def _version(distribution) -> str:
-    return metadata.version(distribution)
+def _distributions(library) -> tuple[tuple[str, str], ...]:
+    """Return name and version of the distributions of a package; most have its name, which spares reading them all."""
+    try:
+        names = [OTHERWISE_NAMED.get(library, library)]
+        found = [metadata.distribution(name) for name in names]
+    except metadata.PackageNotFoundError:
+        found = [metadata.distribution(name) for name in set(_every_package().get(library, ()))]
+    return tuple((one.name, one.version) for one in found)
 
 
 @cache
-def _distributions() -> dict[str, list[str]]:
+def _every_package() -> dict[str, list[str]]:
     return metadata.packages_distributions()
 
 

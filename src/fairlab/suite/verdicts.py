@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from fairlab.suite.published import Value, half_step
 
@@ -53,7 +53,7 @@ class Ours:
         """95% t-interval of the mean over trials, None for a single one."""
         if self.std is None:
             return None
-        half = stdtrit(self.n - 1, 0.975) * self.error
+        half = scipy.special.stdtrit(self.n - 1, 0.975) * self.error
         return float(self.mean - half), float(self.mean + half)
 
 

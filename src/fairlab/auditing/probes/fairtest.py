@@ -1,7 +1,8 @@
-"""FairTest of a case: which groups are decided otherwise, or wrongly, more often, overall and in which subgroups."""
+"""FairTest of a case: in which subgroups a group is decided otherwise, or wrongly, more often."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from fairlab.fairtest.metrics import NMI, Correlation, Difference, Metric
 from fairlab.fairtest.sample import Column, Sample, encode
 from fairlab.fairtest.tree import Condition, GuidedTree, Node
 from fairlab.seeds import derive_seed
+from fairlab.statistics import difference_bounds, difference_p_value, smallest_difference, smallest_effect
 
 METHOD = "FairTest"
 FEWEST = 20  # people in a group
@@ -34,8 +36,7 @@ class _Target:
     rows: np.ndarray
     sample: Sample
     metric: Metric
-    effect: str
-    in_subgroups: bool = True
+    effect: str = ""  # of a correlation
 
     @property
     def sensitive_features(self) -> str:
@@ -43,13 +44,14 @@ class _Target:
 
 
 def run(task: Task) -> Iterator[Finding]:
-    """Look for associations of sensitive columns with the model's decisions, and with its errors where truth is known.
+    """Look for subgroups where sensitive features go with the model's decisions, or with its errors.
 
-    Among everyone, and in subgroups: a guided tree (section 4.3) finds them in one half of the table (at most 100,000
-    people), and the other half, which had no part in that, tests them. The subgroups with the strongest associations in
-    training are reported whatever the test says, so that each interval and p-value is valid on its own. Of two groups
-    the effect is the difference of their rates; of several the normalised mutual information (0 to 1), and each group's
-    difference from the others; of a regression the correlation with the sensitive number or with being in a group.
+    A guided tree (section 4.3) finds them in one half of the table (at most 100,000 people), and the other half, which
+    had no part in that, tests them. The subgroups with the strongest associations in training are reported whatever the
+    test says, so that each interval and p-value is valid on its own. The effect is the difference of a rate between two
+    groups; of several, the tree goes by mutual information, and the effect is that of the group which differs most from
+    the others in training. Of a regression the effect is the correlation with the sensitive number or with being in a
+    group, among everyone and in subgroups. Errors are of people whose true label is known.
 
     The evidence of a finding is the people that it rests on, by their row labels, with the decision or the error
     as first column.
@@ -64,36 +66,38 @@ def run(task: Task) -> Iterator[Finding]:
         random_state=derive_seed(task.random_state, METHOD, "split"),
     )
     columns = _subgroup_columns(task)
-    for outcome in _outcomes(case):
+    for outcome, known in _outcomes(case):
         for name in case.sensitive_features:
             others = [column for column in columns if column.name != name]
-            for question in _questions(task, name, outcome):
+            for question in _questions(task, name, outcome, known):
                 yield from _answers(task, question, others, *map(np.sort, halves))
 
 
 PROBE = Probe(
     title="FairTest",
     description="FairTest finds subgroups by the paper's guided tree in one half of the people and tests them on the "
-    "other; two groups are compared by the difference of their rates, where the paper takes mutual information, and "
-    "p-values are corrected over all findings of the audit.",
+    "other by the difference of the rates of two groups, where the paper takes mutual information, and p-values are "
+    "corrected over all findings of the audit.",
     run=run,
     order=2,
     share=1,
 )
 
 
-def _outcomes(case) -> Iterator[Column]:
-    """Yield what the model makes of people, and how far that is wrong where truth is known."""
+def _outcomes(case) -> Iterator[tuple[Column, np.ndarray]]:
+    """Yield what the model makes of people, and how far that is wrong, with the mask of those of whom it is known."""
+    everyone, labelled = np.ones(len(case.table), dtype=bool), case.labelled
     if case.task == "numbers":
         numbers = case.number()
-        yield Column("model's number", numbers.astype(float))
-        if case.y_true is not None:
-            yield Column("error of the model's number", np.abs(numbers - case.y_true))
+        yield Column("model's number", numbers.astype(float)), everyone
+        if labelled.any():
+            error = np.where(labelled, np.abs(numbers - np.where(labelled, case.y_true, 0)), 0)
+            yield Column("error of the model's number", error), labelled
         return
     decisions = case.decide()
-    yield _yes_or_no("favourable", decisions)
-    if case.y_true is not None:
-        yield _yes_or_no("error", decisions != case.y_true)
+    yield _yes_or_no("favourable", decisions), everyone
+    if labelled.any():
+        yield _yes_or_no("error", labelled & (decisions != case.y_true)), labelled
 
 
 def _yes_or_no(name, values) -> Column:
@@ -120,47 +124,38 @@ def _goes_by_levels(values: pd.Series) -> bool:
     return not len(known) or bool(pd.to_numeric(known.astype(str), errors="coerce").notna().all())
 
 
-def _questions(task, name, outcome: Column) -> Iterator[_Target]:
-    """Yield the associations of one sensitive column with an outcome; the first is that of all groups."""
+def _questions(task, name, outcome: Column, known: np.ndarray) -> Iterator[_Target]:
+    """Yield the associations of one sensitive feature with an outcome that is known of some people."""
     values, what = task.case.table[name], NAMES.get(outcome.name, outcome.name)
     if not outcome.is_categorical and pd.api.types.is_numeric_dtype(values) and values.nunique() > GROUPS:
-        known = np.flatnonzero(values.notna())
-        if len(known) < len(values):
-            task.skip(f"FairTest left out {len(values) - len(known):,} people without a value of {name}.")
-        sample = Sample(Column(name, values.iloc[known].to_numpy(dtype=float)), outcome.take(known))
-        yield _Target(known, sample, Correlation(), f"correlation ({what}, {name})")
+        if n_missing := int(values.isna().sum()):
+            task.skip(f"FairTest left out {n_missing:,} people without a value of {name}.")
+        rows = np.flatnonzero(values.notna() & known)
+        sample = Sample(Column(name, values.iloc[rows].to_numpy(dtype=float)), outcome.take(rows))
+        yield _Target(rows, sample, Correlation(), f"correlation ({what}, {name})")
         return
     groups = task.case.groups(name)
-    large = task.large_groups(name, groups, FEWEST)
+    large = task.large_groups(name, groups[known], FEWEST)
     if len(large) < 2:
         task.skip(f"{name}: fewer than two groups have {FEWEST} people.")
         return
-    rows = np.flatnonzero(groups.isin(large))
+    rows = np.flatnonzero(groups.isin(large) & known)
     codes = groups.iloc[rows].cat.set_categories(large).cat.codes.to_numpy().astype(np.intp)
-    several, output, rate = len(large) > 2, outcome.take(rows), RATES.get(outcome.name)
-    if rate and several:
-        effect = f"normalised mutual information ({what}, {name})"
-        yield _Target(rows, Sample(Column(name, codes, tuple(large)), output), NMI(), effect)
+    several, output = len(large) > 2, outcome.take(rows)
+    if outcome.name in RATES:
+        yield _Target(rows, Sample(Column(name, codes, tuple(large)), output), NMI() if several else Difference())
+        return
     for code, group in enumerate(large if several else large[:1]):
         others = "the others" if several else large[1]
-        if rate:
-            one = Column(name, (codes != code).astype(np.intp), (group, others))
-            effect = f"{rate} difference, {group} minus {others}"
-            yield _Target(rows, Sample(one, output), Difference(), effect, in_subgroups=not several)
-        else:
-            effect = f"correlation ({what}, {group} versus {others})"
-            yield _Target(rows, Sample(Column(name, 1.0 * (codes == code)), output), Correlation(), effect)
+        effect = f"correlation ({what}, {group} versus {others})"
+        yield _Target(rows, Sample(Column(name, 1.0 * (codes == code)), output), Correlation(), effect)
 
 
 def _answers(task, question: _Target, columns, train_rows, test_rows) -> Iterator[Finding]:
-    """Yield the finding among everyone, and those in subgroups."""
-    name, outcome = question.sensitive_features, question.sample.output.name
-    # Mutual information alone draws random numbers.
-    stream = f"mutual information of {outcome} and {name}, from 0 to 1"
-    rng = np.random.default_rng(derive_seed(task.random_state, METHOD, name, stream))
-    yield _finding(task, question, np.arange(len(question.rows)), "everyone", rng)
-    if not question.in_subgroups:
-        return
+    """Yield the correlation among everyone, and the findings in subgroups."""
+    name = question.sensitive_features
+    if isinstance(question.metric, Correlation):
+        yield _correlation(task, question, np.arange(len(question.rows)), "everyone")
     train, test = (np.flatnonzero(np.isin(question.rows, half, assume_unique=True)) for half in (train_rows, test_rows))
     min_leaf_size = int(np.clip(len(train) // 20, LEAST_LEAF, MOST_LEAF))
     if len(train) < 2 * min_leaf_size:
@@ -171,12 +166,14 @@ def _answers(task, question: _Target, columns, train_rows, test_rows) -> Iterato
     tree = GuidedTree(question.metric, task.confidence_level, MAX_DEPTH, min_leaf_size, "avg", MAX_BINS)
     root = tree.grow(question.sample.take(train), [column.take(train) for column in here.values()])
     for node in _strongest(root, question, here, train, task.confidence_level)[:MOST_SUBGROUPS]:
-        where, members = _words(node.conditions, task.case), test[_holds(node.conditions, here, test)]
+        where = _words(node.conditions, task.case)
+        trained, members = (half[_holds(node.conditions, here, half)] for half in (train, test))
         if len(members) < FEWEST:
-            tested = f"{len(members)} people of the test half"
-            task.skip(f"FairTest did not test {name} where {where}: {tested}.")
+            task.skip(f"FairTest did not test {name} where {where}: {len(members)} people of the test half.")
+        elif isinstance(question.metric, Correlation):
+            yield _correlation(task, question, members, where)
         else:
-            yield _finding(task, question, members, where, rng)
+            yield from _difference(task, question, trained, members, where)
 
 
 def _strongest(root: Node, question, columns, train, confidence_level) -> list[Node]:
@@ -200,30 +197,87 @@ def _holds(conditions, columns, rows) -> np.ndarray:
     return held
 
 
-def _finding(task, question: _Target, members, where, rng) -> Finding:
+def _correlation(task, question: _Target, members, where) -> Finding:
     """Return the test of some people, given by their places in the question's sample."""
-    sample, metric = question.sample.take(members), question.metric
-    interval = metric.exact(sample, confidence_level=task.confidence_level, rng=rng)
-    estimate = float(metric.estimate(sample if isinstance(metric, Correlation) else metric.of_all(sample)[0]))
-    evidence, output = task.case.table.iloc[question.rows[members]], sample.output
-    if output.name not in evidence:
-        evidence.insert(0, output.name, output.values == 1 if output.is_categorical else output.values)
-    low, high = float(interval.low), float(interval.high)
-    return Finding(
-        METHOD, question.sensitive_features, where, question.effect, float(np.clip(estimate, low, high)), low, high,
-        min(float(interval.p_value), 1.0), evidence, len(members), _sentence(question, where, estimate),
-    )  # fmt: skip
-
-
-def _sentence(question: _Target, where: str, estimate: float) -> str:
-    """Return what an estimate says, in plain words."""
+    sample = question.sample.take(members)
+    interval = question.metric.exact(sample, confidence_level=task.confidence_level, rng=None)
+    estimate, low, high = float(question.metric.estimate(sample)), float(interval.low), float(interval.high)
     start = "The" if where == "everyone" else f"Where {where}: the"
-    if isinstance(question.metric, Difference):
-        first, second = question.sample.sensitive_features.categories
-        side = "lower" if estimate < 0 else "higher"
-        points = f"{100 * abs(estimate):.1f} percentage points"
-        return f"{start} {RATES[question.sample.output.name]} of {first} is {points} {side} than that of {second}"
-    return f"{start} {question.effect} is {estimate:.2g}"
+    return Finding(
+        METHOD,
+        question.sensitive_features,
+        where,
+        question.effect,
+        float(np.clip(estimate, low, high)),
+        low,
+        high,
+        min(float(interval.p_value), 1.0),
+        _evidence(task.case, question, members),
+        len(members),
+        f"{start} {question.effect} is {estimate:.2g}",
+        measure="correlation",
+        smallest=partial(smallest_effect, low, high, task.confidence_level),
+    )
+
+
+def _difference(task, question: _Target, trained, members, where) -> Iterator[Finding]:
+    """Yield the difference of a rate between two groups in the test half, the groups chosen in training."""
+    name, groups = question.sensitive_features, question.sample.sensitive_features.categories
+    rate = RATES[question.sample.output.name]
+    chosen, hits, totals = 0, *_counts(question.sample.take(members), 0)
+    if len(groups) > 2:
+        in_training = [_counts(question.sample.take(trained), code) for code in range(len(groups))]
+        chosen = int(np.argmax([_distance(*counts) for counts in in_training]))
+        hits, totals = _counts(question.sample.take(members), chosen)
+    names = groups[chosen], groups[1] if len(groups) == 2 else "the others"
+    if min(totals) == 0:
+        task.skip(f"FairTest did not test {name} where {where}: nobody of the test half is {names[np.argmin(totals)]}.")
+        return
+    low, high = map(float, difference_bounds(hits, totals, confidence_level=task.confidence_level))
+    rates = hits / totals
+    estimate, test = float(rates[0] - rates[1]), partial(difference_p_value, hits, totals)
+    side = "lower" if estimate < 0 else "higher"
+    yield Finding(
+        METHOD,
+        name,
+        where,
+        f"{rate} difference, {names[0]} minus {names[1]}",
+        estimate,
+        low,
+        high,
+        test(),
+        _evidence(task.case, question, members),
+        int(totals.sum()),
+        f"Where {where}: the {rate} of {names[0]} is {100 * abs(estimate):.1f} percentage points {side} than that of "
+        f"{names[1]} ({rates[0]:.1%} and {rates[1]:.1%})",
+        measure=f"{rate}_difference".replace(" ", "_"),
+        test=test,
+        smallest=partial(smallest_difference, hits, totals),
+    )
+
+
+def _counts(sample: Sample, code: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many people of a group, and of all others, have the outcome, and how many there are."""
+    is_one, has_it = sample.sensitive_features.values == code, sample.output.values == 1
+    hits = np.array([(is_one & has_it).sum(), (~is_one & has_it).sum()])
+    return hits, np.array([is_one.sum(), (~is_one).sum()])
+
+
+def _distance(hits: np.ndarray, totals: np.ndarray) -> float:
+    """Return how far two rates are apart, in units of the error that the sizes of the groups bring."""
+    if min(totals) == 0:
+        return -1.0
+    return float(abs(hits[0] / totals[0] - hits[1] / totals[1]) * np.sqrt(totals.prod() / totals.sum()))
+
+
+def _evidence(case, question: _Target, members) -> pd.DataFrame:
+    """Return people as rows of the table, the outcome first."""
+    evidence, output = case.table.iloc[question.rows[members]], question.sample.output
+    if output.name not in evidence:
+        evidence.insert(
+            0, output.name, output.values[members] == 1 if output.is_categorical else output.values[members]
+        )
+    return evidence
 
 
 def _words(conditions: tuple[Condition, ...], case) -> str:

@@ -1,18 +1,18 @@
-"""FlipTest of a case: how selection rates differ between groups, and whose decision flips with the group."""
+"""FlipTest of a case: how many decisions flip between people and their counterparts in another group."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-import pandas as pd
-from scipy.stats import fisher_exact
 
 from fairlab.auditing.probes import Probe, Task
+from fairlab.auditing.rates import losers_in_words, who_loses
 from fairlab.auditing.wording import few
 from fairlab.cases import Finding
 from fairlab.fliptest.counterparts import FEWEST, CounterpartTest, counterpart_test
 from fairlab.fliptest.transparency import differences_in_words
-from fairlab.statistics import difference_bounds
+from fairlab.statistics import smallest_effect
 
 METHOD = "FlipTest"
 # Groups of one sensitive column that are looked at, the largest first.
@@ -22,42 +22,36 @@ MOST_SHOWN = 20
 
 
 def run(task: Task) -> Iterator[Finding]:
-    """Compare the groups of every sensitive column: their selection rates, and people with their counterparts.
+    """Compare people with their counterparts in another group, for every sensitive feature.
 
-    Of a column with two groups the first is compared with the second, in the order of its categories; of one with more,
-    each with everyone else. Two findings come of each comparison:
-
-    - The **selection rate difference** between the people that both groups are samples of: the net flips of
-      FlipTest (proposition 2), whatever the map. Its interval is put together from exact ones of both rates; its
-      p-value is that of Fisher's exact test.
-    - The **excess decision flips in matched pairs**: the share of people who are decided otherwise than their
-      counterpart in the other group, minus the share whose two counterparts are decided differently; see
-      `fairlab.fliptest.counterpart_test`. It sees what the first cannot: flips in both directions that cancel. Below 0
-      it says that chance explains all flips. Its p-value is one-sided.
-      Counterparts are real people, found by exact transport on all features but the sensitive one. Nothing can be said
-      of a model that gives two answers to one query.
+    Of a feature with two groups the first is compared with the second, in the order of its categories; of one with
+    more, each with everyone else. The effect is the excess of decision flips in matched pairs: the share of people who
+    are decided otherwise than their counterpart in the other group, minus the share whose two counterparts are decided
+    differently, and 0 where chance explains more flips than there are; see `fairlab.fliptest.counterpart_test`. It sees
+    what a difference of selection rates (the net flips, proposition 2) cannot: flips in both directions that cancel.
+    Its p-value is the level at which its interval reaches the margin from above. Counterparts are real people, found by
+    exact transport on all features but the sensitive one.
 
     The evidence of a finding is people of the table, by their row labels: in ``match`` number k a ``person`` and
     two counterparts who were decided otherwise (``role``), with the decisions (``favourable``).
     ``evidence.attrs["in_words"]`` says in which columns they differ most.
     """
-    case, favourable, matches = task.case, task.case.decide(), not task.lacks("determinism", "Flips")
-    for pair in (pair for name in case.sensitive_features for pair in _pairs(task, name)):
-        matched = _matched(task, pair, favourable) if matches else None
-        yield _difference(case, pair, favourable, matched, task.confidence_level)
+    favourable = task.case.decide()
+    for pair in (pair for name in task.case.sensitive_features for pair in _pairs(task, name)):
+        matched = _matched(task, pair, favourable)
         if matched is not None:
-            yield _flips(case, pair, matched)
+            yield _flips(task.case, pair, matched)
 
 
 PROBE = Probe(
     title="FlipTest",
-    description="FlipTest compares selection rates, and the decisions on people with those on two counterparts in the "
-    "other group, who are real people found by exact optimal transport, less the flips that chance explains; the paper "
-    "counts flips under a map that a generative network approximates.",
+    description="FlipTest compares the decisions on people with those on two counterparts in the other group, who are "
+    "real people found by exact optimal transport, less the flips that chance explains; the paper counts flips under a "
+    "map that a generative network approximates.",
     run=run,
     order=1,
     share=1,
-    needs=("decisions",),
+    needs=("decisions", "determinism"),
 )
 
 
@@ -102,57 +96,40 @@ def _matched(task, pair, favourable) -> CounterpartTest | None:
     return counterpart_test(tuple(tables), tuple(decisions), **options)
 
 
-def _difference(case, pair, favourable, matched, confidence):
-    """Return the selection rate difference; as evidence, flips in its direction."""
-    counts = [int(favourable[members].sum()) for members in pair.members]
-    sizes = [int(members.sum()) for members in pair.members]
-    estimate = counts[0] / sizes[0] - counts[1] / sizes[1]
-    low, high = map(float, difference_bounds(counts, sizes, confidence_level=confidence))
-    table = [[count, size - count] for count, size in zip(counts, sizes, strict=True)]
-    odd = None if matched is None else matched.odd
-    if odd is not None:
-        # The group is advantaged when its people are favoured and their counterparts are not.
-        first_is_favoured = odd["favourable"] == (odd["group"] == 0)
-        odd = odd[first_is_favoured if estimate > 0 else ~first_is_favoured]
+def _flips(case, pair, matched: CounterpartTest):
+    """Return the excess of decision flips in matched pairs."""
+    names = " and ".join(pair.names)
+    triples, odd = matched.triples, matched.odd
+    is_odd = triples["favourable"] != triples["counterpart_favourable"]
+    is_odd &= triples["counterpart_favourable"] == triples["second_favourable"]
+    masks = (column.to_numpy(dtype=bool) for column in (is_odd, triples["favourable"]))
+    by_group = who_loses(triples["group"].to_numpy(), pair.names, *masks)
+    estimate, low, high = (max(number, 0.0) for number in (matched.estimate, matched.low, matched.high))
+    direction = losers_in_words(by_group, "it")
     return Finding(
         METHOD,
         pair.sensitive_features,
         "everyone",
-        f"selection rate difference, {pair.names[0]} minus {pair.names[1]}",
+        f"excess decision flips in matched pairs, {names} (0: chance explains them)",
         estimate,
         low,
         high,
-        min(float(fisher_exact(table).pvalue), 1.0),
+        matched.p_value_beyond(0),
         _evidence(case, odd, pair),
-        sum(sizes),
-        f"The selection rate of {pair.names[0]} is {100 * abs(estimate):.1f} percentage points "
-        f"{'lower' if estimate < 0 else 'higher'} than that of {pair.names[1]}",
-    )
-
-
-def _flips(case, pair, matched):
-    """Return the excess of decision flips in matched pairs."""
-    side = "lower" if matched.estimate < 0 else "higher"
-    return Finding(
-        METHOD,
-        pair.sensitive_features,
-        "everyone",
-        f"excess decision flips in matched pairs, {pair.names[0]} and {pair.names[1]}",
-        matched.estimate,
-        matched.low,
-        matched.high,
-        matched.p_value,
-        _evidence(case, matched.odd, pair),
-        3 * len(matched.triples),
-        f"The share of decision flips between matched people of {pair.names[0]} and {pair.names[1]} is "
-        f"{100 * abs(matched.estimate):.1f} percentage points {side} than chance explains",
+        3 * len(triples),
+        f"Between matched people of {names}, {100 * estimate:.1f}% of decisions flip beyond what chance explains"
+        + (f": {direction}" if estimate and direction else ""),
+        measure="excess_flip_rate",
+        test=matched.p_value_beyond,
+        smallest=partial(smallest_effect, matched.low, matched.high, matched.confidence_level),
+        by_group=by_group,
     )
 
 
 def _evidence(case, odd, pair):
     """Return people and their counterparts, the closest first, and in words where they differ."""
     roles = ("person", "counterpart", "second_counterpart")
-    shown = odd.head(MOST_SHOWN) if odd is not None else pd.DataFrame(columns=roles)
+    shown = odd.sort_values("favourable", kind="stable").head(MOST_SHOWN)  # those who lose first
     positions = shown[list(roles)].to_numpy(dtype=np.int64).ravel()
     evidence = case.table.iloc[positions].copy()
     own = {
@@ -164,7 +141,7 @@ def _evidence(case, odd, pair):
         while name in evidence.columns:
             name += "_"
         evidence.insert(place, name, values)
-    if odd is not None and len(odd):
+    if len(odd):
         columns = [name for name in case.features if name != pair.sensitive_features]
         people, counterparts = (case.table[columns].iloc[odd[role].to_numpy()] for role in roles[:2])
         evidence.attrs["in_words"] = differences_in_words(people, counterparts, scale_of=case.table[columns])

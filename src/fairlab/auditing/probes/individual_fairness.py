@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,7 @@ from fairlab.individual_fairness.counterparts import (
     rows_per_person,
 )
 from fairlab.seeds import derive_seed
+from fairlab.statistics import smallest_effect
 
 METHOD = "individual fairness"
 MOST_PEOPLE = 500  # whose slopes are asked for
@@ -44,8 +46,8 @@ def run(task: Task, *, max_loss_ratio: float = FOUR_FIFTHS) -> Iterator[Finding]
 
     The effect is the mean loss ratio (equation 3.2), at least 1. Its interval counts people and directions as
     drawn at random (a jackknife over rows of the table). Its p-value is that of the hypothesis that the ratio is at
-    most `max_loss_ratio`, or that what the model takes from the other features has nothing to do with the groups
-    (permutations of the sensitive column), whichever is the larger.
+    most `max_loss_ratio` (two-sided, so that it agrees with the interval), or that what the model takes from the other
+    features has nothing to do with the groups (permutations of the sensitive column), whichever is the larger.
 
     There is one finding for each sensitive column. Its effect names the mean loss ratio with the column shuffled, too,
     which is what a fair model would show. Its evidence are the people whose loss rises most, when their counterparts
@@ -59,7 +61,11 @@ def run(task: Task, *, max_loss_ratio: float = FOUR_FIFTHS) -> Iterator[Finding]
     groups = {name: case.groups(name) for name in case.sensitive_features}
     own = sum(groups[name].cat.categories.size for name in case.sensitive_features if name not in case.unseen)
     spare, each = N_ASKED * len(case.sensitive_features), rows_per_person(case) + own
-    n_people = int(min(len(case.table), MOST_PEOPLE, (budget - spare) // each))
+    labelled = len(case.table) if case.y_true is None else int(case.labelled.sum())
+    n_people = int(min(labelled, MOST_PEOPLE, (budget - spare) // each))
+    if labelled < FEWEST:
+        task.skip(f"Individual fairness needs {FEWEST} people with a true label, the table has {labelled}.")
+        return
     if n_people < FEWEST:
         needed = FEWEST * each + spare
         task.skip(f"Individual fairness needs a budget of {needed:,} rows for this model, and has {budget:,}.")
@@ -111,7 +117,10 @@ class _People:
 
 def _people(case, scorer, n_people, random_state) -> _People:
     rng = np.random.default_rng(derive_seed(random_state, METHOD, "people"))
-    learned = rng.permutation(len(case.table))[:MOST_ROWS]
+    learned = rng.permutation(len(case.table))
+    if case.y_true is not None:  # people without a true label count for the directions alone
+        learned = learned[np.argsort(~case.labelled[learned], kind="stable")]
+    learned = learned[:MOST_ROWS]
     rows = learned[:n_people]
     encoding = case.encoding
     encoded = encoding.transform(case.table[list(case.features)].iloc[learned])
@@ -170,7 +179,8 @@ def _finding(task, scorer, people, name, membership, fall, worst, max_loss_ratio
     half = t.ppf((1 + task.confidence_level) / 2, N_FOLDS - 1)
     low = max(estimate - half * error, 1.0)
     high = max(estimate + half * error, with_chance + half * error_with_chance)
-    p_value = float(t.sf((estimate - max_loss_ratio) / error, N_FOLDS - 1) if error else estimate <= max_loss_ratio)
+    above = estimate > max_loss_ratio
+    p_value = float(2 * t.sf((estimate - max_loss_ratio) / error, N_FOLDS - 1)) if above and error else float(not above)
     if not fall.any():
         p_value = max(p_value, p_of_chance)
         if p_of_chance > 1 - task.confidence_level:  # chance explains it
@@ -191,7 +201,15 @@ def _finding(task, scorer, people, name, membership, fall, worst, max_loss_ratio
         n=len(ratios),
         sentence=f"Under perturbation along the {name} direction, the model's loss is {estimate:.2f} times as high, "
         f"where up to {max_loss_ratio:g} counts as fair",
+        measure="loss_ratio",
+        smallest=partial(_smallest, low, high, task.confidence_level, max_loss_ratio),
+        limit=max_loss_ratio,
     )
+
+
+def _smallest(low, high, confidence_level, limit, alpha, margin) -> float:
+    """Return the smallest loss ratio that the test would find; its limit stands in place of a margin."""
+    return smallest_effect(low, high, confidence_level, alpha, limit)
 
 
 def _jackknife(people, membership, sums, fall, random_state) -> np.ndarray:

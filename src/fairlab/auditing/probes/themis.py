@@ -2,25 +2,29 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 from math import prod
 
 import numpy as np
+import pandas as pd
 
 from fairlab.auditing.probes import Probe, Task
-from fairlab.auditing.varied import over_inputs, over_people, proxies_of
+from fairlab.auditing.rates import group_codes, losers_in_words, who_loses
+from fairlab.auditing.varied import Varied, over_inputs, over_people, proxies_of
 from fairlab.auditing.wording import listed
 from fairlab.cases import Case, CaseError, Finding
 from fairlab.checks import check_number
 from fairlab.seeds import derive_seed
+from fairlab.statistics import share_p_value, smallest_share
 
 METHOD = "Themis"
 FEWEST = 20  # inputs or people that a score may rest on
-ENOUGH = 10_000  # of either: within about 0.01 at 95%
-CAUSAL = "counterfactual flip rate on generated inputs"
-GROUP = "demographic parity difference on generated inputs (largest − smallest)"
-PEOPLE = "counterfactual flip rate of the people of the table"
-ALL, DRAWN = "all combinations of values", "generated inputs, drawn feature by feature"
+ENOUGH = 10_000  # inputs: within about 0.01 at 95%
+PEOPLE_PART = 0.75  # of the rows of a question
+FLIPS = "counterfactual flip rate"
+GROUP = "demographic parity difference (largest − smallest)"
+INPUTS = "generated inputs"
 
 
 @dataclass(frozen=True)
@@ -36,23 +40,21 @@ class _Question:
 def run(task: Task, *, min_score: float = 0.05) -> Iterator[Finding]:
     """Measure how often sensitive columns alone change the model's decisions.
 
-    For each sensitive column that the model gets, and for all of them together, there are three findings. The
-    counterfactual flip rate on generated inputs is the share of inputs whose decision some other values of the columns
-    change (the paper's causal score, definition 3.7). The demographic parity difference on generated inputs is the
-    largest minus the smallest selection rate among those values (its group score, definition 3.6). Inputs are generated
-    feature by feature: each value of the schema is as likely as every other, and a number in bins is drawn from the
-    table's values in a bin (`fairlab.auditing.varied.over_inputs`). Since such inputs are often unlike people, the
-    third finding varies the columns of each person of the table. With three columns or more, sets in between are
-    examined, too, small ones first: but not those that contain a set with a flip rate above `min_score`, since theirs
-    is no lower (theorem 4.1), and none if the flip rate of all columns together is below it.
+    For each sensitive feature that the model gets, and for all of them together, there are three findings. The
+    counterfactual flip rate (the paper's causal score, definition 3.7) is the share whose decision some other values
+    change: of the people of the table, of whom all are counted where the budget allows it, or else a random sample;
+    and of generated inputs, for which each feature is drawn by itself from the values of the table. Such inputs are
+    often unlike people. Of them there is also the demographic parity difference, the largest minus the smallest
+    selection rate among those values (the group score, definition 3.6). With three features or more, sets in between
+    are examined, too, small ones first: but not those that contain a set with a flip rate above `min_score`, since
+    theirs is no lower (theorem 4.1), and none if the flip rate of all features together is below it.
 
-    Intervals are exact for numbers of inputs that are fixed beforehand from the budget (Clopper and Pearson). They are
-    points where no feature is in bins and all combinations of values are examined. Those about people hold for the
-    table and for the population it is a sample of. The p-value of a flip rate is 0 with the first change and 1 without:
-    a deterministic model that changes one decision has a flip rate above 0, however small. The interval says how large
-    it is. The p-value of a difference is that of an exact test, see `fairlab.auditing.varied.Varied.group`.
+    Intervals are exact for numbers that are fixed beforehand from the budget (Clopper and Pearson), for the population
+    that the table is a sample of. The p-value of a flip rate is that of "it is at most the margin"; without a margin
+    it is 0 with the first change, since a deterministic model that changes one decision has a flip rate above 0. That
+    of the difference is of an exact test, see `fairlab.auditing.varied.Varied.group`.
 
-    The evidence is pairs of inputs that differ in the columns and in the decision.
+    The evidence is pairs that differ in the features and in the decision, those who lose by their own values first.
     """
     check_number(min_score, "min_score", above=0, below=1)
     case, proxies = task.case, _checked(task.case, task.proxies)
@@ -71,12 +73,13 @@ def run(task: Task, *, min_score: float = 0.05) -> Iterator[Finding]:
 
 PROBE = Probe(
     title="Themis",
-    description="Themis measures its causal and group scores on inputs that are generated feature by feature, and the "
-    "causal score on the people of the table, too; numbers of inputs are fixed by the budget and intervals are exact, "
-    "where the paper samples until a normal interval is narrow enough.",
+    description="Themis counts flips (its causal score) among the people of the table, all of them where the budget "
+    "allows it, and measures its causal and group scores on inputs whose features are drawn one by one from the table; "
+    "numbers of inputs are fixed by the budget and intervals are exact, where the paper draws inputs from a schema "
+    "until a normal interval is narrow enough.",
     run=run,
     order=4,
-    share=2,
+    share=4,
     needs=("decisions", "determinism"),
 )
 
@@ -132,11 +135,28 @@ class _Run:
         weights = [np.sqrt(question.n_values) for question in questions]
         between = max(weights[: len(singles)]) if len(singles) > 2 else 0.0
         total, scores = sum(weights) + between, {}
-        for question, weight in zip(questions, weights, strict=True):
-            scores[question.names] = self._ask(question, int(self.task.budget * weight / total))
+        n_people = self._shared_out(questions, PEOPLE_PART * self.task.budget * sum(weights) / max(total, 1))
+        rest = self.task.budget - sum(n * self._cost(question) for question, n in zip(questions, n_people, strict=True))
+        for question, weight, n in zip(questions, weights, n_people, strict=True):
+            scores[question.names] = self._ask(question, n, int(rest * weight / total))
         if between and scores[tuple(question.names[0] for question in singles)][1] >= min_score:
             found = {names for names, (low, _) in scores.items() if low >= min_score}
-            self._search(singles, found, min_score, int(self.task.budget * between / total))
+            self._search(singles, found, min_score, int(rest * between / total))
+
+    def _cost(self, question: _Question) -> int:
+        """Return the rows that one person takes: the decision on the own values is known, but not in bins' middles."""
+        schema = self.task.case.schema
+        in_bins = any(schema.features[place].edges is not None for place in schema.positions(question.names))
+        return question.n_values - (not in_bins)
+
+    def _shared_out(self, questions: list[_Question], rows: float) -> list[int]:
+        """Return how many people to ask about in each question: all where that can be had, the cheapest first."""
+        n_there, found = len(self.task.case.table), {}
+        for left, question in enumerate(sorted(questions, key=self._cost)):
+            n = min(n_there, int(rows / (len(questions) - left) / self._cost(question)))
+            found[question] = n
+            rows -= n * self._cost(question)
+        return [found[question] for question in questions]
 
     def _search(self, singles: list[_Question], found: set, min_score: float, rows: int) -> None:
         """Look at sets of some columns that contain no set with a score of at least `min_score`."""
@@ -146,53 +166,101 @@ class _Run:
             for number, names in enumerate(sets):
                 share = rows // (len(sets) - number + (size + 1 < len(sizes)))
                 rows -= share
-                low, _ = self._ask(_Question(names, listed(names), prod(sizes[name] for name in names)), share)
+                question = _Question(names, listed(names), prod(sizes[name] for name in names))
+                n_people = min(int(PEOPLE_PART * share) // self._cost(question), len(self.task.case.table))
+                low, _ = self._ask(question, n_people, share - n_people * self._cost(question))
                 found |= {names} if low >= min_score else set()
 
-    def _ask(self, question: _Question, rows: int) -> tuple[float, float]:
-        """Add the findings of a question, on at most so many rows; return how low and high a causal score can be."""
+    def _ask(self, question: _Question, n_people: int, rows: int) -> tuple[float, float]:
+        """Add the findings of a question on so many people, and on generated inputs of at most so many rows.
+
+        Return how low and how high a causal score can be.
+        """
         case, n_values = self.task.case, question.n_values
-        n_people = min(rows // 2 // (n_values + 1), ENOUGH, len(case.table))
-        n_inputs = min((rows - n_people * (n_values + 1)) // n_values, ENOUGH)
-        if n_people < min(FEWEST, len(case.table)) or n_inputs < min(FEWEST, case.schema.n_inputs // n_values):
+        n_there = len(case.table)
+        n_inputs = min(rows // n_values, ENOUGH)
+        if n_people < min(FEWEST, n_there) or n_inputs < FEWEST:
             advice = "a larger budget, or fewer bins in the schema, would do"
             self.task.skip(
                 f"{question.sensitive_features}: {n_values:,} combinations of values on {FEWEST} inputs and people "
-                f"are more than {rows:,} rows, its part of the budget; {advice}."
+                f"are more than its part of the budget, {rows + n_people * self._cost(question):,} rows; {advice}."
             )
             return 0.0, 1.0
+        chosen = np.arange(n_there)
+        if n_people < n_there:
+            chosen = np.sort(self._rng("people", question).choice(n_there, n_people, replace=False))
         try:
+            people = over_people(case, question.names, chosen)
             inputs = over_inputs(case, question.names, n_inputs, self._rng("inputs", question))
-            people = over_people(case, question.names, self._people(n_people, question))
         except CaseError as error:
             self.task.skip(f"{question.sensitive_features}: the model cannot be queried with other values; {error}.")
             return 0.0, 1.0
-        where = ALL if inputs.is_exact else DRAWN
-        of_inputs, of_people = inputs.causal(self.alpha), people.causal(self.alpha)
-        *group, p_value = inputs.group(self.alpha, self._rng("group", question))
-        p_of_inputs, p_of_people = (float(not varied.hits.any()) for varied in (inputs, people))
-        self._add(question, CAUSAL, where, len(inputs.rows), of_inputs, p_of_inputs, inputs.pairs())
-        self._add(question, GROUP, where, len(inputs.rows), group, p_value, inputs.extreme_pairs())
-        self._add(question, PEOPLE, "everyone", n_people, of_people, p_of_people, people.pairs())
-        return max(of_inputs[1], of_people[1]), max(of_inputs[2], of_people[2])
+        self._add_flips(question, people, self._people_in_words(question, people, chosen))
+        self._add_flips(question, inputs, f"of {len(inputs.rows):,} {INPUTS}")
+        self._add_difference(question, inputs)
+        ends = [varied.causal(self.alpha) for varied in (people, inputs)]
+        return max(low for _, low, _ in ends), max(high for _, _, high in ends)
 
-    def _people(self, n: int, question: _Question) -> np.ndarray:
-        """Return the places of so many people of the table, drawn without replacement, in order."""
-        n_there = len(self.task.case.table)
-        return np.sort(self._rng("people", question).choice(n_there, n, replace=False)) if n < n_there else np.arange(n)
+    def _people_in_words(self, question: _Question, people: Varied, chosen: np.ndarray) -> str:
+        """Return of how many people a share is, and how many they are."""
+        n, n_there, n_hit = len(chosen), len(self.task.case.table), int(people.hits.sum())
+        sample = f", a random sample of the {n_there:,}" if n < n_there else ""
+        return f"of the people ({n_hit:,} of {n:,}{sample})"
 
-    def _add(self, question, effect, where, n, numbers, p_value, evidence) -> None:
-        names, sentence = question.sensitive_features, _sentence(question.sensitive_features, effect, where, numbers[0])
-        self.findings.append(Finding(METHOD, names, where, effect, *numbers, p_value, evidence, n, sentence))
+    def _add_flips(self, question: _Question, varied: Varied, of_whom: str) -> None:
+        """Add how often some other values change the decision, and of people who loses by it."""
+        names, n, n_hit = question.sensitive_features, len(varied.rows), int(varied.hits.sum())
+        share, low, high = varied.causal(self.alpha)
+        sentence = f"Another value of {names}, and nothing else, changes the decision for {share:.1%} {of_whom}"
+        by_group = None
+        if not varied.generated:
+            by_group = self._by_group(question, varied)
+            direction = losers_in_words(by_group, f"their {names}")
+            sentence += f": {direction}" if direction else ""
+        self._add(
+            question, varied, FLIPS, (share, low, high), varied.pairs(), sentence,
+            measure="counterfactual_flip_rate",
+            p_value=share_p_value(n_hit, n),
+            test=partial(share_p_value, n_hit, n),
+            smallest=partial(smallest_share, n),
+            by_group=by_group,
+        )  # fmt: skip
+
+    def _add_difference(self, question: _Question, inputs: Varied) -> None:
+        *numbers, p_value = inputs.group(self.alpha, self._rng("group", question))
+        points = f"{100 * numbers[0]:.1f} percentage points"
+        names = question.sensitive_features
+        sentence = f"Among {INPUTS}, the selection rates of two values of {names} differ by {points}"
+        self._add(
+            question, inputs, GROUP, numbers, inputs.extreme_pairs(), sentence,
+            measure="demographic_parity_difference",
+            p_value=p_value,
+        )  # fmt: skip
+
+    def _by_group(self, question: _Question, people: Varied) -> pd.DataFrame:
+        case = self.task.case
+        names = [name for name in case.sensitive_features if name in question.names] or [
+            name for name in case.sensitive_features if question.sensitive_features.startswith(f"{name} (through ")
+        ]
+        codes, groups = group_codes(case, names)
+        return who_loses(codes[people.places], groups, people.hits, people.own)
+
+    def _add(self, question, varied, effect, numbers, evidence, sentence, **more) -> None:
+        where, population = (INPUTS, INPUTS) if varied.generated else ("everyone", "people")
+        self.findings.append(
+            Finding(
+                METHOD,
+                question.sensitive_features,
+                where,
+                effect,
+                *numbers,
+                evidence=evidence,
+                n=len(varied.rows),
+                sentence=sentence,
+                population=population,
+                **more,
+            )
+        )
 
     def _rng(self, stream: str, question: _Question) -> np.random.Generator:
         return np.random.default_rng(derive_seed("themis examination", self.task.random_state, stream, *question.names))
-
-
-def _sentence(sensitive_features: str, effect: str, where: str, estimate: float) -> str:
-    """Return what an estimate says, in plain words."""
-    if effect == GROUP:
-        points = f"{100 * estimate:.1f} percentage points"
-        return f"Among {where}, the selection rates of two values of {sensitive_features} differ by {points}"
-    whom = "the people of the table" if effect == PEOPLE else where
-    return f"A change of {sensitive_features} and of nothing else changes the decision for {estimate:.1%} of {whom}"

@@ -1,0 +1,93 @@
+"""Rates of a case by group: selection rates, and true and false positive rates where true labels are known."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from fairlab.auditing.probes import Probe, Task
+from fairlab.auditing.rates import RATES, group_counts, pairs_of_groups
+from fairlab.auditing.wording import few
+from fairlab.cases import Finding
+from fairlab.statistics import difference_bounds, difference_p_value, smallest_difference
+
+METHOD = "group rates"
+TESTED = ("selection rate", "true positive rate", "false positive rate")
+FEWEST = 30  # people of a group, or people with such a true label
+MOST_GROUPS = 12  # of one feature, or of two, that are compared, the largest first
+MEANS = {"positives": "true label is favourable", "negatives": "true label is not favourable"}
+
+
+def run(task: Task) -> Iterator[Finding]:
+    """Compare the rates of groups: of every sensitive feature, and of the intersections of two.
+
+    Of a feature with two groups the first is compared with the second; of one with more, and of intersections, each
+    with everyone else. The selection rate difference is demographic parity's, that of true positive rates equal
+    opportunity's; with that of false positive rates it is equalised odds'. Bounds are put together from exact ones of
+    both rates, and the p-value is the level at which they reach the margin.
+    """
+    counts = group_counts(task.case)
+    for features, groups in counts.groupby(level=0, sort=False):
+        groups = groups.droplevel(0)
+        for name, other, own, rest in pairs_of_groups(groups, _compared(task, features, groups)):
+            for rate in TESTED:
+                yield from _difference(task, features, (name, other), rate, own, rest)
+
+
+PROBE = Probe(
+    title=METHOD,
+    description="Group rates are compared between the groups of each sensitive feature and of each two together, of "
+    "more than two groups each with everyone else: selection rates, and true and false positive rates where true "
+    "labels are known; no paper is behind this.",
+    run=run,
+    order=0,
+    share=0,
+    needs=("decisions",),
+)
+
+
+def _compared(task: Task, features: str, groups: pd.DataFrame) -> list[str]:
+    """Return the groups that are large enough, and note the others."""
+    sizes = groups["people"]
+    if small := [f"{name} ({size})" for name, size in sizes[sizes < FEWEST].items()]:
+        task.skip(f"{features}: fewer than {FEWEST} people are {few(small)}.")
+    large = sizes[sizes >= FEWEST]
+    kept = set(large.sort_values(ascending=False, kind="stable").index[:MOST_GROUPS])
+    if left_out := [name for name in large.index if name not in kept]:
+        task.skip(f"{features}: only the {MOST_GROUPS} largest groups are compared, not {few(left_out)}.")
+    return [name for name in large.index if name in kept and sizes.sum() - sizes[name] >= FEWEST]
+
+
+def _difference(task, features, names, rate, own, rest) -> Iterator[Finding]:
+    """Yield the difference of one rate; nothing where nobody's true label is known."""
+    hits, totals = ([int(counts[name]) for counts in (own, rest)] for name in RATES[rate])
+    if rate != "selection rate" and not own["labelled"] + rest["labelled"]:
+        return
+    if min(totals) < FEWEST:
+        who = names[int(np.argmin(totals))]
+        task.skip(
+            f"{features}: fewer than {FEWEST} people are {who} and their {MEANS[RATES[rate][1]]} ({min(totals)})."
+        )
+        return
+    low, high = map(float, difference_bounds(hits, totals, confidence_level=task.confidence_level))
+    rates = np.divide(hits, totals)
+    estimate, test = float(rates[0] - rates[1]), partial(difference_p_value, hits, totals)
+    side = "lower" if estimate < 0 else "higher"
+    yield Finding(
+        METHOD,
+        features,
+        "everyone",
+        f"{rate} difference, {names[0]} minus {names[1]}",
+        estimate,
+        low,
+        high,
+        test(),
+        pd.DataFrame(),
+        sum(totals),
+        f"The {rate} of {names[0]} is {100 * abs(estimate):.1f} percentage points {side} than that of {names[1]} "
+        f"({rates[0]:.1%} and {rates[1]:.1%})",
+        measure=f"{rate} difference".replace(" ", "_"),
+        test=test,
+        smallest=partial(smallest_difference, hits, totals),
+    )
