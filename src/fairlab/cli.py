@@ -373,8 +373,8 @@ def scorecard(rows, as_json, profile, write):
     else:
         written = scorecard.write(card, profile, publish=write)
         if write:
-            from fairlab.suite.site.bars import write_bars
             from fairlab.suite.site.papers import names
+            from fairlab.suite.site.rows import write_bars
 
             written.append(write_bars(card, names()))
         print(scorecard.ending(card))
@@ -657,8 +657,7 @@ course_number = click.option(
 @labs.command("list")
 def list_labs():
     """List the labs: minutes, points, data."""
-    from fairlab.suite.labs.card import cards
-    from fairlab.suite.labs.masters import exercises, read
+    from fairlab.suite.labs.masters import cards, exercises, read
 
     for lab in cards():
         points = sum(exercise.points for exercise in exercises(read(lab.notebook)))
@@ -691,7 +690,7 @@ def zip_labs(names, out, seed):
 
 
 def _labs(names) -> list:
-    from fairlab.suite.labs.card import card, cards
+    from fairlab.suite.labs.masters import card, cards
 
     return [card(name) for name in names] or list(cards())
 

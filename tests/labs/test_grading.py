@@ -8,9 +8,8 @@ import pytest
 from graded_labs import errors, secrets
 from nbformat.v4 import new_code_cell
 
-from fairlab.suite.labs.card import card, cards
 from fairlab.suite.labs.grading import names_read, names_set
-from fairlab.suite.labs.masters import exercises, marks, read
+from fairlab.suite.labs.masters import card, cards, exercises, marks, read
 
 EVERY = pytest.mark.parametrize("card", cards(), ids=lambda card: card.key)
 ALL, NONE, OTHERS, VALUES = "all", "none", "all but the first", "those of exercises that ask for no function"

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from fairlab.suite.labs.card import card, cards
-from fairlab.suite.labs.masters import marks
+from fairlab.suite.labs.masters import card, cards, marks
 
 COURSES = [0, 2027, *range(1, 29)]
 

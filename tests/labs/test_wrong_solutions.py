@@ -6,8 +6,7 @@ import pytest
 import yaml
 from graded_labs import errors
 
-from fairlab.suite.labs.card import card, cards
-from fairlab.suite.labs.masters import exercises
+from fairlab.suite.labs.masters import card, cards, exercises
 
 FILES = sorted(Path(__file__).parent.glob("*.yaml"))
 WRONG = [(path.stem, number) for path in FILES for number in range(len(yaml.safe_load(path.read_text())))]

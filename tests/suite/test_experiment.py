@@ -7,7 +7,7 @@ import pytest
 from toy_project import add_experiment, fill
 
 from fairlab.suite import batch
-from fairlab.suite.experiment import Experiment, _write_csv
+from fairlab.suite.experiment import Experiment
 from fairlab.suite.run import Run, missing_artefacts, new_folder, run_folder
 
 # Worker processes cannot import a test module.
@@ -164,20 +164,3 @@ def test_published_numbers_beside_recorded_ones(experiment):
     assert (beside["ours"], beside["n_trials"]) == (0.5, 2)
     assert beside["low"] == pytest.approx(0.5 - 12.706 * 0.1, abs=1e-3)
     assert beside[["published_low", "published", "published_high"]].tolist() == pytest.approx([0.4, 0.5, 0.6])
-
-
-def test_cells_that_a_spreadsheet_would_calculate_are_quoted(tmp_path):
-    texts = ["=1+1", "@sum", "+cmd", "-cmd", "-1 to 3", "+0.5", "a=b"]
-    frame = pd.DataFrame({"=x": texts, "y": [-1.5, np.inf, -np.inf, 0, 1, 2, np.nan]}, index=["-a", *"bcdefg"])
-    _write_csv(frame, tmp_path / "table.csv")
-    written = (tmp_path / "table.csv").read_text(encoding="utf-8").splitlines()
-    assert written == [
-        ",'=x,y",
-        "'-a,'=1+1,-1.5",
-        "b,'@sum,inf",
-        "c,'+cmd,-inf",
-        "d,'-cmd,0",
-        "e,-1 to 3,1",
-        "f,+0.5,2",
-        "g,a=b,",
-    ]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlab.suite.published import Value
-from fairlab.suite.verdicts import JUDGED, VERDICTS, Ours, Pair, excess, judge, relative_difference
+from fairlab.suite.verdicts import JUDGED, VERDICTS, Ours, excess, judge, relative_difference
 
 KINDS = ["count", "statistic", "coefficient", "proportion", "percent"]
 WHY = "below what themis/pruning needs at least"
@@ -23,7 +23,7 @@ def ours(*values):
 
 
 def verdict(published, *values, **about):
-    return judge(Pair(published, ours(*values) if values else None, **about))[0]
+    return judge(published, ours(*values) if values else None, **about)[0]
 
 
 @pytest.mark.parametrize(
@@ -152,14 +152,14 @@ def test_claims_turn_a_difference_into_the_same_conclusion():
 def test_a_setting_must_be_equal():
     setting = value(value=1000, kind="count", setting=True)
     assert verdict(setting, 1000) == "setting"
-    found, reason = judge(Pair(setting, ours(999), claims_hold=True))
+    found, reason = judge(setting, ours(999), claims_hold=True)
     assert (found, reason) == ("differs", "a fixed parameter of the protocol: published 1000, used 999")
     assert verdict(setting, 100, size="n 100 instead of 1000") == "not comparable"
     assert verdict(value(value=500, kind="seconds", setting=True), 500) == "setting"
 
 
 def test_internally_inconsistent_numbers_are_not_judged():
-    found, reason = judge(Pair(value(value=10, kind="count", impossible=WHY), ours(231)))
+    found, reason = judge(value(value=10, kind="count", impossible=WHY), ours(231))
     assert (found, reason) == ("impossible", WHY)
 
 
@@ -172,7 +172,7 @@ def test_of_all_that_apply_the_first_is_given():
     """Take away, one after the other, what makes the first verdict apply: the next one shows."""
     runs = [*np.linspace(20, 180, 19), 100]
     pair = {"surrogate": True, "size": "n 1 instead of 2", "claims_hold": True, "missing": "lost"}
-    assert judge(Pair(value(value=100, setting=True), None, **pair)) == ("not run", "lost")
+    assert judge(value(value=100, setting=True), None, **pair) == ("not run", "lost")
     assert verdict(value(value=100, setting=True), 100, **pair) == "surrogate"
     pair["surrogate"] = False
     assert verdict(value(value=100, setting=True), 100, **pair) == "setting"
@@ -210,18 +210,18 @@ def test_nearer_is_never_judged_worse(number, difference, part, kind, std):
 @given(st.floats(-1000, 1000), st.floats(-2000, 2000), st.sampled_from(KINDS))
 def test_more_than_the_excess_of_one_does_not_agree(number, difference, kind):
     published, own = value(value=number, kind=kind), ours(number + difference)
-    beyond = excess(published, own.mean, error=0.0, n=1)
+    beyond = excess(published, own)
     if abs(beyond - 1) > 1e-6 and verdict(published, number + difference) != "exact":
         assert (beyond < 1) == (verdict(published, number + difference) == "agrees")
 
 
 def test_an_uncertain_number_is_not_called_far_off():
     published = value(value=0.1)
-    assert excess(published, 1.0, error=0.0, n=1) == pytest.approx(90)
-    assert excess(published, 1.0, error=1.0, n=2) == pytest.approx(0.3)
-    assert excess(value(low=1, high=3, kind="interval"), (3, 4), error=0.0, n=1) == 1.5
-    assert excess(value(value=0.03, kind="p-value"), 0.9, error=0.0, n=1) == 1
-    assert excess(value(value=0), 1.0, error=0.0, n=1) == math.inf
+    assert excess(published, ours(1.0)) == pytest.approx(90)
+    assert excess(published, ours(0.0, 2.0)) == pytest.approx(0.3)  # the standard error is 1
+    assert excess(value(low=1, high=3, kind="interval"), ours((3, 4))) == 1.5
+    assert excess(value(value=0.03, kind="p-value"), ours(0.9)) == 1
+    assert excess(value(value=0), ours(1.0)) == math.inf
 
 
 def test_relative_difference():

@@ -155,9 +155,9 @@ class Specification(Entry):
         return next((f"stored {kind}" for kind in kinds), EVIDENCE[0])
 
 
-def experiment_names() -> list[str]:
-    """Return the names of all experiments, ``<paper>/<experiment>``, sorted."""
-    files = (path for path in project().experiments.glob("*/*.yaml") if path.stem != "published")
+def experiment_names(paper: str = "*") -> list[str]:
+    """Return the names of the experiments of a paper (default: of all), ``<paper>/<experiment>``, sorted."""
+    files = (path for path in project().experiments.glob(f"{paper}/*.yaml") if path.stem != "published")
     return sorted(f"{path.parent.name}/{path.stem}" for path in files if path.parent.name != "profiles")
 
 

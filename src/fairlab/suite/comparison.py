@@ -23,7 +23,7 @@ from fairlab.suite.verdicts import (
     LABELS,
     LOOKS,
     OPEN,
-    Pair,
+    excess,
     judge,
     label_of,
     relative_difference,
@@ -88,6 +88,8 @@ class Row(Entry):
     experiment, as_described : str
         Not written to the file: the experiment, and our number by the protocol as specified in the paper's text, if it
         was recorded separately.
+    excess : float
+        Not written, either: how far off a number is, see `fairlab.suite.verdicts.excess`; 1 for a claim.
     """
 
     paper: str
@@ -112,6 +114,7 @@ class Row(Entry):
     reason: str | None = None
     experiment: str = Field("", exclude=True)
     as_described: str = Field("", exclude=True)
+    excess: float = Field(1.0, exclude=True)
 
     @property
     def is_inferred(self) -> bool:
@@ -183,12 +186,9 @@ class Comparison:
 
     def to_json(self) -> str:
         """Return the rows as the text of ``REPRODUCTION.json``: a list, one row a line."""
-        rows = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in self.to_records())
+        plain = [{key: _rounded(value) for key, value in row.model_dump().items()} for row in self.rows]
+        rows = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in plain)
         return f"[\n{rows}\n]\n" if rows else "[]\n"
-
-    def to_records(self) -> list[dict]:
-        """Return the rows as plain dictionaries: whole numbers in full, others with six significant digits."""
-        return [{key: _rounded(value) for key, value in row.model_dump().items()} for row in self.rows]
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per published value or claim, with the numbers as they are shown."""
@@ -211,9 +211,8 @@ class Comparison:
 
     def median_difference(self) -> float | None:
         """Return the median absolute relative difference of the judged numbers, None if there are none."""
-        sizes = [
-            abs(row.relative_difference) for row in self.rows if row.relative_difference is not None and _counts(row)
-        ]
+        judged = (row.relative_difference for row in self.rows if row.column in JUDGED)
+        sizes = [abs(difference) for difference in judged if difference is not None]
         return float(np.median(sizes)) if sizes else None
 
     def __str__(self) -> str:
@@ -317,37 +316,36 @@ def _provenance(run, data):
 
 def _value_row(artefact, value, run, claims_hold):
     row = _published(run.paper, artefact, value) | {"experiment": run.name}
-    ours = run.ours(artefact.id, value.id)
+    record, ours = run.record(artefact.id, value.id), run.ours(artefact.id, value.id)
     if ours is None:
-        verdict, reason = judge(Pair(value, None, missing=_reason_left_out(run, artefact, value)))
+        verdict, reason = judge(value, None, missing=_reason_left_out(run, artefact, value))
         return Row(**row, verdict=verdict, reason=reason)
-    (record,) = (
-        r for r in run.records if (r["artefact"], r["id"], r["reading"]) == (artefact.id, value.id, "as_published")
-    )
-    row |= _provenance(run, record["data"]) | _numbers(ours, value.kind)
-    row |= {"relative_difference": relative_difference(value, ours)}
     inferred = value.inferred or artefact.inferred or not value.verified
-    row |= {"reading": INFERRED if inferred else "as_published"}
-    row |= {"evidence": run.specification.evidence(artefact.id, value.id)}
+    row |= _provenance(run, record["data"]) | _numbers(ours, value.kind)
+    row |= {
+        "relative_difference": relative_difference(value, ours),
+        "excess": excess(value, ours),
+        "reading": INFERRED if inferred else "as_published",
+        "evidence": run.specification.evidence(artefact.id, value.id),
+    }
     described = run.ours(artefact.id, value.id, "as_described")
     row["as_described"] = "" if described is None else Row(**row | _numbers(described, value.kind)).shown
-    verdict, *reasons = judge(
-        Pair(
-            value,
-            ours,
-            surrogate=row["data"] == "surrogate",
-            size=run.specification.other_size(run.parameters, artefact.id, value.id),
-            claims_hold=claims_hold and not inferred,
-        )
+    verdict, reason = judge(
+        value,
+        ours,
+        surrogate=row["data"] == "surrogate",
+        size=run.specification.other_size(run.parameters, artefact.id, value.id),
+        claims_hold=claims_hold and not inferred,
     )
-    reasons = [_surrogate_data(run, record["data"])] if verdict == "surrogate" else reasons
-    reasons += [record["note"]]
-    reasons += [f"as specified: {row['as_described']}"] if described else []
-    reasons += (
-        ["deterministic: an exact rerun gives the published digits"] if value.exact and verdict in JUDGED[1:] else []
-    )
-    reasons += [f"the protocol was inferred: {inferred}"] if isinstance(inferred, str) and inferred else []
-    reasons += [] if value.verified else [f"the published number is in doubt: {value.note}"]
+    is_off = value.exact and verdict in JUDGED[1:]
+    reasons = [
+        _surrogate_data(run, record["data"]) if verdict == "surrogate" else reason,
+        record["note"],
+        f"as specified: {row['as_described']}" if described else "",
+        "deterministic: an exact rerun gives the published digits" if is_off else "",
+        f"the protocol was inferred: {inferred}" if isinstance(inferred, str) else "",
+        "" if value.verified else f"the published number is in doubt: {value.note}",
+    ]
     return Row(**row, verdict=verdict, reason="; ".join(filter(None, reasons)))
 
 
@@ -355,10 +353,9 @@ def _claim_row(artefact, claim, run, entry):
     row = _published(run.paper, artefact, claim) | {"experiment": run.name}
     if entry is None:
         return Row(**row, reason=_reason_left_out(run, artefact, claim))
-    row |= _provenance(run, entry["data"]) | {"ours": "holds" if entry["holds"] else "fails"}
-    row |= {"reading": INFERRED if artefact.inferred else None}
+    verdict, reason = "holds" if entry["holds"] else "fails", ""
+    row |= _provenance(run, entry["data"]) | {"ours": verdict, "reading": INFERRED if artefact.inferred else None}
     size = run.specification.other_size(run.parameters, artefact.id, claim.id)
-    verdict, reason = row["ours"], ""
     if row["data"] == "surrogate":
         verdict, reason = "surrogate", _surrogate_data(run, entry["data"])
     elif size:
@@ -395,10 +392,6 @@ def _counted(column, n) -> str:
     if column in LABELS:
         return label_of(column) + "s" * (column == "setting" and n > 1)
     return column if n == 1 else column.removesuffix("s")
-
-
-def _counts(row) -> bool:
-    return row.column in JUDGED
 
 
 def _html(rows) -> str:

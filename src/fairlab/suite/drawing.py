@@ -79,18 +79,14 @@ class Drawing:
 
         The same numbers give the same files, independent of matplotlib's current style.
         """
+        frame = read_numbers(numbers.with_name(f"{numbers.name}.csv"))
         with plt.style.context("default"):
-            figure = self._figure(numbers)
+            figure = function(self.draw)(frame, **self.options)
+            if not isinstance(figure, Figure):
+                raise TypeError(f"{self.draw}: expected it to return a matplotlib Figure, found {figure!r}")
             picture, _ = plotting.save(figure, stem or numbers, salt=salt, marks=self.marks)
         plt.close(figure)  # or a notebook would show it a second time
         return picture
-
-    def _figure(self, numbers) -> Figure:
-        frame = read_numbers(numbers.with_name(f"{numbers.name}.csv"))
-        figure = function(self.draw)(frame, **self.options)
-        if not isinstance(figure, Figure):
-            raise TypeError(f"{self.draw}: expected it to return a matplotlib Figure, found {figure!r}")
-        return figure
 
 
 def first_sentence(caption: str) -> str:

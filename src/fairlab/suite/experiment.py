@@ -1,8 +1,6 @@
 """The interface of a notebook: open an experiment, load data, run trials, record, show, compare."""
 
 import atexit
-import csv
-import io
 import re
 import shutil
 import sys
@@ -25,7 +23,6 @@ from fairlab.suite.drawing import Drawing, marks_of, with_mark
 from fairlab.suite.machine import environment, n_cores, peak_memory_gb
 from fairlab.suite.trials import run_trials
 
-_FORMULA = re.compile(r"\A(?:[=@]|[+-](?!inf\Z)(?=[^\W\d_]))")  # what makes a cell one; numbers are none
 READINGS = ("as_published", "as_described")
 SHOWN_DOTS_PER_INCH = 100  # width of a figure in a notebook
 
@@ -229,13 +226,10 @@ class Experiment:
         published = self._declared(artefact, id, "values")
         if reading not in READINGS:
             raise ValueError(f"reading: expected one of {', '.join(READINGS)}, found {reading!r}")
-        shape = (-1, 2) if published.kind == "interval" else (-1,)
+        of_one_trial = (2,) if published.kind == "interval" else ()
         values = np.asarray(values, dtype=float)
-        try:
-            values = values.reshape(shape) if values.ndim < len(shape) else values
-        except ValueError as error:
-            raise ValueError(f"{artefact}:{id}: expected pairs (low, high), found shape {values.shape}") from error
-        if values.ndim != len(shape) or values.shape[1:] != ((2,) if len(shape) == 2 else ()) or len(values) == 0:
+        values = values[np.newaxis] if values.shape == of_one_trial else values
+        if values.shape[1:] != of_one_trial or values.size == 0:
             raise ValueError(f"{artefact}:{id}: expected one {published.kind} per trial, found shape {values.shape}")
         if not np.isfinite(values).all():
             trial = int(np.argwhere(~np.isfinite(values))[0][0])
@@ -496,12 +490,8 @@ def _sides(value, ours) -> dict:
 
 
 def _write_csv(frame, path) -> None:
-    """Write a table; a quote stands before text that a spreadsheet would take for a formula."""
     named = any(name is not None for name in frame.index.names) or not isinstance(frame.index, pd.RangeIndex)
-    rows = list(csv.reader(io.StringIO(frame.to_csv(index=named, float_format="%.5g", lineterminator="\n"))))
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([_FORMULA.sub(r"'\g<0>", cell) for cell in row] for row in rows)
-    write_text(path, text.getvalue())
+    write_text(path, frame.to_csv(index=named, float_format="%.5g", lineterminator="\n"))
 
 
 def _show(picture, caption) -> None:

@@ -7,16 +7,31 @@ import math
 import re
 from decimal import Decimal
 from fnmatch import fnmatchcase
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, Strict, model_validator
 
 from fairlab.data.documents import DecimalLoader, Entry, EntryError, Several, read_document
 from fairlab.paths import project
 
 NAMES_A_NOTEBOOK = re.compile(r"\b[a-z_]+/[a-z_]+\b")
+
+
+def _by_id(items) -> dict:
+    """Return the entries of a list by their ids, of which none occurs twice."""
+    found = {}
+    for number, item in enumerate(items):
+        if item.id in found:
+            raise EntryError(f"the id {item.id!r} occurs twice", number)
+        found[item.id] = item
+    return found
+
+
+T = TypeVar("T")
+ById = Annotated[tuple[T, ...], Strict(False), AfterValidator(_by_id)]
+"""A YAML list of entries that becomes a dictionary by their ids."""
 
 Kind = Literal["count", "statistic", "coefficient", "proportion", "percent", "interval", "p-value", "seconds"]
 
@@ -151,6 +166,9 @@ class Artefact(Entry):
         How the numbers were obtained.
     inferred : str
         As for a value, for all numbers and claims.
+    values : dict of str to Value
+        The numbers by id.
+    claims : dict of str to Claim
     """
 
     id: str
@@ -158,24 +176,8 @@ class Artefact(Entry):
     data: Several[str]
     protocol: str
     inferred: str = ""
-    listed_values: Several[Value] = Field((), alias="values")
-    listed_claims: Several[Claim] = Field((), alias="claims")
-
-    @model_validator(mode="after")
-    def _has_every_id_once(self):
-        for key, items in (("values", self.listed_values), ("claims", self.listed_claims)):
-            _expect_once(key, items)
-        return self
-
-    @cached_property
-    def values(self) -> dict[str, Value]:
-        """The numbers by id."""
-        return {value.id: value for value in self.listed_values}
-
-    @cached_property
-    def claims(self) -> dict[str, Claim]:
-        """The claims by id."""
-        return {claim.id: claim for claim in self.listed_claims}
+    values: ById[Value] = Field(default_factory=dict)
+    claims: ById[Claim] = Field(default_factory=dict)
 
 
 class About(Entry):
@@ -192,22 +194,12 @@ class Paper(Entry):
     """One paper and everything to be reproduced from it."""
 
     about: About = Field(alias="paper")
-    listed_artefacts: Several[Artefact] = Field(alias="artefacts")
-
-    @model_validator(mode="after")
-    def _has_every_id_once(self):
-        _expect_once("artefacts", self.listed_artefacts)
-        return self
+    artefacts: ById[Artefact]
 
     @property
     def key(self) -> str:
         """Key of the paper."""
         return self.about.key
-
-    @cached_property
-    def artefacts(self) -> dict[str, Artefact]:
-        """The artefacts by id."""
-        return {artefact.id: artefact for artefact in self.listed_artefacts}
 
     def artefact(self, id: str) -> Artefact:
         """Return one artefact; a KeyError lists the known ids."""
@@ -254,11 +246,3 @@ def half_step(number: Decimal | int) -> float:
 
 def _plain(number):
     return float(number) if isinstance(number, Decimal) else number
-
-
-def _expect_once(key, items) -> None:
-    seen = set()
-    for number, item in enumerate(items):
-        if item.id in seen:
-            raise EntryError(f"the id {item.id!r} occurs twice", key, number)
-        seen.add(item.id)

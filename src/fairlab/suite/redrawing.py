@@ -11,11 +11,10 @@ from filelock import FileLock
 
 from fairlab.checks import suggestion
 from fairlab.paths import PARTIAL, project
-from fairlab.suite.catalogue import experiment_names
 from fairlab.suite.drawing import Drawing
 from fairlab.suite.published import paper_keys
-from fairlab.suite.run import Run, run_folder
-from fairlab.suite.scorecard import best_run, rank
+from fairlab.suite.run import run_folder
+from fairlab.suite.scorecard import published_runs, rank
 
 FORMATS = ("csv", "png", "svg")
 INDEX, LOCK = "index.json", "lock"
@@ -28,7 +27,7 @@ def figures(paper: str) -> dict[str, tuple[Path, dict]]:
     where that kept it ``draw`` (the name of a function), ``options``, ``caption``, ``alternative`` and ``marks`` (lines
     in the picture). Figures of an experiment without a run in the results folder are the committed ones.
     """
-    runs, folder = _runs(paper), project().figures / paper
+    runs, folder = published_runs(paper=paper), project().figures / paper
     committed = {stem: (folder, entry) for stem, entry in read_index(folder).items() if entry["experiment"] not in runs}
     found = committed | {stem: figure for one in runs.values() for stem, figure in _figures_of(one)}
     return {stem: found[stem] for stem in sorted(found) if (found[stem][0] / f"{stem}.png").exists()}
@@ -98,7 +97,7 @@ def _write_paper(paper, names, target, partial) -> list[str]:
 
 def _no_longer_drawn(paper, known, index) -> list[str]:
     """Return the figures of an index whose experiment has a run of at least their rank that does not draw them."""
-    runs = {name: rank(one.source(), one.profile) for name, one in _runs(paper).items()}
+    runs = {name: rank(one.source(), one.profile) for name, one in published_runs(paper=paper).items()}
     gone = {stem: entry for stem, entry in index.items() if stem not in known and entry["experiment"] in runs}
     return [stem for stem, entry in gone.items() if _rank(entry) <= runs[entry["experiment"]]]
 
@@ -117,11 +116,6 @@ def read_index(folder: Path) -> dict[str, dict]:
 
 def _rank(entry) -> tuple[bool, int]:
     return rank(entry["data"], entry["profile"])
-
-
-def _runs(paper) -> dict[str, Run]:
-    names = [name for name in experiment_names() if name.startswith(f"{paper}/")]
-    return {name: best for name in names if (best := best_run(name))}
 
 
 def _figures_of(one):

@@ -114,12 +114,15 @@ class Run:
         """Key of the paper."""
         return self.name.split("/")[0]
 
+    def record(self, artefact: str, id: str, reading: str = "as_published") -> Record | None:
+        """Return the record for one published value, None if there is none."""
+        own = (artefact, id, reading)
+        return next((each for each in self.records if (each["artefact"], each["id"], each["reading"]) == own), None)
+
     def ours(self, artefact: str, id: str, reading: str = "as_published") -> Ours | None:
         """Return the recorded result for one published value, None if there is none."""
-        for record in self.records:
-            if (record["artefact"], record["id"], record["reading"]) == (artefact, id, reading):
-                return Ours(np.asarray(record["values"], dtype=float))
-        return None
+        record = self.record(artefact, id, reading)
+        return record and Ours(np.asarray(record["values"], dtype=float))
 
     def source(self, variants=None) -> str:
         """Return the weakest provenance of `variants` (default: all that were loaded), a word of `SOURCES`.
@@ -235,7 +238,6 @@ def new_folder(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
     except OSError as error:
         raise unwritable(error) from error
     _clear(home)
-    _clear_partial()
     return folder
 
 
@@ -259,14 +261,6 @@ def publish(folder: Path) -> Path:
 def discard(folder: Path) -> None:
     """Delete a run that was not published."""
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _clear_partial() -> None:
-    """Delete the half-written files that killed processes left long ago."""
-    for file in project().partial.glob("*"):
-        with suppress(OSError):
-            if time.time() - file.stat().st_mtime > FORGOTTEN_SECONDS:
-                file.unlink()
 
 
 def _clear(home) -> None:

@@ -1,10 +1,11 @@
 """The scorecard: all published values and claims, compared with our best runs."""
 
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 from pathlib import Path
 from textwrap import shorten
 
 import pandas as pd
-import scipy
 
 from fairlab.checks import suggestion
 from fairlab.data.dataset import SOURCES
@@ -14,7 +15,7 @@ from fairlab.suite.comparison import BASES, COLUMNS, Comparison, Row, compare_ar
 from fairlab.suite.deviations import sections, unexplained
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.run import CURRENT, Run, UnreadableRunError, failure_file, place, run_folder
-from fairlab.suite.verdicts import LABELS, OPEN, excess
+from fairlab.suite.verdicts import LABELS, OPEN
 
 RANKED_PROFILES = ("paper", "quick", "smoke")  # the best first
 NAME = "REPRODUCTION"
@@ -29,19 +30,14 @@ NOTE = (
 )
 
 
-def published_runs(profile: str | None = None) -> dict[str, Run]:
-    """Return the best published run of every experiment that has one.
+def published_runs(profile: str | None = None, paper: str = "*") -> dict[str, Run]:
+    """Return the best published run of every experiment (of a paper) that has one.
 
     Runs on other data are preferred to runs on surrogates, then larger profiles to smaller ones; `profile` restricts to
     one. Runs that cannot be read are left out; see `unreadable`.
     """
-    return {name: best for name in experiment_names() if (best := best_run(name, profile))}
-
-
-def best_run(name: str, profile: str | None = None) -> Run | None:
-    """Return the best published run of an experiment, as `published_runs` chooses it; None if there is none."""
-    runs = [run for run in _runs(name, profile) if isinstance(run, Run)]
-    return max(runs, key=lambda run: rank(run.source(), run.profile), default=None)
+    readable = {name: [run for run in _runs(name, profile) if isinstance(run, Run)] for name in experiment_names(paper)}
+    return {name: max(runs, key=lambda run: rank(run.source(), run.profile)) for name, runs in readable.items() if runs}
 
 
 def rank(data: str, profile: str) -> tuple[bool, int]:
@@ -116,7 +112,7 @@ def _why_not(name, profile):
 
 def table(card: Comparison) -> pd.DataFrame:
     """Count the verdicts per paper and in total, with the median difference."""
-    cards = {key: card.of(key) for key in dict.fromkeys(row.paper for row in card.rows)} | {"all": card}
+    cards = _by_paper(card)
     frame = pd.DataFrame({key: one.counts() for key, one in cards.items()}).T.reindex(columns=COLUMNS)
     medians = [one.median_difference() for one in cards.values()]
     texts = ["" if median is None else f"{median:.1%}" for median in medians]
@@ -125,9 +121,12 @@ def table(card: Comparison) -> pd.DataFrame:
 
 def bases_table(card: Comparison) -> pd.DataFrame:
     """Count what the exact numbers of each paper rest on, inferred ones left out."""
-    cards = {key: card.of(key) for key in dict.fromkeys(row.paper for row in card.rows)} | {"all": card}
-    frame = pd.DataFrame({key: one.bases() for key, one in cards.items()}, index=list(BASES)).T
+    frame = pd.DataFrame({key: one.bases() for key, one in _by_paper(card).items()}, index=list(BASES)).T
     return frame.fillna(0).astype(int).rename_axis("exact numbers of").rename(columns=BASES)
+
+
+def _by_paper(card) -> dict[str, Comparison]:
+    return {key: card.of(key) for key in dict.fromkeys(row.paper for row in card.rows)} | {"all": card}
 
 
 def head(card: Comparison) -> str:
@@ -137,9 +136,15 @@ def head(card: Comparison) -> str:
 
 
 def _markdown(frame) -> str:
-    lines = [f"| {frame.index.name} | {' | '.join(frame)} |", "|---" * (frame.shape[1] + 1) + "|"]
-    lines += [f"| {key} | " + " | ".join(str(cell or "·") for cell in row) + " |" for key, row in frame.T.items()]
-    return "\n".join(lines)
+    """Return counts as a table in Markdown, with dots for zeros."""
+    rows = [[key, *(cell or "·" for cell in row)] for key, row in frame.T.items()]
+    return markdown_table([frame.index.name, *frame], rows)
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Iterable]) -> str:
+    """Return a table in Markdown."""
+    head, *lines = (f"| {' | '.join(map(str, row))} |" for row in (columns, *rows))
+    return "\n".join([head, "|---" * len(columns) + "|", *lines])
 
 
 def chosen(card: Comparison, names: list[str]) -> list[Row]:
@@ -161,16 +166,11 @@ def largest_differences(card: Comparison, n: int = 5) -> list[Row]:
     Rows that ``deviations.md`` does not explain come first, then the largest `fairlab.suite.verdicts.excess`.
     A table or figure is represented by a claim that fails, else by the number with the largest excess.
     """
-    odd, groups = set(map(id, unexplained(card))), {}
-    for row in card.rows:
-        if row.verdict in OPEN:
-            groups.setdefault((row.paper, row.artefact), []).append(row)
-    ranked = sorted(
-        groups.values(),
-        key=lambda rows: (any(id(row) in odd for row in rows), max(map(_excess, rows))),
-        reverse=True,
-    )
-    return [max(rows, key=lambda row: (id(row) in odd, row.kind == "claim", _excess(row))) for rows in ranked[:n]]
+    odd = set(map(id, unexplained(card)))
+    off = [row for row in card.rows if row.verdict in OPEN]
+    groups = [list(rows) for _, rows in groupby(off, key=lambda row: (row.paper, row.artefact))]
+    groups.sort(key=lambda rows: (any(id(row) in odd for row in rows), max(row.excess for row in rows)), reverse=True)
+    return [max(rows, key=lambda row: (id(row) in odd, row.kind == "claim", row.excess)) for rows in groups[:n]]
 
 
 def ending(card: Comparison) -> str:
@@ -201,16 +201,6 @@ def _format(row, writing) -> str:
     return "  " + "\n      ".join(lines)
 
 
-def _excess(row) -> float:
-    """Return the excess of a number; 1 for a claim."""
-    if row.kind == "claim":
-        return 1.0
-    published = load_paper(row.paper).artefact(row.artefact).values[row.id]
-    spread = 0.0 if row.low is None or isinstance(row.ours, tuple) else (row.high - row.low) / 2
-    error = spread / scipy.special.stdtrit(row.n_trials - 1, 0.975) if spread else 0.0
-    return excess(published, row.ours, error=error, n=row.n_trials)
-
-
 def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
     """Return the text of ``REPRODUCTION.md``, one page: table of verdicts, reasons for differences, runs."""
     parts = [
@@ -227,7 +217,7 @@ def to_markdown(card: Comparison, runs: dict[str, Run]) -> str:
 
 
 def _differences(card) -> str:
-    lines = ["| table or figure | differs | fails | largest difference | reason |", "|---|---|---|---|---|"]
+    lines = []
     for key in paper_keys():
         known = sections(key)
         for artefact in load_paper(key).artefacts:
@@ -238,29 +228,30 @@ def _differences(card) -> str:
             numbers, claims = ([row for row in off if row.kind == kind] for kind in ("number", "claim"))
             n_numbers = sum(row.kind == "number" for row in rows)
             differ = f"{len(numbers)} of {n_numbers}" if numbers else "·"
-            worst = max(numbers, key=_excess, default=None)
+            worst = max(numbers, key=lambda row: row.excess, default=None)
             farthest = f"`{worst.id}` {worst.difference}".strip() if worst else f"`{claims[0].id}`"
             why = (
                 f"{known[artefact].summary} [more]({known[artefact].link})"
                 if artefact in known
                 else "not explained yet"
             )
-            lines.append(f"| {key} {artefact} | {differ} | {len(claims) or '·'} | {farthest} | {why} |")
-    return "\n".join(lines) if len(lines) > 2 else "No row differs or fails."
+            lines.append([f"{key} {artefact}", differ, len(claims) or "·", farthest, why])
+    columns = ["table or figure", "differs", "fails", "largest difference", "reason"]
+    return markdown_table(columns, lines) if lines else "No row differs or fails."
 
 
 def _provenance(runs) -> str:
-    lines = ["| paper | experiments | profile | minutes | data | seed | commit |", "|---|---|---|---|---|---|---|"]
-    for key in dict.fromkeys(name.split("/")[0] for name in runs):
+    lines = []
+    for key in dict.fromkeys(run.paper for run in runs.values()):
         own = [run for run in runs.values() if run.paper == key]
         minutes = sum(run.about.get("seconds", 0) for run in own) / 60
         loads = sorted({load for run in own for load in run.sources().items()})
         named = {source: [variant for variant, of in loads if of == source] for source in SOURCES[1:]}
         data = "; ".join(f"{source}: {', '.join(names)}" for source, names in named.items() if names) or "real"
-        cells = [key, len(own), _several(run.profile for run in own), f"{minutes:.0f}", data]
-        cells += [_several(run.seed for run in own), _several(run.about.get("commit") for run in own)]
-        lines.append("| " + " | ".join(map(str, cells)) + " |")
-    return "\n".join(lines) if runs else "Not run yet."
+        line = [key, len(own), _several(run.profile for run in own), f"{minutes:.0f}", data]
+        lines.append([*line, _several(run.seed for run in own), _several(run.about.get("commit") for run in own)])
+    columns = ["paper", "experiments", "profile", "minutes", "data", "seed", "commit"]
+    return markdown_table(columns, lines) if runs else "Not run yet."
 
 
 def _several(values) -> str:

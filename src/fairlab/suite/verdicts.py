@@ -57,11 +57,18 @@ class Ours:
         return float(self.mean - half), float(self.mean + half)
 
 
-@dataclass(frozen=True)
-class Pair:
-    """A published number and our result, with the facts that the rules need.
+def judge(
+    published: Value,
+    ours: Ours | None,
+    *,
+    missing: str = "",
+    surrogate: bool = False,
+    size: str = "",
+    claims_hold: bool = False,
+) -> tuple[str, str]:
+    """Return the verdict on our result for a published number and the reason for it; the first rule that applies wins.
 
-    Attributes
+    Parameters
     ----------
     published : Value
     ours : Ours or None
@@ -74,18 +81,6 @@ class Pair:
         How the run is smaller than the published protocol in a way on which this number depends; empty if it is not.
     claims_hold : bool
         Whether the table or figure has claims, and every one holds.
-    """
-
-    published: Value
-    ours: Ours | None
-    missing: str = ""
-    surrogate: bool = False
-    size: str = ""
-    claims_hold: bool = False
-
-
-def judge(pair: Pair) -> tuple[str, str]:
-    """Return the verdict and the reason for it, by the first rule of `RULES` that applies.
 
     Returns
     -------
@@ -93,7 +88,35 @@ def judge(pair: Pair) -> tuple[str, str]:
         One of `VERDICTS`.
     reason : str
     """
-    return next((verdict, reason) for verdict, rule in RULES.items() if (reason := rule(pair)))
+    if ours is None:
+        return "not run", missing or "not recorded"
+    if surrogate:
+        return "surrogate", "surrogate data"
+    is_equal = _equals_as_printed(published, ours)
+    if published.setting and is_equal:
+        return "setting", "a fixed parameter of the protocol"
+    if published.kind == "seconds":
+        return "not comparable", "seconds depend on the machine"
+    if size:
+        return "not comparable", f"not the size of the published protocol: {size}"
+    if published.impossible:
+        return "impossible", published.impossible
+    if published.setting:
+        used = f"published {published.printed}, used {float(ours.mean):g}"
+        return "differs", f"a fixed parameter of the protocol: {used}"
+    if is_equal:
+        return "exact", "equal at the published precision"
+    agrees, rule = _agrees(published, ours)
+    if agrees:
+        return "agrees", rule
+    if _is_near(published, ours):
+        return "near", f"within {NEAR:.0%}"
+    if _is_compatible(published, ours):
+        runs = f"within the central {CENTRAL:.0%} of our {ours.n} runs"
+        return "compatible", f"a single published run, {runs}"
+    if claims_hold:
+        return "same conclusion", f"not {rule}, but every claim of its table or figure holds"
+    return "differs", f"not {rule}"
 
 
 def relative_difference(published: Value, ours: Ours) -> float | None:
@@ -110,113 +133,50 @@ def relative_difference(published: Value, ours: Ours) -> float | None:
     return (own - theirs) / abs(theirs) if theirs else None
 
 
-def excess(published: Value, mean: float | tuple[float, float], *, error: float, n: int) -> float:
+def excess(published: Value, ours: Ours) -> float:
     """Return the difference in units of the largest difference that agrees; at most 1 if ours agrees.
 
     If three of our standard errors are wider, they are the unit, so that an uncertain number does not count as far off.
     A p-value on the other side of 0.05 has 1, because its distance is not judged.
-
-    Parameters
-    ----------
-    published : Value
-    mean : float or pair of float
-        Ours, or the ends of our interval.
-    error : float
-        Standard error of our mean, 0 if it is not known.
-    n : int
-        Number of trials.
     """
     if published.kind == "p-value":
         return 1.0
-    difference = abs(float(np.mean(mean)) - _centre(published))
-    limit = max(_limit(published, mean, error, n)[0], STANDARD_ERRORS * error)
+    difference = abs(float(np.mean(ours.mean)) - _centre(published))
+    limit = max(_limit(published, ours)[0], STANDARD_ERRORS * ours.error)
     return difference / limit if limit else math.inf if difference else 0.0
 
 
-def _not_run(pair):
-    return (pair.missing or "not recorded") if pair.ours is None else ""
-
-
-def _surrogate(pair):
-    return "surrogate data" if pair.surrogate else ""
-
-
-def _setting(pair):
-    equal = pair.published.setting and _equals_as_printed(pair.published, pair.ours)
-    return "a fixed parameter of the protocol" if equal else ""
-
-
-def _not_comparable(pair):
-    if pair.published.kind == "seconds":
-        return "seconds depend on the machine"
-    return f"not the size of the published protocol: {pair.size}" if pair.size else ""
-
-
-def _impossible(pair):
-    return pair.published.impossible
-
-
-def _exact(pair):
-    return "equal at the published precision" if not pair.published.setting and _equals_as_printed(*_both(pair)) else ""
-
-
-def _agrees(pair):
-    published, ours = _both(pair)
-    if published.setting:
-        return ""
+def _agrees(published, ours) -> tuple[bool, str]:
+    """Return whether our result agrees, and the rule in words."""
     if published.kind == "p-value":
-        side = "below" if published.value < SIGNIFICANCE else "above"
-        return f"{side} {SIGNIFICANCE}" if (ours.mean < SIGNIFICANCE) == (side == "below") else ""
-    limit, reason = _limit(published, ours.mean, ours.error, ours.n)
-    return reason if abs(np.mean(ours.mean) - _centre(published)) <= limit * ROUNDING else ""
+        is_below = published.value < SIGNIFICANCE
+        return (ours.mean < SIGNIFICANCE) == is_below, f"{'below' if is_below else 'above'} {SIGNIFICANCE}"
+    limit, rule = _limit(published, ours)
+    return abs(np.mean(ours.mean) - _centre(published)) <= limit * ROUNDING, rule
 
 
-def _near(pair):
-    published, ours = _both(pair)
-    if published.setting or published.std is not None or published.kind in ("interval", "p-value"):
-        return ""
-    within = abs(ours.mean - published.value) <= NEAR * abs(published.value) * ROUNDING
-    return f"within {NEAR:.0%}" if within else ""
+def _is_near(published, ours) -> bool:
+    if published.std is not None or published.kind in ("interval", "p-value"):
+        return False
+    return abs(ours.mean - published.value) <= NEAR * abs(published.value) * ROUNDING
 
 
-def _compatible(pair):
-    published, ours = _both(pair)
+def _is_compatible(published, ours) -> bool:
     if not published.single_run or ours.values.ndim > 1 or ours.n < RUNS_FOR_SPREAD:
-        return ""
+        return False
     low, high = np.quantile(ours.values, [(1 - CENTRAL) / 2, (1 + CENTRAL) / 2])
-    return (
-        f"a single published run, within the central {CENTRAL:.0%} of our {ours.n} runs"
-        if low <= published.value <= high
-        else ""
-    )
+    return low <= published.value <= high
 
 
-def _same_conclusion(pair):
-    holds = pair.claims_hold and not pair.published.setting
-    return f"{_difference(pair)}, but every claim of its table or figure holds" if holds else ""
-
-
-def _differs(pair):
-    if pair.published.setting:
-        return f"a fixed parameter of the protocol: published {pair.published.printed}, used {float(pair.ours.mean):g}"
-    return _difference(pair)
-
-
-RULES = {
-    "not run": _not_run,
-    "surrogate": _surrogate,
-    "setting": _setting,
-    "not comparable": _not_comparable,
-    "impossible": _impossible,
-    "exact": _exact,
-    "agrees": _agrees,
-    "near": _near,
-    "compatible": _compatible,
-    "same conclusion": _same_conclusion,
-    "differs": _differs,
-}
-VERDICTS = tuple(RULES)
-JUDGED = VERDICTS[VERDICTS.index("exact") :]  # how a number came out, the best first
+JUDGED = (
+    "exact",
+    "agrees",
+    "near",
+    "compatible",
+    "same conclusion",
+    "differs",
+)  # how a number came out, the best first
+VERDICTS = ("not run", "surrogate", "setting", "not comparable", "impossible", *JUDGED)
 CLAIM_VERDICTS = ("holds", "fails")
 AGREEING = ("exact", "agrees")
 OPEN = ("differs", "fails")
@@ -298,17 +258,6 @@ def label_of(verdict: str) -> str:
     return LABELS.get(verdict, verdict)
 
 
-def _both(pair) -> tuple[Value, Ours]:
-    return pair.published, pair.ours
-
-
-def _difference(pair) -> str:
-    published, ours = _both(pair)
-    if published.kind == "p-value":
-        return f"not {'below' if published.value < SIGNIFICANCE else 'above'} {SIGNIFICANCE}"
-    return f"not {_limit(published, ours.mean, ours.error, ours.n)[1]}"
-
-
 def _centre(published) -> float:
     return (published.low + published.high) / 2 if published.kind == "interval" else float(published.value)
 
@@ -322,14 +271,14 @@ def _equals_as_printed(published, ours) -> bool:
     return all(abs(own - float(printed)) <= half_step(printed) * ROUNDING for printed, own in pairs)
 
 
-def _limit(published, mean, error, n) -> tuple[float, str]:
+def _limit(published, ours) -> tuple[float, str]:
     """Return the largest difference of means, or of centres of intervals, that agrees, and the rule in words."""
     if published.kind == "interval":
         # The overlap is half of the shorter one where the centres are half of the longer one apart.
-        longer = max(mean[1] - mean[0], published.high - published.low)
+        longer = max(ours.mean[1] - ours.mean[0], published.high - published.low)
         return longer / 2, "overlapping by half of the shorter interval"
     if published.std is not None:
-        combined = math.hypot(published.std / math.sqrt(published.n or 1), error)
+        combined = math.hypot(published.std / math.sqrt(published.n or 1), ours.error)
         limit = max(STANDARD_ERRORS * combined, published.std)
         return limit, f"within {limit:.3g} (three standard errors or one published std)"
     size, words = abs(published.value), [f"{AGREES:.0%}"]
@@ -337,7 +286,7 @@ def _limit(published, mean, error, n) -> tuple[float, str]:
     if published.kind in POINTS:
         limits.append(POINTS[published.kind])
         words.append("half a percentage point")
-    if n >= TRIALS_FOR_ERRORS and 0 < STANDARD_ERRORS * error <= WIDEST_ERRORS * size:
-        limits.append(STANDARD_ERRORS * error)
+    if ours.n >= TRIALS_FOR_ERRORS and 0 < STANDARD_ERRORS * ours.error <= WIDEST_ERRORS * size:
+        limits.append(STANDARD_ERRORS * ours.error)
         words.append(f"three of our standard errors ({limits[-1]:.3g})")
     return max(limits), f"within {' or '.join(words)}"

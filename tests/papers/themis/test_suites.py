@@ -16,7 +16,7 @@ from fairlab.papers.themis.suites import (
     stored_suites,
 )
 from fairlab.suite.published import load_paper
-from fairlab.suite.verdicts import Ours, Pair, judge
+from fairlab.suite.verdicts import Ours, judge
 
 SCHEMA = Schema.from_dict({"x": range(9), "race": range(3), "gender": range(2)})
 
@@ -128,7 +128,7 @@ def test_the_table_counts_the_registered_files_and_gives_every_printed_digit():
         assert lines == found.lines
         percent = 100 * score_suite(found)
         published = paper.artefact(suite.artefact).values[suite.id]
-        assert judge(Pair(published, Ours(np.array([percent]))))[0] == "exact", suite.id
+        assert judge(published, Ours(np.array([percent])))[0] == "exact", suite.id
     assert counted == 76
 
 

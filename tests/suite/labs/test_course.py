@@ -7,9 +7,8 @@ import pytest
 from graded_labs import secrets
 
 from fairlab.paths import project
-from fairlab.suite.labs.card import card, cards
 from fairlab.suite.labs.course import build, pack
-from fairlab.suite.labs.masters import read
+from fairlab.suite.labs.masters import card, cards, read
 
 LAB = card("berkeley")
 

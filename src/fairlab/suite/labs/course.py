@@ -16,8 +16,7 @@ from unittest import mock
 
 from fairlab.checks import optional, required
 from fairlab.paths import project, write_text
-from fairlab.suite.labs.card import Card, cards
-from fairlab.suite.labs.masters import exercises, for_course, marks, read, solved
+from fairlab.suite.labs.masters import Card, cards, exercises, for_course, marks, read, solved
 
 jinja2 = optional("jinja2")
 nbformat = optional("nbformat")

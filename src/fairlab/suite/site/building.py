@@ -1,16 +1,34 @@
-"""Building the site with Sphinx: sources into a working folder, pages into place in one step."""
+"""Building the site: its sources, written by hand or generated, in one folder, then Sphinx, then pages into place."""
 
 import io
+import re
 import shutil
 import tempfile
 from pathlib import Path
 
-from fairlab.paths import project
-from fairlab.suite.published import paper_keys
+from fairlab.paths import project, write_text
+from fairlab.suite.comparison import Comparison
+from fairlab.suite.labs.masters import cards
+from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.redrawing import FORMATS, figures
-from fairlab.suite.site.pages import write_sources
+from fairlab.suite.site.notebooks import write_labs, write_notebooks
+from fairlab.suite.site.papers import gallery_page, names, page_text, paper_page
+from fairlab.suite.site.reference import PACKAGES, package_page
+from fairlab.suite.site.rows import HTML, raw
 
 MARK = ".buildinfo"  # Sphinx writes this file into its output folder
+REPRODUCTION = "REPRODUCTION.json"
+LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:|#|mailto:)([^)\s]+)\)")
+MARKER = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)
+# Files of the project that are pages, and the paths of these pages.
+PAGES = {
+    "README.md": "index",
+    "CONTRIBUTING.md": "contributing",
+    "CHANGELOG.md": "changelog",
+    "docs/architecture.md": "architecture",
+    "docs/labs.md": "labs/index",
+    "docs/benchmarks.md": "benchmarks",
+}
 
 
 class SiteError(RuntimeError):
@@ -69,3 +87,60 @@ def copy_figures(target: Path) -> None:
             (target / paper).mkdir(parents=True, exist_ok=True)
             for name in (f"{stem}.{suffix}" for suffix in FORMATS):
                 shutil.copyfile(folder / name, target / paper / name)
+
+
+def card_file() -> Path:
+    """Return the scorecard that the site shows: from the results folder if it has one, else the committed one."""
+    own = project().results / REPRODUCTION
+    return own if own.exists() else project().root / REPRODUCTION
+
+
+def write_sources(folder: Path) -> None:
+    """Write all sources of the site into `folder`."""
+    card, papers = Comparison.read(card_file()), names()
+    shutil.copytree(project().docs, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("truth", "labs.md"))
+    for file, page in PAGES.items():
+        if file != "README.md":
+            text = (project().root / file).read_text(encoding="utf-8")
+            write_text(folder / f"{page}.md", within_site(text, file, page))
+    filled = {
+        "picture": raw(HTML.overview(card, papers)),
+        "scorecard": raw(HTML.scorecard(card.rows, papers)),
+        "papers": "\n".join(map(_about, papers)),
+        "packages": _contents(PACKAGES),
+        "labs": f"## The labs as students receive them\n\n{_contents(lab.key for lab in cards())}",
+    }
+    for file in ("index.md", "scorecard.md", "papers/index.md", "reference/index.md", "labs/index.md"):
+        text = (folder / file).read_text(encoding="utf-8")
+        write_text(folder / file, MARKER.sub(lambda mark: filled[mark[1]], text))
+    for key, name in papers.items():
+        write_text(folder / "papers" / f"{key}.md", paper_page(key, card.rows))
+        write_text(folder / "gallery" / f"{key}.md", gallery_page(key, name))
+    for package in PACKAGES:
+        write_text(folder / "reference" / f"{package}.rst", package_page(package))
+    write_notebooks(folder / "notebooks")
+    write_labs(folder / "labs")
+
+
+def within_site(text: str, file: str, page: str) -> str:
+    """Return a Markdown file with its links changed to pages of the site, or to plain text if there is no page."""
+    up = "../" * page.count("/")
+
+    def replaced(link):
+        words, (target, _, anchor) = link[1], link[2].partition("#")
+        path = (project().root / file).parent.joinpath(target).resolve()
+        name = path.relative_to(project().root).as_posix() if path.is_relative_to(project().root) else ""
+        own = name.removeprefix("docs/").removesuffix(".md") if name.startswith("docs/") and path.is_file() else ""
+        page = PAGES.get(name, own)
+        return f"[{words}]({up}{page}.md{'#' + anchor if anchor else ''})" if page else words
+
+    return LINK.sub(replaced, text)
+
+
+def _about(key) -> str:
+    head, about = page_text(key)[0], load_paper(key).about
+    return f"- [{head['name']}]({key}.md) ({about.authors.split(',')[0]} and others, {about.venue}): {head['idea']}"
+
+
+def _contents(pages) -> str:
+    return "\n".join(["```{toctree}", ":maxdepth: 1", "", *pages, "```"])

@@ -1,15 +1,15 @@
-"""Notebooks as pages: with their outputs if a run is available, otherwise with the committed figures."""
+"""Notebooks as pages: with the outputs of a run if there is one, else with the committed figures; and labs."""
 
 from datetime import UTC, datetime
 from pathlib import Path
 
-from fairlab.checks import optional
+from fairlab.checks import optional, required
 from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import experiment_names, specification
-from fairlab.suite.labs.masters import read
+from fairlab.suite.labs.masters import cards, read, without_guide
 from fairlab.suite.run import run_folder
 from fairlab.suite.scorecard import published_runs
-from fairlab.suite.site.figures import pictures
+from fairlab.suite.site.papers import pictures
 from fairlab.suite.site.rows import HTML
 
 nbformat = optional("nbformat")
@@ -38,6 +38,18 @@ def write_notebooks(folder: Path) -> None:
     for name in ("start_here", "your_model"):
         page = read(project().notebooks / f"{name}.ipynb")
         _write(page, UNEXECUTED.format(name=name), folder / f"{name}.ipynb")
+
+
+def write_labs(folder: Path) -> None:
+    """Write the labs as students receive them: without solutions and hidden tests."""
+    required("nbgrader")
+    from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
+
+    for card in cards():
+        released = without_guide(read(card.notebook))
+        for step in (ClearSolutions(), ClearHiddenTests()):
+            released, _ = step.preprocess(released, {})
+        write_text(folder / card.notebook.name, nbformat.writes(released))
 
 
 def insert_figures(notebook, committed) -> None:

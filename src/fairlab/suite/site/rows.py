@@ -1,17 +1,24 @@
-"""Rows of the scorecard as text, and the HTML of the site, which ``macros.html`` makes from them."""
+"""The scorecard on the site: its rows as text, its bars, and the HTML that ``macros.html`` makes from them."""
 
 import json
 import re
+import textwrap
+from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import jinja2
+import matplotlib as mpl
+import numpy as np
 from markdown_it import MarkdownIt
 from markupsafe import Markup
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from fairlab import __version__, plotting
-from fairlab.suite.comparison import Row
+from fairlab.paths import project
+from fairlab.suite.comparison import Comparison, Row
 from fairlab.suite.published import load_paper
-from fairlab.suite.site.bars import bars_as_html
 from fairlab.suite.verdicts import LABELS, LOOKS, OPEN, label_of
 
 UNITS = {"percent": "%", "seconds": "s"}
@@ -24,6 +31,9 @@ FILTER_LABELS = {
     "inferred": "inferred from published values",
     "none": "not applicable",
 }
+HATCHING = "//////"
+NARROWEST = 3.5  # percent of a bar, the least that shows a count
+LONGEST_LINE = 110  # characters, of the text below the bars
 
 
 def artefact_name(artefact: str) -> str:
@@ -65,6 +75,55 @@ def plain(number) -> str:
     if isinstance(number, tuple):
         return f"[{', '.join(map(plain, number))}]"
     return f"{int(number)}" if isinstance(number, float) and number.is_integer() else str(number)
+
+
+@mpl.rc_context({"font.size": 8})
+def verdict_bars(card: Comparison, names: dict[str, str]) -> Figure:
+    """Draw a bar for each paper of the rows, with a segment for each colour of verdicts; inferred rows are hatched."""
+    keys = list(dict.fromkeys(row.paper for row in card.rows))
+    figure, [axis] = plotting.panels(1, 1, width=6.7, height=1.1 + 0.32 * len(keys))
+    counts = Counter((row.paper, LOOKS[row.verdict].colour, row.is_inferred) for row in card.rows)
+    sizes, left = np.array([len(card.of(key).rows) for key in keys]), np.zeros(len(keys))
+    labels = [f"{names[key]} ({size})" for key, size in zip(keys, sizes, strict=True)]
+    for colour, inferred in product(plotting.COLOURS, (False, True)):
+        of_colour = np.array([counts[key, colour, inferred] for key in keys])
+        widths = 100 * of_colour / sizes
+        if of_colour.any():
+            segments = axis.barh(labels, widths, left=left, **_style(colour, inferred))
+            ink = "white" if colour == "blue" and not inferred else "black"
+            box = {"facecolor": "white", "linewidth": 0, "pad": 1.5} if inferred else None
+            shown = np.where(widths >= NARROWEST, of_colour.astype(str), "")
+            axis.bar_label(segments, shown, label_type="center", color=ink, bbox=box)
+        left += widths
+    axis.invert_yaxis()
+    axis.set(xlim=(0, 100), xlabel="share of the paper's published numbers and claims (%)")
+    verdicts = [verdict for verdict in LOOKS if any(row.verdict == verdict for row in card.rows)]
+    groups = {name: [label_of(one) for one in verdicts if LOOKS[one].colour == name] for name in plotting.COLOURS}
+    handles = [Patch(label=", ".join(group), **_style(colour)) for colour, group in groups.items() if group]
+    if any(row.is_inferred for row in card.rows):
+        handles.append(Patch(label="hatched: protocol inferred from the published values", **_style("grey", True)))
+    plotting.legend_above(figure, handles=handles, n_columns=2)
+    return figure
+
+
+def write_bars(card: Comparison, names: dict[str, str]) -> Path:
+    """Write the bars with the headline below them to ``figures/verdicts.svg`` and return the file."""
+    headline = card.headline()
+    lines = textwrap.wrap(headline, LONGEST_LINE)
+    figure, stem = verdict_bars(card, names), project().figures / "verdicts"
+    return plotting.save(figure, stem, marks=lines, title=headline, formats=["svg"])[0]
+
+
+def bars_as_html(card: Comparison, names: dict[str, str]) -> str:
+    """Return the bars of some rows and their headline as HTML."""
+    headline = f"{card.headline()}."
+    return f"<p>{headline}</p>{plotting.as_html(verdict_bars(card, names), headline)}"
+
+
+def _style(colour: str, inferred: bool = False) -> dict:
+    if not inferred:
+        return {"facecolor": plotting.COLOURS[colour], "edgecolor": "white"}
+    return {"facecolor": plotting.TINTS[colour], "edgecolor": plotting.COLOURS[colour], "hatch": HATCHING}
 
 
 CAPTION = MarkdownIt("zero").enable(["emphasis", "backticks"])

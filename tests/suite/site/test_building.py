@@ -4,10 +4,9 @@ import pytest
 from graded_labs import secrets
 
 from fairlab.paths import project
-from fairlab.suite.labs.card import cards
-from fairlab.suite.labs.masters import read
-from fairlab.suite.site import pages
-from fairlab.suite.site.building import build
+from fairlab.suite.labs.masters import cards, read
+from fairlab.suite.site import building
+from fairlab.suite.site.notebooks import write_labs
 
 ROOT = project().root
 
@@ -17,27 +16,27 @@ def test_links_within_the_project_become_pages_or_plain_text():
         "[a](docs/labs.md#three-weeks) [b](src/fairlab/cli.py) [g](docs/guide/cache.md) "
         "[c](https://x.org) ![d](figures/x.png) [e](#f)"
     )
-    assert pages.within_site(text, "README.md", "deep/page") == (
+    assert building.within_site(text, "README.md", "deep/page") == (
         "[a](../labs/index.md#three-weeks) b [g](../guide/cache.md) [c](https://x.org) ![d](figures/x.png) [e](#f)"
     )
 
 
 def test_own_results_come_before_the_committed_ones(results):
-    assert pages.card_file() == ROOT / "REPRODUCTION.json"
+    assert building.card_file() == ROOT / "REPRODUCTION.json"
     results.mkdir()
     (results / "REPRODUCTION.json").write_text("[]")
-    assert pages.card_file() == results / "REPRODUCTION.json"
+    assert building.card_file() == results / "REPRODUCTION.json"
 
 
 def test_corrupted_scorecard_is_rejected_with_its_row(results, tmp_path):
     results.mkdir()
     (results / "REPRODUCTION.json").write_text(json.dumps([{"paper": "adf"}]))
     with pytest.raises(ValueError, match="row 1 > artefact"):
-        pages.write_sources(tmp_path / "sources")
+        building.write_sources(tmp_path / "sources")
 
 
 def test_labs_have_no_solutions(tmp_path):
-    pages.write_labs(tmp_path)
+    write_labs(tmp_path)
     for card in cards():
         text = "\n".join(cell.source for cell in read(tmp_path / card.notebook.name).cells)
         assert "YOUR CODE HERE" in text or "raise NotImplementedError" in text
@@ -47,5 +46,5 @@ def test_labs_have_no_solutions(tmp_path):
 def test_a_folder_that_is_no_site_is_left_alone(tmp_path):
     (tmp_path / "thesis.txt").write_text("mine")
     with pytest.raises(FileExistsError, match="expected a new folder or an earlier site"):
-        build(tmp_path)
+        building.build(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
