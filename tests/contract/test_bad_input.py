@@ -46,18 +46,18 @@ KINDS = {
         (0, -1, 1.5, NAN, "many", True),
         "batch_size bins budget critic_steps in_flight log_every max_bins max_found max_rows max_samples max_size "
         "min_leaf_size n n_clusters n_columns n_epochs n_jobs n_people n_resamples n_rows n_samples n_seeds n_steps "
-        "n_threads n_walks refresh top_k",
+        "n_threads n_walks refresh smallest_size top_k",
     ),
     "count or zero": ((-1, 1.5, NAN, "many", True), "index max_depth max_iter min_samples n_local n_discriminatory"),
     "fraction": ((-0.5, 0, 1, 95, NAN, "high"), "alpha confidence_level error_bound train_size"),
-    "probability": ((-0.5, 95, NAN, "high"), "min_score"),
+    "probability": ((-0.5, 95, NAN, "high"), "margin min_score smallest_share"),
     "positive": ((0, -1, NAN, "small"), "clip learning_rate max_loss_ratio penalty step_size timeout"),
     "zero or more": ((-1, NAN, "small"), "regularizer smoothing within"),
     "number": ((NAN, "high", [1]), "decision_threshold degrees"),
     "seed": ((-1, 1.5, "zero", True), "random_state seed root"),
     "choice": (
         ("printed", 3),
-        "dtype measure method number profile rows schedule score_aggregation solver stop strategy variant",
+        "dtype measure method number profile rows schedule score_aggregation solver stop strategy variant verdict_on",
     ),
     "flag": (
         ("no", 3),
@@ -72,7 +72,7 @@ KINDS = {
     "labels": (([0, 1], np.full(8, 0.5), np.full(8, NAN), [*"abcdefgh"]), "attacked_wrong wrong y"),
     "columns": ((3, "wage", ["sex", "wage"], []), "context features names numbers categories sensitive_features"),
     "column name": ((3, "wage"), "explanatory ground_truth name output y_true"),
-    "text": ((3, [1]), "message what true false missing"),
+    "text": ((3, [1]), "message model_name model_version what true false missing"),
     "path": ((3, [1]), "path"),
     "case": ((3, PEOPLE, "case"), "case case_a case_b"),
     "flipset": ((3, PEOPLE), "flip flipset"),
@@ -185,6 +185,11 @@ USES = [
         bad={"budget": "count or zero", "proxies": (3, "yes", {"sex": ["wage"]})},
     ),
     Use(auditing.compare, {"case_a": CASE, "case_b": CASE}),
+    Use(
+        auditing.impact_table,
+        {"counts": pd.DataFrame({"people": [9, 9], "selected": [3, 4]}, index=["f", "m"])},
+        bad={"counts": (3, "people.csv", PEOPLE, PEOPLE[:0]), "unknown": (3, "f")},
+    ),
     Use(report().to_html),
     Use(report().to_json),
     Use(auditing.probes.probes),

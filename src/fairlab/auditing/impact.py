@@ -57,7 +57,7 @@ def impact_table(
     Raises
     ------
     TypeError
-        If `counts` is no DataFrame.
+        If `counts` is no DataFrame, or `unknown` no collection of names.
     ValueError
         If there is no group, a group is named twice, a column is missing, a count is negative, missing or more than
         those it is a part of, or an option is out of its range.
@@ -72,6 +72,8 @@ def impact_table(
     check_number(smallest_share, "smallest_share", least=0, below=1)
     check_count(smallest_size, "smallest_size")
     check_number(confidence_level, "confidence_level", above=0, below=1)
+    if isinstance(unknown, str) or not isinstance(unknown, Collection):
+        raise TypeError(f"unknown: expected names of groups, found {unknown!r}")
     counts = _checked(counts)
     unknown = counts.index.isin([UNKNOWN, *unknown])
     people, selected = (counts[name].to_numpy(dtype=float) for name in ("people", "selected"))
