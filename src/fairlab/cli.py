@@ -422,6 +422,9 @@ def prune():
 # Models of users
 
 
+AUDIT_OPTIONS = ("methods", "proxies", "confidence_level", "margin", "verdict_on", "model_name", "model_version")
+
+
 @fairlab.command(
     of_project=False,
     epilog="Exit status: 0 if at least one test was made and nothing is significant, 3 if a finding is significant, 4 "
@@ -492,45 +495,25 @@ def prune():
 @click.option("--seed", type=SEED, default=0, show_default=True, help="random seed")
 @click.option("--html", metavar="FILE", help="write the report as a page")
 @click.option("--json", metavar="FILE", help="write the report as JSON")
+@click.option("--junit", metavar="FILE", help="write the tests as JUnit XML")
+@click.option("--sarif", metavar="FILE", help="write the significant findings as SARIF")
+@click.option("--model-card", metavar="FILE", help="write a model card in Markdown")
 @click.option(
     "--rows",
     type=click.Choice(("none", "binned", "all")),
     default="binned",
     help="rows about people in the files: none, binned (the default), or all without binning",
 )
-def audit(
-    html,
-    json,
-    rows,
-    seed,
-    budget,
-    methods,
-    proxies,
-    confidence_level,
-    margin,
-    verdict_on,
-    model_name,
-    model_version,
-    **of_case,
-):
+def audit(html, json, junit, sarif, model_card, rows, seed, budget, **options):
     """Audit your model with all methods."""
     from fairlab.auditing import audit
     from fairlab.auditing.report import SHOWN
     from fairlab.auditing.wording import reasons
 
     try:
-        report = audit(
-            _case(**of_case, max_rows=max(budget // 2, 2), random_state=seed),
-            methods=methods,
-            proxies=proxies,
-            budget=budget,
-            confidence_level=confidence_level,
-            margin=margin,
-            verdict_on=verdict_on,
-            model_name=model_name,
-            model_version=model_version,
-            random_state=seed,
-        )
+        of_audit = {name: options.pop(name) for name in AUDIT_OPTIONS}
+        case = _case(**options, max_rows=max(budget // 2, 2), random_state=seed)
+        report = audit(case, budget=budget, random_state=seed, **of_audit)
     except (ValueError, TypeError, OSError) as error:
         if getattr(error, "__notes__", None):  # raised by a method, or by the model during the audit
             raise
@@ -547,6 +530,9 @@ def audit(
         report.to_html(html, rows=rows)
     if json:
         report.to_json(json, rows=rows)
+    for write, path in ((report.to_junit, junit), (report.to_sarif, sarif), (report.to_model_card, model_card)):
+        if path:
+            write(path)
     return SIGNIFICANT if report.significant else 0 if report.n_tests else NOT_ASSESSED
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairlab.auditing import figures, page, wording
+from fairlab.auditing import exports, figures, page, wording
 from fairlab.auditing.evidence import MISSING, ROWS, shown_rows
 from fairlab.auditing.impact import impact_table
 from fairlab.auditing.rates import BETWEEN, WITHIN, group_counts
@@ -356,6 +356,18 @@ class Report(Result):
             ],
         }
         return _written(json.dumps(_plain(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n", path)
+
+    def to_junit(self, path: str | Path | None = None) -> str:
+        """Return the tests as JUnit XML, as continuous integration reads it, and write it to `path`."""
+        return _written(exports.junit(self), path)
+
+    def to_sarif(self, path: str | Path | None = None) -> str:
+        """Return the significant findings as SARIF 2.1.0, as code scanning reads it, and write it to `path`."""
+        return _written(exports.sarif(self), path)
+
+    def to_model_card(self, path: str | Path | None = None) -> str:
+        """Return a model card in Markdown with front matter, and write it to `path`."""
+        return _written(exports.model_card(self), path)
 
     def _repr_html_(self) -> str:
         return page.fragment(self, "binned")

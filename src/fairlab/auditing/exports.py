@@ -1,0 +1,155 @@
+"""A report in the forms that other tools read: JUnit, SARIF, and a model card."""
+
+import json
+from xml.etree import ElementTree
+
+import pandas as pd
+import yaml
+
+from fairlab.auditing import wording
+
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+URL = "https://pypi.org/project/fairlab/"
+MEASURES = ["sensitive_features", "where", "effect", "estimate", "low", "high", "p_value", "significant"]
+
+
+def junit(report) -> str:
+    """Return JUnit XML: a test case for each test that decides the verdict, which fails if it is significant.
+
+    What was not assessed is a skipped test case; a report without any test has one that fails as an error.
+    """
+    cases, counts = [], {"failures": len(report.significant), "errors": int(not report.n_tests)}
+    for finding, p_value, decides, is_significant in _rows(report):
+        if not decides:
+            continue
+        case = _test_case(finding.method, f"{finding.sensitive_features}, {finding.where}: {finding.effect}")
+        if is_significant:
+            text = f"{wording.line(finding)}. Next: {wording.next_step(finding)}"
+            ElementTree.SubElement(case, "failure", message=f"p = {p_value:.2g}", type=finding.measure).text = _legal(
+                text
+            )
+        cases.append(case)
+    for name, reasons in report.not_assessed.items():
+        case = _test_case("not assessed", name)
+        kind = "skipped" if report.n_tests else "error"
+        ElementTree.SubElement(case, kind, message=_legal(" ".join(reasons)))
+        cases.append(case)
+    counts |= {"tests": len(cases), "skipped": len(report.not_assessed) if report.n_tests else 0}
+    suite = ElementTree.Element("testsuite", name=_legal(f"fairlab audit of {report.provenance['model']}"))
+    for key, value in (counts | {"time": f"{report.seconds:.3f}"}).items():
+        suite.set(key, str(value))
+    properties = ElementTree.SubElement(suite, "properties")
+    for key, value in ({"verdict": report.verdict} | report.provenance).items():
+        ElementTree.SubElement(properties, "property", name=key, value=_legal(str(value)))
+    suite.extend(cases)
+    root = ElementTree.Element("testsuites")
+    root.append(suite)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def sarif(report) -> str:
+    """Return SARIF 2.1.0: a result for each significant finding, an error where it decides the verdict, else a note."""
+    results, rules = [], {}
+    for finding, p_value, decides, is_significant in _rows(report):
+        if not is_significant:
+            continue
+        rules[finding.measure] = {
+            "id": finding.measure,
+            "shortDescription": {"text": finding.measure.replace("_", " ")},
+            "help": {"text": wording.next_step(finding)},
+        }
+        results.append(
+            {
+                "ruleId": finding.measure,
+                "level": "error" if decides else "note",
+                "message": {"text": f"{wording.line(finding)}."},
+                "logicalLocations": [{"name": finding.sensitive_features, "kind": "sensitive features"}],
+                "properties": {
+                    "where": finding.where,
+                    "effect": finding.effect,
+                    "population": finding.population,
+                    "pValue": float(p_value),
+                },
+            }
+        )
+    driver = {"name": "fairlab", "version": report.provenance["fairlab"], "informationUri": URL}
+    run = {
+        "tool": {"driver": driver | {"rules": list(rules.values())}},
+        "invocations": [
+            {
+                "executionSuccessful": bool(report.n_tests),
+                "toolExecutionNotifications": [
+                    {"level": "warning", "message": {"text": reason}} for reason in wording.reasons(report)
+                ],
+            }
+        ],
+        "results": results,
+        "properties": {"verdict": report.verdict, "summary": report.summary} | report.provenance,
+    }
+    content = {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def model_card(report) -> str:
+    """Return a model card: Markdown, with the verdict and where it comes from as YAML front matter."""
+    front = {"model_name": report.provenance["model"], "fairness_verdict": report.verdict} | {
+        "fairlab_audit": {key: value for key, value in report.provenance.items() if key != "model"}
+    }
+    parts = [
+        "---\n" + yaml.safe_dump(front, sort_keys=False, allow_unicode=True) + "---",
+        f"# Fairness of {_plain(report.provenance['model'])}",
+        _plain(report.summary),
+        "## Rates by group",
+        *(_markdown(table.reset_index(names=name)) for name, table in report.groups.items()),
+        "## Findings",
+        _markdown(report.to_frame()[MEASURES]),
+        "## What to do next",
+        "\n".join(
+            f"- {_plain(finding.sentence or finding.effect)}. {wording.next_step(finding)}"
+            for finding in report.significant
+        )
+        or "Nothing follows from this audit.",
+        "## Limits",
+        "\n".join(f"- {_plain(text)}" for text in _limits(report)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _limits(report) -> list[str]:
+    return [
+        *wording.reasons(report),
+        *report.warnings,
+        *(f"{method}: {reason}" for method, reason in report.skipped),
+        "A finding is a place to look, not a proof of discrimination; no finding is no proof of fairness.",
+    ]
+
+
+def _rows(report):
+    return zip(report.findings, report.corrected_p_values, report.decides, report.is_significant, strict=True)
+
+
+def _test_case(method: str, name: str) -> ElementTree.Element:
+    return ElementTree.Element("testcase", classname=_legal(f"fairlab.{method}"), name=_legal(name))
+
+
+def _legal(text: str) -> str:
+    """Return text without the control characters that XML has no way to write."""
+    return "".join(letter if letter in "\t\n" or letter >= " " else "?" for letter in text)
+
+
+def _plain(text: str) -> str:
+    """Return text that Markdown does not read as HTML, a table or a line of its own."""
+    return " ".join(text.replace("<", "&lt;").replace("|", "\\|").split())
+
+
+def _markdown(frame: pd.DataFrame) -> str:
+    """Return a table in Markdown."""
+    rows = [frame.columns, ["---"] * frame.shape[1], *frame.itertuples(index=False)]
+    return "\n".join("| " + " | ".join(_cell(value) for value in row) + " |" for row in rows)
+
+
+def _cell(value) -> str:
+    if isinstance(value, float):
+        return wording.number(value)
+    return _plain(str(value))
