@@ -422,7 +422,10 @@ def prune():
 # Models of users
 
 
-AUDIT_OPTIONS = ("methods", "proxies", "confidence_level", "margin", "verdict_on", "model_name", "model_version")
+AUDIT_OPTIONS = (
+    *("methods", "proxies", "confidence_level", "margin", "verdict_on", "max_seconds"),
+    *("model_name", "model_version"),
+)
 
 
 @fairlab.command(
@@ -490,6 +493,7 @@ AUDIT_OPTIONS = ("methods", "proxies", "confidence_level", "margin", "verdict_on
     show_default=True,
     help="findings that decide the verdict: on people of the table, or on generated inputs, too",
 )
+@click.option("--max-seconds", type=float, metavar="SECONDS", help="seconds that the audit may take; default: no limit")
 @click.option("--model-name", default="", metavar="NAME", help="what the report calls the model")
 @click.option("--model-version", default="", metavar="VERSION", help="version of the model, for the report")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="random seed")
@@ -506,13 +510,14 @@ AUDIT_OPTIONS = ("methods", "proxies", "confidence_level", "margin", "verdict_on
 )
 def audit(html, json, junit, sarif, model_card, rows, seed, budget, **options):
     """Audit your model with all methods."""
-    from fairlab.auditing import audit
+    from fairlab.auditing import audit, forecast
     from fairlab.auditing.report import SHOWN
     from fairlab.auditing.wording import reasons
 
     try:
         of_audit = {name: options.pop(name) for name in AUDIT_OPTIONS}
         case = _case(**options, max_rows=max(budget // 2, 2), random_state=seed)
+        print(f"fairlab: the model will take {forecast(case, budget=budget):.0f} seconds at most", file=sys.stderr)
         report = audit(case, budget=budget, random_state=seed, **of_audit)
     except (ValueError, TypeError, OSError) as error:
         if getattr(error, "__notes__", None):  # raised by a method, or by the model during the audit

@@ -10,7 +10,7 @@ import pytest
 from audited import finding, people
 
 from fairlab import Case, audit
-from fairlab.auditing import run
+from fairlab.auditing import forecast, run
 from fairlab.auditing.probes import probes
 from fairlab.auditing.probes.themis import FLIPS
 from fairlab.paths import project
@@ -194,3 +194,30 @@ def test_the_same_audit_comes_out_again():
     pd.testing.assert_frame_equal(*frames)
     assert frames[0]["significant"].any()
     assert frames[0].groupby("method")["significant"].any()[["group rates", "Themis"]].all()
+
+
+def test_an_audit_says_how_long_it_takes_and_ends_in_time_with_what_it_has():
+    def slow(rows):
+        time.sleep(2e-4 * len(rows))
+        return rows["age"] + 20 * (rows["sex"] == "man") > 50
+
+    case = Case(slow, people(), sensitive_features="sex", pos_label=True)
+    assert forecast(case, budget=50_000) == pytest.approx((50_000 - 400) * 2e-4, rel=0.5)
+    start = time.perf_counter()
+    report = audit(case, budget=50_000, max_seconds=3)
+    assert time.perf_counter() - start < 6
+    assert report.n_queries < 20_000
+    assert "In 3 seconds the model can be queried with " in " ".join(report.warnings)
+    measures = {finding.measure for finding in report.significant}
+    assert {"selection_rate_difference", "counterfactual_flip_rate"} <= measures, "with what it has"
+
+
+def test_methods_that_would_begin_too_late_are_left_out(case, methods, monkeypatch):
+    def sleeping(task):
+        time.sleep(0.3)
+        yield finding(task.case.table, 0.01)
+
+    monkeypatch.setitem(probes(), "rates", replace(probes()["rates"], run=sleeping))
+    report = audit(case, budget=2400, max_seconds=0.2)
+    assert len(report.findings) == 1
+    assert {reason for _, reason in report.skipped} == {"the seconds that the audit may take were over."}

@@ -177,13 +177,18 @@ USES = [
     Use(
         auditing.audit,
         {"case": CASE, "methods": ["themis"], "budget": 100, "progress": False},
-        bad={"methods": ((), 3, "luck"), "proxies": (3, "yes", {"sex": ["wage"]}, {"wage": ["sex"]})},
+        bad={
+            "methods": ((), 3, "luck"),
+            "max_seconds": "positive or None",
+            "proxies": (3, "yes", {"sex": ["wage"]}, {"wage": ["sex"]}),
+        },
     ),
     Use(
         auditing.run,
         {"method": "themis", "case": CASE, "budget": 100},
         bad={"budget": "count or zero", "proxies": (3, "yes", {"sex": ["wage"]})},
     ),
+    Use(auditing.forecast, {"case": CASE}),
     Use(auditing.compare, {"case_a": CASE, "case_b": CASE}),
     Use(
         auditing.impact_table,

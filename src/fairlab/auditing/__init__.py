@@ -5,7 +5,7 @@ import lazy_loader as lazy
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
-        "audits": ["audit", "run"],
+        "audits": ["audit", "forecast", "run"],
         "comparison": ["ModelComparison", "compare"],
         "impact": ["impact_table"],
         "report": ["Report"],

@@ -11,6 +11,7 @@ from fairlab.auditing.wording import count, listed
 from fairlab.cases import BudgetSpentError, Case, MethodResult
 from fairlab.checks import check_choice, check_count, check_flag, check_number, check_text, suggestion
 
+MODEL_PART = 0.8  # of the seconds that an audit may take, for the model; the rest is for the methods
 SLOW = 1e-3  # seconds a row from which on a model is called slow
 
 
@@ -26,6 +27,7 @@ def audit(
     verdict_on: str = "people",
     model_name: str = "",
     model_version: str = "",
+    max_seconds: float | None = None,
     progress: bool = True,
 ) -> Report:
     """Apply all methods to one case.
@@ -56,6 +58,9 @@ def audit(
         Which findings decide the verdict: those about people of the table, or those about generated inputs, too.
     model_name, model_version : str
         What the report calls the model; by default the name of its function or class.
+    max_seconds : float or None
+        Seconds that the audit may take, from this call on: by the model's pace so far the budget is cut to what fits,
+        and a method that would begin later is left out. A method that has begun is not interrupted but at a query.
     progress : bool
         Whether to show a bar with queries and findings so far, in a terminal or a notebook.
 
@@ -88,6 +93,8 @@ def audit(
     """
     budget, confidence_level, random_state = _checked(case, budget, confidence_level, random_state, least=1)
     check_flag(progress, "progress")
+    if max_seconds is not None:
+        check_number(max_seconds, "max_seconds", above=0)
     margin = check_number(margin, "margin", least=0, below=1)
     check_choice(verdict_on, "verdict_on", VERDICT_ON)
     for argument, name in (("model_name", model_name), ("model_version", model_version)):
@@ -97,18 +104,30 @@ def audit(
     start, results, pace = time.perf_counter(), [], case.queries.seconds_per_row
     case = case.sample(max(budget // 2, 1), random_state=random_state)
     people, queried = len(case.table), case.queries.n_queries
-    with QueryBar(case.queries, budget, done=people, show=progress) as bar:
+    given, until = budget, start + (max_seconds or float("inf"))
+    if max_seconds is not None:
+        budget = min(budget, people + int(MODEL_PART * max_seconds / max(case.queries.seconds_per_row, 1e-9)))
+    deadline = case.queries.deadline(max_seconds or float("inf"))
+    with deadline, QueryBar(case.queries, budget, done=people, show=progress) as bar:
         for position, name in enumerate(names):
             left = budget - people - (case.queries.n_queries - queried)
             share = probes()[name].share / max(sum(probes()[other].share for other in names[position:]), 1)
             bar.begin(probes()[name].title)
+            if time.perf_counter() > until:
+                late = "the seconds that the audit may take were over."
+                results.append(MethodResult(probes()[name].title, (), (late,), 0, 0.0))
+                continue
             options = {"confidence_level": confidence_level, "random_state": random_state, "proxies": proxies}
             results.append(run(name, case, budget=int(left * share), **options))
             bar.add(len(results[-1].findings))
     return Report(
         case=case,
         results=tuple(results),
-        warnings=(*_warnings(case, names, pace), *(said for result in results for said in result.warnings)),
+        warnings=(
+            *_warnings(case, names, pace),
+            *_cut(given, budget, max_seconds),
+            *(said for result in results for said in result.warnings),
+        ),
         budget=budget,
         confidence_level=confidence_level,
         random_state=random_state,
@@ -122,6 +141,42 @@ def audit(
         model_version=model_version,
         date=datetime.now(UTC),
     )
+
+
+def forecast(case: Case, *, budget: int = 200_000) -> float:
+    """Return how many seconds the model will take in an audit at most, by its pace when the case was made.
+
+    Parameters
+    ----------
+    case : Case
+    budget : int
+        As of `audit`. The methods themselves take some seconds more.
+
+    Raises
+    ------
+    TypeError
+        If `case` is none.
+    ValueError
+        If `budget` is no positive integer.
+
+    Examples
+    --------
+    >>> import fairlab
+    >>> from fairlab.auditing import forecast
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 200, "points": np.arange(400) % 40})
+    >>> case = fairlab.Case(lambda rows: rows["points"] > 20, people, sensitive_features="sex")
+    >>> 0 < forecast(case, budget=1_000) < 60
+    True
+    """
+    budget, *_ = _checked(case, budget, 0.95, 0, least=1)
+    return max(budget - min(len(case.table), budget // 2), 0) * case.queries.seconds_per_row
+
+
+def _cut(given: int, budget: int, max_seconds: float | None) -> list[str]:
+    """Return a sentence if the seconds allow fewer rows than the budget."""
+    if budget == given:
+        return []
+    return [f"In {max_seconds:g} seconds the model can be queried with {budget:,} of the {given:,} rows allowed."]
 
 
 def run(

@@ -67,7 +67,7 @@ class Queries:
         self.n_queries = self.n_cached = self.n_for_case = self.n_repeated = 0
         self.seconds = 0.0
         self.is_deterministic = True
-        self._left = np.inf
+        self._left = self._until = np.inf
         self._answers: dict[str, AnswerCache] = {}
 
     @property
@@ -79,6 +79,21 @@ class Queries:
     def seconds_per_row(self) -> float:
         """Seconds that the model takes for a row, on average; nan before the first."""
         return self.seconds / self.n_queries if self.n_queries else np.nan
+
+    @contextmanager
+    def deadline(self, seconds: float):
+        """Hold the queries inside a ``with`` block to so many seconds from now, by the pace of the queries so far.
+
+        Raises
+        ------
+        BudgetSpentError
+            Inside the block, by the question whose answer would come too late; none of its rows is sent.
+        """
+        outer, self._until = self._until, min(self._until, time.monotonic() + seconds)
+        try:
+            yield self
+        finally:
+            self._until = outer
 
     @contextmanager
     def limit(self, n_rows: float):
@@ -173,6 +188,8 @@ class Queries:
     def _send(self, answer, batches: list, n_rows: int) -> list:
         if n_rows > self._left:
             raise BudgetSpentError(f"limit: expected at most {int(self._left):,} more model queries, found {n_rows:,}")
+        if time.monotonic() + n_rows * np.nan_to_num(self.seconds_per_row) > self._until:
+            raise BudgetSpentError(f"deadline: no time is left for {n_rows:,} more model queries")
         self._left -= n_rows
         self.n_queries += n_rows
         start = time.perf_counter()
