@@ -6,6 +6,7 @@ A command imports what it needs when it is called, so that help and errors come 
 import ast
 import json
 import logging
+import shlex
 import sys
 import warnings
 from importlib.util import find_spec
@@ -455,6 +456,9 @@ AUDIT_OPTIONS = (
 @click.option("--decision-threshold", type=float, metavar="SCORE", help="scores of at least this are favourable")
 @click.option("--program", is_flag=True, help="MODEL is a command line that prints 1 (favourable) or 0")
 @click.option(
+    "--batch-program", is_flag=True, help="MODEL is a command line that reads rows as CSV and prints a number for each"
+)
+@click.option(
     "--trust-pickle",
     is_flag=True,
     help="MODEL may be a .pkl or .joblib, or a Keras file for Keras before 3.12; opening it runs any code that it "
@@ -541,9 +545,10 @@ def audit(html, json, junit, sarif, model_card, rows, seed, budget, **options):
     return SIGNIFICANT if report.significant else 0 if report.n_tests else NOT_ASSESSED
 
 
-def _case(model, table, dtypes, y_true, pos_label, program, trust_pickle, **settings):
+def _case(model, table, dtypes, y_true, pos_label, program, batch_program, trust_pickle, **settings):
     from fairlab.auditing.loading import command_model, label, load_model, read_table
     from fairlab.cases import Case
+    from fairlab.models import CommandModel
 
     pairs = [text.partition("=") for text in dtypes]
     for text, (column, _, kind) in zip(dtypes, pairs, strict=True):
@@ -558,7 +563,11 @@ def _case(model, table, dtypes, y_true, pos_label, program, trust_pickle, **sett
     if y_true is not None and truth is None:
         raise ValueError(f"--y-true: the table has no column {y_true!r}{suggestion(y_true, table)}")
     pos_label = None if pos_label is None else label(pos_label, truth)
-    if not program:
+    if program and batch_program:
+        raise ValueError("--program: expected one of --program and --batch-program, found both")
+    if batch_program:
+        model = CommandModel(shlex.split(model))
+    elif not program:
         model = load_model(model, trust_pickle=trust_pickle)
     else:
         model = command_model(model)  # returns True or False, whatever the labels are

@@ -429,7 +429,7 @@ def wrap_model(model) -> ModelAdapter:
     if callable(model) and not isinstance(model, type):
         return ModelAdapter(getattr(model, "__name__", type(model).__name__), answer=model)
     expected = "an object with .predict or .predict_proba, a Keras or PyTorch network, or a function of a DataFrame"
-    hint = "; a program comes in as CommandSoftware([...])" if isinstance(model, str | list | tuple) else ""
+    hint = "; a program comes in as fairlab.models.CommandModel([...])" if isinstance(model, str | list | tuple) else ""
     found = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
     raise TypeError(f"model: expected {expected}, found {found}{hint}")
 

@@ -6,6 +6,6 @@ __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
         "classifiers": ["KerasClassifier", "LinearClassifier", "WhiteBoxClassifier"],
-        "command": ["CommandSoftware", "SoftwareError"],
+        "command": ["CommandModel", "CommandSoftware", "SoftwareError"],
     },
 )

@@ -1,4 +1,4 @@
-"""A command line program as a model: called once for each row, with its values as arguments."""
+"""Command line programs as models: called with a batch as CSV, or once for each row with its values as arguments."""
 
 import os
 import signal
@@ -25,6 +25,57 @@ class SoftwareError(RuntimeError):
     ...
     fairlab.models.command.SoftwareError: ... failed on input 30: printed 'maybe', expected '1' or '0'
     """
+
+
+@dataclass(frozen=True)
+class CommandModel:
+    """An executable that reads rows as CSV from its standard input and prints one number for each.
+
+    Attributes
+    ----------
+    command : sequence of str
+        Program and arguments.
+    timeout : float
+        Seconds that one batch may take.
+
+    Raises
+    ------
+    ValueError
+        If the command is no list of texts, or the timeout no positive number.
+
+    Examples
+    --------
+    >>> from fairlab.models import CommandModel
+    >>> import sys
+    >>> code = "import csv, sys; [print(float(row['age']) / 100) for row in csv.DictReader(sys.stdin)]"
+    >>> CommandModel([sys.executable, "-c", code])(pd.DataFrame({"age": [30, 40]})).tolist()
+    [0.3, 0.4]
+    """
+
+    command: Sequence[str]
+    timeout: float = 600.0
+
+    def __post_init__(self):
+        _check_command(self.command)
+        check_number(self.timeout, "timeout", above=0, infinite=True)
+
+    def __call__(self, inputs: pd.DataFrame) -> np.ndarray:
+        """Return one number for each row, shape (n_rows,).
+
+        Raises
+        ------
+        SoftwareError
+            If the program cannot start, fails, takes too long, or prints something else than a number a row.
+        """
+        printed = _run(self.command, self.timeout, given=inputs.to_csv(index=False))
+        lines = printed.split()
+        name = " ".join(map(str, self.command))
+        if len(lines) != len(inputs):
+            raise SoftwareError(f"{name}: expected a number for each of {len(inputs):,} rows, found {len(lines):,}")
+        try:
+            return np.array(lines, dtype=float)
+        except ValueError as error:
+            raise SoftwareError(f"{name}: expected a number for each row; {error}") from None
 
 
 @dataclass(frozen=True)
@@ -69,15 +120,7 @@ class CommandSoftware:
     missing: str = ""
 
     def __post_init__(self):
-        command = self.command
-        if isinstance(command, str) and command:
-            raise ValueError(f"command: expected a list such as {command.split()}, found the text {command!r}")
-        if (
-            not isinstance(command, Sequence)
-            or not command
-            or not all(isinstance(p, str | os.PathLike) for p in command)
-        ):
-            raise ValueError(f"command: expected a list of texts, found {command!r}")
+        _check_command(self.command)
         check_number(self.timeout, "timeout", above=0, infinite=True)
         check_count(self.n_jobs, "n_jobs")
         for name, text in (("true", self.true), ("false", self.false), ("missing", self.missing)):
@@ -113,20 +156,10 @@ class CommandSoftware:
         return texts
 
     def _decide(self, values: list[str]) -> bool:
-        # A session of its own, so that what a hanging command started can be ended with it.
-        options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         try:
-            process = subprocess.Popen([*self.command, *values], start_new_session=True, **options)
-        except OSError as error:
-            raise self._error(values, str(error)) from error
-        with process:
-            try:
-                printed, complaint = process.communicate(timeout=self.timeout)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                raise self._error(values, f"no answer within {self.timeout:g} s") from None
-        if process.returncode:
-            raise self._error(values, f"status {process.returncode}: {complaint.strip()[-500:]}")
+            printed = _run([*self.command, *values], self.timeout)
+        except SoftwareError as error:
+            raise self._error(values, str(error)) from error.__cause__
         answer = printed.strip()
         if answer != self.true and self.false is not None and answer != self.false:
             raise self._error(values, f"printed {answer!r}, expected {self.true!r} or {self.false!r}")
@@ -134,3 +167,31 @@ class CommandSoftware:
 
     def _error(self, values: list[str], what: str) -> SoftwareError:
         return SoftwareError(f"{' '.join(map(str, self.command))} failed on input {' '.join(values)}: {what}")
+
+
+def _check_command(command) -> None:
+    """Refuse what is no list of texts."""
+    if isinstance(command, str) and command:
+        raise ValueError(f"command: expected a list such as {command.split()}, found the text {command!r}")
+    if not isinstance(command, Sequence) or not command or not all(isinstance(p, str | os.PathLike) for p in command):
+        raise ValueError(f"command: expected a list of texts, found {command!r}")
+
+
+def _run(command: Sequence[str], timeout: float, given: str | None = None) -> str:
+    """Return what a program prints; raises a SoftwareError if it cannot start, fails or takes too long."""
+    # A session of its own, so that what a hanging command started can be ended with it.
+    options = {"stdin": subprocess.DEVNULL if given is None else subprocess.PIPE, "text": True}
+    options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True}
+    try:
+        process = subprocess.Popen([*map(str, command)], **options)
+    except OSError as error:
+        raise SoftwareError(str(error)) from error
+    with process:
+        try:
+            printed, complaint = process.communicate(given, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise SoftwareError(f"no answer within {timeout:g} s") from None
+    if process.returncode:
+        raise SoftwareError(f"status {process.returncode}: {complaint.strip()[-500:]}")
+    return printed
