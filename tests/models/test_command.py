@@ -85,7 +85,8 @@ def test_what_a_program_does_wrong_is_said(code, message):
 def test_a_program_is_audited_like_the_same_rule(tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"sex": rng.choice(["f", "m"], 300), "points": rng.integers(0, 50, 300)})
-    code = "import csv, sys\nfor r in csv.DictReader(sys.stdin): print(int(float(r['points']) > 20 + 9 * (r['sex'] == 'f')))"
+    rule = "for r in csv.DictReader(sys.stdin): print(int(float(r['points']) > 20 + 9 * (r['sex'] == 'f')))"
+    code = f"import csv, sys\n{rule}"
     models = (
         CommandModel([sys.executable, "-c", code]),
         lambda rows: 1 * (rows["points"] > 20 + 9 * (rows["sex"] == "f")),
