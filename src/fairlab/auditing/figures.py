@@ -61,6 +61,8 @@ def impact(groups: dict[str, pd.DataFrame]) -> "Figure":
     shown = {name: table for name, table in shown.items() if len(table)}
     if not shown:
         return _nothing("no impact ratios")
+    highest = max(table[["impact ratio", "ratio high"]].max().max() for table in shown.values())
+    furthest = float(np.clip(1.03 * highest, 1.05, 2))
     heights = [len(table) for table in shown.values()]
     size = (0.3 * sum(heights) + 0.6 * len(heights)) / len(heights)
     figure, axes = panels(len(shown), 1, width=9, height=max(size, 0.9), height_ratios=[h + 1.3 for h in heights])
@@ -70,7 +72,7 @@ def impact(groups: dict[str, pd.DataFrame]) -> "Figure":
         interval_lines(axis, labels, table["impact ratio"], *ends, colors=[BLUE] * len(table))
         axis.axvline(FOUR_FIFTHS, color=BLACK, linewidth=0.8, linestyle=":")
         axis.set_title(name, loc="left", fontsize=10)
-        axis.set_xlim(0, min(max(1.05, 1.03 * ends[1].max()), 2))
+        axis.set_xlim(0, furthest)
     axes[-1].set_xlabel("impact ratio (selection rate over the highest one); dotted: 0.8")
     return figure
 

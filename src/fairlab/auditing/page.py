@@ -28,6 +28,7 @@ STYLE = """
 @media print {.fairlab {max-width: none; font-size: 10pt;} .fairlab .wide {overflow: visible;}
   .fairlab tr, .fairlab img {break-inside: avoid;} .fairlab h2 {break-after: avoid;}}
 """
+MOST_TOLD = 4  # findings of one measure, before the others are folded
 PAGE_STYLE = ":root {color-scheme: light dark;} body {margin: 0;}"
 NUMBERS = (
     "estimate",
@@ -185,14 +186,25 @@ def _table_of(rows) -> str:
 
 
 def _directions(report) -> str:
-    """Return, for each significant finding, what it says, who loses and gains by it, and what to do next."""
+    """Return, by measure, what the significant findings say, who loses and gains, and what to do next."""
+    measures = dict.fromkeys(finding.measure for finding in report.significant)
     parts = []
-    for finding in report.significant:
-        text = f"<h3>{escape(finding.sentence or finding.effect)}</h3>\n"
-        if finding.by_group is not None and finding.by_group[["lose", "gain"]].to_numpy().any():
-            text += _table(finding.by_group.rename_axis("group").reset_index())
-        parts.append(f"{text}<p>Next: {escape(wording.next_step(finding))}</p>")
+    for measure in measures:
+        found = [finding for finding in report.significant if finding.measure == measure]
+        parts.append(f"<h3>{escape(measure.replace('_', ' ').capitalize() or 'Others')}</h3>")
+        parts.append(f"<p>Next: {escape(wording.next_step(found[0]))}</p>")
+        parts += map(_direction, found[:MOST_TOLD])
+        if rest := found[MOST_TOLD:]:
+            more = "\n".join(map(_direction, rest))
+            parts.append(f"<details><summary>{wording.count(len(rest), 'more finding')}</summary>\n{more}</details>")
     return "<h2>Who is concerned, and what to do next</h2>\n" + "\n".join(parts) if parts else ""
+
+
+def _direction(finding) -> str:
+    text = f"<p>{escape(finding.sentence or finding.effect)}</p>"
+    if finding.by_group is not None and finding.by_group[["lose", "gain"]].to_numpy().any():
+        text += _table(finding.by_group.rename_axis("group").reset_index())
+    return text
 
 
 def _figure(report) -> str:

@@ -20,11 +20,11 @@ NEXT_STEPS = {
     "error_rate_difference": "The model is wrong more often here: look for missing or rare values in this subgroup, "
     "and for how many of its people the model was trained on.",
     "counterfactual_flip_rate": "The sensitive feature itself decides for these people: leave it out of the features, "
-    "or say why it has to be one; the pairs below show whom.",
+    "or say why it has to be one; the pairs in the report show whom.",
     "demographic_parity_difference": "The model prefers a value of the sensitive feature where all else is equal: "
     "leave it out of the features, or say why it has to be one.",
-    "excess_flip_rate": "People who are alike in all other features are decided otherwise: look at the pairs below, "
-    "and at the features in which they differ most.",
+    "excess_flip_rate": "People who are alike in all other features are decided otherwise: look at the pairs in the "
+    "report, and at the features in which they differ most.",
     "loss_ratio": "Small changes along the direction in which the groups differ make the model less right: look for "
     "features that stand for the group, and train without that direction.",
     "correlation": "The prediction goes with the sensitive feature: compare people who are alike in what it is meant "
@@ -48,7 +48,8 @@ def next_step(finding: Finding) -> str:
 
 def name_of(case: Case) -> str:
     """Return what to call a case's model: the name of a function, or of its type."""
-    return getattr(case.model, "__name__", None) or type(case.model).__name__
+    name = getattr(case.model, "__name__", None) or type(case.model).__name__
+    return "model" if name == "<lambda>" else name
 
 
 def listed(words: Sequence[str]) -> str:
@@ -94,7 +95,8 @@ def line(finding: Finding) -> str:
     if math.isnan(finding.low) or math.isnan(finding.high):
         return f"{said} (no interval, by {finding.method})"
     if finding.measure.endswith(("_rate_difference", "_flip_rate")):
-        known = f"{100 * finding.low:.1f} to {100 * finding.high:.1f} percentage points"
+        low, high = (finding.low, finding.high) if finding.high > 0 else (-finding.high, -finding.low)  # "lower by"
+        known = f"{100 * low:.1f} to {100 * high:.1f} percentage points"
     else:
         known = interval(finding)
     return f"{said} (interval {known}, by {finding.method})"
