@@ -8,6 +8,7 @@ import json
 import logging
 import shlex
 import sys
+import tomllib
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
@@ -423,6 +424,27 @@ def prune():
 # Models of users
 
 
+def _configured(context, option, path):
+    """Take the options of an audit from a TOML file; those of the command line come first."""
+    if path is None:
+        return
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise click.BadParameter(f"expected a TOML file, found {path} ({error})") from None
+    context.meta["accept"] = content.pop("accept", [])
+    content = {key.replace("-", "_"): value for key, value in content.items()}
+    content = {{"dtype": "dtypes"}.get(key, key): value for key, value in content.items()}
+    known = [parameter.name for parameter in context.command.params if parameter.name != option.name]
+    if strange := [key for key in content if key not in known]:
+        raise click.BadParameter(f"{path} has an unknown key {strange[0]!r}{suggestion(strange[0], known)}")
+    several = {parameter.name for parameter in context.command.params if parameter.multiple}
+    context.default_map = {
+        key: ",".join(map(str, value)) if isinstance(value, list) and key not in several else value
+        for key, value in content.items()
+    }
+
+
 AUDIT_OPTIONS = (
     *("methods", "proxies", "confidence_level", "margin", "verdict_on", "max_seconds"),
     *("model_name", "model_version"),
@@ -503,6 +525,16 @@ AUDIT_OPTIONS = (
 @click.option("--seed", type=SEED, default=0, show_default=True, help="random seed")
 @click.option("--html", metavar="FILE", help="write the report as a page")
 @click.option("--json", metavar="FILE", help="write the report as JSON")
+@click.option(
+    "--config", metavar="FILE", is_eager=True, expose_value=False, callback=_configured, help="options in a TOML file"
+)
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="RULE",
+    help="end with 3 by this alone, as 'selection_rate_difference > 0.05' or 'impact_ratio < 0.8'",
+)
+@click.option("--baseline", metavar="FILE", help="JSON report of an earlier audit: end with 3 by what is new or worse")
 @click.option("--junit", metavar="FILE", help="write the tests as JUnit XML")
 @click.option("--sarif", metavar="FILE", help="write the significant findings as SARIF")
 @click.option("--model-card", metavar="FILE", help="write a model card in Markdown")
@@ -512,17 +544,22 @@ AUDIT_OPTIONS = (
     default="binned",
     help="rows about people in the files: none, binned (the default), or all without binning",
 )
-def audit(html, json, junit, sarif, model_card, rows, seed, budget, **options):
+@click.pass_context
+def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fail_on, baseline, **options):
     """Audit your model with all methods."""
     from fairlab.auditing import audit, forecast
+    from fairlab.auditing.guard import Accepted, Rule, failures
     from fairlab.auditing.report import SHOWN
     from fairlab.auditing.wording import reasons
 
     try:
+        rules = [Rule.of(text) for text in fail_on]
+        accepted = [Accepted.of(content) for content in context.meta.get("accept", ())]
         of_audit = {name: options.pop(name) for name in AUDIT_OPTIONS}
         case = _case(**options, max_rows=max(budget // 2, 2), random_state=seed)
         print(f"fairlab: the model will take {forecast(case, budget=budget):.0f} seconds at most", file=sys.stderr)
         report = audit(case, budget=budget, random_state=seed, **of_audit)
+        failing, passed = failures(report, rules=rules, baseline=baseline, accepted=accepted)
     except (ValueError, TypeError, OSError) as error:
         if getattr(error, "__notes__", None):  # raised by a method, or by the model during the audit
             raise
@@ -542,7 +579,10 @@ def audit(html, json, junit, sarif, model_card, rows, seed, budget, **options):
     for write, path in ((report.to_junit, junit), (report.to_sarif, sarif), (report.to_model_card, model_card)):
         if path:
             write(path)
-    return SIGNIFICANT if report.significant else 0 if report.n_tests else NOT_ASSESSED
+    for word, sentences in (("fails", failing), ("accepted", passed)):
+        for sentence in sentences if rules or baseline or accepted else ():
+            print(f"{word}: {sentence}")
+    return SIGNIFICANT if failing else 0 if report.n_tests else NOT_ASSESSED
 
 
 def _case(model, table, dtypes, y_true, pos_label, program, batch_program, trust_pickle, **settings):

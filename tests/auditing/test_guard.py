@@ -1,0 +1,175 @@
+import json
+import re
+import shlex
+from datetime import date
+from functools import partial
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from audited import finding, people, report
+
+from fairlab import Case, audit
+from fairlab.auditing.guard import Accepted, Rule, failures
+from fairlab.cases import MethodResult
+from fairlab.cli import main
+from fairlab.paths import project
+from fairlab.statistics import difference_bounds, difference_p_value
+
+TODAY = date(2026, 11, 24)
+ACCEPTED = {"measure": "selection_rate_difference", "sensitive_features": "sex", "reason": "as agreed"}
+
+
+def rate(hits, totals, **changes):
+    """Return a selection rate difference as an audit finds it."""
+    low, high = map(float, difference_bounds(hits, totals, confidence_level=0.95))
+    test, estimate = partial(difference_p_value, hits, totals), hits[0] / totals[0] - hits[1] / totals[1]
+    parts = {"measure": "selection_rate_difference", "effect": "selection rate difference, f minus m", "low": low}
+    return finding(people(), test(), estimate, **(parts | {"high": high, "test": test} | changes))
+
+
+def found(*findings):
+    return report(MethodResult("group rates", findings, (), 0, 0))
+
+
+def test_a_rule_is_a_test_against_its_margin_not_against_zero():
+    clear = rate([400, 520], [1000, 1000])  # 12 points, certainly more than 5, not certainly more than 10
+    rules = [[Rule.of(f"selection_rate_difference > {limit}")] for limit in (0.05, 0.1)]
+    assert [len(failures(found(clear), rules=some)[0]) for some in rules] == [1, 0]
+    assert found(clear).verdict == "difference found"
+    # Ten tests of one rule are corrected together: p = 0.02 against the margin is not enough.
+    weak = [rate([400, 490], [1000, 1000]), *[rate([450, 450], [1000, 1000])] * 9]
+    assert weak[0].test(0.05) <= 0.1 < 10 * weak[0].test(0.05)
+    assert failures(found(*weak), rules=rules[0])[0] == []
+
+
+def test_impact_ratios_below_a_limit():
+    table = people(2_000)
+    case = Case(lambda rows: rows["age"] > 30 + 25 * (rows["sex"] == "man"), table, sensitive_features="sex")
+    found = audit(case, methods=["rates"], progress=False)
+    [said], _ = failures(found, rules=[Rule.of("impact_ratio < 0.8")])
+    assert said.startswith("impact_ratio < 0.8: sex man 0.")
+    assert failures(found, rules=[Rule.of("impact_ratio < 0.3")])[0] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("selection_rate_diference > 0.05", "did you mean 'selection_rate_difference'"),
+        ("selection_rate_difference < 0.05", "expected > after selection_rate_difference"),
+        ("impact_ratio > 0.8", "expected < after impact_ratio"),
+        ("selection_rate_difference", "expected MEASURE > NUMBER"),
+        ("loss_ratio > 1.2.3", "expected a number at the end"),
+        (3, "expected MEASURE > NUMBER"),
+    ],
+)
+def test_what_is_no_rule_is_refused(text, message):
+    with pytest.raises(ValueError, match=message):
+        Rule.of(text)
+
+
+def test_a_baseline_fails_what_is_new_or_worse(tmp_path):
+    path = tmp_path / "before.json"
+    found(rate([400, 500], [1000, 1000]), rate([450, 450], [1000, 1000], sensitive_features="race")).to_json(path)
+    same = failures(found(rate([410, 505], [1000, 1000])), baseline=path)
+    worse = failures(found(rate([200, 500], [1000, 1000])), baseline=path)
+    new = failures(found(rate([300, 500], [1000, 1000], sensitive_features="race")), baseline=path)
+    assert same == ([], [])
+    assert worse[0][0].startswith("worse than -0.1: ")
+    assert new[0][0].startswith("new: ")
+    path.write_text("{}")
+    with pytest.raises(ValueError, match="baseline: expected a report"):
+        failures(found(rate([410, 505], [1000, 1000])), baseline=path)
+
+
+def test_a_finding_is_accepted_with_a_reason_until_a_day():
+    entry = Accepted.of(ACCEPTED | {"expires": "2026-11-24"})
+    clear = found(rate([400, 520], [1000, 1000]))
+    failing, passed = failures(clear, accepted=[entry], today=TODAY)
+    assert (failing, len(passed)) == ([], 1)
+    assert passed[0].endswith("accepted until 2026-11-24: as agreed")
+    failing, _ = failures(clear, accepted=[entry], today=date(2026, 11, 25))
+    assert failing[0].endswith("it was accepted until 2026-11-24")
+    elsewhere = Accepted.of(ACCEPTED | {"expires": TODAY, "where": "age < 30"})
+    assert len(failures(clear, accepted=[elsewhere], today=TODAY)[0]) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"reason": " "}, "expected text as reason"),
+        ({"expires": "soon"}, "expected a date as expires"),
+        ({"expires": None}, "expected a date as expires"),
+        ({"mesure": "x"}, "unknown key 'mesure'; did you mean 'measure'"),
+    ],
+)
+def test_what_accepts_nothing_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        Accepted.of(ACCEPTED | {"expires": TODAY} | changes)
+
+
+CONFIG = """
+model = "bank:predict"
+table = "table.csv"
+sensitive-features = ["sex"]
+methods = ["rates"]
+fail_on = ["selection_rate_difference > 0.1"]
+json = "audit.json"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    people(1_000).to_csv("table.csv", index=False)
+    (tmp_path / "bank.py").write_text("def predict(rows):\n    return rows['age'] > 45 + 25 * (rows['sex'] == 'man')\n")
+    (tmp_path / "audit.toml").write_text(CONFIG)
+    return tmp_path
+
+
+def test_a_configuration_has_the_options_and_the_command_line_comes_first(folder, capsys):
+    assert main(["audit", "--config", "audit.toml"]) == 3
+    assert "fails: selection_rate_difference > 0.1: The selection rate of man is" in capsys.readouterr().out
+    assert json.loads((folder / "audit.json").read_text())["provenance"]["budget"] == 200_000
+    assert main(["audit", "--config", "audit.toml", "--fail-on", "selection_rate_difference > 0.6"]) == 0
+    assert main(["audit", "--config", "audit.toml", "--fail-on", "impact_ratio > 0.6"]) == 2
+    accept = '[[accept]]\nmeasure = "selection_rate_difference"\nsensitive_features = "sex"\nreason = "agreed"\n'
+    (folder / "audit.toml").write_text(CONFIG + accept + "expires = 2999-01-31\n")
+    assert main(["audit", "--config", "audit.toml"]) == 0
+    assert "accepted until 2999-01-31: agreed" in capsys.readouterr().out
+    assert main(["audit", "--config", "audit.toml", "--baseline", "audit.json", "--fail-on", "loss_ratio > 9"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("modle = 'x'", "unknown key 'modle'"), ("model =", "expected a TOML file")]
+)
+def test_a_wrong_configuration_is_a_wrong_call(folder, capsys, text, message):
+    (folder / "audit.toml").write_text(text)
+    assert main(["audit", "--config", "audit.toml"]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_recipes_of_the_guide_are_yaml_and_their_commands_run(folder):
+    guide = (project().docs / "your_model.md").read_text(encoding="utf-8")
+    config = re.search(r"^```toml\n(.*?)^```", guide, flags=re.MULTILINE | re.DOTALL)[1]
+    table = pd.read_csv("table.csv")
+    table["race"] = np.where(table["age"] % 2, "x", "y")
+    table["repaid"] = np.where(table["age"] > 50, "yes", "no")
+    table.to_csv("table.csv", index=False)
+    model = "def predict(rows):\n    return ['yes' if age > 40 else 'no' for age in rows['age']]\n"
+    (folder / "mymodule.py").write_text(model)
+        "def predict(rows):\n    return ['yes' if age > 40 else 'no' for age in rows['age']]\n"
+    )
+    (folder / "audit.toml").write_text(config)
+    recipes = re.findall(r"^```yaml\n(.*?)^```", guide, flags=re.MULTILINE | re.DOTALL)
+    commands = re.findall(r"(fairlab audit [^\n]*)", "".join(recipes))
+    assert (len(recipes), len(commands)) == (3, 3)
+    for recipe in recipes:
+        assert yaml.safe_load(recipe)
+    for command in commands:
+        assert main([*shlex.split(command)[1:], "--budget", "3000"]) == 0
+    assert ElementTree.parse("audit.xml").getroot().tag == "testsuites"
+    assert json.loads((folder / "audit.sarif").read_text())["version"] == "2.1.0"
