@@ -161,8 +161,6 @@ def test_the_recipes_of_the_guide_are_yaml_and_their_commands_run(folder):
     table.to_csv("table.csv", index=False)
     model = "def predict(rows):\n    return ['yes' if age > 40 else 'no' for age in rows['age']]\n"
     (folder / "mymodule.py").write_text(model)
-        "def predict(rows):\n    return ['yes' if age > 40 else 'no' for age in rows['age']]\n"
-    )
     (folder / "audit.toml").write_text(config)
     recipes = re.findall(r"^```yaml\n(.*?)^```", guide, flags=re.MULTILINE | re.DOTALL)
     commands = re.findall(r"(fairlab audit [^\n]*)", "".join(recipes))
