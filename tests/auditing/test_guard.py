@@ -111,7 +111,7 @@ def test_what_accepts_nothing_is_refused(changes, message):
 
 
 CONFIG = """
-model = "bank:predict"
+model = "bank_of_guard:predict"
 table = "table.csv"
 sensitive-features = ["sex"]
 methods = ["rates"]
@@ -125,7 +125,10 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     people(1_000).to_csv("table.csv", index=False)
-    (tmp_path / "bank.py").write_text("def predict(rows):\n    return rows['age'] > 45 + 25 * (rows['sex'] == 'man')\n")
+    rule = "rows['age'] > 45 + 25 * (rows['sex'] == 'man')"
+    (tmp_path / "bank_of_guard.py").write_text(f"def predict(rows):\n    return {rule}\n")
+        "def predict(rows):\n    return rows['age'] > 45 + 25 * (rows['sex'] == 'man')\n"
+    )
     (tmp_path / "audit.toml").write_text(CONFIG)
     return tmp_path
 

@@ -101,7 +101,7 @@ def test_true_labels_by_name_by_order_and_by_index(table):
     ("changes", "message"),
     [
         ({"model": 3}, r"model: expected an object with \.predict .*, found int"),
-        ({"model": ["./credit"]}, "a program comes in as CommandSoftware"),
+        ({"model": ["./credit"]}, "a program comes in as fairlab.models.CommandModel"),
         ({"model": LogisticRegression}, "found the class LogisticRegression"),
         ({"model": LogisticRegression()}, "model: fails on the rows of the table: "),
         ({"sensitive_features": [["sex"]]}, r"sensitive_features: expected names of columns, found \['sex'\]"),

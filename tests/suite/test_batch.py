@@ -400,3 +400,10 @@ def test_data_are_fetched_before_anything_is_submitted_and_stay_what_they_are(to
     assert environment["FAIRLAB_REAL_DATA"] == "real,generated,reconstructed,cached"
     assert str(cluster.marker("toy/mean", "smoke")) in command
     assert command[-6:] == [*given, "--config", "profile=smoke", "shards=3", "names=toy/mean"]
+
+
+def test_a_batch_runs_after_another_of_the_same_process_was_ended(toy):
+    assert batch.run_batch(["toy/mean"], "smoke") == {}
+    processes.kill_children()
+    add_experiment(toy, "added")
+    assert batch.run_batch(["toy/added"], "smoke") == {}

@@ -13,7 +13,7 @@ from fairlab.suite.catalogue import specification
 from fairlab.suite.comparison import compare, short_line
 from fairlab.suite.machine import memory_left_gb, n_cores
 from fairlab.suite.notebook import run_experiment
-from fairlab.suite.processes import kill_children
+from fairlab.suite.processes import kill_children, stopping
 from fairlab.suite.run import Run, UnreadableRunError, failure_file, run_folder, unwritable
 
 STATUS_SECONDS = 60.0  # between lines on what is running
@@ -156,6 +156,7 @@ class _Batch:
     def run(self) -> dict[str, str]:
         """Run all and return the reasons of those that failed."""
         ready, futures = [], {}
+        stopping.clear()
         self.order.prepare()
         if self.states and sys.platform == "linux":
             from fairlab.suite import kernel
