@@ -127,8 +127,6 @@ def folder(tmp_path, monkeypatch):
     people(1_000).to_csv("table.csv", index=False)
     rule = "rows['age'] > 45 + 25 * (rows['sex'] == 'man')"
     (tmp_path / "bank_of_guard.py").write_text(f"def predict(rows):\n    return {rule}\n")
-        "def predict(rows):\n    return rows['age'] > 45 + 25 * (rows['sex'] == 'man')\n"
-    )
     (tmp_path / "audit.toml").write_text(CONFIG)
     return tmp_path
 
