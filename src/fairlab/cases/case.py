@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from fairlab.cases.foreign import plain_table, with_originals
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import CaseError, Feature, Schema, case_errors, check_values, read_schema
 from fairlab.cases.table import Encoding, check_table, in_dtypes
@@ -27,7 +28,9 @@ class Case:
         Anything with ``predict`` or ``predict_proba``, or that takes a DataFrame and returns one answer for each row:
         labels, booleans, strings, probabilities or scores.
     table : DataFrame
-        One row for each person: strings, categories, booleans and numbers; values may be missing.
+        One row for each person: strings, categories, booleans, numbers, dates and decimals; values may be missing. Of
+        pandas, polars or pyarrow; the model gets rows of pandas. Methods take dates as days since 1970-01-01 and
+        decimals as floats, the model gets them as they were.
     sensitive_features : str or sequence of str
         Columns of the table.
     features : sequence of str or None
@@ -110,8 +113,11 @@ class Case:
         self.model = model
         with case_errors():
             self._model = wrap_model(model)
-        if not isinstance(table, pd.DataFrame):
-            raise CaseError(f"table: expected a DataFrame, found {type(table).__name__}")
+        table, self._originals = plain_table(table)
+        if self._originals:
+            for part in ("answer", "scorer"):
+                if (function := getattr(self._model, part)) is not None:
+                    setattr(self._model, part, with_originals(function, self._originals))
         self.sensitive_features = _checked_names(sensitive_features, "sensitive_features", table)
         labels = _labels(table, y_true)
         self.features = _feature_names(
@@ -216,7 +222,7 @@ class Case:
         CaseError
             If a column is missing or a value does not fit its dtype.
         """
-        return in_dtypes(frame, self._dtypes)
+        return in_dtypes(plain_table(frame)[0] if self._originals else frame, self._dtypes)
 
     def decide(self, rows: pd.DataFrame | None = None) -> np.ndarray:
         """Return whether the model decides favourably, shape (n_rows,).
