@@ -6,6 +6,8 @@ from dataclasses import replace
 from functools import partial
 
 import joblib
+import numpy as np
+import pandas as pd
 import pytest
 from audited import finding, people
 
@@ -242,3 +244,24 @@ sys.exit(main())
 def test_interrupt_during_import_prints_one_line(name):
     done = subprocess.run([sys.executable, "-c", LOADING.format(name=name)], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (130, "fairlab: interrupted\n")
+
+
+def test_two_models_are_compared_and_worse_is_3(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    table = pd.DataFrame({"sex": ["f", "m"] * 300, "points": np.arange(600) % 60})
+    table.to_csv("table.csv", index=False)
+    rules = {"fair": "rows['points'] > 30", "unfair": "rows['points'] > 20 + 20 * (rows['sex'] == 'f')"}
+    lines = [f"def {name}(rows):\n    return {rule}\n" for name, rule in rules.items()]
+    (tmp_path / "two_models.py").write_text("\n".join(lines))
+
+    def status(first, second, *more):
+        call = ["compare", f"two_models:{first}", f"two_models:{second}", "table.csv", "--sensitive-features", "sex"]
+        return main([*call, *more])
+
+    assert status("fair", "unfair", "--html", "c.html", "--json", "c.json") == 3
+    assert "Worse: selection rate difference" in capsys.readouterr().out
+    assert "<main>" in (tmp_path / "c.html").read_text()
+    assert json.loads((tmp_path / "c.json").read_text())["is_worse"] is True
+    assert status("unfair", "fair") == 0
+    assert status("fair", "nothing") == 2

@@ -445,6 +445,46 @@ def _configured(context, option, path):
     }
 
 
+CASE_PARAMETERS = (
+    click.argument("table", metavar="TABLE", help="one row per person: .csv, .tsv or .parquet"),
+    click.option(
+        "--sensitive-features", type=_names, required=True, metavar="A,B", help="columns with the sensitive features"
+    ),
+    click.option(
+        "--features", type=_names, metavar="A,B", help="inputs of the model (default: all columns except --y-true)"
+    ),
+    click.option(
+        "--dtype",
+        "dtypes",
+        multiple=True,
+        metavar="COLUMN=TYPE",
+        help="how a column of a .csv or .tsv is read, as zip=str; numbers that begin with a zero stay text anyway",
+    ),
+    click.option("--y-true", metavar="COLUMN", help="column with the true labels; not an input of the model"),
+    click.option("--pos-label", metavar="LABEL", help="the favourable label"),
+    click.option("--decision-threshold", type=float, metavar="SCORE", help="scores of at least this are favourable"),
+    click.option("--program", is_flag=True, help="MODEL is a command line that prints 1 (favourable) or 0"),
+    click.option(
+        "--batch-program",
+        is_flag=True,
+        help="MODEL is a command line that reads rows as CSV and prints a number for each",
+    ),
+    click.option(
+        "--trust-pickle",
+        is_flag=True,
+        help="MODEL may be a .pkl or .joblib, or a Keras file for Keras before 3.12; opening it runs any code that it "
+        "contains, with your permissions",
+    ),
+)
+
+
+def _of_case(command):
+    """Add what a case is made of to a command."""
+    for parameter in reversed(CASE_PARAMETERS):
+        command = parameter(command)
+    return command
+
+
 AUDIT_OPTIONS = (
     *("methods", "proxies", "confidence_level", "margin", "verdict_on", "max_seconds"),
     *("model_name", "model_version"),
@@ -459,33 +499,7 @@ AUDIT_OPTIONS = (
 @click.argument(
     "model", metavar="MODEL", help="module:name from the current folder, a .keras or .h5 file, or see below"
 )
-@click.argument("table", metavar="TABLE", help="one row per person: .csv, .tsv or .parquet")
-@click.option(
-    "--sensitive-features", type=_names, required=True, metavar="A,B", help="columns with the sensitive features"
-)
-@click.option(
-    "--features", type=_names, metavar="A,B", help="inputs of the model (default: all columns except --y-true)"
-)
-@click.option(
-    "--dtype",
-    "dtypes",
-    multiple=True,
-    metavar="COLUMN=TYPE",
-    help="how a column of a .csv or .tsv is read, as zip=str; numbers that begin with a zero stay text anyway",
-)
-@click.option("--y-true", metavar="COLUMN", help="column with the true labels; not an input of the model")
-@click.option("--pos-label", metavar="LABEL", help="the favourable label")
-@click.option("--decision-threshold", type=float, metavar="SCORE", help="scores of at least this are favourable")
-@click.option("--program", is_flag=True, help="MODEL is a command line that prints 1 (favourable) or 0")
-@click.option(
-    "--batch-program", is_flag=True, help="MODEL is a command line that reads rows as CSV and prints a number for each"
-)
-@click.option(
-    "--trust-pickle",
-    is_flag=True,
-    help="MODEL may be a .pkl or .joblib, or a Keras file for Keras before 3.12; opening it runs any code that it "
-    "contains, with your permissions",
-)
+@_of_case
 @click.option(
     "--proxies",
     is_flag=True,
@@ -583,6 +597,37 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
         for sentence in sentences if rules or baseline or accepted else ():
             print(f"{word}: {sentence}")
     return SIGNIFICANT if failing else 0 if report.n_tests else NOT_ASSESSED
+
+
+@fairlab.command(
+    of_project=False,
+    epilog="Exit status: 0 if nothing became worse, 3 if something did, 2 for an invalid call.",
+)
+@click.argument("model_a", metavar="MODEL_A", help="the older model, as for fairlab audit")
+@click.argument("model_b", metavar="MODEL_B", help="the newer model")
+@_of_case
+@click.option(
+    "--confidence-level", type=float, default=0.95, metavar="LEVEL", show_default=True, help="of tests and intervals"
+)
+@click.option("--html", metavar="FILE", help="write the comparison as a page")
+@click.option("--json", metavar="FILE", help="write the comparison as JSON")
+def compare(model_a, model_b, confidence_level, html, json, **of_case):
+    """Say what a newer model makes better and worse."""
+    from fairlab.auditing import compare
+
+    try:
+        cases = [_case(model=model, **of_case) for model in (model_a, model_b)]
+        compared = compare(*cases, confidence_level=confidence_level)
+    except (ValueError, TypeError, OSError) as error:
+        print(f"fairlab: {error}", file=sys.stderr)
+        return WRONG_CALL
+    print(compared.summary)
+    if len(compared.rows):
+        print(compared.to_frame().to_string(index=False, float_format="{:.3g}".format))
+    for write, path in ((compared.to_html, html), (compared.to_json, json)):
+        if path:
+            write(path)
+    return SIGNIFICANT if compared.is_worse else 0
 
 
 def _case(model, table, dtypes, y_true, pos_label, program, batch_program, trust_pickle, **settings):

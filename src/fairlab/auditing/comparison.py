@@ -6,9 +6,11 @@ for pairs, Agresti and Caffo 2000 for independent samples), so that its interval
 decision changes.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +19,7 @@ from scipy.stats import norm
 
 from fairlab.auditing import figures, page
 from fairlab.auditing.pairing import Pairs, pair
+from fairlab.auditing.report import plain, written
 from fairlab.auditing.wording import count, listed, name_of, number
 from fairlab.cases import Case, Result
 from fairlab.checks import check_number
@@ -124,6 +127,27 @@ class ModelComparison(Result):
     def plot(self) -> "Figure":
         """Return the changes with their intervals: left of 0 is smaller."""
         return figures.changes(self.rows)
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether anything became worse."""
+        return bool((self.rows["verdict"] == WORSE).any())
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Return the comparison as one page that needs no other file, and write it to `path`."""
+        return written(page.whole("Two models compared", page.comparison(self)), path)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return the comparison as JSON, and write it to `path`."""
+        content = {
+            "summary": self.summary,
+            "is_worse": self.is_worse,
+            "is_paired": self.is_paired,
+            "confidence_level": self.confidence_level,
+            "not_compared": list(self.not_compared),
+            "rows": self.rows.to_dict(orient="records"),
+        }
+        return written(json.dumps(plain(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n", path)
 
     def _repr_html_(self) -> str:
         return page.comparison(self)

@@ -57,11 +57,16 @@ SAID_OF_ROWS = {
 
 def document(report, rows: str) -> str:
     """Return the whole page; `rows` is as in `Report.to_html`."""
+    return whole(_title(report), fragment(report, rows))
+
+
+def whole(title: str, content: str) -> str:
+    """Return a page with some content."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(_title(report))}</title>\n<style>{PAGE_STYLE}</style>\n</head>\n<body>\n"
-        f"<main>\n{fragment(report, rows)}</main>\n</body>\n</html>\n"
+        f"<title>{escape(title)}</title>\n<style>{PAGE_STYLE}</style>\n</head>\n<body>\n"
+        f"<main>\n{content}</main>\n</body>\n</html>\n"
     )
 
 
@@ -105,7 +110,8 @@ def comparison(compared) -> str:
             "n": frame["n"].map("{:,}".format),
         }
     )
-    text = f'<p class="summary">{escape(compared.summary)}</p>\n{_table(shown)}'
+    figure = as_html(compared.plot(), "changes of all measures with their intervals") if len(frame) else ""
+    text = f'<h1>Two models compared</h1>\n<p class="summary">{escape(compared.summary)}</p>\n{_table(shown)}\n{figure}'
     return f'<div class="fairlab">\n<style>{STYLE}</style>\n{text}\n</div>\n'
 
 

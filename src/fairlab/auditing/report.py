@@ -312,7 +312,7 @@ class Report(Result):
             If `rows` is something else.
         """
         check_choice(rows, "rows", ROWS)
-        return _written(page.document(self, rows), path)
+        return written(page.document(self, rows), path)
 
     def to_json(self, path: str | Path | None = None, *, rows: str = "binned") -> str:
         """Return the report as JSON, and write it to `path`; the parameters are those of `to_html`."""
@@ -355,19 +355,19 @@ class Report(Result):
                 for result in self.results
             ],
         }
-        return _written(json.dumps(_plain(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n", path)
+        return written(json.dumps(plain(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n", path)
 
     def to_junit(self, path: str | Path | None = None) -> str:
         """Return the tests as JUnit XML, as continuous integration reads it, and write it to `path`."""
-        return _written(exports.junit(self), path)
+        return written(exports.junit(self), path)
 
     def to_sarif(self, path: str | Path | None = None) -> str:
         """Return the significant findings as SARIF 2.1.0, as code scanning reads it, and write it to `path`."""
-        return _written(exports.sarif(self), path)
+        return written(exports.sarif(self), path)
 
     def to_model_card(self, path: str | Path | None = None) -> str:
         """Return a model card in Markdown with front matter, and write it to `path`."""
-        return _written(exports.model_card(self), path)
+        return written(exports.model_card(self), path)
 
     def _repr_html_(self) -> str:
         return page.fragment(self, "binned")
@@ -391,7 +391,8 @@ def _rank(finding: Finding) -> tuple[int, float]:
     return kind, -np.nan_to_num(size, posinf=0)
 
 
-def _written(text, path) -> str:
+def written(text, path) -> str:
+    """Return a text that was written to a file, if one is named."""
     if path is not None:
         if not isinstance(path, str | Path):
             raise TypeError(f"path: expected the name of a file, found {path!r}")
@@ -399,12 +400,12 @@ def _written(text, path) -> str:
     return text
 
 
-def _plain(value):
+def plain(value):
     """Return nested values in types that JSON has; what is not a finite number becomes None."""
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
     if is_missing(value) or (isinstance(value, float) and math.isinf(value)):
