@@ -97,3 +97,19 @@ def test_the_table_of_an_audit_is_that_of_its_counts():
     assert table.loc["f", "impact ratio"] == pytest.approx(rates["f"] / rates["m"])
     assert np.isnan(table.loc["(missing)", "impact ratio"])
     assert f"{rates['f']:.1%}" in report.to_html()
+
+
+def test_a_report_names_no_group_of_fewer_than_five_people():
+    rng = np.random.default_rng(0)
+    names = [f"person {k}" for k in range(200)]
+    people = pd.DataFrame({"name": names, "sex": rng.choice(["f", "m"], 200), "points": rng.integers(0, 9, 200)})
+    people["town"] = ["a"] * 150 + ["b"] * 47 + ["tiny"] * 3
+    case = fairlab.Case(
+        lambda rows: rows["points"] > 3, people, sensitive_features=["name", "sex", "town"], features=["points"]
+    )
+    report = fairlab.audit(case, methods=["rates"], progress=False)
+    assert report.groups["name"].index.tolist() == ["(200 of fewer than 5 people)"]
+    assert report.groups["town"].index.tolist() == ["a", "b", "(1 of fewer than 5 people)"]
+    assert report.groups["town"]["people"].tolist() == [150, 47, 3]
+    for text in (report.to_html(rows="none"), report.to_json(rows="none")):
+        assert sum(name in text for name in names) <= 3, "in what was not assessed"

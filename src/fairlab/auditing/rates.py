@@ -20,6 +20,8 @@ RATES = {
     "positive predictive value": ("true positives", "labelled selected"),
     "negative predictive value": ("true negatives", "labelled not selected"),
 }
+LEAST_SHOWN = 5  # people of a group that a report names
+TINY = f" of fewer than {LEAST_SHOWN} people)"  # the name of the others, after their number
 COUNTS = ["people", "selected", "labelled", "positives", "true positives", "false positives"]
 
 
@@ -55,6 +57,19 @@ def group_counts(case: Case) -> pd.DataFrame:
             "labelled not selected": frame["labelled"] - right - wrong,
         }
     )
+
+
+def without_tiny(counts: pd.DataFrame) -> pd.DataFrame:
+    """Return counts by group, groups of fewer than `LEAST_SHOWN` people as one, since they may be single persons."""
+    parts = {}
+    for features, groups in counts.groupby(level=0, sort=False):
+        groups = groups.droplevel(0)
+        is_tiny = groups["people"] < LEAST_SHOWN
+        if is_tiny.any():
+            name = f"({int(is_tiny.sum()):,}{TINY}"
+            groups = pd.concat([groups[~is_tiny], groups[is_tiny].sum().to_frame(name).T])
+        parts[features] = groups
+    return pd.concat(parts, names=counts.index.names)
 
 
 def group_codes(case: Case, features: Sequence[str]) -> tuple[np.ndarray, list[str]]:

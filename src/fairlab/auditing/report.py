@@ -16,7 +16,7 @@ import pandas as pd
 from fairlab.auditing import exports, figures, page, wording
 from fairlab.auditing.evidence import MISSING, ROWS, shown_rows
 from fairlab.auditing.impact import impact_table
-from fairlab.auditing.rates import BETWEEN, WITHIN, group_counts
+from fairlab.auditing.rates import BETWEEN, TINY, WITHIN, group_counts, without_tiny
 from fairlab.cases import Case, Finding, MethodResult, Result
 from fairlab.cases.schema import is_missing
 from fairlab.checks import check_choice
@@ -185,8 +185,11 @@ class Report(Result):
 
     @cached_property
     def group_counts(self) -> pd.DataFrame | None:
-        """Counts of people and decisions by group, see `fairlab.auditing.rates.group_counts`; None for numbers."""
-        return None if self.case.task == "numbers" else group_counts(self.case)
+        """Counts of people and decisions by group, see `fairlab.auditing.rates.group_counts`; None for numbers.
+
+        Groups of fewer than five people are one.
+        """
+        return None if self.case.task == "numbers" else without_tiny(group_counts(self.case))
 
     @cached_property
     def groups(self) -> dict[str, pd.DataFrame]:
@@ -196,7 +199,7 @@ class Report(Result):
         tables, names = {}, ["people", "selected"] if self.case.y_true is None else list(self.group_counts)
         for features, counts in self.group_counts[names].groupby(level=0, sort=False):
             counts = counts.droplevel(0)
-            unknown = [group for group in counts.index if MISSING in group.split(WITHIN)]
+            unknown = [group for group in counts.index if MISSING in group.split(WITHIN) or group.endswith(TINY)]
             tables[features] = impact_table(counts, unknown=unknown, confidence_level=self.confidence_level)
         return tables
 
