@@ -564,7 +564,7 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
     from fairlab.auditing import audit, forecast
     from fairlab.auditing.guard import Accepted, Rule, failures
     from fairlab.auditing.report import SHOWN
-    from fairlab.auditing.wording import reasons
+    from fairlab.auditing.wording import p_value, reasons
 
     try:
         rules = [Rule.of(text) for text in fail_on]
@@ -583,7 +583,9 @@ def audit(context, html, json, junit, sarif, model_card, rows, seed, budget, fai
     for sentence in [*reasons(report), *report.warnings]:
         print(sentence)
     if len(report.findings):
-        print(report.to_frame()[SHOWN].to_string(index=False, float_format="{:.3g}".format))
+        frame = report.to_frame()[SHOWN]
+        frame["p_value"] = frame["p_value"].map(p_value)
+        print(frame.to_string(index=False, float_format="{:.3g}".format))
     for method, reason in report.skipped:
         print(f"not assessed: {method}: {reason}")
     if html:

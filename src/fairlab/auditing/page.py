@@ -180,7 +180,7 @@ def _table_of(rows) -> str:
             "effect": [finding.effect for finding in findings],
             "estimate": [wording.number(finding.estimate) for finding in findings],
             "interval": [wording.interval(finding) for finding in findings],
-            "p": ["no test" if p != p else f"{p:.1g}" if p >= 1e-4 else "< 0.0001" for _, p, *_ in rows],
+            "p": [wording.p_value(p) for _, p, *_ in rows],
             "smallest found": [wording.number(smallest) for *_, smallest in rows],
             "n": [f"{finding.n:,}" for finding in findings],
             "method": [finding.method for finding in findings],

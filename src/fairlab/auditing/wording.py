@@ -74,6 +74,11 @@ def number(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.3g}"
 
 
+def p_value(value: float) -> str:
+    """Return a p-value in words, never as 0."""
+    return "no test" if math.isnan(value) else f"{value:.1g}" if value >= 1e-4 else "< 0.0001"
+
+
 def interval(finding: Finding) -> str:
     """Return an interval in words, and that there is none where its ends are unknown."""
     if math.isnan(finding.low) or math.isnan(finding.high):
