@@ -11,7 +11,7 @@ from fairlab.adf import (
     discriminatory,
     estimate_unfairness,
 )
-from fairlab.adf.discrimination import Trace
+from fairlab.adf.discrimination import Trace, repeated
 from fairlab.cases import Schema
 
 
@@ -110,6 +110,20 @@ def test_inputs_that_differ_in_protected_values_only_count_once():
     assert found.trace.inputs.tolist() == [[1, 0], [2, 1], [3, 1], [4, 0]], "by seed, then by time"
     assert (found.n_inputs, found.n_discriminatory, found.success_rate) == (4, 2, 0.5)
     assert found.discriminatory.tolist() == [[1, 0], [3, 1]]
+
+
+@pytest.mark.parametrize("n_attributes", [1, 2, 65, 200])
+def test_repeated_inputs_are_those_seen_before(n_attributes):
+    inputs = np.random.default_rng(0).integers(-2, 2, (60, n_attributes))
+    inputs[30:] = inputs[:30]
+    inputs[30:, 0] += 1
+    seen, expected = set(), []
+    for row in inputs[:, 1:].tolist():
+        expected.append(tuple(row) in seen)
+        seen.add(tuple(row))
+    assert repeated(inputs, np.array([0])).tolist() == expected
+    few = np.zeros((3, n_attributes), dtype=int)
+    assert repeated(few, np.array([0])).tolist() == [False, True, True], "one number for each, of any number of columns"
 
 
 def test_pairs_have_the_partners_values():

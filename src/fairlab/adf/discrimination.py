@@ -6,7 +6,8 @@ together, changes its class.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import prod
+from itertools import accumulate
+from operator import mul
 
 import numpy as np
 import pandas as pd
@@ -260,9 +261,9 @@ def repeated(inputs: np.ndarray, sensitive_features: np.ndarray) -> np.ndarray:
     if not others.size:
         return np.arange(len(others)) > 0
     low = others.min(axis=0)
-    sizes = others.max(axis=0) - low + 1
-    if prod(sizes.tolist()) < 2**63:  # one number for each input is found sooner than one for each attribute
-        return pd.Series(np.ravel_multi_index((others - low).T, sizes)).duplicated().to_numpy()
+    steps = list(accumulate((others.max(axis=0) - low + 1).tolist(), mul, initial=1))
+    if steps.pop() < 2**63:  # one number for each input is found sooner than one for each attribute
+        return pd.Series((others - low) @ np.array(steps)).duplicated().to_numpy()
     return pd.DataFrame(others).duplicated().to_numpy()
 
 
