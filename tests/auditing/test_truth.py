@@ -4,6 +4,7 @@
 """
 
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ import pytest
 from scipy.stats import binom
 
 from fairlab import Case, audit, compare
+from fairlab.auditing.audits import run
+from fairlab.statistics import share_p_value, smallest_share
 
 N_PEOPLE = 300
 BUDGET = 4_000
@@ -92,10 +95,72 @@ def holds_the_change(number):
     return row.low <= change <= row.high
 
 
+def noisy_case(number, *, effect):
+    """Return a case whose model draws each answer anew, and the mean of (p - q)² over its people.
+
+    The chance of a favourable answer goes by the district, and with an effect by the group, too.
+    """
+    rng = np.random.default_rng([number, 53])
+    chances = np.tile(rng.random((10, 1)), 2)
+    if effect:
+        chances[:, 1] = rng.random(10)
+    table = pd.DataFrame({"district": rng.integers(0, 10, N_PEOPLE), "group": rng.choice(["a", "b"], N_PEOPLE)})
+
+    def model(rows):
+        return rng.random(len(rows)) < chances[rows["district"].astype(int), (rows["group"] == "b").astype(int)]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it is not deterministic
+        case = Case(model, table, sensitive_features="group", pos_label=True)
+    return case, (np.diff(chances, axis=1)[:, 0] ** 2 @ np.bincount(table["district"], minlength=10)) / N_PEOPLE
+
+
+def is_silent_beyond_noise(number):
+    """Return whether a noisy model that treats both groups alike has no significant flip rate."""
+    [found] = run("themis", noisy_case(number, effect=False)[0], budget=BUDGET).findings
+    return found.p_value > 0.05
+
+
+def holds_beyond_noise(number):
+    """Return whether the interval of a flip rate beyond noise holds the true one."""
+    case, truth = noisy_case(number, effect=True)
+    [found] = run("themis", case, budget=BUDGET).findings
+    return found.low <= truth <= found.high
+
+
+def finds_the_smallest_gap(number):
+    """Return whether new people are found to differ by the gap that a fair model's report names as the smallest.
+
+    The rate of all together stays. Tests are at the level and margin of a report with four tests.
+    """
+    rng = np.random.default_rng([number, 80])
+    level, margin, rate = 0.05 / 4, 0.005, rng.uniform(0.1, 0.5)
+    group = rng.choice(["a", "b"], N_PEOPLE, p=rng.dirichlet([5, 5]))
+
+    def gap(rates):
+        table = pd.DataFrame({"decision": rng.random(N_PEOPLE) < np.where(group == "a", *rates), "group": group})
+        case = Case(lambda rows: rows["decision"], table, sensitive_features="group", pos_label=True)
+        return run("rates", case, budget=0).findings[0]
+
+    size, share = gap([rate, rate]).smallest(level, margin), (group == "a").mean()
+    return gap(np.clip([rate - (1 - share) * size, rate + share * size], 0, 1)).test(margin) <= level
+
+
+def finds_the_smallest_share(number):
+    """Return whether a flip rate of the size named as the smallest is found."""
+    rng = np.random.default_rng([number, 81])
+    n, level, margin = int(rng.integers(100, 5_000)), 0.05 / rng.integers(1, 10), 0.005
+    return share_p_value(int(rng.binomial(n, smallest_share(n, level, margin))), n, margin) <= level
+
+
 STATEMENTS = {
     "a fair model raises no alarm in the whole audit": (is_silent, 300, 0.95),
     "a model with a clear rule raises one": (is_found, 100, 0.95),
     "the interval of a changed gap holds the true change": (holds_the_change, 300, 0.95),
+    "a noisy model that treats groups alike has no flip rate beyond its noise": (is_silent_beyond_noise, 300, 0.95),
+    "the interval of a flip rate beyond noise holds the true one": (holds_beyond_noise, 300, 0.95),
+    "a gap of the size named as the smallest is found": (finds_the_smallest_gap, 300, 0.8),
+    "a flip rate of the size named as the smallest is found": (finds_the_smallest_share, 300, 0.8),
 }
 
 

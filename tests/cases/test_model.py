@@ -160,7 +160,7 @@ def test_answers_of_another_kind_later_on_are_refused():
 
 def test_noise_is_noticed():
     rng = np.random.default_rng(0)
-    with pytest.warns(UserWarning, match=r"Queried again, the model answers \d+% of 60 rows otherwise"):
+    with pytest.warns(UserWarning, match=r"Queried again, the model answers \d+% of 100 rows otherwise"):
         noisy = case(lambda rows: rng.random(len(rows)) < 0.5)
     assert not noisy.queries.is_deterministic
     assert (noisy.decide() == noisy.decide()).all(), "answers are remembered"

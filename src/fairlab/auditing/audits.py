@@ -294,8 +294,8 @@ def _warnings(case, names, pace) -> tuple[str, ...]:
     if not case.queries.is_deterministic:
         warnings.append(
             "The model is not deterministic: the same row got different answers. Answers were kept, so the same audit "
-            "can come out differently another time, and methods that compare two answers about one row cannot tell a "
-            "difference of treatment from chance."
+            "can come out differently another time. Flip rates are beyond its noise, from repeated queries; other "
+            "methods that compare two answers about one row cannot tell a difference of treatment from chance."
         )
     if pace >= SLOW:  # over whole batches: a query of a few rows takes longer by the row
         warnings.append(

@@ -12,7 +12,7 @@ from fairlab.cases.foreign import plain_table, with_originals
 from fairlab.cases.model import wrap_model
 from fairlab.cases.schema import CaseError, Feature, Schema, case_errors, check_values, read_schema
 from fairlab.cases.table import Encoding, check_table, in_dtypes
-from fairlab.checks import align, check_count
+from fairlab.checks import align, check_count, check_flag
 from fairlab.seeds import derive_seed
 
 
@@ -224,13 +224,15 @@ class Case:
         """
         return in_dtypes(plain_table(frame)[0] if self._originals else frame, self._dtypes)
 
-    def decide(self, rows: pd.DataFrame | None = None) -> np.ndarray:
+    def decide(self, rows: pd.DataFrame | None = None, *, anew: bool = False) -> np.ndarray:
         """Return whether the model decides favourably, shape (n_rows,).
 
         Parameters
         ----------
         rows : DataFrame or None
             With at least the features, and any index; None for the table.
+        anew : bool
+            Send every row, even those whose answers are known: the model may answer otherwise if it is noisy.
 
         Raises
         ------
@@ -239,7 +241,7 @@ class Case:
         BudgetSpentError
             If there are more new rows than the limit has left.
         """
-        return self._model.decide(self._rows(rows))
+        return self._model.decide(self._rows(rows), anew=check_flag(anew, "anew"))
 
     def score(self, rows: pd.DataFrame | None = None) -> np.ndarray:
         """Return the score of the favourable class, a probability where the model has one, shape (n_rows,).

@@ -201,21 +201,26 @@ class ModelAdapter:
         classes = self.classes or (0, 1)
         return classes.index(self.pos_label) if self.pos_label in classes else len(classes) - 1
 
-    def decide(self, rows: pd.DataFrame) -> np.ndarray:
-        """Return whether the decision is favourable, shape (n_rows,)."""
+    def decide(self, rows: pd.DataFrame, *, anew: bool = False) -> np.ndarray:
+        """Return whether the decision is favourable, shape (n_rows,); `anew`: of rows that are all sent."""
         if self._is_regression:
             raise CaseError(
                 "decision_threshold: the model gives numbers; the least favourable one makes them decisions"
             )
-        if self.decision_threshold is None:
-            return self.queries.answers("label", self._labels, rows).astype(bool)
-        return self.score(rows) >= self.decision_threshold
+        by_label = self.decision_threshold is None
+        if anew:
+            answers = self.queries.send(self._labels if by_label else self._scores, rows)
+        else:
+            answers = self.queries.answers(*(("label", self._labels) if by_label else ("score", self._scores)), rows)
+        return answers.astype(bool) if by_label else self._in_unit(answers) >= self.decision_threshold
 
     def score(self, rows: pd.DataFrame) -> np.ndarray:
         """Return the score of the favourable class, shape (n_rows,)."""
         if self.task != "scores":
             raise CaseError("model: gives labels, expected a score; hand in an object with predict_proba")
-        values = self.queries.answers("score", self._scores, rows)
+        return self._in_unit(self.queries.answers("score", self._scores, rows))
+
+    def _in_unit(self, values: np.ndarray) -> np.ndarray:
         return expit(values) if self.unit == "log odds" else values
 
     def log_odds(self, rows: pd.DataFrame) -> np.ndarray:

@@ -12,6 +12,7 @@ import pandas as pd
 
 BATCH = 100_000  # rows in one call of the model
 REPEATED = 1000  # rows that are sent a second time
+FEWEST_REPEATED = 100  # of these; where there are fewer rows, each is sent several times
 PATIENCE = 2.0  # seconds that this may take
 KEYS_AT_ONCE = 200_000  # that are put into new slots
 MOST_FULL = 0.55  # share of the slots
@@ -153,8 +154,8 @@ class Queries:
         """
         rows = self.distinct(rows)
         first = self.answers(question, answer, rows)
-        n = min(REPEATED, len(rows), max(10, int(PATIENCE / max(self.seconds_per_row, 1e-9))))
-        some = np.random.default_rng(0).permutation(len(rows))[:n]
+        n = min(REPEATED, max(len(rows), FEWEST_REPEATED), max(10, int(PATIENCE / max(self.seconds_per_row, 1e-9))))
+        some = np.resize(np.random.default_rng(0).permutation(len(rows)), n)
         changed = ~np.isclose(first[some], self.send(answer, rows.iloc[some]), rtol=1e-4, atol=1e-5)
         self.n_for_case, self.n_repeated, self.is_deterministic = self.n_queries, n, not changed.any()
         return float(changed.mean())

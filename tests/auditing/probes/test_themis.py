@@ -4,6 +4,7 @@ import pytest
 
 from fairlab import audit
 from fairlab.auditing import run
+from fairlab.auditing.noisy import RepeatedPairs
 from fairlab.auditing.probes.themis import FLIPS, GROUP, INPUTS
 from fairlab.cases.case import Case
 
@@ -181,3 +182,37 @@ def test_a_model_that_fails_on_other_values_is_said_not_raised():
     assert {finding.sensitive_features for finding in found.findings} == set()
     assert all("the model cannot be queried with other values" in line for line in found.skipped)
     assert "no woman has this job" in found.skipped[0]
+
+
+def test_repeated_pairs_of_a_model_without_noise_count_flips():
+    case = Case(unfair, people(), sensitive_features=["sex", "race"])
+    counted = run("themis", case, budget=20_000).findings[0]
+    rng = np.random.default_rng(0)
+    pairs = RepeatedPairs(case, ("sex",), np.arange(600), rng, 0.05)
+    assert (pairs.estimate, pairs.hits.sum()) == (counted.estimate, counted.estimate * 600)
+    assert pairs.low < counted.estimate < pairs.high
+    assert not RepeatedPairs(case, ("race",), np.arange(600), rng, 0.05).signs.any()
+    others = pairs.evidence(1_000)
+    assert (others["sex"] != others["other sex"]).all()
+    assert others.index.tolist()[: (~others["favourable"]).sum()] == others.index[~others["favourable"]].tolist()
+
+
+def test_a_noisy_model_is_asked_twice_about_everybody(recwarn):
+    rng = np.random.default_rng(0)
+    seen = []
+
+    def noisy(rows):
+        seen.append(rows)
+        return rng.random(len(rows)) < np.where(rows["sex"] == "f", 0.1, 0.9)
+
+    case = Case(noisy, people(), sensitive_features=["sex", "race"])
+    seen.clear()
+    found = run("themis", case, budget=100_000)
+    assert [f.sensitive_features for f in found.findings] == ["sex", "race", "sex and race"]
+    assert [(len(rows), len(rows.drop_duplicates())) for rows in seen] == [(2_400, 1_200)] * 3
+    sex, race, _ = found.findings
+    assert sex.low < 0.64 < sex.high, "(.1 - .9)²"
+    assert (race.low, race.estimate < 0.01, race.p_value > 0.05, len(race.evidence)) == (0, True, True, 0)
+    assert (sex.by_group.loc["f", "lose"] > 300 * 0.5, sex.by_group.loc["m", "lose"] < 20) == (True, True)
+    few = run("themis", case, budget=100)
+    assert (len(few.findings), few.skipped[0]) == (0, "sex: 8 people are too few; a larger budget would do.")

@@ -9,9 +9,10 @@ from math import prod
 import numpy as np
 import pandas as pd
 
+from fairlab.auditing.noisy import QUERIES_EACH, RepeatedPairs
 from fairlab.auditing.probes import Probe, Task
 from fairlab.auditing.rates import group_codes, losers_in_words, who_loses
-from fairlab.auditing.varied import Varied, over_inputs, over_people, proxies_of
+from fairlab.auditing.varied import SHOWN, Varied, over_inputs, over_people, proxies_of
 from fairlab.auditing.wording import listed
 from fairlab.cases import Case, CaseError, Finding
 from fairlab.checks import check_number
@@ -23,6 +24,7 @@ FEWEST = 20  # inputs or people that a score may rest on
 ENOUGH = 10_000  # inputs: within about 0.01 at 95%
 PEOPLE_PART = 0.75  # of the rows of a question
 FLIPS = "counterfactual flip rate"
+NOISY_FLIPS = f"{FLIPS} beyond noise"
 GROUP = "demographic parity difference (largest − smallest)"
 INPUTS = "generated inputs"
 
@@ -55,6 +57,10 @@ def run(task: Task, *, min_score: float = 0.05) -> Iterator[Finding]:
     of the difference is of an exact test, see `fairlab.auditing.varied.Varied.group`.
 
     The evidence is pairs that differ in the features and in the decision, those who lose by their own values first.
+
+    A model that answers the same row differently is asked about people alone, and twice about each and about a
+    counterpart with other values drawn at random: see `fairlab.auditing.noisy`. The flip rate is then what is left of
+    it beyond the model's own noise.
     """
     check_number(min_score, "min_score", above=0, below=1)
     case, proxies = task.case, _checked(task.case, task.proxies)
@@ -67,6 +73,10 @@ def run(task: Task, *, min_score: float = 0.05) -> Iterator[Finding]:
         proxies = {name: proxies_of(case, name, random_state=task.random_state) for name in case.unseen}
     questions = _questions(task, proxies)
     found = _Run(task, 1 - task.confidence_level)
+    if not case.queries.is_deterministic:
+        found.ask_repeatedly(questions)
+        yield from found.findings
+        return
     found.answer(questions, min_score)
     yield from found.findings
 
@@ -80,7 +90,7 @@ PROBE = Probe(
     run=run,
     order=4,
     share=4,
-    needs=("decisions", "determinism"),
+    needs=("decisions",),
 )
 
 
@@ -142,6 +152,39 @@ class _Run:
         if between and scores[tuple(question.names[0] for question in singles)][1] >= min_score:
             found = {names for names, (low, _) in scores.items() if low >= min_score}
             self._search(singles, found, min_score, int(rest * between / total))
+
+    def ask_repeatedly(self, questions: list[_Question]) -> None:
+        """Add the flip rates of a model that is not deterministic, beyond its noise, of as many people each."""
+        case = self.task.case
+        n_people = min(len(case.table), self.task.budget // (QUERIES_EACH * max(1, len(questions))))
+        for question in questions:
+            if n_people < min(FEWEST, len(case.table)):
+                reason = f"{n_people} people are too few; a larger budget would do"
+                self.task.skip(f"{question.sensitive_features}: {reason}.")
+                continue
+            rng = self._rng("repeated", question)
+            people = np.sort(rng.choice(len(case.table), n_people, replace=False))
+            pairs = RepeatedPairs(case, question.names, people, rng, self.alpha)
+            by_group = self._by_group(question, people, pairs.hits, pairs.own)
+            names = question.sensitive_features
+            sentence = (
+                f"Another value of {names}, and nothing else, changes the decision for {pairs.estimate:.1%} of the "
+                f"people beyond the model's own noise ({n_people:,} of {len(case.table):,} were asked about, twice as "
+                "they are and twice with another value)"
+            )
+            direction = losers_in_words(by_group, f"their {names}") if pairs.low > 0 else ""
+            self.findings.append(
+                Finding(
+                    METHOD, names, "everyone", NOISY_FLIPS, pairs.estimate, pairs.low, pairs.high, pairs.p_value(),
+                    evidence=pairs.evidence(SHOWN),
+                    n=n_people,
+                    sentence=f"{sentence}: {direction}" if direction else sentence,
+                    measure="counterfactual_flip_rate",
+                    test=pairs.p_value,
+                    smallest=pairs.smallest,
+                    by_group=by_group,
+                )
+            )  # fmt: skip
 
     def _cost(self, question: _Question) -> int:
         """Return the rows that one person takes: the decision on the own values is known, but not in bins' middles."""
@@ -214,7 +257,7 @@ class _Run:
         sentence = f"Another value of {names}, and nothing else, changes the decision for {share:.1%} {of_whom}"
         by_group = None
         if not varied.generated:
-            by_group = self._by_group(question, varied)
+            by_group = self._by_group(question, varied.places, varied.hits, varied.own)
             direction = losers_in_words(by_group, f"their {names}")
             sentence += f": {direction}" if direction else ""
         self._add(
@@ -237,13 +280,13 @@ class _Run:
             p_value=p_value,
         )  # fmt: skip
 
-    def _by_group(self, question: _Question, people: Varied) -> pd.DataFrame:
+    def _by_group(self, question: _Question, people, hits, own) -> pd.DataFrame:
         case = self.task.case
         names = [name for name in case.sensitive_features if name in question.names] or [
             name for name in case.sensitive_features if question.sensitive_features.startswith(f"{name} (through ")
         ]
         codes, groups = group_codes(case, names)
-        return who_loses(codes[people.places], groups, people.hits, people.own)
+        return who_loses(codes[people], groups, hits, own)
 
     def _add(self, question, varied, effect, numbers, evidence, sentence, **more) -> None:
         where, population = (INPUTS, INPUTS) if varied.generated else ("everyone", "people")

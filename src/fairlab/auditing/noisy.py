@@ -1,0 +1,94 @@
+"""Counterfactual flips of a model that answers one row differently each time: paired queries, repeated.
+
+A person is asked about twice as they are (answers a and b) and twice with other values (c and d), in one batch of rows
+in random order. (a - c)(b - d) is 1 where both pairs differ in the same direction, -1 where they differ in opposite
+ones, and 0 otherwise. If the model favours the person with probability p and their counterpart with q, its mean is
+(p - q)². So the mean over people is 0 if and only if the values change nobody's chances, however noisy the model is;
+for a deterministic model it is the counterfactual flip rate.
+"""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from fairlab.auditing.varied import beside, combinations_of
+from fairlab.cases.case import Case
+from fairlab.statistics import difference_bounds, difference_p_value, exclusive_correlation, smallest_effect
+
+QUERIES_EACH = 4
+
+
+class RepeatedPairs:
+    """Answers of a noisy model about people, and about the same people with other values of some features.
+
+    Parameters
+    ----------
+    case : Case
+    names : tuple of str
+        Features that take another combination of values, drawn at random for each person among all others.
+    people : ndarray of int of shape (n,)
+        Their places in the table.
+    rng : Generator
+    alpha : float
+        One less the level of the interval.
+
+    Attributes
+    ----------
+    own, signs : ndarray of shape (n,)
+        One decision on each person as they are; (a - c)(b - d) as in the module's text.
+    estimate, low, high : float
+        Mean of (p - q)² over people, not below 0, and its interval.
+    smallest : callable
+        Takes a level and a margin, returns the smallest effect that the test would find with a power of 80%.
+    """
+
+    def __init__(self, case: Case, names: tuple[str, ...], people: np.ndarray, rng: np.random.Generator, alpha: float):
+        self.people, self._rows = people, case.table[list(case.features)].iloc[people]
+        positions = case.schema.positions(names)
+        codes = combinations_of(case.schema, positions)
+        values = case.rows(case.schema.decode(codes)).iloc[:, positions]
+        own = (case.schema.encode(self._rows)[:, None, positions] == codes[:, positions]).all(axis=2)
+        others = own.argmax(axis=1) + rng.integers(1, len(codes), len(people))
+        self._values = values.iloc[others % len(codes)]
+        changed = self._rows.assign(**{name: column.array for name, column in self._values.items()})
+        self.own, b, c, d = _in_random_order(case, [self._rows, self._rows, changed, changed], rng)
+        self.signs = (self.own.astype(int) - c) * (b.astype(int) - d)
+        self.estimate = max(0.0, float(self.signs.mean()))
+        counts = [int((self.signs == sign).sum()) for sign in (1, -1)]
+        self._counts, n = (counts, [len(people)] * 2), len(people)
+        self._options = {"correlation": exclusive_correlation(*counts, n)}
+        low, high = map(float, difference_bounds(*self._counts, confidence_level=1 - alpha, **self._options))
+        self.low, self.high = max(0.0, low), min(max(high, self.estimate), 1.0)
+        self.smallest = partial(smallest_effect, low, high, 1 - alpha)
+
+    @property
+    def hits(self) -> np.ndarray:
+        """Whose pairs both differ in the same direction, ndarray of bool of shape (n,)."""
+        return self.signs == 1
+
+    def p_value(self, margin: float = 0.0) -> float:
+        """Return the p-value of "the mean is at most `margin`", which is below `alpha` where the interval is above."""
+        return difference_p_value(*self._counts, margin, **self._options) if self.signs.mean() > margin else 1.0
+
+    def evidence(self, most: int) -> pd.DataFrame:
+        """Return people whose pairs both differ in the same direction, those who lose first, beside the values.
+
+        None where the interval reaches 0: they may be chance alone.
+        """
+        shown = np.flatnonzero(self.hits & (self.low > 0))
+        shown = shown[np.argsort(self.own[shown], kind="stable")][:most]
+        return beside(self._rows.iloc[shown], self._values.iloc[shown], self.own[shown], generated=False)
+
+
+def _in_random_order(case: Case, parts: list, rng: np.random.Generator) -> list[np.ndarray]:
+    """Return new decisions on each of some frames of the same rows, queried as one frame in random order.
+
+    The order keeps noise that goes by the place of a row in its batch from being the same in a pair.
+    """
+    n = len(parts[0])
+    order = rng.permutation(len(parts) * n)
+    rows = pd.concat(parts, ignore_index=True)
+    decisions = np.empty(len(rows), dtype=bool)
+    decisions[order] = case.decide(rows.iloc[order], anew=True)
+    return np.split(decisions, len(parts))
