@@ -101,13 +101,13 @@ class Answers:
     def _decide(self, codes) -> np.ndarray:
         if self.case.decision_threshold is None or not self.case.has_scores:
             self.check(len(codes))
-            return self.case.decide(self.case.schema.decode(codes))
+            return self.case.decide(self.case.decode(codes))
         self._cached(self._leads, self._score, codes)  # counted there
-        return self.case.decide(self.case.schema.decode(codes))
+        return self.case.decide(self.case.decode(codes))
 
     def _score(self, codes) -> np.ndarray:
         self.check(len(codes))
-        return self.case.log_odds(self.case.schema.decode(codes)) - self._shift
+        return self.case.log_odds(self.case.decode(codes)) - self._shift
 
 
 class Slopes(FiniteDifferences):
@@ -130,7 +130,7 @@ class Slopes(FiniteDifferences):
             source = np.array(case.encoding.source)
             self._columns = [np.flatnonzero(source == feature) for feature in case.schema.names]
             codes = [combinations_of(case.schema, [position]) for position in range(self.n_features)]
-            rows = [case.encoding.transform(case.rows(case.schema.decode(values))) for values in codes]
+            rows = [case.encoding.transform(case.decode(values)) for values in codes]
             self._values = [part[:, columns] for part, columns in zip(rows, self._columns, strict=True)]
 
     def encoded(self, X) -> np.ndarray:

@@ -47,7 +47,7 @@ class RepeatedPairs:
         self.people, self._rows = people, case.table[list(case.features)].iloc[people]
         positions = case.schema.positions(names)
         codes = combinations_of(case.schema, positions)
-        values = case.rows(case.schema.decode(codes)).iloc[:, positions]
+        values = case.decode(codes).iloc[:, positions]
         own = (case.schema.encode(self._rows)[:, None, positions] == codes[:, positions]).all(axis=2)
         others = own.argmax(axis=1) + rng.integers(1, len(codes), len(people))
         self._values = values.iloc[others % len(codes)]

@@ -186,7 +186,7 @@ def over_people(case: Case, names: tuple[str, ...], people: np.ndarray) -> Varie
 
 def _values(case: Case, positions: list[int]) -> pd.DataFrame:
     """Return all values of the features at some positions, in the table's dtypes."""
-    return case.rows(case.schema.decode(combinations_of(case.schema, positions))).iloc[:, positions]
+    return case.decode(combinations_of(case.schema, positions)).iloc[:, positions]
 
 
 def _decisions(case: Case, rows: pd.DataFrame, values: pd.DataFrame) -> np.ndarray:

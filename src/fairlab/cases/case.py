@@ -15,6 +15,8 @@ from fairlab.cases.table import Encoding, check_table, in_dtypes
 from fairlab.checks import align, check_count, check_flag
 from fairlab.seeds import derive_seed
 
+MOST_VALUES = 100_000  # of a feature, that are kept in the table's dtype
+
 
 class Case:
     """A model under test, with the people it decides on, and what its answers mean.
@@ -223,6 +225,27 @@ class Case:
             If a column is missing or a value does not fit its dtype.
         """
         return in_dtypes(plain_table(frame)[0] if self._originals else frame, self._dtypes)
+
+    def decode(self, codes: np.ndarray) -> pd.DataFrame:
+        """Return inputs by their codes in the schema, as the model gets them: see `rows` and `Schema.decode`.
+
+        Raises
+        ------
+        CaseError
+            If codes stand for no value, or a value of the schema does not fit the table's dtype.
+        """
+        sizes = np.array(self.schema.sizes)
+        if sizes.max() > MOST_VALUES or codes.min(initial=0) < 0 or (codes >= sizes).any():
+            return self.rows(self.schema.decode(codes))
+        columns = {name: values.take(column) for (name, values), column in zip(self._values, codes.T, strict=True)}
+        return pd.DataFrame({name: columns[name] for name in self.features}, copy=False)
+
+    @cached_property
+    def _values(self) -> list[tuple[str, np.ndarray | pd.api.extensions.ExtensionArray]]:
+        """All values of each feature of the schema, in the table's dtype: cast once, taken often."""
+        sizes = np.array(self.schema.sizes)
+        rows = self.rows(self.schema.decode(np.minimum(np.arange(sizes.max())[:, None], sizes - 1)))
+        return [(name, rows[name].array[:size]) for name, size in zip(self.schema.names, sizes, strict=True)]
 
     def decide(self, rows: pd.DataFrame | None = None, *, anew: bool = False) -> np.ndarray:
         """Return whether the model decides favourably, shape (n_rows,).

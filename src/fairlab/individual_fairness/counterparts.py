@@ -1,6 +1,7 @@
 """Counterparts in another group: how log odds change with each feature, and moves along what shows the group."""
 
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from scipy.special import logit
 _RIDGE = 1.0  # on standardised columns, beside the sum of squares: decides between columns that say the same
 CERTAIN = 0.995  # a probability counts as no nearer to 1 than this, to 0 than the rest: no loss is zero or infinite
 LIMIT = logit(CERTAIN)
+ENTRIES_AT_ONCE = 2_000_000  # of permuted memberships
 STEP = 0.5  # of differences, in standard deviations; at least to the next value that occurs
 
 
@@ -191,7 +193,7 @@ def mean_product(slopes: np.ndarray) -> np.ndarray:
 
 def changes(coefficients: np.ndarray, gram: np.ndarray) -> np.ndarray:
     """Return the mean squared change of the log odds along the coefficients of each group, shape (n_groups,)."""
-    return np.einsum("dk,de,ek->k", coefficients, gram, coefficients, optimize=True)
+    return (coefficients * (gram @ coefficients)).sum(axis=0)
 
 
 def by_chance(inverse, covariance, gram, members, n) -> np.ndarray:
@@ -281,8 +283,12 @@ def permuted(
     nothing, chance = np.zeros(len(margin)), by_chance(inverse, covariance, gram, members, n)
     ours = changes(inverse @ (centred.T @ membership), gram) @ weight
     as_much, ratios = 0, []
-    for k in range(n_permutations):
-        together = centred.T @ membership[rng.permutation(n)]
+    at_once = max(1, ENTRIES_AT_ONCE // membership.size)
+    sums = (
+        np.hsplit(centred.T @ np.hstack([membership[rng.permutation(n)] for _ in some]), len(some))
+        for some in (range(n_permutations)[k : k + at_once] for k in range(0, n_permutations, at_once))
+    )
+    for k, together in enumerate(chain.from_iterable(sums)):
         coefficients = inverse @ together
         theirs = changes(coefficients, gram)
         as_much += theirs @ weight >= ours * (1 - 1e-9)

@@ -143,7 +143,7 @@ class _Search:
         inputs, other, favourable = (part[:MOST_ROWS] for part in pairs)
         changed = inputs.copy()
         changed[:, self.column] = other
-        own, changed = (self.case.rows(self.case.schema.decode(codes)) for codes in (inputs, changed))
+        own, changed = (self.case.decode(codes) for codes in (inputs, changed))
         return beside(own, changed[[self.name]], favourable, generated=True)
 
 
