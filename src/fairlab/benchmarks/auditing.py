@@ -1,7 +1,10 @@
-"""The audit: all methods on Adult, with the default budget; `import fairlab`."""
+"""The audit: all methods on Adult and on large tables, with the default budget; `import fairlab`."""
 
 import subprocess
 import sys
+
+import numpy as np
+import pandas as pd
 
 from fairlab.benchmarks import GB, Measurement, benchmark, in_fresh_process, measure, timed
 
@@ -12,23 +15,53 @@ START, IMPORT = ([sys.executable, "-c", code] for code in ("pass", "import fairl
 def audit(*, quick: bool) -> list[Measurement]:
     """Return what an audit of a pipeline on Adult takes, and what the import takes."""
     people, budget = (1_500, 20_000) if quick else (None, 200_000)
-    (seconds, queries, n), peak = in_fresh_process(adult_audit, people, budget)
+    (seconds, queries, n), peak = in_fresh_process(audited, "adult", people, budget)
     note = f"a gradient-boosting pipeline, {n:,} people of Adult, sex and race, budget {budget:,}; without training"
-    return [
+    sizes = {"million": (1_000_000, 10), "five_million": (5_000_000, 10), "200_columns": (3_000, 200)}
+    found = [
         Measurement("audit_adult_seconds", seconds, "s", note=note),
         Measurement("audit_queries", queries, "rows", note=note),
         Measurement("audit_peak_gb", peak / GB, "GB", note=f"{note}, but not out of the peak"),
         Measurement("import_seconds", import_seconds(), "s", note="import fairlab in a fresh process; medians of 5"),
     ]
+    for name, size in ({} if quick else sizes).items():
+        (seconds, _, _), peak = in_fresh_process(audited, "generated", size, budget)
+        note = f"a logistic rule, {size[0]:,} generated people with {size[1]} columns; the peak with the table"
+        found += [Measurement(f"audit_{name}_seconds", seconds, "s", note=note)]
+        found += [Measurement(f"audit_{name}_peak_gb", peak / GB, "GB", note=note)]
+    return found
 
 
-def adult_audit(people: int | None, budget: int) -> tuple[float, int, int]:
-    """Return seconds, queries and people of an audit of a pipeline that was fitted to Adult."""
+def audited(kind: str, size, budget: int) -> tuple[float, int, int]:
+    """Return seconds, queries and people of an audit of a pipeline on Adult, or of a rule on generated people."""
     import fairlab
 
-    case = fairlab.Case(**adult_case(people))
+    case = fairlab.Case(**(adult_case(size) if kind == "adult" else generated_case(*size)))
     seconds, report = timed(lambda: fairlab.audit(case, budget=budget, progress=False))
     return seconds, report.n_queries - report.n_repeated, len(case.table)
+
+
+def generated_case(n_people: int, n_columns: int) -> dict:
+    """Return what makes a case of a logistic rule on generated people, in which sex counts a little."""
+    rng = np.random.default_rng(0)
+    numbers = {
+        f"x{k}": rng.integers(0, 10, n_people) if k % 2 else rng.normal(size=n_people).round(2)
+        for k in range(n_columns - 2)
+    }
+    groups = {
+        "sex": rng.choice(["Female", "Male"], n_people),
+        "race": rng.choice([*"abc"], n_people, p=[0.6, 0.3, 0.1]),
+    }
+
+    def probability(rows):
+        return 1 / (1 + np.exp(-(rows["x0"] + 0.2 * (rows["x1"] - 5) + 0.1 * (rows["sex"] == "Male"))))
+
+    options = {"sensitive_features": ["sex", "race"], "decision_threshold": 0.5, "pos_label": 1}
+    return {
+        "model": probability,
+        "table": pd.DataFrame(numbers | groups),
+        "y_true": rng.integers(0, 2, n_people),
+    } | options
 
 
 def adult_case(people: int | None = None) -> dict:

@@ -175,15 +175,17 @@ class ModelAdapter:
         self.pos_label, self._is_given = pos_label, pos_label is not None
         labels = set() if y is None else set(y.dropna().unique().tolist())
         by_score = self.answer is None or (self.decision_threshold is not None and self.scorer is not None)
+        rows = self.queries.distinct(rows)
         if by_score:
             self._settle_scores(labels)
         else:
-            rows = self.queries.distinct(rows)
             answers = self._meaning(self.queries.send(self._answers, rows), labels)
         truth = None if y is None else self._truth(y)
         by_label = self.decision_threshold is None and not self._is_regression
         question = ("label", self._labels) if by_label else ("score", self._scores)
-        if not by_score:
+        if by_score:
+            self.queries.answers(*question, rows)
+        else:
             self.queries.store(question[0], answers, rows)
         if changed := self.queries.repeat(*question, rows):
             found = f"{changed:.0%} of {self.queries.n_repeated} rows otherwise: it is not deterministic"
