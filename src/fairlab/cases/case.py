@@ -238,7 +238,7 @@ class Case:
         if sizes.max() > MOST_VALUES or codes.min(initial=0) < 0 or (codes >= sizes).any():
             return self.rows(self.schema.decode(codes))
         columns = {name: values.take(column) for (name, values), column in zip(self._values, codes.T, strict=True)}
-        return pd.DataFrame({name: columns[name] for name in self.features}, copy=False)
+        return pd.DataFrame({name: columns[name] for name in self.features})
 
     @cached_property
     def _values(self) -> list[tuple[str, np.ndarray | pd.api.extensions.ExtensionArray]]:
