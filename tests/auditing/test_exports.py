@@ -112,3 +112,11 @@ def test_inputs_alone_are_a_note_and_no_failure():
     [result] = json.loads(found.to_sarif())["runs"][0]["results"]
     assert result["level"] == "note"
     assert "<failure" not in found.to_junit()
+
+
+def test_every_feature_without_a_test_is_an_error_of_junit():
+    few = people().head(12).assign(sex=["f", "m"] * 6, race=["a", "b"] * 6, points=range(12))
+    case = fairlab.Case(lambda rows: rows["points"] > 5, few, sensitive_features=["sex", "race"], features=["points"])
+    found = audit(case, progress=False)
+    suite = ElementTree.fromstring(found.to_junit()).find("testsuite")
+    assert (found.n_tests, suite.get("errors"), len(suite.findall("testcase/error"))) == (0, "2", 2)

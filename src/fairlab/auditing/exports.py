@@ -16,9 +16,10 @@ MEASURES = ["sensitive_features", "where", "effect", "estimate", "low", "high", 
 def junit(report) -> str:
     """Return JUnit XML: a test case for each test that decides the verdict, which fails if it is significant.
 
-    What was not assessed is a skipped test case; a report without any test has one that fails as an error.
+    What was not assessed is a skipped test case; in a report without any test, an error.
     """
-    cases, counts = [], {"failures": len(report.significant), "errors": int(not report.n_tests)}
+    cases, n_missed = [], len(report.not_assessed)
+    counts = {"failures": len(report.significant), "errors": 0 if report.n_tests else n_missed}
     for finding, p_value, decides, is_significant in _rows(report):
         if not decides:
             continue
@@ -34,7 +35,7 @@ def junit(report) -> str:
         kind = "skipped" if report.n_tests else "error"
         ElementTree.SubElement(case, kind, message=_legal(" ".join(reasons)))
         cases.append(case)
-    counts |= {"tests": len(cases), "skipped": len(report.not_assessed) if report.n_tests else 0}
+    counts |= {"tests": len(cases), "skipped": n_missed if report.n_tests else 0}
     suite = ElementTree.Element("testsuite", name=_legal(f"fairlab audit of {report.provenance['model']}"))
     for key, value in (counts | {"time": f"{report.seconds:.3f}"}).items():
         suite.set(key, str(value))

@@ -26,7 +26,7 @@ STYLE = """
 .fairlab img {max-width: 100%; height: auto; background: white;}
 .fairlab summary {cursor: pointer;}
 @media print {.fairlab {max-width: none; font-size: 10pt;} .fairlab .wide {overflow: visible;}
-  .fairlab tr, .fairlab img {break-inside: avoid;} .fairlab h2 {break-after: avoid;}}
+  .fairlab tr, .fairlab img {break-inside: avoid;} .fairlab h2, .fairlab h3 {break-after: avoid;}}
 """
 MOST_TOLD = 4  # findings of one measure, before the others are folded
 PAGE_STYLE = ":root {color-scheme: light dark;} body {margin: 0;}"
