@@ -1,32 +1,18 @@
 """Twelve planted biases are named for what they are, first; of twenty-four fair models hardly one is accused."""
 
+import other_tools
+import pandas as pd
 import planted
 import pytest
 from scipy.stats import binom
-
-from fairlab import Case, audit
 
 BUDGET = 60_000
 MODELS = {model.name: model for model in planted.biased()}
 
 
-def audited(model):
-    options = {"decision_threshold": 0.5} if model.by_score else {}
-    case = Case(
-        model.model,
-        model.table,
-        sensitive_features=list(model.sensitive_features),
-        features=model.features,
-        y_true=model.y_true,
-        pos_label=True,
-        **options,
-    )
-    return audit(case, budget=BUDGET, progress=False)
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_a_planted_bias_is_named_first(name):
-    report = audited(MODELS[name])
+    report = other_tools.audited(MODELS[name], budget=BUDGET)
     assert report.verdict == "difference found"
     first = report.findings[0]
     assert (first.sensitive_features, first.measure) in MODELS[name].expected
@@ -35,5 +21,16 @@ def test_a_planted_bias_is_named_first(name):
 
 @pytest.mark.slow
 def test_fair_models_are_accused_no_more_often_than_chance_allows():
-    accused = [model.name for model in planted.fair() if audited(model).significant]
+    accused = [model.name for model in planted.fair() if other_tools.audited(model, budget=BUDGET).significant]
     assert binom.sf(len(accused) - 1, planted.N_FAIR, 0.05) > 0.01, accused
+
+
+@pytest.mark.slow
+def test_the_table_beside_other_tools_holds_what_the_audit_says():
+    rows = pd.read_csv(other_tools.TABLE)
+    assert (rows.groupby("tool").size() == len(MODELS) + planted.N_FAIR).all()
+    ours = rows[rows["tool"] == "fairlab"].drop(columns="seconds").reset_index(drop=True)
+    again = pd.DataFrame(other_tools.answers("fairlab"))[list(ours)]
+    pd.testing.assert_frame_equal(again, ours)
+    committed = pd.read_csv(other_tools.TABLE.with_name("other_tools_summary.csv"), index_col="tool")
+    pd.testing.assert_frame_equal(other_tools.summary(rows), committed, check_dtype=False)

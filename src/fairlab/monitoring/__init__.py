@@ -1,0 +1,10 @@
+"""Statistics of a monitor: what may be looked at again and again on a stream of decisions.
+
+FairTest's paper (section 5) runs investigations periodically on new data. Each look tests, and every test may be wrong:
+a level for each look (`look_level`) keeps the chance of any false report in the whole life of an investigation at the
+stated one, and a confidence sequence (`rate_sequence`, `difference_sequence`) may be read after every decision.
+"""
+
+from fairlab.monitoring.sequences import difference_sequence, look_level, rate_sequence
+
+__all__ = ["difference_sequence", "look_level", "rate_sequence"]
