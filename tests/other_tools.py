@@ -134,7 +134,7 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
     """Return by tool how many biases it found and missed, how many fair models it accused, and its median seconds."""
     biased, fair = (rows[rows["biased"] == which].groupby("tool", sort=False)["flagged"] for which in (True, False))
     columns = {"found": biased.sum(), "missed": biased.size() - biased.sum(), "accused": fair.sum()}
-    columns["seconds"] = rows.groupby("tool")["seconds"].median().round(1)
+    columns["seconds"] = rows.groupby("tool")["seconds"].median().round(2)
     return pd.DataFrame(columns).loc[rows["tool"].unique()]
 
 
