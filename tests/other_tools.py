@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 import planted
 
-TABLE = Path(__file__).parents[1] / "docs" / "truth" / "other_tools.csv"
+DOCS = Path(__file__).parents[1] / "docs"
+TABLE, SUMMARY = DOCS / "truth" / "other_tools.csv", DOCS / "other_tools.csv"
 PINNED = ("fairlearn==0.15.0", "aequitas==1.1.0", "giskard==2.19.2", "numpy==1.26.4")
 REPETITIONS, LEAST = 100, 0.05  # of the bootstrap; a difference
 
@@ -151,7 +152,7 @@ def write() -> None:
             )
     frame = pd.DataFrame(rows)
     frame.to_csv(TABLE, index=False)
-    summary(frame).rename_axis("tool").to_csv(TABLE.with_name("other_tools_summary.csv"))
+    summary(frame).rename_axis("tool").to_csv(SUMMARY)
 
 
 if __name__ == "__main__":

@@ -32,5 +32,5 @@ def test_the_table_beside_other_tools_holds_what_the_audit_says():
     ours = rows[rows["tool"] == "fairlab"].drop(columns="seconds").reset_index(drop=True)
     again = pd.DataFrame(other_tools.answers("fairlab"))[list(ours)]
     pd.testing.assert_frame_equal(again, ours)
-    committed = pd.read_csv(other_tools.TABLE.with_name("other_tools_summary.csv"), index_col="tool")
+    committed = pd.read_csv(other_tools.SUMMARY, index_col="tool")
     pd.testing.assert_frame_equal(other_tools.summary(rows), committed, check_dtype=False)
