@@ -11,7 +11,7 @@ from fairlab.suite.site import notebooks
 def own(toy, monkeypatch):
     """The toy project as the site sees it; the two notebooks of all projects are its own."""
     monkeypatch.setattr(notebooks, "pictures", lambda paper: [])
-    for name in ("start_here", "your_model"):
+    for name in ("start_here", "your_model", "bias_audits"):
         cells = [nbformat.v4.new_markdown_cell("# Title\n\nText.")]
         nbformat.write(nbformat.v4.new_notebook(cells=cells), toy / "notebooks" / f"{name}.ipynb")
     path = toy / "notebooks" / "toy" / "mean.ipynb"

@@ -35,7 +35,7 @@ def write_notebooks(folder: Path) -> None:
             page, note = read(specification(name).notebook), WITHOUT_RESULTS.format(name=name)
             insert_figures(page, [own for own in pictures(name.split("/")[0]) if own.entry["experiment"] == name])
         _write(page, note, folder / f"{name}.ipynb")
-    for name in ("start_here", "your_model"):
+    for name in sorted(path.stem for path in project().notebooks.glob("*.ipynb")):
         page = read(project().notebooks / f"{name}.ipynb")
         _write(page, UNEXECUTED.format(name=name), folder / f"{name}.ipynb")
 
