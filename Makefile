@@ -85,7 +85,7 @@ COMPILE := $(UV) pip compile pyproject.toml --universal --python-version 3.11 --
 	--no-header --no-annotate --generate-hashes --quiet
 
 lock: $(READY) ## resolve requirements.lock from pyproject.toml, and the locks of GPUs and of the labs
-	$(COMPILE) --extra networks --extra symbolic --extra suite --extra cluster --extra labs --extra peers --extra site --extra dev \
+	$(COMPILE) --extra networks --extra symbolic --extra suite --extra cluster --extra labs --extra peers --extra site --extra monitor --extra dev \
 		--upgrade -o requirements.lock
 	$(COMPILE) --extra gpu --constraints requirements.lock --upgrade -o requirements-gpu.lock
 	@sed -i.old '/^ *- -e \.$$/q' environment.yml && rm environment.yml.old

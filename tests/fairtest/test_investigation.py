@@ -220,6 +220,15 @@ def test_several_investigations_share_one_test_set_and_their_intervals_widen(sou
         assert (association.low, association.high) == (expected.low, expected.high)
 
 
+def test_the_level_of_a_report_may_be_chosen(source):
+    investigation = Investigation("gender", "offer", context=[]).fit(source)
+    [association] = investigation.test(significance=1e-300).section("gender").everyone.associations
+    assert 1e-300 < association.p_value < 0.05
+    assert not investigation.test(significance=1e-300).section("gender").everyone.is_significant
+    with pytest.raises(ValueError, match="significance"):
+        investigation.test(significance=0)
+
+
 def test_approximate_tests(source):
     everyone = investigate(source, Investigation(**ASK, context=[]), exact=False).section("gender").everyone
     expected = NMI().approximate(everyone.sample, confidence_level=source.confidence_level_)

@@ -45,6 +45,19 @@ def test_budget_cuts_the_test_part_only_and_hands_out_the_last_slice_first():
     assert DataSource(PEOPLE, budget=2, train_size=1 / 3).n_train == 33
 
 
+def test_rows_for_training_may_be_given():
+    train = np.arange(101) % 3 == 0
+    source = DataSource(PEOPLE, budget=2, train=train)
+    np.testing.assert_array_equal(rows(source.training_set(["number"])), np.flatnonzero(train))
+    for expected in (np.flatnonzero(~train)[33:66], np.flatnonzero(~train)[:33]):
+        with source.lend_test_set() as columns:
+            np.testing.assert_array_equal(rows(columns), expected)
+    with pytest.raises(ValueError, match="101 rows are too few"):
+        DataSource(PEOPLE, train=np.zeros(101, dtype=bool))
+    with pytest.raises(ValueError, match="train"):
+        DataSource(PEOPLE, train=[True])
+
+
 def test_a_failed_test_gives_its_slice_back():
     source = DataSource(PEOPLE)
     with pytest.raises(RuntimeError, match="broken"), source.lend_test_set() as lost:

@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from fairlab.checks import check_choice, check_count, check_flag
+from fairlab.checks import check_choice, check_count, check_flag, check_number
 from fairlab.fairtest.metrics import NMI, AdditiveMetric, Correlation, Difference, Interval, Metric, Regression
-from fairlab.fairtest.report import Association, AssociationReport, Section, Subgroup
+from fairlab.fairtest.report import SIGNIFICANCE, Association, AssociationReport, Section, Subgroup
 from fairlab.fairtest.sample import Column, DataSource, Sample, column_names
 from fairlab.fairtest.tree import AGGREGATIONS, GuidedTree, Node
 from fairlab.statistics import bonferroni_level, holm
@@ -175,13 +175,15 @@ class Investigation(BaseEstimator):
         other.trees_ = self.trees_
         return other
 
-    def test(self, *others: "Investigation", exact: bool = True) -> AssociationReport:
+    def test(
+        self, *others: "Investigation", exact: bool = True, significance: float = SIGNIFICANCE
+    ) -> AssociationReport:
         """Test the subgroups on an unused test set, and report on them (section 4.4).
 
         Intervals are corrected by Bonferroni over all hypotheses of an investigation and over the investigations,
         p-values by Holm's method within each investigation. Reported are the whole population and the subgroups with a
-        corrected p-value of at most 0.05 (for labels, an effect above 0) whose effect is not weaker than that of any
-        tested population around them.
+        corrected p-value of at most `significance` (for labels, an effect above 0) whose effect is not weaker than
+        that of any tested population around them.
 
         Parameters
         ----------
@@ -190,15 +192,19 @@ class Investigation(BaseEstimator):
         exact : bool
             Whether small samples are tested by Monte Carlo, permutation and bootstrap. Otherwise all are tested by
             large-sample theory.
+        significance : float
+            Between 0 and 1.
 
         Raises
         ------
         BudgetSpentError
             If the source has no test set left.
         ValueError
-            If an investigation is not fitted, or to another source. No test set is used up by an error.
+            If `significance` is out of range, if an investigation is not fitted, or to another source. No test set is
+            used up by an error.
         """
         check_flag(exact, "exact")
+        check_number(significance, "significance", above=0, below=1)
         several = [self, *others]
         for one in several:
             check_is_fitted(one)
@@ -206,7 +212,7 @@ class Investigation(BaseEstimator):
                 raise ValueError("others: expected all fitted to one DataSource, found several")
         level = bonferroni_level(self.source_.confidence_level_, len(several))
         with self.source_.lend_test_set() as columns:
-            sections = [section for one in several for section in one._sections(columns, level, exact)]
+            sections = [section for one in several for section in one._sections(columns, level, exact, significance)]
         return AssociationReport(
             tuple(sections), tuple(dict.fromkeys(text for one in several for text in one._warnings()))
         )
@@ -287,7 +293,7 @@ class Investigation(BaseEstimator):
             kind = NMI if all(column.is_categorical for column in sides) else Correlation
         return kind(variant=self.source_.variant)
 
-    def _sections(self, columns: Mapping[str, Column], confidence_level, exact) -> list[Section]:
+    def _sections(self, columns: Mapping[str, Column], confidence_level, exact, significance) -> list[Section]:
         """Test the subgroups among people who had no part in finding them, all intervals together at a level."""
         populations = [
             (name, node, sample) for name in self.metrics_ for node, sample in self._populations(name, columns)
@@ -300,7 +306,7 @@ class Investigation(BaseEstimator):
         subgroups = {name: [] for name in self.metrics_}
         for (name, node, sample), several in zip(populations, hypotheses, strict=True):
             associations = tuple(_association(hypothesis, *next(tests)) for hypothesis in several)
-            subgroups[name].append(Subgroup(node, sample, associations))
+            subgroups[name].append(Subgroup(node, sample, associations, significance))
         output = f"{len(self.outputs_)} labels" if self._is_discovery else self._output(columns).name
         explanatory = next(iter(self.explanatory_), None)
         return [

@@ -77,6 +77,8 @@ class Subgroup:
         Its people in the test set.
     associations : tuple of Association
         The subgroup's own, then those of its strata; in a discovery, one for each label.
+    significance : float
+        The largest corrected p-value that is significant.
 
     Examples
     --------
@@ -91,6 +93,7 @@ class Subgroup:
     node: Node
     sample: Sample
     associations: tuple[Association, ...]
+    significance: float = SIGNIFICANCE
 
     @property
     def size(self) -> int:
@@ -124,9 +127,9 @@ class Subgroup:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the subgroup's corrected p-value is at most 0.05, or, for labels, whether its effect is above 0."""
+        """Whether the subgroup's corrected p-value is small enough, or, for labels, whether its effect is above 0."""
         own = [a.p_value for a in self.associations if not a.part]
-        return own[0] <= SIGNIFICANCE if own else self.effect > 0
+        return own[0] <= self.significance if own else self.effect > 0
 
     def labels(self) -> pd.DataFrame:
         """Return the labels of a discovery: share of people with each, by group, interval and p-value.
@@ -159,7 +162,7 @@ class Subgroup:
             if association.size or not part:
                 interval = f"[{association.low:.4f}, {association.high:.4f}]"
                 lines.append(f"p-value = {association.p_value:.2e} ; {association.metric_name} = {interval}")
-                if association.effect == 0 or association.p_value > SIGNIFICANCE:
+                if association.effect == 0 or association.p_value > self.significance:
                     lines.append("Not distinguishable from no association.")
                 if sample.output.is_categorical and sample.sensitive_features.is_categorical:
                     lines.append(_with_shares(sample.counts()).to_string())

@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 
 from fairlab.cases.queries import BudgetSpentError
 from fairlab.cases.schema import Feature, is_number, values_of
-from fairlab.checks import check_choice, check_count, check_number
+from fairlab.checks import check_array, check_choice, check_count, check_number
 
 MOST_CODES = 10  # different whole numbers that still count as categories
 CONFIDENCE_LEVEL = 0.95  # over all test sets
@@ -178,6 +178,8 @@ class DataSource:
     train_size : float
         Share of the rows for training, between 0 and 1. For a training set as large as a test set, as in section
         4.7, it is ``1 / (budget + 1)``.
+    train : array-like of bool of shape (n_rows,), or None
+        Which rows are for training; the others are test sets in their order. None: `train_size` of them, at random.
     random_state : int
         Of the split.
     numbers, categories : str or list of str
@@ -218,6 +220,7 @@ class DataSource:
         budget=1,
         confidence_level=CONFIDENCE_LEVEL,
         train_size=0.5,
+        train=None,
         random_state=0,
         numbers=(),
         categories=(),
@@ -234,7 +237,10 @@ class DataSource:
         check_number(train_size, "train_size", above=0, below=1)
         self.variant = check_choice(variant, "variant", VARIANTS)
         kinds = _kinds(names, numbers=numbers, categories=categories)
-        n_train = int(train_size * len(data))
+        given = None if train is None else check_array(train, "train").astype(bool)
+        if given is not None and given.shape != (len(data),):
+            raise ValueError(f"train: expected one value a row, shape ({len(data)},), found {given.shape}")
+        n_train = int(train_size * len(data)) if given is None else int(given.sum())
         if n_train < 1 or len(data) - n_train < budget:
             raise ValueError(f"data: {len(data)} rows are too few for a training set and {budget} test sets")
         self.budget = budget
@@ -250,9 +256,11 @@ class DataSource:
             for i, (name, column) in enumerate(self._columns.items())
             if column.is_categorical and name not in kinds and _holds_numbers(data.iloc[:, i])
         }
-        self._train_rows, test_rows = train_test_split(
-            np.arange(len(data)), train_size=n_train, random_state=random_state
-        )
+        if given is None:
+            rows = train_test_split(np.arange(len(data)), train_size=n_train, random_state=random_state)
+        else:
+            rows = np.flatnonzero(given), np.flatnonzero(~given)
+        self._train_rows, test_rows = rows
         size = len(test_rows) // budget
         self._slices = [test_rows[i * size : (i + 1) * size] for i in range(budget)]
 
