@@ -49,7 +49,7 @@ KINDS = {
         "n_threads n_walks refresh smallest_size top_k",
     ),
     "count or zero": ((-1, 1.5, NAN, "many", True), "index max_depth max_iter min_samples n_local n_discriminatory"),
-    "fraction": ((-0.5, 0, 1, 95, NAN, "high"), "alpha confidence_level error_bound train_size"),
+    "fraction": ((-0.5, 0, 1, 95, NAN, "high"), "alpha confidence_level error_bound significance train_size"),
     "probability": ((-0.5, 95, NAN, "high"), "margin min_score smallest_share"),
     "positive": ((0, -1, NAN, "small"), "clip learning_rate max_loss_ratio penalty step_size timeout"),
     "zero or more": ((-1, NAN, "small"), "regularizer smoothing within"),
@@ -295,7 +295,11 @@ USES = [
     Use(
         fairtest.DataSource,
         {"data": MANY},
-        bad={"numbers": (3, "wage", ["wage"]), "categories": (3, "wage", ["wage"])},
+        bad={
+            "numbers": (3, "wage", ["wage"]),
+            "categories": (3, "wage", ["wage"]),
+            "train": (3, "many", [True], [True] * 400),
+        },
     ),
     Use(
         fairtest.Investigation,
@@ -303,6 +307,7 @@ USES = [
         investigated,
         {"context": (3, "wage", ["wage"])},
     ),
+    Use(fairtest.Investigation("sex", "repaid").fit(fairtest.DataSource(MANY)).test),
     Use(fairtest.Investigation("sex", "repaid").fit, {"source": fairtest.DataSource(MANY)}, bad={"source": (3, MANY)}),
     Use(
         fairtest.investigate,

@@ -24,7 +24,7 @@ ROOT = project().root
 
 PACKAGE = Path(fairlab.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-LOCKED_EXTRAS = ("networks", "symbolic", "suite", "cluster", "labs", "peers", "site", "dev")
+LOCKED_EXTRAS = ("networks", "symbolic", "suite", "cluster", "labs", "peers", "site", "monitor", "dev")
 SETTLED = {"jupyterlab", "papermill", "numpy", "pandas", "scikit-learn", "tensorflow"}
 SETTLED |= {"pot", "pulp", "matplotlib", "seaborn"}
 BATCH_IMAGE = ROOT / "experiments" / "containers" / "Dockerfile"
@@ -203,7 +203,7 @@ def test_everything_but_pytorch_is_locked():
     assert names("torch") == {"torch"}
     assert "torch" not in locked()
     (everything,) = requirements("all")
-    assert everything.extras == {"networks", "torch", "symbolic", "suite", "cluster", "labs", "peers", "site"}
+    assert everything.extras == {*LOCKED_EXTRAS, "torch"} - {"dev"}
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert set(re.findall(r"--extra (\w+)", makefile)) == {*LOCKED_EXTRAS, "gpu"}
 
