@@ -1,22 +1,19 @@
 """What ADF and AEQUITAS report of generated models whose discrimination is known by enumeration.
 
-Half of the models are fair: they get the sensitive attribute and do not use it. `--write` commits the counts.
+Half of the models are fair: they get the sensitive attribute and do not use it.
 """
 
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
+import truth
 
 from fairlab.adf import ADF, Aequitas, estimate_unfairness
 from fairlab.auditing import run
 from fairlab.cases import Case, Schema
 
-COUNTS = Path(__file__).parents[2] / "docs" / "truth" / "adf.csv"
 N_MODELS, N_PEOPLE, BUDGET = 300, 200, 1500
 SIZES = {"a": 6, "b": 5, "group": 3, "c": 7, "job": 4, "d": 5}  # 4,200 combinations of the others
 JOBS = np.array(["cook", "clerk", "nurse", "smith"])
@@ -94,9 +91,9 @@ def population(number):
 
 
 def examined(number):
-    """Return what held of one model, by statement: how often, of how many."""
+    """Yield statements about one model, whether each holds, and the share that is stated."""
     model, rng = Generated.draw(number), np.random.default_rng([24, number])
-    truth, chance = model.discriminatory(), population(number)
+    matters, chance = model.discriminatory(), population(number)
     people = everything()[:4200][rng.choice(4200, N_PEOPLE, p=chance)]
     people[:, 2] = rng.integers(0, 3, N_PEOPLE)
     people[:10] = [[5, 4, g % 3, 6, 3, 4] for g in range(5)] + [
@@ -106,17 +103,12 @@ def examined(number):
     assert case.schema.sizes == tuple(SIZES.values())
     found = run("adf", case, budget=2 * BUDGET, random_state=number)
     by_adf, by_walks = found.findings
-    held = {}
-
-    def note(statement, answer, stated):
-        held[statement] = (bool(answer), stated)
-
     fairness = estimate_unfairness(
         case_free(model), schema=CODES, sensitive_features="group", n=1000, random_state=number
     )
     low, high = fairness.interval()
-    note("estimate_unfairness: the interval holds the truth", low <= truth.mean() <= high, 0.95)
-    note("both: the budget is kept", found.n_queries <= 2 * BUDGET, SURE)
+    yield "estimate_unfairness: the interval holds the truth", low <= matters.mean() <= high, 0.95
+    yield "both: the budget is kept", found.n_queries <= 2 * BUDGET, SURE
     score = lambda X: model.score(X)  # noqa: E731
     search = ADF(score, CODES, "group", decision_threshold=model.threshold, n_local=20, random_state=number)
     walks = Aequitas(score, CODES, "group", decision_threshold=model.threshold, n_local=50, random_state=number)
@@ -126,17 +118,17 @@ def examined(number):
     ):
         shown = codes_of(finding.evidence)
         other = codes_of(finding.evidence.assign(group=finding.evidence["other group"]))
-        real = truth[place(shown)].all() and (decisions(model, shown) != decisions(model, other)).all()
-        note(f"{method}: all inputs shown are discriminatory", real, SURE)
-        note(f"{method}.generate: all inputs found are discriminatory", truth[place(result.discriminatory)].all(), SURE)
-        if not truth.any():
+        real = matters[place(shown)].all() and (decisions(model, shown) != decisions(model, other)).all()
+        yield f"{method}: all inputs shown are discriminatory", real, SURE
+        real = matters[place(result.discriminatory)].all()
+        yield f"{method}.generate: all inputs found are discriminatory", real, SURE
+        if not matters.any():
             silent = len(shown) == finding.n_found == finding.estimate == result.n_discriminatory == 0
-            note(f"{method}: a fair model gives nothing", silent, SURE)
-        if truth.mean() >= CLEAR:
-            note(f"{method}: a clear rule is found", finding.n_found, SURE)
+            yield f"{method}: a fair model gives nothing", silent, SURE
+        if matters.mean() >= CLEAR:
+            yield f"{method}: a clear rule is found", finding.n_found > 0, SURE
             more = finding.estimate >= finding.random_per_1000
-            note(f"{method}: the search finds more than chance, of clear rules", more, 0.5)
-    return held
+            yield f"{method}: the search finds more than chance, of clear rules", more, 0.5
 
 
 CODES = Schema.from_bounds({name: (0, size - 1) for name, size in SIZES.items()})
@@ -152,37 +144,22 @@ def decisions(model, codes):
 
 def counts(n_models=N_MODELS):
     """Return the table of docs/truth."""
-    notes = [examined(number) for number in range(n_models)]
-    statements = dict.fromkeys(statement for held in notes for statement in held)
-    rows = []
-    for statement in statements:
-        answers = [held[statement] for held in notes if statement in held]
-        n_held = sum(answer for answer, _ in answers)
-        rows.append((statement, len(answers), n_held, round(n_held / len(answers), 4), answers[0][1]))
-    return pd.DataFrame(rows, columns=["statement", "models", "held", "share", "stated"])
+    return truth.tabulate(answer for number in range(n_models) for answer in examined(number))
 
 
 @pytest.mark.slow
 def test_what_is_stated_holds():
-    table = counts()
-    pd.testing.assert_frame_equal(table, pd.read_csv(COUNTS))
-    fewest = binom.ppf(0.001, table["models"], table["stated"])  # by chance once in a thousand
-    assert (table["held"] >= fewest).all()
+    truth.check_committed("adf", counts())
 
 
 def test_the_truth_of_a_model_by_hand():
     model = Generated(np.array([1.0, 0, 0, 0, 0, 0]), 0.0, np.array([0.0, 0.5, 1.0]), 2, 3.5)
-    truth = model.discriminatory().reshape(6, -1)
-    assert truth.all(axis=1).tolist() == truth.any(axis=1).tolist() == [False, False, False, True, False, False]
+    matters = model.discriminatory().reshape(6, -1)
+    assert matters.all(axis=1).tolist() == matters.any(axis=1).tolist() == [False, False, False, True, False, False]
     assert len(everything()) == 12_600
     np.testing.assert_array_equal(place(everything()[:4200]), np.arange(4200))
     np.testing.assert_array_equal(codes_of(rows_of(everything())), everything())
 
 
 if __name__ == "__main__":
-    pd.set_option("display.width", 200, "display.max_colwidth", 90, "display.max_columns", 9)
-    table = counts(*map(int, sys.argv[2:])) if sys.argv[1:2] == ["--try"] else counts()
-    print(table)
-    if sys.argv[1:] == ["--write"]:
-        COUNTS.parent.mkdir(parents=True, exist_ok=True)
-        table.to_csv(COUNTS, index=False)
+    truth.main("adf", counts)

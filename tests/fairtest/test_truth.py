@@ -1,19 +1,14 @@
-"""FairTest against generated models whose truth is known by enumeration; slow.
+"""FairTest against generated models whose truth is known by enumeration; slow."""
 
-``python tests/fairtest/test_truth.py --write [jobs]`` writes the counts to ``docs/truth/fairtest.csv``.
-"""
-
-import sys
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from joblib import Parallel, delayed
-from scipy.stats import binom, entropy
+from scipy.stats import entropy
 from statsmodels.stats.multitest import multipletests
+from truth import check_committed, main, tabulate
 
 from fairlab.auditing import run
 from fairlab.cases import Case
@@ -22,7 +17,6 @@ from fairlab.fairtest.sample import encode
 
 pytestmark = pytest.mark.slow
 
-COUNTS = Path(__file__).parents[2] / "docs" / "truth" / "fairtest.csv"
 N_MODELS = 480
 CONFIDENCE = 0.95
 KINDS = ("two groups", "two groups", "three groups", "regression")
@@ -182,53 +176,44 @@ def investigated(world: World, number: int, metric) -> tuple[bool, bool]:
     return bool(all_hold), any(finding.is_significant for finding in section.subgroups)
 
 
-def checked(number: int) -> list[dict]:
-    """Return each statement about one generated world, and whether it holds."""
-    rows, here = [], world(number)
+def checked(number: int):
+    """Yield statements about one generated world, whether each holds, and the share that is stated."""
+    here = world(number)
     rng = np.random.default_rng([17, number])
     found = shown(here, number)
-
-    def count(statement, held, stated=CONFIDENCE):
-        rows.append({"statement": statement, "held": bool(held), "stated": stated})
 
     held = (found["low"] - 1e-9 <= found["truth"]) & (found["truth"] <= found["high"] + 1e-9)
     measure = found["effect"].str.extract("(correlation|difference)")[0]
     place = np.where(found["where"] == "everyone", "among everyone", "in contexts")
     for (name, where), some in found.groupby([measure, place]).indices.items():
-        count(f"audit: interval of a {name} {where} holds the truth", held.iloc[rng.choice(some)])
+        yield f"audit: interval of a {name} {where} holds the truth", held.iloc[rng.choice(some)], CONFIDENCE
     if len(found):
         one = rng.integers(len(found))
-        count("audit: any interval of a model holds the truth", held.iloc[one])
+        yield "audit: any interval of a model holds the truth", held.iloc[one], CONFIDENCE
         if here.is_fair:
-            count("audit: fair model, a p-value is above 0.05", found["p_value"].iloc[one] > 1 - CONFIDENCE)
-            count("audit: fair model, nothing is significant after correction", not found["significant"].any())
+            above = found["p_value"].iloc[one] > 1 - CONFIDENCE
+            yield "audit: fair model, a p-value is above 0.05", above, CONFIDENCE
+            nothing = not found["significant"].any()
+            yield "audit: fair model, nothing is significant after correction", nothing, CONFIDENCE
     if here.has_rule:
-        count("audit: a clear rule is found", found.loc[~found["effect"].str.contains("error"), "significant"].any(), 1)
+        yield "audit: a clear rule is found", found.loc[~found["effect"].str.contains("error"), "significant"].any(), 1
     metrics = [None, Difference(), Ratio()] if here.kind == "two groups" else [None]
     metric = metrics[number // 8 % len(metrics)]
     holding, alarm = investigated(here, number, metric)
     name = metric.name if metric else "CORR" if here.kind == "regression" else "NMI"
-    count(f"investigate: all intervals of {name} hold the truth at once", holding)
+    yield f"investigate: all intervals of {name} hold the truth at once", holding, CONFIDENCE
     if here.is_fair:
-        count("investigate: fair model, nothing is significant", not alarm)
-    return rows
+        yield "investigate: fair model, nothing is significant", not alarm, CONFIDENCE
 
 
-def counts(n_models: int = N_MODELS, *, n_jobs: int = 1) -> pd.DataFrame:
+def counts(n_models: int = N_MODELS) -> pd.DataFrame:
     """Return how often each statement held over the generated worlds."""
-    several = Parallel(n_jobs=n_jobs)(delayed(checked)(number) for number in range(n_models))
-    rows = pd.DataFrame([row for some in several for row in some])
-    table = rows.groupby(["statement", "stated"])["held"].agg(models="size", held="sum").reset_index()
-    table["share"] = (table["held"] / table["models"]).round(4)
-    return table[["statement", "models", "held", "share", "stated"]]
+    table = tabulate(answer for number in range(n_models) for answer in checked(number))
+    return table.sort_values("statement", ignore_index=True)
 
 
 def test_every_statement_holds_at_its_rate_and_the_counts_come_out_again():
-    table = counts()
-    pd.testing.assert_frame_equal(table, pd.read_csv(COUNTS), check_dtype=False)
-    least = binom.ppf(0.001, table["models"], table["stated"])
-    assert (table["held"] >= least).all(), table[table["held"] < least]
-    assert table["models"].min() >= 20
+    check_committed("fairtest", counts())
 
 
 def test_half_of_the_worlds_are_fair():
@@ -242,8 +227,4 @@ def test_half_of_the_worlds_are_fair():
 
 
 if __name__ == "__main__":
-    result = counts(n_jobs=int(sys.argv[2]) if len(sys.argv) > 2 else 1)
-    print(result.to_string(index=False))
-    if "--write" in sys.argv:
-        COUNTS.parent.mkdir(parents=True, exist_ok=True)
-        result.to_csv(COUNTS, index=False)
+    main("fairtest", counts)

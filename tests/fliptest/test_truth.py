@@ -1,24 +1,16 @@
-"""What the audit by FlipTest promises, held against models whose discrimination is known by enumeration.
+"""What the audit by FlipTest promises, held against models whose discrimination is known by enumeration."""
 
-``python tests/fliptest/test_truth.py --write`` makes the committed table anew.
-"""
-
-import sys
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
+import truth
 
 from fairlab.auditing import run
 from fairlab.cases import Case
 from fairlab.fliptest import counterpart_test
-from fairlab.paths import project
 
-ROOT = project().root
-
-TABLE = ROOT / "docs" / "truth" / "fliptest.csv"
 N_MODELS = 50  # of each kind
 N_FURTHER = 10
 CONFIDENCE = 0.95
@@ -176,11 +168,7 @@ def statements(found: pd.DataFrame) -> pd.DataFrame:
             CONFIDENCE,
         ),
     }
-    rows = [
-        {"statement": name, "models": len(held), "held": int(held.sum()), "share": held.mean(), "stated": stated}
-        for name, (held, stated) in kept.items()
-    ]
-    return pd.DataFrame(rows).round({"share": 4})
+    return truth.tabulate((name, held, stated) for name, (several, stated) in kept.items() for held in several)
 
 
 def test_fair_models_are_fair_by_enumeration():
@@ -199,15 +187,8 @@ def test_fair_models_are_fair_by_enumeration():
 
 @pytest.mark.slow
 def test_promises_are_kept():
-    counts = statements(outcomes())
-    pd.testing.assert_frame_equal(counts, pd.read_csv(TABLE))
-    least = binom.ppf(0.001, counts["models"], counts["stated"])
-    assert (counts["held"] >= least).all(), counts
+    truth.check_committed("fliptest", statements(outcomes()))
 
 
 if __name__ == "__main__":
-    table = statements(outcomes())
-    print(table.to_string())
-    if "--write" in sys.argv:
-        TABLE.parent.mkdir(parents=True, exist_ok=True)
-        table.to_csv(TABLE, index=False)
+    truth.main("fliptest", lambda: statements(outcomes()))

@@ -1,15 +1,9 @@
-"""Generated programs whose scores are known by enumeration: how often what Themis says of them is true.
-
-``python tests/themis/test_truth.py --write`` writes the counts to ``docs/truth/themis.csv``.
-"""
-
-import sys
-from pathlib import Path
+"""Generated programs whose scores are known by enumeration: how often what Themis says of them is true."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
+from truth import check, check_committed, main, tabulate
 
 from fairlab.auditing import run
 from fairlab.auditing.probes.themis import FLIPS, GROUP, INPUTS
@@ -17,7 +11,6 @@ from fairlab.cases import Schema
 from fairlab.cases.case import Case
 from fairlab.themis import Themis, causal_score, group_score
 
-COUNTS = Path(__file__).parents[2] / "docs" / "truth" / "themis.csv"
 N_MODELS = 320
 SENSITIVE = {"sex": (0,), "race": (1,), "sex and race": (0, 1)}
 CLEAR = 0.2  # a rule that changes so many decisions is to be found
@@ -121,35 +114,16 @@ def holds(score, truth):
 
 def count(numbers):
     """Return how often each statement holds."""
-    rows = pd.DataFrame([row for number in numbers for row in look_at(number)], columns=["statement", "held", "stated"])
-    table = rows.groupby("statement", sort=False).agg(
-        models=("held", "size"), held=("held", "sum"), stated=("stated", "max")
-    )
-    table.insert(2, "share", (table["held"] / table["models"]).round(4))
-    return table.reset_index()
-
-
-def least(models, stated):
-    """Return how often something stated is true at least, but for one chance in a thousand."""
-    return binom.ppf(0.001, models, stated)
+    return tabulate(row for number in numbers for row in look_at(number))
 
 
 @pytest.mark.slow
 def test_what_is_said_of_generated_programs_is_true_at_its_stated_rate():
-    counts = count(range(N_MODELS))
-    assert (counts["held"] >= least(counts["models"], counts["stated"])).all(), counts.to_string()
-    pd.testing.assert_frame_equal(counts, pd.read_csv(COUNTS))
+    check_committed("themis", count(range(N_MODELS)))
 
 
 def test_a_few_generated_programs():
-    counts = count(range(10))
-    assert (counts["held"] >= least(counts["models"], counts["stated"])).all(), counts.to_string()
-
-
-def test_committed_counts_keep_what_is_stated():
-    counts = pd.read_csv(COUNTS)
-    assert counts["models"].max() >= 300
-    assert (counts["held"] >= least(counts["models"], counts["stated"])).all()
+    check(count(range(10)))
 
 
 def test_half_of_the_programs_are_fair_and_all_kinds_occur():
@@ -165,8 +139,4 @@ def test_half_of_the_programs_are_fair_and_all_kinds_occur():
 
 
 if __name__ == "__main__":
-    counted = count(range(N_MODELS))
-    print(counted.to_string())
-    if "--write" in sys.argv:
-        COUNTS.parent.mkdir(parents=True, exist_ok=True)
-        counted.to_csv(COUNTS, index=False)
+    main("themis", lambda: count(range(N_MODELS)))

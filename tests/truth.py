@@ -1,0 +1,42 @@
+"""How often statements about generated models hold: counts beside what is stated, kept in ``docs/truth``.
+
+``python tests/<method>/test_truth.py --write`` writes those of a method.
+"""
+
+import sys
+
+import pandas as pd
+from scipy.stats import binom
+
+from fairlab.paths import project
+
+FOLDER = project().docs / "truth"
+
+
+def tabulate(answers):
+    """Return counts by statement, from triples: a statement, whether it held of a model, the share that is stated."""
+    frame = pd.DataFrame(answers, columns=["statement", "held", "stated"])
+    groups = frame.groupby("statement", sort=False)
+    table = groups.agg(models=("held", "size"), held=("held", "sum"), stated=("stated", "first")).astype({"held": int})
+    table.insert(2, "share", (table["held"] / table["models"]).round(4))
+    return table.reset_index()
+
+
+def check(table):
+    """Each statement holds at least as often as is stated, but for one chance in a thousand."""
+    fewer = table["held"] < binom.ppf(0.001, table["models"], table["stated"])
+    assert not fewer.any(), table[fewer].to_string()
+
+
+def check_committed(method, table):
+    """The counts of a method are as stated, and those that are committed."""
+    check(table)
+    pd.testing.assert_frame_equal(table, pd.read_csv(FOLDER / f"{method}.csv"))
+
+
+def main(method, count):
+    """Print the counts of a method, and write them if asked to."""
+    table = count()
+    print(table.to_string())
+    if "--write" in sys.argv:
+        table.to_csv(FOLDER / f"{method}.csv", index=False)
