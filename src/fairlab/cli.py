@@ -92,6 +92,7 @@ class Group(click.Group):
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="fairlab")
 def fairlab():
     """Reproduce papers on fairness testing."""
 
@@ -357,11 +358,14 @@ def describe_data(names):
 @click.option("--json", "as_json", is_flag=True, help="print one object per published value or claim")
 @click.option("--profile", type=click.Choice(PROFILES), help="only runs of this profile (default: the best available)")
 @click.option("--write", is_flag=True, help="also update the committed scorecard and the figure in the README")
-def scorecard(rows, as_json, profile, write):
+@click.option("--crate", metavar="FOLDER", help="copy scorecard and runs to a new folder, as an RO-Crate to archive")
+def scorecard(rows, as_json, profile, write, crate):
     """Compare published numbers with our results."""
     from fairlab.suite import scorecard
     from fairlab.suite.comparison import Comparison
 
+    if crate and (rows or as_json):
+        raise click.UsageError("--crate has the whole scorecard: give neither rows nor --json")
     card = scorecard.scorecard(profile)
     unreadable = scorecard.unreadable(profile)
     for sentence in unreadable:
@@ -379,6 +383,10 @@ def scorecard(rows, as_json, profile, write):
             from fairlab.suite.site.rows import write_bars
 
             written.append(write_bars(card, names()))
+        if crate:
+            from fairlab.suite.archiving import write_crate
+
+            written.append(write_crate(Path(crate), card, profile))
         print(scorecard.ending(card))
         print("scorecard: " + ", ".join(map(short, written)))
     return int(bool(unreadable))
@@ -705,6 +713,10 @@ def figures(names, to_project, output):
     target = paths.project().figures if to_project else Path(output or paths.project().results / "figures")
     chosen = redrawing.chosen(names)
     left = redrawing.write(chosen, target)
+    if to_project:
+        from fairlab.suite.archiving import write_manifest
+
+        write_manifest()
     print("\n".join(left), file=sys.stderr, end="\n" * bool(left))
     print(f"{len(chosen) - len(left)} of {len(chosen)} figures redrawn in {target}")
     return int(bool(left))

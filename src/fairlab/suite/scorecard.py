@@ -269,9 +269,7 @@ def write(card: Comparison, profile: str | None = None, *, publish: bool = False
     publish : bool
         Whether to write the two committed files, and the table in the README, too.
     """
-    texts = {f"{NAME}.json": card.to_json(), f"{NAME}.md": to_markdown(card, published_runs(profile))}
-    written = []
-    own = project()
+    texts, written, own = written_files(card, profile), [], project()
     for folder in [own.results, own.root] if publish else [own.results]:
         for name, text in texts.items():
             write_text(folder / name, text)
@@ -281,6 +279,11 @@ def write(card: Comparison, profile: str | None = None, *, publish: bool = False
         write_text(readme, with_bases(readme.read_text(encoding="utf-8"), card))
         written.append(readme)
     return written
+
+
+def written_files(card: Comparison, profile: str | None = None) -> dict[str, str]:
+    """Return the content of ``REPRODUCTION.json`` and ``REPRODUCTION.md`` by their names."""
+    return {f"{NAME}.json": card.to_json(), f"{NAME}.md": to_markdown(card, published_runs(profile))}
 
 
 def with_bases(readme: str, card: Comparison) -> str:

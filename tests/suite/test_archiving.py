@@ -1,0 +1,44 @@
+import hashlib
+import json
+import platform
+
+import yaml
+from toy_project import fill
+
+from fairlab.cli import main
+from fairlab.paths import project
+from fairlab.suite.archiving import METADATA, manifest
+from fairlab.suite.experiment import Experiment
+from fairlab.suite.scorecard import scorecard
+
+
+def test_a_crate_lists_its_files_with_hashes_and_is_a_results_folder(toy, tmp_path, monkeypatch):
+    experiment, crate = Experiment("toy/mean"), tmp_path / "crate"
+    fill(experiment)
+    experiment.record("table-1", "rows", 4425)
+    experiment.compare()
+    rows = scorecard().to_json()
+    assert main(["scorecard", "--crate", str(crate)]) == 0
+    text = (crate / METADATA).read_text()
+    entities = {entity["@id"]: entity for entity in json.loads(text)["@graph"]}
+    listed = {part["@id"] for part in entities["./"]["hasPart"]}
+    assert listed | {METADATA} == {file.relative_to(crate).as_posix() for file in crate.rglob("*") if file.is_file()}
+    [run] = (entity for entity in entities.values() if entity["@type"] == "CreateAction")
+    for result in (entities[one["@id"]] for one in run["result"]):
+        assert result["sha256"] == hashlib.sha256((crate / result["@id"]).read_bytes()).hexdigest()
+    assert {entities[one["@id"]]["name"] for one in run["object"]} >= {"berkeley", "seed"}
+    assert entities[run["instrument"]["@id"]]["name"] == "notebooks/toy/mean.ipynb"
+    assert run["startTime"] <= run["endTime"]
+    assert platform.node() not in text
+    assert main(["scorecard", "--crate", str(crate)]) == 1, "a folder with files is left alone"
+    monkeypatch.setenv("FAIRLAB_RESULTS", str(crate))
+    assert scorecard().to_json() == rows
+
+
+def test_the_list_for_a_codecheck_has_all_committed_figures():
+    text = (project().root / "codecheck.yml").read_text(encoding="utf-8")
+    assert text.startswith("---\n")
+    assert text == manifest(text), "run `fairlab figures --write`"
+    files = [entry["file"] for entry in yaml.safe_load(text)["manifest"]]
+    assert all((project().root / file).exists() for file in files)
+    assert len(files) == len(set(files)) > 100
