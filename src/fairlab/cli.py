@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from fairlab import paths
-from fairlab.checks import MissingExtraError, suggestion
+from fairlab.checks import EXTRAS, MissingExtraError, required, suggestion
 from fairlab.data.errors import DataError
 from fairlab.suite.catalogue import DEFAULT_PROFILE, PROFILES, experiment_names, inputs, specification
 
@@ -677,6 +677,107 @@ def _is_favourable(truth, pos_label):
         known = ", ".join(map(str, truth.unique()[:10]))
         raise ValueError(f"--pos-label: expected the favourable label among those of --y-true ({known})")
     return (truth == pos_label).to_numpy()
+
+
+# The monitor
+
+
+class OfMonitor(Command):
+    """A command of the monitor, which needs the extra, not the project."""
+
+    def __init__(self, *given, **settings):
+        super().__init__(*given, of_project=False, **settings)
+
+    def invoke(self, ctx):
+        """Run the command; an error names the extra where a package is not installed."""
+        for name in (name for name, extra in EXTRAS.items() if extra == "monitor"):
+            required(name)
+        return super().invoke(ctx)
+
+
+class MonitorGroup(Group):
+    """Commands of the monitor."""
+
+    command_class = OfMonitor
+
+
+@fairlab.group(cls=MonitorGroup)
+def monitor():
+    """Watch the decisions of a model: FairTest as a service."""
+
+
+database = click.option(
+    "--database",
+    default="sqlite:///fairlab-monitor.db",
+    envvar="FAIRLAB_MONITOR_DATABASE",
+    metavar="URL",
+    show_default=True,
+    help="sqlite:///FILE or postgresql://USER@HOST/NAME; also by FAIRLAB_MONITOR_DATABASE",
+)
+
+
+def _store(url):
+    """Open a database whose tables are of this version; they are made where there are none."""
+    from fairlab.monitoring import migrations
+    from fairlab.monitoring.store import Store
+
+    store = Store(url)
+    with store.write() as connection:
+        migrations.migrate(connection)
+    return store
+
+
+@monitor.command()
+@database
+@click.option("--host", default="127.0.0.1", show_default=True, help="address to listen at")
+@click.option("--port", type=click.IntRange(0, 65_535), default=8300, show_default=True)
+@click.option("--most-bytes", type=AT_LEAST_ONE, default=16 * 2**20, show_default=True, help="of a request's body")
+def serve(database, host, port, most_bytes):
+    """Serve until it is stopped."""
+    from fairlab.monitoring.service import serve
+
+    serve(database, host, port, most_bytes)
+
+
+@monitor.command()
+@database
+def migrate(database):
+    """Bring the tables of a database to the newest version; serve does it, too."""
+    _store(database)
+
+
+@monitor.group(cls=MonitorGroup)
+def token():
+    """Create, list or revoke tokens."""
+
+
+@token.command("create")
+@database
+@click.option("--role", type=click.Choice(("writer", "reader", "admin")), required=True)
+@click.option("--name", default="", help="whose it is, for the list")
+def create_token(database, role, name):
+    """Print a new token; it is stored hashed and cannot be shown again."""
+    print(_store(database).create_token(role, name))
+
+
+@token.command("list")
+@database
+def list_tokens(database):
+    """List the tokens, without what they are."""
+    rows = [
+        (one["id"], one["role"], one["name"], "revoked" if one["revoked"] else "")
+        for one in _store(database).token_list()
+    ]
+    _print_table(("number", "role", "name", ""), rows)
+
+
+@token.command("revoke")
+@database
+@click.argument("number", type=AT_LEAST_ONE)
+def revoke_token(database, number):
+    """Revoke a token by its number, which it begins with."""
+    if not _store(database).revoke_token(number):
+        raise ValueError(f"number: no token {number} that is not revoked")
 
 
 # The project

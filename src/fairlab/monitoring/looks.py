@@ -1,0 +1,224 @@
+"""One look at an investigation, as tables in and plain data out: what it reports, as data and as text."""
+
+import numpy as np
+import pandas as pd
+
+from fairlab.fairtest import (
+    NMI,
+    AssociationReport,
+    Correlation,
+    DataSource,
+    Difference,
+    Investigation,
+    Ratio,
+)
+from fairlab.monitoring.registration import Registration
+
+METRICS = {"NMI": NMI, "Difference": Difference, "Ratio": Ratio, "Correlation": Correlation}
+CHANGES = ("new", "gone", "stronger", "weaker")
+
+
+def as_table(registration: Registration, content: np.ndarray, categories: dict[str, list], true=None) -> pd.DataFrame:
+    """Return stored rows as a table of the registered columns."""
+    table = {}
+    for name, column in registration.columns.items():
+        values = true if name == registration.true_label else content[name]
+        if column.type == "number":
+            table[name] = values.astype(float)
+        elif column.type == "boolean":
+            table[name] = values.astype(bool)
+        else:
+            table[name] = pd.Categorical.from_codes(values.astype(int), categories[name])
+    return pd.DataFrame(table)
+
+
+def look(registration: Registration, table: pd.DataFrame, train: np.ndarray, level: float, seed: int):
+    """Return FairTest's report on the rows that are not for training, at a level.
+
+    Intervals are those of this look alone, at the registered confidence level; findings go by p-values at the level.
+
+    Parameters
+    ----------
+    registration : Registration
+    table : DataFrame
+    train : ndarray of bool
+    level : float
+        Of the whole look.
+    seed : int
+
+    Returns
+    -------
+    AssociationReport
+    """
+    numbers = [name for name, column in registration.columns.items() if column.type == "number"]
+    source = DataSource(table, train=train, confidence_level=registration.confidence_level, numbers=numbers)
+    metric = METRICS[registration.metric]() if registration.metric else None
+    investigation = Investigation(
+        registration.sensitive_features,
+        registration.output,
+        ground_truth=registration.true_label,
+        explanatory=registration.explanatory,
+        context=registration.context,
+        metric=metric,
+        max_depth=registration.max_depth,
+        min_leaf_size=registration.min_leaf_size,
+        random_state=seed,
+    )
+    return investigation.fit(source).test(significance=level)
+
+
+def describe(report: AssociationReport, level: float, smallest_cell: int) -> list[dict]:
+    """Return each section of a report as plain data: what is reported, the whole population first.
+
+    A context of fewer people than the smallest cell is left out, a table with a smaller cell too.
+    """
+    sections = []
+    for section in report.sections:
+        shown = [one for one in section.reported if one.size >= smallest_cell]
+        sections.append(
+            {
+                "output": section.output,
+                "sensitive_feature": section.sensitive_features,
+                "explanatory": section.explanatory,
+                "metric": section.metric.name_given(section.explanatory),
+                "tested": len(section.subgroups),
+                "significant": sum(_is_significant(one, level) for one in section.subgroups),
+                "withheld": len(section.reported) - len(shown),
+                "contexts": [_context(one, level, smallest_cell) for one in shown],
+            }
+        )
+    return sections
+
+
+def _is_significant(subgroup, level) -> bool:
+    """Whether the subgroup's own corrected p-value, or that of one of its labels, is at most the level."""
+    own = [one.p_value for one in subgroup.associations if not one.part or subgroup.node.labels]
+    return min(own, default=1.0) <= level
+
+
+def _context(subgroup, level, smallest_cell) -> dict:
+    return {
+        "context": str(subgroup.node),
+        "kind": sorted(map(_kind, subgroup.node.conditions)),
+        "size": subgroup.size,
+        "effect": finite(subgroup.effect),
+        "significant": _is_significant(subgroup, level),
+        "tests": [
+            {
+                "part": one.part,
+                "size": one.size,
+                "metric": one.metric_name,
+                "low": finite(one.low),
+                "high": finite(one.high),
+                "p_value": one.p_value,
+                "table": _counts(one.sample, smallest_cell),
+            }
+            for one in subgroup.associations
+            if one.size >= smallest_cell
+        ],
+    }
+
+
+def finite(number: float) -> float | None:
+    """Return None for what JSON has no number for: the bound of a ratio may be infinite."""
+    return float(number) if np.isfinite(number) else None
+
+
+def _kind(condition) -> str:
+    """Return a condition without its bounds: training on more rows moves them a little."""
+    if condition.category is not None:
+        return str(condition)
+    return f"{condition.attribute}{' >' * np.isfinite(condition.low)}{' <' * np.isfinite(condition.high)}"
+
+
+def _counts(sample, smallest_cell) -> dict | None:
+    if not (sample.output.is_categorical and sample.sensitive_features.is_categorical):
+        return None
+    counts = sample.counts().drop(index="Total", columns="Total")
+    if (counts < smallest_cell).any(axis=None):
+        return None
+    return {"groups": list(counts.columns), "outputs": list(counts.index), "counts": counts.to_numpy().tolist()}
+
+
+def findings(sections: list[dict]) -> list[dict]:
+    """Return the significant contexts of a look, each with what it is about."""
+    return [
+        {"sensitive_feature": section["sensitive_feature"], "output": section["output"]} | context
+        for section in sections
+        for context in section["contexts"]
+        if context["significant"]
+    ]
+
+
+def compare(before: list[dict], now: list[dict]) -> dict[str, list[dict]]:
+    """Return the findings that are new, gone, stronger or weaker since an earlier look, each with what it was before.
+
+    Contexts are the same if their conditions are, up to the bounds of numbers. An effect is stronger or weaker if the
+    intervals of both looks do not overlap.
+    """
+    earlier, later = _by_key(before), _by_key(now)
+    changes = {kind: [] for kind in CHANGES}
+    changes["new"] = [one for key, one in later.items() if key not in earlier]
+    changes["gone"] = [one for key, one in earlier.items() if key not in later]
+    for key in earlier.keys() & later.keys():
+        old, new = earlier[key], later[key]
+        tests = [one["tests"][0] for one in (old, new) if one["tests"]]
+        if len(tests) == 2 and (_is_above(tests[1], tests[0]) or _is_above(tests[0], tests[1])):
+            old_effect, new_effect = (np.inf if one["effect"] is None else one["effect"] for one in (old, new))
+            kind = "stronger" if new_effect > old_effect else "weaker"
+            changes[kind].append(new | {"before": old})
+    return changes
+
+
+def _is_above(test, other) -> bool:
+    return None not in (test["low"], other["high"]) and test["low"] > other["high"]
+
+
+def _by_key(sections) -> dict[tuple, dict]:
+    found = {}
+    for one in findings(sections):
+        key = (one["sensitive_feature"], one["output"], *one["kind"])
+        found.setdefault(key if key not in found else (*key, one["context"]), one)
+    return found
+
+
+def as_text(look: dict) -> str:
+    """Return a look as text."""
+    lines = [
+        f"Look {look['number']} of {look['name']}, at level {look['level']:.2g}",
+        f"{look['n_train']:,} rows for training, {look['n_test']:,} in the fresh test set.",
+        *look["warnings"],
+    ]
+    for kind in CHANGES:
+        lines += [f"{kind.capitalize()}: {_about(one)}" for one in look["changes"][kind]]
+    for section in look["sections"]:
+        given = f", {section['explanatory']} held fixed" if section["explanatory"] else ""
+        withheld = f", {section['withheld']} too small to be shown" if section["withheld"] else ""
+        lines += [
+            "",
+            f"Associations of {section['output']} with {section['sensitive_feature']}{given} ({section['metric']}):",
+            f"{section['tested']} contexts tested, {section['significant']} significant{withheld}.",
+        ]
+        for context in section["contexts"]:
+            verdict = "significant" if context["significant"] else "not distinguishable from no association"
+            lines += ["", f"{context['context']}: {context['size']:,} people, {verdict}"]
+            for test in context["tests"]:
+                part = f"{test['part']}: " if test["part"] else ""
+                lines.append(f"  {part}{interval(test)}, p = {test['p_value']:.2g}")
+                if test["table"]:
+                    columns = test["table"]
+                    counted = pd.DataFrame(columns["counts"], columns["outputs"], columns["groups"])
+                    lines += [f"    {line}" for line in counted.to_string().splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+def interval(test: dict) -> str:
+    """Return the interval of a test as text."""
+    low, high = ("without bound" if end is None else f"{end:.4f}" for end in (test["low"], test["high"]))
+    return f"{test['metric']} from {low} to {high}"
+
+
+def _about(finding) -> str:
+    test = f", {interval(finding['tests'][0])}" if finding["tests"] else ""
+    of = f"{finding['output']} with {finding['sensitive_feature']}"
+    return f"{of} among {finding['context']} ({finding['size']:,} people{test})"

@@ -1,0 +1,114 @@
+"""Looks when a look is due, in a process of its own, so that rows are received meanwhile; deletes rows of old age."""
+
+import logging
+import multiprocessing
+import os
+import threading
+import time
+
+from fairlab.monitoring import looks
+from fairlab.monitoring.registration import keyed
+from fairlab.monitoring.store import DONE, FAILED, PostponedError, Store
+
+LOG = logging.getLogger("fairlab.monitoring")
+SECONDS = 0.5  # between two checks whether a look is due
+SECONDS_OF_RETENTION = 3600
+MOST_ATTEMPTS = 20
+
+
+def take_look(store: Store, number: int, look: int) -> None:
+    """Look at an investigation and store the report; one that failed has spent its level and says why."""
+    begun = store.begin_look(number, look)
+    investigation = store.investigation(number)
+    registration = investigation.registration
+    about = {"investigation": number, "name": registration.name, "number": look, "level": begun.level}
+    if begun.attempts > MOST_ATTEMPTS:
+        store.finish_look(begun, FAILED, about | {"reason": f"{MOST_ATTEMPTS} attempts ended before the report"})
+        return
+    with store.read() as connection:
+        row = store.row(connection, number)
+        position, training, content, true = store.rows(connection, number, begun.until)
+    train = training | (position <= begun.after)
+    about |= {"n_train": int(train.sum()), "n_test": int((~train).sum())}
+    (seed,) = keyed(investigation.key, b"look ", [str(look)])
+    try:
+        table = looks.as_table(registration, content, row.categories, true)
+        report = looks.look(registration, table, train, begun.level, int.from_bytes(seed[:4], "big"))
+    except ValueError as error:
+        store.finish_look(begun, FAILED, about | {"reason": str(error)})
+        return
+    sections = looks.describe(report, begun.level, registration.smallest_cell)
+    earlier = [past.report for past in store.look_list(number) if past.state == DONE]
+    changes = looks.compare(earlier[-1]["sections"] if earlier else [], sections)
+    found = about | {"warnings": list(report.warnings), "changes": changes, "sections": sections}
+    notice = about | {"new": changes["new"]} if registration.webhook and changes["new"] else None
+    store.finish_look(begun, DONE, found, float(report.to_frame()["raw_p_value"].max()), notice)
+
+
+def _look_in_process(url: str, number: int, look: int) -> None:
+    """Take one look, behind the server in turn, and end with it."""
+    os.nice(5)
+    parent = multiprocessing.parent_process()
+    threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
+    take_look(Store(url), number, look)
+
+
+class Scheduler(threading.Thread):
+    """The thread of a server that plans looks, has them taken, and deletes what is not retained.
+
+    Parameters
+    ----------
+    store : Store
+    finished : callable
+        Is called with the state of each look that ended.
+    """
+
+    def __init__(self, store: Store, finished=lambda state: None):
+        super().__init__(name="scheduler", daemon=True)
+        self._store, self._finished = store, finished
+        self._stopping = threading.Event()
+        self._retained = -SECONDS_OF_RETENTION
+
+    def run(self) -> None:
+        """Check again and again, until stopped; what goes wrong is logged and tried again."""
+        while not self._stopping.wait(SECONDS):
+            try:
+                self._check()
+            except Exception:
+                LOG.exception("the check for looks failed")
+
+    def stop(self) -> None:
+        """Stop; a look that is not finished is taken anew at the next start."""
+        self._stopping.set()
+        self.join()
+
+    def _check(self) -> None:
+        if time.monotonic() - self._retained >= SECONDS_OF_RETENTION:
+            self._retained = time.monotonic()
+            if deleted := self._store.retain():
+                LOG.info("rows deleted by age", extra={"fields": {"rows": deleted}})
+        for number in self._store.numbers():
+            try:
+                self._store.plan_look(number)
+            except (PostponedError, KeyError):
+                continue
+        while (running := self._store.running_look()) and not self._stopping.is_set():
+            with self._store.claim_looks() as is_ours:
+                if not is_ours:
+                    return
+                self._take(*running)
+
+    def _take(self, number, look) -> None:
+        started = time.monotonic()
+        url = self._store.url.render_as_string(hide_password=False)
+        process = multiprocessing.get_context("spawn").Process(target=_look_in_process, args=(url, number, look))
+        process.start()
+        while process.is_alive() and not self._stopping.is_set():
+            process.join(0.2)
+        if process.is_alive():
+            process.terminate()
+        process.join()
+        state = next((one.state for one in self._store.look_list(number) if one.number == look), "deleted")
+        self._finished(state)
+        seconds = round(time.monotonic() - started, 3)
+        LOG.info("look", extra={"fields": {"investigation": number, "look": look, "state": state, "seconds": seconds}})

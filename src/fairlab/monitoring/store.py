@@ -1,0 +1,723 @@
+"""The database of a monitor: SQLite in one file, or PostgreSQL; the same tables in both.
+
+A batch is one transaction. Rows are ordered by their position, which is counted for each investigation, never by a
+clock. Event and person are stored as keyed hashes only.
+"""
+
+import hashlib
+import hmac
+import json
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import sqlalchemy as sa
+from filelock import FileLock, Timeout
+
+from fairlab.monitoring.effects import add_counts, indicators
+from fairlab.monitoring.registration import (
+    EVENT,
+    MISSING,
+    MOST_CATEGORIES,
+    PERSON,
+    Registration,
+    RowsError,
+    check_column,
+    check_texts,
+    error,
+    for_training,
+    keyed,
+)
+from fairlab.monitoring.sequences import look_level
+
+ROLES = ("writer", "reader", "admin")
+AT_ONCE = 10_000  # values of one query, rows of one fetch
+SECONDS_TO_WAIT = 5  # for a locked database
+LOOK_LOCK = 0x6661_6972  # PostgreSQL's advisory lock of who looks
+
+RUNNING, DONE, FAILED = "running", "done", "failed"  # states of a look
+
+
+class _Bytes(sa.LargeBinary):
+    """Bytes as both databases take and give them."""
+
+    bind_processor = result_processor = lambda self, *_: None
+
+
+metadata = sa.MetaData()
+_id, _big, _json = sa.Integer, sa.BigInteger, sa.JSON(none_as_null=True)
+
+
+def _table(name, *columns, **settings):
+    return sa.Table(name, metadata, *columns, sqlite_autoincrement=settings.pop("counted", False), **settings)
+
+
+def _of(primary_key=True):
+    return sa.Column("investigation", _id, primary_key=primary_key, nullable=False, autoincrement=False)
+
+
+def _position(name="position"):
+    return sa.Column(name, _big, primary_key=True, autoincrement=False)
+
+
+tokens = _table(
+    "tokens",
+    sa.Column("id", _id, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("created", _big, nullable=False),
+    sa.Column("revoked", _big),
+    counted=True,
+)
+investigations = _table(
+    "investigations",
+    sa.Column("id", _id, primary_key=True),
+    sa.Column("registration", _json, nullable=False),
+    sa.Column("key", _Bytes, nullable=False),
+    sa.Column("created", _big, nullable=False),
+    # What changes with each batch: the categories met, positions given, the running counts and the latest time.
+    sa.Column("categories", _json, nullable=False),
+    sa.Column("decided", _big, nullable=False),
+    sa.Column("labelled", _big, nullable=False),
+    sa.Column("counts", _json, nullable=False),
+    sa.Column("time", _big, nullable=False),
+    counted=True,
+)
+decisions = _table(
+    "decisions",
+    _of(),
+    _position(),
+    sa.Column("event", _Bytes, nullable=False),
+    sa.Column("person", _Bytes),
+    sa.Column("training", sa.Boolean, nullable=False),
+    sa.Column("content", _Bytes, nullable=False),
+    sa.Index("decisions_event", "investigation", "event", unique=True),
+    sa.Index(
+        "decisions_person",
+        "investigation",
+        "person",
+        sqlite_where=sa.text("person IS NOT NULL"),
+        postgresql_where=sa.text("person IS NOT NULL"),
+    ),
+    sqlite_with_rowid=False,
+)
+labels = _table(
+    "labels",
+    _of(),
+    _position(),
+    sa.Column("decision", _big, nullable=False),
+    sa.Column("value", sa.Float, nullable=False),
+    sa.Index("labels_decision", "investigation", "decision", unique=True),
+    sqlite_with_rowid=False,
+)
+batches = _table(
+    "batches",
+    sa.Column("id", _id().with_variant(_big, "postgresql"), primary_key=True),
+    _of(primary_key=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("key", sa.Text),
+    sa.Column("body", _Bytes),
+    sa.Column("answer", _json, nullable=False),
+    sa.Column("time", _big, nullable=False),
+    sa.Column("decided", _big, nullable=False),
+    sa.Column("counts", _json, nullable=False),
+    sa.Index("batches_key", "investigation", "kind", "key", unique=True),
+    sa.Index("batches_time", "investigation", "time"),
+    counted=True,
+)
+looks = _table(
+    "looks",
+    _of(),
+    sa.Column("number", _id, primary_key=True, autoincrement=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("level", sa.Float, nullable=False),
+    sa.Column("after", _big, nullable=False),  # rows up to here are released for training
+    sa.Column("until", _big, nullable=False),  # the fresh test set ends here
+    sa.Column("attempts", _id, nullable=False),
+    sa.Column("started", _big, nullable=False),
+    sa.Column("finished", _big),
+    sa.Column("largest_p_value", sa.Float),
+    sa.Column("report", _json),
+)
+deliveries = _table(
+    "deliveries",
+    sa.Column("id", _id, primary_key=True),
+    _of(primary_key=False),
+    sa.Column("body", _json, nullable=False),
+    sa.Column("attempts", _id, nullable=False),
+    sa.Column("due", _big),  # none: delivered, or given up
+    sa.Column("answer", sa.Text),
+    counted=True,
+)
+
+
+class NotFoundError(KeyError):
+    """There is no such investigation or look."""
+
+
+class KeyReusedError(ValueError):
+    """An idempotency key came again with another body."""
+
+
+class PostponedError(RuntimeError):
+    """There is no look now; it spends nothing."""
+
+
+class DatabaseInUseError(RuntimeError):
+    """Another server uses the database file."""
+
+
+@dataclass(frozen=True)
+class Investigation:
+    """What is registered, by its number, with the secret key of its split."""
+
+    id: int
+    registration: Registration
+    key: bytes
+    created: int
+
+
+class Store:
+    """All access to the database.
+
+    Parameters
+    ----------
+    url : str
+        As ``sqlite:///monitor.db`` or ``postgresql://user@host/name``.
+    clock : callable
+        Seconds since 1970, as `time.time`.
+    """
+
+    def __init__(self, url: str, *, clock=time.time):
+        self.url = sa.make_url(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        every = {"json_serializer": partial(json.dumps, allow_nan=False), "hide_parameters": True, "max_overflow": 0}
+        if self.is_sqlite:
+            if not self.url.database or self.url.database == ":memory:":
+                raise ValueError("database: expected a file, as in sqlite:///monitor.db")
+            every["connect_args"] = {"timeout": SECONDS_TO_WAIT, "check_same_thread": False}
+            self.engine = sa.create_engine(self.url, pool_size=40, **every)
+            # One transaction at a time may write; others wait for its connection, which is fairer than SQLite's lock.
+            self._writer = sa.create_engine(self.url, pool_size=1, **every)
+            sa.event.listen(self.engine, "connect", partial(_set_up_sqlite, kilobytes=2_000))
+            sa.event.listen(self._writer, "connect", partial(_set_up_sqlite, kilobytes=200_000))
+            sa.event.listen(self.engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
+            sa.event.listen(self._writer, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+        else:
+            self.url = self.url.set(drivername="postgresql+psycopg")
+            every["connect_args"] = {"connect_timeout": SECONDS_TO_WAIT}
+            self.engine = self._writer = sa.create_engine(self.url, pool_size=40, pool_pre_ping=True, **every)
+        self._clock = clock
+        self._known: dict[int, Investigation] = {}
+
+    @property
+    def path(self) -> Path:
+        """The file of SQLite."""
+        return Path(self.url.database)
+
+    def now(self) -> int:
+        """Return milliseconds since 1970."""
+        return int(self._clock() * 1000)
+
+    @contextmanager
+    def read(self) -> Iterator[sa.Connection]:
+        """Lend a connection that sees one state of the database."""
+        with self.engine.connect() as connection, connection.begin():
+            yield connection
+
+    def write(self):
+        """Lend a connection for one transaction."""
+        return self._writer.begin()
+
+    def claim_file(self) -> FileLock | None:
+        """Keep other servers from a SQLite file until the lock is released or the process ends.
+
+        Raises
+        ------
+        DatabaseInUseError
+            If another server has it.
+        """
+        if not self.is_sqlite:
+            return None
+        lock = FileLock(f"{self.path}.lock")
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            raise DatabaseInUseError(f"another server uses {self.path}; several can share a PostgreSQL") from None
+        return lock
+
+    @contextmanager
+    def claim_looks(self) -> Iterator[bool]:
+        """Say whether it is this server that looks: one of those on a PostgreSQL, until its connection ends."""
+        if self.is_sqlite:
+            yield True
+            return
+        with self.engine.connect() as connection:
+            query = sa.select(sa.func.pg_try_advisory_lock(LOOK_LOCK))
+            is_ours = connection.execution_options(isolation_level="AUTOCOMMIT").scalar(query)
+            try:
+                yield bool(is_ours)
+            finally:
+                connection.invalidate()  # the end of the session gives the lock back
+
+    # Tokens
+
+    def create_token(self, role: str, name: str = "") -> str:
+        """Store a new token's hash and return the token, which is shown this once."""
+        secret = secrets.token_urlsafe(32)
+        values = {"name": name, "role": role, "hash": _digest(secret), "created": self.now()}
+        with self.write() as connection:
+            number = connection.execute(sa.insert(tokens).values(values)).inserted_primary_key[0]
+        return f"{number}.{secret}"
+
+    def token(self, text: str) -> tuple[int, str] | None:
+        """Return number and role of a token; None if there is none like it or it is revoked."""
+        number, _, secret = text.partition(".")
+        if not (number.isascii() and number.isdigit() and len(number) < 10 and secret.isascii()):
+            return None
+        with self.read() as connection:
+            found = connection.execute(sa.select(tokens).where(tokens.c.id == int(number))).first()
+        same = hmac.compare_digest(_digest(secret), found.hash if found else _digest(""))
+        return (found.id, found.role) if same and found and found.revoked is None else None
+
+    def token_list(self) -> list[dict]:
+        """Return all tokens without their hashes."""
+        columns = [column for column in tokens.c if column.name != "hash"]
+        with self.read() as connection:
+            return [dict(row._mapping) for row in connection.execute(sa.select(*columns).order_by(tokens.c.id))]
+
+    def revoke_token(self, number: int) -> bool:
+        """Revoke a token; return whether there is one that was not revoked."""
+        query = sa.update(tokens).where(tokens.c.id == number, tokens.c.revoked.is_(None)).values(revoked=self.now())
+        with self.write() as connection:
+            return connection.execute(query).rowcount == 1
+
+    # Investigations
+
+    def register(self, registration: Registration) -> int:
+        """Store an investigation and return its number."""
+        known = {name: column.labels or [] for name, column in registration.columns.items()}
+        values = {
+            "registration": registration.model_dump(mode="json"),
+            "key": secrets.token_bytes(32),
+            "created": self.now(),
+            "categories": known,
+            "decided": 0,
+            "labelled": 0,
+            "counts": {},
+            "time": self.now(),
+        }
+        with self.write() as connection:
+            return connection.execute(sa.insert(investigations).values(values)).inserted_primary_key[0]
+
+    def investigation(self, number: int) -> Investigation:
+        """Return an investigation; a KeyError if there is none of this number."""
+        if number not in self._known:
+            with self.read() as connection:
+                row = self.row(connection, number)
+            registration = Registration.model_validate(row.registration)
+            self._known[number] = Investigation(row.id, registration, row.key, row.created)
+        return self._known[number]
+
+    def row(self, connection, number: int, *, lock: bool = False) -> sa.Row:
+        """Return the stored row of an investigation; a KeyError if there is none."""
+        query = sa.select(investigations).where(investigations.c.id == number)
+        row = connection.execute(query.with_for_update() if lock else query).first()
+        if row is None:
+            self._known.pop(number, None)
+            raise NotFoundError(f"no investigation {number}")
+        return row
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of all investigations."""
+        with self.read() as connection:
+            return list(connection.scalars(sa.select(investigations.c.id).order_by(investigations.c.id)))
+
+    def delete_investigation(self, number: int) -> None:
+        """Delete an investigation with all that belongs to it."""
+        with self.write() as connection:
+            self.row(connection, number, lock=True)
+            for table in (decisions, labels, batches, looks, deliveries):
+                connection.execute(sa.delete(table).where(table.c.investigation == number))
+            connection.execute(sa.delete(investigations).where(investigations.c.id == number))
+        self._known.pop(number, None)
+
+    # Rows
+
+    def add_decisions(self, number: int, columns: dict[str, list], key: str | None = None, body: bytes = b"") -> dict:
+        """Store the decisions that are new, all or none, and return how many were received, new and repeated.
+
+        Of an event that comes twice the first content counts.
+
+        Parameters
+        ----------
+        number : int
+        columns : dict of str to list
+            The registered ones and ``event_id``; ``person`` and the true label may be missing.
+        key : str or None
+            The same key with the same body gets the answer that it got before.
+        body : bytes
+            Its hash.
+
+        Raises
+        ------
+        RowsError
+            If a value does not fit.
+        KeyReusedError
+            If the key came before with another body.
+        """
+        investigation = self.investigation(number)
+        registration, n = investigation.registration, len(columns[EVENT])
+        check_texts(EVENT, columns[EVENT])
+        check_texts(PERSON, columns[PERSON], missing=True)
+        never = set(registration.outputs)
+        checked = {
+            name: check_column(name, column, columns[name], missing=name not in never)
+            for name, column in registration.stored.items()
+        }
+        true = _check_labels(registration, columns.get(registration.true_label), missing=True)
+        events = keyed(investigation.key, b"event ", columns[EVENT])
+        people = keyed(investigation.key, b"person ", columns[PERSON])
+        training = for_training(events, registration.train_size).tolist() if n else []
+        with self._batch(investigation, "decisions", key, body) as batch:
+            if batch.answer:
+                return batch.answer
+            known = set(self._positions(batch.connection, number, events))
+            first = {event: row for row, event in reversed(list(enumerate(events))) if event not in known}
+            rows = sorted(first.values())
+            content = self._encode(batch, registration, checked, n)[rows]
+            stored, size = content.tobytes(), content.itemsize
+            start = batch.decided
+            if rows:
+                batch.connection.execute(
+                    sa.insert(decisions),
+                    [
+                        {
+                            "investigation": number,
+                            "position": start + place + 1,
+                            "event": events[row],
+                            "person": people[row],
+                            "training": training[row],
+                            "content": stored[place * size : (place + 1) * size],
+                        }
+                        for place, row in enumerate(rows)
+                    ],
+                )
+            batch.decided += len(rows)
+            if true is None:
+                batch.count(content)
+            else:
+                has_label = ~np.isnan(true[rows])
+                positions = start + 1 + np.flatnonzero(has_label)
+                self._insert_labels(batch, positions.tolist(), content[has_label], true[rows][has_label])
+            batch.answer = {"received": n, "new": len(rows), "repeated": n - len(rows)}
+            return batch.answer
+
+    def add_labels(self, number: int, columns: dict[str, list], key: str | None = None, body: bytes = b"") -> dict:
+        """Store true labels of decisions; see `add_decisions`. Labels of events that are not stored are not kept."""
+        investigation = self.investigation(number)
+        registration, n = investigation.registration, len(columns[EVENT])
+        check_texts(EVENT, columns[EVENT])
+        true = _check_labels(registration, columns[registration.true_label])
+        events = keyed(investigation.key, b"event ", columns[EVENT])
+        with self._batch(investigation, "labels", key, body) as batch:
+            if batch.answer:
+                return batch.answer
+            positions = self._positions(batch.connection, number, events)
+            first = {event: row for row, event in reversed(list(enumerate(events))) if event in positions}
+            known = self._labelled(batch.connection, number, [positions[event] for event in first])
+            rows = sorted(row for event, row in first.items() if positions[event] not in known)
+            wanted = [positions[events[row]] for row in rows]
+            content = self._content(batch.connection, number, wanted, registration.dtype)
+            self._insert_labels(batch, wanted, content, true[rows])
+            unknown = sum(event not in positions for event in events)
+            batch.answer = {"received": n, "new": len(rows), "repeated": n - len(rows) - unknown, "unknown": unknown}
+            return batch.answer
+
+    @contextmanager
+    def _batch(self, investigation, kind, key, body) -> Iterator["_Batch"]:
+        """Lend the state of an investigation, and store it with the batch; one batch of an investigation at a time."""
+        with self.write() as connection:
+            row = self.row(connection, investigation.id, lock=True)
+            batch = _Batch(connection, investigation.registration, row)
+            if key is not None:
+                mine = (batches.c.investigation, batches.c.kind, batches.c.key)
+                query = sa.select(batches).where(sa.tuple_(*mine) == sa.tuple_(investigation.id, kind, key))
+                if earlier := connection.execute(query).first():
+                    if earlier.body != body:
+                        raise KeyReusedError(f"the key was used for a batch with another body ({kind})")
+                    batch.answer = earlier.answer
+                    yield batch
+                    return
+            yield batch
+            changed = {
+                "decided": batch.decided,
+                "counts": batch.counts,
+                "time": max(self.now(), row.time),  # also where the clock was set back
+            }
+            stored = {"investigation": investigation.id, "kind": kind, "key": key, "body": body}
+            stored["answer"] = batch.answer
+            connection.execute(sa.insert(batches).values(stored | changed))
+            changed["labelled"] = batch.labelled
+            if batch.has_new_categories:
+                changed["categories"] = batch.categories
+            connection.execute(sa.update(investigations).where(investigations.c.id == investigation.id).values(changed))
+
+    def _positions(self, connection, number, events) -> dict[bytes, int]:
+        """Return the positions of those events that are stored."""
+        found, events = {}, list(set(events))
+        for start in range(0, len(events), AT_ONCE):
+            some = decisions.c.event.in_(events[start : start + AT_ONCE])
+            query = sa.select(decisions.c.event, decisions.c.position).where(decisions.c.investigation == number, some)
+            found |= dict(connection.execute(query).tuples().all())
+        return found
+
+    def _labelled(self, connection, number, positions) -> set[int]:
+        found = set()
+        for start in range(0, len(positions), AT_ONCE):
+            some = labels.c.decision.in_(positions[start : start + AT_ONCE])
+            found |= set(connection.scalars(sa.select(labels.c.decision).where(labels.c.investigation == number, some)))
+        return found
+
+    def _content(self, connection, number, positions, dtype) -> np.ndarray:
+        found = {}
+        for start in range(0, len(positions), AT_ONCE):
+            some = decisions.c.position.in_(positions[start : start + AT_ONCE])
+            query = sa.select(decisions.c.position, decisions.c.content).where(
+                decisions.c.investigation == number, some
+            )
+            found |= dict(connection.execute(query).tuples().all())
+        return np.frombuffer(b"".join(found[position] for position in positions), dtype=dtype)
+
+    def _insert_labels(self, batch, positions, content, true) -> None:
+        if not len(positions):
+            return
+        start = batch.labelled + 1
+        batch.connection.execute(
+            sa.insert(labels),
+            [
+                {"investigation": batch.number, "position": start + place, "decision": position, "value": value}
+                for place, (position, value) in enumerate(zip(positions, true.tolist(), strict=True))
+            ],
+        )
+        batch.labelled += len(positions)
+        batch.count(content, true)
+
+    def _encode(self, batch, registration, checked, n) -> np.ndarray:
+        """Return rows as they are stored; categories that were not declared get the next codes."""
+        content = np.zeros(n, registration.dtype)
+        for name, values in checked.items():
+            if isinstance(values, list):
+                values = batch.codes(name, values)
+            content[name] = values
+        return content
+
+    def rows(self, connection, number: int, until: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return the rows up to a position, in order: positions, which are for training, contents and true labels.
+
+        With true labels the order is that of the labels.
+        """
+        registration = self.investigation(number).registration
+        table, source = self._ordered(registration)
+        of = [table.c.position, decisions.c.training, decisions.c.content]
+        of += [labels.c.value] if registration.true_label else []
+        query = sa.select(*of).select_from(source)
+        query = query.where(table.c.investigation == number, table.c.position <= until).order_by(table.c.position)
+        parts = []
+        with connection.execution_options(yield_per=AT_ONCE).execute(query) as result:
+            for some in result.partitions(AT_ONCE):
+                position, training, content, *true = zip(*some, strict=True)
+                stored = np.frombuffer(b"".join(content), dtype=registration.dtype)
+                parts.append((np.array(position), np.array(training, bool), stored, *map(np.array, true)))
+        if not parts:
+            parts = [(np.empty(0, int), np.empty(0, bool), np.empty(0, registration.dtype), np.empty(0))]
+        joined = [np.concatenate(each) for each in zip(*parts, strict=True)]
+        return (*joined[:3], joined[3] if registration.true_label else None)
+
+    def delete_person(self, number: int, person: str) -> int:
+        """Delete the rows of a person and return how many there were; counts and reports stay."""
+        (wanted,) = keyed(self.investigation(number).key, b"person ", [person])
+        return self._delete_rows(number, decisions.c.person == wanted)
+
+    def retain(self) -> int:
+        """Delete rows that are older than their investigation retains them; return how many."""
+        deleted = 0
+        for number in self.numbers():
+            days = self.investigation(number).registration.retention_days
+            if days is None:
+                continue
+            old = (batches.c.investigation == number, batches.c.time < self.now() - days * 86_400_000)
+            with self.read() as connection:
+                until = connection.scalar(sa.select(sa.func.max(batches.c.decided)).where(*old))
+            deleted += self._delete_rows(number, decisions.c.position <= until) if until else 0
+        return deleted
+
+    def _delete_rows(self, number, which) -> int:
+        where = (decisions.c.investigation == number) & which
+        with self.write() as connection:
+            self.row(connection, number, lock=True)
+            positions = sa.select(decisions.c.position).where(where)
+            connection.execute(
+                sa.delete(labels).where(labels.c.investigation == number, labels.c.decision.in_(positions))
+            )
+            deleted = connection.execute(sa.delete(decisions).where(where)).rowcount
+        if deleted and self.is_sqlite:  # nothing of the rows is left in the log, either
+            with self._writer.connect() as connection:
+                connection.connection.driver_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return deleted
+
+    # Looks
+
+    def look_list(self, number: int) -> list[sa.Row]:
+        """Return the looks of an investigation in order."""
+        self.investigation(number)
+        with self.read() as connection:
+            return self._looks(connection, number)
+
+    def _looks(self, connection, number) -> list[sa.Row]:
+        query = sa.select(looks).where(looks.c.investigation == number).order_by(looks.c.number)
+        return list(connection.execute(query))
+
+    def plan_look(self, number: int, *, is_wanted: bool = False) -> int:
+        """Fix the rows and the level of the next look if it is due, or wanted now, and return its number.
+
+        Whether there is a look depends on numbers of rows and on time only, so that a postponed one spends nothing.
+
+        Raises
+        ------
+        PostponedError
+            If it is not due, the last one is not finished, or there are too few rows.
+        """
+        registration = self.investigation(number).registration
+        with self.read() as connection:
+            row, past = self.row(connection, number), self._looks(connection, number)
+            if past and past[-1].state == RUNNING:
+                raise PostponedError(f"look {past[-1].number} is not finished")
+            until = row.labelled if registration.true_label else row.decided
+            after, latest = (past[-1].until, past[-1].started) if past else (0, row.created)
+            every = registration.look_every
+            if not is_wanted:
+                waited = self.now() - latest  # less than nothing if the clock was set back
+                if until - after < every.rows if every.rows else 0 <= waited < every.seconds * 1000:
+                    raise PostponedError("the next look is not due")
+            for what, is_of, is_enough in self._enough(connection, number, registration, after, until):
+                if is_of < is_enough:
+                    raise PostponedError(f"{what}: expected at least {is_enough} rows, found {is_of}")
+        values = {"investigation": number, "number": len(past) + 1, "state": RUNNING, "attempts": 0}
+        values |= {"level": level(registration, past), "after": after, "until": until, "started": self.now()}
+        try:
+            with self.write() as connection:
+                self.row(connection, number, lock=True)
+                connection.execute(sa.insert(looks).values(values))
+        except sa.exc.IntegrityError:
+            raise PostponedError(f"look {len(past) + 1} is not finished") from None
+        return len(past) + 1
+
+    def _enough(self, connection, number, registration, after, until) -> Iterator[tuple[str, int, int]]:
+        """Yield for training and test set how many rows there are, at most as many as are needed, and these."""
+        table, source = self._ordered(registration)
+        fresh = (table.c.position > after) & ~decisions.c.training
+        for what, which in (("training set", ~fresh), ("fresh test set", fresh)):
+            needed = max(registration.min_leaf_size, registration.smallest_cell)
+            some = sa.select(table.c.position).select_from(source)
+            some = some.where(table.c.investigation == number, table.c.position <= until, which).limit(needed)
+            yield what, connection.scalar(sa.select(sa.func.count()).select_from(some.subquery())), needed
+
+    def _ordered(self, registration) -> tuple[sa.Table, sa.FromClause]:
+        """Return the table whose positions order the rows of looks, and what to select from."""
+        if not registration.true_label:
+            return decisions, decisions
+        both = (labels.c.investigation == decisions.c.investigation) & (labels.c.decision == decisions.c.position)
+        return labels, labels.join(decisions, both)
+
+    def running_look(self) -> tuple[int, int] | None:
+        """Return investigation and number of a look that is not finished, if there is one."""
+        query = sa.select(looks.c.investigation, looks.c.number).where(looks.c.state == RUNNING)
+        with self.read() as connection:
+            found = connection.execute(query.order_by(looks.c.started)).first()
+        return tuple(found) if found else None
+
+    def begin_look(self, number: int, look: int) -> sa.Row:
+        """Count one attempt more at a look and return it."""
+        where = (looks.c.investigation == number, looks.c.number == look, looks.c.state == RUNNING)
+        with self.write() as connection:
+            connection.execute(sa.update(looks).where(*where).values(attempts=looks.c.attempts + 1))
+            return connection.execute(sa.select(looks).where(*where)).one()
+
+    def finish_look(self, begun: sa.Row, state: str, report: dict, largest_p_value=None, notice=None) -> bool:
+        """Store the result of a look, and the notice that its webhook is to get, unless a later attempt began."""
+        where = [column == getattr(begun, column.name) for column in (*looks.primary_key, looks.c.attempts)]
+        values = {"state": state, "report": report, "largest_p_value": largest_p_value}
+        query = sa.update(looks).where(*where, looks.c.state == RUNNING).values(values | {"finished": self.now()})
+        with self.write() as connection:
+            is_ours = connection.execute(query).rowcount == 1
+            if is_ours and notice:
+                body = {"investigation": begun.investigation, "body": notice}
+                connection.execute(sa.insert(deliveries).values(body | {"attempts": 0, "due": self.now()}))
+        return is_ours
+
+    def batch_counts(self, number: int, start: int, end: int, bucket: int) -> list[tuple[int, dict]]:
+        """Return the time and running counts of the last batch in each bucket of milliseconds that has one."""
+        bucket_of = (batches.c.time - start) // bucket
+        inside = (batches.c.investigation == number, batches.c.time >= start, batches.c.time < end)
+        last = sa.select(sa.func.max(batches.c.id)).where(*inside).group_by(bucket_of)
+        with self.read() as connection:
+            query = sa.select(batches.c.time, batches.c.counts).where(batches.c.id.in_(last)).order_by(batches.c.id)
+            return [tuple(row) for row in connection.execute(query)]
+
+
+class _Batch:
+    """An investigation's state within the transaction of one batch."""
+
+    def __init__(self, connection, registration, row):
+        self.connection, self.registration, self.number = connection, registration, row.id
+        self.decided, self.labelled = row.decided, row.labelled
+        self.categories, self.counts = row.categories, row.counts
+        self.has_new_categories, self.answer = False, None
+
+    def codes(self, name, values) -> list[int]:
+        known = {label: code for code, label in enumerate(self.categories[name])} | {None: MISSING}
+        for row, value in enumerate(values):
+            if value not in known:
+                if len(known) > MOST_CATEGORIES:
+                    reason = f"more than {MOST_CATEGORIES} categories; group them"
+                    raise RowsError([error(row, name, reason)])
+                known[value] = len(known) - 1
+                self.categories[name].append(value)
+                self.has_new_categories = True
+        return [known[value] for value in values]
+
+    def count(self, content, true=None) -> None:
+        self.counts = add_counts(self.counts, self.registration, content, indicators(self.registration, content, true))
+
+
+def level(registration: Registration, past: list[sa.Row]) -> float:
+    """Return the level of the look that follows those of the past."""
+    return look_level(len(past) + 1, 1 - registration.confidence_level)
+
+
+def _check_labels(registration, values, *, missing=False) -> np.ndarray | None:
+    """Return true labels as numbers, nan where one is missing, which only some may be."""
+    if registration.true_label is None or values is None:
+        return None
+    name, column = registration.true_label, registration.columns[registration.true_label]
+    given = [row for row, value in enumerate(values) if value is not None] if missing else range(len(values))
+    true = np.full(len(values), np.nan)
+    true[given] = check_column(name, column, [values[row] for row in given], missing=False)
+    return true
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _set_up_sqlite(connection, _, *, kilobytes) -> None:
+    connection.isolation_level = None  # transactions begin where SQLAlchemy says so
+    for setting in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON", f"cache_size=-{kilobytes}"):
+        connection.execute(f"PRAGMA {setting}")

@@ -1,0 +1,73 @@
+"""Streams of decisions with an effect in one town, and a monitor that takes them."""
+
+import random
+import uuid
+from types import SimpleNamespace
+
+from fastapi.testclient import TestClient
+
+from fairlab.monitoring import migrations
+from fairlab.monitoring.scheduler import take_look
+from fairlab.monitoring.service import create_app
+from fairlab.monitoring.store import Store
+
+REGISTRATION = {
+    "name": "offers",
+    "columns": {
+        "sex": {"type": "category", "categories": ["f", "m"]},
+        "town": {"type": "category"},
+        "age": {"type": "number"},
+        "offer": {"type": "boolean"},
+    },
+    "sensitive_features": ["sex"],
+    "output": "offer",
+    "look_every": {"rows": 1000},
+    "min_leaf_size": 50,
+}
+
+
+def decisions(n, seed=0, *, effect=0.4, town="a"):
+    """Return rows; in one town women get the offer less often."""
+    draw = random.Random(seed)
+    rows = []
+    for _ in range(n):
+        row = {"event_id": str(uuid.UUID(int=draw.getrandbits(128))), "sex": draw.choice("fm")}
+        row |= {"town": draw.choice("abc"), "age": draw.randrange(18, 80)}
+        lower = effect * (row["sex"] == "f" and row["town"] == town)
+        rows.append(row | {"offer": draw.random() < 0.6 - lower})
+    return rows
+
+
+def open_store(url, **settings):
+    store = Store(url, **settings)
+    with store.write() as connection:
+        migrations.migrate(connection)
+    return store
+
+
+class Monitor:
+    """A monitor without a network, with a client for each role."""
+
+    def __init__(self, url, **settings):
+        self.store = open_store(url, **settings)
+        self.app = create_app(self.store, looks=False)
+        self.tokens = {role: self.store.create_token(role) for role in ("admin", "writer", "reader")}
+        self.as_ = SimpleNamespace(**{role: self.client(token) for role, token in self.tokens.items()})
+
+    def client(self, token):
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        return TestClient(self.app, headers=headers, raise_server_exceptions=False)
+
+    def register(self, **changes):
+        answer = self.as_.admin.post("/investigations", json=REGISTRATION | changes)
+        assert answer.status_code == 201, answer.text
+        return answer.json()["id"]
+
+    def send(self, number, rows, key=None, kind="decisions"):
+        headers = {} if key is None else {"Idempotency-Key": key}
+        return self.as_.writer.post(f"/investigations/{number}/{kind}", json=rows, headers=headers)
+
+    def look(self, number):
+        look = self.as_.admin.post(f"/investigations/{number}/looks").json()["number"]
+        take_look(self.store, number, look)
+        return self.as_.reader.get(f"/investigations/{number}/looks/{look}").json()
