@@ -25,6 +25,6 @@ def test_lab_4_tells_of_equal_rates(grading):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lab", cards(), ids=lambda lab: lab.key)
+@pytest.mark.parametrize("lab", [lab for lab in cards() if lab.mistakes], ids=lambda lab: lab.key)
 def test_thirty_courses_are_as_their_texts_tell(grading, lab):
     assert len({answers(grading.with_numbers(lab, course)) for course in COURSES}) > 1

@@ -17,10 +17,11 @@ def wrong_solution(key, number):
 
 
 def test_every_lab_has_three_with_a_mistake_of_its_card():
-    assert [path.stem for path in FILES] == sorted(lab.key for lab in cards())
-    for lab in cards():
+    graded = [lab for lab in cards() if lab.mistakes]
+    assert [path.stem for path in FILES] == sorted(lab.key for lab in graded)
+    for lab in graded:
         wrong = [wrong_solution(lab.key, number) for number in range(len([k for k, _ in WRONG if k == lab.key]))]
-        assert len(wrong) >= 3
+        assert len(wrong) >= 3 <= len(lab.mistakes)
         assert len({each["cell"] for each in wrong}) >= 3, "mistakes in three exercises"
         known = {(mistake.test, mistake.message) for mistake in lab.mistakes}
         assert {(each["test"], each["message"]) for each in wrong} <= known

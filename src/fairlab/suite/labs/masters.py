@@ -63,6 +63,7 @@ class Card(Entry):
     time : tuple of str
         A plan of the minutes.
     mistakes : tuple of Mistake
+        None where nothing is graded.
     key : str
         Name of its files, without the ending.
     """
@@ -78,7 +79,7 @@ class Card(Entry):
     paper: Text
     extras: Several[Text] = ()
     time: Texts
-    mistakes: Annotated[Several[Mistake], Field(min_length=3)]
+    mistakes: Several[Mistake] = ()
     key: str = ""
 
     @property
