@@ -13,24 +13,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from fairlab.monitoring import difference_sequence, look_level, rate_sequence
-from fairlab.monitoring.sequences import BETS, log_evidence
+from fairlab.monitoring import (
+    adaptive_level,
+    difference_sequence,
+    group_sequences,
+    look_level,
+    rate_sequence,
+)
+from fairlab.monitoring.sequences import BETS, evidence
+from fairlab.statistics import holm
 
 COUNTS = Path(__file__).parents[2] / "docs" / "truth" / "monitoring.csv"
 LEVEL = 0.95
 
 
 def test_evidence_by_hand():
-    bets = [*-BETS, *BETS]
     rate, hits = 0.3, [1, 0, 1]
-    stakes = [np.prod([np.exp(b * hit) / (1 - rate + rate * np.exp(b)) for hit in hits]) for b in bets]
-    assert log_evidence(2, 3, rate) == pytest.approx(np.log(np.mean(stakes)))
+    stakes = [np.prod([np.exp(b * hit) / (1 - rate + rate * np.exp(b)) for hit in hits]) for b in BETS.ravel()]
+    log, slope = evidence(2, 3, rate)
+    assert log == pytest.approx(np.log(np.mean(stakes)))
+    assert slope == pytest.approx((evidence(2, 3, rate + 1e-6)[0] - evidence(2, 3, rate - 1e-6)[0]) / 2e-6)
 
 
 def test_the_mean_of_the_stake_is_one_by_enumeration():
     rate, n = 0.3, 9
     hits = np.arange(n + 1)
-    assert (binom.pmf(hits, n, rate) * np.exp(log_evidence(hits, n, rate))).sum() == pytest.approx(1)
+    assert (binom.pmf(hits, n, rate) * np.exp(evidence(hits, n, rate)[0])).sum() == pytest.approx(1)
 
 
 @given(st.integers(1, 3_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.sampled_from([0.8, 0.95]))
@@ -38,7 +46,7 @@ def test_rates_within_the_bounds_are_not_excluded(case, level):
     hits, n = case
     low, high = rate_sequence(hits, n, confidence_level=level)
     grid = np.linspace(0, 1, 401)
-    is_in = log_evidence(hits, n, grid) < -np.log1p(-level)
+    is_in = evidence(hits, n, grid)[0] < -np.log1p(-level)
     assert low <= hits / n <= high
     assert ((low <= grid) & (grid <= high))[is_in].all()
     assert not ((low + 1e-6 < grid) & (grid < high - 1e-6))[~is_in].any()
@@ -53,25 +61,74 @@ def test_shapes_and_ends():
         rate_sequence([3], [2])
 
 
-@pytest.mark.parametrize(
-    "counts", [((3, 5), (10, 10)), ((0, 30), (4, 40)), ((300, 450), (1_000, 1_000)), ((7, 0), (7, 0))]
-)
+COUNTS_OF_TWO = [
+    *(((3, 5), (10, 10)), ((0, 30), (4, 40)), ((300, 450), (1_000, 1_000)), ((7, 0), (7, 0)), ((0, 0), (5, 0))),
+    *(((10, 400_000), (20, 1_000_000)), ((10, 0), (20, 1_000_000)), ((9, 9_998), (10, 9_999)), ((2.5, 0.1), (9, 4))),
+]
+
+
+@pytest.mark.parametrize("counts", COUNTS_OF_TWO)
 def test_a_difference_is_excluded_if_all_pairs_of_rates_are(counts):
     hits, totals = counts
     low, high = difference_sequence(hits, totals)
-    grid = np.linspace(0, 1, 501)
-    first, second = (log_evidence(hits[k], totals[k], grid) for k in (0, 1))
-    left = (grid[:, None] - grid)[first[:, None] + second < -np.log(0.05)]
-    assert (low, high) == pytest.approx((left.min(), left.max()), abs=0.004)
+    grids = []
+    for hit, total in zip(hits, totals, strict=True):  # dense where a rate may be
+        ends = [float(end) for end in rate_sequence(hit, total, confidence_level=1 - 0.05 / 64)]
+        grids.append(np.unique([*np.linspace(*ends, 1_001), *np.geomspace(max(ends[0], 1e-9), ends[1], 1_000)]))
+    first, second = (evidence(hit, total, grid)[0] for hit, total, grid in zip(hits, totals, grids, strict=True))
+    left = (grids[0][:, None] - grids[1])[first[:, None] + second < -np.log(0.05)]
+    assert (low, high) == pytest.approx((left.min(), left.max()), abs=0.001)
     assert low <= left.min() + 1e-9
     assert high >= left.max() - 1e-9
-    assert difference_sequence(hits[::-1], totals[::-1]) == pytest.approx((-high, -low), abs=1e-4)
+    assert difference_sequence(hits[::-1], totals[::-1]) == pytest.approx((-high, -low), abs=1e-6)
+
+
+def test_groups_and_labels_are_compared_with_everybody_else():
+    hits = np.array([[[3, 5, 4], [1, 0, 9]], [[30, 55, 41], [10, 3, 80]]])  # two moments, two labels, three groups
+    totals = np.array([[10, 12, 9], [100, 110, 95]])[:, None].repeat(2, axis=1)
+    low, high = group_sequences(hits, totals, confidence_level=0.94)
+    own = [hits[1, 1, 2], hits[1, 1, :2].sum()], [totals[1, 1, 2], totals[1, 1, :2].sum()]
+    assert (low[1, 1, 2], high[1, 1, 2]) == difference_sequence(*own, confidence_level=0.99)
+    assert low.shape == high.shape == hits.shape
+    low, high = group_sequences(hits[:, 0, :2], totals[:, 0, :2])
+    assert (low[1, 0], high[1, 0]) == (-high[1, 1], -low[1, 1]) == difference_sequence(hits[1, 0, :2], totals[1, 0, :2])
 
 
 def test_levels_of_all_looks_are_the_stated_one():
     levels = [look_level(number, 0.05) for number in range(1, 50_000)]
     assert sum(levels) == pytest.approx(0.05, rel=1e-4)
     assert sum(levels) < 0.05
+
+
+@given(st.lists(st.floats(0, 1), max_size=40))
+def test_what_adaptive_levels_spend_is_at_most_the_stated_level(largest):
+    levels = [adaptive_level(largest[:k], 0.05) for k in range(len(largest) + 1)]
+    spent = [level for level, p_value in zip(levels, largest, strict=False) if p_value > 0.25]
+    assert sum(spent) / 0.75 <= 0.05
+    assert all(level >= 0.75 * look_level(1 + k, 0.05) for k, level in enumerate(levels))
+    assert levels[-1] == 0.75 * look_level(1 + len(spent), 0.05)
+
+
+def looks_err(number, n_looks, *, alpha, level):
+    """Return whether any look errs: hypotheses change, some are false, and whether one is may go by the past."""
+    rng, largest = np.random.default_rng([number, 93]), []
+    for _ in range(n_looks):
+        shared = rng.random()  # p-values of one look depend on each other
+        p_values = np.where(rng.random(rng.integers(1, 5)) < 0.5, shared, rng.random())
+        is_true = rng.random(len(p_values)) < (0.3 if largest and largest[-1] <= 0.25 else 0.8)
+        p_values = np.where(is_true, p_values, 0)  # what is false is rejected first: Holm's levels are the largest
+        if (holm(p_values)[is_true] <= level(largest, alpha)).any():
+            return True
+        largest.append(p_values.max())
+    return False
+
+
+@pytest.mark.parametrize("level", [adaptive_level, lambda largest, alpha: look_level(1 + len(largest), alpha)])
+def test_looks_that_depend_on_the_past_err_as_seldom_as_stated(level):
+    alpha, n = 0.3, 600
+    errors = sum(looks_err(number, 40, alpha=alpha, level=level) for number in range(n))
+    assert binom.sf(errors - 1, n, alpha) > 0.005
+    assert errors > 0.1 * n  # most of the level is used
 
 
 def stream(number, length, *, changes):
@@ -92,7 +149,7 @@ def holds_throughout(number, length, *, changes=False):
     """Return whether the mean of a stream's chances is within the bounds after every decision."""
     chances, hits = stream(number, length, changes=changes)
     n = np.arange(1, length + 1)
-    return bool((log_evidence(np.cumsum(hits), n, np.cumsum(chances) / n) < -np.log1p(-LEVEL)).all())
+    return bool((evidence(np.cumsum(hits), n, np.cumsum(chances) / n)[0] < -np.log1p(-LEVEL)).all())
 
 
 def holds_the_difference(number, length=2_500, *, equal):

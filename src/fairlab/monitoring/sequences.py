@@ -1,15 +1,18 @@
 """Confidence sequences of rates, valid at every moment at once, and levels of repeated looks."""
 
 import numpy as np
-from scipy.special import logsumexp
 
 from fairlab.checks import check_array, check_count, check_number
+from fairlab.statistics import bonferroni_level
 
 # Of a bet on a rate, in log odds: the best one after n decisions is about sqrt(log(1 / alpha) / n), so that these
 # serve from some decisions up to tens of millions.
-BETS = np.geomspace(1e-3, 8, 32)
-HALVINGS, THIRDS, TOLERANCE = 26, 30, 1e-5  # of searches for an end
-ENTRIES_AT_ONCE = 4_000_000
+BETS = np.geomspace(1e-3, 8, 32) * np.array([[-1], [1]])  # on few hits, on many
+ODDS = np.expm1(BETS)
+STAKES = np.log(BETS.size)
+STEPS, HALVINGS = 40, 24  # of searches for an end
+MOMENTS_AT_ONCE = 2_000
+SPARED = 0.25  # A look whose p-values are all at most this spends no level.
 
 
 def look_level(number: int, alpha: float) -> float:
@@ -44,6 +47,56 @@ def look_level(number: int, alpha: float) -> float:
     return alpha * 6 / (np.pi * number) ** 2
 
 
+def adaptive_level(largest_p_values, alpha: float) -> float:
+    """Return the level of the next look, such that all looks together have at most `alpha`; some looks spend nothing.
+
+    Parameters
+    ----------
+    largest_p_values : array-like of float
+        Of each earlier look the largest of all its p-values, before correction. Empty before the first look.
+    alpha : float
+
+    Returns
+    -------
+    float
+        ``0.75 * look_level(1 + n, alpha)``, where n counts the earlier looks with a p-value above 0.25.
+
+    Raises
+    ------
+    ValueError
+        If a p-value is not from 0 to 1 or `alpha` is not between 0 and 1.
+
+    Notes
+    -----
+    While all hypotheses of a look are false, as of a model that treats groups differently everywhere, the next look has
+    the same level; `look_level` would go on falling. If each look has one true hypothesis, the levels are larger in the
+    long run, too, and never below 0.75 of those of `look_level`.
+
+    A look may err only if at least one of its null hypotheses is true. Given the past, which determines the hypotheses
+    and the level a, the p-value of that one is above c = 0.25 with a probability of at least 1 - c, and so is the
+    largest. Holm's method errs in the look with a probability of at most a, however its p-values depend on each
+    other. Hence the probability of any error is at most the expected sum of a over looks with a true hypothesis, which
+    is at most the expected sum of a / (1 - c) over looks whose largest p-value is above c. These have different n, and
+    the sum of ``look_level(1 + n, alpha)`` over all n is `alpha`. This is the adaptive spending of Tian and Ramdas,
+    with a family of hypotheses in the place of each single one. Needed is that p-values are valid given the past: a
+    look tests rows that no earlier look and no training has used, and is not put off for what these rows hold.
+
+    References
+    ----------
+    Tian, Ramdas: Online control of the familywise error rate. Statistical Methods in Medical Research 30 (2021).
+
+    Examples
+    --------
+    >>> from fairlab.monitoring import adaptive_level
+    >>> [round(adaptive_level(largest, 0.05), 4) for largest in ([], [0.01, 0.2], [0.01, 0.9])]
+    [0.0228, 0.0228, 0.0057]
+    """
+    largest = check_array(largest_p_values, "largest_p_values")
+    if ((largest < 0) | (largest > 1)).any():
+        raise ValueError("largest_p_values: expected numbers from 0 to 1")
+    return (1 - SPARED) * look_level(1 + int((largest > SPARED).sum()), alpha)
+
+
 def rate_sequence(hits, totals, *, confidence_level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
     """Return bounds that hold the mean rate so far at all moments at once, with the stated probability.
 
@@ -53,8 +106,9 @@ def rate_sequence(hits, totals, *, confidence_level: float = 0.95) -> tuple[np.n
 
     Parameters
     ----------
-    hits, totals : array-like of int, of one shape
-        Favourable and all decisions up to each moment.
+    hits, totals : array-like of float, of one shape
+        Favourable and all decisions up to each moment; or the sum of numbers from 0 to 1, whose mean is then bounded,
+        and how many they are.
     confidence_level : float
 
     Returns
@@ -71,8 +125,9 @@ def rate_sequence(hits, totals, *, confidence_level: float = 0.95) -> tuple[np.n
     -----
     A rate is excluded when a mixture of bets against it would have multiplied its stake by 1 / alpha, which by Ville's
     inequality happens, ever, with a probability of at most alpha (Howard et al. 2020; Chugg et al. 2023). A bet at
-    log odds b multiplies by exp(b * hit) / (1 - p + p * exp(b)). Its logarithm is concave in p, so that for the mean of
-    changing chances it is a bound, too; the sizes of bets are fixed beforehand and have equal parts of the stake.
+    log odds b multiplies by exp(b * hit) / (1 - p + p * exp(b)), which has a mean of 1, and of numbers from 0 to 1 with
+    a mean of p of at most 1, as exp is convex. The logarithm of the divisor is concave in p, so that what holds for the
+    mean of changing chances is a bound, too. The sizes of bets are fixed beforehand and have equal parts of the stake.
 
     References
     ----------
@@ -88,21 +143,16 @@ def rate_sequence(hits, totals, *, confidence_level: float = 0.95) -> tuple[np.n
     """
     hits, totals = _checked(hits, totals, confidence_level)
     limit = -np.log1p(-confidence_level)
-    rates = np.divide(hits, totals, out=np.full(hits.shape, 0.5), where=totals > 0)
-    low, high = (
-        _in_parts(lambda h, n, p, end=end: _end(h, n, p, end, limit), hits.ravel(), totals.ravel(), rates.ravel())
-        for end in (0.0, 1.0)
-    )
+    flat = hits.ravel(), totals.ravel()
+    low, high = (_in_parts(lambda h, n, end=end: _end(h, n, end, limit), *flat) for end in (0, 1))
     return low.reshape(hits.shape), high.reshape(hits.shape)
 
 
-def _checked(hits, totals, confidence_level, n_groups=None) -> tuple[np.ndarray, np.ndarray]:
+def _checked(hits, totals, confidence_level) -> tuple[np.ndarray, np.ndarray]:
     check_number(confidence_level, "confidence_level", above=0, below=1)
     hits, totals = check_array(hits, "hits"), check_array(totals, "totals")
     if hits.shape != totals.shape:
         raise ValueError(f"totals: expected the shape of hits, {hits.shape}, found {totals.shape}")
-    if n_groups and hits.shape[-1:] != (n_groups,):
-        raise ValueError(f"hits and totals: expected counts of two groups, shape (..., 2), found {hits.shape}")
     if (hits < 0).any() or (hits > totals).any():
         raise ValueError("hits: expected from 0 up to the number of decisions, totals")
     return hits, totals
@@ -110,27 +160,53 @@ def _checked(hits, totals, confidence_level, n_groups=None) -> tuple[np.ndarray,
 
 def _in_parts(bounds, *arrays) -> np.ndarray:
     """Return bounds of some moments at a time."""
-    at_once = ENTRIES_AT_ONCE // len(BETS)
-    parts = [bounds(*(each[k : k + at_once] for each in arrays)) for k in range(0, len(arrays[0]), at_once)]
-    return np.concatenate(parts) if parts else np.empty(0)
+    starts = range(0, max(len(arrays[0]), 1), MOMENTS_AT_ONCE)
+    parts = [bounds(*(each[k : k + MOMENTS_AT_ONCE] for each in arrays)) for k in starts]
+    return np.concatenate(parts)
 
 
-def log_evidence(hits, totals, rate) -> np.ndarray:
-    """Return the logarithm of what the bets against a rate made of a stake of 1; arrays broadcast."""
+def evidence(hits, totals, rate) -> tuple[np.ndarray, np.ndarray]:
+    """Return the logarithm of what the bets against a rate made of a stake of 1, and its slope; arrays broadcast."""
     hits, totals, rate = (np.asarray(each, dtype=float)[..., None] for each in (hits, totals, rate))
-    bets = np.concatenate([-BETS, BETS])
-    return logsumexp(bets * hits - totals * np.log1p(rate * np.expm1(bets)), axis=-1) - np.log(len(bets))
+    bets, odds = BETS.ravel(), ODDS.ravel()
+    gains = 1 + rate * odds
+    logarithms = bets * hits - totals * np.log(gains)
+    largest = logarithms.max(axis=-1)
+    stakes = np.exp(logarithms - largest[..., None])
+    total = stakes.sum(axis=-1)
+    slope = -totals[..., 0] * (stakes / gains @ odds) / total
+    return largest + np.log(total) - STAKES, slope
 
 
-def _end(hits, totals, rate, end: float, limit) -> np.ndarray:
-    """Return the last rate from the observed one to `end` that is not excluded; evidence is convex, at most 1 there."""
-    inside, outside = rate.copy(), np.full(rate.shape, end)
-    inside[log_evidence(hits, totals, outside) < limit] = end
-    for _ in range(HALVINGS):
-        middle = (inside + outside) / 2
-        is_in = log_evidence(hits, totals, middle) < limit
-        inside, outside = np.where(is_in, middle, inside), np.where(is_in, outside, middle)
-    return outside
+def _end(hits, totals, end: int, limit, beyond=0) -> np.ndarray:
+    """Return the rate nearest to `end`, 0 or 1, that is not excluded, or less than a billionth beyond.
+
+    Newton's steps begin where one bet alone excludes, or for the lower end at a rate `beyond` what they look for if it
+    is nearer, and never pass it, as evidence is convex.
+    """
+    bets, odds = BETS[1 - end], ODDS[1 - end]
+    gain = (bets * hits[:, None] - (STAKES + np.asarray(limit))[..., None]) / np.maximum(totals, 1)[:, None]
+    alone = np.expm1(gain) / odds
+    alone = np.maximum(alone.max(axis=-1), beyond) if end == 0 else alone.min(axis=-1)
+    found = np.where(totals > 0, np.clip(alone, 0, 1), end)
+    for _ in range(STEPS):
+        log, slope = evidence(hits, totals, found)
+        is_beyond = (log > limit) & (slope < 0 if end == 0 else slope > 0)
+        step = np.divide(log - limit, slope, out=np.zeros(found.shape), where=is_beyond)
+        found = np.clip(found - step, 0, 1)
+        if (np.abs(step) < 1e-10).all():
+            break
+    return found
+
+
+def _best_rate(hits, totals) -> np.ndarray:
+    """Return the rate with the least evidence against it."""
+    left, right = np.zeros(hits.shape), np.ones(hits.shape)
+    for _ in range(STEPS):
+        middle = (left + right) / 2
+        is_left = evidence(hits, totals, middle)[1] < 0
+        left, right = np.where(is_left, middle, left), np.where(is_left, right, middle)
+    return (left + right) / 2
 
 
 def difference_sequence(hits, totals, *, confidence_level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
@@ -138,19 +214,24 @@ def difference_sequence(hits, totals, *, confidence_level: float = 0.95) -> tupl
 
     Parameters
     ----------
-    hits, totals : array-like of int of shape (..., 2)
-        Favourable and all decisions of both groups up to each moment.
+    hits, totals : array-like of float of shape (..., 2)
+        Favourable and all decisions of both groups up to each moment, or sums and numbers as for `rate_sequence`.
     confidence_level : float
 
     Returns
     -------
     low, high : ndarray of shape (...)
 
+    Raises
+    ------
+    ValueError
+        If there are more hits than decisions, or less than none, or not two groups.
+
     Notes
     -----
     Two rates are excluded together when the product of what bets against each made exceeds 1 / alpha, and a difference
-    when all rates that differ by it are: the product of evidence on separate decisions is evidence, too. Evidence is
-    convex, so that the ends are found by nested searches.
+    when all rates that differ by it are: the product of evidence on separate decisions is evidence, too. It is convex,
+    so that a plane below it at any pair of rates bounds the difference; the pair is found by nested searches.
 
     Examples
     --------
@@ -159,30 +240,84 @@ def difference_sequence(hits, totals, *, confidence_level: float = 0.95) -> tupl
     >>> low.round(2).tolist(), high.round(2).tolist()
     ([-0.86, -0.24], [0.62, -0.06])
     """
-    hits, totals = _checked(hits, totals, confidence_level, n_groups=2)
-    flat_hits, flat_totals, limit = hits.reshape(-1, 2), totals.reshape(-1, 2), -np.log1p(-confidence_level)
-    low, high = (
-        _in_parts(
-            lambda h, n, turn=turn: turn * _largest_difference(h[:, ::turn], n[:, ::turn], limit),
-            flat_hits,
-            flat_totals,
-        )
-        for turn in (-1, 1)
-    )
-    return low.reshape(hits.shape[:-1]), high.reshape(hits.shape[:-1])
+    hits, totals = _checked(hits, totals, confidence_level)
+    if hits.shape[-1:] != (2,):
+        raise ValueError(f"hits and totals: expected counts of two groups, shape (..., 2), found {hits.shape}")
+    flat, limit = (hits.reshape(-1, 2), totals.reshape(-1, 2)), -np.log1p(-confidence_level)
+    both = _in_parts(lambda *each: _ends_of_difference(*each, limit), *flat)
+    return both[:, 0].reshape(hits.shape[:-1]), both[:, 1].reshape(hits.shape[:-1])
 
 
-def _largest_difference(hits, totals, limit: float) -> np.ndarray:
-    """Return how much the first rate may be above the second, by ternary search over the first one."""
-    rates = np.divide(hits, totals, out=np.full(hits.shape, 0.5), where=totals > 0)
-    left, right = rates[:, 0].copy(), _end(hits[:, 0], totals[:, 0], rates[:, 0], 1.0, limit)
+def _ends_of_difference(hits, totals, limit: float) -> np.ndarray:
+    counts = [(hits[:, k], totals[:, k], _best_rate(hits[:, k], totals[:, k])) for k in (0, 1)]
+    return np.stack([-_largest_difference(*counts[::-1], limit), _largest_difference(*counts, limit)], axis=-1)
 
-    def above(first):
-        left_over = limit - log_evidence(hits[:, 0], totals[:, 0], first)
-        return first - _end(hits[:, 1], totals[:, 1], rates[:, 1], 0.0, left_over)
 
-    for _ in range(THIRDS):
-        third = (right - left) / 3
-        is_left = above(left + third) > above(right - third)
-        left, right = np.where(is_left, left, left + third), np.where(is_left, right - third, right)
-    return np.clip(above((left + right) / 2) + TOLERANCE, -1, 1)
+def _largest_difference(first_counts, second_counts, limit: float) -> np.ndarray:
+    """Return how much the first rate may be above the second, by halving what the first may be."""
+    *first_counts, left = first_counts
+    *second_counts, most = second_counts
+
+    def pair(first, beyond):
+        log, slope = evidence(*first_counts, first)
+        second = np.minimum(_end(*second_counts, 0, limit - log, beyond), most)
+        second_log, second_slope = evidence(*second_counts, second)
+        return second, log + second_log, slope, -second_slope
+
+    least, right = pair(left, 0)[0], _end(*first_counts, 1, limit - evidence(*second_counts, most)[0])
+    ends, beyond = ((left, right), (least, most)), least
+    for _ in range(HALVINGS):
+        middle = (left + right) / 2
+        second, _, slope, second_slope = pair(middle, beyond)
+        goes_on = (slope < second_slope) | (second == 0)
+        beyond = np.where(goes_on, second, beyond)
+        left, right = np.where(goes_on, middle, left), np.where(goes_on, right, middle)
+    second, log, *slopes = pair(right, beyond)
+    bounds = [np.ones(len(second))]
+    # Evidence is above its plane at the two rates. Where the slopes differ, the rates may go to their ends.
+    for slope in slopes:
+        room = limit - log
+        for rate, (low, high), grows in zip((right, second), ends, (slope - slopes[0], slopes[1] - slope), strict=True):
+            room = room + np.maximum(grows * (high - rate), grows * (low - rate))
+        bounds.append(np.divide(room, slope, out=np.full(len(slope), 2.0), where=slope > 0) + right - second)
+    return np.min(bounds, axis=0)
+
+
+def group_sequences(hits, totals, *, confidence_level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    """Return bounds of each group's mean rate so far less that of everybody else, of all groups and moments at once.
+
+    Parameters
+    ----------
+    hits, totals : array-like of float of shape (n_moments, ..., n_groups)
+        Favourable and all decisions of each group up to each moment, or sums and numbers as for `rate_sequence`. Axes
+        between are for several outputs, such as labels.
+    confidence_level : float
+        Of all bounds together, by Bonferroni's correction over outputs and groups; two groups are one comparison.
+
+    Returns
+    -------
+    low, high : ndarray of shape (n_moments, ..., n_groups)
+
+    Raises
+    ------
+    ValueError
+        If there are more hits than decisions, or less than none, or fewer than two groups.
+
+    Examples
+    --------
+    >>> from fairlab.monitoring import group_sequences
+    >>> low, high = group_sequences([[3, 5, 4], [300, 450, 380]], [[10, 10, 10], [1_000, 1_000, 1_000]])
+    >>> low[-1].round(2).tolist(), high[-1].round(2).tolist()
+    ([-0.19, 0.03, -0.08], [-0.03, 0.19, 0.09])
+    """
+    hits, totals = _checked(hits, totals, confidence_level)
+    if hits.ndim < 2 or hits.shape[-1] < 2:
+        raise ValueError(f"hits and totals: expected shape (n_moments, ..., n_groups), found {hits.shape}")
+    n_groups = hits.shape[-1]
+    own = slice(0, 1) if n_groups == 2 else slice(None)
+    n_comparisons = np.prod(hits[:1, ..., own].shape) if len(hits) else 1
+    pairs = (np.stack([each, each.sum(axis=-1, keepdims=True) - each], axis=-1)[..., own, :] for each in (hits, totals))
+    low, high = difference_sequence(*pairs, confidence_level=bonferroni_level(confidence_level, n_comparisons))
+    if n_groups == 2:
+        return np.concatenate([low, -high], axis=-1), np.concatenate([high, -low], axis=-1)
+    return low, high
