@@ -13,7 +13,7 @@ ROOT = project().root
 
 PACKAGE = Path(fairlab.__file__).parent
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.stem not in ("__init__", "__main__"))
-FOLDERS = {".ci", "data_scripts", "docs", "experiments", "figures", "notebooks", "src", "tests"}
+FOLDERS = {".binder", ".ci", ".github", "data_scripts", "docs", "experiments", "figures", "notebooks", "src", "tests"}
 VAGUE = {"util", "utils", "helper", "helpers", "common", "misc"}
 
 
