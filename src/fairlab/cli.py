@@ -721,10 +721,7 @@ def _store(url):
     from fairlab.monitoring import migrations
     from fairlab.monitoring.store import Store
 
-    store = Store(url)
-    with store.write() as connection:
-        migrations.migrate(connection)
-    return store
+    return migrations.migrated(Store(url))
 
 
 @monitor.command()
@@ -744,6 +741,28 @@ def serve(database, host, port, most_bytes):
 def migrate(database):
     """Bring the tables of a database to the newest version; serve does it, too."""
     _store(database)
+
+
+@monitor.command()
+@database
+@click.argument("file", metavar="FILE", help="a new file")
+def backup(database, file):
+    """Write the whole database to a file, also while the server runs."""
+    from fairlab.monitoring.backup import backup
+    from fairlab.monitoring.store import Store
+
+    backup(Store(database), file)
+
+
+@monitor.command()
+@database
+@click.argument("file", metavar="FILE", help="written by fairlab monitor backup")
+def restore(database, file):
+    """Replace the whole database by a backup."""
+    from fairlab.monitoring.backup import restore
+    from fairlab.monitoring.store import Store
+
+    restore(Store(database), file)
 
 
 @monitor.group(cls=MonitorGroup)

@@ -76,6 +76,26 @@ SURROGATE_MARK = SOURCE_MARKS["surrogate"]
 _MARK = {"ha": "center", "va": "top", "fontsize": 8}
 _MARK_GREY = "#666666"  # readable as a line of text
 _NUMBER = re.compile(r"[-−+]?[\d.,]+\s?[%kM]?|\$\\mathdefault\{.*\}\$")
+# Of reports as pages: what an audit writes, and what a monitor serves.
+PAGE_STYLE = ":root {color-scheme: light dark;} body {margin: 0;}"
+REPORT_STYLE = """
+.fairlab {color-scheme: light dark; --line: #8886; --mark: #D55E00; font: 15px/1.5 system-ui, sans-serif;
+  max-width: 62rem; margin: 0 auto; padding: 0 1rem 2rem;}
+.fairlab .summary {font-size: 1.1em;}
+.fairlab .verdict {border-left: 6px solid var(--line); padding-left: .8em;}
+.fairlab .verdict.found {border-color: var(--mark);}
+.fairlab table {border-collapse: collapse; margin: .5em 0;}
+.fairlab th, .fairlab td {text-align: left; vertical-align: top; padding: .2em .7em .2em 0;
+  border-bottom: 1px solid var(--line);}
+.fairlab td.number, .fairlab th.number {text-align: right; white-space: nowrap;}
+.fairlab tr.significant td:first-child {border-left: 4px solid var(--mark); padding-left: .5em;}
+.fairlab tr.small td {font-style: italic;}
+.fairlab .wide {overflow-x: auto;}
+.fairlab img {max-width: 100%; height: auto; background: white;}
+.fairlab summary {cursor: pointer;}
+@media print {.fairlab {max-width: none; font-size: 10pt;} .fairlab .wide {overflow: visible;}
+  .fairlab tr, .fairlab img {break-inside: avoid;} .fairlab h2, .fairlab h3 {break-after: avoid;}}
+"""
 
 
 def panels(n_rows: int, n_columns: int, *, width: float, height: float, **options) -> tuple[Figure, np.ndarray]:

@@ -38,18 +38,11 @@ def decisions(n, seed=0, *, effect=0.4, town="a"):
     return rows
 
 
-def open_store(url, **settings):
-    store = Store(url, **settings)
-    with store.write() as connection:
-        migrations.migrate(connection)
-    return store
-
-
 class Monitor:
     """A monitor without a network, with a client for each role."""
 
     def __init__(self, url, **settings):
-        self.store = open_store(url, **settings)
+        self.store = migrations.migrated(Store(url, **settings))
         self.app = create_app(self.store, looks=False)
         self.tokens = {role: self.store.create_token(role) for role in ("admin", "writer", "reader")}
         self.as_ = SimpleNamespace(**{role: self.client(token) for role, token in self.tokens.items()})

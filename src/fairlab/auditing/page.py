@@ -8,28 +8,9 @@ from fairlab.auditing import figures, wording
 from fairlab.auditing.evidence import shown_rows
 from fairlab.auditing.impact import SMALLEST_SHARE
 from fairlab.auditing.rates import RATES
-from fairlab.plotting import as_html
+from fairlab.plotting import PAGE_STYLE, REPORT_STYLE, as_html
 
-STYLE = """
-.fairlab {color-scheme: light dark; --line: #8886; --mark: #D55E00; font: 15px/1.5 system-ui, sans-serif;
-  max-width: 62rem; margin: 0 auto; padding: 0 1rem 2rem;}
-.fairlab .summary {font-size: 1.1em;}
-.fairlab .verdict {border-left: 6px solid var(--line); padding-left: .8em;}
-.fairlab .verdict.found {border-color: var(--mark);}
-.fairlab table {border-collapse: collapse; margin: .5em 0;}
-.fairlab th, .fairlab td {text-align: left; vertical-align: top; padding: .2em .7em .2em 0;
-  border-bottom: 1px solid var(--line);}
-.fairlab td.number, .fairlab th.number {text-align: right; white-space: nowrap;}
-.fairlab tr.significant td:first-child {border-left: 4px solid var(--mark); padding-left: .5em;}
-.fairlab tr.small td {font-style: italic;}
-.fairlab .wide {overflow-x: auto;}
-.fairlab img {max-width: 100%; height: auto; background: white;}
-.fairlab summary {cursor: pointer;}
-@media print {.fairlab {max-width: none; font-size: 10pt;} .fairlab .wide {overflow: visible;}
-  .fairlab tr, .fairlab img {break-inside: avoid;} .fairlab h2, .fairlab h3 {break-after: avoid;}}
-"""
 MOST_TOLD = 4  # findings of one measure, before the others are folded
-PAGE_STYLE = ":root {color-scheme: light dark;} body {margin: 0;}"
 NUMBERS = (
     "estimate",
     "before",
@@ -74,7 +55,7 @@ def fragment(report, rows: str) -> str:
     """Return the page without its frame, as a notebook shows it."""
     kind = " found" if report.significant else ""
     parts = [
-        f"<style>{STYLE}</style>",
+        f"<style>{REPORT_STYLE}</style>",
         f"<h1>{escape(_title(report))}</h1>",
         f'<div class="verdict{kind}"><p class="summary">{escape(report.summary)}</p></div>',
         _list([*wording.reasons(report), *report.warnings]),
@@ -112,7 +93,7 @@ def comparison(compared) -> str:
     )
     figure = as_html(compared.plot(), "changes of all measures with their intervals") if len(frame) else ""
     text = f'<h1>Two models compared</h1>\n<p class="summary">{escape(compared.summary)}</p>\n{_table(shown)}\n{figure}'
-    return f'<div class="fairlab">\n<style>{STYLE}</style>\n{text}\n</div>\n'
+    return f'<div class="fairlab">\n<style>{REPORT_STYLE}</style>\n{text}\n</div>\n'
 
 
 def _groups(report) -> str:

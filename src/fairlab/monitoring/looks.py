@@ -3,18 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from fairlab.fairtest import (
-    NMI,
-    AssociationReport,
-    Correlation,
-    DataSource,
-    Difference,
-    Investigation,
-    Ratio,
-)
+from fairlab import fairtest
 from fairlab.monitoring.registration import Registration
 
-METRICS = {"NMI": NMI, "Difference": Difference, "Ratio": Ratio, "Correlation": Correlation}
 CHANGES = ("new", "gone", "stronger", "weaker")
 
 
@@ -51,9 +42,9 @@ def look(registration: Registration, table: pd.DataFrame, train: np.ndarray, lev
     AssociationReport
     """
     numbers = [name for name, column in registration.columns.items() if column.type == "number"]
-    source = DataSource(table, train=train, confidence_level=registration.confidence_level, numbers=numbers)
-    metric = METRICS[registration.metric]() if registration.metric else None
-    investigation = Investigation(
+    source = fairtest.DataSource(table, train=train, confidence_level=registration.confidence_level, numbers=numbers)
+    metric = getattr(fairtest, registration.metric)() if registration.metric else None
+    investigation = fairtest.Investigation(
         registration.sensitive_features,
         registration.output,
         ground_truth=registration.true_label,
@@ -67,7 +58,7 @@ def look(registration: Registration, table: pd.DataFrame, train: np.ndarray, lev
     return investigation.fit(source).test(significance=level)
 
 
-def describe(report: AssociationReport, level: float, smallest_cell: int) -> list[dict]:
+def describe(report: "fairtest.AssociationReport", level: float, smallest_cell: int) -> list[dict]:
     """Return each section of a report as plain data: what is reported, the whole population first.
 
     A context of fewer people than the smallest cell is left out, a table with a smaller cell too.

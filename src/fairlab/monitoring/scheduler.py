@@ -8,7 +8,7 @@ import time
 
 from fairlab.monitoring import looks
 from fairlab.monitoring.registration import keyed
-from fairlab.monitoring.store import DONE, FAILED, PostponedError, Store
+from fairlab.monitoring.store import DONE, FAILED, NotFoundError, PostponedError, Store
 
 LOG = logging.getLogger("fairlab.monitoring")
 SECONDS = 0.5  # between two checks whether a look is due
@@ -53,8 +53,35 @@ def _look_in_process(url: str, number: int, look: int) -> None:
     take_look(Store(url), number, look)
 
 
-class Scheduler(threading.Thread):
-    """The thread of a server that plans looks, has them taken, and deletes what is not retained.
+class Worker(threading.Thread):
+    """A thread that does one job again and again until it is stopped; what goes wrong is logged and tried again.
+
+    Parameters
+    ----------
+    job : callable
+        Is given the event that is set when the thread is to stop.
+    """
+
+    def __init__(self, job):
+        super().__init__(name=type(job).__name__, daemon=True)
+        self._job, self._stopping = job, threading.Event()
+
+    def run(self) -> None:
+        """Do the job, and wait a little, until stopped."""
+        while not self._stopping.wait(SECONDS):
+            try:
+                self._job(self._stopping)
+            except Exception:
+                LOG.exception("error")
+
+    def stop(self) -> None:
+        """Stop; what is not finished is done at the next start."""
+        self._stopping.set()
+        self.join()
+
+
+class Scheduler:
+    """The job that plans looks, has them taken, and deletes what is not retained.
 
     Parameters
     ----------
@@ -64,25 +91,11 @@ class Scheduler(threading.Thread):
     """
 
     def __init__(self, store: Store, finished=lambda state: None):
-        super().__init__(name="scheduler", daemon=True)
         self._store, self._finished = store, finished
-        self._stopping = threading.Event()
         self._retained = -SECONDS_OF_RETENTION
 
-    def run(self) -> None:
-        """Check again and again, until stopped; what goes wrong is logged and tried again."""
-        while not self._stopping.wait(SECONDS):
-            try:
-                self._check()
-            except Exception:
-                LOG.exception("the check for looks failed")
-
-    def stop(self) -> None:
-        """Stop; a look that is not finished is taken anew at the next start."""
-        self._stopping.set()
-        self.join()
-
-    def _check(self) -> None:
+    def __call__(self, stopping: threading.Event) -> None:
+        """Do what is due."""
         if time.monotonic() - self._retained >= SECONDS_OF_RETENTION:
             self._retained = time.monotonic()
             if deleted := self._store.retain():
@@ -90,25 +103,25 @@ class Scheduler(threading.Thread):
         for number in self._store.numbers():
             try:
                 self._store.plan_look(number)
-            except (PostponedError, KeyError):
+            except (PostponedError, NotFoundError):
                 continue
-        while (running := self._store.running_look()) and not self._stopping.is_set():
+        while (running := self._store.running_look()) and not stopping.is_set():
             with self._store.claim_looks() as is_ours:
                 if not is_ours:
                     return
-                self._take(*running)
+                self._take(*running, stopping)
 
-    def _take(self, number, look) -> None:
+    def _take(self, number, look, stopping) -> None:
         started = time.monotonic()
         url = self._store.url.render_as_string(hide_password=False)
         process = multiprocessing.get_context("spawn").Process(target=_look_in_process, args=(url, number, look))
         process.start()
-        while process.is_alive() and not self._stopping.is_set():
+        while process.is_alive() and not stopping.is_set():
             process.join(0.2)
         if process.is_alive():
             process.terminate()
         process.join()
         state = next((one.state for one in self._store.look_list(number) if one.number == look), "deleted")
         self._finished(state)
-        seconds = round(time.monotonic() - started, 3)
-        LOG.info("look", extra={"fields": {"investigation": number, "look": look, "state": state, "seconds": seconds}})
+        fields = {"investigation": number, "look": look, "state": state}
+        LOG.info("look", extra={"fields": fields | {"seconds": round(time.monotonic() - started, 3)}})

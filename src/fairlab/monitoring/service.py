@@ -17,18 +17,20 @@ import sqlalchemy as sa
 from fastapi import Depends, FastAPI, Header, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
+from fastapi.responses import HTMLResponse, PlainTextResponse
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from pydantic import BaseModel, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from fairlab.monitoring import migrations
+from fairlab.monitoring import migrations, pages
 from fairlab.monitoring.bodies import READERS, BodyError, read_json
 from fairlab.monitoring.effects import over_time
 from fairlab.monitoring.looks import as_text
 from fairlab.monitoring.registration import EVENT, LONGEST_TEXT, PERSON, Registration, RowsError, check_texts, error
-from fairlab.monitoring.scheduler import Scheduler
-from fairlab.monitoring.store import KeyReusedError, NotFoundError, PostponedError, Store
+from fairlab.monitoring.scheduler import Scheduler, Worker
+from fairlab.monitoring.store import DONE, KeyReusedError, NotFoundError, PostponedError, Store
+from fairlab.monitoring.webhooks import Deliveries
 
 LOG = logging.getLogger("fairlab.monitoring")
 MOST_BYTES = 16 * 2**20  # of a body
@@ -38,7 +40,7 @@ SAFE = ("GET", "HEAD")
 CHALLENGES = 'Bearer realm="fairlab monitor", Basic realm="fairlab monitor"'
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'",
+    "form-action 'self'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cache-control": "no-store",
@@ -95,6 +97,7 @@ class Metrics:
         self.requests = make("monitor_requests", "Requests", ["method", "route", "status"])
         self.rows = make("monitor_rows", "Rows of decisions and labels", ["kind", "outcome"])
         self.looks = make("monitor_looks", "Looks that ended", ["state"])
+        self.deliveries = make("monitor_deliveries", "Notices to webhooks", ["outcome"])
         self.seconds = Histogram("monitor_request_seconds", "Time of requests", ["route"], registry=self.registry)
 
 
@@ -226,18 +229,20 @@ def create_app(store: Store, *, most_bytes: int = MOST_BYTES, looks: bool = True
     most_bytes : int
         Of a body.
     looks : bool
-        Whether looks are taken in the background.
+        Whether looks are taken, and notices sent, in the background.
     """
     metrics = Metrics()
     scheduler = Scheduler(store, lambda state: metrics.looks.labels(state).inc())
+    jobs = [scheduler, Deliveries(store, lambda outcome: metrics.deliveries.labels(outcome).inc())]
 
     @asynccontextmanager
     async def lifespan(_):
-        if looks:
-            scheduler.start()
+        workers = [Worker(job) for job in jobs if looks]
+        for worker in workers:
+            worker.start()
         yield
-        if looks:
-            await run_in_threadpool(scheduler.stop)
+        for worker in workers:
+            await run_in_threadpool(worker.stop)
 
     app = FastAPI(title="fairlab monitor", version="1", lifespan=lifespan, docs_url=None, redoc_url=None)
     app.router.redirect_slashes = False
@@ -248,6 +253,7 @@ def create_app(store: Store, *, most_bytes: int = MOST_BYTES, looks: bool = True
     _add_investigations(app, store)
     _add_rows(app, store, metrics)
     _add_reports(app, store)
+    _add_pages(app, store)
     app.openapi = partial(_openapi, app)
     return app
 
@@ -403,8 +409,12 @@ def _add_reports(app: FastAPI, store: Store) -> None:
     def show_look(number: Number, look: Number, request: Request) -> Response:
         """Return the report of a look, as JSON or, by the header Accept, as text."""
         found = find_look(store, number, look)
-        if found["state"] == "done" and wanted(request, "application/json", "text/plain") == "text/plain":
-            return Response(as_text(found), media_type="text/plain; charset=utf-8")
+        kind = wanted(request, "application/json", "text/plain", "text/html")
+        if kind == "text/html":
+            return HTMLResponse(pages.look(_about(store, number), found))
+        if kind == "text/plain":
+            text = as_text(found) if found["state"] == DONE else f"Look {look}: {found['state']}\n"
+            return PlainTextResponse(text)
         return answer(found)
 
     @app.get("/investigations/{number}/effects", dependencies=allowed("reader"))
@@ -416,6 +426,31 @@ def _add_reports(app: FastAPI, store: Store) -> None:
     ) -> Response:
         """Return the effect among everyone over time, one point for each bucket that has new rows."""
         return answer(effects_of(store, number, start, end, bucket))
+
+
+def _add_pages(app: FastAPI, store: Store) -> None:
+    page = partial(app.get, include_in_schema=False, response_class=HTMLResponse, dependencies=allowed("reader"))
+
+    def last_of(number) -> dict | None:
+        done = [one for one in store.look_list(number) if one.state == DONE]
+        return look_summary(done[-1]) | done[-1].report if done else None
+
+    @app.get("/static/monitor.css", include_in_schema=False)
+    def style() -> Response:
+        return Response(pages.style(), media_type="text/css")
+
+    @page("/")
+    def show_index() -> str:
+        return pages.index([(_about(store, number), last_of(number)) for number in store.numbers()])
+
+    @page("/pages/investigations/{number}")
+    def show_page(number: Number, start: datetime | None = None, end: datetime | None = None) -> str:
+        about, looks = _about(store, number), [look_summary(one) for one in store.look_list(number)]
+        return pages.investigation(about, looks, last_of(number), effects_of(store, number, start, end))
+
+    @page("/pages/investigations/{number}/looks/{look}")
+    def show_report(number: Number, look: Number) -> str:
+        return pages.look(_about(store, number), find_look(store, number, look))
 
 
 def look_summary(row: sa.Row) -> dict:
@@ -521,8 +556,7 @@ def serve(url: str, host: str, port: int, most_bytes: int = MOST_BYTES) -> None:
     store = Store(url)
     lock = store.claim_file()
     try:
-        with store.write() as connection:
-            migrations.migrate(connection)
+        migrations.migrated(store)
         app = create_app(store, most_bytes=most_bytes)
         uvicorn.run(
             app,

@@ -9,7 +9,7 @@ import hmac
 import json
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -661,6 +661,26 @@ class Store:
                 body = {"investigation": begun.investigation, "body": notice}
                 connection.execute(sa.insert(deliveries).values(body | {"attempts": 0, "due": self.now()}))
         return is_ours
+
+    # Notices
+
+    def next_delivery(self, seconds: Callable[[int], float]) -> sa.Row | None:
+        """Return a notice that is due, if there is one, and let it wait by its number of attempts meanwhile."""
+        query = sa.select(deliveries).where(deliveries.c.due <= self.now()).order_by(deliveries.c.due).limit(1)
+        with self.write() as connection:
+            found = connection.execute(query.with_for_update(skip_locked=True)).first()
+            if found:
+                attempts = found.attempts + 1
+                due = self.now() + int(seconds(attempts) * 1000)
+                query = sa.update(deliveries).where(deliveries.c.id == found.id)
+                connection.execute(query.values(attempts=attempts, due=due))
+        return found
+
+    def end_delivery(self, number: int, answer: str, *, is_over: bool) -> None:
+        """Store what a webhook answered, and whether its notice is delivered or given up."""
+        values = {"answer": answer} | ({"due": None} if is_over else {})
+        with self.write() as connection:
+            connection.execute(sa.update(deliveries).where(deliveries.c.id == number).values(values))
 
     def batch_counts(self, number: int, start: int, end: int, bucket: int) -> list[tuple[int, dict]]:
         """Return the time and running counts of the last batch in each bucket of milliseconds that has one."""

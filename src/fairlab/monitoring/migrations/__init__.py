@@ -23,16 +23,21 @@ def current(connection: sa.Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
 
 
-def migrate(connection: sa.Connection) -> None:
-    """Bring the tables to the newest version, within the connection's transaction.
+def migrated(store):
+    """Bring the tables of a store to the newest version, in one transaction, and return the store.
 
     Raises
     ------
     RuntimeError
-        If they are of a version that this code does not know.
+        If they are of a version that this code does not know, or there is no access to the database.
     """
-    found = current(connection)
-    known = [script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()]
-    if found is not None and found not in known:
-        raise RuntimeError(f"the database has version {found}, newer than this fairlab; expected up to {known[0]}")
-    command.upgrade(_config(connection=connection), "head")
+    try:
+        with store.write() as connection:
+            found = current(connection)
+            known = [script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()]
+            if found is not None and found not in known:
+                raise RuntimeError(f"the database has version {found}, expected one up to {known[0]}; update fairlab")
+            command.upgrade(_config(connection=connection), "head")
+    except sa.exc.DBAPIError as error:
+        raise RuntimeError(f"database: {error.orig}") from None
+    return store

@@ -1,0 +1,82 @@
+"""Backup of a monitor's database into one file, and restoring it."""
+
+import os
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+from fairlab.monitoring import migrations
+from fairlab.monitoring.store import Store
+
+
+def backup(store: Store, file: str) -> None:
+    """Write all that is stored to a new file, also while a server runs; PostgreSQL's own program writes its own.
+
+    Raises
+    ------
+    FileExistsError
+        If the file is there.
+    RuntimeError
+        If the database cannot be read.
+    """
+    if store.is_sqlite:
+        _open(store.path).close()
+    target = Path(file)
+    with target.open("xb"):
+        pass  # nobody else may read it before it holds secrets
+    target.chmod(0o600)
+    if not store.is_sqlite:
+        return _run(store, "pg_dump", "--format=custom", f"--file={target}")
+    with closing(_open(store.path)) as source, closing(sqlite3.connect(target)) as copy:
+        source.backup(copy)
+
+
+def restore(store: Store, file: str) -> None:
+    """Replace all that is stored by what a backup holds. No server may run on SQLite meanwhile.
+
+    Raises
+    ------
+    DatabaseInUseError
+        If a server runs.
+    ValueError
+        If the file is no backup, or is corrupted. Nothing is changed then.
+    """
+    if not store.is_sqlite:
+        options = ("--clean", "--if-exists", "--no-owner", "--single-transaction", "--exit-on-error")
+        return _run(store, "pg_restore", *options, file)
+    lock = store.claim_file()
+    try:
+        with closing(_open(Path(file))) as kept:
+            try:
+                sound = kept.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+                kept.execute("SELECT version_num FROM alembic_version").fetchone()
+            except sqlite3.DatabaseError:
+                sound = False
+            if not sound:
+                raise ValueError(f"{file}: expected a backup of a monitor, found something else or a corrupted one")
+            with closing(sqlite3.connect(store.path)) as database:
+                kept.backup(database)
+    finally:
+        lock.release()
+    migrations.migrated(store)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """Open a file for reading; a FileNotFoundError where there is none."""
+    if not path.is_file():
+        raise FileNotFoundError(f"no file {path}")
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+
+
+def _run(store: Store, program: str, *options: str) -> None:
+    url = store.url.set(drivername="postgresql", password=None).render_as_string(hide_password=False)
+    secret = {"PGPASSWORD": store.url.password} if store.url.password else {}
+    try:
+        done = subprocess.run(
+            [program, f"--dbname={url}", *options], env=os.environ | secret, capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        raise RuntimeError(f"PostgreSQL needs its program {program} for this; it is not installed") from None
+    if done.returncode:
+        raise RuntimeError(f"{program} failed: {done.stderr.strip()}")

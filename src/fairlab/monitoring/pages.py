@@ -1,0 +1,89 @@
+"""The pages: investigations, the effect over time with its band, and reports; they work without JavaScript."""
+
+from datetime import datetime
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from matplotlib.ticker import MaxNLocator
+
+from fairlab.monitoring.looks import findings, interval
+from fairlab.plotting import PAGE_STYLE, REPORT_STYLE
+
+LEFT, RIGHT, TOP, BOTTOM = 64, 708, 10, 208  # of the plot in its picture
+N_TIMES = 3
+
+
+def _moment(text: str | None) -> str:
+    return text[:16].replace("T", " ") if text else ""
+
+
+def _count_of(things, name: str) -> str:
+    n = things if isinstance(things, int) else len(things)
+    return f"{n or 'no'} {name}{'s' * (n != 1)}"
+
+
+_TEMPLATES = Environment(
+    loader=PackageLoader("fairlab.monitoring"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+)
+_TEMPLATES.filters |= {"moment": _moment, "count_of": _count_of, "interval": interval}
+
+
+def style() -> str:
+    """Return the style sheet: that of an audit's report, and what only the monitor has."""
+    own, _, _ = _TEMPLATES.loader.get_source(_TEMPLATES, "monitor.css")
+    return f"{PAGE_STYLE}\n{REPORT_STYLE}\n{own}"
+
+
+def index(investigations: list[tuple[dict, dict | None]]) -> str:
+    """Return the page of all investigations, each with its last finished look."""
+    shown = [(one, last and _with_findings(last)) for one, last in investigations]
+    return _TEMPLATES.get_template("index.html").render(investigations=shown)
+
+
+def investigation(about: dict, looks: list[dict], last: dict | None, effects: dict) -> str:
+    """Return the page of an investigation with its effects over time."""
+    start, end = (datetime.fromisoformat(effects[name]) for name in ("start", "end"))
+    finished = [datetime.fromisoformat(one["finished"]) for one in looks if one["finished"]]
+    charts = [one | _chart(one["points"], start, end, finished) for one in effects["effects"]]
+    shown = {"about": about, "looks": looks, "last": last and _with_findings(last), "charts": charts}
+    shown |= {name: effects[name][:16] for name in ("start", "end")}
+    return _TEMPLATES.get_template("investigation.html").render(shown)
+
+
+def look(about: dict, report: dict) -> str:
+    """Return the page of one look."""
+    shown = _with_findings({"reason": ""} | report)
+    return _TEMPLATES.get_template("look.html").render(id=about["id"], name=about["name"], look=shown)
+
+
+def _with_findings(report: dict) -> dict:
+    return report | {"findings": findings(report.get("sections", []))}
+
+
+def _chart(points: list[dict], start: datetime, end: datetime, looks: list[datetime]) -> dict:
+    """Return the places of line, band, ticks and looks in the picture."""
+    shown = [point for point in points if point["n"]]
+    if not shown:
+        return {"line": "", "last": None}
+    low, high = min(0, *(point["low"] for point in shown)), max(0, *(point["high"] for point in shown))
+    ticks = MaxNLocator(4).tick_values(low, high)
+    seconds = max((end - start).total_seconds(), 1e-3)
+
+    def across(moment):
+        return round(LEFT + (RIGHT - LEFT) * (moment - start).total_seconds() / seconds, 1)
+
+    def up(value):
+        return round(BOTTOM - (BOTTOM - TOP) * (value - ticks[0]) / (ticks[-1] - ticks[0]), 1)
+
+    def path(name):
+        return [f"{across(datetime.fromisoformat(point['time']))},{up(point[name])}" for point in shown]
+
+    times = [start + (end - start) * k / (N_TIMES - 1) for k in range(N_TIMES)]
+    form = "%H:%M:%S" if seconds < 3600 else "%d %b %H:%M" if seconds < 10 * 86_400 else "%d %b %Y"
+    return {
+        "line": " ".join(path("estimate")),
+        "band": " ".join([*path("low"), *reversed(path("high"))]),
+        "rows": [(up(tick), f"{tick:.3g}".replace("-", "−")) for tick in ticks],
+        "columns": [(across(moment), moment.strftime(form)) for moment in times],
+        "looks": [across(moment) for moment in looks if start <= moment <= end],
+        "last": shown[-1],
+    }
