@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from fairlab.monitoring.registration import Registration
-from fairlab.monitoring.sequences import difference_sequence
+from fairlab.monitoring.sequences import group_sequences
+from fairlab.statistics import bonferroni_level
 
 
 def indicators(registration: Registration, content: np.ndarray, true=None) -> dict[str, np.ndarray]:
@@ -55,38 +56,38 @@ def over_time(registration: Registration, moments: list[tuple[int, dict]]) -> li
     All confidence sequences hold together with the registration's confidence level. Points at which a side has fewer
     people than the smallest cell have no values.
     """
-    series = list(_series(registration, moments))
-    confidence_level = 1 - (1 - registration.confidence_level) / max(len(series), 1)
-    return [_with_bounds(one, sides, confidence_level, registration.smallest_cell) for one, sides in series]
-
-
-def _series(registration, moments) -> Iterator[tuple[dict, np.ndarray]]:
-    """Yield what is compared and its counts: array of moments, two sides, people and hits."""
     names = list(indicators(registration, np.zeros(0, registration.dtype), np.zeros(0)))
-    for feature in registration.sensitive_features if names else ():
-        labels = registration.columns[feature].labels
-        if labels is None or registration.columns[feature].type == "number":
-            continue
+    types = {name: registration.columns[name] for name in registration.sensitive_features}
+    groups = {name: column.labels for name, column in types.items() if column.type != "number" and names}
+    level = bonferroni_level(registration.confidence_level, max(len(groups), 1))
+    found = []
+    for feature, labels in groups.items():
         shape = (len(labels), 1 + len(names))
         counts = np.array([moment.get(feature, np.zeros(shape)) for _, moment in moments]).reshape(-1, *shape)
-        for code, group in enumerate(labels[:1] if len(labels) == 2 else labels):
-            rest = counts.sum(axis=1) - counts[:, code]
-            sides = np.stack([counts[:, code], rest], axis=1)
-            against = labels[1] if len(labels) == 2 else "all others"
-            for place, name in enumerate(names, start=1):
-                about = {"sensitive_feature": feature, "output": name, "group": group, "against": against}
-                about["times"] = [time for time, _ in moments]
-                yield about, sides[:, :, [0, place]]
+        totals, hits = np.broadcast_arrays(counts[..., :1], counts[..., 1:])
+        totals, hits = (np.moveaxis(each, 1, 2) for each in (totals, np.minimum(hits, totals)))
+        low, high = group_sequences(hits, totals, confidence_level=level)
+        for place, name in enumerate(names):
+            for code, group in enumerate(labels[:1] if len(labels) == 2 else labels):
+                about = {"sensitive_feature": feature, "output": name, "group": group}
+                about["against"] = labels[1] if len(labels) == 2 else "all others"
+                here = (totals[:, place], hits[:, place], low[:, place, code], high[:, place, code])
+                points = list(_points(registration, name, code, *here))
+                for point, (time, _) in zip(points, moments, strict=True):
+                    point["time"] = time
+                found.append(about | {"points": points})
+    return found
 
 
-def _with_bounds(about, sides, confidence_level, smallest_cell) -> dict:
-    totals, hits = sides[..., 0], np.minimum(sides[..., 1], sides[..., 0])
-    shown = (totals >= smallest_cell).all(axis=1)
-    low, high = difference_sequence(hits[shown], totals[shown], confidence_level=confidence_level)
-    estimate = np.diff(-hits[shown] / totals[shown], axis=1)[:, 0]
-    values = iter(zip(totals[shown].astype(int).tolist(), *map(np.ndarray.tolist, (estimate, low, high)), strict=True))
-    points = []
-    for time, is_shown in zip(about.pop("times"), shown, strict=True):
-        point = dict(zip(("n", "estimate", "low", "high"), next(values) if is_shown else (None,) * 4, strict=True))
-        points.append({"time": time} | point)
-    return about | {"confidence_level": confidence_level, "points": points}
+def _points(registration, name, code, totals, hits, low, high) -> Iterator[dict]:
+    """Yield people on both sides, difference and bounds at each moment, in the output's own units."""
+    column = registration.columns.get(name.removeprefix("error of "))
+    unit = column.high - column.low if column and column.is_bounded else 1.0
+    for total, hit, *bounds in zip(totals, hits, low, high, strict=True):
+        n = [int(total[code]), int(total.sum() - total[code])]
+        if min(n) < registration.smallest_cell:
+            yield dict.fromkeys(("n", "estimate", "low", "high"))
+            continue
+        estimate = hit[code] / n[0] - (hit.sum() - hit[code]) / n[1]
+        estimate, low_end, high_end = (float(value) * unit for value in (estimate, *bounds))
+        yield {"n": n, "estimate": estimate, "low": low_end, "high": high_end}

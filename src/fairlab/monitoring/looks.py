@@ -119,7 +119,8 @@ def _kind(condition) -> str:
     """Return a condition without its bounds: training on more rows moves them a little."""
     if condition.category is not None:
         return str(condition)
-    return f"{condition.attribute}{' >' * np.isfinite(condition.low)}{' <' * np.isfinite(condition.high)}"
+    sides = [side for side, end in ((">", condition.low), ("<", condition.high)) if np.isfinite(end)]
+    return " ".join([condition.attribute, *sides])
 
 
 def _counts(sample, smallest_cell) -> dict | None:

@@ -33,7 +33,7 @@ from fairlab.monitoring.registration import (
     for_training,
     keyed,
 )
-from fairlab.monitoring.sequences import look_level
+from fairlab.monitoring.sequences import adaptive_level, look_level
 
 ROLES = ("writer", "reader", "admin")
 AT_ONCE = 10_000  # values of one query, rows of one fetch
@@ -719,7 +719,11 @@ class _Batch:
 
 def level(registration: Registration, past: list[sa.Row]) -> float:
     """Return the level of the look that follows those of the past."""
-    return look_level(len(past) + 1, 1 - registration.confidence_level)
+    alpha = 1 - registration.confidence_level
+    if registration.spending == "series":
+        return look_level(len(past) + 1, alpha)
+    # A look that failed has no p-values; it counts as one with a large one, which is the safe side.
+    return adaptive_level([1.0 if one.largest_p_value is None else one.largest_p_value for one in past], alpha)
 
 
 def _check_labels(registration, values, *, missing=False) -> np.ndarray | None:
