@@ -76,12 +76,14 @@ def _check_number(n_rows: int) -> None:
 def from_parquet(body: bytes, required, optional) -> dict[str, list]:
     """Return the columns of a Parquet file, uncompressed or with Snappy."""
     try:
-        file = pq.ParquetFile(pa.BufferReader(body), read_dictionary=[*required, *optional])
-        _check_number(file.metadata.num_rows)
-        groups = [file.metadata.row_group(k) for k in range(file.num_row_groups)]
+        about = pq.read_metadata(pa.BufferReader(body))
+        _check_number(about.num_rows)
+        groups = [about.row_group(k) for k in range(about.num_row_groups)]
         codecs = {group.column(j).compression for group in groups for j in range(group.num_columns)}
         if not codecs <= CODECS:
             raise BodyError(f"expected columns uncompressed or with Snappy, found {', '.join(sorted(codecs))}")
+        leaves = [about.schema.column(k).path for k in range(about.num_columns)]
+        file = pq.ParquetFile(pa.BufferReader(body), metadata=about, read_dictionary=leaves)
         return _from_batches(file.iter_batches(), file.schema_arrow.names, required, optional)
     except (pa.ArrowException, OSError) as problem:
         raise BodyError(f"expected a Parquet file, found something else ({type(problem).__name__})") from None

@@ -1,0 +1,420 @@
+"""Requests that must be refused, sent to a real server: each gets its status and a problem document, and changes nothing."""
+
+import base64
+import gzip
+import http.client
+import io
+import json
+import threading
+import time
+from types import SimpleNamespace
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import uvicorn
+from monitoring.streams import REGISTRATION, Monitor, decisions
+
+MOST_BYTES = 200_000
+JSON = "application/json"
+TYPE = {"json": JSON, "lines": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
+TYPE["arrow"] = "application/vnd.apache.arrow.stream"
+ROW = decisions(1, seed=99)[0]
+ERRORS = {"name": "errors", "kind": "error profiling", "true_label": "truth"}
+# Method and path of each endpoint that needs a token, and who but an administrator may use it.
+ENDPOINTS = {
+    ("POST", "/investigations"): (),
+    ("GET", "/investigations"): ("reader",),
+    ("GET", "/investigations/1"): ("reader", "writer"),
+    ("DELETE", "/investigations/1"): (),
+    ("DELETE", "/investigations/1/people/someone"): (),
+    ("POST", "/investigations/1/decisions"): ("writer",),
+    ("POST", "/investigations/1/labels"): ("writer",),
+    ("POST", "/investigations/1/looks"): (),
+    ("GET", "/investigations/1/looks"): ("reader",),
+    ("GET", "/investigations/1/looks/1"): ("reader",),
+    ("GET", "/investigations/1/effects"): ("reader",),
+    ("GET", "/metrics"): ("reader",),
+}
+
+
+def basic(token):
+    return "Basic " + base64.b64encode(f"user:{token}".encode()).decode()
+
+
+# What is sent as Authorization, made from the tokens of a monitor.
+CREDENTIALS = {
+    "none": lambda tokens: None,
+    "empty": lambda tokens: "Bearer ",
+    "unknown": lambda tokens: "Bearer 9.unknown",
+    "number alone": lambda tokens: f"Bearer {tokens['admin'].partition('.')[0]}",
+    "secret of another": lambda tokens: (
+        f"Bearer {tokens['admin'].partition('.')[0]}.{tokens['reader'].partition('.')[2]}"
+    ),
+    "cut": lambda tokens: f"Bearer {tokens['admin'][:-1]}",
+    "revoked": lambda tokens: f"Bearer {tokens['revoked']}",
+    "another scheme": lambda tokens: f"Digest {tokens['admin']}",
+    "in the path of SQL": lambda tokens: "Bearer 1' OR '1'='1",
+    "basic without a token": lambda tokens: basic("' OR 1=1 --"),
+}
+
+
+def rows(**changes):
+    return json.dumps([ROW | changes])
+
+
+def without(name):
+    return json.dumps([{key: value for key, value in ROW.items() if key != name}])
+
+
+def parquet(table, **settings):
+    sink = io.BytesIO()
+    pq.write_table(table, sink, **settings)
+    return sink.getvalue()
+
+
+def arrow(table, **settings):
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**settings)) as stream:
+        stream.write_table(table)
+    return sink.getvalue()
+
+
+TABLE = pa.table({name: [value] * 50 for name, value in ROW.items()})
+NESTED = pa.table({name: [[value]] for name, value in ROW.items()})
+# Bodies of decisions: status, type, body.
+BODIES = {
+    "no body": (400, "json", b""),
+    "half an object": (400, "json", b'[{"event_id": "a"'),
+    "JSON with a comma too many": (400, "json", b"[1,]"),
+    "another encoding": (400, "json", rows().encode("utf-16")),
+    "bytes that are no UTF-8": (400, "json", b'[{"event_id": "\xff"}]'),
+    "a byte order mark": (400, "json", b"\xef\xbb\xbf[]"),
+    "NaN": (400, "json", rows(age=float("nan"))),
+    "Infinity": (400, "json", rows(age=float("inf"))),
+    "a name twice": (400, "json", b'[{"event_id": "a", "event_id": "b"}]'),
+    "nested 50,000 deep": (400, "json", b"[" * 50_000),
+    "objects 20,000 deep": (400, "json", b'{"a":' * 20_000),
+    "a whole number of 10,000 digits": (400, "json", rows().replace(f'"age": {ROW["age"]}', '"age": 1' + "0" * 10_000)),
+    "a number beyond 64 bits": (422, "json", rows().replace(f'"age": {ROW["age"]}', '"age": 1' + "0" * 400)),
+    "a number that becomes infinite": (422, "json", rows().replace(f'"age": {ROW["age"]}', '"age": 1e999')),
+    "an object": (400, "json", rows()[1:-1]),
+    "a number": (400, "json", b"1"),
+    "null": (400, "json", b"null"),
+    "rows that are lists": (422, "json", b"[[1, 2]]"),
+    "rows that are texts": (422, "json", b'["a"]'),
+    "an empty row": (422, "json", b"[{}]"),
+    "no event": (422, "json", without("event_id")),
+    "no output": (422, "json", without("offer")),
+    "no sensitive feature": (422, "json", without("sex")),
+    "a column too many": (422, "json", rows(income=3)),
+    "a column with the name of an attribute": (422, "json", rows(__class__="x")),
+    "a column of SQL": (422, "json", rows(**{"age; DROP TABLE decisions": 1})),
+    "300 columns": (422, "json", rows(**{f"c{k}": k for k in range(300)})),
+    "a number as event": (422, "json", rows(event_id=7)),
+    "null as event": (422, "json", rows(event_id=None)),
+    "an empty event": (422, "json", rows(event_id="")),
+    "an event of 201 characters": (422, "json", rows(event_id="e" * 201)),
+    "a NUL in the event": (422, "json", rows(event_id="a\0b")),
+    "half a surrogate pair": (
+        422,
+        "json",
+        b'[{"event_id": "\\ud800", ' + rows().encode()[2:].replace(b'"event_id"', b'"person"'),
+    ),
+    "a list as event": (422, "json", rows(event_id=["a"])),
+    "a number as person": (422, "json", rows(person=1)),
+    "an empty person": (422, "json", rows(person="")),
+    "a text as number": (422, "json", rows(age="40")),
+    "a boolean as number": (422, "json", rows(age=True)),
+    "null as number": (422, "json", rows(age=None)),
+    "a list as number": (422, "json", rows(age=[40])),
+    "an object as number": (422, "json", rows(age={"$gt": 0})),
+    "a number below its bound": (422, "json", rows(age=-1)),
+    "a number above its bound": (422, "json", rows(age=1e6)),
+    "0 as boolean": (422, "json", rows(offer=0)),
+    "a text as boolean": (422, "json", rows(offer="true")),
+    "null as output": (422, "json", rows(offer=None)),
+    "a category that is not declared": (422, "json", rows(sex="x")),
+    "a boolean as category": (422, "json", rows(town=True)),
+    "a number as category": (422, "json", rows(town=3)),
+    "a category of 300 characters": (422, "json", rows(town="t" * 300)),
+    "a NUL in a category": (422, "json", rows(town="a\0")),
+    "1,001 new categories": (
+        422,
+        "json",
+        json.dumps([ROW | {"event_id": f"x{k}", "town": f"t{k}"} for k in range(1001)]),
+    ),
+    "one bad row among good ones": (422, "json", json.dumps([*decisions(50, seed=5), ROW | {"age": "x"}])),
+    "a body too long": (413, "json", b"[" + b" " * MOST_BYTES + b"]"),
+    "lines with a broken one": (400, "lines", rows()[1:-1] + '\n{"event_id"'),
+    "lines of lists": (422, "lines", rows() + "\n" + rows()),
+    "JSON called Parquet": (400, "parquet", rows()),
+    "a cut Parquet file": (400, "parquet", parquet(TABLE)[:-20]),
+    "a Parquet file of zeros": (400, "parquet", b"PAR1" + b"\0" * 100 + b"PAR1"),
+    "a compressed Parquet file": (400, "parquet", parquet(TABLE, compression="gzip")),
+    "a Parquet file of lists": (422, "parquet", parquet(NESTED)),
+    "a Parquet file without the output": (422, "parquet", parquet(TABLE.drop(["offer"]))),
+    "a Parquet file of 60,000 rows": (400, "parquet", parquet(pa.table({n: [v] * 60_000 for n, v in ROW.items()}))),
+    "JSON called Arrow": (400, "arrow", rows()),
+    "a cut Arrow stream": (400, "arrow", arrow(TABLE)[:200]),
+    "a compressed Arrow stream": (400, "arrow", arrow(TABLE, compression="zstd")),
+    "an Arrow stream of lists": (422, "arrow", arrow(NESTED)),
+    "an Arrow stream with a column twice": (
+        400,
+        "arrow",
+        arrow(pa.table([*TABLE.columns, TABLE["age"]], names=[*TABLE.column_names, "age"])),
+    ),
+}
+# Registrations: what is changed.
+REGISTRATIONS = {
+    "no name": {"name": ""},
+    "a number as name": {"name": 3},
+    "a name of 201 characters": {"name": "n" * 201},
+    "a NUL in the name": {"name": "a\0"},
+    "an unknown field": {"admin": True},
+    "an unknown kind": {"kind": "guessing"},
+    "an unknown metric": {"metric": "__import__('os')"},
+    "no columns": {"columns": {}},
+    "101 columns": {"columns": REGISTRATION["columns"] | {f"c{k}": {"type": "number"} for k in range(101)}},
+    "columns as a list": {"columns": ["sex", "offer"]},
+    "a column of an unknown type": {"columns": REGISTRATION["columns"] | {"age": {"type": "date"}}},
+    "a column with one category": {
+        "columns": REGISTRATION["columns"] | {"sex": {"type": "category", "categories": ["f"]}}
+    },
+    "a category twice": {"columns": REGISTRATION["columns"] | {"sex": {"type": "category", "categories": ["f", "f"]}}},
+    "bounds the wrong way round": {
+        "columns": REGISTRATION["columns"] | {"age": {"type": "number", "low": 2, "high": 1}}
+    },
+    "bounds of a category": {"columns": REGISTRATION["columns"] | {"town": {"type": "category", "low": 1}}},
+    "a column called event_id": {"columns": REGISTRATION["columns"] | {"event_id": {"type": "number"}}},
+    "a sensitive feature without a type": {"sensitive_features": ["race"]},
+    "no sensitive feature": {"sensitive_features": []},
+    "a sensitive feature twice": {"sensitive_features": ["sex", "sex"]},
+    "the output as sensitive feature": {"sensitive_features": ["offer"]},
+    "a text as sensitive features": {"sensitive_features": "sex"},
+    "several outputs of a test": {"output": ["offer", "town"]},
+    "one output of a discovery": {"kind": "discovery"},
+    "error profiling without a true label": {"kind": "error profiling"},
+    "a true label without error profiling": {"true_label": "town"},
+    "a true label of another type": {"kind": "error profiling", "true_label": "age"},
+    "an explanatory column without a type": {"explanatory": "job"},
+    "a context without a type": {"context": ["job"]},
+    "a level of 1": {"confidence_level": 1},
+    "a level as text": {"confidence_level": "0.95"},
+    "an unknown rule of spending": {"spending": "all at once"},
+    "a share for training of 0": {"train_size": 0},
+    "looks at every row": {"look_every": {"rows": 1}},
+    "looks by rows and seconds": {"look_every": {"rows": 100, "seconds": 5}},
+    "looks never": {"look_every": {}},
+    "looks every half a row": {"look_every": {"rows": 100.5}},
+    "cells of 0 people": {"smallest_cell": 0},
+    "retention of 0 days": {"retention_days": 0},
+    "a depth of 1,000": {"max_depth": 1000},
+    "a webhook into a file": {"webhook": {"url": "file:///etc/passwd", "secret": "s" * 20}},
+    "a webhook of gopher": {"webhook": {"url": "gopher://localhost/", "secret": "s" * 20}},
+    "a webhook without a host": {"webhook": {"url": "http:///x", "secret": "s" * 20}},
+    "a webhook with a short secret": {"webhook": {"url": "http://localhost/", "secret": "short"}},
+    "a webhook without a secret": {"webhook": {"url": "http://localhost/"}},
+}
+# Other requests of an administrator: status, method, path, headers, body.
+OTHERS = {
+    "a path that goes up": (404, "GET", "/investigations/../metrics", {}, None),
+    "a path that goes up in disguise": (404, "GET", "/investigations/%2e%2e%2f%2e%2e%2fetc%2fpasswd", {}, None),
+    "a path with a NUL": (404, "GET", "/investigations%00", {}, None),
+    "a double slash": (404, "GET", "//investigations", {}, None),
+    "a slash at the end": (404, "GET", "/investigations/", {}, None),
+    "a file of the server": (404, "GET", "/static/../store.py", {}, None),
+    "an encoded file of the server": (404, "GET", "/static/%2e%2e/%2e%2e/store.py", {}, None),
+    "another host in the path": (404, "GET", "/http://localhost/investigations", {}, None),
+    "an investigation that is not there": (404, "GET", "/investigations/77", {}, None),
+    "investigation 0": (422, "GET", "/investigations/0", {}, None),
+    "investigation -1": (422, "GET", "/investigations/-1", {}, None),
+    "an investigation of 30 digits": (422, "GET", "/investigations/" + "9" * 30, {}, None),
+    "an investigation of SQL": (422, "GET", "/investigations/1%20OR%201=1", {}, None),
+    "a union of SQL": (422, "GET", "/investigations/1%3B%20DROP%20TABLE%20tokens", {}, None),
+    "looks of an investigation that is not there": (404, "GET", "/investigations/77/looks", {}, None),
+    "a look that is not there": (404, "GET", "/investigations/1/looks/99", {}, None),
+    "a look that is no number": (422, "GET", "/investigations/1/looks/last", {}, None),
+    "decisions for nobody": (404, "POST", "/investigations/77/decisions", {"Content-Type": JSON}, rows()),
+    "labels without a true label": (409, "POST", "/investigations/1/labels", {"Content-Type": JSON}, b"[]"),
+    "a look with too few rows": (409, "POST", "/investigations/2/looks", {}, None),
+    "a person that is no text": (422, "DELETE", "/investigations/1/people/%00", {}, None),
+    "a time that is none": (422, "GET", "/investigations/1/effects?start=yesterday", {}, None),
+    "a bucket of 0": (422, "GET", "/investigations/1/effects?bucket=0", {}, None),
+    "a bucket of SQL": (422, "GET", "/investigations/1/effects?bucket=1%3BDROP", {}, None),
+    "a million buckets": (
+        422,
+        "GET",
+        "/investigations/1/effects?bucket=1&start=2000-01-01T00:00:00&end=2030-01-01T00:00:00",
+        {},
+        None,
+    ),
+    "a method that is not offered": (405, "PUT", "/investigations/1", {}, None),
+    "TRACE": (405, "TRACE", "/investigations", {}, None),
+    "no type": (415, "POST", "/investigations/1/decisions", {}, rows()),
+    "a form": (415, "POST", "/investigations/1/decisions", {"Content-Type": "multipart/form-data; boundary=x"}, rows()),
+    "XML": (415, "POST", "/investigations/1/decisions", {"Content-Type": "text/xml"}, "<!DOCTYPE a [<!ENTITY b 'c'>]>"),
+    "pickle": (415, "POST", "/investigations/1/decisions", {"Content-Type": "application/x-pickle"}, b"\x80\x04."),
+    "a registration as form": (
+        415,
+        "POST",
+        "/investigations",
+        {"Content-Type": "application/x-www-form-urlencoded"},
+        "name=x",
+    ),
+    "gzip": (
+        415,
+        "POST",
+        "/investigations/1/decisions",
+        {"Content-Type": JSON, "Content-Encoding": "gzip"},
+        gzip.compress(b"[" + b" " * 10_000_000 + b"]"),
+    ),
+    "two compressions": (
+        415,
+        "POST",
+        "/investigations/1/decisions",
+        {"Content-Type": JSON, "Content-Encoding": "gzip, br"},
+        b"",
+    ),
+    "a registration too long": (413, "POST", "/investigations", {"Content-Type": JSON}, b" " * (MOST_BYTES + 1)),
+    "a length that is stated too long": (
+        413,
+        "POST",
+        "/investigations/1/decisions",
+        {"Content-Type": JSON, "Content-Length": "9" * 12},
+        b"",
+    ),
+    "a key too long": (
+        422,
+        "POST",
+        "/investigations/1/decisions",
+        {"Content-Type": JSON, "Idempotency-Key": "k" * 201},
+        rows(),
+    ),
+    "an empty key": (
+        422,
+        "POST",
+        "/investigations/1/decisions",
+        {"Content-Type": JSON, "Idempotency-Key": ""},
+        rows(),
+    ),
+    "a key that was used for another body": (
+        422,
+        "POST",
+        "/investigations/1/decisions",
+        {"Content-Type": JSON, "Idempotency-Key": "first"},
+        rows(event_id="another"),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server with an investigation that had a look, and one of errors."""
+    monitor = Monitor(f"sqlite:///{tmp_path_factory.mktemp('monitor')}/monitor.db")
+    bounded = REGISTRATION["columns"] | {"age": {"type": "number", "low": 0, "high": 150}}
+    monitor.register(columns=bounded)
+    monitor.register(**ERRORS, columns=bounded | {"truth": {"type": "boolean"}})
+    monitor.send(1, decisions(800), key="first")
+    monitor.look(1)
+    monitor.tokens["revoked"] = monitor.store.create_token("admin")
+    monitor.store.revoke_token(int(monitor.tokens["revoked"].partition(".")[0]))
+    monitor.app.state.most_bytes = MOST_BYTES
+    running = uvicorn.Server(uvicorn.Config(monitor.app, port=0, log_config=None))
+    thread = threading.Thread(target=running.run, daemon=True)
+    thread.start()
+    while not running.started:
+        time.sleep(0.01)
+    port = running.servers[0].sockets[0].getsockname()[1]
+    yield SimpleNamespace(monitor=monitor, tokens=monitor.tokens, port=port)
+    running.should_exit = True
+    thread.join(10)
+
+
+def state(server):
+    """Return what a refused request must leave as it is."""
+    store = server.monitor.store
+    with store.read() as connection:
+        counted = [
+            (row.id, row.decided, row.labelled, row.counts) for row in (store.row(connection, n) for n in (1, 2))
+        ]
+    return store.numbers(), counted, [len(store.look_list(number)) for number in (1, 2)], len(store.token_list())
+
+
+def refused(server, status, method, path, headers, body=None):
+    """Send a request as it is, and hold its answer to what a refusal must be."""
+    before = state(server)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection.putrequest(method, path, skip_accept_encoding=True)
+    if body is not None and "Content-Length" not in headers:
+        body = body.encode() if isinstance(body, str) else body
+        headers = headers | {"Content-Length": str(len(body))}
+    for name, value in headers.items():
+        connection.putheader(name, value)
+    connection.endheaders()
+    try:
+        connection.send(body or b"")
+    except OSError:  # refused before all was sent
+        pass
+    answer = connection.getresponse()
+    found = answer.read().decode()
+    assert answer.status == status, found
+    assert answer.headers["content-type"] == "application/problem+json"
+    document = json.loads(found)
+    assert (document["status"], set(document) - {"errors"}) == (status, {"title", "status", "detail"})
+    assert "Traceback" not in found
+    assert not any(token in found for token in server.tokens.values())
+    assert state(server) == before
+    connection.close()
+    return answer
+
+
+def bearer(server, role="admin"):
+    return {"Authorization": f"Bearer {server.tokens[role]}"}
+
+
+@pytest.mark.parametrize("credential", CREDENTIALS)
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=" ".join)
+def test_without_a_token(server, endpoint, credential):
+    value = CREDENTIALS[credential](server.tokens)
+    answer = refused(server, 401, *endpoint, {} if value is None else {"Authorization": value})
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "role"),
+    [(one, role) for one, may in ENDPOINTS.items() for role in ("reader", "writer") if role not in may],
+    ids=str,
+)
+def test_the_wrong_role(server, endpoint, role):
+    refused(server, 403, *endpoint, bearer(server, role))
+
+
+@pytest.mark.parametrize("endpoint", [one for one in ENDPOINTS if one[0] != "GET"], ids=" ".join)
+def test_a_browser_that_another_site_makes_write(server, endpoint):
+    refused(server, 401, *endpoint, {"Authorization": basic(server.tokens["admin"])})
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_bodies(server, name):
+    status, kind, body = BODIES[name]
+    headers = bearer(server, "writer") | {"Content-Type": TYPE[kind]}
+    refused(server, status, "POST", "/investigations/1/decisions", headers, body)
+
+
+@pytest.mark.parametrize("name", REGISTRATIONS)
+def test_registrations(server, name):
+    body = json.dumps(REGISTRATION | REGISTRATIONS[name])
+    refused(server, 422, "POST", "/investigations", bearer(server) | {"Content-Type": JSON}, body)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_requests(server, name):
+    status, method, path, headers, body = OTHERS[name]
+    refused(server, status, method, path, bearer(server) | headers, body)
+
+
+def test_tokens_are_stored_hashed(server):
+    for path in server.monitor.store.path.parent.iterdir():
+        stored = path.read_bytes()
+        assert not any(token.partition(".")[2].encode() in stored for token in server.tokens.values())
