@@ -3,6 +3,7 @@ import sys
 from itertools import permutations
 
 import numpy as np
+import ot
 import pandas as pd
 import pytest
 from scipy import sparse
@@ -137,8 +138,8 @@ def test_growing_the_pairs_finds_the_optimum_of_all_pairs(groups, monkeypatch):
 
 
 def test_stopping_early_is_an_error(monkeypatch):
-    emd = solvers.ot.emd
-    monkeypatch.setattr(solvers.ot, "emd", lambda *a, **kw: emd(*a, **kw | {"numItermax": 1}))
+    emd = ot.emd
+    monkeypatch.setattr(ot, "emd", lambda *a, **kw: emd(*a, **kw | {"numItermax": 1}))
     monkeypatch.setattr("warnings.warn", lambda *a, **kw: None)
     with pytest.raises(SolverError, match="network simplex: expected an optimum"):
         network_simplex(np.random.default_rng(0).random((50, 50)), uniform(50), uniform(50))

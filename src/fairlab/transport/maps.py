@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
-import psutil
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -92,6 +91,8 @@ def single_precision(values: np.ndarray, name: str) -> np.ndarray:
 
 def require_memory(n_bytes: int, what: str, *, advice: str) -> int:
     """Return the free memory in bytes; raise a MemoryError with advice if `n_bytes` exceed it."""
+    import psutil
+
     free = psutil.virtual_memory().available
     if n_bytes > free:
         raise MemoryError(f"{what} needs about {n_bytes / GIB:.2g} GiB, found {free / GIB:.2g} GiB free; {advice}")

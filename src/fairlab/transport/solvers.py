@@ -5,19 +5,16 @@ plan, a sparse array of the same shape, and the dual prices of the target points
 """
 
 import os
+from functools import cache
 from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
-import pulp
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-_BACKENDS = ("CUPY", "JAX", "PYTORCH", "TENSORFLOW")
 # POT loads every array library that is installed; here it only ever sees NumPy arrays.
-with patch.dict(os.environ, {f"POT_BACKEND_DISABLE_{backend}": "1" for backend in _BACKENDS}):
-    import ot
-
+_WITHOUT_BACKENDS = {f"POT_BACKEND_DISABLE_{name}": "1" for name in ("CUPY", "JAX", "PYTORCH", "TENSORFLOW")}
 # Up to this many pairs POT gets the whole matrix.
 DENSE_PAIRS = 2_500**2
 # Pairs offered per point in each round of the search.
@@ -75,6 +72,8 @@ def linear_program(cost, source_weight, target_weight):
             f"solver 'lp' takes at most {MAX_PROGRAM_PAIRS:,} pairs, found {cost.shape[0]:,} x {cost.shape[1]:,}; "
             "subsample both groups or use 'network_simplex', which finds the same optimum"
         )
+    import pulp
+
     # Interior point ends in a vertex by crossover, and takes less than half the time of the simplex method here.
     highs = pulp.HiGHS(msg=False, solver="ipm")
     solver = highs if highs.available() else pulp.PULP_CBC_CMD(msg=False)
@@ -230,9 +229,17 @@ def _optimum(cost, source_weight, target_weight, rng):
         pairs = grown
 
 
+@cache
+def _pot():
+    """Import POT when it is first used."""
+    with patch.dict(os.environ, _WITHOUT_BACKENDS):
+        import ot
+    return ot
+
+
 def _emd(cost, source_weight, target_weight):
     # POT stops at 100,000 pivots unless told otherwise.
-    plan, log = ot.emd(source_weight, target_weight, cost, numItermax=2**62, log=True, center_dual=False)
+    plan, log = _pot().emd(source_weight, target_weight, cost, numItermax=2**62, log=True, center_dual=False)
     if log["warning"] is not None or log["result_code"] != 1:
         raise SolverError(f"network simplex: expected an optimum, found {log['warning']} ({log['result_code']})")
     return plan, log["u"], log["v"]
