@@ -880,8 +880,7 @@ def list_labs():
 
     for lab in cards():
         points = sum(exercise.points for exercise in exercises(read(lab.notebook)))
-        needs = f", needs {', '.join(lab.extras)}" if lab.extras else ""
-        print(f"{lab.number}. {lab.title} ({lab.key}; {lab.minutes} minutes, {points:g} points{needs})\n   {lab.idea}")
+        print(f"{lab.number}. {lab.title} ({lab.key}; {lab.minutes} minutes, {points:g} points)\n   {lab.idea}")
 
 
 @labs.command("build")

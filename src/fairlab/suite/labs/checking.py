@@ -2,9 +2,10 @@
 
 import re
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
-from fairlab.suite.labs.masters import CELL_SECONDS, QUIET, exercises, marks, read
+from fairlab.suite.labs.masters import CELL_SECONDS, QUIET, Exercise, exercises, marks, read
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class Line:
 def check(notebook: Path | str, *, seconds: int = CELL_SECONDS) -> list[Line]:
     """Run a copy of a notebook from the first cell to the last, and return the results of its tests.
 
-    A cell that takes too long is stopped; the others are run.
+    A cell that takes too long is stopped; the others are run. Where no kernel can be started, as in a browser, the
+    cells are run in this process, without a limit of time.
 
     Parameters
     ----------
@@ -51,21 +53,16 @@ def check(notebook: Path | str, *, seconds: int = CELL_SECONDS) -> list[Line]:
     graded = {exercise.name: exercise for exercise in exercises(content)}
     if not graded:
         raise ValueError(f"{notebook}: no cell is graded; is it the notebook of a lab?")
-    from fairlab.suite.labs.running import ResilientExecute
-
-    runner = ResilientExecute(timeout=seconds, kernel_name="python3", extra_arguments=QUIET)
-    runner.log.setLevel("CRITICAL")  # what is logged stands in the lines
-    content, _ = runner.preprocess(content, {"metadata": {"path": str(Path(notebook).resolve().parent)}})
+    found = _errors(content, Path(notebook), seconds) if find_spec("nbconvert") else _errors_here(content)
     lines = []
-    for number, cell in enumerate(content.cells, start=1):
-        exercise = graded.get(marks(cell).get("grade_id"))
-        errors = [out for out in cell.get("outputs", ()) if out.output_type == "error"]
-        message = _message(errors[0]) if errors else ""
-        if exercise:
-            state = "manual" if exercise.is_manual else "not yet" if errors else "ok"
+    for number, (cell, errors) in enumerate(zip(content.cells, found, strict=True), start=1):
+        exercise = graded.get(marks(cell).get("grade_id"), Exercise(f"cell {number}", 0, is_manual=False))
+        texts = [(kind, re.sub(r"\s+", " ", text).strip()) for kind, text in errors[:1]]
+        message = "".join(text if kind == "LabError" else f"{kind}: {text}".removesuffix(": ") for kind, text in texts)
+        known = exercise.name in graded
+        if errors or known:
+            state = "manual" if exercise.is_manual else "ok" if not errors else "not yet" if known else "error"
             lines.append(Line(exercise.name, state, exercise.points, message))
-        elif errors:
-            lines.append(Line(f"cell {number}", "error", 0, message))
     return lines
 
 
@@ -84,6 +81,29 @@ def as_text(lines: list[Line]) -> str:
     return "\n".join([*rows, closing])
 
 
-def _message(error) -> str:
-    text = re.sub(r"\s+", " ", error.evalue).strip()
-    return text if error.ename == "LabError" else f"{error.ename}: {text}".removesuffix(": ")
+def _errors(content, notebook: Path, seconds: int) -> list[list[tuple]]:
+    """Run a copy of the cells in a kernel, and return the errors of each."""
+    from fairlab.suite.labs.running import ResilientExecute
+
+    runner = ResilientExecute(timeout=seconds, kernel_name="python3", extra_arguments=QUIET)
+    runner.log.setLevel("CRITICAL")  # what is logged stands in the lines
+    done, _ = runner.preprocess(content, {"metadata": {"path": str(notebook.resolve().parent)}})
+    return [
+        [(out.ename, out.evalue) for out in cell.get("outputs", ()) if out.output_type == "error"]
+        for cell in done.cells
+    ]
+
+
+def _errors_here(content) -> list[list[tuple]]:
+    """Run the cells in this process, with names of their own, and return the errors of each."""
+    from IPython.utils.capture import capture_output
+
+    names, found = {"__name__": "__main__", "display": print}, []
+    for cell in content.cells:
+        found.append([])
+        try:
+            with capture_output():
+                exec(cell.source if cell.cell_type == "code" else "", names)
+        except Exception as error:
+            found[-1].append((type(error).__name__, str(error)))
+    return found

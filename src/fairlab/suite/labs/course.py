@@ -62,7 +62,8 @@ def build(folder: Path | str, *, course: int = 0, labs: Iterable[Card] | None = 
     students = folder / "students"
     for card, master in masters:
         write_text(folder / "course" / "guides" / f"{card.assignment}.md", guide(card, master, course))
-        _write(solved(master), folder / "solved" / card.assignment / card.notebook.name)
+        own = nbformat.writes(solved(master)) + "\n"
+        write_text(folder / "solved" / card.assignment / card.notebook.name, own)
         shutil.copytree(folder / "course" / "release" / card.assignment, students / card.assignment)
         for name, table in _tables(card, course).items():
             write_text(students / card.assignment / "data" / f"{name}.csv", table.to_csv(index=False))
@@ -101,7 +102,7 @@ def write_grading(masters: Sequence[tuple[Card, object]], folder: Path) -> None:
     shutil.copytree(project().labs / "course", folder, dirs_exist_ok=True)
     with grader(folder) as api:
         for card, master in masters:
-            _write(master, folder / "source" / card.assignment / card.notebook.name)
+            write_text(folder / "source" / card.assignment / card.notebook.name, nbformat.writes(master) + "\n")
             answer = api.generate_assignment(card.assignment, force=True)
             if not answer["success"]:
                 raise RuntimeError(f"{card.assignment}: nbgrader made no release\n{answer.get('log') or answer}")
@@ -175,7 +176,3 @@ def _page(template: str, **content) -> str:
     text = (project().labs / template).read_text(encoding="utf-8")
     options = {"undefined": jinja2.StrictUndefined, "trim_blocks": True, "keep_trailing_newline": True}
     return jinja2.Template(text, **options).render(content)
-
-
-def _write(notebook, path: Path) -> None:
-    write_text(path, nbformat.writes(notebook) + "\n")

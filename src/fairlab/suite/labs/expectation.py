@@ -95,10 +95,9 @@ def _plain(value) -> bool:
 
 
 def _same(found, expected, within) -> bool:
-    if isinstance(expected, str):
-        return isinstance(found, str) and found.strip().casefold() == expected.casefold()
-    if isinstance(found, str):
-        return False
+    if isinstance(expected, str) or isinstance(found, str):
+        both = isinstance(expected, str) and isinstance(found, str)
+        return both and found.strip().casefold() == expected.casefold()
     if isinstance(expected, bool | np.bool_) or isinstance(found, bool | np.bool_):
         return isinstance(expected, bool | np.bool_) and isinstance(found, bool | np.bool_) and found == expected
     try:
@@ -116,9 +115,7 @@ def _same(found, expected, within) -> bool:
 
 
 def _shown(value) -> str:
-    if isinstance(value, pd.Series):
-        value = value.to_dict()
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping | pd.Series):
         return "{" + ", ".join(f"{key}: {_shown(each)}" for key, each in list(value.items())[:8]) + "}"
     if isinstance(value, set | frozenset):
         return "{" + ", ".join(sorted(map(_shown, value))) + "}"

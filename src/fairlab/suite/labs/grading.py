@@ -59,7 +59,9 @@ class ExecuteAll(ResilientExecute, Execute):
         nb.cells += [new_code_cell(control.format(low, high)) for control in CONTROLS]
         nb, resources = super().preprocess(nb, resources, **more)
         controls, nb.cells = nb.cells[n_cells:], nb.cells[:n_cells]
-        warnings += [f"{_place(nb.cells[i], i)} {why}." for i, why in sorted(self.lost.items()) if i < n_cells]
+        names = [marks(cell).get("grade_id") for cell in nb.cells]
+        places = [f"`{name}`" if name else f"Cell {number}" for number, name in enumerate(names, start=1)]
+        warnings += [f"{places[i]} {why}." for i, why in sorted(self.lost.items()) if i < n_cells]
         if not all(any(output.output_type == "error" for output in each.outputs) for each in controls):
             warnings.append(TAMPERED)
         for cell in nb.cells:
@@ -128,10 +130,6 @@ def names_set(source) -> set[str]:
 def names_read(source) -> set[str]:
     """Return the names that a cell reads and does not set."""
     return _globals(_table(source)) - names_set(source)
-
-
-def _place(cell, index) -> str:
-    return f"`{marks(cell)['grade_id']}`" if marks(cell) else f"Cell {index + 1}"
 
 
 def _without_points(output):

@@ -14,11 +14,10 @@ from fairlab.paths import project
 
 nbformat = optional("nbformat")
 
-SOLUTION, HIDDEN = "SOLUTION", "HIDDEN TESTS"
 PARAMETERS, GUIDE = "parameters", "guide"
 CELL_SECONDS, NOTEBOOK_SECONDS = 60, 600  # what a cell, and a notebook, may take when it is checked or graded
 QUIET = ["--log-level=ERROR"]  # or a kernel warns of matters that are not a student's
-_MARKER = re.compile(rf"^[ \t]*### (?:BEGIN|END) (?:{SOLUTION}|{HIDDEN})[ \t]*\n?", re.MULTILINE)
+_MARKER = re.compile(r"^[ \t]*### (?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS)[ \t]*\n?", re.MULTILINE)
 _COURSE = re.compile(r"^course = \d+$", re.MULTILINE)
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Texts = Annotated[Several[Text], Field(min_length=1)]
@@ -58,8 +57,6 @@ class Card(Entry):
     tables : tuple of str
         The functions of the lab's module that return them for a course; students get them as CSV, too.
     paper : str
-    extras : tuple of str
-        Extras that it needs in addition to the core packages.
     time : tuple of str
         A plan of the minutes.
     mistakes : tuple of Mistake
@@ -77,7 +74,6 @@ class Card(Entry):
     data: Text
     tables: Several[Text] = ()
     paper: Text
-    extras: Several[Text] = ()
     time: Texts
     mistakes: Several[Mistake] = ()
     key: str = ""
@@ -100,14 +96,10 @@ def cards() -> tuple[Card, ...]:
     Raises
     ------
     ValueError
-        If a description is invalid, or two labs have the same number.
+        If a description is invalid.
     """
     found = [read_document(path, Card).model_copy(update={"key": path.stem}) for path in project().labs.glob("*.yaml")]
-    found.sort(key=lambda card: card.number)
-    numbers = [card.number for card in found]
-    if len(set(numbers)) < len(numbers):
-        raise ValueError(f"{project().labs}: two labs have one number: {', '.join(map(str, numbers))}")
-    return tuple(found)
+    return tuple(sorted(found, key=lambda card: card.number))
 
 
 def card(name: str) -> Card:
@@ -150,8 +142,8 @@ def marks(cell) -> dict:
 
 def exercises(notebook) -> list[Exercise]:
     """Return the graded cells of a notebook, in its order."""
-    graded = [found for cell in notebook.cells if (found := marks(cell)).get("grade")]
-    return [Exercise(found["grade_id"], found["points"], found["solution"]) for found in graded]
+    found = filter(lambda each: each.get("grade"), map(marks, notebook.cells))
+    return [Exercise(each["grade_id"], each["points"], each["solution"]) for each in found]
 
 
 def read(path: Path | str):
