@@ -1,6 +1,7 @@
-"""Requests that must be refused, sent to a real server: each gets its status and a problem document, and changes nothing."""
+"""Requests that a real server must refuse: each gets its status and a problem document, and changes nothing."""
 
 import base64
+import contextlib
 import gzip
 import http.client
 import io
@@ -20,6 +21,8 @@ JSON = "application/json"
 TYPE = {"json": JSON, "lines": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
 TYPE["arrow"] = "application/vnd.apache.arrow.stream"
 ROW = decisions(1, seed=99)[0]
+COLUMNS = REGISTRATION["columns"]
+SURROGATE = "\ud800"  # half of a pair
 ERRORS = {"name": "errors", "kind": "error profiling", "true_label": "truth"}
 # Method and path of each endpoint that needs a token, and who but an administrator may use it.
 ENDPOINTS = {
@@ -116,11 +119,7 @@ BODIES = {
     "an empty event": (422, "json", rows(event_id="")),
     "an event of 201 characters": (422, "json", rows(event_id="e" * 201)),
     "a NUL in the event": (422, "json", rows(event_id="a\0b")),
-    "half a surrogate pair": (
-        422,
-        "json",
-        b'[{"event_id": "\\ud800", ' + rows().encode()[2:].replace(b'"event_id"', b'"person"'),
-    ),
+    "half a surrogate pair": (422, "json", rows(event_id=SURROGATE)),
     "a list as event": (422, "json", rows(event_id=["a"])),
     "a number as person": (422, "json", rows(person=1)),
     "an empty person": (422, "json", rows(person="")),
@@ -142,7 +141,7 @@ BODIES = {
     "1,001 new categories": (
         422,
         "json",
-        json.dumps([ROW | {"event_id": f"x{k}", "town": f"t{k}"} for k in range(1001)]),
+        json.dumps([ROW | {"event_id": t, "town": t} for t in map(str, range(1001))]),
     ),
     "one bad row among good ones": (422, "json", json.dumps([*decisions(50, seed=5), ROW | {"age": "x"}])),
     "a body too long": (413, "json", b"[" + b" " * MOST_BYTES + b"]"),
@@ -175,18 +174,14 @@ REGISTRATIONS = {
     "an unknown kind": {"kind": "guessing"},
     "an unknown metric": {"metric": "__import__('os')"},
     "no columns": {"columns": {}},
-    "101 columns": {"columns": REGISTRATION["columns"] | {f"c{k}": {"type": "number"} for k in range(101)}},
+    "101 columns": {"columns": COLUMNS | {f"c{k}": {"type": "number"} for k in range(101)}},
     "columns as a list": {"columns": ["sex", "offer"]},
-    "a column of an unknown type": {"columns": REGISTRATION["columns"] | {"age": {"type": "date"}}},
-    "a column with one category": {
-        "columns": REGISTRATION["columns"] | {"sex": {"type": "category", "categories": ["f"]}}
-    },
-    "a category twice": {"columns": REGISTRATION["columns"] | {"sex": {"type": "category", "categories": ["f", "f"]}}},
-    "bounds the wrong way round": {
-        "columns": REGISTRATION["columns"] | {"age": {"type": "number", "low": 2, "high": 1}}
-    },
-    "bounds of a category": {"columns": REGISTRATION["columns"] | {"town": {"type": "category", "low": 1}}},
-    "a column called event_id": {"columns": REGISTRATION["columns"] | {"event_id": {"type": "number"}}},
+    "a column of an unknown type": {"columns": COLUMNS | {"age": {"type": "date"}}},
+    "a column with one category": {"columns": COLUMNS | {"sex": {"type": "category", "categories": ["f"]}}},
+    "a category twice": {"columns": COLUMNS | {"sex": {"type": "category", "categories": ["f", "f"]}}},
+    "bounds the wrong way round": {"columns": COLUMNS | {"age": {"type": "number", "low": 2, "high": 1}}},
+    "bounds of a category": {"columns": COLUMNS | {"town": {"type": "category", "low": 1}}},
+    "a column called event_id": {"columns": COLUMNS | {"event_id": {"type": "number"}}},
     "a sensitive feature without a type": {"sensitive_features": ["race"]},
     "no sensitive feature": {"sensitive_features": []},
     "a sensitive feature twice": {"sensitive_features": ["sex", "sex"]},
@@ -312,7 +307,7 @@ OTHERS = {
 def server(tmp_path_factory):
     """A server with an investigation that had a look, and one of errors."""
     monitor = Monitor(f"sqlite:///{tmp_path_factory.mktemp('monitor')}/monitor.db")
-    bounded = REGISTRATION["columns"] | {"age": {"type": "number", "low": 0, "high": 150}}
+    bounded = COLUMNS | {"age": {"type": "number", "low": 0, "high": 150}}
     monitor.register(columns=bounded)
     monitor.register(**ERRORS, columns=bounded | {"truth": {"type": "boolean"}})
     monitor.send(1, decisions(800), key="first")
@@ -352,10 +347,8 @@ def refused(server, status, method, path, headers, body=None):
     for name, value in headers.items():
         connection.putheader(name, value)
     connection.endheaders()
-    try:
+    with contextlib.suppress(OSError):  # refused before all was sent
         connection.send(body or b"")
-    except OSError:  # refused before all was sent
-        pass
     answer = connection.getresponse()
     found = answer.read().decode()
     assert answer.status == status, found
