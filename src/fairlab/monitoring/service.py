@@ -298,7 +298,7 @@ def _add_operations(app: FastAPI, store: Store, metrics: Metrics) -> None:
             raise ProblemError(503, f"expected tables of version {migrations.newest()}, found {found}")
         return {"status": "ok", "tables": found}
 
-    @app.get("/metrics", dependencies=allowed("reader"))
+    @app.get("/metrics", dependencies=allowed("reader"), response_class=PlainTextResponse)
     def measured() -> Response:
         """Return the metrics for Prometheus."""
         return Response(generate_latest(metrics.registry), media_type="text/plain; version=0.0.4; charset=utf-8")
