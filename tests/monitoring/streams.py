@@ -1,5 +1,6 @@
 """Streams of decisions with an effect in one town, and a monitor that takes them."""
 
+import json
 import random
 import uuid
 from types import SimpleNamespace
@@ -57,8 +58,8 @@ class Monitor:
         return answer.json()["id"]
 
     def send(self, number, rows, key=None, kind="decisions"):
-        headers = {} if key is None else {"Idempotency-Key": key}
-        return self.as_.writer.post(f"/investigations/{number}/{kind}", json=rows, headers=headers)
+        headers = {"Content-Type": "application/json"} | ({} if key is None else {"Idempotency-Key": key})
+        return self.as_.writer.post(f"/investigations/{number}/{kind}", content=json.dumps(rows), headers=headers)
 
     def look(self, number):
         look = self.as_.admin.post(f"/investigations/{number}/looks").json()["number"]

@@ -1,0 +1,277 @@
+"""The service: who may do what, all four formats of rows, problem documents, small cells, notices, logs."""
+
+import hashlib
+import hmac
+import io
+import json
+import logging
+
+import httpx
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import sqlalchemy as sa
+from monitoring.streams import REGISTRATION, decisions
+
+from fairlab.monitoring.service import JsonLines
+from fairlab.monitoring.store import deliveries
+from fairlab.monitoring.webhooks import MOST_ATTEMPTS, SIGNATURE, Deliveries, pause
+
+ENDPOINTS = [
+    ("GET", "/metrics", {"reader"}),
+    ("GET", "/investigations", {"reader"}),
+    ("POST", "/investigations", set()),
+    ("GET", "/investigations/1", {"reader", "writer"}),
+    ("DELETE", "/investigations/99", set()),
+    ("DELETE", "/investigations/1/people/x", set()),
+    ("POST", "/investigations/1/decisions", {"writer"}),
+    ("POST", "/investigations/1/labels", {"writer"}),
+    ("POST", "/investigations/1/looks", set()),
+    ("GET", "/investigations/1/looks", {"reader"}),
+    ("GET", "/investigations/1/looks/1", {"reader"}),
+    ("GET", "/investigations/1/effects", {"reader"}),
+    ("GET", "/", {"reader"}),
+    ("GET", "/pages/investigations/1", {"reader"}),
+    ("GET", "/pages/investigations/1/looks/1", {"reader"}),
+]
+
+
+def parquet(table, **options):
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, **options)
+    return buffer.getvalue()
+
+
+def arrow(table, compression=None):
+    buffer = io.BytesIO()
+    with pa.ipc.new_stream(buffer, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
+        writer.write_table(table)
+    return buffer.getvalue()
+
+
+def post(monitor, body, kind, number=1):
+    return monitor.as_.writer.post(f"/investigations/{number}/decisions", content=body, headers={"content-type": kind})
+
+
+@pytest.mark.parametrize(("method", "path", "roles"), ENDPOINTS)
+def test_each_role_may_do_what_it_is_for_and_nothing_else(monitor, method, path, roles):
+    monitor.register()
+    for role in ("admin", "reader", "writer"):
+        answer = getattr(monitor.as_, role).request(method, path)
+        assert (answer.status_code == 403) == (role not in roles | {"admin"}), (role, answer.text)
+        assert answer.status_code not in (401, 500)
+    monitor.store.revoke_token(2)
+    secret = monitor.tokens["admin"].partition(".")[2]
+    for token in (None, "", "x", monitor.tokens["admin"][:-1], f"2.{secret}", f"99.{secret}", monitor.tokens["writer"]):
+        answer = monitor.client(token).request(method, path)
+        assert (answer.status_code, answer.headers["content-type"]) == (401, "application/problem+json")
+        assert "Basic" in answer.headers["www-authenticate"]
+
+
+def test_every_endpoint_is_in_the_table_of_roles(monitor):
+    public = {"/healthz", "/readyz", "/openapi.json", "/static/monitor.css"}
+    names = {"{number}": "1", "{person}": "x", "{look}": "1"}
+    known = {(method, path.replace("99", "1")) for method, path, _ in ENDPOINTS}
+    for route in monitor.app.routes:
+        path = route.path
+        for name, value in names.items():
+            path = path.replace(name, value)
+        assert path in public or {(method, path) for method in route.methods - {"HEAD"}} <= known
+
+
+def test_a_browser_reads_by_basic_authentication_and_never_writes_by_it(monitor):
+    browser = monitor.client(None)
+    assert browser.get("/", auth=("anybody", monitor.tokens["reader"])).status_code == 200
+    answer = browser.post("/investigations", json=REGISTRATION, auth=("anybody", monitor.tokens["admin"]))
+    assert answer.status_code == 401
+
+
+def test_all_formats_of_rows_store_the_same(monitor):
+    rows = decisions(200)
+    table = pa.Table.from_pandas(pd.DataFrame(rows).astype({"sex": "category"}), preserve_index=False)
+    bodies = {
+        "application/json": json.dumps(rows).encode(),
+        "application/x-ndjson": "\n".join(map(json.dumps, rows)).encode(),
+        "application/vnd.apache.parquet": parquet(table),
+        "application/vnd.apache.arrow.stream": arrow(table),
+    }
+    stored = []
+    for kind, body in bodies.items():
+        number = monitor.register()
+        assert post(monitor, body, kind, number).json() == {"received": 200, "new": 200, "repeated": 0}
+        with monitor.store.read() as connection:
+            stored.append(monitor.store.rows(connection, number, 200)[2].tobytes())
+    assert stored == stored[:1] * 4
+
+
+@pytest.mark.parametrize("compression", ["lz4", "zstd"])
+def test_what_could_inflate_is_refused_before_it_does(monitor, compression):
+    monitor.register()
+    table = pa.table({"event_id": ["a"] * 10, "sex": pa.array(["f"] * 10).dictionary_encode()})
+    for kind, body in (
+        ("parquet", parquet(table, compression=compression)),
+        ("arrow.stream", arrow(table, compression)),
+    ):
+        answer = post(monitor, body, f"application/vnd.apache.{kind}")
+        assert (answer.status_code, "ncompress" in answer.json()["detail"]) == (400, True)
+    headers = {"content-type": "application/json", "content-encoding": "gzip"}
+    assert monitor.as_.writer.post("/investigations/1/decisions", content=b"", headers=headers).status_code == 415
+
+
+def test_a_body_that_is_too_long_is_refused_whether_it_says_so_or_not(monitor):
+    number = monitor.register()
+    monitor.app.state.most_bytes = 1000
+    body = json.dumps(decisions(50)).encode()
+    for content in (body, (body[k : k + 100] for k in range(0, len(body), 100))):
+        assert post(monitor, content, "application/json", number).status_code == 413
+
+
+REFUSED = [
+    ("offer", "yes", "expected true or false, found a text"),
+    ("offer", None, "expected true or false, found nothing"),
+    ("age", "40", "expected a number, found a text"),
+    ("age", True, "expected a number, found a boolean"),
+    ("age", 10**400, "expected numbers that fit into 64 bits"),
+    ("age", {}, "expected a number, found a list or an object"),
+    ("sex", "x", "expected one of the 2 declared categories"),
+    ("town", 3, "expected a text or nothing, found a number"),
+    ("town", "a\0b", "expected text without NUL and without half of a surrogate pair"),
+    ("town", "\ud800", "expected text without NUL and without half of a surrogate pair"),
+    ("town", "x" * 201, "expected 1 to 200 characters, found 201"),
+    ("event_id", "", "expected 1 to 200 characters, found 0"),
+    ("event_id", None, "expected a text, found nothing"),
+    ("person", 7, "expected a text or nothing, found a number"),
+    ("colour", "red", "this column is not registered"),
+]
+
+
+@pytest.mark.parametrize(("column", "value", "reason"), REFUSED)
+def test_a_row_that_does_not_fit_is_named_with_its_column_and_the_reason(monitor, column, value, reason):
+    number, rows = monitor.register(), decisions(5)
+    rows[3][column] = value
+    answer = monitor.send(number, rows)
+    (found,) = answer.json()["errors"]
+    assert (answer.status_code, found["column"], found["reason"]) == (422, column, reason)
+    assert found["row"] == (None if column == "age" and value == 10**400 else 3)
+
+
+@pytest.mark.parametrize("body", [b"[{]", b"[NaN]", b'[{"a": 1, "a": 2}]', b"\xff", b"[" * 100_000, b'"a"', b""])
+def test_json_that_is_none_is_refused(monitor, body):
+    monitor.register()
+    assert post(monitor, body, "application/json").status_code == 400
+
+
+def test_contexts_below_the_smallest_cell_are_shown_nowhere(monitor):
+    number = monitor.register(smallest_cell=600, min_leaf_size=30)
+    monitor.send(number, decisions(3000, effect=0.5))
+    found = monitor.look(number)
+    (section,) = found["sections"]
+    assert section["withheld"] > 0 and [one["context"] for one in section["contexts"]] == ["everyone"]
+    path = f"/investigations/{number}/looks/1"
+    shown = [monitor.as_.reader.get(path, headers={"accept": kind}).text for kind in ("text/plain", "text/html", "*/*")]
+    shown.append(monitor.as_.reader.get(f"/pages/investigations/{number}").text)
+    assert all("everyone" in text for text in shown[:3]) and not any("town: a" in text for text in shown)
+    assert all(test["table"] is None for one in section["contexts"] for test in one["tests"])
+    small = monitor.register(smallest_cell=40)
+    monitor.send(small, decisions(60))
+    (effect,) = monitor.as_.reader.get(f"/investigations/{small}/effects").json()["effects"]
+    assert [point["n"] for point in effect["points"]] == [None] and effect["points"][0]["estimate"] is None
+
+
+def test_effects_over_time_hold_the_rates_of_all_rows_so_far(monitor):
+    number, rows = monitor.register(), decisions(900)
+    for k in range(0, 900, 300):
+        monitor.send(number, rows[k : k + 300])
+    (effect,) = monitor.as_.reader.get(f"/investigations/{number}/effects?bucket=3600").json()["effects"]
+    (point,) = effect["points"]
+    frame = pd.DataFrame(rows)
+    rates = frame.groupby("sex")["offer"].mean()
+    assert point["n"] == frame["sex"].value_counts().loc[["f", "m"]].tolist()
+    assert (
+        point["estimate"] == pytest.approx(rates["f"] - rates["m"]) and point["low"] < point["estimate"] < point["high"]
+    )
+    too_many = monitor.as_.reader.get(f"/investigations/{number}/effects?start=2000-01-01T00:00:00&bucket=1")
+    assert too_many.status_code == 422
+
+
+def test_texts_are_escaped_on_every_page(monitor):
+    evil = "<script>alert(1)</script>'\"; DROP TABLE looks; --"
+    columns = REGISTRATION["columns"] | {evil: {"type": "category"}}
+    number = monitor.register(name=evil, columns=columns)
+    monitor.send(number, [row | {evil: row["town"] + evil} for row in decisions(1500)])
+    monitor.look(number)
+    for path in ("/", f"/pages/investigations/{number}", f"/pages/investigations/{number}/looks/1"):
+        answer = monitor.as_.reader.get(path)
+        assert answer.status_code == 200 and "<script" not in answer.text and "&lt;script" in answer.text
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
+def test_a_new_finding_is_posted_signed_until_it_is_taken(monitor):
+    secret, calls, replies = "a secret of 16 characters", [], [500, 302, None, 204]
+    number = monitor.register(webhook={"url": "https://example.org/hook", "secret": secret})
+    assert secret not in monitor.as_.reader.get(f"/investigations/{number}").text
+
+    def receive(request):
+        calls.append(request)
+        if (reply := replies[len(calls) - 1]) is None:
+            raise httpx.ConnectError("nobody there")
+        return httpx.Response(reply, headers={"location": "https://elsewhere.example"})
+
+    rows = decisions(2000)
+    monitor.send(number, rows)
+    new = monitor.look(number)["changes"]["new"]
+    outcomes, now = [], [monitor.store._clock()]
+    monitor.store._clock = lambda: now[0]
+    deliver = Deliveries(monitor.store, outcomes.append, httpx.MockTransport(receive))
+    for attempt in range(1, 6):
+        deliver(type("Event", (), {"is_set": lambda self: False})())
+        now[0] += pause(attempt)
+    assert outcomes == ["failed", "failed", "failed", "delivered"]
+    assert {str(call.url) for call in calls} == {"https://example.org/hook"}
+    body = json.loads(calls[-1].content)
+    assert body["new"] == json.loads(json.dumps(new)) and body["delivery"] == 1
+    assert not any(row["event_id"] in calls[-1].content.decode() for row in rows)
+    seconds, signed = (part.partition("=")[2] for part in calls[-1].headers[SIGNATURE].split(","))
+    expected = hmac.new(secret.encode(), f"{seconds}.".encode() + calls[-1].content, hashlib.sha256).hexdigest()
+    assert signed == expected
+
+
+def test_a_notice_that_nobody_takes_is_given_up_and_known_findings_make_none(monitor):
+    number = monitor.register(webhook={"url": "http://localhost:1/", "secret": "x" * 16})
+    for part in range(2):
+        monitor.send(number, decisions(3000, seed=part, effect=0.6))
+        monitor.look(number)
+    now, outcomes = [monitor.store._clock()], []
+    monitor.store._clock = lambda: now[0]
+    deliver = Deliveries(monitor.store, outcomes.append, httpx.MockTransport(lambda _: httpx.Response(410)))
+    for _ in range(MOST_ATTEMPTS + 2):
+        deliver(type("Event", (), {"is_set": lambda self: False})())
+        now[0] += 10**6
+    with monitor.store.read() as connection:
+        sent = connection.execute(sa.select(deliveries)).all()
+    assert outcomes[: MOST_ATTEMPTS - 1] == ["failed"] * (MOST_ATTEMPTS - 1) and outcomes[-1] == "given up"
+    assert sent[0].due is None and sent[0].answer == "410"
+
+
+def test_logs_have_routes_and_no_content_of_rows(monitor, caplog):
+    number = monitor.register()
+    with caplog.at_level(logging.INFO, "fairlab.monitoring"):
+        monitor.send(number, [row | {"town": "Atlantis", "person": "Ada"} for row in decisions(3)])
+        monitor.as_.admin.delete(f"/investigations/{number}/people/Ada")
+        monitor.send(number, [{"event_id": "Atlantis"}])
+    lines = [json.loads(JsonLines().format(record)) for record in caplog.records if record.name == "fairlab.monitoring"]
+    assert [line["status"] for line in lines] == [200, 200, 422]
+    assert lines[1]["route"] == "/investigations/{number}/people/{person}" and lines[1]["token"] == 1
+    assert not any(word in json.dumps(lines) for word in ("Atlantis", "Ada"))
+
+
+def test_an_error_of_the_monitor_is_a_problem_document_without_its_message(monitor, monkeypatch, caplog):
+    def fail():
+        raise LookupError("Atlantis")
+
+    monkeypatch.setattr(monitor.store, "numbers", fail)
+    answer = monitor.as_.reader.get("/investigations")
+    assert (answer.status_code, answer.headers["content-type"]) == (500, "application/problem+json")
+    lines = [JsonLines().format(record) for record in caplog.records if record.name == "fairlab.monitoring"]
+    assert "Atlantis" not in answer.text + "".join(lines) and '"LookupError"' in lines[0]
