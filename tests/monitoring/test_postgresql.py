@@ -1,0 +1,93 @@
+"""The same on PostgreSQL, and what only it has: several servers on one database, of which one looks."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from monitoring.streams import Monitor, decisions
+from monitoring.test_store import ERRORS, contents, counts
+
+from fairlab.monitoring import migrations
+from fairlab.monitoring.backup import backup, restore
+from fairlab.monitoring.store import Store, metadata
+from fairlab.monitoring.store import decisions as stored_decisions
+
+
+@pytest.fixture
+def server(new_database):
+    found = Monitor(new_database)
+    yield found
+    found.store.engine.dispose()
+
+
+def test_a_monitor_on_postgresql_stores_and_reports_what_one_on_sqlite_does(server, monitor, monkeypatch):
+    monkeypatch.setattr("fairlab.monitoring.store.secrets.token_bytes", lambda n: b"k" * n)  # the same split
+    rows = [row | {"truth": row["age"] > 40, "person": row["event_id"][:2]} for row in decisions(2000)]
+    found = []
+    for one in (server, monitor):
+        number = one.register(**ERRORS)
+        assert one.send(number, rows[:1500], key="k").json() == one.send(number, rows[:1500], key="k").json()
+        assert one.send(number, rows).json() == {"received": 2000, "new": 500, "repeated": 1500}
+        assert one.send(number, rows[:1], key="k").status_code == 422
+        looked = one.look(number)
+        effects = one.as_.reader.get(f"/investigations/{number}/effects?bucket=86400").json()["effects"]
+        deleted = one.as_.admin.delete(f"/investigations/{number}/people/{rows[0]['person']}").json()
+        times = {"started", "finished", "time"}
+        looked = {name: value for name, value in looked.items() if name not in times}
+        points = [
+            {name: value for name, value in p.items() if name != "time"} for e in effects for p in e["points"][-1:]
+        ]
+        found.append((looked, points, deleted, counts(one.store, number)))
+    assert found[0] == found[1]
+    with server.store.write() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_two_servers_on_one_postgresql_store_each_event_once_and_one_of_them_looks(server, new_database):
+    number, rows = server.register(), decisions(1200)
+    other = Store(new_database)
+    sent = [rows[start : start + 100] for start in range(0, 1200, 50)]  # each row twice
+
+    def send(k):
+        columns = {name: [row.get(name) for row in sent[k]] for name in ("event_id", "person", *rows[0])}
+        return (server.store, other)[k % 2].add_decisions(number, columns)["new"]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(send, range(len(sent)))) == 1200
+    with other.read() as connection:
+        positions = connection.scalars(sa.select(stored_decisions.c.position)).all()
+    assert sorted(positions) == list(range(1, 1201))
+    assert sum(group[0] for group in counts(other, number)["sex"]) == 1200
+    with server.store.claim_looks() as first, other.claim_looks() as second:
+        assert (first, second) == (True, False)
+    with other.claim_looks() as free:
+        assert free
+    other.engine.dispose()
+
+
+def test_a_restart_of_postgresql_is_answered_by_503_and_then_goes_on(server, postgresql):
+    number = server.register()
+    assert server.send(number, decisions(10), key="a").status_code == 200
+    postgresql.stop("immediate")
+    try:
+        assert server.send(number, decisions(20), key="b").status_code == 503
+        assert server.as_.reader.get("/readyz").status_code == 503
+    finally:
+        postgresql.start()
+    assert server.send(number, decisions(20), key="b").json() == {"received": 20, "new": 10, "repeated": 10}
+
+
+def test_a_backup_of_postgresql_is_restored_exactly(server, tmp_path):
+    number = server.register()
+    server.send(number, decisions(300))
+    before = contents(server.store)
+    backup(server.store, str(tmp_path / "backup"))
+    server.send(number, decisions(600))
+    restore(server.store, str(tmp_path / "backup"))
+    assert contents(server.store) == before
+    (tmp_path / "backup").write_bytes(b"nothing")
+    with pytest.raises(RuntimeError, match="pg_restore failed"):
+        restore(server.store, str(tmp_path / "backup"))
+    migrations.migrated(server.store)
