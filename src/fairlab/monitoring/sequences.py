@@ -316,8 +316,11 @@ def group_sequences(hits, totals, *, confidence_level: float = 0.95) -> tuple[np
     n_groups = hits.shape[-1]
     own = slice(0, 1) if n_groups == 2 else slice(None)
     n_comparisons = np.prod(hits[:1, ..., own].shape) if len(hits) else 1
-    pairs = (np.stack([each, each.sum(axis=-1, keepdims=True) - each], axis=-1)[..., own, :] for each in (hits, totals))
-    low, high = difference_sequence(*pairs, confidence_level=bonferroni_level(confidence_level, n_comparisons))
+    hits, totals = (
+        np.stack([each, each.sum(axis=-1, keepdims=True) - each], axis=-1)[..., own, :] for each in (hits, totals)
+    )
+    hits = np.clip(hits, 0, totals)  # a sum less one of its parts may be a rounding error below 0
+    low, high = difference_sequence(hits, totals, confidence_level=bonferroni_level(confidence_level, n_comparisons))
     if n_groups == 2:
         return np.concatenate([low, -high], axis=-1), np.concatenate([high, -low], axis=-1)
     return low, high
