@@ -1,5 +1,6 @@
 """The command line, ``fairlab`` or ``python -m fairlab``: stopped while it loads, it ends as it does later."""
 
+import gc
 import sys
 
 from fairlab.suite.processes import terminated_as_interrupted
@@ -7,6 +8,7 @@ from fairlab.suite.processes import terminated_as_interrupted
 
 def main() -> int:
     """Run the command line and return its exit status; 130 if it was interrupted."""
+    gc.set_threshold(30_000)  # loading libraries makes hundreds of thousands of objects that stay
     if sys.stdout:
         sys.stdout.reconfigure(errors="backslashreplace")  # as stderr, in a locale that lacks a character
     try:

@@ -5,13 +5,18 @@ extra that brings it. ``tf = optional("tensorflow")`` at the top of a module sta
 when it is used.
 """
 
+from __future__ import annotations
+
 import difflib
 import numbers
 from collections.abc import Iterable, Mapping, Set
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
+
+if TYPE_CHECKING:
+    import pandas as pd  # where it is used, as the command line does not need it
 
 # Importable name: the extra of pyproject.toml that brings it.
 EXTRAS = {
@@ -185,6 +190,8 @@ def check_features(X, name: str = "X", *, min_rows: int = 1, varying: bool = Fal
         If `X` is not two-dimensional, has too few rows, no column, a column twice, a column that is not numeric, a
         missing or infinite value, or (`varying`) a constant column.
     """
+    import pandas as pd
+
     types = list(X.dtypes) if isinstance(X, pd.DataFrame) else [np.asarray(X).dtype]
     if any(getattr(dtype, "kind", "") == "c" for dtype in types):
         raise ValueError(f"{name}: has complex numbers, expected real ones")
@@ -226,6 +233,8 @@ def check_features(X, name: str = "X", *, min_rows: int = 1, varying: bool = Fal
 
 def is_number(column: pd.Series) -> bool:
     """Return whether a column holds numbers: booleans, strings, categories and dates are none."""
+    import pandas as pd
+
     return pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
 
 
@@ -257,6 +266,7 @@ def estimator_features(
     TypeError
         If `X` is sparse.
     """
+    import pandas as pd
     from sklearn.utils.validation import validate_data
 
     # Values of a table are checked by `check_features`.
@@ -366,6 +376,8 @@ def align(values, index: pd.Index, name: str) -> pd.Series:
         If there is not one value for each row; if a Series has other row labels than the table, or they occur twice and
         stand in another order.
     """
+    import pandas as pd
+
     if isinstance(values, pd.DataFrame):
         if values.shape[1] != 1:
             raise ValueError(f"{name}: expected one column, found {values.shape[1]}")
@@ -387,6 +399,8 @@ def align(values, index: pd.Index, name: str) -> pd.Series:
 
 
 def _as_series(values, name: str) -> pd.Series:
+    import pandas as pd
+
     if getattr(values, "ndim", 1) == 2 and values.shape[1] == 1:
         values = np.asarray(values)[:, 0]
     unordered = str | bytes | Mapping | Set

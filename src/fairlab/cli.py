@@ -221,9 +221,9 @@ def run(names, everything, profile, jobs, cores, dry_run, scheduler, shards, sna
 
 def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit, shard) -> int:
     """Run one experiment and return its exit status."""
-    from fairlab.suite.batch import refusal, state
     from fairlab.suite.machine import memory_left_gb, n_cores
     from fairlab.suite.notebook import run_experiment
+    from fairlab.suite.planning import refusal
 
     overrides = {key: _literal(value) for key, value in parameters}
     n_jobs = (jobs or 1) * (cores or 1) if jobs or cores else n_cores()
@@ -233,7 +233,7 @@ def _run_one(name, profile, jobs, cores, *, parameters, seed, time_limit, shard)
             n_jobs = 1
         if reason := refusal(name, profile, n_jobs, left):
             raise RuntimeError(f"{name} {reason}")
-    own = {"seed": seed, "overrides": overrides, "time_limit": time_limit, "shard": shard, "state": state(name)}
+    own = {"seed": seed, "overrides": overrides, "time_limit": time_limit, "shard": shard}
     folder = run_experiment(specification(name), profile, n_jobs=n_jobs, **own)
     if folder.exists():  # not of a shard of the trials, which are kept
         print(f"{name}: done, see {short(folder)}")
@@ -258,9 +258,8 @@ def _print_surrogates(folder):
     from fairlab.suite.run import Run
 
     run = Run.read(folder)
-    used = [variant for variant, source in run.sources().items() if source == "surrogate"]
-    if used:
-        print(f"surrogate data: {run.name} used a surrogate for {', '.join(used)}; not counted as a reproduction")
+    if used := ", ".join(run.surrogates):
+        print(f"surrogate data: {run.name} used a surrogate for {used}; not counted as a reproduction")
 
 
 def _report(names, failed, profile) -> None:
@@ -268,8 +267,7 @@ def _report(names, failed, profile) -> None:
     from fairlab.suite.run import Run, log_file, run_folder
 
     done = [name for name in names if name not in failed]
-    sources = [Run.read(run_folder(name, profile)).sources().items() for name in done]
-    surrogates = {variant for used in sources for variant, source in used if source == "surrogate"}
+    surrogates = {variant for name in done for variant in Run.read(run_folder(name, profile)).surrogates}
     if surrogates:
         print(f"\nsurrogate data replaced {', '.join(sorted(surrogates))}; affected results are not counted")
     print(f"\n{len(done)} of {len(names)} experiments done at {profile}: {short(paths.project().results / profile)}")

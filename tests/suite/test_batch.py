@@ -19,7 +19,7 @@ from toy_project import CELLS, SPECIFICATION, TRIALS, add_experiment
 from fairlab import data
 from fairlab.paths import project
 from fairlab.seeds import Trial
-from fairlab.suite import batch, cluster, machine, processes
+from fairlab.suite import batch, cluster, machine, planning, processes
 from fairlab.suite.redrawing import FORMATS
 from fairlab.suite.run import Run, failure_file, run_folder
 
@@ -93,7 +93,7 @@ def test_what_a_result_rests_on_outdates_it_and_nothing_else(toy):
         ("records", "{", "{ ", True),
     ):
         places[name].write_text(places[name].read_text().replace(old, new, 1))
-        assert list(batch.outdated(["toy/mean"], "smoke")) == ["toy/mean"] * counts, (name, new)
+        assert list(planning.outdated(["toy/mean"], "smoke")) == ["toy/mean"] * counts, (name, new)
 
 
 def test_a_second_batch_of_one_process_has_its_own_environment(toy, tmp_path, monkeypatch):
@@ -339,12 +339,12 @@ def test_the_available_memory_may_be_given(groups, monkeypatch):
 
 
 def test_what_does_not_fit_is_refused_with_what_would(toy):
-    assert batch.refusal("toy/mean", "smoke", 64, 0.1) is None, "nothing is known of it"
+    assert planning.refusal("toy/mean", "smoke", 64, 0.1) is None, "nothing is known of it"
     add_experiment(toy, "mean", more="gigabytes: {smoke: 0.1, quick: 1}\n")
-    assert batch.refusal("toy/mean", "quick", 2, 3.0) is None
+    assert planning.refusal("toy/mean", "quick", 2, 3.0) is None
     need = "needs 4.6 GB of memory on 4 cores, 3.0 GB are available; it fits with --cores 1"
-    assert batch.refusal("toy/mean", "quick", 4, 3.0) == need
-    assert batch.refusal("toy/mean", "paper", 1, 1.5).endswith("choose a smaller --profile")
+    assert planning.refusal("toy/mean", "quick", 4, 3.0) == need
+    assert planning.refusal("toy/mean", "paper", 1, 1.5).endswith("choose a smaller --profile")
 
 
 def test_nothing_imports_what_windows_lacks():

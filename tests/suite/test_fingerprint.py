@@ -39,11 +39,14 @@ def define(tmp_path, monkeypatch):
 @pytest.fixture
 def changed(monkeypatch):
     """Return a function that makes a module of the package look as if its code had changed."""
-    original = fingerprint._module_digest
+    original = fingerprint._read
 
     def change(module):
-        digest = lambda name: original(name) + "changed" * (name == module)  # noqa: E731
-        monkeypatch.setattr(fingerprint, "_module_digest", digest)
+        def read(name):
+            digest, *imported = original(name)
+            return digest + "changed" * (name == module), *imported
+
+        monkeypatch.setattr(fingerprint, "_read", read)
 
     return change
 

@@ -1,8 +1,6 @@
 """Batches of experiments on this machine: parallel, resumable, continuing after a failure."""
 
-import sys
 import time
-from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from graphlib import TopologicalSorter
 
@@ -13,11 +11,11 @@ from fairlab.suite.catalogue import specification
 from fairlab.suite.comparison import compare, short_line
 from fairlab.suite.machine import memory_left_gb, n_cores
 from fairlab.suite.notebook import run_experiment
+from fairlab.suite.planning import need_gb, outdated, planned_minutes, refusal
 from fairlab.suite.processes import kill_children, stopping
-from fairlab.suite.run import Run, UnreadableRunError, failure_file, run_folder, unwritable
+from fairlab.suite.run import Run, unwritable
 
 STATUS_SECONDS = 60.0  # between lines on what is running
-OWN_GB = 0.6  # of a notebook's process besides what its experiment declares, and of its runner
 KILL_SECONDS = 0.2  # between looks for processes that a stopped batch has left
 
 
@@ -70,70 +68,6 @@ def _lock():
         raise unwritable(error) from error
 
 
-def outdated(names: Iterable[str], profile: str) -> dict[str, str]:
-    """Return the experiments that need to be run, each with the present state of its code and data."""
-    states = {name: state(name) for name in names}
-    return {name: known for name, known in states.items() if not _is_done(name, profile, known)}
-
-
-def _is_done(name, profile, current) -> bool:
-    """Whether an experiment has a published run of its present state, and its last run did not fail."""
-    if failure_file(name, profile).exists():
-        return False
-    try:
-        return Run.read(run_folder(name, profile)).about.get("state") == current
-    except UnreadableRunError:
-        return False
-
-
-def state(name: str) -> str:
-    """Return a digest of what a result depends on besides its profile: code, published numbers, available data.
-
-    Titles, remarks and minutes do not count.
-    """
-    from fairlab.data import state_of
-    from fairlab.data.registry import project_registry
-    from fairlab.suite.fingerprint import notebook_fingerprint
-    from fairlab.suite.notebook import code_of
-
-    spec = specification(name)
-    published = [
-        [id, value.kind, value.printed, value.value, value.std, value.low, value.high]
-        for artefact in map(spec.published.artefact, spec.artefacts)
-        for id, value in artefact.values.items()
-    ]
-    texts = [repr((spec.profiles.model_dump(), spec.artefacts, spec.data, spec.files, published))]
-    for variant in spec.data:
-        files = [*project().data_scripts.glob(f"make_{variant.replace('-', '_')}.py")]
-        files += (project().data_scripts / "surrogates").glob(f"{variant}.yaml")
-        texts += [file.read_text(encoding="utf-8") for file in files]
-        texts.append(f"{state_of(variant)} {project_registry().variant(variant)}")
-    return notebook_fingerprint(code_of(spec.notebook), *texts)
-
-
-def planned_minutes(name: str, profile: str) -> float:
-    """Return the planned minutes of an experiment on one core; the default is an hour."""
-    minutes = specification(name).minutes
-    return minutes.least(profile) if minutes else 60
-
-
-def need_gb(name: str, profile: str, n_cores: int) -> float:
-    """Return the memory that an experiment needs, in GB; a lower bound where the paper profile was not measured."""
-    declared = specification(name).gigabytes
-    return OWN_GB + n_cores * declared.least(profile) if declared else 0.0
-
-
-def refusal(name: str, profile: str, n_cores: int, left_gb: float) -> str | None:
-    """Return why an experiment does not fit, None if it does."""
-    need = need_gb(name, profile, n_cores)
-    if need <= left_gb:
-        return None
-    least = need_gb(name, profile, 1)
-    advice = "it fits with --cores 1" if least <= left_gb else "choose a smaller --profile"
-    cores = f"{n_cores} core" + "s" * (n_cores > 1)
-    return f"needs {need:.1f} GB of memory on {cores}, {left_gb:.1f} GB are available; {advice}"
-
-
 class _Batch:
     """Experiments that run on this machine, the longest first."""
 
@@ -158,10 +92,6 @@ class _Batch:
         ready, futures = [], {}
         stopping.clear()
         self.order.prepare()
-        if self.states and sys.platform == "linux":
-            from fairlab.suite import kernel
-
-            kernel.load()  # here, as it would end with a thread of the pool
         with ThreadPoolExecutor(max(1, self.all_cores)) as threads:
             try:
                 while self.order.is_active():
@@ -206,7 +136,7 @@ class _Batch:
                 return self._leave_out(name, reason)
         self.free -= self.cores[name]
         self.running[name] = time.monotonic()
-        own = {"n_jobs": self.cores[name], "state": self.states[name], "preloaded": True}
+        own = {"n_jobs": self.cores[name], "state": self.states[name]}
         futures[threads.submit(run_experiment, specification(name), self.profile, **own)] = name
         return True
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from fairlab.checks import required, suggestion
 from fairlab.paths import project
-from fairlab.suite.batch import need_gb, outdated, planned_minutes
 from fairlab.suite.catalogue import inputs, specification
+from fairlab.suite.planning import need_gb, outdated, planned_minutes
 from fairlab.suite.run import failure_file
 
 LEAST_SHARD_MINUTES = 5  # of one core: a smaller shard is not worth a job

@@ -21,6 +21,7 @@ from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
 from fairlab.suite.comparison import Comparison, compare
 from fairlab.suite.drawing import Drawing, marks_of, with_mark
 from fairlab.suite.machine import environment, n_cores, peak_memory_gb
+from fairlab.suite.planning import state
 from fairlab.suite.trials import run_trials
 
 READINGS = ("as_published", "as_described")
@@ -80,6 +81,8 @@ class Experiment:
         changed = any(expected[key] != value for key, value in parameters.items())
         self.run = runs.Run(name, runs.CUSTOM if changed else profile, seed, expected | parameters)
         self.in_batch = task is not None
+        # When it is opened: code may change while it runs.
+        self.state = (task.state or state(name)) if task else None
         self.folder = Path(task.folder) if task else runs.new_folder(name, self.run.profile, self.run.seed)
         if not task:
             atexit.register(runs.discard, self.folder)
@@ -426,7 +429,9 @@ class Experiment:
         The last call of a notebook. In a batch the runner publishes the run when the notebook has succeeded; in a
         session it is published here, if every declared table and figure was written.
         """
-        self.run.about = ({} if self.in_batch else environment()) | {  # a batch notes it once for all
+        self.run.about = (
+            {"state": self.state} if self.in_batch else environment()
+        ) | {  # a batch notes the latter once
             "seconds": round(time.perf_counter() - self._started + self._saved, 1),
             "peak_memory_gb": round(peak_memory_gb(), 2),
             "n_jobs": self.n_jobs,

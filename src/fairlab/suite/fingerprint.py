@@ -63,8 +63,8 @@ def code_fingerprint(function) -> str:
         )
     if function.__module__.split(".")[0] == PACKAGE:
         return modules_fingerprint([function.__module__])
-    tree = syntax_tree(Path(inspect.getsourcefile(function)).read_text(encoding="utf-8"))
-    return _digest(f"{_canonical(tree)}\n{_fingerprint(*_imported(tree, function.__module__), LEFT_OUT)}")
+    own, *imported = _content(Path(inspect.getsourcefile(function)).read_text(encoding="utf-8"), function.__module__)
+    return _digest(f"{own}\n{_fingerprint(*imported, LEFT_OUT)}")
 
 
 def value_fingerprint(value) -> str:
@@ -82,8 +82,8 @@ def modules_fingerprint(names: Iterable[str]) -> str:
 
 def notebook_fingerprint(source: str, *texts: str) -> str:
     """Return a digest of a notebook's code, of all that it imports (also how figures look), and of `texts`."""
-    tree = syntax_tree(source)
-    return _digest("\n".join([_canonical(tree), _fingerprint(*_imported(tree, "__main__")), *texts]))
+    own, *imported = _content(source, "__main__")
+    return _digest("\n".join([own, _fingerprint(*imported), *texts]))
 
 
 def library_versions(names: Iterable[str]) -> dict[str, str]:
@@ -93,7 +93,7 @@ def library_versions(names: Iterable[str]) -> dict[str, str]:
 
 def _fingerprint(names, libraries, left_out=frozenset()) -> str:
     reached, imported = _closure(frozenset(names), left_out)
-    lines = [f"{name} {_module_digest(name)}" for name in sorted(reached)]
+    lines = [f"{name} {_read(name)[0]}" for name in sorted(reached)]
     lines += [f"{name}={version}" for name, version in _versions(imported.union(libraries)).items()]
     return _digest("\n".join(lines))
 
@@ -128,36 +128,30 @@ def _closure(names: frozenset[str], left_out=frozenset()) -> tuple[frozenset[str
         if name in reached | left_out or _module_path(name) is None:
             continue
         reached.add(name)
-        own, others, _ = _read(name)
+        _, own, others = _read(name)
         pending += own
         libraries |= others
     return frozenset(reached), frozenset(libraries)
 
 
 @cache
-def _read(name) -> tuple[frozenset[str], frozenset[str], str]:
-    """Return what a module of this package imports of it and of others, and a digest of its code."""
-    tree = _tree(name)
-    return *_imported(tree, name), _digest(_canonical(tree))
+def _read(name) -> tuple[str, frozenset[str], frozenset[str]]:
+    """Return a digest of the code of a module of this package, and what it imports of it and of others."""
+    text, *imported = _content(_module_path(name).read_text(encoding="utf-8"), name)
+    return _digest(text), *imported
 
 
-def _module_digest(name) -> str:
-    return _read(name)[-1]
+def _content(source, importer) -> tuple[str, frozenset[str], frozenset[str]]:
+    """Return a source without comments, layout and docstrings, and the modules that it imports, at any depth.
 
-
-def _tree(name) -> ast.Module:
-    return syntax_tree(_module_path(name).read_text(encoding="utf-8"))
-
-
-def _imported(tree, importer) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the modules of this package and the other top-level packages that a syntax tree imports, at any depth.
-
-    A text that is the name of a module counts, since lazy imports go by such texts.
+    First those of this package, then the other top-level packages. A text that is the name of a module counts, since
+    lazy imports go by such texts.
     """
-    own, others = set(), set()
+    tree, own, others = syntax_tree(source), set(), set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and str(node.value).startswith(f"{PACKAGE}.") and node.value[-1] != ".":
-            own.add(node.value)
+        if isinstance(node, ast.Constant):
+            if str(node.value).startswith(f"{PACKAGE}.") and node.value[-1] != ".":
+                own.add(node.value)
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 own |= _whole(alias.name)
@@ -170,10 +164,15 @@ def _imported(tree, importer) -> tuple[frozenset[str], frozenset[str]]:
             own.add(base)
             for alias in node.names:
                 own |= _whole(f"{base}.{alias.name}") or {_lazy_homes(base).get(alias.name, base)}
-        elif isinstance(node, ast.Call) and _dotted(node.func) in PUT_OFF and isinstance(node.args[0], ast.Constant):
-            others.add(node.args[0].value.split(".")[0])
+        elif isinstance(node, ast.Call):
+            if _dotted(node.func) in PUT_OFF and isinstance(node.args[0], ast.Constant):
+                others.add(node.args[0].value.split(".")[0])
+        elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and (
+            ast.get_docstring(node, clean=False) is not None
+        ):
+            node.body = node.body[1:]
     own = {name for name in own if name.split(".")[0] == PACKAGE and _module_path(name)}
-    return frozenset(own), frozenset(others - {PACKAGE, ""} - sys.stdlib_module_names)
+    return ast.dump(tree), frozenset(own), frozenset(others - {PACKAGE, ""} - sys.stdlib_module_names)
 
 
 def _whole(name) -> set[str]:
@@ -186,7 +185,7 @@ def _lazy_homes(package) -> dict[str, str]:
     """Return which module each public name of a package comes from, as its call of ``lazy.attach`` says."""
     if not _is_package(package):
         return {}
-    for node in ast.walk(_tree(package)):
+    for node in ast.walk(syntax_tree(_module_path(package).read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and _dotted(node.func) == "lazy.attach":
             given = {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords}
             homes = {name: f"{package}.{home}" for home, names in given["submod_attrs"].items() for name in names}
@@ -210,17 +209,6 @@ def _dotted(node) -> str:
     if isinstance(node, ast.Attribute):
         return f"{_dotted(node.value)}.{node.attr}"
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def _canonical(tree) -> str:
-    """Return a text of a syntax tree that leaves out comments, layout and docstrings."""
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
-            first = body[0].value
-            if isinstance(first, ast.Constant) and isinstance(first.value, str):
-                node.body = body[1:]
-    return ast.dump(tree)
 
 
 def _digest(text) -> str:

@@ -5,7 +5,6 @@ exit as success and hardly reports a killed kernel. Here each of these is an err
 """
 
 import ast
-import atexit
 import json
 import logging
 import math
@@ -13,12 +12,9 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 import time
-import uuid
 from contextlib import suppress
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 
 from fairlab.checks import optional, required
@@ -29,8 +25,8 @@ from fairlab.suite.fingerprint import syntax_tree
 from fairlab.suite.machine import environment
 from fairlab.suite.processes import KERNEL_ENVIRONMENT, WHOLE, KernelTask, stopping
 
-# An optional checker of addresses, which nothing here uses, builds a grammar for longer than papermill loads.
-sys.modules.setdefault("rfc3987_syntax", None)
+# What nbformat's checker of schemas loads for formats that no notebook has, longer than papermill itself takes.
+sys.modules |= dict.fromkeys({"rfc3987_syntax", "isoduration", "webcolors", "uri_template"} - sys.modules.keys())
 nbclient, nbformat = optional("nbclient.exceptions"), optional("nbformat")
 papermill = optional("papermill")
 logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it would print is in our errors
@@ -57,7 +53,6 @@ def run_experiment(
     time_limit: float | None = None,
     state: str | None = None,
     shard: str = WHOLE,
-    preloaded: bool = False,
 ) -> Path:
     """Run an experiment's notebook in batch and publish its result.
 
@@ -73,11 +68,9 @@ def run_experiment(
     time_limit : float or None
         Minutes for the whole notebook; None takes the profile's.
     state : str or None
-        Digest of code and data, by which a batch sees later whether the run is up to date.
+        Digest of code and data, by which a batch sees later whether the run is up to date; None if it is not known yet.
     shard : str
         "3/16" computes the fourth shard of sixteen of the trials first, and publishes nothing.
-    preloaded : bool
-        Whether the kernel is to be a fork of a process with loaded libraries, which is worth it for several notebooks.
 
     Returns
     -------
@@ -114,14 +107,13 @@ def run_experiment(
         folder = runs.new_folder(*own)
         runs.failure_file(*own).unlink(missing_ok=True)
         executed, log = folder / "notebook.ipynb", runs.log_file(*own)
-        task = KernelTask(str(folder), n_jobs, shard)
+        task = KernelTask(str(folder), n_jobs, shard, state)
         try:
-            own_kernel = {"task": task, "log": log, "preloaded": preloaded}
-            execute(specification.notebook, executed, parameters, time_limit=limit, **own_kernel)
+            execute(specification.notebook, executed, parameters, task=task, time_limit=limit, log=log)
             if shard != WHOLE:  # the trials are what it was run for
                 runs.discard(folder)
                 return folder
-            _complete(folder, state)
+            _complete(folder)
             return runs.publish(folder)
         except Exception as error:
             if stopping.is_set():
@@ -134,14 +126,14 @@ def run_experiment(
                 runs.discard(folder)
 
 
-def _complete(folder, state) -> None:
-    """Check that a run is complete, and note versions, and the state of code and data, that it belongs to."""
+def _complete(folder) -> None:
+    """Check that a run is complete, and note the versions that it belongs to."""
     file = folder / "run.json"
     if not file.exists():
         raise NotebookError("the notebook ended without calling compare(), so no run was written")
     if missing := runs.missing_artefacts(folder):
         raise NotebookError(f"nothing was written for {', '.join(missing)}")
-    content = json.loads(file.read_text(encoding="utf-8")) | environment() | {"state": state}
+    content = json.loads(file.read_text(encoding="utf-8")) | environment()
     write_text(file, json.dumps(content, indent=1) + "\n")
 
 
@@ -161,7 +153,6 @@ def execute(
     task: KernelTask | None = None,
     time_limit: float,
     log: Path | str = os.devnull,
-    preloaded: bool = False,
 ) -> None:
     """Execute a notebook strictly with this interpreter.
 
@@ -177,8 +168,6 @@ def execute(
         Minutes for the whole notebook.
     log : Path
         File for what the kernel prints past the notebook.
-    preloaded : bool
-        As for `run_experiment`.
 
     Raises
     ------
@@ -189,19 +178,22 @@ def execute(
     """
     required("papermill")
     started = time.monotonic()
-    kernel = _kernel(notebook.parent, task, 60 * time_limit, log, preloaded)
+    own = json.dumps(asdict(task)) if task else ""
     dead = nbclient.DeadKernelError, nbclient.CellTimeoutError, RuntimeError
     try:
-        papermill.execute_notebook(
-            _literal(notebook),
-            _literal(executed),
-            parameters=parameters,
-            kernel_name=kernel,
-            language="python",
-            progress_bar=False,
-            request_save_on_cell_execute=False,  # the whole notebook is written at its end, also of a failed one
-            autosave_cell_every=0,
-        )
+        with Path(log).open("ab") as stream:
+            papermill.execute_notebook(
+                _literal(notebook),
+                _literal(executed),
+                parameters=parameters,
+                kernel_name="python3",
+                language="python",
+                progress_bar=False,
+                request_save_on_cell_execute=False,  # the whole notebook is written at its end, also of a failed one
+                autosave_cell_every=0,
+                kernel_manager_class=_kernel_class([str(os.getpid()), str(60 * time_limit), own], stream),
+                resources={"metadata": {"path": str(notebook.parent)}},
+            )
     except papermill.exceptions.PapermillExecutionError as error:
         raise NotebookError(f"cell {error.exec_count} failed: {error.ename}: {error.evalue}") from error
     except dead as error:
@@ -209,11 +201,12 @@ def execute(
             raise NotebookError(f"stopped after the time limit of {time_limit:g} minutes") from error
         raise KernelDiedError("the kernel died twice (out of memory, or killed from outside)") from error
     finally:
-        shutil.rmtree(_kernels() / "kernels" / kernel, ignore_errors=True)
-        with suppress(ValueError):  # a truncated notebook, as on a full disk; the writer reports it
-            if executed.exists():
-                _tidy(executed)
-    _check_all_cells_ran(executed)
+        cells = []
+        with suppress(OSError, ValueError):  # none, or a truncated one, as on a full disk; the writer reports it
+            cells = _tidy(executed)
+    for number, cell in enumerate(cells):  # an early `exit()` counts as a failure, whatever its status
+        if cell.cell_type == "code" and cell.source.strip() and cell.execution_count is None:
+            raise NotebookError(f"the notebook ended early, at cell {number}: every cell must run")
 
 
 def _literal(path) -> str:
@@ -221,50 +214,24 @@ def _literal(path) -> str:
     return str(path).replace("{", "{{").replace("}", "}}")
 
 
-@cache
-def _kernels() -> Path:
-    """Return a folder in which Jupyter looks for kernels, for as long as this process runs."""
-    folder = tempfile.mkdtemp(prefix="fairlab-kernels-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    os.environ["JUPYTER_PATH"] = os.pathsep.join(filter(None, [folder, os.environ.get("JUPYTER_PATH")]))
-    return Path(folder)
+def _kernel_class(arguments, log):
+    """Return the class of a kernel that is this very interpreter; see `fairlab.suite.kernel`."""
+    from jupyter_client import AsyncKernelManager
+    from jupyter_client.kernelspec import KernelSpec
+
+    argv = [sys.executable, "-m", "fairlab.suite.kernel", *arguments, "-f", "{connection_file}"]
+
+    class Kernel(AsyncKernelManager):
+        kernel_spec = KernelSpec(argv=argv, language="python", env=KERNEL_ENVIRONMENT)
+
+        async def start_kernel(self, **options):
+            return await super().start_kernel(stdout=log, stderr=log, **options)
+
+    return Kernel
 
 
-def _kernel(folder, task, seconds, log, preloaded) -> str:
-    """Return the name of a new kernel that is this very interpreter; see `fairlab.suite.kernel`."""
-    name = f"fairlab-{uuid.uuid4().hex}"
-    place = _kernels() / "kernels" / name
-    place.mkdir(parents=True)
-    own = [
-        str(os.getpid()),
-        str(seconds),
-        str(Path(folder).resolve()),
-        str(log),
-        json.dumps(asdict(task)) if task else "",
-    ]
-    argv = [sys.executable, "-m", "fairlab.suite.kernel", *own, "{connection_file}"]
-    content = {"argv": argv, "display_name": "fairlab", "language": "python", "env": KERNEL_ENVIRONMENT}
-    if preloaded and sys.platform == "linux":
-        from fairlab.suite import kernel
-
-        kernel.register()
-        content["metadata"] = {"kernel_provisioner": {"provisioner_name": kernel.PROVISIONER}}
-    (place / "kernel.json").write_text(json.dumps(content), encoding="utf-8")
-    return name
-
-
-def _check_all_cells_ran(executed):
-    """Raise unless every code cell ran: an early `exit()` counts as a failure, whatever its status."""
-    for number, cell in enumerate(nbformat.read(executed, as_version=4).cells):
-        if cell.cell_type != "code" or not cell.source.strip():
-            continue
-        exits = [out for out in cell.outputs if out.output_type == "error"]
-        if exits or cell.execution_count is None:
-            raise NotebookError(f"the notebook ended early, at cell {number}: every cell must run")
-
-
-def _tidy(executed):
-    """Remove machine paths and run times from an executed notebook, so that it can be shared."""
+def _tidy(executed) -> list:
+    """Remove machine paths and run times from an executed notebook, so that it can be shared; return its cells."""
     content = nbformat.read(executed, as_version=4)
     content.metadata.pop("papermill", None)
     content.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -276,6 +243,7 @@ def _tidy(executed):
         if len(path.parts) > 1:  # a home of "/" is no name to look for
             text = re.sub(rf"{re.escape(str(path))}(?![\w.-])", name, text)
     write_text(executed, text)
+    return content.cells
 
 
 def notebook_parameters(path: Path) -> dict:
@@ -303,8 +271,8 @@ def notebook_parameters(path: Path) -> dict:
 
 def code_of(notebook: Path) -> str:
     """Return the joined source of a notebook's code cells."""
-    cells = nbformat.read(notebook, as_version=4).cells
-    return "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
 
 
 def check_committed(notebook: Path) -> list[str]:

@@ -43,11 +43,14 @@ class KernelTask:
         Workers that compute trials.
     shard : str
         Which of the trials come first: "3/16" is the fourth shard of sixteen.
+    state : str or None
+        Of code and data; None if the kernel is to find out.
     """
 
     folder: str
     n_jobs: int
     shard: str
+    state: str | None
 
 
 def end_with_parent(parent: int) -> None:

@@ -17,14 +17,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import psutil
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from fairlab.data.dataset import SOURCES, weakest
 from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import Specification, specification
 from fairlab.suite.verdicts import Ours
@@ -47,7 +45,7 @@ class Load(TypedDict):
 
     __pydantic_config__ = ConfigDict(extra="allow")
     variant: str
-    source: Literal[SOURCES]
+    source: str
 
 
 class Record(TypedDict):
@@ -125,10 +123,12 @@ class Run:
         return record and Ours(np.asarray(record["values"], dtype=float))
 
     def source(self, variants=None) -> str:
-        """Return the weakest provenance of `variants` (default: all that were loaded), a word of `SOURCES`.
+        """Return the weakest provenance of `variants` (default: all that were loaded).
 
-        What loads nothing draws its inputs itself, by the paper's protocol: "generated".
+        A word of `fairlab.data.dataset.SOURCES`. What loads nothing draws its inputs itself, by the paper's protocol: "generated".
         """
+        from fairlab.data.dataset import weakest
+
         used = [load["source"] for load in self.data if variants is None or load["variant"] in variants]
         return weakest(used or ["generated"])
 
@@ -141,6 +141,11 @@ class Run:
     def sources(self) -> dict[str, str]:
         """Return the provenance of every variant that was loaded, the weakest of its loads."""
         return {load["variant"]: self.source([load["variant"]]) for load in self.data}
+
+    @property
+    def surrogates(self) -> list[str]:
+        """The variants that a surrogate replaced, sorted."""
+        return sorted({load["variant"] for load in self.data if load["source"] == "surrogate"})
 
     def missing(self, variants=None) -> list[str]:
         """Return the data that a surrogate replaced: of `variants` (default: all that were loaded), or their files."""

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import cloudpickle
 from joblib.externals.loky import BrokenProcessPool, get_reusable_executor
-from tqdm.auto import tqdm
 
 from fairlab.seeds import Trial
 from fairlab.suite import cache as kept
@@ -113,6 +112,11 @@ def run_trials(
     def task(piece):
         own = {name: [column[k] for k in piece] for name, column in each.items()}
         return function, [trials[k] for k in piece], own, [files[k] for k in piece], batch, metadata
+
+    if progress:
+        from tqdm.auto import tqdm
+    else:
+        from tqdm import tqdm  # without widgets
 
     with tqdm(total=len(trials), initial=len(found), unit="trial", disable=not progress) as bar:
         for part in _by_shard(missing, shard):

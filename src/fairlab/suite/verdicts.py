@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from fairlab.suite.published import Value, half_step
 
@@ -53,7 +52,9 @@ class Ours:
         """95% t-interval of the mean over trials, None for a single one."""
         if self.std is None:
             return None
-        half = scipy.special.stdtrit(self.n - 1, 0.975) * self.error
+        from scipy.special import stdtrit
+
+        half = stdtrit(self.n - 1, 0.975) * self.error
         return float(self.mean - half), float(self.mean + half)
 
 
