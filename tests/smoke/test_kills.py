@@ -16,7 +16,7 @@ from fairlab.suite.run import Run, run_folder
 
 NAMES = ("mean", "second", "third")
 N_TRIALS = 30
-KINDS = {"popen_loky": "worker", "fairlab run": "driver", "forkserver": "kernel"}  # by a word of the command
+KINDS = {"popen_loky": "worker", "fairlab run": "driver", "fairlab.suite.kernel": "kernel"}  # by a word of the command
 VICTIMS = ("worker", "kernel", "driver", "worker")
 LONGEST_PAUSE = 4.0  # seconds for which a victim lives, at least
 LEFT_SECONDS = 10  # after which nothing of a killed driver may be left
@@ -41,8 +41,6 @@ def processes(folder):
             if process.status() != psutil.STATUS_ZOMBIE:
                 command = " ".join(process.cmdline())
                 kind = next((kind for word, kind in KINDS.items() if word in command), "other")
-                if kind == "kernel" and os.getsid(process.pid) != process.pid:
-                    kind = "server"  # which the kernels are forks of; each is a session of its own
                 kinds.setdefault(kind, []).append(process)
     return kinds
 

@@ -125,7 +125,8 @@ class Run:
     def source(self, variants=None) -> str:
         """Return the weakest provenance of `variants` (default: all that were loaded).
 
-        A word of `fairlab.data.dataset.SOURCES`. What loads nothing draws its inputs itself, by the paper's protocol: "generated".
+        A word of `fairlab.data.dataset.SOURCES`. What loads nothing draws its inputs itself, by the paper's protocol:
+        "generated".
         """
         from fairlab.data.dataset import weakest
 
