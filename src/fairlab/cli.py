@@ -707,10 +707,9 @@ def monitor():
 database = click.option(
     "--database",
     default="sqlite:///fairlab-monitor.db",
-    envvar="FAIRLAB_MONITOR_DATABASE",
     metavar="URL",
     show_default=True,
-    help="sqlite:///FILE or postgresql://USER@HOST/NAME; also by FAIRLAB_MONITOR_DATABASE",
+    help="sqlite:///FILE or postgresql://USER@HOST/NAME",
 )
 
 
@@ -795,6 +794,75 @@ def revoke_token(database, number):
     """Revoke a token by its number, which it begins with."""
     if not _store(database).revoke_token(number):
         raise ValueError(f"number: no token {number} that is not revoked")
+
+
+def of_client(command):
+    """Add the options of a command that is a client of a running monitor."""
+    command = click.option(
+        "--token", envvar="FAIRLAB_MONITOR_TOKEN", required=True, help="also by FAIRLAB_MONITOR_TOKEN"
+    )(command)
+    return click.option("--url", default="http://127.0.0.1:8300", show_default=True, help="of the monitor")(command)
+
+
+@monitor.command()
+@click.argument("file", metavar="FILE.csv", type=click.Path(exists=True, dir_okay=False))
+@click.option("--sensitive-features", "sensitive", required=True, metavar="NAME,...", callback=lambda *a: _names(a[2]))
+@click.option("--output", required=True, metavar="NAME", help="the decision")
+@click.option("--true-label", metavar="NAME", help="for error profiling: what the decision was to predict")
+@click.option("--look-every", type=AT_LEAST_ONE, default=1_000, show_default=True, metavar="ROWS")
+@click.option("--event-id", default="event_id", show_default=True, metavar="NAME", help="column that is no attribute")
+@of_client
+def register(file, sensitive, output, true_label, look_every, event_id, url, token):
+    """Register an investigation of decisions like those of a CSV, and print its number."""
+    import pandas as pd
+
+    from fairlab.monitoring import Client, registration_of
+
+    frame = pd.read_csv(file).drop(columns=event_id, errors="ignore")
+    kind = {"kind": "error profiling", "true_label": true_label} if true_label else {}
+    fields = registration_of(
+        frame, sensitive_features=sensitive, output=output, look_every={"rows": look_every}, **kind
+    )
+    with Client(url, token) as client:
+        print(client.register(fields))
+
+
+@monitor.command()
+@click.argument("file", metavar="FILE.csv", type=click.Path(exists=True, dir_okay=False))
+@click.option("--investigation", type=AT_LEAST_ONE, required=True, metavar="NUMBER")
+@click.option(
+    "--event-id",
+    metavar="NAME",
+    help="column that tells decisions apart (default: event_id; without it, name of the file and number of the row)",
+)
+@click.option("--look", is_flag=True, help="look at what is new afterwards; print the newest report")
+@of_client
+def send(file, investigation, event_id, look, url, token):
+    """Send the decisions of a CSV; what was sent before counts once."""
+    import pandas as pd
+
+    from fairlab.monitoring import Client, MonitorError
+
+    with Client(url, token) as client:
+        columns = client.investigation(investigation)["columns"]
+        texts = [name for name, column in columns.items() if column["type"] == "category"]
+        kept = dict.fromkeys([*texts, event_id or "event_id", "person"], str)
+        frame = pd.read_csv(file, dtype=kept)
+        if event_id:
+            frame = frame.rename(columns={event_id: "event_id"})
+        elif "event_id" not in frame.columns:
+            frame["event_id"] = [f"{Path(file).name}:{row}" for row in range(1, len(frame) + 1)]
+        answer = client.send(investigation, frame)
+        print(", ".join(f"{count:,} {name}" for name, count in answer.items()))
+        if look:
+            try:
+                number = client.look(investigation)["number"]
+            except MonitorError as refused:  # too few rows since the last look
+                number = client.wait(investigation)
+                if not number:
+                    raise
+                print(f"no further look: {refused}")
+            print(client.report(investigation, number, as_text=True))
 
 
 # The project

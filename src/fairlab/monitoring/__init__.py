@@ -1,4 +1,4 @@
-"""Statistics of a monitor: what may be looked at again and again on a stream of decisions.
+"""FairTest as a service (its section 5): what may be looked at again and again on a stream of decisions.
 
 FairTest's paper (section 5) runs investigations periodically on new data. Each look tests, and every test may be wrong:
 a level for each look (`look_level`, `adaptive_level`) keeps the chance of any false report in the whole life of an
@@ -6,12 +6,12 @@ investigation at the stated one, and a confidence sequence (`rate_sequence`, `di
 may be read after every decision.
 """
 
-from fairlab.monitoring.sequences import (
-    adaptive_level,
-    difference_sequence,
-    group_sequences,
-    look_level,
-    rate_sequence,
-)
+import lazy_loader as lazy
 
-__all__ = ["adaptive_level", "difference_sequence", "group_sequences", "look_level", "rate_sequence"]
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__,
+    submod_attrs={
+        "client": ["Client", "MonitorError", "monitored", "registration_of"],
+        "sequences": ["adaptive_level", "difference_sequence", "group_sequences", "look_level", "rate_sequence"],
+    },
+)

@@ -1,0 +1,358 @@
+"""The monitor's client: sends decisions and true labels, and reads reports and effects."""
+
+import functools
+import queue
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+import httpx
+import pandas as pd
+
+from fairlab.checks import check_choice, check_count, check_number
+
+EVENT, PERSON = "event_id", "person"
+MOST_CATEGORIES = 1_000  # of a column; more are refused by the monitor
+TRANSIENT = (429, 502, 503, 504)  # statuses after which the same request may be accepted
+PAUSES = (0.1, 5.0)  # seconds, of the first and the longest pause between two attempts
+FULL = ("drop", "wait", "raise")
+
+
+class MonitorError(RuntimeError):
+    """A monitor refused a request, or did not answer in time.
+
+    Attributes
+    ----------
+    status : int or None
+        Of the answer; None if there was none.
+    errors : list of dict
+        ``row``, ``column`` and ``reason`` of rows that do not fit.
+    """
+
+    def __init__(self, message: str, status: int | None = None, errors=()):
+        super().__init__(message)
+        self.status, self.errors = status, list(errors)
+
+
+class Client:
+    """A connection to a monitor.
+
+    Rows are sent in batches, each with an idempotency key. A batch without an answer, or with one that says that the
+    monitor cannot do it now, is sent again with the same key, so that it counts once.
+
+    Parameters
+    ----------
+    url : str
+        Where the monitor is, as ``http://127.0.0.1:8300``.
+    token : str
+        Made by ``fairlab monitor token create``.
+    batch_size : int
+        Rows of a request.
+    max_seconds : float
+        How long a request is tried again.
+    transport : httpx.BaseTransport or None
+        For tests.
+
+    Examples
+    --------
+    >>> from fairlab.monitoring import Client
+    >>> client = Client("http://127.0.0.1:8300", token="1.secret")  # doctest: +SKIP
+    >>> number = client.register(
+    ...     {
+    ...         "name": "offers",
+    ...         "columns": {"sex": {"type": "category", "categories": ["f", "m"]}, "offer": {"type": "boolean"}},
+    ...         "sensitive_features": ["sex"],
+    ...         "output": "offer",
+    ...         "look_every": {"rows": 1000},
+    ...     }
+    ... )  # doctest: +SKIP
+    >>> client.send(number, decisions)  # doctest: +SKIP
+    {'received': 5000, 'new': 5000, 'repeated': 0}
+    """
+
+    def __init__(self, url: str, token: str, *, batch_size: int = 1_000, max_seconds: float = 60, transport=None):
+        self.batch_size = check_count(batch_size, "batch_size")
+        self.max_seconds = check_number(max_seconds, "max_seconds", above=0)
+        self._registered: dict[int, dict] = {}
+        headers = {"Authorization": f"Bearer {token}"}
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=30, transport=transport)
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._http.close()
+
+    def request(self, method: str, path: str, *, headers=None, first_row: int = 0, **content) -> httpx.Response:
+        """Send a request, again if need be, and return the answer; a MonitorError if it is refused.
+
+        `first_row` is added to the numbers of rows that do not fit.
+        """
+        end, pause = time.monotonic() + self.max_seconds, PAUSES[0]
+        while True:
+            try:
+                answer = self._http.request(method, path, headers=headers, **content)
+                failure, wait = f"status {answer.status_code}", float(answer.headers.get("retry-after", pause))
+            except httpx.TransportError as error:
+                answer, failure, wait = None, f"{type(error).__name__}: {error}", pause
+            if answer is not None and answer.status_code not in TRANSIENT:
+                break
+            if time.monotonic() + wait > end:
+                raise MonitorError(f"{method} {path}: no answer within {self.max_seconds:g} seconds ({failure})")
+            time.sleep(wait)
+            pause = min(2 * pause, PAUSES[1])
+        if answer.is_error:
+            try:
+                found = answer.json()
+            except ValueError:  # not of a monitor
+                found = {"detail": answer.text[:200]}
+            errors = [
+                one | {"row": one["row"] if one["row"] is None else one["row"] + first_row}
+                for one in found.get("errors", [])
+            ]
+            lines = [f"row {one['row']}, {one['column']}: {one['reason']}" for one in errors[:3]]
+            message = "; ".join([f"{answer.status_code}: {found.get('detail', answer.reason_phrase)}", *lines])
+            raise MonitorError(message, answer.status_code, errors)
+        return answer
+
+    def register(self, registration: Mapping) -> int:
+        """Register an investigation and return its number; the guide lists the fields."""
+        return self.request("POST", "/investigations", json=dict(registration)).json()["id"]
+
+    def investigation(self, number: int) -> dict:
+        """Return what is registered, and how many rows and looks there are."""
+        return self.request("GET", f"/investigations/{number}").json()
+
+    def send(self, number: int, decisions: pd.DataFrame) -> dict[str, int]:
+        """Send decisions and return how many were received, new and repeated.
+
+        Parameters
+        ----------
+        number : int
+            Of the investigation.
+        decisions : DataFrame
+            Column ``event_id``, those that are registered, and optionally ``person``. Others are not sent.
+
+        Raises
+        ------
+        MonitorError
+            If a row does not fit; the batches before are stored.
+        """
+        return self._send(number, decisions, "decisions", PERSON)
+
+    def send_labels(self, number: int, labels: pd.DataFrame) -> dict[str, int]:
+        """Send true labels, a row of ``event_id`` and label each; see `send`."""
+        return self._send(number, labels, "labels")
+
+    def _send(self, number, frame, kind, *optional) -> dict[str, int]:
+        if number not in self._registered:  # it never changes
+            self._registered[number] = self.investigation(number)
+        about, totals = self._registered[number], {}
+        types = {name: column["type"] for name, column in about["columns"].items()}
+        wanted = {
+            EVENT: "category",
+            **({about["true_label"]: types[about["true_label"]]} if kind == "labels" else types),
+        }
+        optional = {*optional, *([about["true_label"]] if kind == "decisions" else [])}
+        if missing := [name for name in wanted if name not in frame.columns and name not in optional]:
+            raise ValueError(f"{kind}: expected columns {', '.join(wanted)}, found no {', '.join(missing)}")
+        wanted |= {PERSON: "category"} if PERSON in optional else {}
+        columns = {name: _plain(frame[name], kind_of) for name, kind_of in wanted.items() if name in frame.columns}
+        for start in range(0, len(frame), self.batch_size):
+            part = [values[start : start + self.batch_size] for values in columns.values()]
+            rows = [dict(zip(columns, row, strict=True)) for row in zip(*part, strict=True)]
+            answer = self.request(
+                "POST",
+                f"/investigations/{number}/{kind}",
+                headers={"Idempotency-Key": str(uuid.uuid4())},
+                first_row=start,
+                json=rows,
+            ).json()
+            totals = {name: totals.get(name, 0) + count for name, count in answer.items()}
+        return totals
+
+    def look(self, number: int, *, max_seconds: float = 600) -> dict:
+        """Look now, after a look that is under way, and return the report; a MonitorError if there are too few rows."""
+        self.wait(number, max_seconds=max_seconds)
+        wanted = self.request("POST", f"/investigations/{number}/looks").json()["number"]
+        self.wait(number, max_seconds=max_seconds)
+        return self.report(number, wanted)
+
+    def wait(self, number: int, *, max_seconds: float = 600) -> int:
+        """Wait until no look is under way, and return how many there were."""
+        end = time.monotonic() + max_seconds
+        while True:
+            found = self.request("GET", f"/investigations/{number}/looks").json()["looks"]
+            if all(one["state"] != "running" for one in found):
+                return len(found)
+            if time.monotonic() > end:
+                raise MonitorError(f"look {len(found)} did not end within {max_seconds:g} seconds")
+            time.sleep(0.2)
+
+    def looks(self, number: int) -> pd.DataFrame:
+        """Return the looks of an investigation, one row each."""
+        found = self.request("GET", f"/investigations/{number}/looks").json()["looks"]
+        return pd.DataFrame([{**one, **one.pop("changes")} for one in found])
+
+    def report(self, number: int, look: int, *, as_text: bool = False) -> dict | str:
+        """Return the report of a look."""
+        accept = {"Accept": "text/plain" if as_text else "application/json"}
+        answer = self.request("GET", f"/investigations/{number}/looks/{look}", headers=accept)
+        return answer.text if as_text else answer.json()
+
+    def effects(
+        self, number: int, *, start: datetime | None = None, end: datetime | None = None, bucket: int | None = None
+    ) -> pd.DataFrame:
+        """Return the effect among everyone over time: a row for each group and bucket of some seconds."""
+        given = {"start": start and start.isoformat(), "end": end and end.isoformat(), "bucket": bucket}
+        params = {name: value for name, value in given.items() if value is not None}
+        found = self.request("GET", f"/investigations/{number}/effects", params=params).json()["effects"]
+        rows = [
+            {**{k: v for k, v in one.items() if k != "points"}, **point} for one in found for point in one["points"]
+        ]
+        frame = pd.DataFrame(rows)
+        return frame.assign(time=pd.to_datetime(frame["time"])) if len(frame) else frame
+
+
+def _plain(column: pd.Series, kind: str) -> list:
+    """Return a column's values as JSON has them, with None where one is missing."""
+    make = {"category": str, "number": float, "boolean": bool}[kind]
+    if kind == "boolean" and not set(column.dropna().unique()) <= {0, 1}:
+        raise ValueError(f"{column.name}: expected true and false, found {column.dropna().unique()[:3].tolist()}")
+    return [None if missing else make(value) for value, missing in zip(column.tolist(), column.isna(), strict=True)]
+
+
+def registration_of(frame: pd.DataFrame, *, sensitive_features, output: str, **fields) -> dict:
+    """Return a registration whose columns have the types of a table of decisions.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Decisions; ``event_id`` and ``person`` are not registered.
+    sensitive_features : list of str
+    output : str
+    **fields
+        Further fields of a registration; by default it looks every 1,000 rows.
+    """
+    exact, columns = {*sensitive_features, output, fields.get("true_label")}, {}
+    for name, column in frame.drop(columns=[EVENT, PERSON], errors="ignore").items():
+        if pd.api.types.is_bool_dtype(column):
+            columns[name] = {"type": "boolean"}
+        elif pd.api.types.is_numeric_dtype(column):
+            columns[name] = {"type": "number"}
+        elif name in exact:
+            columns[name] = {"type": "category", "categories": sorted(map(str, column.dropna().unique()))}
+        elif column.nunique() <= MOST_CATEGORIES:  # more would be names or texts
+            columns[name] = {"type": "category"}
+    made = {"name": output, "columns": columns, "sensitive_features": list(sensitive_features), "output": output}
+    return made | {"look_every": {"rows": 1_000}} | fields
+
+
+def monitored(
+    client: Client,
+    number: int,
+    *,
+    output: str,
+    full: str = "drop",
+    queue_size: int = 10_000,
+    event_ids: Callable | None = None,
+) -> Callable:
+    """Return a decorator that sends what a function of a table returns, and does not wait for the monitor.
+
+    Parameters
+    ----------
+    client : Client
+    number : int
+        Of the investigation.
+    output : str
+        Name of the column of what the function returns, one value a row.
+    full : {"drop", "wait", "raise"}
+        What happens when `queue_size` calls wait to be sent: the rows are dropped and counted, the call waits, or it
+        raises `queue.Full`.
+    queue_size : int
+        Calls, not rows.
+    event_ids : callable or None
+        Returns the event ids of a table; None: the column ``event_id`` if there is one, else random ones.
+
+    Returns
+    -------
+    callable
+        Its `sender` has `flush`, `close`, and the counts `sent`, `dropped` and `failed`, in rows, with `last_error`.
+        What is queued when the program ends is lost unless it calls `close`.
+
+    Examples
+    --------
+    >>> @monitored(client, 1, output="offer")  # doctest: +SKIP
+    ... def predict(table):
+    ...     return model.predict(table)
+    >>> predict.sender.flush()  # doctest: +SKIP
+    """
+    sender = _Sender(client, number, check_choice(full, "full", FULL), check_count(queue_size, "queue_size"))
+
+    def decorate(predict):
+        @functools.wraps(predict)
+        def sending(table, *args, **kwargs):
+            found = predict(table, *args, **kwargs)
+            rows = table.assign(**{output: found})
+            if event_ids is not None:
+                rows[EVENT] = event_ids(table)
+            elif EVENT not in rows.columns:
+                rows[EVENT] = [str(uuid.uuid4()) for _ in range(len(rows))]
+            sender.put(rows)
+            return found
+
+        sending.sender = sender
+        return sending
+
+    return decorate
+
+
+class _Sender:
+    """A thread that sends tables from a bounded queue."""
+
+    def __init__(self, client, number, full, queue_size):
+        self._client, self._number, self._full = client, number, full
+        self._queue = queue.Queue(queue_size)
+        self.sent = self.dropped = self.failed = 0
+        self.last_error = None
+        threading.Thread(target=self._run, name="monitored", daemon=True).start()
+
+    def put(self, rows) -> None:
+        """Queue the rows of a call."""
+        try:
+            self._queue.put(rows, block=self._full == "wait")
+        except queue.Full:
+            if self._full == "raise":
+                raise
+            self.dropped += len(rows)
+
+    def flush(self) -> None:
+        """Wait until all that is queued was sent or has failed."""
+        self._queue.join()
+
+    def close(self) -> None:
+        """Send what is queued, and end."""
+        self.flush()
+        self._queue.put(None)
+
+    def _run(self) -> None:
+        is_open = True
+        while is_open:
+            taken = [self._queue.get()]
+            while (
+                not self._queue.empty() and sum(len(one) for one in taken if one is not None) < self._client.batch_size
+            ):
+                taken.append(self._queue.get())
+            tables = [one for one in taken if one is not None]
+            is_open = len(tables) == len(taken)
+            n_rows = sum(map(len, tables))
+            try:
+                if tables:
+                    self._client.send(self._number, pd.concat(tables, ignore_index=True))
+                self.sent += n_rows
+            except Exception as error:  # a model must go on whatever the monitor says
+                self.failed, self.last_error = self.failed + n_rows, error
+            for _ in taken:
+                self._queue.task_done()
