@@ -1,0 +1,148 @@
+"""The client counts each row once whatever happens on the way, and the decorator never holds up a model."""
+
+import queue
+import threading
+
+import httpx
+import pandas as pd
+import pytest
+from monitoring.streams import decisions
+
+from fairlab.monitoring import Client, MonitorError, monitored, registration_of
+
+
+@pytest.fixture
+def connect(monitor):
+    """Return a maker of clients whose network loses what `lose` says: the request, or its answer."""
+
+    def connect(lose=lambda request: None, role="admin", **settings):
+        server = getattr(monitor.as_, role)
+
+        def handle(request):
+            lost = lose(request)
+            if lost == "request":
+                raise httpx.ConnectError("lost")
+            answer = server.request(
+                request.method, str(request.url.copy_with(scheme=None, host=None)), content=request.content,
+                headers={name: value for name, value in request.headers.items() if name != "host"},
+            )  # fmt: skip
+            if lost == "answer":
+                raise httpx.ReadError("lost")
+            return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
+
+        token = monitor.tokens[role]
+        return Client("http://monitor", token, transport=httpx.MockTransport(handle), **settings)
+
+    return connect
+
+
+@pytest.fixture
+def no_pauses(monkeypatch):
+    monkeypatch.setattr("fairlab.monitoring.client.time.sleep", lambda seconds: None)
+
+
+def test_batches_whose_answers_are_lost_count_once(monitor, connect, no_pauses):
+    lost = iter(["answer", "request", None, None, "answer", "answer"] + [None] * 9)
+    client = connect(lambda request: next(lost) if request.method == "POST" else None, batch_size=400)
+    frame = pd.DataFrame(decisions(1000))
+    number = monitor.register()
+    assert client.send(number, frame) == {"received": 1000, "new": 1000, "repeated": 0}
+    assert client.send(number, frame.assign(unused=1)) == {"received": 1000, "new": 0, "repeated": 1000}
+    assert client.investigation(number)["decisions"] == 1000
+
+
+def test_what_never_answers_is_given_up_and_what_is_refused_is_not_tried_again(monitor, connect, no_pauses):
+    tried = []
+    client = connect(lambda request: tried.append(request) or "request", max_seconds=0.15)
+    with pytest.raises(MonitorError, match=r"no answer within 0.15 seconds \(ConnectError: lost\)"):
+        client.investigation(1)
+    assert len(tried) > 1
+    number, rows = monitor.register(), decisions(500)
+    rows[450]["town"] = "t" * 300
+    client = connect(lambda request: tried.append(request), batch_size=400)
+    tried.clear()
+    with pytest.raises(
+        MonitorError, match=r"422: rows do not fit.*row 450, town: expected 1 to 200 characters"
+    ) as refused:
+        client.send(number, pd.DataFrame(rows))
+    assert (refused.value.status, refused.value.errors[0]["row"]) == (422, 450)
+    assert len(tried) == 3  # what is registered, a batch, the refused one
+    assert client.investigation(number)["decisions"] == 400
+
+
+def test_columns_are_sent_as_the_types_that_are_registered(monitor, connect):
+    number, client = monitor.register(), connect()
+    frame = pd.DataFrame(decisions(3)).assign(town=[1, None, 2], age=["18", 19, 20.5], offer=[0, 1, 1])
+    assert client.send(number, frame)["new"] == 3
+    with pytest.raises(ValueError, match="offer: expected true and false, found"):
+        client.send(number, frame.assign(offer="yes"))
+    with pytest.raises(ValueError, match=r"expected columns event_id, .*, found no sex"):
+        client.send(number, frame.drop(columns="sex"))
+
+
+def test_from_a_table_to_a_report_and_the_effects(monitor, connect, monkeypatch):
+    from fairlab.monitoring.scheduler import take_look
+
+    frame = pd.DataFrame(decisions(3000)).assign(note=[f"n{k}" for k in range(3000)])
+    client = connect()
+    number = client.register(registration_of(frame, sensitive_features=["sex"], output="offer", min_leaf_size=50))
+    assert set(client.investigation(number)["columns"]) == {"sex", "town", "age", "offer"}  # no column of names
+    client.send(number, frame)
+    monkeypatch.setattr("fairlab.monitoring.client.time.sleep", lambda seconds: take_look(monitor.store, number, 1))
+    assert [one["context"] for one in client.look(number)["changes"]["new"]][-1] == "town: a"
+    assert client.looks(number)["new"].tolist() == [2]
+    assert "town: a" in client.report(number, 1, as_text=True)
+    effects = client.effects(number, bucket=86_400)
+    last = effects.iloc[-1]
+    women = frame["sex"] == "f"
+    assert last["low"] < frame["offer"][women].mean() - frame["offer"][~women].mean() < last["high"] < 0
+
+
+def test_true_labels_follow(monitor, connect):
+    frame = pd.DataFrame(decisions(40))
+    client, number = connect(), None
+    fields = registration_of(frame.assign(truth=True), sensitive_features=["sex"], output="offer", true_label="truth")
+    number = client.register(fields | {"kind": "error profiling"})
+    assert client.send(number, frame)["new"] == 40
+    labels = frame[["event_id"]].assign(truth=True)
+    assert client.send_labels(number, labels)["new"] == 40
+    assert client.investigation(number)["labels"] == 40
+
+
+@pytest.mark.parametrize("full", ["drop", "wait", "raise"])
+def test_a_model_is_watched_and_a_full_queue_does_what_was_chosen(monitor, connect, full):
+    may_answer = threading.Event()
+    client = connect(lambda request: may_answer.wait(20) and None)
+    number = monitor.register()
+
+    @monitored(client, number, output="offer", full=full, queue_size=1)
+    def predict(table):
+        return table["age"] > 40
+
+    tables = [pd.DataFrame(decisions(10, seed=k)).drop(columns="offer") for k in range(4)]
+    if full == "wait":
+        threading.Timer(0.2, may_answer.set).start()
+    refused = 0
+    for table in tables:
+        try:
+            pd.testing.assert_series_equal(predict(table), table["age"] > 40, check_names=False)
+        except queue.Full:
+            refused += 10
+    may_answer.set()
+    predict.sender.close()
+    counts = predict.sender
+    assert counts.sent + counts.dropped + refused == 40
+    assert client.investigation(number)["decisions"] == counts.sent
+    assert {"drop": counts.dropped, "raise": refused, "wait": counts.sent - 39}[full] > 0
+    assert "offer" not in tables[0].columns
+
+
+def test_a_model_goes_on_where_the_monitor_refuses(monitor, connect):
+    @monitored(connect(), monitor.register(), output="offer", event_ids=lambda table: ["e"] * len(table))
+    def predict(table):
+        return ["maybe"] * len(table)
+
+    assert predict(pd.DataFrame(decisions(2))) == ["maybe"] * 2
+    predict.sender.flush()
+    assert (predict.sender.failed, predict.sender.sent) == (2, 0)
+    assert "expected true and false" in str(predict.sender.last_error)
