@@ -1,6 +1,6 @@
 """The pages: investigations, the effect over time with its band, and reports; they work without JavaScript."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.ticker import MaxNLocator
@@ -16,6 +16,10 @@ def _moment(text: str | None) -> str:
     return text[:16].replace("T", " ") if text else ""
 
 
+def _signed(number: float, digits: int) -> str:
+    return f"{number:+.{digits}f}".replace("-", "−")
+
+
 def _count_of(things, name: str) -> str:
     n = things if isinstance(things, int) else len(things)
     return f"{n or 'no'} {name}{'s' * (n != 1)}"
@@ -24,7 +28,7 @@ def _count_of(things, name: str) -> str:
 _TEMPLATES = Environment(
     loader=PackageLoader("fairlab.monitoring"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
 )
-_TEMPLATES.filters |= {"moment": _moment, "count_of": _count_of, "interval": interval}
+_TEMPLATES.filters |= {"moment": _moment, "signed": _signed, "count_of": _count_of, "interval": interval}
 
 
 def style() -> str:
@@ -45,7 +49,8 @@ def investigation(about: dict, looks: list[dict], last: dict | None, effects: di
     finished = [datetime.fromisoformat(one["finished"]) for one in looks if one["finished"]]
     charts = [one | _chart(one["points"], start, end, finished) for one in effects["effects"]]
     shown = {"about": about, "looks": looks, "last": last and _with_findings(last), "charts": charts}
-    shown |= {name: effects[name][:16] for name in ("start", "end")}
+    # The form has minutes: the last one is to be whole.
+    shown |= {"start": effects["start"][:16], "end": (end + timedelta(seconds=59.999)).isoformat()[:16]}
     return _TEMPLATES.get_template("investigation.html").render(shown)
 
 

@@ -37,7 +37,7 @@ MOST_BYTES = 16 * 2**20  # of a body
 MOST_POINTS = 2_000  # of an effect over time
 SECONDS_TO_RETRY = 2
 SAFE = ("GET", "HEAD")
-CHALLENGES = 'Bearer realm="fairlab monitor", Basic realm="fairlab monitor"'
+CHALLENGES = ('Bearer realm="fairlab monitor"', 'Basic realm="fairlab monitor"')
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'",
@@ -170,7 +170,7 @@ def _allowed(*roles: str) -> Callable:
         store: Store = request.app.state.store
         found = store.token(_token_of(request))
         if found is None:
-            raise ProblemError(401, "expected a token: Authorization: Bearer TOKEN", www_authenticate=CHALLENGES)
+            raise ProblemError(401, "expected a token: Authorization: Bearer TOKEN")
         number, role = found
         request.state.token = number
         if role not in (*roles, "admin"):
@@ -259,6 +259,12 @@ def create_app(store: Store, *, most_bytes: int = MOST_BYTES, looks: bool = True
 
 
 def _handle_errors(app: FastAPI) -> None:
+    def refused(request, caught):
+        response = problem(caught.status, caught.detail, caught.errors, **caught.headers)
+        for challenge in CHALLENGES if caught.status == 401 else ():
+            response.headers.append("www-authenticate", challenge)  # two headers: browsers read one challenge of each
+        return response
+
     def unavailable(request, caught):
         LOG.error("database", extra={"fields": _where(caught)})
         return problem(503, "the database cannot do this now; nothing was kept", retry_after=str(SECONDS_TO_RETRY))
@@ -268,7 +274,7 @@ def _handle_errors(app: FastAPI) -> None:
         return problem(422, "the request does not fit", [error(None, *part) for part in parts])
 
     handlers = {
-        ProblemError: lambda _, e: problem(e.status, e.detail, e.errors, **e.headers),
+        ProblemError: refused,
         HTTPException: lambda _, e: problem(e.status_code, str(e.detail), **(e.headers or {})),
         RequestValidationError: invalid,
         BodyError: lambda _, e: problem(400, _ascii(str(e))),
