@@ -1,9 +1,11 @@
+import ast
 import re
+from textwrap import dedent
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from fairlab.suite.labs.masters import card, cards, exercises, for_course, read, solved
+from fairlab.suite.labs.masters import card, cards, exercises, for_course, marks, read, solved, without_guide
 
 GRADED = [lab for lab in cards() if lab.mistakes]
 EVERY = pytest.mark.parametrize("lab", GRADED, ids=lambda lab: lab.key)
@@ -58,7 +60,7 @@ def test_the_solved_version_has_all_but_the_marks(master):
 
 
 def test_labs_are_numbered_and_found_by_number_and_name():
-    assert [lab.number for lab in cards()] == sorted(lab.number for lab in cards())
+    assert [lab.number for lab in cards()] == list(range(1, len(cards()) + 1))
     assert card("1") is card("berkeley") is card("lab1-berkeley")
     with pytest.raises(KeyError, match="did you mean 'berkeley'"):
         card("berkley")
@@ -84,3 +86,64 @@ def test_the_mistakes_of_a_card_are_named_by_its_tests(lab):
     sources = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source for cell in read(lab.notebook).cells}
     for mistake in lab.mistakes:
         assert mistake.message in sources[mistake.test]
+
+
+SOLUTION = re.compile(r"[ \t]*### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
+HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS", re.DOTALL)
+HINTS = re.compile("<details>.*?</details>", re.DOTALL)
+
+
+def n_lines(source):
+    return sum(bool(line.strip()) for line in source.splitlines())
+
+
+@EVERY
+def test_a_lab_takes_ninety_minutes_by_the_rule_of_the_teachers_page(lab):
+    """100 words or 5 lines of code are read in a minute, a line is written in 1.5, a manual point takes 3."""
+    words = read_lines = written = 0
+    for cell in without_guide(read(lab.notebook)).cells:
+        if cell.cell_type == "markdown" and not marks(cell).get("solution"):
+            words += len(HINTS.sub("", cell.source).split())
+        elif cell.cell_type == "code":
+            written += sum(map(n_lines, SOLUTION.findall(cell.source)))
+            read_lines += n_lines(HIDDEN.sub("", SOLUTION.sub("", cell.source)))
+    manual = sum(exercise.points for exercise in exercises(read(lab.notebook)) if exercise.is_manual)
+    assert words / 100 + read_lines / 5 + 1.5 * written + 3 * manual <= lab.minutes == 90
+
+
+@pytest.mark.parametrize("lab", cards(), ids=lambda lab: lab.key)
+def test_a_lab_has_the_law_in_ten_lines_and_its_figures_in_words(lab):
+    cells = read(lab.notebook).cells
+    (law,) = [cell.source for cell in cells if "law" in cell.metadata.get("tags", ())]
+    assert law.count("\n") <= 9
+    subjects = ("as of 2026-11", "not legal advice", "mpact", "Four fifths", "Justification", "AI Act", "city's audit")
+    assert all(subject in law for subject in (*subjects, "Sources", "May have changed", "docs/labs.md"))
+    for number, cell in enumerate(cells):
+        if cell.cell_type == "code" and re.search(r"\.show\(\)|\.plot\(\)\)", cell.source):
+            following = next(each.source for each in cells[number:] if each.cell_type == "markdown")
+            assert "*The figure in words.*" in following, cell.source
+            assert not ("tab:red" in cell.source and "tab:green" in cell.source)
+
+
+@EVERY
+def test_a_released_test_does_not_hold_the_code_of_its_answer(lab):
+    """No expression of a solution, and no expected value that is computed by a formula."""
+    answer = ""
+    for cell in read(lab.notebook).cells:
+        answer = cell.source if marks(cell).get("solution") else answer
+        if cell.cell_type == "code" and marks(cell).get("grade"):
+            tree = ast.parse(HIDDEN.sub("", cell.source))
+            own = {ast.unparse(node) for block in SOLUTION.findall(answer) for node in phrases(block)}
+            shown = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.expr)}
+            assert not own & shown, cell.source
+            for call in ast.walk(tree):
+                if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "expect":
+                    formulas = (ast.Pow, ast.MatMult)
+                    assert not [node for node in ast.walk(call.args[2]) if isinstance(node, formulas)], cell.source
+
+
+def phrases(block):
+    """Return the expressions of a solution that compute something: operations and calls of more than a few letters."""
+    tree = ast.parse(dedent(block))
+    kinds = (ast.BinOp, ast.Call, ast.BoolOp, ast.Compare, ast.ListComp, ast.GeneratorExp, ast.Lambda)
+    return [node for node in ast.walk(tree) if isinstance(node, kinds) and len(ast.unparse(node)) >= 16]
