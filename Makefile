@@ -65,9 +65,10 @@ site: $(READY) ## build the site into site/, with results of runs if available
 site-test: $(READY) ## test the site in a browser (Chromium, if available)
 	@$(BIN)/python -m pytest -n 0 -m browser tests/browser
 
-lint: $(READY) ## check code and notebooks
+lint: $(READY) ## check code, the types of the public interface, and notebooks
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
 	@$(BIN)/fairlab notebooks
 
 format: $(READY) ## format code, clear the notebooks' outputs

@@ -5,13 +5,4 @@ from importlib.metadata import version
 import lazy_loader as lazy
 
 __version__ = version("fairlab")
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    # Experiment belongs to the suite; everything else is the library.
-    submod_attrs={
-        "auditing": ["audit", "compare", "impact_table"],
-        "cases": ["Case"],
-        "data.loading": ["load"],
-        "suite.experiment": ["Experiment"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

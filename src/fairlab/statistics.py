@@ -8,6 +8,7 @@ and SciPy by tests; statsmodels itself takes half a second to import and does no
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import bdtrc, betaincinv, chdtrc, chndtrinc, ndtr, ndtri, rel_entr, stdtr, stdtrit, xlogy
 
 ADDED = 0.5  # to every cell where the spread of mutual information is estimated, or an empty cell would have none
@@ -90,7 +91,9 @@ def _unlikely(share, end, surprise) -> np.ndarray:
     return np.where(share == end, end, far)
 
 
-def rate_bounds(hits, totals, *, confidence_level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def rate_bounds(
+    hits: ArrayLike, totals: ArrayLike, *, confidence_level: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return rates with the exact bounds of Clopper and Pearson; in an empty group 0, with bounds 0 and 1."""
     hits, totals = np.asarray(hits), np.asarray(totals)
     low, high = exact_interval(hits, totals, alpha=1 - confidence_level)
@@ -98,7 +101,7 @@ def rate_bounds(hits, totals, *, confidence_level: float) -> tuple[np.ndarray, n
 
 
 def difference_bounds(
-    hits, totals, *, confidence_level: float, factor: float = 1.0, correlation: float = 0.0
+    hits: ArrayLike, totals: ArrayLike, *, confidence_level: float, factor: float = 1.0, correlation: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return bounds of a rate less a multiple of another rate.
 
@@ -212,7 +215,7 @@ def exclusive_correlation(first: int, second: int, n: int) -> float:
     return -first * second / spread if spread > 0 else 0.0
 
 
-def ratio_bounds(hits, totals, *, confidence_level: float) -> tuple[np.ndarray, np.ndarray]:
+def ratio_bounds(hits: ArrayLike, totals: ArrayLike, *, confidence_level: float) -> tuple[np.ndarray, np.ndarray]:
     """Return bounds of the first rate over the second; infinite where nothing bounds it.
 
     Parameters

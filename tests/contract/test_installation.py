@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -235,3 +236,54 @@ def test_conda_users_get_fairlab_and_the_locked_versions_by_one_command(tmp_path
     (version,) = (clause.version for clause in python.specifier)
     assert Requirement(f"python{PROJECT['requires-python']}").specifier.contains(version)
     assert locked().keys() >= SETTLED
+
+
+# Packages that conda calls otherwise.
+CONDA = {"matplotlib": "matplotlib-base", "lazy-loader": "lazy_loader"}
+
+
+def test_the_recipe_for_conda_has_the_requirements_of_the_core():
+    recipe = yaml.safe_load((ROOT / "recipe.yaml").read_text(encoding="utf-8"))
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert recipe["context"]["version"] == str(citation["version"]) == PROJECT["version"]
+    assert recipe["about"]["license"] == citation["license"] == PROJECT["license"]
+    assert [author["name"] for author in citation["authors"]] == [author["name"] for author in PROJECT["authors"]]
+    python, *run = (Requirement(text.replace("${{ python_min }}", "3.11")) for text in recipe["requirements"]["run"])
+    assert python.specifier == Requirement(f"python{PROJECT['requires-python']}").specifier
+    core = {CONDA.get(canonicalize_name(one.name), canonicalize_name(one.name)): one for one in requirements()}
+    assert {one.name: one.specifier for one in run} == {name: one.specifier for name, one in core.items()}
+
+
+def test_binder_installs_versions_of_the_lock():
+    binder = ROOT / ".binder"
+    [line] = [line for line in (binder / "requirements.txt").read_text().splitlines() if line.startswith("-r")]
+    assert (binder / line.split()[1]).resolve() == ROOT / "notebooks/labs/requirements.lock"
+    [command] = re.findall(r"^(sed .*) >", (binder / "postBuild").read_text(), flags=re.MULTILINE)
+    versions = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert len(versions.splitlines()) == len(locked())
+    assert os.access(binder / "postBuild", os.X_OK)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["3.12", "3.13", "3.14"])
+def test_the_core_audits_on_other_pythons(version, tmp_path):
+    if not (python := shutil.which(f"python{version}")):
+        pytest.skip(f"there is no python{version}")
+    made = tmp_path / "environment"
+    subprocess.run([python, "-m", "venv", made], check=True)
+    install = [made / "bin/python", "-m", "pip", "install", "--quiet", "--prefer-binary", ROOT]
+    subprocess.run(install, check=True)
+    page = (ROOT / "docs" / "your_model.md").read_text(encoding="utf-8")
+    example = re.search(r"^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)[1]
+    subprocess.run([made / "bin/python", "-c", f"{example}\nassert report.significant"], cwd=tmp_path, check=True)
+
+
+def test_forms_of_issues_ask_for_something_and_name_fields_once():
+    forms = [path for path in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml"]
+    assert len(forms) == 4
+    for form in forms:
+        content = yaml.safe_load(form.read_text(encoding="utf-8"))
+        fields = [field["id"] for field in content["body"]]
+        assert content.keys() == {"name", "description", "labels", "body"}
+        assert len(fields) == len(set(fields))
+        assert any(field.get("validations", {}).get("required") for field in content["body"])

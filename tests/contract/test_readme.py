@@ -1,6 +1,7 @@
 """What the README and its page on models show is what happens."""
 
 import re
+import tomllib
 
 from fairlab.cli import main
 from fairlab.paths import project
@@ -25,3 +26,16 @@ def test_it_fits_one_screen_and_a_half():
 def test_its_links_lead_somewhere():
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", README):
         assert (ROOT / target).exists(), target
+
+
+def test_its_badges_are_true():
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pythons = [name.rpartition(" ")[2] for name in declared["classifiers"] if re.search(r":: 3\.\d+$", name)]
+    [status] = (name.rpartition(" ")[2].lower() for name in declared["classifiers"] if name.startswith("Development"))
+    facts = {"licence": declared["license"], "Python": f"{pythons[0]} to {pythons[-1]}", "status": status}
+    assert (ROOT / "src" / "fairlab" / "py.typed").exists()
+    assert "mypy" in (ROOT / "Makefile").read_text(encoding="utf-8")
+    texts = re.findall(r"<text [^>]*>([^<]+)<", (ROOT / "docs/_static/badges.svg").read_text(encoding="utf-8"))
+    assert dict(zip(texts[::2], texts[1::2], strict=True)) == facts | {"types": "checked by mypy"}
+    for name, fact in facts.items():
+        assert f"{name} {fact}".lower() in README.lower()

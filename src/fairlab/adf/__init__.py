@@ -2,13 +2,4 @@
 
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    submod_attrs={
-        "aequitas": ["Aequitas"],
-        "discrimination": ["Fairness", "SearchResult", "discriminatory", "estimate_unfairness"],
-        "generation": ["ADF", "GlobalPhase"],
-        "gradients": ["FiniteDifferences"],
-        "training": ["majority_vote", "retrain", "train_networks"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

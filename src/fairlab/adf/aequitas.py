@@ -8,10 +8,12 @@ keeps every move.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fairlab.adf.discrimination import Partners, SearchMethod, SearchResult, Trace, collect, repeated
 from fairlab.adf.generation import ACCEPT_WORSE, truncated_neighbours
@@ -63,9 +65,9 @@ class Aequitas(SearchMethod):
 
     def __init__(
         self,
-        model,
+        model: Any,
         schema: Schema,
-        sensitive_features,
+        sensitive_features: str | Sequence[str],
         *,
         strategy: str = "fully_directed",
         n_local: int = 1000,
@@ -73,7 +75,7 @@ class Aequitas(SearchMethod):
         n_walks: int = 1,
         variant: str = "sound",
         decision_threshold: float | None = None,
-        random_state=0,
+        random_state: int | np.random.Generator | None = 0,
     ):
         self.model, self.schema, self.sensitive_features, self.strategy = model, schema, sensitive_features, strategy
         self.n_local, self.in_flight, self.n_walks = n_local, in_flight, n_walks
@@ -94,7 +96,7 @@ class Aequitas(SearchMethod):
         [result] = self.search_runs([self.schema.sample(n_samples, random_state=rng)], [rng], max_found=max_found)
         return result
 
-    def local_search(self, starts, *, max_found: int | None = None) -> SearchResult:
+    def local_search(self, starts: ArrayLike, *, max_found: int | None = None) -> SearchResult:
         """Walk from those of the given inputs that are discriminatory.
 
         Parameters
@@ -106,11 +108,17 @@ class Aequitas(SearchMethod):
         [result] = self.search_runs([starts], [self.random_state], max_found=max_found)
         return result
 
-    def steps(self, starts) -> Iterator[Trace]:
+    def steps(self, starts: ArrayLike) -> Iterator[Trace]:
         """Yield the given inputs, then what each step of a walk evaluates, the candidates of the walks first."""
         return self.steps_of_runs([starts], [self.random_state])
 
-    def search_runs(self, starts, random_states, *, max_found: int | None = None) -> list[SearchResult]:
+    def search_runs(
+        self,
+        starts: Sequence[ArrayLike],
+        random_states: Sequence[int | np.random.Generator],
+        *,
+        max_found: int | None = None,
+    ) -> list[SearchResult]:
         """Return what `local_search` finds from the starts of each run; all runs advance together, and share nothing.
 
         Parameters
@@ -138,7 +146,9 @@ class Aequitas(SearchMethod):
             for low, high in pairwise(ends.tolist())
         ]
 
-    def steps_of_runs(self, starts, random_states) -> Iterator[Trace]:
+    def steps_of_runs(
+        self, starts: Sequence[ArrayLike], random_states: Sequence[int | np.random.Generator]
+    ) -> Iterator[Trace]:
         """Yield the starts of all runs, then what each step evaluates, in the order of the runs.
 
         Seeds are counted over all runs; parameters as for `search_runs`.

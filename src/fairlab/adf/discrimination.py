@@ -4,10 +4,11 @@ An input is discriminatory if another value of a sensitive feature (the paper's 
 together, changes its class.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from operator import mul
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -124,7 +125,12 @@ class Partners:
 
 
 def discriminatory(
-    model, X, sensitive_features, *, schema: Schema, decision_threshold: float | None = None
+    model: Any,
+    X: Any,
+    sensitive_features: str | Sequence[str],
+    *,
+    schema: Schema,
+    decision_threshold: float | None = None,
 ) -> np.ndarray:
     """Return which inputs are discriminatory: some other sensitive values, all else equal, change the class.
 
@@ -167,13 +173,13 @@ def discriminatory(
 
 
 def estimate_unfairness(
-    model,
+    model: Any,
     *,
     schema: Schema,
-    sensitive_features,
+    sensitive_features: str | Sequence[str],
     n: int = 100_000,
     decision_threshold: float | None = None,
-    random_state=0,
+    random_state: int | np.random.Generator | None = 0,
 ) -> Fairness:
     """Estimate the share of discriminatory inputs among all of the domain (section 4.2, RQ3).
 
@@ -305,7 +311,16 @@ class SearchResult:
     seconds: float
 
     @classmethod
-    def count(cls, trace: Trace, *, schema, sensitive_features, iterations, successful, seconds) -> "SearchResult":
+    def count(
+        cls,
+        trace: Trace,
+        *,
+        schema: Schema,
+        sensitive_features: str | Sequence[str],
+        iterations: Any,
+        successful: Any,
+        seconds: float,
+    ) -> "SearchResult":
         """Return the result of a search from everything that it evaluated."""
         sensitive_features = (sensitive_features,) if isinstance(sensitive_features, str) else tuple(sensitive_features)
         order = np.argsort(trace.seed, kind="stable")

@@ -14,10 +14,12 @@ so, the algorithm's text says ground truth, which inputs that were made up do no
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.cluster import KMeans
 
@@ -238,9 +240,9 @@ class ADF(SearchMethod):
 
     def __init__(
         self,
-        model,
+        model: Any,
         schema: Schema,
-        sensitive_features,
+        sensitive_features: str | Sequence[str],
         *,
         n_clusters: int = 4,
         max_iter: int = 10,
@@ -248,7 +250,7 @@ class ADF(SearchMethod):
         refresh: int = 1,
         variant: str = "sound",
         decision_threshold: float | None = None,
-        random_state=0,
+        random_state: int | np.random.Generator | None = 0,
     ):
         self.model, self.schema, self.sensitive_features = model, schema, sensitive_features
         self.n_clusters, self.max_iter, self.n_local, self.refresh = n_clusters, max_iter, n_local, refresh
@@ -259,7 +261,7 @@ class ADF(SearchMethod):
         """Whose values of the sensitive features the global phase tries."""
         return self.schema
 
-    def seeds(self, X, n: int) -> np.ndarray:
+    def seeds(self, X: Any, n: int) -> np.ndarray:
         """Return `n` rows of `X`, from its clusters in turn, as integers.
 
         Warns
@@ -274,7 +276,7 @@ class ADF(SearchMethod):
             warnings.warn(f"X: rows outside of the bounds of the schema: {counts}", stacklevel=2)
         return values[round_robin(cluster_labels(values, n_clusters=self.n_clusters), n)]
 
-    def global_search(self, seeds) -> GlobalPhase:
+    def global_search(self, seeds: ArrayLike) -> GlobalPhase:
         """Try to make every seed discriminatory (Algorithm 1).
 
         Parameters
@@ -284,7 +286,7 @@ class ADF(SearchMethod):
         network, rng = self._begin()
         return self._global_phase(network, self.schema.check(seeds, "seeds"), rng)
 
-    def local_search(self, pairs, *, max_found: int | None = None) -> SearchResult:
+    def local_search(self, pairs: Any, *, max_found: int | None = None) -> SearchResult:
         """Search around discriminatory inputs (Algorithm 3).
 
         Parameters
@@ -297,7 +299,7 @@ class ADF(SearchMethod):
         started, begun = time.perf_counter(), self._begin()
         return self._local_search(self._as_phase(pairs), *begun, max_found, started)
 
-    def steps(self, pairs) -> Iterator[Trace]:
+    def steps(self, pairs: Any) -> Iterator[Trace]:
         """Yield the starts of the local search, then what each step evaluates, the candidates of the walks first.
 
         Parameters
@@ -308,7 +310,7 @@ class ADF(SearchMethod):
         network, rng = self._begin()
         return self._local_phase(network, self._as_phase(pairs), rng)
 
-    def generate(self, X, *, n_seeds: int = 1000, max_found: int | None = None) -> SearchResult:
+    def generate(self, X: Any, *, n_seeds: int = 1000, max_found: int | None = None) -> SearchResult:
         """Run both phases from `n_seeds` rows of a data set.
 
         Parameters

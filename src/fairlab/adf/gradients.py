@@ -1,5 +1,8 @@
 """What ADF needs of a model that is no network: classes and input gradients, by differences of a score."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 from scipy.special import expit
 
@@ -45,7 +48,15 @@ class FiniteDifferences:
     [0, 1]
     """
 
-    def __init__(self, score, schema: Schema, sensitive_features, *, decision_threshold: float, decide=None):
+    def __init__(
+        self,
+        score: Any,
+        schema: Schema,
+        sensitive_features: str | Sequence[str],
+        *,
+        decision_threshold: float,
+        decide: Callable | None = None,
+    ):
         columns = check_schema(schema).positions(sensitive_features)
         self._score = wrap_model(score).scores_of
         self._decide = None if decide is None else check_function(decide, "decide")
@@ -54,16 +65,16 @@ class FiniteDifferences:
         self.n_features = len(schema.names)
         self._free = np.setdiff1d(np.arange(self.n_features), columns)
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Return class 0 or 1 of every row."""
         return (self.lead(X) > 0).astype(int)
 
-    def logits(self, X) -> np.ndarray:
+    def logits(self, X: Any) -> np.ndarray:
         """Return 0 and the lead of class 1, shape (n_rows, 2)."""
         lead = self.lead(X)
         return np.stack([np.zeros_like(lead), lead], axis=1)
 
-    def lead(self, X) -> np.ndarray:
+    def lead(self, X: Any) -> np.ndarray:
         """Return by how much the score of each row exceeds the threshold, shape (n_rows,); its sign is the class."""
         X = np.asarray(X)
         if X.ndim != 2 or X.shape[1] != self.n_features:
@@ -72,7 +83,7 @@ class FiniteDifferences:
         positive = lead >= 0 if self._decide is None else np.asarray(self._decide(X), dtype=bool)
         return np.where(positive, np.maximum(lead, LEAST), np.minimum(lead, -LEAST))
 
-    def margin_gradient(self, X) -> tuple[np.ndarray, np.ndarray]:
+    def margin_gradient(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the margin of every row's class, shape (n_rows,), and its slope along every attribute."""
         X = np.asarray(X)
         rows = max(1, CHUNK // (2 * self.n_features))
@@ -81,7 +92,7 @@ class FiniteDifferences:
         slope = np.concatenate([np.zeros((0, self.n_features)), *slopes])
         return np.abs(lead), np.sign(lead)[:, None] * slope
 
-    def loss_gradient(self, X) -> np.ndarray:
+    def loss_gradient(self, X: Any) -> np.ndarray:
         """Return the slopes of the cross-entropy of the predicted class, as `Network.loss_gradient` has it."""
         margin, gradient = self.margin_gradient(X)
         return -expit(-margin)[:, None] * gradient

@@ -5,8 +5,10 @@ The members of an ensemble are an array axis: they share every instruction and n
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fairlab.cases.model import wrap_model
 from fairlab.checks import check_count, check_features, check_seed
@@ -18,7 +20,7 @@ BATCH_SIZE = 128
 MOST_EPOCHS = 1000
 
 
-def train_networks(X, y, random_states: Sequence[int], *, n_steps: int) -> list[list[np.ndarray]]:
+def train_networks(X: ArrayLike, y: ArrayLike, random_states: Sequence[int], *, n_steps: int) -> list[list[np.ndarray]]:
     """Train networks from scratch as the authors' code does, but for the number of steps.
 
     Columns of standard normal weights scaled to unit length, biases 0; softmax cross-entropy, Adam with rate 0.01,
@@ -62,7 +64,7 @@ def train_networks(X, y, random_states: Sequence[int], *, n_steps: int) -> list[
     return fit(start, X, y, [np.arange(len(X))] * len(start), rngs, n_epochs=n_epochs)
 
 
-def majority_vote(voters, X) -> np.ndarray:
+def majority_vote(voters: Sequence, X: ArrayLike) -> np.ndarray:
     """Return the class that most of the models give each input, the smallest of several.
 
     Parameters
@@ -94,7 +96,16 @@ def majority_vote(voters, X) -> np.ndarray:
     return counts.argmax(axis=1)
 
 
-def retrain(weights, X, y, additions: Sequence[np.ndarray], voters, *, n_epochs: int, random_states: Sequence[int]):
+def retrain(
+    weights: Sequence[np.ndarray],
+    X: ArrayLike,
+    y: ArrayLike,
+    additions: Sequence[np.ndarray],
+    voters: Sequence,
+    *,
+    n_epochs: int,
+    random_states: Sequence[int],
+) -> Any:
     """Go on training a network on its data and discriminatory inputs, labelled by majority vote.
 
     Parameters

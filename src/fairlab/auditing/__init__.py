@@ -2,12 +2,4 @@
 
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    submod_attrs={
-        "audits": ["audit", "forecast", "run"],
-        "comparison": ["ModelComparison", "compare"],
-        "impact": ["impact_table"],
-        "report": ["Report"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

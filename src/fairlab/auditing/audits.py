@@ -3,12 +3,13 @@
 import time
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from fairlab.auditing.probes import Task, probes
 from fairlab.auditing.progress import QueryBar
 from fairlab.auditing.report import MARGIN, VERDICT_ON, Report
 from fairlab.auditing.wording import count, listed
-from fairlab.cases import BudgetSpentError, Case, MethodResult
+from fairlab.cases import BudgetSpentError, Case, Finding, MethodResult
 from fairlab.checks import check_choice, check_count, check_flag, check_number, check_text, suggestion
 
 MODEL_PART = 0.8  # of the seconds that an audit may take, for the model; the rest is for the methods
@@ -117,8 +118,16 @@ def audit(
                 late = "the seconds that the audit may take were over."
                 results.append(MethodResult(probes()[name].title, (), (late,), 0, 0.0))
                 continue
-            options = {"confidence_level": confidence_level, "random_state": random_state, "proxies": proxies}
-            results.append(run(name, case, budget=int(left * share), **options))
+            results.append(
+                run(
+                    name,
+                    case,
+                    budget=int(left * share),
+                    confidence_level=confidence_level,
+                    random_state=random_state,
+                    proxies=proxies,
+                )
+            )
             bar.add(len(results[-1].findings))
     return Report(
         case=case,
@@ -187,7 +196,7 @@ def run(
     confidence_level: float = 0.95,
     random_state: int = 0,
     proxies: Mapping[str, Iterable[str]] | bool = False,
-    **options,
+    **options: Any,
 ) -> MethodResult:
     """Apply one method to a case: what `audit` does for each, without the correction over all findings.
 
@@ -231,7 +240,8 @@ def run(
     given = _checked(case, budget, confidence_level, random_state, least=0)
     [name] = _chosen(check_text(method, "method"))
     probe, task = probes()[name], Task(case, *given, proxies)
-    start, queried, findings = time.perf_counter(), case.queries.n_queries, []
+    start, queried = time.perf_counter(), case.queries.n_queries
+    findings: list[Finding] = []
     try:
         with case.queries.limit(budget):
             if not any(map(task.lacks, probe.needs)):
@@ -244,11 +254,11 @@ def run(
         raise
     return MethodResult(
         method=probe.title,
-        findings=findings,
-        skipped=dict.fromkeys(task.skipped),
+        findings=tuple(findings),
+        skipped=tuple(dict.fromkeys(task.skipped)),
         n_queries=case.queries.n_queries - queried,
         seconds=time.perf_counter() - start,
-        warnings=dict.fromkeys(task.warnings),
+        warnings=tuple(dict.fromkeys(task.warnings)),
         description=probe.description,
     )
 

@@ -1,7 +1,7 @@
 """The forest plot of an audit: estimates with their intervals, a panel for each method."""
 
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ def forest(report) -> "Figure":
     """
     from matplotlib.lines import Line2D
 
-    shown = {finding.method: [] for result in report.results for finding in result.findings}
+    shown: dict[str, list] = {finding.method: [] for result in report.results for finding in result.findings}
     for finding, is_significant in zip(report.findings, report.is_significant, strict=True):
         if np.isfinite(finding.low):
             shown[finding.method].append((finding, is_significant))
@@ -37,7 +37,7 @@ def forest(report) -> "Figure":
     figure, axes = panels(len(shown), 1, width=9, height=max(size, 1.0), height_ratios=[h + 1.3 for h in heights])
     for axis, (method, rows) in zip(axes, shown.items(), strict=True):
         _panel(axis, method, rows)
-    marks = {"linestyle": "none", "marker": "o", "markersize": 6}
+    marks: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 6}
     handles = [
         Line2D([], [], color=VERMILION, label="significant after correction", **marks),
         Line2D([], [], color=GREY, markerfacecolor="white", label="not significant", **marks),

@@ -75,20 +75,20 @@ def impact_table(
     if isinstance(unknown, str) or not isinstance(unknown, Collection):
         raise TypeError(f"unknown: expected names of groups, found {unknown!r}")
     counts = _checked(counts)
-    unknown = counts.index.isin([UNKNOWN, *unknown])
+    is_unknown = counts.index.isin([UNKNOWN, *unknown])
     people, selected = (counts[name].to_numpy(dtype=float) for name in ("people", "selected"))
     small = (people < smallest_share * people.sum()) | (people < smallest_size)
     rate, low, high = rate_bounds(selected, people, confidence_level=confidence_level)
     rate = np.where(people > 0, rate, np.nan)
     ratio = np.full((3, len(counts)), np.nan)
-    compared = ~unknown & ~small & (people > 0)
+    compared = ~is_unknown & ~small & (people > 0)
     if compared.any() and selected[compared].any():
         best = int(np.argmax(np.where(compared, rate, -1)))
         pairs = np.stack([np.column_stack([part, np.full(len(part), part[best])]) for part in (selected, people)])
         ratio[0] = rate / rate[best]
         ratio[1:] = ratio_bounds(*pairs, confidence_level=confidence_level)
         ratio[1:, best] = np.nan
-        ratio[:, unknown] = np.nan
+        ratio[:, is_unknown] = np.nan
     columns = {"people": counts["people"], "share": people / people.sum(), "selected": counts["selected"]}
     columns |= {"selection rate": rate, "rate low": low, "rate high": high}
     columns |= dict(zip(["impact ratio", "ratio low", "ratio high"], ratio, strict=True)) | {"small": small}

@@ -57,7 +57,7 @@ class RepeatedPairs:
         self.estimate = max(0.0, float(self.signs.mean()))
         counts = [int((self.signs == sign).sum()) for sign in (1, -1)]
         self._counts, n = (counts, [len(people)] * 2), len(people)
-        self._options = {"correlation": exclusive_correlation(*counts, n)}
+        self._options = {"correlation": exclusive_correlation(counts[0], counts[1], n)}
         low, high = map(float, difference_bounds(*self._counts, confidence_level=1 - alpha, **self._options))
         self.low, self.high = max(0.0, low), min(max(high, self.estimate), 1.0)
         self.smallest = partial(smallest_effect, low, high, 1 - alpha)

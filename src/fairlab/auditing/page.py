@@ -11,7 +11,7 @@ from fairlab.auditing.rates import RATES
 from fairlab.plotting import PAGE_STYLE, REPORT_STYLE, as_html
 
 MOST_TOLD = 4  # findings of one measure, before the others are folded
-NUMBERS = (
+NUMBERS: tuple[str, ...] = (
     "estimate",
     "before",
     "after",

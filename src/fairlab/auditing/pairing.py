@@ -28,10 +28,10 @@ class Pairs:
     """
 
     cases: tuple[Case, Case]
-    decisions: tuple[np.ndarray, np.ndarray]
-    truth: tuple[np.ndarray, np.ndarray] | None
-    labelled: tuple[np.ndarray, np.ndarray]
-    order: tuple[np.ndarray, np.ndarray]
+    decisions: tuple[np.ndarray, ...]
+    truth: tuple[np.ndarray, ...] | None
+    labelled: tuple[np.ndarray, ...]
+    order: tuple[np.ndarray, ...]
     is_paired: bool
 
     def everyone(self) -> list[np.ndarray]:
@@ -40,7 +40,7 @@ class Pairs:
 
     def wrong(self) -> list[np.ndarray]:
         """Return which decisions differ from the true labels."""
-        return [decided != true for decided, true in zip(self.decisions, self.truth, strict=True)]
+        return [decided != true for decided, true in zip(self.decisions, self.truth or (), strict=True)]
 
     def groups(self, sensitive_features: str) -> Iterator[tuple[str, list[np.ndarray]]]:
         """Yield each group that both tables have, with the masks of its members."""

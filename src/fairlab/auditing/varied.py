@@ -97,8 +97,11 @@ class Varied:
         spread = float(np.ptp(rates))
         only_first = (self.decisions.T.astype(float) @ ~self.decisions).astype(np.int64)
         ends = exact_interval(np.arange(n_rows + 1), n_rows, alpha=alpha / (n_values * (n_values - 1)))
-        low, high = (end[only_first] for end in ends)
-        low, high = float(max(0.0, (low - high.T).max())), float((high - low.T)[~np.eye(n_values, dtype=bool)].max())
+        lows, highs = (end[only_first] for end in ends)
+        low, high = (
+            float(max(0.0, (lows - highs.T).max())),
+            float((highs - lows.T)[~np.eye(n_values, dtype=bool)].max()),
+        )
         first, second = rates.argmax(), rates.argmin()
         for_first, for_second = only_first[first, second], only_first[second, first]
         n_pairs = n_values * (n_values - 1) // 2

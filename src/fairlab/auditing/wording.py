@@ -1,7 +1,7 @@
 """A report in plain words: the sentences at its head, and the lines that it shares with the page."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def name_of(case: Case) -> str:
     return "model" if name == "<lambda>" else name
 
 
-def listed(words: Sequence[str]) -> str:
+def listed(words: Iterable[str]) -> str:
     """Return words in a sentence: ``"a, b and c"``."""
     words = list(words)
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
@@ -145,7 +145,7 @@ def _clearest(report) -> str:
 
 def _unseen(report) -> str:
     """Return how small a difference of selection rates, and a flip rate, could not have been seen."""
-    smallest = {}
+    smallest: dict[str, dict] = {}
     for finding, effect in zip(report.findings, report.smallest_effects, strict=True):
         if np.isfinite(effect) and finding.where == "everyone":
             known = smallest.setdefault(finding.measure, {})

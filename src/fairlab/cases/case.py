@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -100,13 +101,13 @@ class Case:
 
     def __init__(
         self,
-        model,
+        model: Any,
         table: pd.DataFrame,
         *,
         sensitive_features: str | Sequence[str],
         features: Sequence[str] | None = None,
-        y_true=None,
-        pos_label=None,
+        y_true: Any = None,
+        pos_label: object = None,
         decision_threshold: float | None = None,
         schema: Schema | Mapping | str | Path | None = None,
         max_rows: int | None = None,
@@ -404,7 +405,9 @@ def _read_schema(given) -> dict:
 
 def _feature(name: str, column: pd.Series, given: dict) -> Feature:
     """Return the domain of a column: as given, or, but for edges, as the column has it."""
-    part = given.get(name)
-    if name not in given or (isinstance(part, Mapping) and set(part) == {"edges"}):
-        return Feature.from_column(name, column, edges=part and part["edges"])
+    if name not in given:
+        return Feature.from_column(name, column)
+    part = given[name]
+    if isinstance(part, Mapping) and set(part) == {"edges"}:
+        return Feature.from_column(name, column, edges=part["edges"])
     return part if isinstance(part, Feature) else Feature.from_description(name, part)

@@ -3,6 +3,7 @@
 import datetime
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from typing import Any
 
 import pandas as pd
 
@@ -27,7 +28,8 @@ def plain_table(table) -> tuple[pd.DataFrame, Originals]:
     """
     if not isinstance(table, pd.DataFrame):
         table = _from_other_library(table)
-    originals, columns = {}, {}
+    originals: dict[str, Any] = {}
+    columns = {}
     if not table.columns.is_unique:  # refused later, by name
         return table, originals
     for name, column in table.items():

@@ -4,9 +4,11 @@ import difflib
 import re
 import sys
 import warnings
+from collections.abc import Callable
 from contextlib import contextmanager
 from importlib import import_module
 from numbers import Real
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -61,14 +63,28 @@ class ModelAdapter:
     [False, True]
     """
 
-    def __init__(self, name: str, *, answer=None, scorer=None, unit=None, classes=None, columns=None, gradient=None):
-        self.name, self.answer, self.scorer, self.unit = name, answer, scorer, unit
-        self.classes, self.columns, self.gradient = classes, columns, gradient
-        self.pos_label, self.decision_threshold = None, None
+    def __init__(
+        self,
+        name: str,
+        *,
+        answer: Callable | None = None,
+        scorer: Callable | None = None,
+        unit: str | None = None,
+        classes: tuple | None = None,
+        columns: tuple[str, ...] | None = None,
+        gradient: Callable | None = None,
+    ):
+        self.name, self.unit, self.classes, self.columns = name, unit, classes, columns
+        self.answer: Any = answer
+        self.scorer: Any = scorer
+        self.gradient: Any = gradient
+        self.pos_label: Any = None
+        self.decision_threshold: float | None = None
         self._is_given, self._is_regression = False, False  # the favourable label; numbers without a threshold
-        self.queries, self.warnings = Queries(), []
+        self.queries = Queries()
+        self.warnings: list[str] = []
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Return what the model answers, one value a row of a table or a matrix.
 
         Raises
@@ -83,7 +99,7 @@ class ModelAdapter:
             return answer
         return _aligned(answer, X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(X))).to_numpy()
 
-    def classes_of(self, X) -> np.ndarray:
+    def classes_of(self, X: Any) -> np.ndarray:
         """Return one class a row; answers that are scores are refused, since equality tells none of them apart.
 
         Raises
@@ -103,7 +119,7 @@ class ModelAdapter:
             raise CaseError(f"model: returned {found}; scores and probabilities need decision_threshold")
         return answer
 
-    def binary_of(self, X) -> np.ndarray:
+    def binary_of(self, X: Any) -> np.ndarray:
         """Return whether the class is 1, of a model whose classes are 0 and 1 or booleans, shape (n_rows,).
 
         Raises
@@ -121,7 +137,7 @@ class ModelAdapter:
             raise CaseError(f"model: returned {answer[[row]].tolist()[0]!r} on input ({found}), expected 0 or 1")
         return answer.astype(bool)
 
-    def scores_of(self, X) -> np.ndarray:
+    def scores_of(self, X: Any) -> np.ndarray:
         """Return the score of class 1, a probability where the model has one; of a function, what it returns.
 
         Raises
@@ -137,14 +153,16 @@ class ModelAdapter:
             raise CaseError(f"model: returned {answer.dtype}, expected numbers as scores")
         return _finite(answer.astype(float))
 
-    def deciding(self, decision_threshold: float | None):
+    def deciding(self, decision_threshold: float | None) -> Callable:
         """Return a function from rows to classes: the model's own, or whether its score reaches a threshold."""
         if decision_threshold is None:
             return self.classes_of
         threshold = check_number(decision_threshold, "decision_threshold")
         return lambda X: self.scores_of(X) >= threshold
 
-    def settle(self, rows: pd.DataFrame, y, pos_label, decision_threshold) -> np.ndarray | None:
+    def settle(
+        self, rows: pd.DataFrame, y: pd.Series | None, pos_label: object, decision_threshold: float | None
+    ) -> np.ndarray | None:
         """Apply the model to all rows of a table, and find out what its answers mean.
 
         Some rows are sent a second time, to see whether they are answered alike.
@@ -406,7 +424,7 @@ class ModelAdapter:
         warnings.warn(text, stacklevel=5)
 
 
-def wrap_model(model) -> ModelAdapter:
+def wrap_model(model: Any) -> ModelAdapter:
     """Return the adapter of a model.
 
     Parameters

@@ -2,10 +2,11 @@
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from numbers import Real
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -64,7 +65,7 @@ class Queries:
     (2, 1)
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.n_queries = self.n_cached = self.n_for_case = self.n_repeated = 0
         self.seconds = 0.0
         self.is_deterministic = True
@@ -82,7 +83,7 @@ class Queries:
         return self.seconds / self.n_queries if self.n_queries else np.nan
 
     @contextmanager
-    def deadline(self, seconds: float):
+    def deadline(self, seconds: float) -> Iterator["Queries"]:
         """Hold the queries inside a ``with`` block to so many seconds from now, by the pace of the queries so far.
 
         Raises
@@ -97,7 +98,7 @@ class Queries:
             self._until = outer
 
     @contextmanager
-    def limit(self, n_rows: float):
+    def limit(self, n_rows: float) -> Iterator["Queries"]:
         """Hold the queries inside a ``with`` block to a number of rows; inside another limit, to the smaller one.
 
         Raises
@@ -176,7 +177,7 @@ class Queries:
         parts = self._send(answer, batches, len(rows))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def send_matrix(self, answer: Callable, matrix: np.ndarray):
+    def send_matrix(self, answer: Callable, matrix: np.ndarray) -> Any:
         """Send the rows of a matrix, all at once, counted but not cached; return the answer.
 
         Raises
@@ -227,7 +228,10 @@ class AnswerCache:
 
     def __init__(self, *, loads_compiler: bool = False):
         self._loads_compiler, self._n, self._bits = loads_compiler, 0, 11  # of a slot's number
-        self._keys = self._values = self._numbers = self._slots = None
+        self._keys: Any = None
+        self._values: Any = None
+        self._numbers: Any = None
+        self._slots: Any = None
 
     def __len__(self) -> int:
         return self._n

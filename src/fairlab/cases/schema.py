@@ -12,6 +12,7 @@ from itertools import pairwise
 from math import prod
 from numbers import Integral, Real
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -98,8 +99,8 @@ class Feature:
     """
 
     name: str
-    values: tuple | range
-    edges: tuple[float, ...] | None = None
+    values: Sequence
+    edges: Sequence[float] | None = None
 
     def __post_init__(self):
         check_text(self.name, "name")
@@ -149,7 +150,7 @@ class Feature:
         return cls(name, range(int(low), int(high) + 1))
 
     @classmethod
-    def from_description(cls, name: str, description) -> "Feature":
+    def from_description(cls, name: str, description: Mapping[str, Any]) -> "Feature":
         """Return a feature from a list of values, the bounds of an interval, or values and edges of bins.
 
         Raises
@@ -199,8 +200,8 @@ class Feature:
             raise CaseError(f"edges: column {name!r} has type {column.dtype}, expected numbers")
         numbers = np.sort(column.dropna().to_numpy()) if is_number(column) else np.empty(0)
         if edges is None and bins is not None and len(numbers) and len(values) > wide:
-            edges = np.unique(np.quantile(numbers, np.arange(1, bins) / bins, method="inverted_cdf"))
-            edges = edges[edges < values[-1]].tolist()
+            inner = np.unique(np.quantile(numbers, np.arange(1, bins) / bins, method="inverted_cdf"))
+            edges = inner[inner < values[-1]].tolist()
         if edges is not None:
             return cls(name, [*_representatives(name, numbers, edges), *missing], edges)
         is_whole = numbers.dtype.kind in "iu" and not missing
@@ -617,7 +618,7 @@ class Schema:
             return keys.view(">u4").reshape(len(keys), -1).astype(np.int64)
         return np.column_stack(np.unravel_index(keys, self.sizes))
 
-    def sample_codes(self, n: int, *, random_state=0) -> np.ndarray:
+    def sample_codes(self, n: int, *, random_state: int | np.random.Generator | None = 0) -> np.ndarray:
         """Draw inputs uniformly from the whole domain, as codes of shape (n, n_features)."""
         check_seed(random_state)
         check_count(n, "n", least=0)
@@ -636,10 +637,11 @@ class Schema:
             expected = f"expected integers of shape (n_rows, {len(self.features)})"
             raise CaseError(f"codes: {expected}, found {codes.dtype} of shape {codes.shape}")
         columns = codes.T.copy()
-        whole = all(isinstance(feature.values, range) for feature in self.features) and len(codes) > 0
+        ranges = [feature.values for feature in self.features if isinstance(feature.values, range)]
+        whole = len(ranges) == len(self.features) and len(codes) > 0
         # Read without their signs, negative codes are too large.
         if whole and (columns.view(f"u{columns.itemsize}").max(axis=1) < self.sizes).all():
-            for column, values in zip(columns, (feature.values for feature in self.features), strict=True):
+            for column, values in zip(columns, ranges, strict=True):
                 if (values.start, values.step) != (0, 1):
                     column[:] = values.start + values.step * column
             return pd.DataFrame(columns.T, columns=self.names, copy=False)
@@ -649,9 +651,9 @@ class Schema:
                 strange = column.min() if column.min() < 0 else column.max()
                 expected = f"expected 0 to {len(feature.values) - 1}"
                 raise CaseError(f"codes: {expected} of feature {feature.name!r}, found {strange}")
-            values = feature.decode(column)
+            found = feature.decode(column)
             # Objects stay what they are: None, which is no missing number, and numbers among texts.
-            decoded[feature.name] = values if values.dtype != object else pd.Series(values, dtype=object)
+            decoded[feature.name] = found if found.dtype != object else pd.Series(found, dtype=object)
         return pd.DataFrame(decoded)
 
     def encode(self, inputs: pd.DataFrame) -> np.ndarray:
@@ -697,11 +699,11 @@ class Schema:
         positions = self.positions(names)
         return self.low[positions] + self.assignments(positions)
 
-    def sample(self, n: int, *, random_state=0) -> np.ndarray:
+    def sample(self, n: int, *, random_state: int | np.random.Generator | None = 0) -> np.ndarray:
         """Draw inputs uniformly from the whole domain, as integers of shape (n, n_features)."""
         return np.add(self.low, self.sample_codes(n, random_state=random_state), order="C")  # row by row in memory
 
-    def check(self, X, name: str = "X") -> np.ndarray:
+    def check(self, X: Any, name: str = "X") -> np.ndarray:
         """Return `X` as integers of shape (n_rows, n_features); inputs outside of the bounds are let through.
 
         Raises
@@ -723,7 +725,7 @@ class Schema:
         """Return `X` moved to the nearest input of the domain, truncated to integers."""
         return np.clip(X, self.low, self.high).astype(np.int64)
 
-    def outside(self, X) -> pd.Series:
+    def outside(self, X: Any) -> pd.Series:
         """Return how many rows of `X` lie outside of the bounds of each feature."""
         values = self.check(X)
         outside = (values < self.low) | (values > self.high)

@@ -129,7 +129,8 @@ class Encoding:
         self._dtypes = table.dtypes
         # By column of the table: its columns here, and its values, None for a number.
         self._parts: dict[str, tuple[np.ndarray, Feature | None]] = {}
-        names, source, is_number, center, scale = [], [], [], [], []
+        names: list[str] = []
+        source, is_number, center, scale = [], [], [], []
         for name, column in table.items():
             known, feature = column.dropna(), None
             if pd.api.types.is_numeric_dtype(column):

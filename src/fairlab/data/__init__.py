@@ -2,12 +2,4 @@
 
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    submod_attrs={
-        "dataset": ["Dataset", "Provenance"],
-        "errors": ["DataError", "DataUnavailableError", "RegistryError", "SurrogateWarning"],
-        "inventory": ["available", "describe", "fetch", "state_of", "status", "verify"],
-        "loading": ["load"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

@@ -1,7 +1,9 @@
 """One way in: a data set by its name."""
 
 from types import ModuleType
+from typing import Any
 
+from fairlab.data.dataset import Dataset
 from fairlab.data.registry import project_registry
 from fairlab.data.sources import load_variant
 from fairlab.data.variants import (
@@ -15,7 +17,7 @@ from fairlab.data.variants import (
 )
 
 
-def load(name: str, **options):
+def load(name: str, **options: Any) -> Dataset:
     """Load a data set.
 
     Parameters

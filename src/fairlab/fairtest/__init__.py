@@ -2,12 +2,4 @@
 
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    submod_attrs={
-        "investigation": ["Investigation", "investigate"],
-        "metrics": ["NMI", "Correlation", "Difference", "Interval", "Metric", "Ratio", "Regression"],
-        "report": ["Association", "AssociationReport", "Section", "Subgroup"],
-        "sample": ["Column", "DataSource", "Sample"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

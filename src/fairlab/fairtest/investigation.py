@@ -1,6 +1,6 @@
 """Investigations (figure 3): subgroups are found in one part of the data, and tested and reported on another."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -92,19 +92,19 @@ class Investigation(BaseEstimator):
 
     def __init__(
         self,
-        sensitive_features,
-        output,
+        sensitive_features: str | Sequence[str],
+        output: str | Sequence[str],
         *,
-        ground_truth=None,
-        explanatory=None,
-        context=None,
-        metric=None,
-        top_k=35,
-        max_depth=5,
-        min_leaf_size=100,
-        score_aggregation="avg",
-        max_bins=10,
-        random_state=0,
+        ground_truth: str | None = None,
+        explanatory: str | None = None,
+        context: Sequence[str] | None = None,
+        metric: Metric | Mapping[str, Metric] | None = None,
+        top_k: int = 35,
+        max_depth: int = 5,
+        min_leaf_size: int = 100,
+        score_aggregation: str = "avg",
+        max_bins: int = 10,
+        random_state: int = 0,
     ):
         self.sensitive_features = sensitive_features
         self.output = output
@@ -148,7 +148,9 @@ class Investigation(BaseEstimator):
         check_is_fitted(self)
         return [node for node in self.trees_[sensitive_features].walk() if node.is_context]
 
-    def with_explanatory(self, explanatory: str, *, metric=None) -> "Investigation":
+    def with_explanatory(
+        self, explanatory: str, *, metric: Metric | Mapping[str, Metric] | None = None
+    ) -> "Investigation":
         """Return a fitted investigation of the same subgroups with an explanatory attribute (section 4.6).
 
         It is tested on a new test set, so that the source needs a budget of at least 2.
@@ -378,7 +380,9 @@ class Investigation(BaseEstimator):
                 raise ValueError(f"context: column {name!r} says the same as the output {output.name!r}; leave it out")
 
 
-def investigate(source: DataSource, investigations, *, exact: bool = True) -> AssociationReport:
+def investigate(
+    source: DataSource, investigations: Investigation | Sequence[Investigation], *, exact: bool = True
+) -> AssociationReport:
     """Find subgroups in the training set, test them on an unused test set, and report what is left.
 
     Parameters

@@ -7,6 +7,7 @@ and 4.6). Derive your own metric from `Metric`.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from scipy.linalg import pinvh
@@ -77,7 +78,7 @@ class Metric(ABC):
     name: str
     needs = ""  # a key of `SUITS`, or nothing for any columns
 
-    def name_given(self, explanatory) -> str:
+    def name_given(self, explanatory: str | None) -> str:
         """Return the name, which says whether an explanatory attribute is held fixed."""
         return self.name if explanatory is None else f"COND-{self.name}"
 
@@ -89,7 +90,7 @@ class Metric(ABC):
         """Return the interval at `confidence_level` and the p-value for testing, by resampling where that is better."""
         return self.approximate(sample, confidence_level=confidence_level)
 
-    def effect(self, interval: Interval):
+    def effect(self, interval: Interval) -> Any:
         """Return the strength that an interval proves: its distance from 0, which is 0 if it holds 0."""
         return np.maximum(np.maximum(interval.low, -np.asarray(interval.high)), 0.0)
 
@@ -311,7 +312,7 @@ class NMI(TableMetric):
     def __init__(self, *, variant: str = SOUND):
         self.variant = check_choice(variant, "variant", VARIANTS)
 
-    def effect(self, interval: Interval):
+    def effect(self, interval: Interval) -> Any:
         """Return the lower bound; mutual information is never below 0."""
         return interval.low
 
@@ -528,7 +529,7 @@ class Ratio(RateMetric):
     bounds = staticmethod(ratio_bounds)
     from_normal = staticmethod(np.exp)
 
-    def effect(self, interval: Interval):
+    def effect(self, interval: Interval) -> Any:
         """Return the distance of the interval from 1 on the log scale."""
         with np.errstate(divide="ignore"):
             return super().effect(Interval(np.log(interval.low), np.log(interval.high), interval.p_value))
@@ -686,7 +687,7 @@ class Regression(Metric):
             np.nan_to_num(coefficient - margin), np.nan_to_num(coefficient + margin), np.ones_like(coefficient)
         )
 
-    def effect(self, interval: Interval):
+    def effect(self, interval: Interval) -> Any:
         """Return the mean effect of the `top_k` strongest labels."""
         effects = super().effect(interval)
         return np.sort(effects)[-self.top_k :].mean()

@@ -1,12 +1,13 @@
 """The data of an investigation: columns of codes or numbers, samples, and a training set with a budget of test sets."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.model_selection import train_test_split
 
 from fairlab.cases.queries import BudgetSpentError
@@ -63,7 +64,7 @@ class Column:
         """Whether there are exactly two categories."""
         return self.is_categorical and len(self.categories) == 2
 
-    def take(self, rows) -> "Column":
+    def take(self, rows: ArrayLike) -> "Column":
         """Return the column of some rows."""
         return Column(self.name, self.values[rows], self.categories)
 
@@ -118,7 +119,7 @@ class Sample:
     def __len__(self):
         return len(self.sensitive_features.values)
 
-    def take(self, rows) -> "Sample":
+    def take(self, rows: ArrayLike) -> "Sample":
         """Return the sample of some rows, given as a mask or by their numbers."""
         output = self.output.take(rows) if isinstance(self.output, Column) else tuple(o.take(rows) for o in self.output)
         explanatory = self.explanatory and self.explanatory.take(rows)
@@ -217,14 +218,14 @@ class DataSource:
         self,
         data: pd.DataFrame,
         *,
-        budget=1,
-        confidence_level=CONFIDENCE_LEVEL,
-        train_size=0.5,
-        train=None,
-        random_state=0,
-        numbers=(),
-        categories=(),
-        variant=SOUND,
+        budget: int = 1,
+        confidence_level: float = CONFIDENCE_LEVEL,
+        train_size: float = 0.5,
+        train: ArrayLike | None = None,
+        random_state: int = 0,
+        numbers: str | Sequence[str] = (),
+        categories: str | Sequence[str] = (),
+        variant: str = SOUND,
     ):
         if not isinstance(data, pd.DataFrame):
             raise TypeError(f"data: expected a DataFrame, found {type(data).__name__}")
@@ -274,7 +275,7 @@ class DataSource:
         """Number of rows of the training set."""
         return len(self._train_rows)
 
-    def training_set(self, names) -> dict[str, Column]:
+    def training_set(self, names: Iterable[str]) -> dict[str, Column]:
         """Return some columns of the training set; a ValueError names one that does not exist."""
         wanted = column_names(names, "names", self.names)
         return {name: self._columns[name].take(self._train_rows) for name in wanted}

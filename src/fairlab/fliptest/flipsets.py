@@ -1,8 +1,9 @@
 """Flipsets: whose outcome changes when they are mapped to the other group, and how firm that is (definition 1)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -95,7 +96,7 @@ class Flipset:
         return pd.DataFrame(columns, index=self.index)
 
 
-def flipset(model, X, X_image) -> Flipset:
+def flipset(model: Any, X: Any, X_image: Any) -> Flipset:
     """Compare a classifier's predictions for people with those for their images (definition 1).
 
     Parameters
@@ -247,7 +248,14 @@ def jaccard(first: np.ndarray, second: np.ndarray) -> float:
     return float((first & second).sum() / either) if either else float("nan")
 
 
-def flipsets_by_cost(model, X_source, X_target, *, costs=COSTS, random_state: int = 0) -> pd.DataFrame:
+def flipsets_by_cost(
+    model: Any,
+    X_source: pd.DataFrame,
+    X_target: pd.DataFrame,
+    *,
+    costs: Mapping[str, Callable] = COSTS,
+    random_state: int = 0,
+) -> pd.DataFrame:
     """Compare the flipsets of exact maps under several costs.
 
     Parameters

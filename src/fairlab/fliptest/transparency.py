@@ -1,6 +1,7 @@
 """Transparency reports: which features change most between a flipset and its images (FlipTest, definition 2)."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -50,7 +51,7 @@ class TransparencyReport:
         return pd.concat(parts, ignore_index=True)
 
 
-def transparency_report(flipset: Flipset, X, X_image, *, scale=None) -> TransparencyReport:
+def transparency_report(flipset: Flipset, X: Any, X_image: Any, *, scale: Any = None) -> TransparencyReport:
     """Rank features by how much, and how consistently, flipset members differ from their images.
 
     Parameters
@@ -91,7 +92,9 @@ def transparency_report(flipset: Flipset, X, X_image, *, scale=None) -> Transpar
     return TransparencyReport(positive, negative, flipset.n_positive, flipset.n_negative)
 
 
-def differences_in_words(X, X_image, *, scale_of: pd.DataFrame | None = None, n_columns: int = 3) -> str:
+def differences_in_words(
+    X: pd.DataFrame, X_image: pd.DataFrame, *, scale_of: pd.DataFrame | None = None, n_columns: int = 3
+) -> str:
     """Say in which columns people differ most from their images.
 
     Parameters

@@ -2,10 +2,4 @@
 
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    submod_attrs={
-        "attack": ["Attack", "StepSizeWarning", "gradient_flow_attack"],
-        "auditing": ["Audit", "RatioTest", "audit", "error_rate_ratio_test", "loss_ratio_test"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

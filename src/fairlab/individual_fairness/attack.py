@@ -2,9 +2,11 @@
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from fairlab.checks import (
     align,
@@ -94,10 +96,10 @@ class Attack:
 
 
 def gradient_flow_attack(
-    model,
-    metric,
-    X,
-    y,
+    model: Any,
+    metric: FairMetric,
+    X: Any,
+    y: ArrayLike,
     *,
     regularizer: float,
     step_size: float,

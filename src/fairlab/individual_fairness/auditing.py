@@ -2,12 +2,15 @@
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.stats import norm
 
 from fairlab.checks import align, check_array, check_choice, check_number
+from fairlab.fair_metric import FairMetric
 from fairlab.individual_fairness.attack import VARIANTS, Attack, StepSizeWarning, gradient_flow_attack
 from fairlab.statistics import PairedErrors
 
@@ -95,7 +98,12 @@ class RatioTest:
 
 
 def loss_ratio_test(
-    loss, attacked_loss, *, max_loss_ratio: float = FOUR_FIFTHS, alpha: float = 0.05, variant: str = "sound"
+    loss: ArrayLike,
+    attacked_loss: ArrayLike,
+    *,
+    max_loss_ratio: float = FOUR_FIFTHS,
+    alpha: float = 0.05,
+    variant: str = "sound",
 ) -> RatioTest:
     """Test whether an attack raises the loss by too large a factor on average (equations 3.2 to 3.10).
 
@@ -157,7 +165,12 @@ def loss_ratio_test(
 
 
 def error_rate_ratio_test(
-    wrong, attacked_wrong, *, max_loss_ratio: float = FOUR_FIFTHS, alpha: float = 0.05, variant: str = "sound"
+    wrong: ArrayLike,
+    attacked_wrong: ArrayLike,
+    *,
+    max_loss_ratio: float = FOUR_FIFTHS,
+    alpha: float = 0.05,
+    variant: str = "sound",
 ) -> RatioTest:
     """Test whether an attack raises the error rate by too large a factor (equations 3.11 to 3.13, Appendix C).
 
@@ -247,15 +260,15 @@ class Audit:
 
 
 def audit(
-    model,
-    metric,
-    X,
-    y,
+    model: Any,
+    metric: FairMetric,
+    X: Any,
+    y: ArrayLike,
     *,
     max_loss_ratio: float = FOUR_FIFTHS,
     alpha: float = 0.05,
     variant: str = "sound",
-    **attack,
+    **attack: Any,
 ) -> Audit:
     """Test a model's individual fairness on audit data (Appendix D, algorithm 1).
 

@@ -8,8 +8,10 @@ asks no gradients.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit, logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 
@@ -81,16 +83,16 @@ class WhiteBoxClassifier(ClassifierMixin, BaseEstimator):
     units = None
     classes_ = np.array([0, 1])
 
-    def log_odds(self, X):
+    def log_odds(self, X: Any) -> Any:
         """Return log(p / (1 - p)) with p the probability of label 1, shape (..., n_points)."""
         raise NotImplementedError(f"{type(self).__name__}: expected a subclass that defines log_odds, found none")
 
-    def loss(self, X, y):
+    def loss(self, X: Any, y: ArrayLike) -> Any:
         """Return the cross-entropy of every point, shape (..., n_points)."""
         X = _points(X)
         return self.loss_at(self.log_odds(X), _labels(y, X))
 
-    def loss_at(self, log_odds, y):
+    def loss_at(self, log_odds: Any, y: ArrayLike) -> Any:
         """Return the cross-entropy of every point whose log odds are known."""
         margin = _signs(y, log_odds) * log_odds
         if _is_tensor(margin):
@@ -98,7 +100,7 @@ class WhiteBoxClassifier(ClassifierMixin, BaseEstimator):
         with np.errstate(divide="ignore"):
             return -np.log(expit(margin)) if self.rounded_loss else -log_expit(margin)
 
-    def loss_gradient(self, X, y):
+    def loss_gradient(self, X: Any, y: ArrayLike) -> Any:
         """Return the gradient of every point's cross-entropy by its features, in the shape of `X`."""
         X = _points(X)
         if self.units is not None and not _is_tensor(X):
@@ -112,11 +114,11 @@ class WhiteBoxClassifier(ClassifierMixin, BaseEstimator):
         gradient = tape.gradient(total, points)
         return gradient if _is_tensor(X) else gradient.numpy()
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Return label 1 where the log odds are above 0, else label 0, shape (..., n_points)."""
         return self.classes_[(np.asarray(self.log_odds(_points(X))) > 0).astype(int)]
 
-    def predict_proba(self, X) -> np.ndarray:
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of labels 0 and 1, shape (..., n_points, 2)."""
         log_odds = np.asarray(self.log_odds(_points(X)))
         return np.stack([expit(-log_odds), expit(log_odds)], axis=-1)
@@ -150,14 +152,14 @@ class LinearClassifier(WhiteBoxClassifier):
     ([1.5, -0.5], [1, 0])
     """
 
-    def __init__(self, coef, intercept, *, rounded_loss=False):
+    def __init__(self, coef: ArrayLike, intercept: ArrayLike, *, rounded_loss: bool = False):
         self.coef = check_array(coef, "coef")
         self.intercept = check_array(intercept, "intercept")
         self.rounded_loss = check_flag(rounded_loss, "rounded_loss")
         if self.coef.shape[:-1] != self.intercept.shape:
             raise ValueError(f"coef has shape {self.coef.shape}, intercept {self.intercept.shape}")
 
-    def log_odds(self, X):
+    def log_odds(self, X: Any) -> Any:
         """Return the linear function of the features."""
         if tuple(X.shape)[-1:] != self.coef.shape[-1:]:
             expected = f"expected {self.coef.shape[-1]} columns, one for each coefficient"
@@ -194,7 +196,7 @@ class KerasClassifier(WhiteBoxClassifier):
     [3.0]
     """
 
-    def __init__(self, model, *, from_logits=False):
+    def __init__(self, model: Any, *, from_logits: bool = False):
         if not isinstance(model, keras.Model):
             raise TypeError(f"model: expected a Keras model, found {type(model).__name__}")
         self.model, self.from_logits = model, check_flag(from_logits, "from_logits")
@@ -203,7 +205,7 @@ class KerasClassifier(WhiteBoxClassifier):
         self._last = None if from_logits else _probabilities_layer(model)
         self._entering = model if from_logits else keras.Model(model.inputs[0], self._last.input)
 
-    def log_odds(self, X):
+    def log_odds(self, X: Any) -> Any:
         """Return the log odds, which are finite however sure the model is."""
         outputs = self._entering(X)
         if isinstance(self._last, keras.layers.Dense):  # its own weights, so that training goes on to show

@@ -5,14 +5,17 @@ import re
 import shutil
 import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from string import Formatter
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fairlab import plotting
 from fairlab.checks import EXTRAS, check_count, check_text, required, suggestion
+from fairlab.data.dataset import Dataset
 from fairlab.paths import project, write_text
 from fairlab.seeds import Trial
 from fairlab.suite import processes
@@ -68,7 +71,15 @@ class Experiment:
     (3,)
     """
 
-    def __init__(self, name, *, profile=DEFAULT_PROFILE, seed=runs.DEFAULT_SEED, n_jobs=None, **parameters):
+    def __init__(
+        self,
+        name: str,
+        *,
+        profile: str = DEFAULT_PROFILE,
+        seed: int = runs.DEFAULT_SEED,
+        n_jobs: int | None = None,
+        **parameters: Any,
+    ):
         self.specification = specification(check_text(name, "name"))
         expected = self.specification.parameters(profile)
         self.specification.check_parameters(parameters)
@@ -90,7 +101,7 @@ class Experiment:
         self._saved = 0.0  # seconds of the trials found on disk
 
     @classmethod
-    def open(cls, namespace) -> "Experiment":
+    def open(cls, namespace: dict[str, Any]) -> "Experiment":
         """Open the experiment of a notebook from the names that its parameters cell sets.
 
         Parameters
@@ -124,7 +135,7 @@ class Experiment:
         """Return the trial `index`, as `trials` gives it to a function: the source of seeds, by stream name."""
         return Trial(self.run.paper, index, self.run.seed)
 
-    def load(self, variant, **options):
+    def load(self, variant: str, **options: Any) -> Dataset:
         """Load one of the experiment's data sets and record its provenance; see `fairlab.load`.
 
         Raises
@@ -142,7 +153,7 @@ class Experiment:
         self.run.note_load(dataset.provenance.to_dict(), options)
         return dataset
 
-    def note_fallback(self, variant, missing) -> None:
+    def note_fallback(self, variant: str, missing: Sequence[str]) -> None:
         """Record that a fallback replaces stored files: results on the variant count as surrogate.
 
         Parameters
@@ -154,12 +165,20 @@ class Experiment:
         """
         self.run.note_load({"variant": variant, "source": "surrogate", "missing": list(missing)}, {})
 
-    def stored(self, name) -> list[str]:
+    def stored(self, name: str) -> list[str]:
         """Record that stored files of the authors are read, which are real; return them as `data`."""
         self.run.note_load({"variant": name, "source": "real"}, {})
         return [name]
 
-    def trials(self, function, n_trials, *, batch=None, each=None, **parameters) -> list:
+    def trials(
+        self,
+        function: Callable,
+        n_trials: int,
+        *,
+        batch: int | None = None,
+        each: Mapping[str, Sequence] | None = None,
+        **parameters: Any,
+    ) -> list:
         """Run `n_trials` independent trials and return their results in order.
 
         Each result is cached on disk under the function, its seeds, the parameters, the data and the code that computes
@@ -203,7 +222,16 @@ class Experiment:
         self._saved += saved / self.n_jobs
         return results
 
-    def record(self, artefact, id, values, *, reading="as_published", note="", data=None) -> None:
+    def record(
+        self,
+        artefact: str,
+        id: str,
+        values: Any,
+        *,
+        reading: str = "as_published",
+        note: str = "",
+        data: Sequence[str] | None = None,
+    ) -> None:
         """Record our result for one published value.
 
         Parameters
@@ -242,7 +270,9 @@ class Experiment:
         entry = {"artefact": artefact, "id": id, "reading": reading, "values": values.tolist(), "note": note}
         self.run.records.append(entry | {"data": self._variants(data)})
 
-    def claim(self, artefact, id, holds, *, detail="", data=None) -> None:
+    def claim(
+        self, artefact: str, id: str, holds: bool, *, detail: str = "", data: Sequence[str] | None = None
+    ) -> None:
         """Record whether a published claim holds.
 
         Parameters
@@ -266,7 +296,17 @@ class Experiment:
         entry = {"artefact": artefact, "id": id, "holds": bool(holds), "detail": detail}
         self.run.claims.append(entry | {"data": self._variants(data)})
 
-    def record_frame(self, artefact, frame, *, id, values=None, reading="as_published", note="", data=None) -> None:
+    def record_frame(
+        self,
+        artefact: str,
+        frame: pd.DataFrame,
+        *,
+        id: str,
+        values: str | None = None,
+        reading: str = "as_published",
+        note: str = "",
+        data: Sequence[str] | None = None,
+    ) -> None:
         """Record the numbers of a table; rows with the same id are the trials of one number, in their order.
 
         Parameters
@@ -312,7 +352,9 @@ class Experiment:
         for (own_reading, own_id), group in long["value"].groupby([readings, ids], sort=False):
             self.record(artefact, own_id, group, reading=own_reading, note=note, data=data)
 
-    def claims(self, artefact, judged, *, data=None) -> None:
+    def claims(
+        self, artefact: str, judged: Mapping[str, tuple[bool | None, str]], *, data: Sequence[str] | None = None
+    ) -> None:
         """Record which claims of a table or figure hold.
 
         Parameters
@@ -330,7 +372,7 @@ class Experiment:
             else:
                 self.claim(artefact, id, holds, detail=detail, data=data)
 
-    def beside(self, artefact, id="{id}", *, reading="as_published") -> pd.DataFrame:
+    def beside(self, artefact: str, id: str = "{id}", *, reading: str = "as_published") -> pd.DataFrame:
         """Return the published numbers of a table or figure beside those that this run has recorded so far.
 
         Parameters
@@ -358,14 +400,25 @@ class Experiment:
             raise KeyError(f"{artefact} has no value of the form {id!r}")
         return pd.DataFrame(rows).set_index(names)
 
-    def skip(self, artefact, id, reason) -> None:
+    def skip(self, artefact: str, id: str, reason: str) -> None:
         """Record why a published value or claim is skipped; the scorecard shows it as not run, with the reason."""
         known = self._artefact(artefact)
         if id not in known.values and id not in known.claims:
             raise KeyError(f"{artefact} has no value or claim {id!r}")
         self.run.skipped.append({"artefact": artefact, "id": id, "reason": reason})
 
-    def figure(self, artefact, draw, *, data, caption="", alternative="", part=None, rests_on=None, **options) -> None:
+    def figure(
+        self,
+        artefact: str,
+        draw: Callable,
+        *,
+        data: pd.DataFrame,
+        caption: str = "",
+        alternative: str = "",
+        part: str | None = None,
+        rests_on: Sequence[str] | None = None,
+        **options: Any,
+    ) -> None:
         """Draw a figure from its data, save it as PNG and SVG beside them, and show it with its caption.
 
         The data are written as CSV and read back, so that `fairlab figures` can redraw the figure without the run.
@@ -404,13 +457,13 @@ class Experiment:
         drawing.write(stem)
         _show(picture, f"**{stem.name}.** {caption}" if caption else "")
 
-    def table(self, artefact, frame, *, part=None):
+    def table(self, artefact: str, frame: pd.DataFrame, *, part: str | None = None) -> pd.DataFrame:
         """Save a table as CSV; return it."""
         stem = self._file("tables", artefact, part)
         _write_csv(with_mark(frame, self.run.source()), stem.with_name(f"{stem.name}.csv"))
         return frame
 
-    def published(self, artefact) -> pd.DataFrame:
+    def published(self, artefact: str) -> pd.DataFrame:
         """Return the published values of a table or figure: one row per value, by its id.
 
         Returns

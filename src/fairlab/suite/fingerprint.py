@@ -182,15 +182,12 @@ def _whole(name) -> set[str]:
 
 @cache
 def _lazy_homes(package) -> dict[str, str]:
-    """Return which module each public name of a package comes from, as its call of ``lazy.attach`` says."""
-    if not _is_package(package):
+    """Return which module each public name of a package comes from, as the stub that its imports are read from says."""
+    path = _module_path(package)
+    if not _is_package(package) or not (stub := path.with_suffix(".pyi")).exists():
         return {}
-    for node in ast.walk(syntax_tree(_module_path(package).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and _dotted(node.func) == "lazy.attach":
-            given = {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords}
-            homes = {name: f"{package}.{home}" for home, names in given["submod_attrs"].items() for name in names}
-            return homes
-    return {}
+    imports = (node for node in syntax_tree(stub.read_text(encoding="utf-8")).body if isinstance(node, ast.ImportFrom))
+    return {alias.name: f"{package}.{node.module}" for node in imports for alias in node.names}
 
 
 @cache

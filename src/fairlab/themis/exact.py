@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from numbers import Integral
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -28,7 +29,7 @@ class DomainTooLargeError(ValueError):
     """
 
 
-def output_table(model, schema: Schema) -> np.ndarray:
+def output_table(model: Any, schema: Schema) -> np.ndarray:
     """Run a program on every input.
 
     Parameters

@@ -105,7 +105,7 @@ class Score(Result):
         """Return one row with all attributes but the evidence."""
         return pd.DataFrame([self.to_dict()])
 
-    def plot(self):
+    def plot(self) -> "Figure":
         """Draw the score with its interval; see `fairlab.themis.score.score_intervals`."""
         return score_intervals(self.to_frame())
 
@@ -210,7 +210,7 @@ class Search(Result):
         table = pd.DataFrame([score.to_dict() for score in self.scores], columns=SCORE_COLUMNS)
         return table.assign(minimal=[(score.measure, score.sensitive_features) in minimal for score in self.scores])
 
-    def plot(self):
+    def plot(self) -> "Figure":
         """Draw all scores with their intervals and the least one; see `fairlab.themis.score.score_intervals`."""
         return score_intervals(self.to_frame(), min_score=self.min_score)
 

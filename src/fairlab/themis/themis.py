@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from itertools import combinations
 from math import comb
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from fairlab.cases.schema import Schema, check_schema
@@ -77,7 +79,7 @@ class Themis(BaseEstimator):
 
     def __init__(
         self,
-        model,
+        model: Any,
         schema: Schema,
         *,
         confidence_level: float = 0.99,
@@ -93,7 +95,7 @@ class Themis(BaseEstimator):
         self.variant, self.stop, self.min_samples, self.max_samples = variant, stop, min_samples, max_samples
         self.output_distance, self.random_state = output_distance, random_state
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters; what is known of the model's outputs is forgotten."""
         vars(self).pop("_program", None)
         return super().set_params(**params)
@@ -141,7 +143,12 @@ class Themis(BaseEstimator):
         return self._estimate("causal", [sensitive_features], self._estimation())[0]
 
     def apparent_score(
-        self, inputs: pd.DataFrame, sensitive_features: str | Iterable[str], *, measure: str, weight=None
+        self,
+        inputs: pd.DataFrame,
+        sensitive_features: str | Iterable[str],
+        *,
+        measure: str,
+        weight: ArrayLike | None = None,
     ) -> float:
         """Return a score on the inputs of a test suite or of an operational profile (definition 3.8).
 

@@ -11,13 +11,4 @@ Examples
 
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    submod_attrs={
-        "cost": ["ColumnCosts", "squared_l1"],
-        "exact": ["ExactTransport"],
-        "gan": ["GANTransport", "fit_gans"],
-        "maps": ["DivergenceError"],
-        "solvers": ["SolverError"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

@@ -1,0 +1,13 @@
+from .case import Case as Case
+from .finding import Finding as Finding
+from .finding import MethodResult as MethodResult
+from .finding import Result as Result
+from .model import ModelAdapter as ModelAdapter
+from .model import wrap_model as wrap_model
+from .queries import AnswerCache as AnswerCache
+from .queries import BudgetSpentError as BudgetSpentError
+from .queries import Queries as Queries
+from .schema import CaseError as CaseError
+from .schema import Feature as Feature
+from .schema import Schema as Schema
+from .table import Encoding as Encoding

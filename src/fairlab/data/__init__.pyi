@@ -1,0 +1,13 @@
+from .dataset import Dataset as Dataset
+from .dataset import Provenance as Provenance
+from .errors import DataError as DataError
+from .errors import DataUnavailableError as DataUnavailableError
+from .errors import RegistryError as RegistryError
+from .errors import SurrogateWarning as SurrogateWarning
+from .inventory import available as available
+from .inventory import describe as describe
+from .inventory import fetch as fetch
+from .inventory import state_of as state_of
+from .inventory import status as status
+from .inventory import verify as verify
+from .loading import load as load

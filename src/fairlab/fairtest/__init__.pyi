@@ -1,0 +1,16 @@
+from .investigation import Investigation as Investigation
+from .investigation import investigate as investigate
+from .metrics import NMI as NMI
+from .metrics import Correlation as Correlation
+from .metrics import Difference as Difference
+from .metrics import Interval as Interval
+from .metrics import Metric as Metric
+from .metrics import Ratio as Ratio
+from .metrics import Regression as Regression
+from .report import Association as Association
+from .report import AssociationReport as AssociationReport
+from .report import Section as Section
+from .report import Subgroup as Subgroup
+from .sample import Column as Column
+from .sample import DataSource as DataSource
+from .sample import Sample as Sample
