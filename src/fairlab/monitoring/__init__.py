@@ -8,10 +8,4 @@ may be read after every decision.
 
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    submod_attrs={
-        "client": ["Client", "MonitorError", "monitored", "registration_of"],
-        "sequences": ["adaptive_level", "difference_sequence", "group_sequences", "look_level", "rate_sequence"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)
