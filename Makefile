@@ -85,10 +85,11 @@ benchmark: $(READY) ## measure speed and memory (QUICK=1: small sizes), write re
 COMPILE := $(UV) pip compile pyproject.toml --universal --python-version 3.11 --fork-strategy fewest \
 	--no-header --no-annotate --generate-hashes --quiet
 
-lock: $(READY) ## resolve requirements.lock from pyproject.toml, and the locks of GPUs and of the labs
+lock: $(READY) ## resolve requirements.lock from pyproject.toml, and the locks of GPUs, labs and the monitor
 	$(COMPILE) --extra networks --extra symbolic --extra suite --extra cluster --extra labs --extra peers --extra site --extra monitor --extra dev \
 		--upgrade -o requirements.lock
 	$(COMPILE) --extra gpu --constraints requirements.lock --upgrade -o requirements-gpu.lock
+	$(COMPILE) --extra monitor --constraints requirements.lock -o experiments/containers/monitor.lock
 	@sed -i.old '/^ *- -e \.$$/q' environment.yml && rm environment.yml.old
 	@sed -n 's/^\([^ ].*\) \\$$/      - "\1"/p' requirements.lock >> environment.yml
 	printf 'jupyterlab\nipykernel\n' | $(COMPILE) - --constraints requirements.lock -o notebooks/labs/requirements.lock

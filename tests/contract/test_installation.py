@@ -28,7 +28,15 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 LOCKED_EXTRAS = ("networks", "symbolic", "suite", "cluster", "labs", "peers", "site", "monitor", "dev")
 SETTLED = {"jupyterlab", "papermill", "numpy", "pandas", "scikit-learn", "tensorflow"}
 SETTLED |= {"pot", "pulp", "matplotlib", "seaborn"}
-BATCH_IMAGE = ROOT / "experiments" / "containers" / "Dockerfile"
+CONTAINERS = ROOT / "experiments" / "containers"
+BATCH_IMAGE = CONTAINERS / "Dockerfile"
+IMAGES = (BATCH_IMAGE, CONTAINERS / "monitor.Dockerfile", ROOT / "notebooks/labs/course/container/Dockerfile")
+LOCKS = (
+    "requirements.lock",
+    "requirements-gpu.lock",
+    "notebooks/labs/requirements.lock",
+    "experiments/containers/monitor.lock",
+)
 NOT_LIBRARY = ("papers", "bakeoff", "suite", "benchmarks", "cli.py", "__main__.py")
 # Of the monitor, what is statistics; the service is imported by commands only, which name its extra.
 STATISTICS = ("__init__", "effects", "looks", "registration", "sequences")
@@ -158,7 +166,7 @@ def test_the_lock_holds_what_the_core_and_the_extras_ask_for():
         assert requirement.specifier.contains(versions[name]), f"{requirement}: requirements.lock has {versions[name]}"
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "requirements-gpu.lock", "notebooks/labs/requirements.lock"])
+@pytest.mark.parametrize("name", LOCKS)
 def test_a_lock_has_a_hash_for_every_package_and_no_version_of_its_own(name):
     entries = re.split(r"\n(?=\S)", (ROOT / name).read_text(encoding="utf-8").strip())
     assert not [entry.split()[0] for entry in entries if not re.search(r"--hash=sha256:[0-9a-f]{64}", entry)]
@@ -185,7 +193,7 @@ def steps(dockerfile):
     return [tuple(line.split(maxsplit=1)) for line in text.splitlines() if line and not line.startswith("#")]
 
 
-@pytest.mark.parametrize("dockerfile", [BATCH_IMAGE, ROOT / "notebooks/labs/course/container/Dockerfile"])
+@pytest.mark.parametrize("dockerfile", IMAGES)
 def test_an_image_is_built_from_pinned_parts_and_does_not_run_as_root(dockerfile):
     found = steps(dockerfile)
     (base,) = (argument for name, argument in found if name == "FROM")
