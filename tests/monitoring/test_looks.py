@@ -1,10 +1,11 @@
 """Looks: equal to the library, each row tested once, done anew with the same data and level."""
 
+import numpy as np
 import pandas as pd
 import pytest
-from monitoring.streams import decisions
+from monitoring.streams import REGISTRATION, decisions
 
-from fairlab.fairtest import DataSource, Investigation
+from fairlab.fairtest import DataSource, Investigation, Ratio
 from fairlab.monitoring import look_level
 from fairlab.monitoring.registration import for_training, keyed
 from fairlab.monitoring.scheduler import take_look
@@ -35,6 +36,77 @@ def test_a_stream_looked_at_once_gives_the_report_of_the_library(monitor):
         values = [shown["tests"][0][name] for name in ("low", "high", "p_value")]
         assert values == pytest.approx([test.low, test.high, test.p_value], rel=1e-9)
     assert "town: a" in [one["context"] for one in found["changes"]["new"]]
+
+
+KINDS = {
+    "discovery": {"kind": "discovery", "output": ["offer", "note", "colour"]},
+    "error profiling": {"kind": "error profiling", "true_label": "truth"},
+    "errors of numbers": {"kind": "error profiling", "output": "score", "true_label": "true_score"},
+    "explanatory": {"explanatory": "town", "spending": "adaptive"},
+    "ratio": {"metric": "Ratio", "context": ["town"]},
+    "numbers": {"output": "score", "sensitive_features": ["sex", "age"], "context": ["town"]},
+}
+TYPES = REGISTRATION["columns"] | {
+    "note": {"type": "boolean"},
+    "colour": {"type": "category", "categories": ["red", "blue"]},
+    "truth": {"type": "boolean"},
+    "score": {"type": "number", "low": 0, "high": 10},
+    "true_score": {"type": "number", "low": 0, "high": 10},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_investigation_gives_the_report_of_the_library_and_effects_over_time(monitor, kind):
+    settings, rng = KINDS[kind], np.random.default_rng(5)
+    roles = [settings.get("true_label"), *np.ravel(settings.get("output", "offer"))]
+    columns = {name: TYPES[name] for name in [*REGISTRATION["columns"], *filter(None, roles)]}
+    number, rows = monitor.register(columns=columns, **settings), decisions(2000)
+    for row in rows:
+        own = {"note": bool(rng.random() < 0.2 + 0.4 * (row["sex"] == "f")), "truth": row["town"] == "b"}
+        own |= {"colour": str(rng.choice(["red", "blue"])), "score": float(rng.uniform(0, 8)) + 2 * (row["sex"] == "m")}
+        row.update({name: own.get(name, 5) for name in set(columns) - set(row)})
+    assert monitor.send(number, rows).status_code == 200
+    found = monitor.look(number)
+    assert found["state"] == "done", found
+
+    registered = monitor.store.investigation(number).registration
+    table = pd.DataFrame(rows)[list(columns)]
+    numbers = [name for name in columns if columns[name]["type"] == "number"]
+    source = DataSource(table, train=split(monitor, number, rows), numbers=numbers)
+    investigation = Investigation(
+        registered.sensitive_features,
+        registered.output,
+        ground_truth=registered.true_label,
+        explanatory=registered.explanatory,
+        context=registered.context,
+        metric=Ratio() if kind == "ratio" else None,
+        min_leaf_size=50,
+    )
+    report = investigation.fit(source).test(significance=found["level"])
+    for shown, section in zip(found["sections"], report.sections, strict=True):
+        parts = [(test["part"], test["p_value"]) for one in shown["contexts"] for test in one["tests"]]
+        expected = [(a.part, a.p_value) for one in section.reported for a in one.associations if a.size >= 10]
+        assert [part for part, _ in parts] == [part for part, _ in expected]
+        # Monte Carlo tests of small samples have seeds of their own.
+        assert [p for _, p in parts] == pytest.approx([p for _, p in expected], abs=0.02)
+    text = monitor.as_.reader.get(f"/investigations/{number}/looks/1", headers={"accept": "text/plain"}).text
+    assert "everyone" in text and monitor.as_.reader.get(f"/pages/investigations/{number}/looks/1").status_code == 200
+    effects = monitor.as_.reader.get(f"/investigations/{number}/effects").json()["effects"]
+    assert len(effects) == {"discovery": 3}.get(kind, 1)
+    if kind == "numbers":
+        means = pd.DataFrame(rows).groupby("sex")["score"].mean()
+        assert effects[0]["points"][-1]["estimate"] == pytest.approx(means["f"] - means["m"])
+
+
+def test_contexts_are_new_gone_stronger_or_weaker(monitor):
+    number, seen = monitor.register(min_leaf_size=200), []
+    for part, (effect, town) in enumerate(((0.3, "a"), (0.6, "a"), (0, "a"), (0.6, "b"))):
+        monitor.send(number, decisions(4000, seed=part, effect=effect, town=town))
+        changes = monitor.look(number)["changes"]
+        seen.append({kind: {one["context"] for one in found} for kind, found in changes.items()})
+    assert "town: a" in seen[0]["new"] and "town: a" in seen[1]["stronger"]
+    assert "town: a" in seen[2]["gone"] and not any(seen[2][kind] for kind in ("new", "stronger"))
+    assert {"everyone"} <= seen[3]["new"]
 
 
 def test_each_row_is_tested_once_and_then_released_for_training(monitor):

@@ -6,6 +6,8 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
+MIGRATION_LOCK = 0x6661_6973  # an advisory lock of PostgreSQL
+
 
 def _config(**attributes) -> Config:
     config = Config(attributes=attributes)
@@ -33,6 +35,8 @@ def migrated(store):
     """
     try:
         with store.write() as connection:
+            if not store.is_sqlite:  # two servers may start at once
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))
             found = current(connection)
             known = [script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()]
             if found is not None and found not in known:
