@@ -1,14 +1,21 @@
+import errno
+import os
 import re
+import stat
+import subprocess
 import sys
 import tomllib
 import warnings
+from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
+from fairlab import paths, plotting
 from fairlab.checks import (
     EXTRAS,
     MissingExtraError,
@@ -23,7 +30,8 @@ from fairlab.checks import (
     required,
     suggestion,
 )
-from fairlab.paths import project
+from fairlab.paths import Project, atomic_path, project, write_text
+from fairlab.seeds import Trial, derive_seed
 
 ROOT = project().root
 
@@ -238,3 +246,198 @@ def test_numbers_are_neither_booleans_nor_categories():
         assert is_number(pd.Series(values))
     for values in ([True, False], pd.array([True, None], dtype="boolean"), ["a"], pd.Categorical([1, 2])):
         assert not is_number(pd.Series(values))
+
+
+# paths
+
+
+def test_the_project_is_the_clone_above_the_package_or_the_one_of_the_variable(monkeypatch, tmp_path):
+    monkeypatch.delenv("FAIRLAB_ROOT", raising=False)
+    own = project()
+    own.check()
+    assert Path(paths.__file__).is_relative_to(own.root)
+    monkeypatch.setenv("FAIRLAB_ROOT", str(tmp_path))
+    assert project() == Project(tmp_path) != own
+    with pytest.raises(FileNotFoundError, match=f"no fairlab project found in FAIRLAB_ROOT={tmp_path}: expected data_"):
+        project().check()
+
+
+def test_no_project_is_an_error_that_says_where_it_was_looked_for(monkeypatch, tmp_path):
+    monkeypatch.delenv("FAIRLAB_ROOT", raising=False)
+    monkeypatch.setattr(paths, "__file__", str(tmp_path / "fairlab" / "paths.py"))
+    with pytest.raises(FileNotFoundError, match=r"above the installed package: .* `pip install -e "):
+        project().check()
+
+
+def test_the_results_folder_is_that_of_the_variable_or_of_the_project(monkeypatch, tmp_path):
+    monkeypatch.setenv("FAIRLAB_RESULTS", str(tmp_path))
+    assert project().results == tmp_path
+    monkeypatch.setenv("FAIRLAB_RESULTS", "")
+    assert Project(tmp_path / "clone").results == tmp_path / "clone" / "results"
+
+
+def test_text_is_written_with_its_folder_and_the_usual_rights(tmp_path):
+    path = tmp_path / "new" / "note.txt"
+    write_text(path, "é\n")
+    assert path.read_bytes() == "é\n".encode()
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
+
+
+def test_a_failed_write_leaves_the_earlier_file_and_nothing_else(tmp_path):
+    path = tmp_path / "note.txt"
+    path.write_text("before")
+    with pytest.raises(RuntimeError), atomic_path(path) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_names_the_file(tmp_path):
+    with pytest.raises(OSError, match=r"No space left on device: '.*note\.txt'"), atomic_path(tmp_path / "note.txt"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_nobody_sees_half_a_file(tmp_path):
+    path = tmp_path / "table.csv"
+    with atomic_path(path) as temporary:
+        temporary.write_text("whole")
+        assert temporary.parent == path.parent  # on the same disk, so that moving is one step
+        assert temporary.suffix == ".csv"  # writers choose the format by it
+        assert not path.exists()
+    assert path.read_text() == "whole"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_library_without_its_project_is_imported_all_the_same(tmp_path):
+    code = "import fairlab.auditing, fairlab.data.registry as r; print('imported'); r.project_registry()"
+    environment = os.environ | {"FAIRLAB_ROOT": str(tmp_path)}
+    answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert answer.stdout == "imported\n"
+    assert f"no fairlab project found in FAIRLAB_ROOT={tmp_path}" in answer.stderr.splitlines()[-1]
+
+
+# seeds
+
+
+def test_seeds_depend_on_names_only():
+    assert derive_seed(0, "a", 1) == derive_seed(0, "a", 1)
+    names = [(0, "a", 1), (0, "a", 2), (1, "a", 1), (0, "b", 1), (0, "a1", ""), (0, "a", "1", "")]
+    assert len({derive_seed(*name) for name in names}) == len(names)
+    assert all(0 <= derive_seed(*name) < 2**32 for name in names)
+
+
+def test_known_value_never_changes():
+    # A change here changes every result of the project.
+    assert derive_seed(0, "fliptest/lipton", 0, "gan") == 993360987
+    assert Trial("fliptest", 0).rng("gan").integers(2**32) == 2719223057
+
+
+def test_generators_have_all_the_entropy_that_numpy_asks_for():
+    seeds = [derive_seed("a", k, bits=128) for k in range(100)]
+    assert len({seed >> 96 for seed in seeds}) == len({seed % 2**32 for seed in seeds}) == 100
+    assert all(0 <= seed < 2**128 for seed in seeds)
+    own = Trial("toy/mean", 3, 7)
+    expected = np.random.default_rng(derive_seed(7, "toy/mean", 3, "draw", bits=128)).random()
+    assert own.rng("draw").random() == expected
+
+
+def test_streams_of_a_trial_are_independent():
+    trial = Trial("toy/mean", 3)
+    first = trial.rng("draw").normal(size=5)
+    trial.rng("other").normal(size=100)
+    assert (trial.rng("draw").normal(size=5) == first).all()
+    assert trial.seed("draw") != trial.seed("other") != Trial("toy/mean", 4).seed("other")
+
+
+# plotting
+
+
+def draw():
+    figure, axes = plotting.panels(2, 3, width=2, height=1.5, sharey=True)
+    for k, axis in enumerate(axes):
+        axis.plot([0, k], label=f"line {k}", **plotting.LINES[k % len(plotting.LINES)])
+        axis.set_xlabel("time (s)")
+    figure.supylabel("way (m)")
+    return figure
+
+
+@pytest.fixture
+def figure():
+    return draw()
+
+
+def test_panels_stand_row_by_row_and_are_closed(figure):
+    assert figure.get_size_inches().tolist() == [6.0, 3.0]
+    assert len(figure.axes) == 6
+    assert figure.number not in plt.get_fignums()
+    assert not any(axis.spines["top"].get_visible() for axis in figure.axes)
+
+
+def test_a_figure_drawn_again_gives_the_same_bytes(tmp_path):
+    first, second = (plotting.save(draw(), tmp_path / name, salt="a") for name in ("section-5.5_a", "section-5.5_b"))
+    assert [path.name for path in first] == ["section-5.5_a.png", "section-5.5_a.svg"]
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+
+
+def test_marks_stand_below_everything_else(figure, tmp_path):
+    figure.axes[0].text(0, -1.5, "far below", transform=figure.axes[0].transAxes)
+    plotting.save(figure, tmp_path / "a", marks=[plotting.SURROGATE_MARK, "small"])
+    boxes = [text.get_window_extent() for text in figure.texts[-2:]]
+    others = [axis.get_tightbbox() for axis in figure.axes] + [figure.axes[0].texts[0].get_window_extent()]
+    assert boxes[0].y1 < min(box.y0 for box in others)
+    assert boxes[1].y1 < boxes[0].y0
+    assert figure.texts[-2].get_color() == plotting.VERMILION != figure.texts[-1].get_color()
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ((0.4, 9), ["0.5", "1", "2", "5"]),
+        ((0.4, 40), ["1", "3", "10", "30"]),
+        ((900, 2e6), ["1k", "10k", "100k", "1M"]),
+    ],
+)
+def test_a_logarithmic_axis_has_few_numbers_in_full(figure, limits, expected):
+    axis = figure.axes[0]
+    axis.set(xscale="log", xlim=limits)
+    plotting.log_ticks(axis.xaxis)
+    figure.draw_without_rendering()
+    seen = [tick for tick in axis.get_xticks() if limits[0] <= tick <= limits[1]]
+    assert [axis.xaxis.get_major_formatter()(tick) for tick in seen] == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda figure: figure.set_size_inches(7.3, 3), r"at most 7 inches wide, found 7\.\d\d"),
+        (lambda figure: figure.axes[1].set_title("tiny", fontsize=6.5), r"at least 7 points, found 'tiny' with 6\.5"),
+        (lambda figure: figure.axes[2].tick_params(labelsize="x-small"), "at least 7 points"),
+        (lambda figure: figure.supylabel(""), "the y axis has no label"),
+        (
+            lambda figure: [axis.set(xlabel="", title="A") for axis in figure.axes[::3]],
+            "the x axis of 'A' has no label",
+        ),
+    ],
+)
+def test_a_figure_that_breaks_a_rule_is_refused(figure, tmp_path, change, message):
+    plotting.check(figure)
+    change(figure)
+    with pytest.raises(ValueError, match=message):
+        plotting.save(figure, tmp_path / "a")
+    assert not list(tmp_path.iterdir())
+
+
+def _seen_without_green(colour):
+    """Return a colour as seen by people without the pigment for green (Viénot, Brettel and Mollon 1999)."""
+    linear = np.array([int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]) ** 2.2
+    return np.array([[0.29275, 0.70725, 0.0], [0.29275, 0.70725, 0.0], [-0.02234, 0.02234, 1.0]]) @ linear
+
+
+def test_lines_can_be_distinguished_without_colour():
+    marks = [tuple(value for name, value in kind.items() if name != "color") for kind in plotting.LINES]
+    assert len(set(marks)) == len(plotting.LINES)
+    seen = [_seen_without_green(kind["color"]) for kind in plotting.LINES]
+    assert min(np.abs(a - b).max() for k, a in enumerate(seen) for b in seen[:k]) > 0.1

@@ -3,8 +3,8 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
+from fairlab import Case
 from fairlab.auditing.varied import PEOPLE, Varied, over_inputs, over_people, proxies_of
-from fairlab.cases.case import Case
 
 
 def varied(decisions, own=0):

@@ -1,13 +1,24 @@
 """How benchmarks are found, run and reported; those that take seconds are run."""
 
 import json
+import sys
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from fairlab import benchmarks, plotting
-from fairlab.benchmarks import __main__, auditing, figures
+from fairlab.adf import ADF
+from fairlab.benchmarks import __main__, adf, auditing, figures, individual_fairness, peers, suite, transport
+from fairlab.benchmarks.symbolic import WithLibraries, lime_tabular, solve_by_z3
+from fairlab.cases import Schema
+from fairlab.networks import Network
+from fairlab.papers.adf.symbolic import Explainer, PathCondition, SymbolicGeneration, intervals, solve
+from fairlab.papers.individual_fairness import sensr
+from fairlab.paths import project
+from fairlab.suite.notebook import code_of, notebook_parameters
+from fairlab.suite.published import read_paper
 
 
 @pytest.fixture
@@ -104,3 +115,185 @@ def test_a_line_is_drawn_as_a_figure_that_may_be_saved(tmp_path):
     figure = figures.line(pd.DataFrame({"x": [0, 1, 2], "y": [3.0, 5.0, 4.0]}))
     assert figure.axes[0].lines[0].get_ydata().tolist() == [3, 5, 4]
     plotting.save(figure, tmp_path / "line")
+
+
+# Both sides of a ratio do the same work.
+
+PEOPLE = pd.DataFrame(
+    {
+        "age": np.arange(400),
+        "job": pd.Categorical(["a", "b", None, "c"] * 100),
+        "income": pd.Categorical(["high", "low", "low", "low"] * 100),
+    }
+)
+
+
+def test_one_at_a_time_is_the_same_network_and_search():
+    schema = Schema.from_bounds({"a": (0, 9), "b": (0, 9), "sex": (0, 1)})
+    # Class 1 where a + 3 sex > 6, so that sex matters for a from 4 to 6.
+    model = adf.dense_network([np.array([[0.0, 1], [0, 0], [0, 3]]), np.array([0, -6.5])])
+    X = schema.sample(50, random_state=0)
+    single = adf.one_at_a_time(model)
+    np.testing.assert_allclose(single.logits(X[:4]), Network(model).logits(X[:4]), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(single.margin_gradient(X[:4])[1], Network(model).margin_gradient(X[:4])[1], atol=1e-6)
+    for network, find in ((model, adf.find), (single, adf.find_seed_by_seed)):
+        assert find(ADF(network, schema, "sex", n_local=20, random_state=0), X, 5) >= 5
+
+
+def test_both_attacks_of_sensr_end_with_one_network(monkeypatch):
+    [(people, labels, network, batches, *others)] = individual_fairness.sensr_like_adult(1, 2)
+    work = people, labels, network, batches[:, 490:510], *others
+    ours, *_ = sensr.train(*work)
+    monkeypatch.setattr(sensr, "compiled_attack", individual_fairness.dense_attack)
+    dense, *_ = sensr.train(*work)
+    for part, expected in zip(ours, dense, strict=True):
+        np.testing.assert_allclose(part, expected, atol=4e-5)  # two of Adam's steps of 1e-5, at worst either way
+
+
+def test_operations_of_a_step_by_hand():
+    # One row a batch and one critic step, 2-3-2 and 2-3-1: the generator maps two rows (12 products each); two
+    # updates of the critic (9 forward, 9 by weights, 3 by hidden units); its own step (9 + 9, 12 by weights, 6).
+    assert transport.step_operations((3,), 2, batch=1, critic_steps=1) == 2 * (
+        12 + 2 * (9 + 9 + 3) + 12 + 9 + 9 + 12 + 6
+    )
+
+
+def test_numbers_are_cut_into_parts_and_the_rest_is_text():
+    table = peers.in_parts(PEOPLE.drop(columns="income"))
+    assert table["age"].value_counts().tolist() == [80] * peers.PARTS
+    assert table["job"].value_counts().to_dict() == dict.fromkeys(["a", "b", "c", "(missing)"], 100)
+
+
+def test_peers_get_the_same_table_or_say_how_they_are_installed(monkeypatch):
+    known = {"somebody": (lambda table, hits: 7 if (len(table), hits.sum()) == (400, 100) else 0, "patterns")}
+    monkeypatch.setattr(peers, "PEERS", known | {"nobody": (None, "")})
+    monkeypatch.setitem(sys.modules, "somebody", ModuleType("somebody"))
+    first, second = peers.against_peers(PEOPLE, "income", positive="high", ours=1.0, what="FairTest: 3 contexts")
+    assert first.note.startswith("FairTest: 3 contexts; somebody: patterns of up to 3 columns")
+    assert first.note.endswith("7 patterns")
+    assert (second.name, second.value) == ("fairtest_adult_vs_nobody", None)
+    assert "fairlab[peers]" in second.note
+
+
+@pytest.mark.parametrize("name", peers.PEERS)
+def test_peers_find_the_planted_pattern(name):
+    pytest.importorskip(name)
+    search, _ = peers.PEERS[name]
+    hits = (PEOPLE["income"] == "high").to_numpy().astype(int)
+    assert search(peers.in_parts(PEOPLE.drop(columns="income")), hits) > 0
+
+
+# suite
+
+ROOT = project().root
+
+
+def test_overhead_is_what_one_notebook_more_costs(monkeypatch):
+    ran = []
+
+    def run(names, folder, *options, root=ROOT):
+        for name in names:
+            result = suite.Path(folder, "smoke", name)
+            assert not result.exists()
+            result.mkdir(parents=True)
+        ran.append((len(names), options))
+        return 100.0 if not options else 5.0 + (1.5 if root == ROOT else 0.5) * len(names)
+
+    monkeypatch.setattr(suite, "run_seconds", run)
+    monkeypatch.setattr(suite, "experiment_names", lambda: [*suite.LIGHT, "themis/scores"])
+    rows = suite.batch(quick=False)
+    names = ["reproduce_smoke_seconds", "notebook_overhead_seconds", "notebook_light_seconds"]
+    assert {row.name: row.value for row in rows} == dict(zip(names, [100.0, 0.5, 1.5], strict=True))
+    few, light, one = suite.FEW, len(suite.LIGHT), ("--jobs", "1")
+    assert ran == [(light + 1, ()), (few, one), (light, one), (few, one), (suite.PLAIN, one)]
+    ran.clear()
+    assert {row.name: row.value for row in suite.batch(quick=True)} == dict(zip(names, [100.0, 0.5], strict=False))
+    assert ran == [(few, ()), (few, one), (few + 1, one)]
+
+
+def test_a_plain_notebook_has_what_an_experiment_needs(tmp_path):
+    names = suite.plain_project(tmp_path)
+    assert (tmp_path / "data_scripts" / "registry.yaml").exists()
+    assert read_paper(tmp_path / "experiments" / "plain" / "published.yaml").key == "plain"
+    for name in names:
+        notebook = tmp_path / "notebooks" / f"{name}.ipynb"
+        assert notebook_parameters(notebook) == {"experiment": name, "profile": "quick", "seed": 0}
+        assert "compare()" in code_of(notebook)
+
+
+# The authors' libraries as the oracle of what symbolic generation computes without them.
+
+SCHEMA = Schema.from_bounds({"a": (0, 9), "b": (-5, 5), "sex": (0, 1), "c": (0, 40)})
+BOUNDS = list(SCHEMA.bounds.values())
+
+
+def classify(X):
+    """Sex matters where c is about a third of the domain."""
+    return (X[:, 0] + 3 * X[:, 2] + X[:, 3] / 4 > 9) | (X[:, 1] == 5)
+
+
+def test_rows_have_the_frequencies_of_limes():
+    X = np.random.default_rng(0).choice([0, 1, 1, 2, 7], size=(500, 3))
+    lime = lime_tabular.LimeTabularExplainer(
+        X, categorical_features=[0, 1, 2], discretize_continuous=False, random_state=np.random.RandomState(0)
+    )
+    _, theirs = lime._LimeTabularExplainer__data_inverse(X[3], 20_000)
+    options = {"n_neighbours": 10, "n_pool": 20_000, "rng": np.random.default_rng(0)}
+    explainer = Explainer(lambda rows: np.zeros(len(rows), int), X, [(0, 7)] * 3, **options)
+    ours = explainer.counts.value[explainer._bins]
+    for column in range(3):
+        for value in (0, 1, 2, 7):
+            assert abs((ours[:, column] == value).mean() - (theirs[:, column] == value).mean()) < 0.015
+
+
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_solutions_are_z3s(n_columns):
+    rng, x, n_solved, n_low = np.random.default_rng(n_columns), (1, 1, 1, 1), 0, 0
+    for _ in range(60):
+        columns = rng.choice([0, 1, 3], n_columns, replace=False)
+        conditions = [
+            PathCondition(
+                int(column),
+                bool(rng.random() < 0.5),
+                int(rng.integers(-6, 42) if column == 3 else rng.integers(-6, 10)),
+                0.5,
+            )
+            for column in np.repeat(columns, 2 if n_columns == 1 else 1)
+        ]
+        theirs, lowest, drawn = (
+            solve_by_z3(x, conditions, BOUNDS),
+            solve(x, conditions, BOUNDS),
+            solve(x, conditions, BOUNDS, rng),
+        )
+        assert (theirs is None) == (lowest is None) == (drawn is None)
+        if theirs is None:
+            continue
+        n_solved, n_low = n_solved + 1, n_low + (theirs == lowest)
+        for column, (low, high) in intervals(conditions, BOUNDS).items():
+            assert low == lowest[column] <= theirs[column] <= high
+            assert low <= drawn[column] <= high
+    assert n_solved > 10
+    assert n_columns > 1 or n_low > 0.8 * n_solved, "of one attribute, z3 mostly gives the lowest value"
+
+
+def test_a_drawn_solution_is_any_of_the_interval():
+    conditions, rng = [PathCondition(0, False, 4, 0.5), PathCondition(0, True, 7, 0.5)], np.random.default_rng(0)
+    drawn = [solve((0, 0, 0, 0), conditions, BOUNDS, rng)[0] for _ in range(300)]
+    assert set(drawn) == {5, 6, 7}
+    assert np.bincount(drawn)[5:].min() > 70
+
+
+def test_searches_find_as_much_as_with_the_libraries():
+    X = SCHEMA.sample(300, random_state=0)
+    found = {}
+    for search, options in ((SymbolicGeneration, {"solution": "lowest"}), (WithLibraries, {})):
+        found[search] = [
+            search(classify, SCHEMA, "sex", n_neighbours=150, random_state=seed, **options)
+            .generate(X, X[:15], n_inputs=60)
+            .n_discriminatory
+            for seed in range(12)
+        ]
+    ours, theirs = found.values()
+    error = np.sqrt((np.var(ours, ddof=1) + np.var(theirs, ddof=1)) / 12)
+    assert abs(np.mean(ours) - np.mean(theirs)) < 3 * error
+    assert np.mean(ours) > 5

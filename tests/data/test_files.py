@@ -2,13 +2,18 @@ import errno
 import hashlib
 import io
 import os
+import warnings
 import zipfile
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from fairlab.data import DataError, DataUnavailableError, files
-from fairlab.data.registry import Address
+from fairlab.data import DataError, DataUnavailableError, SurrogateWarning, files, load
+from fairlab.data.registry import Address, project_registry
+from fairlab.data.tables import check_table, load_script
+from fairlab.papers.adf.benchmarks import stored_weights
+from fairlab.paths import project
 
 CONTENT = b"a,b\n1,2\n3,4\n"
 ALTERED = b"a,b\n1,2\n3,5\n"
@@ -190,3 +195,161 @@ def test_a_mirror_may_be_a_server(make_file, server, monkeypatch):
     (files.cache_folder() / "toy" / "table.csv").unlink()
     files.fetch_file(make_file(f"{server.url}/table.csv"))
     assert server.asked[2:] == ["/mirror/toy/table.csv"]
+
+
+# sources
+
+WITH_SURROGATE = [name for name, variant in project_registry().variants.items() if variant.surrogate]
+# Data sets whose loader returns every column of the prepared table as it is.
+WHOLE = [name for name in WITH_SURROGATE if name not in ("image-tagger", "staples")]
+
+
+def warned(name, **options):
+    """Load a data set and return it with the surrogate warnings that it gave."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        dataset = load(name, **options)
+    return dataset, [w for w in caught if w.category is SurrogateWarning]
+
+
+@pytest.mark.usefixtures("drawn_once")
+@pytest.mark.parametrize("name", WITH_SURROGATE)
+def test_falls_back_with_exactly_one_line(name):
+    dataset, (warning,) = warned(name)
+    [line] = str(warning.message).splitlines()
+    assert line.startswith(f"{name}: ")
+    assert f"`fairlab data fetch {name}`" in line
+    assert "Rejected" not in line
+    assert (warning.filename, dataset.provenance.source) == (__file__, "surrogate")
+
+
+@pytest.mark.usefixtures("drawn_once")
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_surrogate_obeys_the_registry(name):
+    variant = project_registry().variant(name)
+    dataset, caught = warned(name, surrogate=True)
+    parts = dict(dataset.features.items()) | {variant.label: dataset.target} | dict(dataset.sensitive_features.items())
+    table = pd.DataFrame({name: parts[name] for name in variant.columns})
+    check_table(table, variant)
+    assert dataset.provenance.rows == len(dataset.features) == variant.rows
+    assert (caught, dataset.provenance.files) == ([], {})
+    for column, categories in dataset.encoding.items():
+        assert tuple(table[column].cat.categories) == categories == variant.columns[column].categories
+
+
+def test_a_rejected_file_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAIRLAB_DATA_MIRROR", str(tmp_path))
+    (tmp_path / "law").mkdir()
+    (tmp_path / "law" / "law_data.csv").write_text("<html>moved</html>")
+    dataset, (warning,) = warned("law-school")
+    assert "Rejected: mirror is a web page, not the file; has 18 bytes, expected 1,087,805" in str(warning.message)
+    assert dataset.provenance.source == "surrogate"
+
+
+def test_an_unwritable_cache_is_no_reason_for_a_surrogate(tmp_path, monkeypatch):
+    (tmp_path / "blocked").write_text("")
+    monkeypatch.setenv("FAIRLAB_DATA_CACHE", str(tmp_path / "blocked"))
+    with pytest.raises(DataError, match="cannot write"):
+        load("berkeley")
+
+
+def test_what_was_real_when_a_job_was_submitted_is_never_replaced(monkeypatch):
+    with pytest.raises(DataUnavailableError):
+        stored_weights("census")
+    monkeypatch.setenv("FAIRLAB_REAL_DATA", "adult-uci,law-school,adf_networks/census.index")
+    with pytest.raises(DataUnavailableError, match="real data was available when this job was submitted, but"):
+        load("law-school")
+    assert load("law-school", surrogate=True).provenance.source == "surrogate"  # asked for
+    with pytest.raises(DataError, match=r"census\.index: real data was .*; no surrogate is used") as found:
+        stored_weights("census")
+    assert not isinstance(found.value, DataUnavailableError)  # which a network trained here would stand in for
+    monkeypatch.setenv("FAIRLAB_REAL_DATA", "adf_networks,adf_networks/census.ind")
+    with pytest.raises(DataUnavailableError):
+        stored_weights("census")
+
+
+# Files that nobody may pass on, brought by a user: checked as all others are.
+
+SSL = load_script(project().data_scripts / "make_ssl.py")
+EXPORT, CLEANED, ARCHIVE = SSL.EXPORT, SSL.CLEANED, "heritage/data.zip"
+
+
+@pytest.fixture(params=["cache", "mirror"])
+def bring(request, tmp_path, monkeypatch):
+    """Return a function that puts a file where a user may: into the cache, or into a mirror."""
+    folder = tmp_path / request.param
+    monkeypatch.setenv("FAIRLAB_DATA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("FAIRLAB_DATA_MIRROR", str(tmp_path / "mirror"))
+
+    def put(path, content):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+        return folder / path
+
+    return put
+
+
+def archive(**files):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as packed:
+        for name, text in files.items():
+            packed.writestr(name, text)
+    return content.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("variant", "path", "content", "said"),
+    [
+        ("ssl", EXPORT, b"SSL SCORE\n500\n", "number of lines 2, expected 398685"),
+        ("ssl", EXPORT, b"<html>gone</html>", "is a web page, not the file"),
+        (
+            "ssl",
+            CLEANED,
+            b"score,age\n500,20-30\n",
+            "git blob id .*, expected b600de8b57f4a70bee6c6364f5c60c048fe911f8",
+        ),
+        (
+            "health",
+            ARCHIVE,
+            archive(Members="MemberID\n"),
+            "git blob id .*, expected 3f026c0741f13d12618b070f8d88b0c1cd1655af",
+        ),
+        ("health", ARCHIVE, b"<html>please log in</html>", "is a web page, not the file"),
+    ],
+)
+def test_a_wrong_file_is_named_with_what_was_expected(bring, variant, path, content, said):
+    bring(path, content)
+    with pytest.raises(DataUnavailableError, match=f"(?s){path} is not available:.*{said}"):
+        load(variant, surrogate=False)
+
+
+@pytest.fixture(scope="module")
+def export(drawn):
+    """The generated list in the form of the city's export, with people without age."""
+    people = drawn("ssl")
+    table = people.features.assign(**people.sensitive_features, score=people.target)
+    ages = {number: band for band, number in SSL.AGES.items()}
+    table = table.assign(age=table["age"].astype(int).map(ages)).astype(object)[list(SSL.COLUMNS)]
+    without = table.head(SSL.ROWS[EXPORT] - len(table)).assign(age=None)
+    return pd.concat([table, without]).set_axis([SSL.COLUMNS[name].upper() for name in SSL.COLUMNS], axis=1)
+
+
+@pytest.mark.slow
+def test_a_right_file_becomes_real_data_and_a_changed_one_does_not(export, tmp_path, monkeypatch):
+    monkeypatch.setenv("FAIRLAB_DATA_MIRROR", str(tmp_path))
+    file = tmp_path / EXPORT
+    file.parent.mkdir(parents=True)
+    export.to_csv(file, index=False)
+    dataset = load("ssl", surrogate=False)
+    assert (dataset.provenance.source, len(dataset.features)) == ("real", 398_582)
+    assert file.name in "".join(dataset.provenance.files)
+    age, score = (SSL.COLUMNS[name].upper() for name in ("age", "score"))
+    for column, value, said in (
+        (age, "a child", "unknown age bands a child"),
+        (score, "9999", "column 'score'"),
+        (score, "12.5", "holds '?12.5'?, expected whole numbers"),
+    ):
+        monkeypatch.setenv("FAIRLAB_DATA_CACHE", str(tmp_path / f"cache {column} {value}"))
+        export.assign(**{column: [value, *export[column][1:]]}).to_csv(file, index=False)
+        with pytest.raises(DataError, match=said):
+            load("ssl", surrogate=False)

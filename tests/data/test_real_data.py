@@ -2,8 +2,10 @@
 
 import hashlib
 
+import nbformat
 import numpy as np
 import pandas as pd
+import papermill
 import pytest
 from fidelity import compare
 from sklearn.model_selection import train_test_split
@@ -137,3 +139,19 @@ def test_prices_of_the_authors_sample(mirror, reading, share):
     stores = STAPLES.read(mirror / STAPLES.STORES, "stores", ["zipcode", "latitude", "longitude"])
     prices = STAPLES.price(homes.loc[sample.index], stores, coordinates=STAPLES.READINGS[reading])
     assert (prices == sample["price"]).mean() == pytest.approx(share, abs=0.001)
+
+
+# The notebook on published bias audits, run on the file itself where it is at hand.
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_and_names_its_numbers(tmp_path, mirror):
+    out = tmp_path / "out.ipynb"
+    papermill.execute_notebook(
+        project().notebooks / "bias_audits.ipynb", out, kernel_name="python3", progress_bar=False
+    )
+    outputs = [each for cell in nbformat.read(out, 4).cells for each in cell.get("outputs", [])]
+    said = " ".join(each["data"].get("text/markdown", "") for each in outputs if "data" in each)
+    assert "come out to the digit" in said
+    assert "tables state people of unknown sex or race" in said
+    assert any("image/png" in each.get("data", {}) for each in outputs)

@@ -1,10 +1,17 @@
 import copy
+import dataclasses
 import re
+from decimal import Decimal
 
+import pandas as pd
 import pytest
 import yaml
+from pydantic import model_validator
 
-from fairlab.data import RegistryError
+from fairlab import data
+from fairlab.data import DataError, Dataset, Provenance, RegistryError
+from fairlab.data.documents import DecimalLoader, Entry, EntryError, Several, read_document, read_yaml
+from fairlab.data.files import cache_folder
 from fairlab.data.registry import project_registry, read_registry
 from fairlab.paths import project
 
@@ -128,3 +135,190 @@ def test_every_variant_has_its_files():
         assert variant.make or not (variant.source == "real" or variant.sha256), variant.name
         for name, column in variant.columns.items():
             assert len(set(column.categories)) == len(column.categories), f"{variant.name}: {name}"
+
+
+# inventory
+
+
+@pytest.fixture
+def altered(monkeypatch, tmp_path):
+    """A mirror whose law school file is wrong."""
+    monkeypatch.setenv("FAIRLAB_DATA_MIRROR", str(tmp_path / "mirror"))
+    path = tmp_path / "mirror" / "law" / "law_data.csv"
+    path.parent.mkdir(parents=True)
+    path.write_text("not it")
+    return path
+
+
+def test_status_has_a_row_for_every_file_and_variant(altered):
+    status, registry = data.status(), project_registry()
+    assert list(status.index) == [*registry.variants, *registry.files]
+    assert status.loc["law/law_data.csv", "state"] == "corrupt"
+    assert "has 6 bytes, expected 1,087,805" in status.loc["law/law_data.csv", "detail"]
+    assert status.loc["adult/adult.data", ["state", "bytes"]].tolist() == ["missing", 3974305]
+    assert not cache_folder().exists()
+
+
+def test_fetch_keeps_going_when_asked():
+    lines, variants = [], project_registry().variants
+    result = data.fetch(keep_going=True, report=lines.append)
+    real = {name for name, variant in variants.items() if variant.source == "real"}
+    expected = {name: "surrogate" if name in real else variants[name].source for name in variants}
+    assert result["state"].to_dict() == expected | {"berkeley": "real", "staples": "surrogate"}
+    assert "To provide it yourself, put the file" in result.loc["law-school", "detail"]
+    assert lines[1] == "law-school: surrogate, law/law_data.csv is not available"
+    assert len(lines) == len(result)
+
+
+def test_verify_finds_what_was_altered():
+    assert data.verify().empty
+    data.fetch("berkeley")
+    (name,) = data.verify().index
+    path = cache_folder() / name
+    states = [data.verify().loc[name, "state"]]
+    path.write_bytes(path.read_bytes().replace(b"Yes", b"No ", 1))
+    assert [*states, data.verify().loc[name, "state"]] == ["ok", "corrupt"]
+    raw = cache_folder() / "adult" / "adult.names"
+    raw.parent.mkdir()
+    raw.write_text("short")
+    assert "has 5 bytes, expected 5,229" in data.verify("adult/adult.names").loc["adult/adult.names", "detail"]
+    assert data.verify("law-school").loc["law/law_data.csv", "state"] == "missing"
+
+
+# dataset
+
+
+@pytest.fixture
+def parts():
+    return {
+        "features": pd.DataFrame({"x": [1.0, 2.0], "sex": ["f", "m"]}),
+        "target": pd.Series(["no", "yes"], name="y"),
+        "sensitive_features": pd.DataFrame({"sex": ["f", "m"]}),
+        "positive_label": "yes",
+        "privileged_group": {"sex": "m"},
+        "encoding": {"sex": ("f", "m")},
+        "provenance": Provenance("toy", "real", "0" * 64, 2, {"toy/a.csv": "1" * 64}, "Anon <1999>"),
+    }
+
+
+def test_a_surrogate_says_so_in_one_line(parts):
+    parts["provenance"] = dataclasses.replace(parts["provenance"], source="surrogate", caveat="no <b> is kept")
+    dataset = Dataset(**parts)
+    assert repr(dataset).splitlines()[-1].strip() == dataset.warning == "surrogate: fallback data, not real people"
+    assert dataset.warning in dataset._repr_html_()
+    assert "Inaccurate: no &lt;b&gt; is kept." in dataset._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"target": pd.Series(["no"])}, "toy: features and target differ in their index; they have 2 and 1 rows"),
+        ({"target": pd.Series(["no", "yes"], index=[1, 2])}, "features and target differ in their index"),
+        ({"features": pd.DataFrame([[1, 2], [3, 4]], columns=["x", "x"])}, "features has columns twice: x"),
+        ({"privileged_group": {"race": "a"}}, "privileged groups for race, sensitive features are sex"),
+    ],
+)
+def test_parts_that_do_not_fit(parts, change, message):
+    with pytest.raises(DataError, match=message):
+        Dataset(**parts | change)
+
+
+# documents
+
+
+class Number(Entry):
+    id: str
+    value: Decimal | int | None = None
+    n: int | None = None
+
+    @model_validator(mode="after")
+    def _positive(self):
+        if self.n is not None and self.n < 0:
+            raise EntryError(f"is {self.n}, expected no negative number", "n")
+        return self
+
+
+class Table(Entry):
+    title: str
+    data: Several[str] = ()
+    numbers: Several[Number] = ()
+    shares: dict[str, Decimal | str] | None = None
+    best: Number | None = None
+
+
+GOOD = """\
+title: A table  # read by people
+data: [adult]
+numbers:
+  - {id: a, value: 0.50}
+  - id: b
+    value: 20
+    n: 3
+shares: {women: 0.4, men: most}
+"""
+
+
+@pytest.fixture
+def parse(tmp_path):
+    def parse(text, **options):
+        path = tmp_path / "table.yaml"
+        path.write_text(text, encoding="utf-8")
+        return read_document(path, Table, **options)
+
+    return parse
+
+
+def test_values_and_types(parse):
+    table = parse(GOOD, loader=DecimalLoader)
+    assert (table.title, table.data, table.shares) == ("A table", ("adult",), {"women": Decimal("0.4"), "men": "most"})
+    assert [type(number.value) for number in table.numbers] == [Decimal, int]
+    with pytest.raises(ValueError, match="frozen"):
+        table.title = "Another"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("n: 3", "m: 3", "table.yaml:7: numbers > number 2 > m: unknown key 'm' (known: id, value, n)"),
+        (
+            "data:",
+            "date:",
+            "table.yaml:2: date: unknown key 'date'; did you mean 'data'? (known: title, data, numbers,",
+        ),
+        (
+            "shares: {women: 0.4, men: most}",
+            "best: {id: a, vale: 1}",
+            "table.yaml:8: best > vale: unknown key 'vale'; did you mean",
+        ),
+        ("id: b", "n: 1", "table.yaml:7: not YAML: key 'n' is already in line 5"),
+        ("n: 3", "n: three", "table.yaml:7: numbers > number 2 > n: expected an integer, found 'three'"),
+        ("n: 3", "n: -3", "table.yaml:7: numbers > number 2 > n: is -3, expected no negative number"),
+        (
+            "value: 20",
+            "value: true",
+            "table.yaml:6: numbers > number 2 > value: expected a number or an integer, found True",
+        ),
+        (
+            "men: most",
+            "men: [1]",
+            "table.yaml:8: shares > men: expected a number or text, found a list",
+        ),
+        ("[adult]", "adult", "table.yaml:2: data: expected a list, found 'adult'"),
+        ("[adult]", "", "table.yaml:2: data: expected a list, found nothing"),
+        ("- id: b\n    value: 20", "- value: 20", "table.yaml:5: numbers > number 2: misses id"),
+        ("title: A table", "# no title", "table.yaml:2: the document: misses title"),
+        ("[adult]", "[adult", "table.yaml:3: not YAML: "),
+        ("[adult]", "[" * 3000 + "]" * 3000, "table.yaml:2: not YAML: nested more than 30 deep"),
+        ("adult", "{[]: 1}", "table.yaml:2: not YAML: expected text as a key"),
+    ],
+)
+def test_a_mistake_names_file_line_and_what_was_expected(parse, old, new, message):
+    assert old in GOOD
+    with pytest.raises(ValueError) as caught:
+        parse(GOOD.replace(old, new), loader=DecimalLoader)
+    assert message in str(caught.value)
+
+
+def test_a_document_of_the_project_is_read_as_pyyaml_does():
+    path = project().data_scripts / "registry.yaml"
+    assert read_yaml(path) == yaml.safe_load(path.read_text(encoding="utf-8"))

@@ -1,13 +1,37 @@
+import hashlib
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import expit
 from scipy.stats import geom
+from statsmodels.api import OLS, add_constant
+from statsmodels.stats.outliers_influence import variance_inflation_factor
+from subject_statistics import FEATURES, check, fitted
 
-from fairlab.data import load
+from fairlab.data import DataError, load, tables
+from fairlab.data.documents import read_yaml
+from fairlab.data.encoding import Rule, check_published, codes, encode, published_text
+from fairlab.data.files import git_blob_sha1
+from fairlab.data.registry import ColumnSpec, Registry, Sensitive, Variant, project_registry
+from fairlab.data.surrogates.copula import Copula, Counts, Stratum
+from fairlab.data.surrogates.patients import SMALLEST_RISK, PatientModel
+from fairlab.data.surrogates.subjects import (
+    COLUMNS,
+    COUNTED,
+    MORE_TERMS,
+    PAIRS,
+    PREDICTORS,
+    PRESENCE_TERMS,
+    Cohort,
+    SubjectModel,
+)
 from fairlab.data.variants import arrests, individual_simulation, lipton
 from fairlab.data.variants.arrests import STOP, classify
 from fairlab.data.variants.staples_population import LEVELS, draw_counts, expected_cells
+from fairlab.paths import project
 
 
 def test_arrests_are_geometric_from_zero():
@@ -82,3 +106,331 @@ def test_only_people_with_one_arrest_depend_on_the_coin(n_points, seed):
     sure = table[table["arrests"] != 1]
     assert (len(table), sure["high_risk"].tolist()) == (2 * n_points, (sure["arrests"] >= 2).tolist())
     assert classify([0, 1, 1, 2, 7], [1, 0, 1, 0, 0]).tolist() == [0, 0, 1, 1, 1]
+
+
+# tables
+
+RAW = b"sex;x;y\nf;0.1;no\nm;2.5;yes\nm;3;no\n"
+PREPARED = b"sex,x,y\nf,0.1,no\nm,2.5,yes\nm,3.0,no\n"
+SCRIPT = '''
+import pandas as pd
+
+def make(raw):
+    """Read the toy."""
+    return pd.read_csv(raw["toy/raw.csv"], sep=";")
+'''
+VARIANT = Variant(
+    name="toy",
+    description="a toy",
+    source="real",
+    rows=3,
+    label="y",
+    sensitive_features={"sex": Sensitive(privileged="m")},
+    columns={
+        "sex": ColumnSpec(type="category", categories=("f", "m")),
+        "x": ColumnSpec(type="float", min=0, max=5),
+        "y": ColumnSpec(type="category", categories=("no", "yes")),
+    },
+    citation="Anon",
+    positive_label="yes",
+    raw=("toy/raw.csv",),
+    make="make_toy.py",
+    sha256=hashlib.sha256(PREPARED).hexdigest(),
+)
+TABLE = pd.DataFrame({"sex": ["f", "m", "m"], "x": [0.1, 2.5, 3.0], "y": ["no", "yes", "no"]})
+
+
+def changed(variant, **parts):
+    return variant.model_copy(update=parts)
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch, make_file):
+    """A registry of one file and one variant, with its script in a folder of its own; returns the folder."""
+    raw = make_file(path="toy/raw.csv", bytes=len(RAW), sha256=hashlib.sha256(RAW).hexdigest())
+    monkeypatch.setenv("FAIRLAB_DATA_MIRROR", str(tmp_path / "mirror"))
+    (tmp_path / "mirror" / "toy").mkdir(parents=True)
+    (tmp_path / "mirror" / "toy" / "raw.csv").write_bytes(RAW)
+    (tmp_path / "data_scripts").mkdir()
+    (tmp_path / "data_scripts" / "make_toy.py").write_text(SCRIPT)
+    monkeypatch.setenv("FAIRLAB_ROOT", str(tmp_path))
+    monkeypatch.setattr(tables, "project_registry", lambda: Registry({"toy/raw.csv": raw}, {"toy": VARIANT}))
+    return tmp_path / "data_scripts"
+
+
+def prepared():
+    return sorted((tables.cache_folder() / "prepared").iterdir())
+
+
+def test_prepare_makes_checks_and_keeps_the_table(toy):
+    table, files, data_hash = tables.prepare(VARIANT)
+    assert table.astype({"sex": str, "y": str}).equals(TABLE.astype({"sex": str, "y": str}))
+    assert files == {"toy/raw.csv": hashlib.sha256(RAW).hexdigest()}
+    (path,) = prepared()
+    assert path.name == f"toy-{data_hash[:16]}.csv"
+    assert path.read_bytes() == PREPARED
+
+
+def test_cached_table_is_used_and_altered_one_rebuilt(toy):
+    first = tables.prepare(VARIANT)
+    (path,) = prepared()
+    before = path.stat().st_mtime_ns
+    assert tables.prepare(VARIANT)[2] == first[2]
+    assert path.stat().st_mtime_ns == before
+    path.write_bytes(PREPARED.replace(b"2.5", b"2.6"))
+    assert tables.prepare(VARIANT)[0].equals(first[0])
+    (toy / "make_toy.py").write_text(SCRIPT + "\n# changed\n")
+    assert tables.prepare(VARIANT)[2] != first[2], "another script is another digest"
+
+
+def test_a_script_that_makes_something_else_is_an_error_and_keeps_nothing(toy):
+    (toy / "make_toy.py").write_text(SCRIPT.replace('sep=";")', 'sep=";").assign(x=1.0)'))
+    with pytest.raises(DataError, match=r"toy: the table of make_toy\.py has SHA-256"):
+        tables.prepare(VARIANT)
+    assert prepared() == []
+
+
+def test_any_one_of_several_sources_will_do(toy, monkeypatch, make_file):
+    raw = {
+        path: make_file(path=path, bytes=len(RAW), sha256=hashlib.sha256(RAW).hexdigest())
+        for path in ("toy/other.csv", "toy/raw.csv")
+    }
+    variant = changed(VARIANT, raw=tuple(raw), any_raw=True, sha256=None)
+    monkeypatch.setattr(tables, "project_registry", lambda: Registry(raw, {"toy": variant}))
+    (toy / "make_toy.py").write_text(SCRIPT.replace('raw["toy/raw.csv"]', "*raw.values()"))
+    table, files, _ = tables.prepare(variant)
+    assert list(files) == ["toy/raw.csv"]
+    assert len(table) == 3
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (TABLE.drop(columns="x"), "columns are sex, y; expected sex, x, y"),
+        (TABLE[["x", "sex", "y"]], "columns are x, sex, y; expected sex, x, y"),
+        (TABLE.head(2), "2 rows, expected 3"),
+        (TABLE.assign(sex=["f", "m", "u"]), "column 'sex' holds 'u', expected one of f, m"),
+        (TABLE.assign(sex=["f", None, "m"]), "column 'sex' misses 1 values"),
+        (TABLE.assign(x=[0.1, np.nan, 3]), "column 'x' misses 1 values"),
+        (TABLE.assign(x=[0.1, np.inf, 3]), "column 'x' holds infinite values"),
+        (TABLE.assign(x=[0.1, 6, 3]), "column 'x' spans 0.1 to 6.0, expected 0 to 5"),
+        (TABLE.assign(x=["a", "b", "c"]), "column 'x' has type .*, expected float"),
+    ],
+)
+def test_check_table(table, message):
+    tables.check_table(TABLE, VARIANT)
+    with pytest.raises(DataError, match=f"toy: {message}"):
+        tables.check_table(table, VARIANT)
+
+
+@pytest.mark.parametrize("column", ["name", "First Name", "DOB", "date_of_birth", "last-name", "E-Mail"])
+def test_columns_that_identify_people_are_refused(column):
+    with pytest.raises(DataError, match=f"toy: columns identify people: {column}; drop them in make_toy.py"):
+        tables.check_table(TABLE.assign(**{column: "x"}), VARIANT)
+
+
+def test_text_that_looks_missing_is_kept(tmp_path):
+    variant = changed(
+        VARIANT, columns=VARIANT.columns | {"y": ColumnSpec(type="category", categories=("NA", "nan", "?"))}
+    )
+    table = TABLE.assign(y=["NA", "nan", "?"])
+    tables.write_table(table, tmp_path / "t.csv")
+    assert tables.read_table(tmp_path / "t.csv", variant)["y"].tolist() == ["NA", "nan", "?"]
+
+
+PEOPLE = pd.DataFrame({"age": [17, 30], "balance": [-51, 9000], "pdays": ["-1", "40"], "sex": ["f", "m"]})
+
+
+def test_rules_by_hand():
+    rules = {
+        "balance": Rule(width=50, clip=(-20, 179)),
+        "sex": Rule(codes={"f": 0, "m": 1}),
+        "age": Rule(),
+        "pdays": Rule(equals=-1),
+    }
+    table = encode(PEOPLE, rules)
+    assert table.to_dict("list") == {"balance": [-2, 179], "sex": ["0", "1"], "age": [17, 30], "pdays": [1, 0]}
+    assert published_text(table, final_newline=True) == "a,b,c,d\n-2,0,17,1\n179,1,30,0\n"
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"race": Rule()}, "the raw table lacks the columns race"),
+        ({"sex": Rule(codes={"f": 0})}, "column 'sex': 'm' has no code"),
+        ({"sex": Rule()}, "column 'sex': Unable to parse"),
+    ],
+)
+def test_rules_that_do_not_fit(rules, message):
+    with pytest.raises(DataError, match=message):
+        encode(PEOPLE, rules)
+
+
+def test_another_table_than_the_published_one_is_an_error():
+    file = project_registry().file("encoded/census")
+    table = encode(PEOPLE, {"age": Rule()})
+    same = file.model_copy(update={"sha256": hashlib.sha256(b"a\n17\n30").hexdigest()})
+    assert check_published(table, same, final_newline=False) is table
+    with pytest.raises(DataError, match=r"the encoded table has SHA-256 .*, encoded/census has"):
+        check_published(table, file, final_newline=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "in_words", "final_newline", "blob"),
+    [
+        ("census-themis", "encoded/census", False, False, "1a00cfe51381fa374f01b84ce420c6d4abc02b7e"),
+        ("census-balanced", "encoded/census_sample", False, True, "de072f11bf15151fa5ebd4fc5203b5a477a97a15"),
+        ("credit-themis", "encoded/credit_themis", False, False, "c34327a1d03eca92d1c4f89e5aa3b4cf2767897f"),
+        ("census-adf", "encoded/census", True, False, "1a00cfe51381fa374f01b84ce420c6d4abc02b7e"),
+        ("credit-adf", "encoded/credit_sample", True, True, "0a02e3664c9ed21bf23d0c63adad42baac787477"),
+        ("bank-adf", "encoded/bank", True, True, "340eac6bbb4a38ae92926b77ea6d86d983dd1fdf"),
+    ],
+)
+def test_encoded_variants_have_the_published_bytes(mirror, tmp_path, name, path, in_words, final_newline, blob):
+    dataset, made = load(name, surrogate=False), tmp_path / "made"
+    table = dataset.features.join(dataset.target)
+    made.write_text(published_text(codes(table) if in_words else table, final_newline=final_newline))
+    assert git_blob_sha1(made) == blob == project_registry().file(path).git_blob_sha1
+
+
+# subjects
+
+
+def model(**changes):
+    values = {
+        "groups": (
+            Cohort("Black", "M", 20, Counts(values=(250, 300, 400), counts=(60, 30, 10))),
+            Cohort("White", "F", 40, Counts(values=(200, 210), counts=(50, 50))),
+        ),
+        "races": {"Black": {"BLK": 1.0}, "White": {"WHI": 1.0}},
+        "presence": np.zeros((len(PREDICTORS), len(PRESENCE_TERMS))),
+        "pairs": np.zeros(len(PAIRS)),
+        "more": np.full((len(COUNTED), len(MORE_TERMS)), -9.0),
+        "largest": (4, 10, 12, 29, 4),
+        "trend": Counts(values=(-1.0, 0.5), counts=(1, 1)),
+        "level": (0.0,) * 7,
+        "effects": ((-40.0, ("age",)), (15.0, ("violent_arrests",)), (2.0, ("violent_arrests", "gang_affiliation"))),
+        "noise": (1.0,) * 7,
+    }
+    return SubjectModel(**values | changes)
+
+
+def test_groups_have_their_sizes_and_scores():
+    table = model().sample(1000, random_state=1)
+    assert list(table.columns) == list(COLUMNS)
+    counts = {("BLK", 250): 300, ("BLK", 300): 150, ("BLK", 400): 50, ("WHI", 200): 250, ("WHI", 210): 250}
+    assert table.groupby("race")["score"].value_counts().to_dict() == counts
+    assert table["score"].is_monotonic_decreasing
+    assert table.groupby("race")[["sex", "age"]].agg(set).to_numpy().tolist() == [[{"M"}, {20}], [{"F"}, {40}]]
+
+
+def test_predictors_are_as_likely_as_their_log_odds():
+    presence = np.zeros((len(PREDICTORS), len(PRESENCE_TERMS)))
+    presence[2, PRESENCE_TERMS.index("one")] = -1.0
+    presence[2, PRESENCE_TERMS.index("black")] = 0.7
+    table = model(presence=presence).sample(40_000, random_state=2)
+    shares = (table[["violent_arrests", "gang_affiliation"]] > 0).groupby(table["race"]).mean()
+    np.testing.assert_allclose(shares, [[expit(-0.3), 0.5], [expit(-1.0), 0.5]], atol=0.015)
+
+
+def test_numbers_beyond_the_first_are_geometric_up_to_the_largest():
+    more = np.zeros((len(COUNTED), len(MORE_TERMS)))
+    more[:, MORE_TERMS.index("one")] = 0.4
+    numbers = model(more=more).sample(40_000, random_state=3)["shooting_victim"]
+    p = expit(0.4)
+    found = numbers[numbers > 0].value_counts(normalize=True).sort_index().to_numpy()
+    np.testing.assert_allclose(found, [1 - p, p * (1 - p), p**2 * (1 - p), p**3], atol=0.015)
+
+
+def test_expected_score_adds_up_products_with_age_in_decades():
+    table = pd.DataFrame(0.0, index=[0, 1], columns=list(COLUMNS[1:9])).assign(
+        age=[10, 40], violent_arrests=[2, 3], gang_affiliation=[0, 1]
+    )
+    found = model(level=(1.0, 0, 0, 7.0, 0, 0, 0)).expected_score(table)
+    np.testing.assert_allclose(found, [1 + 30, 7 - 120 + 45 + 6])
+
+
+ROWS = 60_000  # enough for errors of a few percent
+
+
+def test_surrogate_is_like_the_list():
+    content = read_yaml(project().data_scripts / "surrogates" / "ssl.yaml")
+    table = SubjectModel.model_validate(content["subjects"]).sample(ROWS, random_state=0)
+    published = content["published"]
+    for name in published["held out"]:
+        if name.startswith("F of"):  # grows as the number of rows
+            published["held out"][name] *= ROWS / content["rows"]
+    checked = check(table, published).set_index("statistic")
+    relative = checked["relative"].abs()
+    assert relative[checked["use"] == "fitted"].median() < 0.03
+    near = ["mean of narcotics_arrests", "mean of gang_affiliation", "slope of age", "F of score by race"]
+    assert (relative[near] < 0.05).all()
+    assert relative["share with score 345 up"] < 0.01
+
+
+@pytest.fixture(scope="module")
+def people():
+    """Columns of the list, drawn by a recipe of this test's own, where everything goes with the score."""
+    rng = np.random.default_rng(0)
+    n = 3000
+    risk = rng.normal(size=n)
+    table = pd.DataFrame({name: rng.poisson(np.exp(0.5 * risk - 1)) for name in COUNTED})
+    table["gang_affiliation"] = (risk + rng.normal(size=n) > 0.5).astype(int)
+    table["age"] = rng.choice([10, 20, 30, 40, 50, 60, 70], n)
+    table["crime_trend"] = rng.normal(size=n).round(2)
+    table["sex"], table["race"] = rng.choice(["M", "F", "X"], n), rng.choice(["BLK", "WHI", "WWH"], n)
+    score = 300 + 30 * risk - table["age"] + 10 * (table["race"] == "BLK") + rng.normal(0, 20, n)
+    return table.assign(score=score.round().clip(0, 500).astype(int))
+
+
+def test_fitted_statistics_are_those_of_other_programs(people):
+    found = {name: statistic.value for name, statistic in fitted(people).items()}
+    features = people[list(FEATURES)].assign(age=people["age"] // 10 - 1).astype(float)
+    design = add_constant(features)
+    least_squares = OLS(people["score"], design).fit()
+    expected = {
+        "intercept": least_squares.params["const"],
+        "residual of the linear fit": least_squares.resid.std(ddof=0),
+        "mean score, gang 1": people.query("gang_affiliation == 1")["score"].mean(),
+        "share without predictors, score 250 up": (
+            (people[people["score"] >= 250][list(PREDICTORS)].sum(axis=1) == 0).mean()
+        ),
+    }
+    for j, name in enumerate(features, start=1):
+        expected[f"slope of {name}"] = least_squares.params[name]
+        expected[f"inflation of {name}"] = variance_inflation_factor(design.to_numpy(), j)
+    for name in PREDICTORS:
+        expected |= {f"mean of {name}": people[name].mean(), f"deviation of {name}": people[name].std(ddof=0)}
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+
+
+AGE, RISK = Counts(values=[25, 75], counts=[20, 20]), Counts(values=[0.0, 0.5], counts=[20, 20])
+STRATUM = Stratum(groups=[["f", 20], ["m", 20]], marginals={"Age": AGE, "risk": RISK})
+COPULA = Copula(
+    columns=["Age", "Gender", "risk"], sensitive=["Gender"], derived={}, correlation=[[], [0.8]], strata=[STRATUM]
+)
+
+
+@pytest.fixture(scope="module")
+def patients():
+    days = Counts(values=[1, 3], counts=[30, 10])
+    model = PatientModel(copula=COPULA, intercept=0.4, slope=1.0, days=days, disagreement=0.5)
+    return model.sample(40_000, random_state=0)
+
+
+def test_a_stay_is_as_likely_as_its_log_odds(patients):
+    stays = (patients["days"] > 0).groupby(patients["predicted_days"]).mean()
+    expected = [expit(0.4 + np.log(risk)) for risk in (SMALLEST_RISK, 0.5)]
+    np.testing.assert_allclose(stays, expected, atol=0.01)
+    assert (patients["days"][patients["days"] > 0] == 3).mean() == pytest.approx(0.25, abs=0.015)
+
+
+def test_the_prediction_is_right_on_average_of_logarithms(patients):
+    for predicted, own in patients.groupby("predicted_days"):
+        assert np.log1p(own["days"]).mean() == pytest.approx(np.log1p(predicted), abs=0.01)
+
+
+def test_trees_disagree_more_on_high_predictions(patients):
+    assert patients["confidence"].value_counts().tolist() == [20_000, 20_000]
+    low = (patients["confidence"] == "low").groupby(patients["predicted_days"]).mean()
+    assert low.iloc[0] < 0.01 < 0.99 < low.iloc[1]

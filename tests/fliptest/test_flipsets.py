@@ -5,10 +5,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
-from scipy.stats import binom
+from scipy.stats import binom, binomtest
 from statsmodels.stats.proportion import proportion_confint
 
-from fairlab.fliptest import COSTS, Flipset, compare_flipsets, flipset, flipset_intervals, flipsets_by_cost
+from fairlab.fliptest import (
+    COSTS,
+    Flipset,
+    compare_flipsets,
+    counterpart_test,
+    differences_in_words,
+    flipset,
+    flipset_intervals,
+    flipsets_by_cost,
+    transparency_report,
+)
 from fairlab.statistics import difference_bounds, exclusive_correlation
 from fairlab.transport import ExactTransport, squared_l1
 
@@ -162,3 +172,169 @@ def test_a_cost_that_ignores_a_feature_changes_who_flips():
     assert table.loc["only a", "Jaccard F+"] < 0.5
     paper, other = table["F+"] - table["F−"]
     assert paper == other  # proposition 2
+
+
+# transparency
+
+FEW = pd.DataFrame({"a": [1.0, 2.0, -1.0], "b": [5.0, 1.0, 0.0], "c": [0.0, 0.0, 7.0]})
+FEW_IMAGE = pd.DataFrame({"a": [-1.0, -2.0, -3.0], "b": [0.0, 4.0, 9.0], "c": [1.0, 0.0, 7.0]})
+
+
+def hired(table):
+    return (np.asarray(table)[:, 0] > 0).astype(int)
+
+
+FLIPS = flipset(hired, FEW, FEW_IMAGE)  # F+ is the first two rows, F- is empty
+
+
+def test_a_report_by_hand():
+    report = transparency_report(FLIPS, FEW, FEW_IMAGE)
+    # x - G(x) is (2, 5, -1) and (4, -3, 0)
+    assert report.positive["mean_difference"].tolist() == [3, 1, -0.5]
+    assert report.positive["mean_sign"].tolist() == [1, 0, -0.5]
+    assert report.positive["difference_rank"].tolist() == [1, 2, 3]
+    assert report.positive["sign_rank"].tolist() == [1, 3, 2]
+
+
+def test_ranks_go_by_absolute_value_and_ties_share_the_better():
+    report = transparency_report(FLIPS, FEW, FEW_IMAGE.assign(b=FEW["b"] + [5.0, 7.0, 0.0], c=FEW["c"] - 3))
+    assert report.positive["mean_difference"].tolist() == [3, -6, 3]
+    assert report.positive["difference_rank"].tolist() == [2, 1, 2]
+    assert report.positive["sign_rank"].tolist() == [1, 1, 1]
+
+
+def test_an_empty_flipset_gives_missing_rows():
+    report = transparency_report(FLIPS, FEW, FEW_IMAGE)
+    assert report.n_negative == 0
+    assert report.negative.isna().all().all()
+    assert report.negative.index.tolist() == ["a", "b", "c"]
+    frame = report.to_frame()
+    assert frame["size"].tolist() == [2, 2, 2, 0, 0, 0]
+    assert frame["flipset"].tolist() == ["positive"] * 3 + ["negative"] * 3
+
+
+def test_scale_is_the_unit_of_differences_and_leaves_signs():
+    plain = transparency_report(FLIPS, FEW, FEW_IMAGE)
+    scaled = transparency_report(FLIPS, FEW, FEW_IMAGE, scale=pd.Series({"c": 0.1, "b": 2.0, "a": 10.0, "other": 0.0}))
+    assert np.allclose(scaled.positive["mean_difference"], [0.3, 0.5, -5])
+    assert scaled.positive["difference_rank"].tolist() == [3, 2, 1]
+    assert scaled.positive["mean_sign"].equals(plain.positive["mean_sign"])
+    assert transparency_report(FLIPS, FEW, FEW_IMAGE, scale=[10, 2, 0.1]).positive.equals(scaled.positive)
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        (pd.Series({"a": 1.0, "b": 1.0}), "scale: no value for c"),
+        ([1.0, 2.0], "scale has 2 values, X has 3 columns"),
+        ([1.0, 0.0, 1.0], "expected positive values, found 0.0 for 'b'"),
+        ([1.0, np.nan, 1.0], "scale: column 'x1' holds nan"),
+    ],
+)
+def test_bad_scales(scale, message):
+    with pytest.raises(ValueError, match=message):
+        transparency_report(FLIPS, FEW, FEW_IMAGE, scale=scale)
+
+
+def test_mixed_columns():
+    people = pd.DataFrame({"a": [3, 4], "job": ["cook", None], "b": [np.nan, 1]}, index=FLIPS.index[:2])
+    images = pd.DataFrame({"a": [1, 1], "job": ["clerk", None], "b": [2.0, 3]}, index=FLIPS.index[:2])
+    flips = flipset(lambda table: (table["a"] > 2).astype(int), people, images)
+    report = transparency_report(flips, people, images).positive
+    assert report["mean_difference"].tolist() == [2.5, 0.5, -2.0]
+    assert report["mean_sign"].tolist() == [1.0, 0.5, -1.0]
+
+
+def test_differences_in_words():
+    people = pd.DataFrame({"age": [30, 40], "job": ["cook", "clerk"], "one": 1, "member": [True, False]})
+    images = pd.DataFrame({"age": [33, 42], "job": ["cook", "cook"], "one": 1, "member": [True, False]}, index=[5, 6])
+    words = differences_in_words(people, images)
+    assert words == "2 people against their counterparts: age is 2.5 less on average; job differs for 50%"
+    assert differences_in_words(people, images, n_columns=1).endswith("counterparts: age is 2.5 less on average")
+    wide = people.assign(age=[0, 100])
+    assert "counterparts: job differs" in differences_in_words(people, images, scale_of=wide)
+    with pytest.raises(ValueError, match="scale_of: no column job"):
+        differences_in_words(people, images, scale_of=people[["age"]])
+    assert differences_in_words(people, people) == "2 people do not differ from their counterparts"
+
+
+# counterparts
+
+
+def groups(n, n_other=None, shift=0.0):
+    """Two groups, alike in one column and shifted in another."""
+    rng = np.random.default_rng(1)
+    return tuple(
+        pd.DataFrame(
+            {"a": rng.normal(size=size), "b": rng.normal(size=size) + by}, index=[f"{name}{i}" for i in range(size)]
+        )
+        for name, size, by in (("p", n, 0.0), ("q", n_other or n, shift))
+    )
+
+
+def test_opposite_rules_flip_everybody():
+    tables = groups(90)
+    result = counterpart_test(tables, (tables[0]["a"] > 0, tables[1]["a"] <= 0))
+    assert len(result.triples) == 60
+    assert result.estimate > 0.6
+    assert result.low > 0.4
+    assert result.p_value < 1e-6
+    odd = result.odd
+    assert (odd["favourable"] != odd["counterpart_favourable"]).all()
+    assert (odd["favourable"] != odd["second_favourable"]).all()
+    assert odd["cost"].is_monotonic_increasing
+    decisions = tables[0]["a"] > 0, tables[1]["a"] <= 0
+    again, fewer = counterpart_test(tables, decisions), counterpart_test(tables, decisions, n_people=60)
+    pd.testing.assert_frame_equal(again.triples, result.triples)
+    assert len(fewer.triples) == 40
+
+
+@pytest.mark.parametrize("shift", [0, 3])
+def test_a_model_that_reads_what_is_alike_does_not_flip_beyond_chance(shift):
+    tables = groups(300, shift=shift)
+    result = counterpart_test(tables, [table["a"] > 0 for table in tables])
+    assert result.estimate < 0.03
+    assert result.p_value > 0.05
+
+
+def test_nobody_is_in_two_triples():
+    result = counterpart_test(groups(100, 75), (np.zeros(100, bool), np.ones(75, bool)))
+    people = result.triples[["person", "counterpart", "second_counterpart"]].to_numpy().ravel()
+    assert len(set(people)) == len(people) == 150
+    first = result.triples["group"] == 0
+    assert result.triples.loc[first, "person"].str.startswith("p").all()
+    assert result.triples.loc[first, "counterpart"].str.startswith("q").all()
+    assert result.triples.loc[~first, "second_counterpart"].str.startswith("p").all()
+
+
+def test_estimate_and_p_value_by_hand():
+    # Everyone of the second group is favoured; of the first group nobody.
+    all_odd = counterpart_test(groups(60), (np.zeros(60), np.ones(60)))
+    assert all_odd.estimate == 1
+    assert all_odd.high == 1
+    assert all_odd.p_value == pytest.approx(3.0**-40)
+    nobody = counterpart_test(groups(60), (np.ones(60), np.ones(60)))
+    assert (nobody.estimate, nobody.p_value) == (0, 1)
+    assert nobody.low < 0 < nobody.high
+    tables = groups(60)
+    mixed = counterpart_test(tables, [table["b"] > 0.3 for table in tables])
+    split = (mixed.triples["counterpart_favourable"] != mixed.triples["second_favourable"]).sum()
+    odd = len(mixed.odd)
+    assert mixed.estimate == pytest.approx((odd - split / 2) / 40)
+    flipped = (mixed.triples["favourable"] != mixed.triples["counterpart_favourable"]).mean()
+    second = (mixed.triples["favourable"] != mixed.triples["second_favourable"]).mean()
+    assert mixed.estimate == pytest.approx((flipped + second) / 2 - split / 40)
+    assert mixed.p_value == pytest.approx(binomtest(odd, odd + split, 1 / 3, alternative="greater").pvalue)
+
+
+@pytest.mark.parametrize(
+    ("decisions", "message"),
+    [
+        (np.ones(59), r"expected shapes \(60,\) and \(60,\), found \(60,\) and \(59,\)"),
+        (np.full(60, 0.5), "expected booleans, found 0.5"),
+        (pd.Series(np.ones(60)), "has the row label 0, which the table has not"),
+    ],
+)
+def test_one_decision_per_person(decisions, message):
+    with pytest.raises(ValueError, match=f"decisions: {message}"):
+        counterpart_test(groups(60), (np.ones(60), decisions))

@@ -1,5 +1,10 @@
+import os
+import subprocess
+import sys
+
 import keras
 import numpy as np
+import pandas as pd
 import pytest
 import tensorflow as tf
 from scipy.special import expit
@@ -8,7 +13,17 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairlab.models import KerasClassifier, LinearClassifier, WhiteBoxClassifier
+from fairlab import Case, audit
+from fairlab.models import (
+    CommandModel,
+    CommandSoftware,
+    KerasClassifier,
+    LinearClassifier,
+    SoftwareError,
+    WhiteBoxClassifier,
+    loops,
+)
+from fairlab.models.checkpoints import read_tensor
 
 RNG = np.random.default_rng(0)
 
@@ -113,3 +128,169 @@ class Learnt(WhiteBoxClassifier):
 @parametrize_with_checks([Learnt()])
 def test_scikit_learn(estimator, check):
     check(estimator)
+
+
+# checkpoints
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """Tensors of several shapes, and the index of the checkpoint that TensorFlow made of them."""
+    import tensorflow as tf
+
+    rng = np.random.default_rng(0)
+    shapes = {
+        f"linear_{k}/{part}": shape for k in range(30) for part, shape in (("kernel", (3, k + 1)), ("bias", (k,)))
+    }
+    tensors = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    prefix = tmp_path_factory.mktemp("checkpoint") / "model"
+    names = [*tensors, "steps"]
+    tf.raw_ops.SaveV2(
+        prefix=str(prefix),
+        tensor_names=names,
+        shape_and_slices=[""] * len(names),
+        tensors=[*map(tf.constant, tensors.values()), tf.constant(64_000, tf.int64)],
+    )
+    return tensors, prefix.with_suffix(".index")
+
+
+def test_tensors_are_those_that_tensorflow_stored(stored):
+    tensors, index = stored
+    for name, tensor in tensors.items():
+        np.testing.assert_array_equal(read_tensor(index, name), tensor, strict=True)
+
+
+def test_other_tensors_are_rejected(stored, tmp_path):
+    _, index = stored
+    for name in ("linear_99/kernel", "steps"):
+        with pytest.raises(ValueError, match=f"expected floats named '{name}'"):
+            read_tensor(index, name)
+    other = tmp_path / "other.index"
+    other.write_bytes(b"text")
+    with pytest.raises(ValueError, match="expected the index of a checkpoint"):
+        read_tensor(other, "linear/kernel")
+
+
+# loops
+
+TRAIN = """
+from fairlab.benchmarks.individual_fairness import sensr_like_adult
+from fairlab.papers.individual_fairness import sensr
+[work] = sensr_like_adult(1, 600)
+print(*(part.tobytes().hex() for part in sensr.train(*work)[0]))
+"""
+
+
+@loops.compiled
+def count(n):
+    """Count up to n."""
+    total = 0
+    for _ in range(n):
+        total += 1
+    return total
+
+
+def test_a_compiled_function_answers_as_in_plain_python():
+    assert count(5) == 5
+    assert hasattr(count, "py_func") == loops.IS_COMPILED
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not loops.IS_COMPILED, reason="numba is not installed")
+def test_what_was_compiled_now_and_what_was_kept_train_alike(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", TRAIN]
+    first, second = (subprocess.run(command, env=environment, capture_output=True, check=True) for _ in range(2))
+    assert first.stdout == second.stdout != b""
+
+
+# command
+
+ECHO = 'printf "%s|" "$@" >> "$0.log"; echo >> "$0.log"; echo 1'
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Write a shell script and return it as software, one call at a time."""
+
+    def make(script, **options):
+        path = tmp_path / "program.sh"
+        path.write_text(script)
+        return CommandSoftware(["sh", str(path)], n_jobs=1, **options)
+
+    return make
+
+
+def test_values_are_written_as_python_writes_them(program, tmp_path):
+    table = pd.DataFrame(
+        {
+            "flag": [True, False],
+            "share": [1.0, 0.5],
+            "count": [1, 2],
+            "nullable": pd.array([7, None], dtype="Int64"),
+            "group": pd.Categorical(["b", "a"], categories=["b", "a"]),
+            "name": ["Ann Lee", None],
+            "mixed": np.array([1, "x"], dtype=object),
+        }
+    )
+    assert program(ECHO)(table).tolist() == [True, True]
+    lines = (tmp_path / "program.sh.log").read_text().splitlines()
+    assert lines == ["True|1.0|1|7|b|Ann Lee|1|", "False|0.5|2||a||x|"]
+
+
+def test_missing_values_and_the_text_that_stands_for_them(program):
+    table = pd.DataFrame({"name": ["", None]})
+    with pytest.raises(SoftwareError, match="column 'name' holds the text '', which stands for missing values"):
+        program("echo 1")(table)
+    assert program("echo 1", missing="NA")(table).all()
+
+
+def test_no_row_is_no_call():
+    assert CommandSoftware(["no-such-program"])(pd.DataFrame({"a": []})).tolist() == []
+
+
+SCORE = """
+import csv, sys
+rows = list(csv.DictReader(sys.stdin))
+sys.stderr.write("x" * 100_000)
+open(sys.argv[1], "a").write("called once\\n")
+for row in rows:
+    print(float(row["points"]) / 100 + 0.2 * (row["name"] == "Lee, Ann"))
+"""
+
+
+def test_a_batch_is_given_once_as_csv(tmp_path):
+    table = pd.DataFrame({"points": np.arange(5_000) % 80, "name": ["Lee, Ann", None] * 2_500})
+    log = tmp_path / "log"
+    found = CommandModel([sys.executable, "-c", SCORE, str(log)])(table)
+    assert found == pytest.approx(table["points"] / 100 + 0.2 * (table["name"] == "Lee, Ann"))
+    assert log.read_text() == "called once\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("print(1)", "expected a number for each of 3 rows, found 1"),
+        ("print('a\\nb\\nc')", "expected a number for each row; could not convert string to float: 'a'"),
+        ("raise SystemExit('no licence')", "status 1: no licence"),
+        ("import time; time.sleep(60)", "no answer within 1 s"),
+    ],
+)
+def test_what_a_program_does_wrong_is_said(code, message):
+    with pytest.raises(SoftwareError, match=message):
+        CommandModel([sys.executable, "-c", code], timeout=1)(pd.DataFrame({"points": [1, 2, 3]}))
+
+
+def test_a_program_is_audited_like_the_same_rule(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"sex": rng.choice(["f", "m"], 300), "points": rng.integers(0, 50, 300)})
+    rule = "for r in csv.DictReader(sys.stdin): print(int(float(r['points']) > 20 + 9 * (r['sex'] == 'f')))"
+    code = f"import csv, sys\n{rule}"
+    models = (
+        CommandModel([sys.executable, "-c", code]),
+        lambda rows: 1 * (rows["points"] > 20 + 9 * (rows["sex"] == "f")),
+    )
+    frames = [
+        audit(Case(model, table, sensitive_features="sex"), budget=1_500, progress=False).to_frame() for model in models
+    ]
+    pd.testing.assert_frame_equal(*frames)

@@ -4,10 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlab.papers.adf import recording
+from fairlab.papers.adf import recording, tables
 from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, Subject
+from fairlab.papers.adf.courses import ROWS_OF_500_SECONDS
 from fairlab.papers.adf.tables import METHODS, growth_table, printed_averages
+from fairlab.suite.experiment import Experiment
 from fairlab.suite.published import load_paper
+from fairlab.suite.run import Run
 
 PAPER = load_paper("adf")
 PAIRS = pd.MultiIndex.from_product([BENCHMARKS, METHODS], names=["benchmark", "method"])
@@ -194,3 +197,143 @@ def test_sizes_and_parameters_of_the_models(recorded):
         for id, value in PAPER.artefact(artefact).values.items():
             assert not value.setting or values[id] == float(value.value)
     assert exp.judged["table-3", "credit-memorised"]
+
+
+# Tables of runs beside the published numbers, and the figures drawn from them.
+
+pytestmark = pytest.mark.usefixtures("results")
+PAPER = load_paper("adf")
+
+
+def beside(experiment, artefact, form, ours):
+    """Return what is published with `ours` beside it, a number or a Series by the published index."""
+    return Experiment(f"adf/{experiment}", profile="smoke").beside(artefact, form).assign(ours=ours)
+
+
+def test_counts_have_a_row_per_run():
+    run = dict.fromkeys(tables.COUNTS, 1) | {"sample": np.zeros((2, 3)), "iterations": np.zeros(4)}
+    searches = {"as_published": {("a", "adf"): [run, run | {"n_inputs": 5}], ("b", "sg"): [{"n_successful": 7}]}}
+    frame = tables.counts(searches)[["benchmark", "method", "n_inputs", "n_successful"]]
+    assert frame.fillna(0).to_numpy().tolist() == [["a", "adf", 1, 1], ["a", "adf", 5, 1], ["b", "sg", 0, 7]]
+
+
+def test_published_counts_have_their_place_among_runs():
+    rows = [
+        {"reading": reading, "benchmark": name, "method": "aequitas", "n_inputs": n, "n_discriminatory": 1}
+        for reading in ("as_published", "as_released")
+        for name in BENCHMARKS
+        for n in (0, 10**9)
+    ]
+    published = {id: float(value.value) for id, value in PAPER.artefact("table-4").values.items()}
+    places = tables.places_among_runs(pd.DataFrame(rows), pd.Series(published))
+    assert (places["gdiff"] == 0.5).all(axis=None)
+    assert (places["id"] == 1).all(axis=None)
+
+
+@pytest.fixture
+def courses():
+    """Runs of ADF that ask 10 rows for each input, half of them finds, and of symbolic generation that asks 100."""
+    n = np.arange(1, 201)
+    adf = pd.DataFrame({"rows": 10 * n, "inputs": n, "found": n // 2, "seed": 0})
+    return {("a", "adf"): [adf, adf], ("a", "sg"): [adf.assign(rows=100 * n, found=n // 4)]}
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_inputs", "expected"),
+    [
+        (
+            1005,
+            40,
+            {
+                ("equal rows", "adf"): [1000, 100, 50, 0.5],
+                ("as_published", "adf"): [1000, 100, 50, 0.5],
+                ("equal rows", "sg"): [1000, 10, 2, 0.2],
+                ("as_published", "sg"): [4000, 40, 10, 0.25],
+            },
+        ),
+        (50, 1, {("equal rows", "sg"): [0, 0, 0, 0]}),  # below the first input
+    ],
+)
+def test_equal_budgets_are_rows_or_the_inputs_of_symbolic_generation(courses, n_rows, n_inputs, expected):
+    spent = tables.budgets_spent(courses, n_rows=n_rows, n_inputs={"a": n_inputs}).query("run == 0")
+    found = spent.set_index(["reading", "method"])[["rows", "inputs", "found", "success rate"]].T.to_dict("list")
+    assert found | expected == found
+
+
+def test_inputs_in_the_time_of_as_many_finds(courses):
+    explored = tables.explored_in_time(courses, n_found=20, seconds={"a": 100.0}, limit=50)
+    assert explored.to_dict("records") == [{"benchmark": "a", "run": 0, "gdiff": 40.0}]  # 20 are found in 80 inputs
+
+
+def test_rows_to_the_finds_and_what_they_are_in_equal_time(courses):
+    rows = tables.rows_to_find(courses, n_found=20, n_rows=1000, n_inputs={"a": 50})
+    assert rows["as_described"]["a", "adf"].tolist() == [400, 400]
+    assert rows["as_described"]["a", "sg"].dropna().tolist() == [8000]
+    assert rows["as_published"]["a", "sg"].dropna().tolist() == [80 * 1000 / 50]
+    more = tables.rows_to_find(courses, n_found=100, n_rows=1000, n_inputs={"a": 50})
+    assert more["as_described"]["a", "sg"].dropna().tolist() == [40_000], "scaled up: 50 were found in 20,000 rows"
+
+
+def test_iterations_of_all_seeds_and_of_the_successful_ones():
+    run = {"iterations": np.array([0, 4, 10, 10]), "successful": np.array([True, True, False, False])}
+    failed = run | {"successful": np.zeros(4, dtype=bool)}
+    found = tables.iterations_of({"as_published": {"a": [run], "b": [run, failed]}})
+    assert found.to_numpy().tolist() == [["as_published", "a", "all", 6.0], ["as_published", "a", "successful", 2.0]]
+
+
+def test_finds_are_counted_by_protocol():
+    lines = [(run, method, steps) for run in (0, 1) for method in ("adf", "aequitas") for steps in (100, 1000)]
+    lines += [(0, "sg", 7), (1, "sg", 7)]
+    around = pd.DataFrame(lines, columns=["run", "method", "steps"]).assign(repeats=0.5, distinct=0.25)
+    around.loc[around["steps"] == 100, "repeats"] = [0.6, 0.7, 0.8, 0.9]
+    found = tables.finds_by_protocol({"a": around, "b": around.iloc[:0]})
+    short = found["100 steps, repeats"]
+    by_method = {"adf": [600, 800], "aequitas": [700, 900], "sg": [500, 500]}
+    assert {method: short["a", method].tolist() for method in by_method} == by_method
+    assert (short["b"] == 0).all(axis=None), "where nothing succeeds nothing is found"
+    assert (found["1000 steps, distinct"]["a"] == 250).all(axis=None)
+
+
+def test_rates_of_table_5_need_no_clock():
+    index = pd.MultiIndex.from_product([BENCHMARKS, ["adf", "sg"]])
+    sides = beside("versus_symbolic", "table-5", tables.COUNTED, 20.0)
+    sides.loc[sides.index.get_level_values("counted") == "id", "ours"] = 5.0
+    rates = tables.rates_beside(sides, pd.DataFrame({"rows": 1000.0, "inputs": 20.0}, index=index))
+    rates = rates.set_index(["quantity", "method", "data", "feature"]).sort_index()
+    adf, sg = (rates.loc["per_row", method, "census", "age"] for method in ("adf", "sg"))
+    assert adf["published"] == pytest.approx(1000 * 3453 / ROWS_OF_500_SECONDS)
+    assert sg.tolist() == pytest.approx([1000 * 544 / (1290 * 1000 / 20), 5])
+    assert rates.loc["share", "sg", "census", "age"].tolist() == pytest.approx([100 * 544 / 1290, 25])
+
+
+def test_shares_of_table_10_are_those_of_repetitions_and_the_published_ones():
+    before = pd.Series(0.2, index=list(BENCHMARKS))
+    index = pd.MultiIndex.from_product([BENCHMARKS, [0, 1]], names=["benchmark", "trial"])
+    after = pd.DataFrame({"nothing": 0.1, "adf": 0.05}, index=index)
+    published = beside("retraining", "table-10", "{id}", 0)["published"]
+    shares = tables.shares_beside(published, before, after)
+    found = shares[shares["benchmark"] == "census.age"].groupby(["added", "series"])["share"].agg(["mean", "size"])
+    expected = {("before", "published"): [0.1088, 1], ("before", "ours"): [0.2, 1], ("nothing", "ours"): [0.1, 2]}
+    expected |= {("adf", "published"): [0.0226, 1], ("adf", "ours"): [0.05, 2]}
+    assert {key: found.loc[key].tolist() for key in expected} == {k: pytest.approx(v) for k, v in expected.items()}
+
+
+def test_ratios_follow_from_averages():
+    found = tables.ratios({"table-4:mean.id_ratio_adf_to_aequitas": 25.0, "table-8:mean.time_share_of_sg": 20.0})
+    assert found == {"abstract.id_times": 25, "intro.id_times_more": 24, "intro.efficiency_over_sg": 5}
+
+
+def test_averages_of_the_printed_rows_are_the_printed_averages():
+    for source, average in tables.printed_averages().items():
+        artefact, _, id = source.partition(":")
+        value = PAPER.artefact(artefact).values[id]
+        assert average == pytest.approx(float(value.value), abs=1.01 * float(value.step)), source
+
+
+def test_averages_are_of_what_was_recorded_as_published():
+    common = {"artefact": "table-6", "id": "census.age.adf", "note": "", "data": []}
+    values = {"as_published": [600.0, 716.0], "as_described": [900.0]}
+    records = [common | {"reading": reading, "values": found} for reading, found in values.items()]
+    parameters = {"n_seeds": 1000, "n_local": 1000, "n_local_sg": 1000}
+    averages = tables.recorded_averages([Run("adf/phases", "quick", 0, parameters, records=records)])
+    assert averages == {"table-6:census.age.adf": 658}

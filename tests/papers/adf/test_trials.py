@@ -1,16 +1,27 @@
 """One trial of each experiment, and courses: what a search has found with every row that it asks."""
 
+import os
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
+import small_network
 from plain_data import is_plain
+from sklearn.tree import DecisionTreeClassifier
 
-from fairlab.adf import ADF, Aequitas, SearchResult, discriminatory
+from fairlab.adf import ADF, Aequitas, SearchResult, discriminatory, estimate_unfairness
 from fairlab.adf.discrimination import Trace
+from fairlab.adf.generation import attribute_weights, direction, saliency
+from fairlab.benchmarks.adf import dense_network
 from fairlab.cases import Schema
-from fairlab.networks import FeedForward
-from fairlab.papers.adf import courses, tables, trials
-from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, Subject
+from fairlab.data import load
+from fairlab.data.encoding import codes
+from fairlab.data.errors import DataUnavailableError, SurrogateWarning
+from fairlab.networks import FeedForward, Network
+from fairlab.papers.adf import benchmarks, courses, tables, trials
+from fairlab.papers.adf.benchmarks import BENCHMARKS, SCHEMAS, Subject, stored_weights, subject_under_test
+from fairlab.papers.adf.symbolic import Explainer, NodeCounts, PathCondition, SymbolicGeneration, grow_path, solve
 from fairlab.seeds import Trial
 
 TRIAL = Trial("adf/versus_aequitas", 0)
@@ -301,3 +312,255 @@ def test_lines_of_a_course():
     assert [courses.within(course, n)["rows"] for n in (4, 13)] == [0, 9]
     assert [courses.at_inputs(course, n)["rows"] for n in (2, 7)] == [9, 14]
     assert [courses.to_find(course, "rows", n) for n in (1, 3)] == [9, 42]
+
+
+# Symbolic generation: paths of surrogate trees, and the search along their negated conditions.
+
+network, schema, weights = small_network.network, small_network.schema, small_network.weights  # fixtures
+
+
+def test_solutions_obey_the_conditions_and_the_bounds(schema):
+    conditions = [PathCondition(0, False, 3, 0.5), PathCondition(0, True, 4, 0.5), PathCondition(2, True, -4, 0.5)]
+    child = solve((9, 1, 0, 0, 2), conditions, list(schema.bounds.values()))
+    assert child in [(4, 1, -5, 0, 2), (4, 1, -4, 0, 2)]
+    assert solve((9, 1, 0, 0, 2), [PathCondition(3, False, 1, 0.5)], list(schema.bounds.values())) is None
+
+
+@pytest.mark.parametrize("sensitive_features", ["group", ["group", "sex"]])
+def test_every_reported_instance_is_discriminatory(network, schema, sensitive_features):
+    X = schema.sample(300, random_state=0)
+    search = SymbolicGeneration(network, schema, sensitive_features, n_neighbours=200, random_state=0)
+    result = search.generate(X, X[:10], n_inputs=40)
+    inputs = result.trace.inputs
+    found = discriminatory(network, inputs, sensitive_features, schema=schema).sum()
+    assert result.n_inputs == 40
+    assert found == result.n_discriminatory > 0
+    assert ((inputs >= schema.low) & (inputs <= schema.high)).all()
+    changed = inputs != X[:10][result.trace.seed]
+    assert not changed[:, schema.positions(sensitive_features)].any(), "protected values are never solved for"
+    steps = np.concatenate([step.inputs for step in search.steps(X, X[:10], n_inputs=40)])
+    explored = [np.delete(rows, schema.positions(sensitive_features), axis=1) for rows in (steps, inputs)]
+    assert {tuple(row) for row in explored[0]} == {tuple(row) for row in explored[1]}
+
+
+def test_with_room_for_all_seeds_the_successful_are_the_discriminatory_ones(schema):
+    X = schema.sample(300, random_state=0)
+    search = SymbolicGeneration(
+        lambda X: (X[:, 0] > 4) & (X[:, 3] == 1), schema, "sex", n_neighbours=100, random_state=0
+    )
+    assert (search.generate(X, X[:6], n_inputs=200).successful == (X[:6, 0] > 4)).all()
+
+
+def path_through(rows, classes) -> list[PathCondition]:
+    """Return the path of the first row through the whole tree of scikit-learn."""
+    tree, path, node = DecisionTreeClassifier(random_state=2019).fit(rows, classes).tree_, [], 0
+    while tree.children_left[node] >= 0:
+        column, threshold = int(tree.feature[node]), tree.threshold[node]
+        below = bool(rows[0, column] <= threshold)
+        child = (tree.children_left if below else tree.children_right)[node]
+        share = float(tree.n_node_samples[child] / tree.n_node_samples[node])
+        path.append(PathCondition(column, below, int(np.floor(threshold)), share))
+        node = child
+    return path
+
+
+@pytest.fixture(params=range(6))
+def labelled(request, network, schema):
+    rows = schema.sample(400, random_state=request.param)
+    return rows, network.predict(rows) if request.param % 2 else (rows[:, 0] + rows[:, 2] > 3) + (rows[:, 4] > 2)
+
+
+def counted(rows, classes):
+    """Return the counts of rows, and what they count of each."""
+    known, labels = np.unique(classes, return_inverse=True)
+    counts = NodeCounts(rows.min(axis=0), rows.max(axis=0), len(known))
+    return counts, counts.bins(rows) + labels[:, None] * len(counts.column)
+
+
+def test_every_split_of_the_tree_is_among_the_best_ones_and_the_path_the_same_up_to_the_first_tie(labelled):
+    rows, classes = labelled
+    ours, theirs = grow_path(rows, classes, np.random.default_rng(0)), path_through(rows, classes)
+    (counts, cells), inside, n_same = counted(rows, classes), np.arange(len(rows)), 0
+    for number, condition in enumerate(theirs):
+        table = counts.of(cells[inside])
+        splits = counts.best_splits(table)
+        assert (condition.column, condition.threshold) in {
+            (int(counts.column[k]), counts.threshold(table, k)) for k in splits
+        }
+        n_same += n_same == number and len(splits) == 1
+        inside = inside[(rows[inside, condition.column] <= condition.threshold) == condition.below]
+    assert not counts.best_splits(counts.of(cells[inside])).size, "the tree ends where nothing is left to split"
+    assert ours[:n_same] == theirs[:n_same] != []
+
+
+def test_a_path_by_hand():
+    rows = np.array([[2, 0], [0, 0], [1, 0], [2, 5]])
+    path = grow_path(rows, np.array([1, 0, 0, 0]), np.random.default_rng(0))
+    assert {(c.column, c.below, c.threshold) for c in path} == {(0, False, 1), (1, True, 2)}
+    assert path[0].share == (0.5 if path[0].column == 0 else 0.75)
+    assert path[0].negated() == PathCondition(path[0].column, not path[0].below, path[0].threshold, 1 - path[0].share)
+
+
+def test_equal_splits_are_drawn_evenly():
+    rows = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 0], [1, 1, 0]])
+    rng = np.random.default_rng(0)
+    first = [grow_path(rows, np.array([0, 1, 0, 1]), rng)[0].column for _ in range(400)]
+    assert abs(np.mean(first) - 0.5) < 0.1
+    assert set(first) == {0, 1}
+
+
+def test_one_class_and_equal_rows_have_no_path():
+    rng = np.random.default_rng(0)
+    assert grow_path(np.array([[0], [1]]), np.array([1, 1]), rng) == []
+    assert grow_path(np.array([[3], [3]]), np.array([0, 1]), rng) == []
+
+
+@pytest.fixture
+def explainer():
+    """Explains by a model of two columns, of which the second takes few and far values."""
+    X = np.repeat([[0, 0], [1, 7], [2, -7]], [10, 30, 60], axis=0)
+    options = {"n_neighbours": 200, "n_pool": 20_000, "rng": np.random.default_rng(0)}
+    return Explainer(lambda X: (X[:, 0] + X[:, 1] > 2).astype(int), X, [(-1, 5), (-9, 9)], **options)
+
+
+def test_rows_to_pick_from_have_the_frequencies_of_each_column_and_nothing_else(explainer):
+    rows = explainer.counts.value[explainer._bins]
+    for column, values in zip(rows.T, ([0, 1, 2], [0, 7, -7]), strict=True):
+        shares = [(column == value).mean() for value in values]
+        np.testing.assert_allclose(shares, [0.1, 0.3, 0.6], atol=0.015)
+    assert abs(np.corrcoef(rows[:, 0], rows[:, 1] == -7)[0, 1]) < 0.03, "columns are drawn one by one"
+    assert (explainer.known[explainer._labels] == explainer.classify(rows)).all()
+
+
+def test_a_tree_has_rows_of_its_own_and_the_path_of_the_input_in_it(explainer):
+    for x in ([5, -8], [2, 7]):
+        path = explainer(x)
+        assert path
+        assert all((x[c.column] <= c.threshold) == c.below for c in path)
+    assert len(np.intersect1d(explainer.pick(), explainer.pick())) < 20
+
+
+def test_a_model_of_one_class_is_explained_by_nothing():
+    X = np.array([[0, 1], [1, 0]])
+    options = {"n_neighbours": 20, "n_pool": 50, "rng": np.random.default_rng(0)}
+    assert Explainer(lambda X: np.zeros(len(X)), X, [(0, 1), (0, 1)], **options)([0, 0]) == []
+    # An input outside of the data, of a class of its own.
+    [condition] = Explainer(lambda X: X[:, 0] > 1, X, [(0, 9), (0, 1)], **options)([9, 1])
+    assert (condition.column, condition.below, condition.threshold) == (0, False, 5)
+
+
+# benchmarks
+
+
+@pytest.fixture(scope="module")
+def stored():
+    """The authors' stored networks, where the real data is at hand."""
+    if "FAIRLAB_DATA_MIRROR" not in os.environ:
+        pytest.skip("needs the real data")
+    return {subject: Network(dense_network(stored_weights(subject))) for subject in SCHEMAS}
+
+
+@pytest.fixture(scope="module")
+def data(stored):
+    return {subject: load(f"{subject}-adf") for subject in SCHEMAS}
+
+
+@pytest.fixture
+def table():
+    """Twenty rows of the credit domain, the first ten of one class and the rest of the other."""
+    X = pd.DataFrame(SCHEMAS["credit"].sample(20, random_state=0), columns=SCHEMAS["credit"].names)
+    provenance = SimpleNamespace(variant="credit-adf")
+    return SimpleNamespace(features=X, target=pd.Series(np.repeat([0, 1], 10)), provenance=provenance)
+
+
+def test_benchmarks_name_an_attribute_of_their_schema():
+    columns = {name: of.schema.names.index(of.sensitive_features) for name, of in BENCHMARKS.items()}
+    of_census = {"census.age": 0, "census.race": 7, "census.gender": 8}
+    assert columns == of_census | {"bank.age": 0, "credit.age": 12, "credit.gender": 8}
+
+
+def test_a_subject_is_a_table_and_its_network(table, monkeypatch):
+    constant = [np.zeros((len(SCHEMAS["credit"].names), 2), dtype=np.float32), np.array([0, -1], dtype=np.float32)]
+    monkeypatch.setattr(benchmarks, "stored_weights", {"credit": constant}.get)
+    subject = subject_under_test("credit", table)
+    assert (table.features.to_numpy() == subject.X).all()
+    assert (subject.stored, subject.accuracy) == (True, 0.5)
+
+
+def test_without_the_stored_network_one_trained_here_stands_in(table, monkeypatch):
+    def unavailable(name):
+        raise DataUnavailableError(name)
+
+    monkeypatch.setattr(benchmarks, "stored_weights", unavailable)
+    monkeypatch.setattr(benchmarks, "FALLBACK_STEPS", 1)
+    told = []
+    with pytest.warns(SurrogateWarning, match="credit: the stored network is not available"):
+        subject = subject_under_test("credit", table, lambda *what: told.append(what))
+    assert told == [("credit-adf", ["adf_networks/credit.index", "adf_networks/credit.data-00000-of-00001"])]
+    assert [len(bias) for bias in subject.weights[1::2]] == [64, 32, 16, 8, 4, 2]
+    assert not subject.stored
+
+
+@pytest.mark.parametrize(("subject", "accuracy"), [("census", 0.8815), ("credit", 1.0), ("bank", 0.9227)])
+def test_accuracy_is_the_published_one(stored, data, subject, accuracy):
+    dataset = data[subject]
+    answers = stored[subject].predict(codes(dataset.features))
+    assert (answers == dataset.target).mean() == pytest.approx(accuracy, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [
+        ("census.age", 0.1088),
+        ("census.race", 0.0975),
+        ("census.gender", 0.0314),
+        ("bank.age", 0.0460),
+        ("credit.age", 0.2793),
+        ("credit.gender", 0.0768),
+    ],
+)
+def test_share_of_discriminatory_inputs_is_the_published_one(stored, name, share):
+    benchmark, options = BENCHMARKS[name], {"n": 30_000, "random_state": 0}
+    names = {"schema": benchmark.schema, "sensitive_features": benchmark.sensitive_features}
+    fairness = estimate_unfairness(stored[benchmark.subject], **names, **options)
+    assert fairness.share == pytest.approx(share, abs=0.01)
+
+
+def test_the_running_example(stored, data):
+    """Row 14 of census, section 3: one step makes it discriminatory, and the weights around the new input."""
+    network, schema = stored["census"], SCHEMAS["census"]
+    x = codes(data["census"].features).to_numpy()[14:15]
+    assert x.tolist() == [[4, 0, 6, 6, 0, 1, 2, 1, 1, 0, 0, 40, 100]]
+    assert not discriminatory(network, x, "sex", schema=schema)[0]
+    column = schema.positions("sex")
+    other = x.copy()
+    other[:, column] = 0
+    step = direction(network, x, other, column, "published", np.random.default_rng(0))
+    assert step.tolist() == [[0, 1, 0, 0, -1, 1, -1, 0, 0, 0, 0, 1, -1]]
+    moved = schema.clip(x + step)
+    assert moved.tolist() == [[4, 1, 6, 6, 0, 2, 1, 1, 1, 0, 0, 41, 39]]
+    assert discriminatory(network, moved, "sex", schema=schema)[0]
+    partner = moved.copy()
+    partner[:, column] = 0
+    weights = attribute_weights(*saliency(network, moved, partner, "published"), column)
+    expected = [0.030, 0.019, 0.057, 0.075, 0.002, 0.009, 0.020, 0.015, 0, 0.002, 0.027, 0.612, 0.131]
+    np.testing.assert_allclose(weights[0], expected, atol=6e-4)
+
+
+@pytest.mark.parametrize(
+    ("subject", "rows"),
+    [("census", [8, 27, 0, 14, 10, 61, 1, 38]), ("credit", [0, 7, 1, 5]), ("bank", [12, 1, 34, 0])],
+)
+def test_seeds_are_the_published_ones(stored, data, subject, rows):
+    X = codes(data[subject].features)
+    seeds = ADF(stored[subject], SCHEMAS[subject], SCHEMAS[subject].names[0]).seeds(X, len(rows))
+    assert sorted(map(tuple, seeds)) == sorted(map(tuple, X.to_numpy()[rows]))
+
+
+def test_the_global_phase_of_table_6(stored, data):
+    benchmark = BENCHMARKS["census.gender"]
+    adf = ADF(stored["census"], benchmark.schema, benchmark.sensitive_features, variant="published", random_state=0)
+    phase = adf.global_search(adf.seeds(codes(data["census"].features), 1000))
+    assert phase.successful.sum() == pytest.approx(334, rel=0.02)
+    assert phase.iterations.mean() == pytest.approx(7.759, rel=0.01)
+    assert phase.iterations[phase.successful].mean() == pytest.approx(3.451, rel=0.03)

@@ -1,24 +1,56 @@
 """Splits as the authors draw them, training and audits of every split; `test_headline` audits the stored models."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+import tensorflow as tf
+from fairlearn.metrics import equalized_odds_difference
+from plain_data import is_plain
+from scipy.optimize import minimize_scalar
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from statsmodels.stats.proportion import proportion_confint
 
 from fairlab import load
-from fairlab.fair_metric import FairMetric
-from fairlab.individual_fairness import audit
-from fairlab.papers.individual_fairness import audits, stored, trials
-from fairlab.papers.individual_fairness.audits import ADULT_AUDIT, COMPAS_AUDIT, audit_on_test_part
-from fairlab.papers.individual_fairness.learners import METHODS, PUBLISHED_METRIC, classifiers, methods_of, trained
+from fairlab.benchmarks.individual_fairness import dense_attack
+from fairlab.data.variants.individual_simulation import draw
+from fairlab.fair_metric import FairMetric, sensitive_directions
+from fairlab.individual_fairness import RatioTest, audit, error_rate_ratio_test, loss_ratio_test
+from fairlab.models import LinearClassifier
+from fairlab.networks import BETA_1, BETA_2, forward, initial_network
+from fairlab.papers.individual_fairness import audits, calibration, sensr, simulation, stored, trials
+from fairlab.papers.individual_fairness.audits import (
+    ADULT_AUDIT,
+    COMPAS_AUDIT,
+    MIXED_AUDITS,
+    audit_on_test_part,
+    group_fairness,
+)
+from fairlab.papers.individual_fairness.learners import (
+    METHODS,
+    PUBLISHED_METRIC,
+    BalancedMLP,
+    EqualizedOddsMixture,
+    ProjectedMLP,
+    SenSR,
+    balanced_batches,
+    classifiers,
+    methods_of,
+    trained,
+)
 from fairlab.papers.individual_fairness.splits import (
     ADULT_SEEDS,
     COMPAS_SEEDS,
+    DIVIDE,
+    SEEDS,
     Split,
     adult_split,
     compas_split,
 )
+from fairlab.papers.individual_fairness.tables import printed_audits
 from fairlab.seeds import Trial
 
 FIRST = Trial("study", 0)
@@ -196,3 +228,418 @@ def test_without_the_files_nothing_is_given(monkeypatch, tmp_path):
     monkeypatch.delenv("FAIRLAB_DATA_MIRROR", raising=False)
     monkeypatch.setenv("FAIRLAB_OFFLINE", "1")
     assert stored.stored_models("adult") is stored.stored_output("adult") is None
+
+
+# Our audits of the authors' stored models are held to the output of theirs, split by split, where they are at hand.
+
+SPLITS = range(10)
+
+
+@pytest.fixture(scope="module")
+def files():
+    """Models and output of both studies, by study."""
+    found = {study: (stored.stored_models(study), stored.stored_output(study)) for study in SEEDS}
+    if not all(part is not None for parts in found.values() for part in parts):
+        pytest.skip("the authors' stored files are not in the cache or the mirror folder")
+    return found
+
+
+def audited(files, study, k, method, **settings):
+    """Return the audit of one stored model of one split, and its group measures."""
+    split = DIVIDE[study](load(f"{study}-individual"), SEEDS[study][k][0])
+    model = classifiers({method: files[study][0][k][method]})[method]
+    return audit_on_test_part(model, split, **settings), group_fairness(model, split)
+
+
+def check(found, printed, tolerance):
+    """Compare the loss-ratio test and the group measures with a line of the authors' output."""
+    audit, measures = found
+    assert audit.loss_ratio.rejected == printed["reject_prop"]
+    assert audit.loss_ratio.lower_bound == pytest.approx(printed["t_n"], abs=tolerance)
+    assert measures.to_dict() == pytest.approx(printed[list(measures.index)].to_dict(), abs=1e-9)
+
+
+@pytest.mark.parametrize("k", SPLITS)
+@pytest.mark.parametrize(
+    ("method", "algo", "n_steps", "tolerance"),
+    [
+        ("baseline", "baseline_bal", 200, 2e-3),  # the row published as Project; nine splits to 3e-5
+        ("sensr", "sensr", 200, 1e-6),
+        ("reduction", "reduction", 500, 1e-2),
+    ],
+)
+def test_adult(files, k, method, algo, n_steps, tolerance):
+    settings = MIXED_AUDITS[k] if method == "reduction" else ADULT_AUDIT
+    found = audited(files, "adult", k, method, **settings, n_steps=n_steps)
+    printed = printed_audits(files["adult"][1][0], algo, step_size=ADULT_AUDIT["step_size"])
+    check(found, printed.loc[k], tolerance)
+
+
+@pytest.mark.parametrize(
+    ("method", "by_error", "share"),
+    [("baseline", 2.1171, 1.0), ("project", 1.2975, 0.5), ("reduction", 1.9807, 1.0), ("sensr", 1.2089, 0.4)],
+)
+def test_compas(files, method, by_error, share):
+    """Table 4, and the test of error rates that it leaves out."""
+    printed = printed_audits(files["compas"][1][0], method, step_size=COMPAS_AUDIT["step_size"])
+    tests = []
+    for k in SPLITS:
+        found = audited(files, "compas", k, method, **COMPAS_AUDIT, n_steps=200)
+        check(found, printed.loc[k], 1e-5)
+        tests.append(found[0].error_rate_ratio)
+    assert np.mean([test.lower_bound for test in tests]) == pytest.approx(by_error, abs=1.01e-4)
+    assert np.mean([test.rejected for test in tests]) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("method", "k", "n_steps", "by_error"),
+    [("baseline", 0, 200, 1.9740), ("project", 1, 500, 2.7432), ("sensr", 3, 200, 1.0276)],
+)
+def test_error_rates_of_adult(files, method, k, n_steps, by_error):
+    """Splits of a run of all ten, whose means and deviations have the printed digits."""
+    found, _ = audited(files, "adult", k, method, **ADULT_AUDIT, n_steps=n_steps)
+    assert found.error_rate_ratio.lower_bound == pytest.approx(by_error, rel=2e-4)
+
+
+def test_one_line_of_the_output_is_broken(files):
+    rows, n_unreadable = files["compas"][1]
+    assert (len(rows), n_unreadable) == (239, 1)
+    assert files["adult"][1][1] == 0
+
+
+def test_the_networks_published_as_baseline_are_not_the_stored_ones(files):
+    output, _ = files["adult"][1]
+    published, plain = (printed_audits(output, algo, step_size=0.01)["t_n"] for algo in ("baseline", "baseline_bal"))
+    assert published.mean() == pytest.approx(3.676, abs=5e-4)
+    # A longer attack raises every bound; the published mean is twice as large, but one split's bound is smaller.
+    assert published[0] < plain[0]
+    assert np.corrcoef(published, plain)[0, 1] < 0
+
+
+def test_what_cannot_be_read_is_skipped_and_counted():
+    fields = dict.fromkeys(stored.OUTPUT_COLUMNS, 0.5)
+    lines = [
+        fields | {"algo": "sensr", "seed": 20, "pval": 0.04},
+        fields | {"algo": "x", "seed": (10, 3), "pval": 0.05},
+    ]
+    rows, n_unreadable = stored.read_output(f"{lines[0]}\n5}}\n7\n{lines[1]}\n{{'algo': \n", [10, 20])
+    assert n_unreadable == 3
+    assert rows[["algo", "split", "reject_prop"]].to_numpy().tolist() == [["sensr", 1, 1.0], ["x", 0, 0.0]]
+    assert rows["t_n"].tolist() == [0.5, 0.5]
+
+
+# learners
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(600, 4)).astype(np.float32)
+Y = (X[:, 0] + X[:, 1] > 0.7).astype(np.int32)
+SENSITIVE = (X[:, [1]] + 0.3 * RNG.normal(size=(600, 1)) > 0).astype(int)
+SMALL = {"n_hidden": 8, "learning_rate": 0.01, "n_steps": 300, "batch_size": 40}
+TINY = {"n_hidden": 4, "n_steps": 3, "batch_size": 8}
+
+
+@pytest.mark.parametrize("kind", [BalancedMLP, ProjectedMLP, SenSR, EqualizedOddsMixture])
+def test_what_was_learned_comes_apart_and_together(kind):
+    options = {"max_iter": 3} if kind is EqualizedOddsMixture else TINY
+    groups = {} if kind is BalancedMLP else {"sensitive_features": SENSITIVE}
+    model = kind(**options).fit(X, Y, **groups)
+    assert is_plain(model.fitted())
+    again = kind().with_fitted(pickle.loads(pickle.dumps(model.fitted())))
+    for points in (X, X.astype(float)):
+        np.testing.assert_array_equal(again.log_odds(points), model.log_odds(points))
+        np.testing.assert_array_equal(again.loss_gradient(points, Y), model.loss_gradient(points, Y))
+        np.testing.assert_allclose(model.log_odds(tf.constant(points)), model.log_odds(points), atol=1e-4)
+
+
+def test_a_network_learns_with_balance_and_by_its_seed():
+    model, same, other = (BalancedMLP(**SMALL, random_state=k).fit(X, Y) for k in (0, 0, 1))
+    assert min((model.predict(X) == Y)[label == Y].mean() for label in (0, 1)) > 0.93
+    assert (model.network_[0] == same.network_[0]).all()
+    assert (model.network_[0] != other.network_[0]).any()
+    probability = tf.nn.softmax(forward(model.network_, X)).numpy()
+    np.testing.assert_allclose(model.log_odds(X), np.log(probability[:, 1] / probability[:, 0]), atol=1e-3)
+
+
+def test_batches_are_balanced():
+    y = np.repeat([0, 1], [90, 10])
+    batches = balanced_batches(np.random.default_rng(0), y, 200, 8)
+    assert (y[batches].sum(axis=1) == 4).all()
+    assert set(batches.ravel()) == set(range(100))
+
+
+def test_project_is_the_plain_network_on_projected_features_and_blind_to_the_subspace():
+    blind = ProjectedMLP(**SMALL).fit(X, Y, sensitive_features=SENSITIVE)
+    projection = FairMetric.learned(X, SENSITIVE, **PUBLISHED_METRIC).projection
+    plain = BalancedMLP(**SMALL).fit(X @ projection.astype(np.float32), Y)
+    np.testing.assert_allclose(blind.predict_proba(X), plain.predict_proba(X @ projection), atol=1e-4)
+    moved = X + 2 * sensitive_directions(X, SENSITIVE, **PUBLISHED_METRIC)
+    np.testing.assert_allclose(blind.predict_proba(moved), blind.predict_proba(X), atol=1e-4)
+    seeing = BalancedMLP(**SMALL).fit(X, Y)
+    assert np.abs(seeing.predict_proba(moved) - seeing.predict_proba(X)).max() > 0.5
+
+
+def test_reductions_bring_odds_nearer_and_are_a_soft_vote():
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, 1500)
+    points = np.column_stack([rng.normal(size=1500) + group, rng.normal(size=1500)])
+    y = (points.sum(axis=1) + rng.logistic(size=1500) > 1).astype(int)
+    model = EqualizedOddsMixture(eps=0.02, max_iter=20).fit(points, y, sensitive_features=group)
+    plain = LogisticRegression(class_weight="balanced").fit(points, y).predict(points)
+    before, after = (equalized_odds_difference(y, p, sensitive_features=group) for p in (plain, model.predict(points)))
+    assert after < before / 2
+    assert len(model.weight_) > 1
+    probability = expit(points @ model.coef_.T + model.intercept_) @ model.weight_
+    np.testing.assert_allclose(model.predict_proba(points)[:, 1], probability)
+
+
+def test_sensr_learns_to_withstand_moves_in_the_subspace():
+    small = {"n_hidden": 16, "learning_rate": 0.01, "n_steps": 300, "batch_size": 100}
+    robust = SenSR(**small, subspace_rate=0.5, full_steps=3).fit(X, Y, sensitive_features=SENSITIVE)
+    plain = BalancedMLP(**small).fit(X, Y)
+    moved = X + 0.5 * sensitive_directions(X, SENSITIVE, scaled=False, confidence_level=None)
+    changes = [np.abs(m.predict_proba(moved) - m.predict_proba(X))[:, 1].mean() for m in (robust, plain)]
+    assert changes[0] < changes[1] / 2
+    assert (robust.predict(X) == Y).mean() > 0.65
+
+
+DIRECTIONS = RNG.normal(size=(2, 4))
+SETTINGS = SenSR(subspace_steps=5, full_steps=7, subspace_rate=0.1, learning_rate=1e-3)
+
+
+# Moves of 1e-4 let hardly a unit change sides, those of 0.05 nearly all; the last attack overshoots and is refused.
+@pytest.mark.parametrize(
+    ("settings", "directions"),
+    [
+        (SETTINGS, DIRECTIONS),
+        (replace(SETTINGS, full_rate=0.05), DIRECTIONS),
+        (replace(SETTINGS, subspace_rate=10.0, full_steps=20, full_rate=0.01), 3 * DIRECTIONS[:1]),
+        (replace(SETTINGS, subspace_steps=0, full_rate=5.0, penalty=10.0), np.vstack([DIRECTIONS, DIRECTIONS[0]])),
+    ],
+)
+def test_compiled_attacks_train_the_network_of_the_dense_ones(settings, directions, monkeypatch):
+    rng = np.random.default_rng(3)
+    start = initial_network(rng, (4, 6, 2), bias=0.1)
+    batches = balanced_batches(rng, Y, 40, 150)
+    ours, penalty, skipped = sensr.train(X, Y, start, batches, directions, settings)
+    monkeypatch.setattr(sensr, "compiled_attack", dense_attack)
+    dense, dense_penalty, dense_skipped = sensr.train(X, Y, start, batches, directions, settings)
+    assert skipped == dense_skipped
+    assert penalty == pytest.approx(dense_penalty, rel=1e-2)
+    for part, expected, before in zip(ours, dense, start, strict=True):
+        assert np.linalg.norm(part - expected) < 0.02 * np.linalg.norm(expected - before)
+
+
+def test_the_dense_attack_climbs_by_adam_on_the_tape():
+    network = initial_network(RNG, (4, 6, 2), bias=0.1)
+    x, y = X[:50], Y[:50]
+    projection = FairMetric.from_directions(DIRECTIONS).projection.astype(np.float32)
+
+    def objective(u, v):
+        attacked = x + u @ DIRECTIONS.astype(np.float32) + v
+        loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, forward(network, attacked)))
+        return loss - 2 * tf.reduce_mean(tf.reduce_sum((v @ projection) ** 2, axis=1)), attacked
+
+    moves = [tf.Variable(tf.zeros((50, 2))), tf.Variable(tf.zeros((50, 4)))]
+    for move, n_steps, rate in zip(moves, (5, 7), (0.1, 0.01), strict=True):
+        climber = tf.keras.optimizers.Adam(rate, epsilon=sensr.EPSILON)
+        for _ in range(n_steps):
+            with tf.GradientTape() as tape:
+                loss = -objective(*moves)[0]
+            climber.apply_gradients([(tape.gradient(loss, move), move)])
+    attacked, _, has_risen = dense_attack(DIRECTIONS, SETTINGS)(network, x, y, 0.01, 2.0)
+    np.testing.assert_allclose(attacked, objective(*moves)[1], atol=1e-4)
+    assert has_risen
+    assert not dense_attack(DIRECTIONS, SETTINGS)(network, x, y, 5.0, 100.0)[2], "it overshoots"
+
+
+@pytest.mark.parametrize(
+    ("reached", "penalty"), [(0.004, 2 + 4 * 0.003), (0.0005, 2 - 2 * 0.0005), (0.0, 1e-5), (1.0, 10)]
+)
+def test_penalty_steers_to_the_target(reached, penalty):
+    assert sensr.moved_penalty(2.0, reached, 0.001) == pytest.approx(penalty)
+
+
+def test_no_gradients_take_adam_farther_than_is_said():
+    rates = sensr.adam_rates(1.0, 50)
+    for kind in range(20):
+        mean = square = moved = 0.0
+        gradients = np.abs(RNG.normal(size=50)) * np.geomspace(1, 10.0 ** (kind - 10), 50)
+        for rate, gradient in zip(rates, gradients, strict=True):
+            mean = BETA_1 * mean + (1 - BETA_1) * gradient
+            square = BETA_2 * square + (1 - BETA_2) * gradient**2
+            moved += rate * mean / np.sqrt(square)
+        assert moved <= sensr.longest_move(50)
+
+
+# Figure 1's models of simulated people, and how both tests keep their level and cover.
+
+AXIS = simulation.weight_axis()
+FIRST = Trial("study", 0)
+
+
+@pytest.fixture(scope="module")
+def people():
+    return load("individual-simulation", n_points=60)
+
+
+def test_a_map_has_the_grid_of_theta_1_in_its_rows():
+    grid = simulation.weight_grid()
+    assert grid.shape == (441, 2)
+    np.testing.assert_allclose(grid[:2], [[-4, -4], [-4, -3.6]])
+    bounds = simulation.as_map(grid[:, 0])
+    np.testing.assert_allclose(bounds[0.0], AXIS, atol=1e-9)
+
+
+def test_intercepts_minimise_the_loss():
+    table = draw(200, seed=2)
+    X, y = table[["x1", "x2"]].to_numpy(), table["label"].to_numpy()
+    coef = np.array([[-4.0, 2.0], [0.0, 0.0], [1.2, 3.6]])
+    for weights, intercept in zip(coef, simulation.fitted_intercepts(coef, X, y), strict=True):
+        best = minimize_scalar(lambda b, w=weights: np.logaddexp(0, -(2 * y - 1) * (X @ w + b)).sum(), tol=1e-10)
+        assert intercept == pytest.approx(best.x, abs=1e-5)
+
+
+def test_the_printed_models_have_their_intercept_twice(people):
+    models = simulation.grid_models(people.features, people.target)
+    np.testing.assert_array_equal(models["as_published"].intercept, 2 * models["as_described"].intercept)
+    probability = models["as_described"].predict_proba(np.broadcast_to(people.features, (441, 60, 2)))[..., 1]
+    np.testing.assert_allclose(probability.mean(axis=1), people.target.mean(), atol=1e-6)
+
+
+def test_the_grid_is_audited_as_each_model_alone(people):
+    coef, intercept = np.array([[2.0, 0.0], [0.4, -1.2]]), np.array([0.1, 0.3])
+    about, flow = (people.features, people.target), {**simulation.FLOW, "n_steps": 5}
+    together = simulation.audit_grid(LinearClassifier(coef, intercept), *about, degrees=10, **flow)
+    metric = FairMetric.from_directions([[np.cos(np.radians(10)), np.sin(np.radians(10))]])
+    for k in range(2):
+        alone = audit(LinearClassifier(coef[k], intercept[k]), metric, *about, **flow)
+        assert together.loss_ratio.lower_bound[k] == pytest.approx(alone.loss_ratio.lower_bound, rel=1e-5)
+    row = simulation.summary({("as_published", 10): together}).loc[("as_published", 10)]
+    assert row["models rejected"] == together.loss_ratio.rejected.mean()
+
+
+def test_changes_between_maps():
+    bounds = simulation.as_map(np.full(441, 1.2))
+    other = bounds.copy()
+    other.iloc[3, 4], other.iloc[5, 6] = 1.3, 1.24
+    assert simulation.changes({0: bounds}, {0: other}).loc[0].tolist() == [pytest.approx(0.1), 1]
+
+
+def planted(tilt=0.0, slope=0.2, wobble=0.0):
+    """Return a map that grows with the distance from a line through 0, and with theta_2 by `wobble`."""
+    theta_1, theta_2 = np.meshgrid(AXIS, AXIS, indexing="ij")
+    bounds = 1 + slope * np.abs(theta_1 + tilt * theta_2) + wobble * np.abs(theta_2)
+    return pd.DataFrame(bounds, index=AXIS, columns=AXIS)
+
+
+@pytest.mark.parametrize(
+    ("maps", "failing"),
+    [
+        ({0: planted(), 5: planted(0.1), 10: planted(0.2)}, set()),
+        (
+            {0: planted(slope=-0.01), 5: planted(0.1)},
+            {"increases-with-theta1", "large-theta1-rejected", "delta-to-one"},
+        ),
+        ({0: planted(wobble=0.06), 5: planted(0.3)}, {"flat-in-theta2", "small-theta1-permitted", "delta-to-one"}),
+        ({0: planted(slope=0.1), 5: planted(0.01, slope=0.1)}, {"large-theta1-rejected"}),
+        ({0: planted(slope=0.3), 5: planted(0.1)}, {"small-theta1-permitted"}),
+        ({0: planted(), 5: planted(1.0)}, {"zero-theta1-accepted"}),
+        ({0: planted(), 5: planted()}, {"misspecification-tilts-boundary"}),
+    ],
+)
+def test_claims_on_maps_made_for_them(maps, failing):
+    failed = {claim for claim, (holds, _) in simulation.map_claims(maps).items() if not holds}
+    assert failing <= failed
+    assert bool(failing) == bool(failed)
+
+
+ATTACKED = pd.DataFrame(
+    {
+        "loss": [1.0, 2.0, 4.0, 1.0],
+        "attacked_loss": [1.5, 2.0, 5.0, 3.0],
+        "wrong": [False, True, True, False],
+        "attacked_wrong": [True, True, True, False],
+    }
+)
+
+
+def test_true_ratios_by_hand():
+    row = calibration.truth_table({-1.0: ATTACKED}).loc[-1.0].to_dict()
+    ratios = {"loss ratio": (1.5 + 1 + 1.25 + 3) / 4, "error-rate ratio": 1.5}
+    assert row == ratios | {"largest loss ratio": 3, "error rate": 0.5}
+
+
+def test_many_audits_are_those_made_one_at_a_time():
+    rows = np.random.default_rng(0).integers(4, size=(6, 30))
+    thresholds, tests = {"loss ratio": 1.2, "error-rate ratio": 1.4}, (loss_ratio_test, error_rate_ratio_test)
+    together = calibration.sampled_audits(ATTACKED, rows, max_ratios=thresholds)
+    for (name, limit), test, what in zip(thresholds.items(), tests, ("loss", "wrong"), strict=True):
+        for k, people in enumerate(ATTACKED.iloc[line] for line in rows):
+            alone = test(people[what], people[f"attacked_{what}"], max_loss_ratio=limit, variant="published")
+            assert together[name].lower_bound[k] == pytest.approx(alone.lower_bound)
+            assert together[name].rejected[k] == alone.rejected
+
+
+def test_coverage_by_hand():
+    test = RatioTest(np.array([1.0, 1.1, 2.0]), np.array([0.1, 0.01, 0.1]), 10, 0, 1.25, 0.05)
+    assert [calibration.coverage(test, ratio) for ratio in (1.05, 1.1)] == pytest.approx([1 / 3, 2 / 3])
+
+
+def test_rates_beyond_their_error():
+    rows = [("a", 50, 0.05, 0.95), ("a", 50, 0.2, 0.95), ("b", 50, 0.05, 0.8), ("b", 100, 0.0, 1.0)]
+    rates = pd.DataFrame(rows, columns=["test", "n", "type I error", "coverage"])
+    counts = calibration.beyond_monte_carlo_error(rates, n_repetitions=400)  # the limits are 0.083 and 0.917
+    assert counts.T.to_dict("list") == {("a", 50): [1, 0], ("b", 50): [0, 1], ("b", 100): [0, 0]}
+
+
+def test_curves_have_the_interval_of_their_rate():
+    rates = pd.DataFrame({"weight": [-0.8, -4.0], "n": [50, 50], "type I error": [0.2, 0.5]})
+    for row in calibration.curves(rates, rate="type I error", curve="weight", n_repetitions=80).itertuples():
+        low, high = proportion_confint(round(80 * row.rate), 80, method="normal")
+        assert row.error == pytest.approx((high - low) / 2)
+
+
+def test_people_follow_their_model_and_their_group():
+    features, label, group = calibration.draw_people(np.random.default_rng(0), 4, 5000)
+    apart = features[group == 1].mean(axis=0) - features[group == 0].mean(axis=0)
+    np.testing.assert_allclose(apart, calibration.SHIFT * calibration.DIRECTION, atol=0.1)
+    assert label.mean() == pytest.approx(expit(features @ calibration.AUDITED.coef).mean(), abs=0.02)
+
+
+def test_each_sample_has_its_own_metric():
+    rng = np.random.default_rng(1)
+    features, _, group = calibration.draw_people(rng, 3, 80)
+    directions = calibration.learned_directions(features, group)
+    of_second = sensitive_directions(features[1], group[1][:, None], **PUBLISHED_METRIC)
+    np.testing.assert_array_equal(directions[1], of_second[0])
+    label, ratios = rng.integers(0, 2, (3, 80)), dict.fromkeys(calibration.TESTS, 1.0)
+    together = calibration.both_tests_of_each(directions, features, label, max_ratios=ratios)["loss ratio"]
+    metric, options = FairMetric.from_directions(of_second), {"variant": "published", **calibration.LEARNED_FLOW}
+    alone = audit(calibration.AUDITED, metric, features[1], label[1], **options)
+    np.testing.assert_allclose(together.lower_bound[1], alone.loss_ratio.lower_bound)
+    assert len(set(together.lower_bound)) == 3
+
+
+def test_angles_by_hand():
+    directions = np.array([[1.0, 0, 0, 0, 0], [-2.0, 2.0, 0, 0, 0], [0, 3.0, 0, 0, 0]])
+    assert calibration.median_angle(directions) == pytest.approx(45)
+
+
+def test_audits_of_a_population_keep_their_level():
+    attacked = calibration.attacked_population(load("individual-simulation", n_points=2000, seed=5))
+    population = {weight: attacked[weight] for weight in (-0.8, -4.0)}
+    table = trials.audit_population(FIRST, population=population, n_repetitions=60)
+    large = table[table["n"] == 1600].set_index(["weight", "test"])
+    assert (large["type I error"] < 0.25).all()
+    assert (large["coverage"] > 0.8).all()
+    rejected = large["rejected at 5/4"].xs("loss ratio", level="test")
+    assert rejected.to_dict() == {-0.8: 0, -4.0: 1}
+
+
+def test_learned_metrics(monkeypatch):
+    monkeypatch.setattr(calibration, "LEARNED_SIZES", (60, 400))
+    found = trials.audit_with_learned_metrics(FIRST, n_population=3000, n_learned=8)
+    angle = found["audits"].query("test == 'loss ratio'").set_index(["metric", "n"])["median angle (degrees)"]
+    assert (angle["known"] == 0).all()
+    for way in ("learned from other people", "learned from the audited"):
+        assert angle[way, 60] > angle[way, 400] > 0

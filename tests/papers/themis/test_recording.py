@@ -6,11 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairlab.cases import Schema
 from fairlab.data import DataUnavailableError
+from fairlab.data.registry import project_registry
 from fairlab.papers.themis import recording, searches
+from fairlab.papers.themis import suites as suites_module
+from fairlab.papers.themis.figures import in_words, map_of_singles, pruning_counts, scores_beside_printed
 from fairlab.papers.themis.instances import INPUT_SPACES, INSTANCES
 from fairlab.papers.themis.recording import scores_of_suites
+from fairlab.papers.themis.suites import TABLE, SuiteCounts, as_table, count_suite, score_suite, stored_suites
 from fairlab.suite.published import load_paper
+from fairlab.suite.verdicts import Ours, judge
 
 PAPER = load_paper("themis")
 
@@ -204,3 +210,193 @@ def test_most_of_all_is_decided_only_if_what_is_missing_cannot_turn_it():
     unknown = score.mask(score.index.str.endswith("causal"))
     judged = [recording.of_figure_1(of)["many-do-not-discriminate"][0] for of in (score, large, unknown)]
     assert judged == [True, False, None]
+
+
+# figures
+
+DRAWN = pd.DataFrame(
+    {
+        "cell": ["a.credit.gender.age"] * 2 + ["e.census.unaware.race_marital"] * 2,
+        "series": ["printed", "as released"] * 2,
+        "score": [3.0, 0.0, 98.0, 40.0],
+        "low": [np.nan, 0.0, np.nan, 30.0],
+        "high": [np.nan, 1.0, np.nan, 50.0],
+        "measure": ["group", "group", "causal", "causal"],
+    }
+)
+TESTS = pd.DataFrame(
+    {
+        "measure": ["group", "causal"],
+        "instance": ["a.census.race", "a.census.race"],
+        "without": [1000, 100],
+        "with": [10, 100],
+        "printed without": [2000, np.nan],
+        "printed with": [20, np.nan],
+    }
+)
+SINGLES = pd.DataFrame(
+    {
+        "instance": ["b.census.race", "b.census.race", "a.credit.gender"],
+        "characteristic": ["marital", "race", "race"],
+        "score": [80.0, 0.04, 5.0],
+        "printed": [36.1, np.nan, np.nan],
+    }
+)
+
+
+def test_scores_below_the_floor_are_drawn_at_it_and_cells_are_named_in_words():
+    [axis] = scores_beside_printed(DRAWN.drop(columns="measure")).axes
+    drawn = {line.get_label(): line.get_xdata().tolist() for line in axis.lines}
+    assert drawn == {"published": [3.0, 98.0], "as released": [0.01, 40.0]}
+    words = in_words("b.census.gender.gender_marital_race")
+    assert words == "B, Census, fair by gender, tested for gender, marital status and race"
+
+
+def test_a_map_shows_numbers_where_there_are_some_and_what_is_printed():
+    axis = map_of_singles(SINGLES).axes[0]
+    assert [text.get_text() for text in axis.texts] == ["80.0 (36.1)", "0.0", "5.0"]
+
+
+def test_both_ends_of_a_search_are_seen_also_where_they_are_one():
+    group, causal = pruning_counts(TESTS).axes
+    assert [float(line.get_xdata()[0]) for line in group.lines] == [1000, 10, 2000, 20]
+    bar, dot = causal.lines[:2]
+    assert bar.get_xdata()[0] == dot.get_xdata()[0] == 100
+    assert bar.get_markersize() > dot.get_markersize()
+
+
+# suites
+
+SCHEMA = Schema.from_dict({"x": range(9), "race": range(3), "gender": range(2)})
+
+
+@pytest.fixture
+def suite(tmp_path):
+    def write(text):
+        path = tmp_path / "suite"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def counts(text, names, measure="causal"):
+    return count_suite(text, SCHEMA, names, measure=measure)
+
+
+def test_group_suites_by_hand(suite):
+    # Women (0): 3 of 4 positive; men (1): 1 of 2. Outputs of system A are 1.0 and -1.0.
+    path = suite("1,0,0,1.0\n2,1,0,1.0\n3,2,0,1.0\n4,0,0,-1.0\n5,1,1,1.0\n6,2,1,-1.0\n")
+    by_gender = counts(path, "gender", "group")
+    assert by_gender == SuiteCounts("group", ("gender",), 6, (4, 2), (3, 1))
+    # Race 0: one of two; 1: two of two; 2: one of two.
+    assert (score_suite(by_gender), score_suite(counts(path, "race", "group"))) == (0.25, 0.5)
+
+
+RACES = ["1,0,0,1", "1,1,0,0", "1,2,0,0", "2,0,0,1", "2,1,0,1", "2,2,0,1", "3,0,1,0", "3,1,1,0", "3,2,1,1"]
+GENDERS = ["1,0,0,1", "1,0,1,0", "2,0,0,1", "2,0,1,1", "3,0,0,0"]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "expected", "score"),
+    [
+        ("race", RACES, (9, (3,), (2,), 0, 2), 2 / 3),
+        ("gender", GENDERS, (5, (2,), (1,), 1, 1), 1 / 2),  # blocks count from the top and the rest is dropped
+        # A line too many shifts all later blocks, as in two of the stored suites.
+        ("gender", [GENDERS[0], *GENDERS], (6, (3,), (2,), 0, 1), 2 / 3),
+        ("gender", ["1,0,0,1", "1,0,1,1"], (2, (1,), (0,), 0, 0), 0),
+    ],
+)
+def test_causal_suites_by_hand(suite, name, lines, expected, score):
+    found = counts(suite("\n".join(lines)), name)
+    assert found == SuiteCounts("causal", (name,), *expected)
+    assert score_suite(found) == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    "text", ["1,0,0, 1\n1,0,1, 0\n", "1,0,0,,1\n1,0,1,,0\n", "1,0,0 1\n1,0,1,0\n\n", "1 0 0 1.0\n1,0,1,0"]
+)
+def test_forms_of_lines(suite, text):
+    assert counts(suite(text), "gender").hits == (1,)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\n\n", "no line"),
+        ("1,0,0,1\n1,0,1\n", "line 2 has 3 fields, expected 4"),
+        ("1,0,0,1\n\n1,0,1,1\n", "line 2 has 0 fields, expected 4"),
+        ("1,0,0,yes\n", "expected numbers .*yes"),
+        ("1,0,0,1\n", "1 lines, a block of gender has 2"),
+    ],
+)
+def test_files_that_are_no_suite(suite, text, message):
+    with pytest.raises(ValueError, match=message):
+        counts(suite(text), "gender")
+
+
+PATHS = {
+    "a.census.gender.race.group": "figure1/A98",
+    "h.census.unaware.gender.causal": "figure1/H9causal",
+    "c.credit.gender.gender.causal": "figure1/Ccausalcredit",
+    "b.census.gender.gender_marital_race": "figure2/Bcausalmrg.txt",
+}
+
+
+def test_every_suite_is_registered_and_every_printed_score_has_one():
+    suites, artefacts = stored_suites(), load_paper("themis").artefacts
+    for artefact in ("figure-1", "figure-2"):
+        assert {suite.id for suite in suites if suite.artefact == artefact} == set(artefacts[artefact].values)
+    assert {suite.path for suite in suites} <= set(project_registry().files)
+    assert PATHS.items() <= {suite.id: suite.path.removeprefix("themis_suites/") for suite in suites}.items()
+
+
+def test_stored_suites_are_scored_from_their_counts():
+    table = scores_of_suites("figure-1")
+    assert (len(table), table["score"].notna().sum()) == (64, 59)
+    row = table.loc["a.census.race.race.causal"]
+    assert row[["samples", "changed", "stretches"]].tolist() == [533, 6, 1]
+    assert row["in random order"] == pytest.approx(6 * 528 / 533)
+    assert table.loc["b.census.gender.gender.causal", ["samples", "score"]].isna().all()
+
+
+def test_the_table_counts_the_registered_files_and_gives_every_printed_digit():
+    paper, counted = load_paper("themis"), 0
+    hashes = pd.read_csv(TABLE).groupby("path")["sha256"].unique()
+    for suite in stored_suites():
+        found = suite.counts()
+        if found is None:
+            assert (suite.file.sha256, len(suite.file.git_blob_sha1)) == (None, 40)
+            continue
+        counted += 1
+        assert hashes[suite.path].tolist() == [suite.file.sha256]
+        assert (found.measure, set(found.characteristics)) == (suite.measure, set(suite.characteristics))
+        schema = INPUT_SPACES[suite.data]
+        size = schema.n_assignments(schema.positions(suite.characteristics))
+        lines = sum(found.n) if suite.measure == "group" else found.n[0] * size + found.dropped
+        assert lines == found.lines
+        percent = 100 * score_suite(found)
+        published = paper.artefact(suite.artefact).values[suite.id]
+        assert judge(published, Ours(np.array([percent])))[0] == "exact", suite.id
+    assert counted == 76
+
+
+def test_the_table_can_be_written_and_read(monkeypatch, tmp_path):
+    both = {
+        "x": SuiteCounts("group", ("race", "sex"), 6, (4, 2), (3, 1)),
+        "y": SuiteCounts("causal", ("sex",), 5, (2,), (1,), 1, 1),
+    }
+    path = tmp_path / "table.csv"
+    as_table(both, {"x": "1" * 64, "y": "2" * 64}).to_csv(path, index=False)
+    monkeypatch.setattr(suites_module, "TABLE", path)
+    assert suites_module._table.__wrapped__() == both
+
+
+def test_a_suite_that_was_fetched_is_counted(suite, monkeypatch):
+    [stored] = [each for each in stored_suites() if each.path == "themis_suites/figure1/F9causal"]
+    line = "1,2,3,4,5,6,1,{race},{sex},7,8,9,10,{output}"
+    path = suite("\n".join(line.format(race=0, sex=sex, output=sex) for sex in (0, 1)))
+    monkeypatch.setattr(suites_module, "local_copy", lambda file: path)
+    assert stored.counts() is None, "another file than the registered one"
+    monkeypatch.setattr(suites_module, "find_fault", lambda file, copy: None)
+    assert stored.counts().hits == (1,)
