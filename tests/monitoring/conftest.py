@@ -5,8 +5,9 @@ import pytest
 pytest.importorskip("fastapi")
 
 import sqlalchemy as sa
-from monitoring import postgres
 from monitoring.streams import Monitor
+
+from fairlab.benchmarks import postgresql as postgresql_programs
 
 
 @pytest.fixture
@@ -18,9 +19,9 @@ def monitor(tmp_path):
 @pytest.fixture(scope="session")
 def postgresql():
     """A PostgreSQL; the test is skipped with the reason where none is installed."""
-    if postgres.MISSING:
-        pytest.skip(postgres.MISSING)
-    server = postgres.Server()
+    if postgresql_programs.MISSING:
+        pytest.skip(postgresql_programs.MISSING)
+    server = postgresql_programs.Server()
     yield server
     server.remove()
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL of the test's own, on a socket in a folder, where its programs are installed."""
+"""A PostgreSQL of one's own for benchmarks and tests, on a socket in a folder, where its programs are installed."""
 
 import getpass
 import os
@@ -13,7 +13,7 @@ MISSING = None if INITDB else "PostgreSQL is not installed: no initdb on the pat
 
 
 class Server:
-    """Its data is in a folder of its own; it does not run as root, where tests do."""
+    """A server whose data is in a folder of its own; it never runs as root."""
 
     def __init__(self):
         self.folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))
@@ -24,6 +24,7 @@ class Server:
         self.start()
 
     def run(self, program, *options):
+        """Run one of PostgreSQL's programs on the folder."""
         own = {"user": self.user} if os.getuid() == 0 else {}
         command = [str(Path(INITDB).with_name(program)), f"--pgdata={self.folder}/data", *options]
         subprocess.run(
@@ -31,6 +32,7 @@ class Server:
         )
 
     def start(self):
+        """Start it, and wait until it answers."""
         options = f"-k {self.folder} -c listen_addresses="
         self.run("pg_ctl", "start", "--wait", f"--log={self.folder}/log", f"--options={options}")
 
@@ -39,8 +41,10 @@ class Server:
         self.run("pg_ctl", "stop", f"--mode={mode}")
 
     def url(self, name="postgres"):
+        """Return the address of a database."""
         return f"postgresql://{self.user}@/{name}?host={self.folder}"
 
     def remove(self):
+        """Stop it and delete its folder."""
         self.stop("immediate")
         shutil.rmtree(self.folder)

@@ -1,0 +1,108 @@
+"""What was acknowledged is there once, whoever is killed: servers with ``kill -9``, PostgreSQL as if it had been."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import httpx
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+from monitoring.streams import REGISTRATION, decisions, open_store
+
+from fairlab.monitoring import Client
+from fairlab.monitoring.registration import keyed
+from fairlab.monitoring.store import decisions as stored
+
+KILLS = 25  # of each kind
+SENDERS = 3
+
+
+class Server:
+    """A server in a process of its own, which can be killed and started again at the same address."""
+
+    def __init__(self, database):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._command = [sys.executable, "-m", "fairlab", "monitor", "serve", "--database", database]
+        self.start()
+
+    def start(self):
+        command = [*self._command, "--port", str(self.port)]
+        self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+        for _ in range(1200):
+            try:
+                if httpx.get(f"{self.url}/readyz").status_code == 200:
+                    return
+            except httpx.TransportError:
+                time.sleep(0.05)
+        raise TimeoutError("the server does not start")
+
+    def kill(self):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request, tmp_path):
+    """The address of a database, and what kills and starts again what is beneath a server."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/monitor.db", None
+    return request.getfixturevalue("new_database"), request.getfixturevalue("postgresql")
+
+
+@pytest.mark.slow
+def test_every_acknowledged_row_is_stored_once(place):
+    database, postgresql = place
+    store, kills = open_store(database), random.Random(0)
+    token, server = store.create_token("admin"), Server(database)
+    number = Client(server.url, token).register(REGISTRATION | {"look_every": {"rows": 3000}})
+    acknowledged, failed, stop = [], [], threading.Event()
+
+    def send(seed):
+        try:
+            with Client(server.url, token, batch_size=100, max_seconds=120) as client:
+                part = 0
+                while not stop.is_set():
+                    rows = decisions(500, seed=(seed << 32) + part)
+                    answer = client.send(number, pd.DataFrame(rows))
+                    assert (answer["received"], answer["new"], answer["repeated"]) == (500, 500, 0)
+                    acknowledged.extend(row["event_id"] for row in rows)
+                    part += 1
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=send, args=(seed,)) for seed in range(1, SENDERS + 1)]
+    for thread in threads:
+        thread.start()
+    for _ in range(KILLS):
+        time.sleep(kills.uniform(0.05, 1.5))
+        if postgresql and kills.random() < 0.5:
+            postgresql.stop("immediate")
+            postgresql.start()
+        else:
+            server.kill()
+            server.start()
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    Client(server.url, token).wait(number)
+    server.kill()
+    found = store.investigation(number)
+    with store.read() as connection:
+        events = [bytes(event) for event in connection.scalars(sa.select(stored.c.event))]
+        row = store.row(connection, number)
+    assert len(acknowledged) >= 500
+    assert len(events) == len(set(events)) == row.decided
+    assert set(keyed(found.key, b"event ", acknowledged)) == set(events)
+    looks = store.look_list(number)
+    assert [one.number for one in looks] == list(range(1, len(looks) + 1))
+    assert all(one.state == "done" for one in looks)
