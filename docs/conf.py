@@ -1,24 +1,31 @@
 """How Sphinx builds the site; `fairlab site` writes the sources and calls it."""
 
+import tomllib
+from functools import cache
+from html import escape
+from pathlib import Path
+
 import numpy as np
 from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
+from sphinx.search.en import SearchEnglish
 
 from fairlab import __version__
 
 project = "fairlab"
 author = "The fairlab contributors"
-copyright = author
 version = release = __version__
+copyright = f"{author}; this is fairlab {version}"
 
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.viewcode",
     "numpydoc",
     "sphinx_design",
 ]
+
+exclude_patterns = ["labs/students"]  # the notebooks of labs to download
 
 # Notebooks are shown as they are: nothing is run.
 nb_execution_mode = "off"
@@ -39,22 +46,35 @@ numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 suppress_warnings = ["myst.header", "mystnb.unknown_mime_type", "mystnb.mime_priority"]
 
+# Addresses of the project, where pyproject.toml has them; a picture for links needs one to be whole.
+ADDRESSES = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text("utf-8"))["project"].get(
+    "urls", {}
+)
+REPOSITORY = ADDRESSES.get("Repository") or ADDRESSES.get("Source")
+DESCRIPTION = (
+    "Five papers on fairness testing, reproduced number by number, and their five methods to audit your own models."
+)
+
 html_context = {"default_mode": "auto"}
+html_favicon = "_static/favicon.svg"
 html_theme = "pydata_sphinx_theme"
 html_title = "fairlab"
 html_static_path = ["_static"]
 html_css_files = ["fairlab.css"]
 html_js_files = [("scorecard.js", {"defer": "defer"})]
 html_show_sourcelink = False
+html_domain_indices = False
 html_copy_source = False
-html_baseurl = ""
+html_baseurl = ADDRESSES.get("Documentation", "")
 html_sidebars = {"index": [], "scorecard": []}
 html_theme_options = {
     "logo": {"text": "fairlab"},
     "navbar_align": "left",
-    "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 7,
+    "navbar_end": ["theme-switcher", "navbar-icon-links"],
+    "icon_links": [{"name": "Repository", "url": REPOSITORY, "icon": "fa-brands fa-github"}] if REPOSITORY else [],
+    "header_links_before_dropdown": 6,
     "show_toc_level": 2,
+    "collapse_navigation": True,
     "navigation_with_keys": False,
     "show_prev_next": False,
     "footer_start": ["copyright"],
@@ -71,7 +91,21 @@ def setup(app):
     app.connect(
         "autodoc-skip-member", lambda app, what, name, member, skip, options: isinstance(member, np.ufunc) or None
     )
+    app.connect("html-page-context", describe)
+    SearchEnglish.stem = cache(SearchEnglish.stem)  # of every word of every page, a seventh of the seconds
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def describe(app, page, template, context, doctree):
+    """Add what a link to a page is shown with elsewhere: its title, a sentence and a picture."""
+    tags = context.get("metatags", "")
+    if 'name="description"' not in tags:
+        tags += f'<meta name="description" content="{escape(DESCRIPTION)}">'
+    picture = f"{html_baseurl}_static/social.png" if html_baseurl else context["pathto"]("_static/social.png", 1)
+    facts = {"title": context.get("title", "fairlab"), "type": "website", "image": picture, "description": DESCRIPTION}
+    context["metatags"] = tags + "".join(
+        f'<meta property="og:{name}" content="{escape(text)}">' for name, text in facts.items()
+    )
 
 
 def inline_formula(translator, node):

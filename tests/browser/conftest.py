@@ -25,9 +25,15 @@ def site(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def rows():
-    """The rows that the site shows."""
-    return Comparison.read(ROOT / "REPRODUCTION.json").rows
+def card():
+    """The scorecard that the site shows."""
+    return Comparison.read(ROOT / "REPRODUCTION.json")
+
+
+@pytest.fixture(scope="session")
+def rows(card):
+    """Its rows."""
+    return card.rows
 
 
 @pytest.fixture(scope="session")

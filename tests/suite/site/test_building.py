@@ -4,7 +4,7 @@ import pytest
 from graded_labs import secrets
 
 from fairlab.paths import project
-from fairlab.suite.labs.masters import cards, read
+from fairlab.suite.labs.masters import cards, exercises, read
 from fairlab.suite.site import building
 from fairlab.suite.site.notebooks import write_labs
 
@@ -32,14 +32,15 @@ def test_corrupted_scorecard_is_rejected_with_its_row(results, tmp_path):
     results.mkdir()
     (results / "REPRODUCTION.json").write_text(json.dumps([{"paper": "adf"}]))
     with pytest.raises(ValueError, match="row 1 > artefact"):
-        building.write_sources(tmp_path / "sources")
+        building.write_sources(tmp_path / "sources", None)
 
 
 def test_labs_have_no_solutions(tmp_path):
     write_labs(tmp_path)
     for card in cards():
-        text = "\n".join(cell.source for cell in read(tmp_path / card.notebook.name).cells)
-        assert "YOUR CODE HERE" in text or "raise NotImplementedError" in text
+        pages = [read(tmp_path / folder / card.notebook.name) for folder in ("", "students")]
+        text = "\n".join(cell.source for page in pages for cell in page.cells)
+        assert "YOUR CODE HERE" in text or "raise NotImplementedError" in text or not exercises(read(card.notebook))
         assert not [line for line in secrets(read(card.notebook)) if line in text]
 
 

@@ -8,9 +8,8 @@ from fairlab.suite.site import notebooks
 
 
 @pytest.fixture
-def own(toy, monkeypatch):
+def own(toy):
     """The toy project as the site sees it; the two notebooks of all projects are its own."""
-    monkeypatch.setattr(notebooks, "pictures", lambda paper: [])
     for name in ("start_here", "your_model", "bias_audits"):
         cells = [nbformat.v4.new_markdown_cell("# Title\n\nText.")]
         nbformat.write(nbformat.v4.new_notebook(cells=cells), toy / "notebooks" / f"{name}.ipynb")
@@ -32,7 +31,7 @@ def test_an_executed_notebook_is_shown_with_profile_date_and_commit(own, tmp_pat
     page = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# As it was run")])
     nbformat.write(page, run_folder("toy/mean", "quick") / "notebook.ipynb")
     publish(run_folder("toy/mean", "quick"))
-    notebooks.write_notebooks(tmp_path / "pages")
+    notebooks.write_notebooks(tmp_path / "pages", {"toy": []})
     text = text_of(tmp_path / "pages")
     assert text.startswith("# As it was run")
     assert "`quick` with seed 0 on " in text

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from fairlab.paths import project
@@ -17,23 +19,33 @@ CELLS = [
 
 @pytest.mark.parametrize("key", paper_keys())
 def test_a_page_has_every_part_and_every_row(card, key):
-    page = paper_page(key, card.rows)
+    page = paper_page(key, card.rows, pictures(key))
     for artefact in load_paper(key).artefacts.values():
         assert f'<div id="{artefact.id}"' in page
         assert f"### {artefact_name(artefact.id)}: {artefact.title}" in page
     assert all(f"../scorecard.html#{anchor(row)}" in page for row in card.of(key).rows)
-    for part in ("Question", "Method", "Results", "Claims", "Findings beyond the paper", "Experiments", "Citation"):
+    for part in ("Question", "Method", "Results", "Claims", "Findings beyond the paper", "Experiments"):
         assert f"## {part}" in page
-    assert "{{" not in page
-    assert load_paper(key).about.doi in page
+    assert "{{ " not in page
+    about = load_paper(key).about
+    for text in (
+        about.title,
+        about.authors,
+        about.venue,
+        f'href="https://doi.org/{about.doi}"',
+        f"doi = {{{about.doi}}}",
+    ):
+        assert text.replace("&", "&amp;").replace("'", "&#39;") in page.partition("## Question")[0]
+    assert "*" not in "".join(re.findall(r"`[a-z0-9_.*-]+`", page.partition("## Results")[2].partition("## Claims")[0]))
 
 
 def test_paper_without_text_has_a_page(toy):
     from fairlab.suite.scorecard import scorecard
 
     card = scorecard()
-    page = paper_page("toy", card.rows)
-    assert page.startswith("# toy\n\nA toy\n")
+    page = paper_page("toy", card.rows, ())
+    assert page.startswith("# toy\n")
+    assert "<strong>A toy</strong>" in page
     assert "### Table 1: Means" in page
     assert "[A toy experiment](../notebooks/toy/mean)" in page
 
@@ -54,7 +66,7 @@ def test_a_figure_belongs_to_the_cell_with_its_name_part_and_function(stem, draw
 
 def test_every_committed_figure_is_in_the_gallery_with_its_files_and_code(results):
     for paper in paper_keys():
-        own, page = pictures(paper), gallery_page(paper, paper)
+        own, page = pictures(paper), gallery_page(paper, pictures(paper))
         assert {one.stem for one in own} == {file.stem for file in (FIGURES / paper).glob("*.png")}
         assert page.count("```python") == len(own)
         for one in own:

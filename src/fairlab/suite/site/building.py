@@ -1,25 +1,30 @@
 """Building the site: its sources, written by hand or generated, in one folder, then Sphinx, then pages into place."""
 
+import contextlib
 import io
 import re
 import shutil
 import tempfile
 from pathlib import Path
 
+from threadpoolctl import threadpool_limits
+
 from fairlab.paths import project, write_text
+from fairlab.suite.catalogue import experiment_names, specification
 from fairlab.suite.comparison import Comparison
-from fairlab.suite.labs.masters import cards
-from fairlab.suite.published import load_paper, paper_keys
+from fairlab.suite.labs.masters import cards, exercises, read
+from fairlab.suite.published import paper_keys
 from fairlab.suite.redrawing import FORMATS, figures
 from fairlab.suite.site.notebooks import write_labs, write_notebooks
-from fairlab.suite.site.papers import gallery_page, names, page_text, paper_page
-from fairlab.suite.site.reference import PACKAGES, package_page
+from fairlab.suite.site.papers import finding_of, gallery_page, names, page_text, paper_page, pictures
+from fairlab.suite.site.reference import PACKAGES, package_page, packages
 from fairlab.suite.site.rows import HTML, raw
 
 MARK = ".buildinfo"  # Sphinx writes this file into its output folder
 REPRODUCTION = "REPRODUCTION.json"
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:|#|mailto:)([^)\s]+)\)")
-MARKER = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)
+MARKER = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)  # the place of a macro of `macros.html`
+EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # Files of the project that are pages, and the paths of these pages.
 PAGES = {
     "README.md": "index",
@@ -60,17 +65,31 @@ def build(folder: Path | str, *, n_jobs: int = 1) -> Path:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as working:
         sources, made = Path(working, "sources"), Path(working, "site")
-        write_sources(sources)
+        report, page = sample_report()
+        write_sources(sources, report)
         sphinx, warnings = [sources, project().docs, made, Path(working, "doctrees"), "html"], io.StringIO()
         Sphinx(*sphinx, status=None, warning=warnings, parallel=n_jobs).build()
         if messages := warnings.getvalue().strip():
             raise SiteError(messages.replace(f"{sources}/", ""))
         copy_figures(made / "figures")
-        (made / "_static" / "webpack-macros.html").unlink(missing_ok=True)  # a template of the theme, not a page
+        shutil.copytree(sources / "labs" / "students", made / "labs", dirs_exist_ok=True)
+        write_text(made / "sample_report.html", page)
+        for unused in (made / "_static" / "webpack-macros.html", *made.rglob("_static/**/*.map")):
+            unused.unlink(missing_ok=True)  # a template of the theme, and what only its authors need
         if folder.exists():
             folder.rename(Path(working, "earlier"))
         made.rename(folder)
     return folder
+
+
+def sample_report():
+    """Run the example of the page on auditing; return its report and the page that it writes."""
+    code = EXAMPLE.search((project().docs / "your_model.md").read_text(encoding="utf-8"))[1]
+    given = {}
+    with tempfile.TemporaryDirectory() as place, contextlib.chdir(place), threadpool_limits(1):
+        with contextlib.redirect_stdout(None):
+            exec(code, given)
+        return given["report"], Path("audit.html").read_text(encoding="utf-8")
 
 
 def describe(folder: Path) -> str:
@@ -95,30 +114,36 @@ def card_file() -> Path:
     return own if own.exists() else project().root / REPRODUCTION
 
 
-def write_sources(folder: Path) -> None:
-    """Write all sources of the site into `folder`."""
+def write_sources(folder: Path, report) -> None:
+    """Write all sources of the site into `folder`; `report` is that of the sample audit."""
     card, papers = Comparison.read(card_file()), names()
     shutil.copytree(project().docs, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("truth", "labs.md"))
     for file, page in PAGES.items():
         if file != "README.md":
             text = (project().root / file).read_text(encoding="utf-8")
             write_text(folder / f"{page}.md", within_site(text, file, page))
-    filled = {
-        "picture": raw(HTML.overview(card, papers)),
-        "scorecard": raw(HTML.scorecard(card.rows, papers)),
-        "papers": "\n".join(map(_about, papers)),
-        "packages": _contents(PACKAGES),
-        "labs": f"## The labs as students receive them\n\n{_contents(lab.key for lab in cards())}",
+    drawn, heads = {key: pictures(key) for key in papers}, {key: page_text(key)[0] for key in papers}
+    experiments = {key: [specification(name) for name in experiment_names(key)] for key in papers}
+    given = {
+        "card": card,
+        "names": papers,
+        "heads": heads,
+        "sentences": {key: finding_of(key, card) for key in papers},
+        "drawn": drawn,
+        "experiments": experiments,
+        "report": report,
+        "labs": [(lab, exercises(read(lab.notebook))) for lab in cards()],
+        "packages": packages(),
     }
-    for file in ("index.md", "scorecard.md", "papers/index.md", "reference/index.md", "labs/index.md"):
-        text = (folder / file).read_text(encoding="utf-8")
-        write_text(folder / file, MARKER.sub(lambda mark: filled[mark[1]], text))
+    for file in folder.rglob("*.md"):
+        text = file.read_text(encoding="utf-8")
+        write_text(file, MARKER.sub(lambda mark: raw(getattr(HTML, mark[1])(given)), text))
     for key, name in papers.items():
-        write_text(folder / "papers" / f"{key}.md", paper_page(key, card.rows))
-        write_text(folder / "gallery" / f"{key}.md", gallery_page(key, name))
+        write_text(folder / "papers" / f"{key}.md", paper_page(key, card.rows, drawn[key]))
+        write_text(folder / "gallery" / f"{key}.md", gallery_page(name, drawn[key]))
     for package in PACKAGES:
         write_text(folder / "reference" / f"{package}.rst", package_page(package))
-    write_notebooks(folder / "notebooks")
+    write_notebooks(folder / "notebooks", drawn)
     write_labs(folder / "labs")
 
 
@@ -135,12 +160,3 @@ def within_site(text: str, file: str, page: str) -> str:
         return f"[{words}]({up}{page}.md{'#' + anchor if anchor else ''})" if page else words
 
     return LINK.sub(replaced, text)
-
-
-def _about(key) -> str:
-    head, about = page_text(key)[0], load_paper(key).about
-    return f"- [{head['name']}]({key}.md) ({about.authors.split(',')[0]} and others, {about.venue}): {head['idea']}"
-
-
-def _contents(pages) -> str:
-    return "\n".join(["```{toctree}", ":maxdepth: 1", "", *pages, "```"])

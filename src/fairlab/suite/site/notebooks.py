@@ -1,15 +1,17 @@
 """Notebooks as pages: with the outputs of a run if there is one, else with the committed figures; and labs."""
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from fairlab.checks import optional, required
 from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import experiment_names, specification
-from fairlab.suite.labs.masters import cards, read, without_guide
+from fairlab.suite.labs.course import guide
+from fairlab.suite.labs.masters import cards, exercises, read, without_guide
 from fairlab.suite.run import run_folder
 from fairlab.suite.scorecard import published_runs
-from fairlab.suite.site.papers import pictures
+from fairlab.suite.site.papers import Picture
 from fairlab.suite.site.rows import HTML
 
 nbformat = optional("nbformat")
@@ -23,8 +25,8 @@ UNEXECUTED = "Shown without outputs; open `notebooks/{name}.ipynb` with `make la
 EXECUTED = "Executed at profile `{profile}` with seed {seed} on {date}, commit `{commit}`, {data} data."
 
 
-def write_notebooks(folder: Path) -> None:
-    """Write every experiment's notebook, and those of no experiment, below `folder` for the site."""
+def write_notebooks(folder: Path, drawn: Mapping[str, Sequence[Picture]]) -> None:
+    """Write every experiment's notebook, and those of no experiment, below `folder`; `drawn` are figures by paper."""
     runs = published_runs()
     for name in experiment_names():
         run = runs.get(name)
@@ -33,7 +35,9 @@ def write_notebooks(folder: Path) -> None:
             page, note = read(path), _executed_note(run, path)
         else:
             page, note = read(specification(name).notebook), WITHOUT_RESULTS.format(name=name)
-            insert_figures(page, [own for own in pictures(name.split("/")[0]) if own.entry["experiment"] == name])
+            insert_figures(page, [own for own in drawn[name.split("/")[0]] if own.entry["experiment"] == name])
+        for cell in page.cells:
+            cell.metadata["tags"] = [*cell.metadata.get("tags", ()), "hide-input"]
         _write(page, note, folder / f"{name}.ipynb")
     for name in sorted(path.stem for path in project().notebooks.glob("*.ipynb")):
         page = read(project().notebooks / f"{name}.ipynb")
@@ -41,7 +45,7 @@ def write_notebooks(folder: Path) -> None:
 
 
 def write_labs(folder: Path) -> None:
-    """Write the labs as students receive them: without solutions and hidden tests."""
+    """Write the labs as students receive them, without solutions and hidden tests: to download, and as pages."""
     required("nbgrader")
     from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
 
@@ -49,7 +53,17 @@ def write_labs(folder: Path) -> None:
         released = without_guide(read(card.notebook))
         for step in (ClearSolutions(), ClearHiddenTests()):
             released, _ = step.preprocess(released, {})
+        write_text(folder / "students" / card.notebook.name, nbformat.writes(released))
+        sample = guide(card, read(card.notebook), 0).partition("## Free-text answers")[0].partition("\n")[2]
+        below_title(released, HTML.lab_head(card, exercises(released), sample))
         write_text(folder / card.notebook.name, nbformat.writes(released))
+
+
+def below_title(notebook, text: str) -> None:
+    """Put a text below the title of a notebook."""
+    first = notebook.cells[0]
+    title, _, rest = first.source.partition("\n")
+    first.source = f"{title}\n\n{text}\n{rest}"
 
 
 def insert_figures(notebook, committed) -> None:
@@ -69,9 +83,7 @@ def _executed_note(run, path) -> str:
 
 def _write(notebook, note, path: Path) -> None:
     """Write a notebook with a note below its title, and without widgets."""
-    first = notebook.cells[0]
-    title, _, rest = first.source.partition("\n")
-    first.source = f"{title}\n\n:::{{note}}\n{note}\n:::\n{rest}"
+    below_title(notebook, f":::{{note}}\n{note}\n:::")
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import jinja2
@@ -10,18 +11,19 @@ import yaml
 from fairlab.paths import project
 from fairlab.suite.catalogue import PROFILES, experiment_names, specification
 from fairlab.suite.comparison import Comparison, Row
-from fairlab.suite.deviations import introduction, sections
+from fairlab.suite.deviations import ID, introduction, sections
 from fairlab.suite.labs.masters import read
 from fairlab.suite.published import load_paper, paper_keys
 from fairlab.suite.redrawing import figures
 from fairlab.suite.scorecard import markdown_table
-from fairlab.suite.site.rows import HTML, artefact_name, bars_as_html, raw
+from fairlab.suite.site.rows import HTML, artefact_name, finding, off_most, raw
+from fairlab.suite.verdicts import OPEN
 
 UP = "../"
 CALL = "exp.figure("
 SHORT = """# {{ name }}
 
-{{ title }}
+{{ head }}
 
 ## Results
 
@@ -32,18 +34,15 @@ SHORT = """# {{ name }}
 ## Experiments
 
 {{ running }}
-
-## Citation
-
-{{ citation }}
 """
+WITHOUT_TEXT = {"figure": "", "finding": "", "condition": "false", "ids": {}}  # of a paper without a page of its own
 
 
 def page_text(key: str) -> tuple[dict, str]:
     """Return the front matter and the text of ``docs/papers/<key>.md``."""
     file = project().docs / "papers" / f"{key}.md"
     if not file.exists():
-        return {"name": key, "idea": load_paper(key).about.title, "figure": ""}, SHORT
+        return WITHOUT_TEXT | {"name": key, "idea": load_paper(key).about.title}, SHORT
     _, head, text = file.read_text(encoding="utf-8").split("---\n", 2)
     return yaml.safe_load(head), text
 
@@ -53,37 +52,58 @@ def names() -> dict[str, str]:
     return {key: page_text(key)[0]["name"] for key in paper_keys()}
 
 
-def paper_page(key: str, rows: Sequence[Row]) -> str:
-    """Return the page of a paper as Markdown, from its text and the rows of the scorecard."""
+def finding_of(key: str, card: Comparison) -> str:
+    """Return what a paper's page says of it in one sentence, as HTML."""
+    head = page_text(key)[0]
+    return finding(card.of(key), head["finding"], head["condition"])
+
+
+def paper_page(key: str, rows: Sequence[Row], drawn: Sequence["Picture"]) -> str:
+    """Return the page of a paper as Markdown, from its text, the rows of the scorecard and its figures."""
     head, text = page_text(key)
-    about, own, drawn = load_paper(key).about, Comparison(rows).of(key), pictures(key)
+    own = Comparison(rows).of(key)
     first = [HTML.figure(picture, UP) for picture in drawn if picture.stem == head["figure"]]
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False, keep_trailing_newline=True)
     return environment.from_string(text).render(
         name=head["name"],
-        title=about.title,
+        head=raw(HTML.head_of(load_paper(key), own, head["name"], finding_of(key, own))),
         figure=raw("".join(first)),
-        picture=raw(HTML.symbols() + bars_as_html(own, {key: head["name"]}) + HTML.marks(own.rows, UP)),
-        artefacts=_artefacts(key, own.rows, drawn),
+        picture=raw(HTML.symbols() + f"<p>{own.headline()}.</p>" + HTML.marks(own.rows, UP)),
+        artefacts=_artefacts(key, head, own.rows, drawn),
         claims=raw(HTML.claims(own.rows, UP)),
-        deviations=introduction(key),
+        deviations=introduction(key).partition("\n\n")[2],
         running=running(key),
-        citation=f"{about.authors}. *{about.title}.* {about.venue}. doi:{about.doi}",
     )
 
 
-def _artefacts(key, rows, drawn) -> str:
+def _artefacts(key, head, rows, drawn) -> str:
     """Return a section for each table or figure: its protocol, rows, reasons for differences and figures."""
     parts, reasons = [], sections(key)
     for id, artefact in load_paper(key).artefacts.items():
-        parts += [raw(f'<div id="{id}" class="fl-anchor"></div>'), f"### {artefact_name(id)}: {artefact.title}"]
-        parts += [artefact.protocol.strip()]
+        name = artefact_name(id)
+        # An entry of the index is what a search for "ADF table 4" finds.
+        parts += [f"```{{index}} ! single: {head['name']} {name}\n```", raw(f'<div id="{id}" class="fl-anchor"></div>')]
+        parts += [f"### {name}: {artefact.title}", artefact.protocol.strip()]
         if own := [row for row in rows if row.artefact == id]:
-            parts += [raw(HTML.marks(own, UP))]
-            parts += [f"**Differences and reasons.** {reasons[id].text}"] if id in reasons else []
+            parts += [raw(HTML.marks(own, UP) + HTML.remarks(own, head["ids"], UP))]
+            parts += [f"**Differences and reasons.** {with_ids(reasons[id].text, own)}"] if id in reasons else []
             parts += [raw(HTML.folded_table(own, UP))]
         parts += [raw(HTML.figure(picture, UP)) for picture in drawn if picture.artefact == id]
     return "\n\n".join(parts)
+
+
+def with_ids(text: str, rows: Sequence[Row]) -> str:
+    """Return a text with ids for patterns: that of the matching row that is off most, and how many are like it."""
+
+    def named(pattern):
+        own = [row for row in rows if fnmatchcase(row.id, pattern[1])]
+        off = [row for row in own if row.verdict in OPEN]
+        if "*" not in pattern[1] or not own:
+            return pattern[0]
+        like = len(off or own) - 1
+        return f"`{(off_most(off) or own[0]).id}`" + (f" and {like} like it" if like else "")
+
+    return ID.sub(named, text)
 
 
 def running(key: str) -> str:
@@ -130,6 +150,12 @@ class Picture:
         return self.stem.partition("_")[0]
 
     @property
+    def size(self) -> tuple[int, int]:
+        """Width and height in pixels, from the head of the PNG."""
+        head = (self.folder / f"{self.stem}.png").read_bytes()[16:24]
+        return int.from_bytes(head[:4]), int.from_bytes(head[4:])
+
+    @property
     def title(self) -> str:
         """Name of the table or figure, and of the part if there are several."""
         part = self.stem.partition("_")[2].replace("_", " ")
@@ -157,9 +183,8 @@ def drawing_cell(stem: str, draw: str, cells: list[str]) -> str:
     return max(own, key=lambda cell: (named[cell], function in cell), default="")
 
 
-def gallery_page(paper: str, name: str) -> str:
+def gallery_page(name: str, own: Sequence[Picture]) -> str:
     """Return the page of one paper's figures as Markdown: each with its caption, its files and its source code."""
-    own = pictures(paper)
     parts = [f"# Figures of {name}", f"{len(own)} figures, each with its data as CSV."]
     for picture in own:
         parts += [f"## {picture.title}", raw(HTML.gallery_entry(picture))]

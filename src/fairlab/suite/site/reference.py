@@ -42,6 +42,11 @@ def public_names(package: str) -> list[str]:
     return [name for name in names if _places()[id(described(package, name))][0] == package]
 
 
+def packages() -> list[tuple[str, str]]:
+    """Return the packages, each with the first line of its docstring."""
+    return [(package, importlib.import_module(package).__doc__.partition("\n")[0]) for package in PACKAGES]
+
+
 def package_page(package: str) -> str:
     """Return the page of a package as reStructuredText."""
     title, names = f"``{package}``", public_names(package)

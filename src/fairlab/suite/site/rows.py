@@ -1,23 +1,22 @@
 """The scorecard on the site: its rows as text, its bars, and the HTML that ``macros.html`` makes from them."""
 
 import json
+import math
 import re
 import textwrap
 from collections import Counter
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
 
 import jinja2
-import matplotlib as mpl
-import numpy as np
 from markdown_it import MarkdownIt
 from markupsafe import Markup
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
 from fairlab import __version__, plotting
-from fairlab.paths import project
-from fairlab.suite.comparison import Comparison, Row
+from fairlab.paths import project, write_text
+from fairlab.suite.comparison import Comparison, Row, short_line
 from fairlab.suite.published import load_paper
 from fairlab.suite.verdicts import LABELS, LOOKS, OPEN, label_of
 
@@ -31,9 +30,10 @@ FILTER_LABELS = {
     "inferred": "inferred from published values",
     "none": "not applicable",
 }
-HATCHING = "//////"
-NARROWEST = 3.5  # percent of a bar, the least that shows a count
 LONGEST_LINE = 110  # characters, of the text below the bars
+DECADES = (-4, 8)  # of the plot of all numbers
+LONG_NUMBER = re.compile(r"(?<![\d.])\d{4,}")
+AS_SPECIFIED = re.compile(r"as specified: ([-.e\d]+)")
 
 
 def artefact_name(artefact: str) -> str:
@@ -59,13 +59,6 @@ def published(row: Row) -> str:
     return f"{text} {UNITS.get(value.kind, '')}".strip()
 
 
-def source(row: Row) -> str:
-    """Return where a number is published, and its source if that is not the text."""
-    value = _value(row)
-    extra = f" ({value.source.replace('_', ' ')})" if value and value.source else ""
-    return artefact_name(row.artefact) + extra
-
-
 def _value(row):
     return load_paper(row.paper).artefact(row.artefact).values.get(row.id)
 
@@ -77,53 +70,71 @@ def plain(number) -> str:
     return f"{int(number)}" if isinstance(number, float) and number.is_integer() else str(number)
 
 
-@mpl.rc_context({"font.size": 8})
-def verdict_bars(card: Comparison, names: dict[str, str]) -> Figure:
-    """Draw a bar for each paper of the rows, with a segment for each colour of verdicts; inferred rows are hatched."""
-    keys = list(dict.fromkeys(row.paper for row in card.rows))
-    figure, [axis] = plotting.panels(1, 1, width=6.7, height=1.1 + 0.32 * len(keys))
-    counts = Counter((row.paper, LOOKS[row.verdict].colour, row.is_inferred) for row in card.rows)
-    sizes, left = np.array([len(card.of(key).rows) for key in keys]), np.zeros(len(keys))
-    labels = [f"{names[key]} ({size})" for key, size in zip(keys, sizes, strict=True)]
+def grouped(text: str) -> str:
+    """Return a text whose numbers have separators of thousands: 12359.6 as 12,359.6."""
+    return LONG_NUMBER.sub(lambda digits: f"{int(digits[0]):,}", text)
+
+
+def bar(card: Comparison) -> list[dict]:
+    """Return the segments of a bar of all rows: one for each colour of verdicts, inferred rows apart."""
+    counts, segments, start = Counter((LOOKS[row.verdict].colour, row.is_inferred) for row in card.rows), [], 0.0
     for colour, inferred in product(plotting.COLOURS, (False, True)):
-        of_colour = np.array([counts[key, colour, inferred] for key in keys])
-        widths = 100 * of_colour / sizes
-        if of_colour.any():
-            segments = axis.barh(labels, widths, left=left, **_style(colour, inferred))
-            ink = "white" if colour == "blue" and not inferred else "black"
-            box = {"facecolor": "white", "linewidth": 0, "pad": 1.5} if inferred else None
-            shown = np.where(widths >= NARROWEST, of_colour.astype(str), "")
-            axis.bar_label(segments, shown, label_type="center", color=ink, bbox=box)
-        left += widths
-    axis.invert_yaxis()
-    axis.set(xlim=(0, 100), xlabel="share of the paper's published numbers and claims (%)")
-    verdicts = [verdict for verdict in LOOKS if any(row.verdict == verdict for row in card.rows)]
-    groups = {name: [label_of(one) for one in verdicts if LOOKS[one].colour == name] for name in plotting.COLOURS}
-    handles = [Patch(label=", ".join(group), **_style(colour)) for colour, group in groups.items() if group]
-    if any(row.is_inferred for row in card.rows):
-        handles.append(Patch(label="hatched: protocol inferred from the published values", **_style("grey", True)))
-    plotting.legend_above(figure, handles=handles, n_columns=2)
-    return figure
+        if n := counts[colour, inferred]:
+            found = {row.verdict for row in card.rows if LOOKS[row.verdict].colour == colour}
+            words = ", ".join(label_of(verdict) for verdict in LOOKS if verdict in found)
+            width = 100 * n / len(card.rows)
+            look = {"colour": colour, "inferred": inferred, "n": n, "words": words + " (inferred)" * inferred}
+            segments.append(look | {"start": start, "width": width})
+            start += width
+    return segments
 
 
 def write_bars(card: Comparison, names: dict[str, str]) -> Path:
-    """Write the bars with the headline below them to ``figures/verdicts.svg`` and return the file."""
-    headline = card.headline()
-    lines = textwrap.wrap(headline, LONGEST_LINE)
-    figure, stem = verdict_bars(card, names), project().figures / "verdicts"
-    return plotting.save(figure, stem, marks=lines, title=headline, formats=["svg"])[0]
+    """Write the bars of all papers with the headline below them to ``figures/verdicts.svg`` and return the file."""
+    lines = textwrap.wrap(card.headline(), LONGEST_LINE)
+    file, template = project().figures / "verdicts.svg", ENVIRONMENT.get_template("verdicts.svg")
+    write_text(file, template.render(card=card, names=names, lines=lines, tints=plotting.TINTS))
+    return file
 
 
-def bars_as_html(card: Comparison, names: dict[str, str]) -> str:
-    """Return the bars of some rows and their headline as HTML."""
-    headline = f"{card.headline()}."
-    return f"<p>{headline}</p>{plotting.as_html(verdict_bars(card, names), headline)}"
+def place(number: float) -> float:
+    """Return where the size of a number lies on a logarithmic axis from 0 to 100; what is smaller lies at 0."""
+    least, most = DECADES
+    decades = math.log10(abs(number)) - least if number else 0.0
+    return round(min(max(100 * decades / (most - least), 0.0), 100.0), 1)
 
 
-def _style(colour: str, inferred: bool = False) -> dict:
-    if not inferred:
-        return {"facecolor": plotting.COLOURS[colour], "edgecolor": "white"}
-    return {"facecolor": plotting.TINTS[colour], "edgecolor": plotting.COLOURS[colour], "hatch": HATCHING}
+def points(rows: Sequence[Row]) -> list[tuple[Row, float, float]]:
+    """Return the rows with a published number and ours, and where these lie; those that differ come last, on top."""
+    both = [row for row in rows if isinstance(row.published, float) and isinstance(row.ours, float)]
+    both.sort(key=lambda row: row.verdict in ("impossible", *OPEN))
+    return [(row, place(row.published), place(row.ours)) for row in both]
+
+
+def off_most(rows: Sequence[Row]) -> Row | None:
+    """Return the number with the largest relative difference among rows that differ."""
+    off = [row for row in rows if row.verdict == "differs" and row.kind == "number"]
+    return max(off, key=lambda row: abs(row.relative_difference or 0), default=None)
+
+
+def finding(card: Comparison, text: str, condition: str) -> str:
+    """Return a sentence on a paper, a template, if the rows meet its condition; else how many numbers agree.
+
+    Both may use ``rows(pattern, *verdicts)``, the rows whose ``table:id`` matches a pattern, ``n``, their number, and
+    ``as_specified(row)``, our number by the protocol as the paper specifies it.
+    """
+
+    def rows(pattern="*", *verdicts):
+        own = [row for row in card.rows if fnmatchcase(f"{row.artefact}:{row.id}", pattern)]
+        return [row for row in own if not verdicts or row.verdict in verdicts]
+
+    def as_specified(row):
+        found = AS_SPECIFIED.search(row.reason or "")
+        return float(found[1]) if found else math.nan
+
+    given = {"rows": rows, "n": lambda *asked: len(rows(*asked)), "as_specified": as_specified}
+    holds = bool(card.rows) and ENVIRONMENT.compile_expression(condition)(**given)
+    return ENVIRONMENT.from_string(text).render(given) if holds else f"{short_line(card)}."
 
 
 CAPTION = MarkdownIt("zero").enable(["emphasis", "backticks"])
@@ -134,22 +145,28 @@ ENVIRONMENT = jinja2.Environment(
     trim_blocks=True,
 )
 ENVIRONMENT.filters |= {
+    "artefact_name": artefact_name,
+    "grouped": grouped,
     "inline": lambda caption: Markup(CAPTION.renderInline(caption)),
     "slug": lambda words: words.replace(" ", "-"),
+    "year": lambda venue: "".join(re.findall(r"\d{4}", venue)[:1]),
 }
 ENVIRONMENT.globals |= {
     "anchor": anchor,
     "artefact_name": artefact_name,
-    "bars": lambda card, names: Markup(bars_as_html(card, names)),
+    "bar": bar,
+    "decades": range(DECADES[0], DECADES[1] + 1, 2),
     "colours": plotting.COLOURS,
     "filters": FILTERS,
     "label": label_of,
     "labels": json.dumps(LABELS | FILTER_LABELS),
     "load_paper": load_paper,
     "looks": LOOKS,
+    "off_most": off_most,
     "open": OPEN,
+    "place": place,
+    "points": points,
     "published": published,
-    "source": source,
     "version": __version__,
 }
 # The macros of ``macros.html`` as functions; what they are given is escaped.
@@ -157,5 +174,5 @@ HTML = ENVIRONMENT.get_template("macros.html").module
 
 
 def raw(html: str) -> str:
-    """Return HTML as a part of a page in Markdown."""
-    return f"```{{raw}} html\n{html}\n```" if html else ""
+    """Return HTML as a part of a page in Markdown, which itself is returned as it is."""
+    return html if not html or html.startswith("```") else f"```{{raw}} html\n{html}\n```"
