@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fairlab.benchmarks import figures
+from fairlab.plotting import titled
 
 FIGURES_MODULE = "fairlab.papers.toy.figures"
 PUBLISHED = """
@@ -81,7 +82,7 @@ def line(frame, *, color="black"):
     axis = figure.subplots()
     axis.plot(frame["y"], color=color)
     axis.set(xlabel="person", ylabel="height (m)")
-    return figure
+    return titled(figure, f"The heights of {len(frame)} people.")
 
 
 def write_notebook(path: Path, cells) -> Path:

@@ -1,4 +1,4 @@
-"""What all figures share: one palette, one style, panels, a legend above them, and how a figure is saved.
+"""What all figures share: one palette, one style, panels, a title sentence, a legend, and how a figure is saved.
 
 Colours are Okabe and Ito's, told apart without full colour vision; every distinction of a few kinds is also one of
 marker, line style or hatching. Figures are closed for pyplot, so that a notebook shows them once. A saved figure is at
@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+import textwrap
 from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,7 +59,6 @@ PUBLISHED = {
     "markerfacecolor": "none",
     "label": "published",
 }
-SEQUENTIAL = "cividis"  # a colour map that grows in lightness
 # What else than powers of ten is written on a logarithmic axis of at most so many decades.
 BETWEEN = {1.6: (1, 2, 5), 3.0: (1, 3), np.inf: (1,)}
 FORMATS = ("png", "svg")
@@ -73,7 +73,7 @@ SOURCE_MARKS = {
     "surrogate": "surrogate data, not the real people",
 }
 SURROGATE_MARK = SOURCE_MARKS["surrogate"]
-_MARK = {"ha": "center", "va": "top", "fontsize": 8}
+TITLE_SIZE, CHARACTERS = 10, 11.5  # of the title: points, and how many fit into an inch
 _MARK_GREY = "#666666"  # readable as a line of text
 _NUMBER = re.compile(r"[-−+]?[\d.,]+\s?[%kM]?|\$\\mathdefault\{.*\}\$")
 # Of reports as pages: what an audit writes, and what a monitor serves.
@@ -140,6 +140,29 @@ def legend_above(figure: Figure, axis=None, *, handles=None, n_columns: int | No
     figure.legend(handles, labels, loc="outside upper center", ncols=columns, frameon=False)
 
 
+def titled(figure: Figure, sentence: str) -> Figure:
+    """Give a figure its title: one sentence that says what its data show, written above it by `save`."""
+    figure.set_label(sentence)
+    return figure
+
+
+def rounded(number: float) -> str:
+    """Return a number in two significant digits, for a title: 0.0042, 3.1, 110."""
+    return f"{float(f'{number:.2g}'):,.10g}".replace("-", "−")
+
+
+def span(numbers, form=rounded) -> str:
+    """Return the least and the largest of some numbers in words: 3.1 to 110."""
+    low, high = form(np.min(numbers)), form(np.max(numbers))
+    return low if low == high else f"{low} to {high}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a list in words: a, b and c."""
+    names = list(names)
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
 def legend_beside(axis, **options) -> None:
     """Put the legend of `axis` to its right, where it covers nothing."""
     axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, **options)
@@ -191,7 +214,7 @@ def save(
     marks : sequence of str
         What a reader must see on the picture itself, a line each below everything else.
     title : str
-        The picture in words, kept in the files for who does not see it.
+        The picture in words, kept in the files for who does not see it. Default: the sentence of `titled`.
     formats : sequence of {"png", "svg"}
 
     Raises
@@ -203,16 +226,32 @@ def save(
 
     files = []
     with mpl.rc_context({"svg.hashsalt": salt}), _laid_out(figure):
+        if sentence := figure.get_label():
+            _write_above(figure, sentence)
         for mark in marks:
             _write_below(figure, mark)
         box = figure.get_tightbbox()
         _check(figure, box)
         for suffix in formats:
             metadata = {"Date": None} if suffix == "svg" else {"Software": None}
-            metadata |= {"Title": title} if title else {}
+            metadata |= {"Title": title or sentence} if title or sentence else {}
             files.append(stem.with_name(f"{stem.name}.{suffix}"))
             figure.savefig(files[-1], dpi=DOTS_PER_INCH, bbox_inches=box.padded(MARGIN), metadata=metadata)
+            if suffix == "png":
+                _reduce(files[-1])
     return files
+
+
+def _reduce(file: Path) -> None:
+    """Write a PNG with a palette of 256 colours: to the eye the same, in a third of the bytes."""
+    from PIL import Image, PngImagePlugin  # what matplotlib writes PNG with
+
+    with Image.open(file) as image:
+        texts = PngImagePlugin.PngInfo()
+        for name, text in image.text.items():
+            texts.add_text(name, text)
+        reduced = image.convert("RGB").quantize(dither=Image.Dither.NONE)
+        reduced.save(file, optimize=True, dpi=image.info["dpi"], pnginfo=texts)
 
 
 def check(figure: Figure) -> None:
@@ -285,12 +324,28 @@ def _label(figure, axes, name) -> str:
     return next((label for label in labels if label.strip()), "")
 
 
+def _write_above(figure, sentence) -> None:
+    """Write a sentence above everything that a figure has, which is laid out, in lines as wide as that."""
+    for legend in figure.legends:  # stays where it is: it would follow the upper edge of what is saved
+        place = legend.get_window_extent().transformed(figure.transFigure.inverted())
+        legend.set_loc("center")
+        legend.set_bbox_to_anchor(place, figure.transFigure)
+    box = figure.get_tightbbox()
+    lines = textwrap.fill(sentence, int(CHARACTERS * box.width))
+    _write(figure, box.x0, box.y1 + MARGIN, lines, va="bottom", fontsize=TITLE_SIZE, weight="bold")
+
+
 def _write_below(figure, mark) -> None:
     """Write a line below everything that a figure has, which is laid out."""
     box = figure.get_tightbbox()
-    width, height = figure.get_size_inches()
     look = {"color": VERMILION, "weight": "bold"} if mark == SURROGATE_MARK else {"color": _MARK_GREY}
-    figure.text((box.x0 + box.x1) / 2 / width, (box.y0 - MARGIN / 2) / height, mark, **_MARK, **look)
+    _write(figure, (box.x0 + box.x1) / 2, box.y0 - MARGIN / 2, mark, ha="center", va="top", fontsize=8, **look)
+
+
+def _write(figure, x, y, text, **look) -> None:
+    """Write text at a place in inches."""
+    width, height = figure.get_size_inches()
+    figure.text(x / width, y / height, text, **look)
 
 
 def as_html(figure: Figure, alt: str = "") -> str:

@@ -82,9 +82,58 @@ def test_every_committed_figure_says_how_it_is_drawn_and_what_it_shows(name):
     assert set(drawing.options) <= set(taken)
     assert len(drawing.caption.split()) > 4
     assert drawing.alternative
-    said = [mark for mark in drawing.marks if mark in SOURCE_MARKS.values()]
-    assert said == ([] if entry["data"] == "real" else [SOURCE_MARKS[entry["data"]]])
-    assert not any("smaller" in mark for mark in drawing.marks) or entry["profile"] != "paper"
+    remark = SOURCE_MARKS.get(entry["data"], "")
+    assert remark[1:] in drawing.caption
+    assert ("smaller than the paper profile" not in drawing.caption) or entry["profile"] != "paper"
+    assert re.fullmatch(r"[A-Z\d][^\n]{20,250}\.", drawing.sentence)
+    assert drawing.alternative.endswith(drawing.sentence)
+
+
+DRAWN_BY = sorted({entry["draw"] for entry in COMMITTED.values()})
+
+
+def nodes_of(function):
+    """Return all that a function and those of its module that it calls consist of."""
+    own = {name: one for name, one in vars(sys.modules[function.__module__]).items() if inspect.isfunction(one)}
+    left, nodes = [function], []
+    while left:
+        nodes += ast.walk(ast.parse(inspect.getsource(left.pop())))
+        called = {node.func.id for node in nodes if isinstance(node, ast.Call) and hasattr(node.func, "id")}
+        left += [own.pop(name) for name in called & set(own) if own[name].__module__ == function.__module__]
+    return nodes
+
+
+@pytest.mark.parametrize("name", sorted({entry["draw"] for entry in COMMITTED.values()}))
+def test_title_of_a_figure_is_computed_and_holds_no_typed_number(name):
+    nodes = nodes_of(function(name))
+    assigned = [
+        (part.id, node.value)
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        for part in ast.walk(target)
+        if isinstance(part, ast.Name)
+    ]
+    assigned += [
+        (node.name, part.value)
+        for node in nodes
+        if isinstance(node, ast.FunctionDef)
+        for part in ast.walk(node)
+        if isinstance(part, ast.Return) and part.value
+    ]
+    left = [node.args[1] for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == "titled"]
+    assert left, f"{name} gives its figure no title; see fairlab.plotting.titled"
+    parts, seen = [], set()
+    while left:  # the title, what the names in it are set to, and what its functions return
+        parts += (own := list(ast.walk(left.pop())))
+        new = {node.id for node in own if isinstance(node, ast.Name)} - seen
+        seen |= new
+        left += [value for name, value in assigned if name in new]
+    formats = {id(one) for node in parts if getattr(node, "format_spec", None) for one in ast.walk(node.format_spec)}
+    words = [node.value for node in parts if isinstance(node, ast.Constant) and id(node) not in formats]
+    typed = [text for text in words if isinstance(text, str) and re.search(r"\d", re.sub(r"{.*?}", "", text))]
+    assert not typed
+    assert any(isinstance(node, ast.FormattedValue) for node in parts)
 
 
 @EVERY
@@ -99,7 +148,8 @@ def test_every_committed_figure_is_narrow_enough(name):
 def test_every_committed_figure_is_what_its_numbers_draw(name, tmp_path):
     paper, stem = name.split("/")
     entry = COMMITTED[name]
-    Drawing.read(entry).paint(FIGURES / paper / stem, tmp_path / stem, salt=entry["experiment"])
+    drawing = Drawing.read(entry)
+    assert drawing.paint(FIGURES / paper / stem, tmp_path / stem, salt=entry["experiment"]) == drawing
     assert (tmp_path / f"{stem}.svg").read_bytes() == (FIGURES / f"{name}.svg").read_bytes()
     assert plt.get_fignums() == []
 

@@ -18,10 +18,12 @@ from toy_project import FIGURES_MODULE, add_experiment, fill, line
 from fairlab.cli import main
 from fairlab.plotting import LINES, SURROGATE_MARK, check
 from fairlab.suite import redrawing
-from fairlab.suite.drawing import Drawing, function, marks_of, name_of, read_numbers
+from fairlab.suite.drawing import Drawing, function, name_of, read_numbers, remarks_of
 from fairlab.suite.experiment import Experiment
 from fairlab.suite.figures import published_and_ours
 from fairlab.suite.run import Run, run_folder
+
+TITLE, NONE = "The heights of 3 people.", "The paper has no numbers of what is drawn."
 
 
 def nothing(frame):
@@ -52,10 +54,10 @@ def test_figure_is_drawn_from_saved_data_whatever_the_style_of_the_process(exper
     assert entry == {
         "draw": f"{FIGURES_MODULE}.line",
         "options": {"color": "red"},
-        "caption": caption,
-        "alternative": "The height of people.",
-        "marks": ["profile smoke: smaller than the paper profile"],
+        "caption": f"{caption} Profile smoke: smaller than the paper profile. {NONE}",
         "data": "real",
+        "sentence": TITLE,
+        "alternative": f"The height of people. {TITLE}",
     }
     assert frame["y"].tolist()[:2] == [0.33333, 2e-7]
     assert frame["of"].tolist() == ["None", "NA", "x"]
@@ -66,36 +68,42 @@ def test_figure_is_drawn_from_saved_data_whatever_the_style_of_the_process(exper
     assert (tmp_path / "again.png").read_bytes() == stem.with_suffix(".png").read_bytes()
 
 
-def test_marks_say_what_the_numbers_rest_on(experiment):
+def test_captions_say_what_the_numbers_rest_on_and_surrogates_also_the_picture(experiment):
     experiment.run.note_load({"variant": "law-school", "source": "surrogate"}, {})
     numbers = pd.DataFrame({"y": [0, 1]})
     experiment.figure("figure-1", line, data=numbers)
     experiment.figure("figure-1", line, data=numbers, part="real", rests_on=["berkeley"])
     experiment.table("table-1", numbers)
-    profile = "profile smoke: smaller than the paper profile"
-    entry, _, frame = drawn_figure(experiment)
-    assert (entry["marks"], entry["data"]) == ([SURROGATE_MARK, profile], "surrogate")
+    profile = "Profile smoke: smaller than the paper profile."
+    entry, svg, frame = drawn_figure(experiment)
+    caption = f"{SURROGATE_MARK[0].upper()}{SURROGATE_MARK[1:]}. {profile} {NONE}"
+    assert (entry["caption"], entry["data"]) == (caption, "surrogate")
+    assert SURROGATE_MARK.encode() in svg
     assert frame.columns.tolist() == ["y"], "the mark is no number"
-    assert drawn_figure(experiment, "figure-1_real")[0]["marks"] == [profile]
+    entry, svg, _ = drawn_figure(experiment, "figure-1_real")
+    assert entry["caption"] == f"{profile} {NONE}"
+    assert SURROGATE_MARK.encode() not in svg
     for file in ("figures/figure-1.csv", "tables/table-1.csv"):
         assert SURROGATE_MARK in (experiment.folder / file).read_text()
 
 
-SMALLER = "profile quick: smaller than the paper profile"
+SMALLER = "Profile quick: smaller than the paper profile."
+NOTHING, PRINTED = pd.DataFrame({"y": [0]}), pd.DataFrame({"y": [0], "published": [1.0]})
 
 
 @pytest.mark.parametrize(
-    ("profile", "n", "n_trials", "marks"),
+    ("profile", "n", "n_trials", "numbers", "remarks"),
     [
-        ("quick", 50, 3, [SMALLER]),
-        ("quick", 50, 5, []),
-        ("paper", 50, 5, []),
-        ("custom", 50, 5, []),
-        ("custom", 60, 5, ["sizes other than published"]),
+        ("quick", 50, 3, PRINTED, [SMALLER]),
+        ("quick", 50, 5, PRINTED, []),
+        ("paper", 50, 5, PRINTED.assign(published=np.nan), [NONE]),
+        ("custom", 50, 5, pd.DataFrame({"series": ["published", "ours"]}), []),
+        ("custom", 60, 5, NOTHING, ["Sizes other than published.", NONE]),
     ],
 )
-def test_only_smaller_profiles_are_marked(toy, profile, n, n_trials, marks):
-    assert marks_of(Run("toy/mean", profile, 0, {"n": n, "n_trials": n_trials}), "real") == marks
+def test_captions_say_which_sizes_are_smaller_and_what_was_not_published(toy, profile, n, n_trials, numbers, remarks):
+    run = Run("toy/mean", profile, 0, {"n": n, "n_trials": n_trials})
+    assert remarks_of(run, "real", numbers) == remarks
 
 
 NUMBERS_OF_LINE = pd.DataFrame({"y": [0, 1]})
@@ -167,7 +175,16 @@ def test_open_markers_are_published_and_each_kind_keeps_its_look():
     assert drawn(shares)[True, adf] == [30]
     assert [label.get_text() for label in counts.get_yticklabels()] == ["Census, age", "Bank, age"]
     names = [text.get_text() for text in figure.legends[0].texts]
-    assert names == ["ADF, published", "ADF, our result", "SG, published", "SG, our result"]
+    assert names == ["ADF, published", "ADF, ours", "SG, published", "SG, ours"]
+    assert figure.get_label().startswith(
+        "3 of 4 numbers lie within 10% of the published ones; furthest off is census, age, inputs found"
+    )
+
+
+def test_title_says_how_many_times_the_first_kind_has():
+    numbers = NUMBERS.assign(data="census")
+    figure = published_and_ours(numbers, **OPTIONS, quantities=QUANTITIES)
+    assert figure.get_label() == "Inputs found: those of ADF are 67 times those of SG (published: 50)."
 
 
 @pytest.mark.parametrize(("ours", "scale"), [(0, "symlog"), (float("nan"), "log")])

@@ -5,7 +5,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -17,13 +17,14 @@ from fairlab.paths import write_text
 from fairlab.suite.catalogue import PROFILES
 
 MODULE = "figures"  # name of the modules with drawing functions
+MARKED = ("reconstructed", "surrogate")  # data whose provenance is written into the picture
 MARK_COLUMN = "data"  # column of tables from surrogates
 FIRST_SENTENCE = re.compile(r"^.*?[.!?](?=\s|$)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """Function and options of a figure, its caption, and the remarks that it must show.
+    """Function and options of a figure, its caption, and what its numbers say.
 
     Attributes
     ----------
@@ -31,30 +32,32 @@ class Drawing:
         Full name of the function.
     options : dict
         Its keywords, as JSON has them.
-    caption, alternative : str
-        Caption in Markdown, and alternative text of one sentence.
-    marks : list of str
-        Lines in the picture.
+    caption : str
+        In Markdown, with remarks on the data, the sizes and what was published.
     data : str
-        Provenance of the data behind the numbers, one of `fairlab.data.dataset.SOURCES`.
+        Provenance of the data behind the numbers, one of `fairlab.data.dataset.SOURCES`; written into the picture if
+        it is one of `MARKED`.
+    sentence : str
+        Title in the picture, made by the function from the numbers.
+    alternative : str
+        Alternative text: the first sentence of the caption and the title.
     """
 
     draw: str
     options: dict
     caption: str
-    alternative: str
-    marks: list[str]
     data: str = "real"
+    sentence: str = ""
+    alternative: str = ""
 
     @classmethod
-    def of(cls, draw, options, caption, alternative, source, marks) -> "Drawing":
+    def of(cls, draw, options, caption, source, remarks) -> "Drawing":
         """Return the drawing of an experiment's figure; see `Experiment.figure` for the errors."""
-        for name, text in (("caption", caption), ("alternative", alternative)):
-            if not isinstance(text, str):
-                raise TypeError(f"{name}: expected text, found {text!r}")
+        if not isinstance(caption, str):
+            raise TypeError(f"caption: expected text, found {caption!r}")
         name = name_of(draw)
         _check_options(name, options)
-        return cls(name, options, caption, alternative or first_sentence(caption), marks, source)
+        return cls(name, options, " ".join(filter(None, [caption, *remarks])), source)
 
     @classmethod
     def read(cls, entry: dict) -> "Drawing":
@@ -67,15 +70,15 @@ class Drawing:
         """
         if not entry.get("draw"):
             raise ValueError("its run did not store the drawing function; run its experiment again")
-        return cls(**{name: entry[name] for name in cls.__dataclass_fields__})
+        return cls(**{name: entry[name] for name in cls.__dataclass_fields__ if name in entry})
 
     def write(self, stem: Path) -> None:
         """Write ``<stem>.json``."""
         text = json.dumps(asdict(self), indent=1, allow_nan=False)
         write_text(stem.with_name(f"{stem.name}.json"), text + "\n")
 
-    def paint(self, numbers: Path, stem: Path | None = None, *, salt: str) -> Path:
-        """Draw the figure from ``<numbers>.csv``, write ``<stem>.png`` and ``.svg``, and return the first.
+    def paint(self, numbers: Path, stem: Path | None = None, *, salt: str) -> "Drawing":
+        """Draw the figure from ``<numbers>.csv`` as ``<stem>.png`` and ``.svg``; return the drawing with its title.
 
         The same numbers give the same files, independent of matplotlib's current style.
         """
@@ -84,9 +87,12 @@ class Drawing:
             figure = function(self.draw)(frame, **self.options)
             if not isinstance(figure, Figure):
                 raise TypeError(f"{self.draw}: expected it to return a matplotlib Figure, found {figure!r}")
-            picture, _ = plotting.save(figure, stem or numbers, salt=salt, marks=self.marks)
+            marks = [plotting.SOURCE_MARKS[self.data]] if self.data in MARKED else []
+            plotting.save(figure, stem or numbers, salt=salt, marks=marks)
         plt.close(figure)  # or a notebook would show it a second time
-        return picture
+        sentence = figure.get_label()
+        alternative = " ".join(filter(None, [first_sentence(self.caption), sentence]))
+        return replace(self, sentence=sentence, alternative=alternative)
 
 
 def first_sentence(caption: str) -> str:
@@ -138,18 +144,23 @@ def with_mark(frame: pd.DataFrame, source: str) -> pd.DataFrame:
     return frame.assign(**{MARK_COLUMN: plotting.SURROGATE_MARK}) if source == "surrogate" else frame
 
 
-def marks_of(run, source: str) -> list[str]:
-    """Return the remarks that a figure must show: data that is not real, sizes smaller than the paper profile's."""
-    marks = [plotting.SOURCE_MARKS[source]] if source != "real" else []
+def remarks_of(run, source: str, numbers: pd.DataFrame) -> list[str]:
+    """Return what a caption says of unreal data, of smaller sizes, and of figures without published numbers."""
+    remarks = [plotting.SOURCE_MARKS[source]] if source != "real" else []
     published = run.specification.parameters("paper") | run.specification.protocol
-    if run.profile == "paper" or run.parameters == published:
-        return marks
-    what = (
-        f"profile {run.profile}: smaller than the paper profile"
-        if run.profile in PROFILES
-        else "sizes other than published"
-    )
-    return [*marks, what]
+    if run.profile in PROFILES and run.profile != "paper" and run.parameters != published:
+        remarks.append(f"profile {run.profile}: smaller than the paper profile")
+    elif run.profile != "paper" and run.parameters != published:
+        remarks.append("sizes other than published")
+    if not shows_published(numbers):
+        remarks.append("the paper has no numbers of what is drawn")
+    return [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
+
+
+def shows_published(numbers: pd.DataFrame) -> bool:
+    """Return whether a table has published numbers, in columns or rows of their own."""
+    columns = numbers.filter(regex="^(published|printed)")
+    return bool(columns.notna().any(axis=None) or numbers.isin(["published", "printed"]).any(axis=None))
 
 
 def _may_draw(name) -> bool:

@@ -22,7 +22,7 @@ from fairlab.suite import processes
 from fairlab.suite import run as runs
 from fairlab.suite.catalogue import DEFAULT_PROFILE, specification
 from fairlab.suite.comparison import Comparison, compare
-from fairlab.suite.drawing import Drawing, marks_of, with_mark
+from fairlab.suite.drawing import Drawing, remarks_of, with_mark
 from fairlab.suite.machine import environment, n_cores, peak_memory_gb
 from fairlab.suite.planning import state
 from fairlab.suite.trials import run_trials
@@ -414,7 +414,6 @@ class Experiment:
         *,
         data: pd.DataFrame,
         caption: str = "",
-        alternative: str = "",
         part: str | None = None,
         rests_on: Sequence[str] | None = None,
         **options: Any,
@@ -428,13 +427,12 @@ class Experiment:
         artefact : str
         draw : callable
             A public function of a module ``figures`` of fairlab, called with the numbers and `options`; returns a
-            `matplotlib.figure.Figure`.
+            `matplotlib.figure.Figure` with a title made from the numbers, by `fairlab.plotting.titled`.
         data : DataFrame
             The plotted numbers. An index becomes columns.
         caption : str
-            Quantities, units, number of trials and what to look for, in Markdown.
-        alternative : str
-            Alternative text of one sentence. Default: the first sentence of the caption.
+            Quantities, units, number of trials and what to look for, in Markdown. Remarks on data that is not real, on
+            smaller sizes and on figures without published numbers are added.
         part : str or None
             Name of the part, if a table or figure has several.
         rests_on : list of str or None
@@ -450,12 +448,11 @@ class Experiment:
             If the figure breaks a rule of `fairlab.plotting.save`.
         """
         source = self.run.source(self._variants(rests_on))
-        drawing = Drawing.of(draw, options, caption, alternative, source, marks_of(self.run, source))
+        drawing = Drawing.of(draw, options, caption, source, remarks_of(self.run, source, data))
         stem = self._file("figures", artefact, part)
         _write_csv(with_mark(data, source), stem.with_name(f"{stem.name}.csv"))
-        picture = drawing.paint(stem, salt=self.name)
-        drawing.write(stem)
-        _show(picture, f"**{stem.name}.** {caption}" if caption else "")
+        drawing.paint(stem, salt=self.name).write(stem)
+        _show(stem.with_name(f"{stem.name}.png"), f"**{stem.name}.** {drawing.caption}" if caption else "")
 
     def table(self, artefact: str, frame: pd.DataFrame, *, part: str | None = None) -> pd.DataFrame:
         """Save a table as CSV; return it."""

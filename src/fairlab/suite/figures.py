@@ -7,9 +7,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fairlab.plotting import LINES, legend_above, log_ticks, panels
+from fairlab.plotting import LINES, legend_above, listed, log_ticks, panels, rounded, span, titled
 
 PITCH = 0.24  # of a line, between kinds
+CLOSE = 0.1  # relative difference of numbers that the title counts as close
 
 
 def published_and_ours(
@@ -27,7 +28,7 @@ def published_and_ours(
     Parameters
     ----------
     frame : DataFrame
-        Columns ``published`` and ``ours``, and those that are named below. A number that one side lacks is left out.
+        Columns ``published`` and ``ours``, and those that are named below; one of the two may be missing.
     lines : sequence of str
         Columns whose values together name a line.
     quantities : dict of str to str
@@ -41,7 +42,7 @@ def published_and_ours(
     log : sequence of str
         Quantities whose axis is logarithmic.
     """
-    numbers, kinds = frame.dropna(subset=["published", "ours"]), kinds or {"": ""}
+    numbers, kinds = frame.dropna(subset=["published", "ours"], how="all"), kinds or {"": ""}
     names = numbers[list(lines)].agg(", ".join, axis=1)
     order = pd.Index(names.unique())
     looks = {key: look for key, look in zip(kinds, LINES, strict=False) if not kind or (numbers[kind] == key).any()}
@@ -59,12 +60,45 @@ def published_and_ours(
             axis.scatter(points["ours"], place, s=14, color=color, marker=marker, zorder=3)
         _scale(axis, own[["published", "ours"]].to_numpy(), log=part in log)
         axis.set_xlabel(label)
-    axes[0].set_yticks(range(len(order)), [name.capitalize() for name in order])
+    axes[0].set_yticks(range(len(order)), [name[:1].upper() + name[1:] for name in order])
     axes[0].invert_yaxis()
-    sides = ("published", "our result")
+    sides = ("published", "ours")
     handles = [_handle(kinds[key], side, look) for key, look in looks.items() for side in sides]
     legend_above(figure, handles=handles, n_columns=max(len(looks), 2))
-    return figure
+    label = numbers[quantity].map(quantities) if quantity else next(iter(quantities.values()))
+    both = numbers.assign(line=names, label=label).dropna(subset=["published", "ours", "label"])
+    return titled(figure, _factors(both, kind, {key: kinds[key] for key in looks}) or _closeness(both))
+
+
+def _closeness(numbers: pd.DataFrame) -> str:
+    """Say how many of our numbers are close to the published ones, and which is furthest off."""
+    published, ours = numbers["published"], numbers["ours"]
+    far = (ours - published).abs() / published.abs().clip(lower=np.finfo(float).tiny)
+    far[ours == published] = 0.0
+    said = f"{(far <= CLOSE).sum()} of {len(far)} numbers lie within {CLOSE:.0%} of the published ones"
+    if far.max() <= CLOSE or not len(far):
+        return f"{said}."
+    worst = numbers.loc[far.idxmax()]
+    name = ", ".join([worst["line"], worst["label"].partition(" (")[0]][: numbers["label"].nunique()])
+    return f"{said}; furthest off is {name}: {rounded(worst['ours'])}, published {rounded(worst['published'])}."
+
+
+def _factors(numbers: pd.DataFrame, kind: str, names: Mapping[str, str]) -> str:
+    """Say how many times the numbers of the others the first kind has, where that is most; nothing without others."""
+    if not kind:
+        return ""
+    sides = numbers.pivot(index=["label", "line"], columns=kind, values=["published", "ours"])
+    first, *others = [key for key in names if key in sides.columns.levels[1]]
+    times = {other: (sides.xs(first, axis=1, level=1) / sides.xs(other, axis=1, level=1)).dropna() for other in others}
+    if not any(len(factor) for factor in times.values()):
+        return ""
+    label = pd.concat(times)["published"].groupby(level="label").median().idxmax()
+    of_label = {names[key]: factor.loc[label] for key, factor in times.items() if label in factor.index}
+    said = [
+        f"{span(factor['ours'])} times those of {name} (published: {span(factor['published'])})"
+        for name, factor in of_label.items()
+    ]
+    return f"{label[:1].upper()}{label[1:]}: those of {names[first]} are {listed(said)}."
 
 
 def _handle(name, side, look) -> Line2D:

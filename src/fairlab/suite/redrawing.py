@@ -5,6 +5,7 @@ The numbers are those of the best runs in the results folder, and the committed 
 
 import json
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 from filelock import FileLock
@@ -24,8 +25,8 @@ def figures(paper: str) -> dict[str, tuple[Path, dict]]:
     """Return the figures of a paper by name, each with the folder of its files and its entry in ``index.json``.
 
     An entry has ``experiment``, ``profile``, ``seed``, ``data``, ``commit`` of the run that the figure is from, and
-    where that kept it ``draw`` (the name of a function), ``options``, ``caption``, ``alternative`` and ``marks`` (lines
-    in the picture). Figures of an experiment without a run in the results folder are the committed ones.
+    where that kept it ``draw`` (the name of a function), ``options``, ``caption``, ``sentence`` (its title) and
+    ``alternative``. Figures of an experiment without a run in the results folder are the committed ones.
     """
     runs, folder = published_runs(paper=paper), project().figures / paper
     committed = {stem: (folder, entry) for stem, entry in read_index(folder).items() if entry["experiment"] not in runs}
@@ -76,7 +77,7 @@ def _write_paper(paper, names, target, partial) -> list[str]:
         if stem in index and _rank(index[stem]) > _rank(entry):
             folder, entry = target, index[stem]
         try:
-            Drawing.read(entry).paint(folder / stem, partial / stem, salt=entry["experiment"])
+            drawing = Drawing.read(entry).paint(folder / stem, partial / stem, salt=entry["experiment"])
             shutil.copyfile(folder / f"{stem}.csv", partial / f"{stem}.csv")
         except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
             message = error.args[0] if isinstance(error, KeyError) and error.args else error
@@ -84,7 +85,7 @@ def _write_paper(paper, names, target, partial) -> list[str]:
             continue
         for suffix in FORMATS:
             (partial / f"{stem}.{suffix}").replace(target / f"{stem}.{suffix}")
-        index[stem] = entry
+        index[stem] = entry | asdict(drawing)
         _write_index(target, index, partial)
     if wanted == known:
         for stem in _no_longer_drawn(paper, known, index):

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import PathCollection
 from statsmodels.stats.proportion import proportion_confint
 
 from fairlab.data import load
@@ -17,7 +18,7 @@ from fairlab.papers.fairtest.microbenchmark import alarm_shares
 from fairlab.papers.fairtest.recording import ALL_DELTAS, ALL_SIZES, SIGNS
 from fairlab.papers.fairtest.shoppers import drawn_shoppers
 from fairlab.papers.fairtest.studies import PLAIN, STUDIES, parameters_used
-from fairlab.plotting import BLACK, BLUE, GREY, PUBLISHED, SKY, VERMILION
+from fairlab.plotting import BLACK, BLUE, GREY, PUBLISHED, VERMILION
 from fairlab.seeds import Trial
 from fairlab.suite.catalogue import specification
 
@@ -505,7 +506,9 @@ def test_people_are_counted_by_context_output_and_group_and_published_ones_stand
 
 def test_shares_of_each_group_with_counts_intervals_and_published_marks():
     table = figures.context_counts(FOUND, PRINTED, **IDS)
-    everyone, some = figures.group_shares(table, output="low", xlabel="share (%)", ylabel="sex", note="").axes
+    figure = figures.group_shares(table, output="low", xlabel="share (%)", ylabel="sex")
+    everyone, some = figure.axes
+    assert figure.get_label().endswith("at least 30 people: 75 points for everyone and 0 in subpopulations.")
     assert [text.get_text() for text in some.texts] == ["30 of 40", "0 of 10"]
     assert (marks(everyone, figures.OURS), marks(everyone, PUBLISHED)) == ([[75, 0]], [[20, 40]])
     ends = everyone.collections[-1].get_segments()[0][:, 0]
@@ -531,13 +534,15 @@ def test_boxes_by_decade_stand_where_the_line_has_their_people():
     assert slope == pytest.approx(np.polyfit(AGE.values, ERROR.values, 1)[0])
 
 
-def test_intervals_from_the_top_down_beside_the_published_ones(association):
+def test_intervals_from_the_top_down_beside_the_published_ones_filled_if_clear_of_zero(association):
     published = pd.DataFrame({"low": [0.2], "high": [0.6]}, index=["all"])
-    tests = {"all": association(0.1, 0.3), "some": association(-0.1, 0.2, 0.3)}
+    tests = {"all": association(0.1, 0.3), "some": association(-0.1, 0.2)}
     table = figures.association_table(tests, published)
     assert table.loc[0].tolist() == ["all", 20, 0.1, 0.3, 0.01, 0.2, 0.6]
     nobody = table.tail(1).assign(of="nobody", size=0)
-    [axis] = figures.intervals(pd.concat([table, nobody]), xlabel="difference of rates").axes
+    figure = figures.intervals(pd.concat([table, nobody]), xlabel="difference of rates")
+    [axis] = figure.axes
+    assert figure.get_label() == "1 of 2 intervals lie clear of 0; 1 of 1 published ones overlap with ours."
     drawn = [line for line in axis.lines if line.get_marker() in "oD" and len(line.get_xdata())]
     looks = [(line.get_markerfacecolor(), line.get_color()) for line in drawn]
     assert looks == [(BLUE, BLUE), ("none", BLACK), ("white", BLUE)]
@@ -564,9 +569,9 @@ def test_labels_stand_in_the_order_of_their_lower_ends_coloured_by_the_group_the
     )
     printed = pd.DataFrame({"label": ["cart", "absent"], "low": 0.1, "high": 0.3, "series": PUBLISHED["label"]})
     [axis] = figures.label_differences(pd.concat([table, printed.assign(panel="half")])).axes
-    assert [label.get_text() for label in axis.get_yticklabels()] == ["tree", "shop", "cart"]
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["tree", "cart"]
     colors = {bars.lines[0].get_color(): list(bars.lines[0].get_xdata()) for bars in axis.containers}
-    assert colors == {VERMILION: pytest.approx([30]), SKY: pytest.approx([-20]), GREY: pytest.approx([0])}
+    assert colors == {VERMILION: pytest.approx([30]), BLUE: pytest.approx([-20]), GREY: []}
     assert marks(axis, PUBLISHED) == [pytest.approx([20])]
 
 
@@ -578,3 +583,13 @@ def test_found_effects_are_means_beside_the_print():
     found, validated = figures.found_by_size(figures.found_table(planted, printed)).axes
     assert [list(line.get_ydata()) for line in found.lines[:2]] == [[3, 9.5], [1.5, 8]]
     assert list(validated.lines[0].get_ydata()) == [0.5, 8]
+
+
+def test_seconds_of_both_phases_are_their_shares_of_the_total():
+    numbers = {"total": (10.0, 1.0), "train_share": (20.0, 60.0), "test_share": (80.0, 40.0)}
+    rows = [("Adult", quantity, *sides) for quantity, sides in numbers.items()]
+    figure = figures.seconds_by_phase(pd.DataFrame(rows, columns=["study", "quantity", "published", "ours"]))
+    marks = [one for one in figure.axes[0].collections if isinstance(one, PathCollection)]
+    points = [one.get_offsets()[0][0] for one in marks]
+    assert points == pytest.approx([2, 0.6, 8, 0.4])
+    assert figure.get_label().startswith("Testing takes longer than training in 0 of 1 studies (published: 1)")

@@ -306,11 +306,20 @@ def test_marginals_count_everyone_and_both_flipsets_and_are_drawn_as_shares():
     totals = table.groupby("feature", sort=False)[["everyone", "positive", "negative"]].sum()
     assert totals.to_numpy().tolist() == [[60, FLIPS.n_positive, FLIPS.n_negative]] * 2
     assert table.loc[table["feature"] == "sex", ["low", "high"]].to_numpy().tolist() == [[-0.5, 0.5], [0.5, 1.5]]
-    axis = figures.flipset_marginals(table, everyone="women").axes[0]
+    many = table.assign(**{sign: 10 * table[sign] for sign in figures.FLIPSETS})
+    axis = figures.flipset_marginals(many, everyone="women").axes[0]
     everyone, advantaged, disadvantaged = (stairs.get_data() for stairs in axis.patches)
     assert np.isclose(everyone.values.sum(), 100)
     assert advantaged.edges[:-1][advantaged.values > 0].min() > -0.2  # work is positive in F+, not in F-
     assert disadvantaged.edges[1:][disadvantaged.values > 0].max() < 0.2
+
+
+def test_small_flipsets_are_drawn_as_numbers_of_people():
+    table = figures.marginal_table(SOURCE, FLIPS)
+    figure = figures.flipset_marginals(table, everyone="women")
+    counts = [int(text.get_text()) for text in figure.axes[1].texts]
+    assert sum(counts) == FLIPS.n_positive + FLIPS.n_negative
+    assert "F+ in work (" in figure.get_label()
 
 
 def test_bands_have_their_names_whatever_values_are_there():

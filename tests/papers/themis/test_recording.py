@@ -11,7 +11,7 @@ from fairlab.data import DataUnavailableError
 from fairlab.data.registry import project_registry
 from fairlab.papers.themis import recording, searches
 from fairlab.papers.themis import suites as suites_module
-from fairlab.papers.themis.figures import in_words, map_of_singles, pruning_counts, scores_beside_printed
+from fairlab.papers.themis.figures import in_short, map_of_singles, pruning_factors, scores_beside_printed
 from fairlab.papers.themis.instances import INPUT_SPACES, INSTANCES
 from fairlab.papers.themis.recording import scores_of_suites
 from fairlab.papers.themis.suites import TABLE, SuiteCounts, as_table, count_suite, score_suite, stored_suites
@@ -216,22 +216,20 @@ def test_most_of_all_is_decided_only_if_what_is_missing_cannot_turn_it():
 
 DRAWN = pd.DataFrame(
     {
-        "cell": ["a.credit.gender.age"] * 2 + ["e.census.unaware.race_marital"] * 2,
-        "series": ["printed", "as released"] * 2,
-        "score": [3.0, 0.0, 98.0, 40.0],
-        "low": [np.nan, 0.0, np.nan, 30.0],
-        "high": [np.nan, 1.0, np.nan, 50.0],
-        "measure": ["group", "group", "causal", "causal"],
+        "cell": ["a.credit.gender.age"] * 2 + ["e.census.unaware.race_marital"] * 3,
+        "series": ["printed", "as released"] * 2 + ["stored suite"],
+        "score": [3.0, 0.0, 98.0, 40.0, 98.01],
+        "low": [np.nan, 0.0, np.nan, 30.0, np.nan],
+        "high": [np.nan, 1.0, np.nan, 50.0, np.nan],
+        "measure": ["group", "group", "causal", "causal", "causal"],
     }
 )
-TESTS = pd.DataFrame(
+FACTORS = pd.DataFrame(
     {
         "measure": ["group", "causal"],
         "instance": ["a.census.race", "a.census.race"],
-        "without": [1000, 100],
-        "with": [10, 100],
-        "printed without": [2000, np.nan],
-        "printed with": [20, np.nan],
+        "factor": [100.0, 1.0],
+        "printed factor": [50.0, np.nan],
     }
 )
 SINGLES = pd.DataFrame(
@@ -244,25 +242,31 @@ SINGLES = pd.DataFrame(
 )
 
 
-def test_scores_below_the_floor_are_drawn_at_it_and_cells_are_named_in_words():
-    [axis] = scores_beside_printed(DRAWN.drop(columns="measure")).axes
+def test_a_score_of_zero_stands_at_zero_and_the_title_counts_what_agrees():
+    figure = scores_beside_printed(DRAWN.drop(columns="measure"))
+    [axis] = figure.axes
     drawn = {line.get_label(): line.get_xdata().tolist() for line in axis.lines}
-    assert drawn == {"published": [3.0, 98.0], "as released": [0.01, 40.0]}
-    words = in_words("b.census.gender.gender_marital_race")
-    assert words == "B, Census, fair by gender, tested for gender, marital status and race"
+    assert drawn == {"published": [3.0, 98.0], "stored output": [98.01], "this run": [0.0, 40.0]}
+    assert axis.transData.transform((0.0, 0)).tolist()[0] == axis.transAxes.transform((0, 0)).tolist()[0]
+    assert figure.get_label().startswith("1 of 1 stored outputs")
+    assert "0 of 2 intervals" in figure.get_label()
+    assert in_short("d.census.gender.gender_marital_race") == "D, Census, gender → gender, marital status and race"
 
 
-def test_a_map_shows_numbers_where_there_are_some_and_what_is_printed():
-    axis = map_of_singles(SINGLES).axes[0]
-    assert [text.get_text() for text in axis.texts] == ["80.0 (36.1)", "0.0", "5.0"]
+def test_a_map_shows_numbers_where_there_are_some_and_what_is_published_in_a_box():
+    figure = map_of_singles(SINGLES)
+    axis = figure.axes[0]
+    assert [text.get_text() for text in axis.texts] == ["80.0", "0.0", "5.0", "36.1"]
+    assert len(axis.patches) == 1
+    assert figure.get_label().startswith("0 of 1 published scores")
 
 
-def test_both_ends_of_a_search_are_seen_also_where_they_are_one():
-    group, causal = pruning_counts(TESTS).axes
-    assert [float(line.get_xdata()[0]) for line in group.lines] == [1000, 10, 2000, 20]
-    bar, dot = causal.lines[:2]
-    assert bar.get_xdata()[0] == dot.get_xdata()[0] == 100
-    assert bar.get_markersize() > dot.get_markersize()
+def test_what_pruning_saves_is_drawn_also_where_nothing_is_published():
+    figure = pruning_factors(FACTORS)
+    published, ours = (points.get_offsets()[:, 0] for points in figure.axes[1].collections[-2:])
+    assert np.ma.getmaskarray(published).all()
+    assert ours.tolist() == [1]
+    assert "1 to 100, median 50 (ours)" in figure.get_label()
 
 
 # suites

@@ -7,7 +7,21 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fairlab.plotting import BLACK, GREY, LINES, PURPLE, SKY, legend_above, log_ticks, panels
+from fairlab.plotting import (
+    BLACK,
+    BLUE,
+    GREY,
+    LINES,
+    PURPLE,
+    SKY,
+    legend_above,
+    listed,
+    log_ticks,
+    panels,
+    rounded,
+    span,
+    titled,
+)
 
 # What methods are called, and the colour and marker of each, wherever several are drawn.
 KINDS = {"adf": "ADF", "aequitas": "Aequitas", "sg": "SG"}
@@ -26,7 +40,7 @@ def growth_curves(frame: pd.DataFrame) -> Figure:
         ``seeds``, ``inputs`` and ``discriminatory``.
     """
     methods = frame["method"].unique()
-    figure, axes = panels(1, len(methods), width=6.6 / len(methods), height=3.4)
+    figure, axes = panels(1, len(methods), width=6.6 / len(methods), height=3.4, sharey=True)
     for axis, method in zip(axes, methods, strict=True):
         color, marker = MARKS[method]["color"], MARKS[method]["marker"]
         of_method = frame[frame["method"] == method]
@@ -34,27 +48,38 @@ def growth_curves(frame: pd.DataFrame) -> Figure:
         for column, (line, size) in CURVES.items():
             for _, run in ours.groupby("run"):
                 axis.plot(run["seeds"], run[column], color=color, linestyle=line, linewidth=1.2)
-            edge = {"marker": marker, "facecolors": "white", "edgecolors": color, "zorder": 3}
+            edge = {"marker": marker, "facecolors": "white", "edgecolors": BLACK, "zorder": 3}
             axis.scatter(published["seeds"], published[column], s=size, **edge)
         axis.yaxis.set_major_formatter("{x:,.0f}")
         axis.set(title=KINDS[method], xlabel="seeds explored")
         axis.set_ylim(bottom=0)
     axes[0].set_ylabel("distinct inputs")
     legend_above(figure, handles=_explained(), n_columns=2)
-    return figure
+    counts = frame[frame["series"] == "ours"].groupby(["method", "seeds"])["inputs"].mean().unstack("method").dropna()
+    half, last = counts.index[(len(counts) - 1) // 2], counts.index[-1]
+    times = [f"{rounded(of)} ({KINDS[method]})" for method, of in (counts.loc[last] / counts.loc[half]).items()]
+    return titled(
+        figure, f"From {half} to {last} seeds the number of distinct inputs is multiplied by {listed(times)}."
+    )
 
 
 def _explained() -> list[Line2D]:
     """Return what the legend shows, in black: colours are those of the panels' methods."""
     handles = []
     for column, (line, size) in CURVES.items():
-        handles.append(Line2D([], [], color=BLACK, linestyle=line, label=f"{column}, our result (a line per run)"))
+        handles.append(Line2D([], [], color=BLACK, linestyle=line, label=f"{column}, ours (a line per run)"))
         edge = {"marker": "o", "mfc": "white", "mec": BLACK, "markersize": size**0.5}
         handles.append(Line2D([], [], linestyle="", **edge, label=f"{column}, published"))
     return handles
 
 
-NETWORKS = {"authors": {"color": PURPLE, "marker": "D"}, "trained here": {"color": SKY, "marker": "v"}}
+# Whose networks were searched, and how long: the look of a ratio, and how far from its line.
+NETWORKS = {
+    "published": ({"color": BLACK, "marker": "o", "size": 6.5, "opened": True}, 0.0, "published"),
+    "ours": ({"color": BLUE, "marker": "o", "size": 4}, 0.0, "ours, full searches"),
+    "authors": ({"color": PURPLE, "marker": "D", "size": 3.5}, 0.25, "authors' network, one short search"),
+    "trained here": ({"color": SKY, "marker": "v", "size": 4}, 0.25, "network trained here, one short search"),
+}
 REFERENCE = {"color": BLACK, "linewidth": 0.8, "linestyle": ":"}
 # What a network was trained on with: its look, and where it stands.
 ADDED = {"before": {"color": BLACK, "marker": "D"}, "nothing": {"color": GREY, "marker": "v"}} | {
@@ -62,44 +87,37 @@ ADDED = {"before": {"color": BLACK, "marker": "D"}, "nothing": {"color": GREY, "
 }
 
 
-def in_words(benchmark: str) -> str:
+def benchmark_name(benchmark: str) -> str:
     """Return the name of a benchmark in words: ``census.age`` is "Census, age"."""
     return benchmark.replace(".", ", ").capitalize()
 
 
 def ratios_by_network(frame: pd.DataFrame) -> Figure:
-    """Draw how many times as much ADF finds as another method, network by network.
+    """Draw how many times as much ADF finds as Aequitas: published, by full searches, and network by network.
 
     Parameters
     ----------
     frame : DataFrame
-        Columns ``benchmark``, ``network`` (authors, a number, or published) and ``ratio``.
+        Columns ``benchmark``, ``network`` (published, ours, authors, or a number) and ``ratio``.
     """
     benchmarks = pd.Index(frame["benchmark"].unique())
-    figure, [axis] = panels(1, 1, width=5.6, height=0.9 + 0.36 * len(benchmarks))
-    place = benchmarks.get_indexer(frame["benchmark"])
-    authors, published = NETWORKS["authors"], frame["network"] == "published"
-    axis.scatter(frame["ratio"][published], place[published], s=64, **_opened(authors))
-    for name, look in NETWORKS.items():
-        chosen = (
-            (frame["network"] == "authors") if name == "authors" else ~frame["network"].isin(["authors", "published"])
-        )
-        axis.scatter(frame["ratio"][chosen], place[chosen] + 0.2 * (name != "authors"), s=22, zorder=3, **look)
+    series = frame["network"].where(frame["network"].isin(list(NETWORKS)), "trained here")
+    figure, [axis] = panels(1, 1, width=5.6, height=1.1 + 0.4 * len(benchmarks))
+    handles = [Line2D([], [], **REFERENCE, label="as many")]
+    for name, (look, aside, label) in NETWORKS.items():
+        own = frame[series == name]
+        handles.insert(-1, _handle(label, **look))
+        axis.plot(own["ratio"], benchmarks.get_indexer(own["benchmark"]) + aside, **_mark(**look))
     axis.axvline(1, **REFERENCE)
     axis.set_xscale("log")
-    axis.set_xlim(frame["ratio"].min() / 1.4, frame["ratio"].max() * 1.4)
+    axis.set_xlim(min(frame["ratio"].min(), 1) / 1.4, frame["ratio"].max() * 1.4)
     log_ticks(axis.xaxis)
-    axis.set_yticks(range(len(benchmarks)), map(in_words, benchmarks))
+    axis.set_yticks(range(len(benchmarks)), map(benchmark_name, benchmarks))
     axis.invert_yaxis()
     axis.set_xlabel("ADF's discriminatory inputs over Aequitas' (ratio)")
-    handles = [
-        _handle("authors' network, published", authors, opened=True),
-        _handle("authors' network, our result", authors),
-        _handle("networks trained here", NETWORKS["trained here"]),
-        Line2D([], [], **REFERENCE, label="as many"),
-    ]
     legend_above(figure, handles=handles, n_columns=2)
-    return figure
+    said = [f"{label}: {span(frame['ratio'][series == name])}" for name, (*_, label) in NETWORKS.items()]
+    return titled(figure, f"ADF finds so many times the inputs of Aequitas: {'; '.join(said)}.")
 
 
 def shares_by_method(frame: pd.DataFrame) -> Figure:
@@ -122,29 +140,31 @@ def shares_by_method(frame: pd.DataFrame) -> Figure:
             ours, published = (100 * rows["share"][rows["series"] == series] for series in ("ours", "published"))
             axis.scatter([place - 0.14] * len(ours), ours, s=14, alpha=0.7, linewidths=0, **look)
             axis.hlines(ours.mean(), place - 0.3, place + 0.02, color=look["color"], linewidth=1.4)
-            axis.scatter([place + 0.2] * len(published), published, s=36, **_opened(look))
+            axis.plot([place + 0.2] * len(published), published, **_mark(**look, size=6, opened=True))
             if added == "before" and len(ours):
                 axis.axhline(ours.mean(), zorder=0, **REFERENCE)
-        axis.set(title=in_words(name), xlim=(-0.5, len(ADDED) - 0.5))
+        axis.set(title=benchmark_name(name), xlim=(-0.5, len(ADDED) - 0.5))
         axis.set_ylim(0, 112 * of_benchmark["share"].max() or 1)
         axis.set_xticks(range(len(ADDED)), [KINDS.get(added, added) for added in ADDED], fontsize="small")
     for axis in axes[::2]:
         axis.set_ylabel("discriminatory\ninputs (% of domain)")
-    mark = {"color": BLACK, "marker": "o"}
     handles = [
-        _handle("published", mark, opened=True),
-        _handle("our result, one point per repetition", mark),
+        _handle("published", BLACK, "o", opened=True),
+        _handle("ours, one point per repetition", BLACK, "o"),
         Line2D([], [], color=BLACK, linewidth=1.4, label="their mean"),
         Line2D([], [], **REFERENCE, label="before"),
     ]
     legend_above(figure, handles=handles, n_columns=2)
-    return figure
+    means = frame[frame["series"] == "ours"].groupby(["benchmark", "added"])["share"].mean().unstack("added")
+    left = means.div(means["before"], axis=0).median()[list(ADDED)[1:]].sort_values(ascending=False)
+    said = [f"{share:.0%} with {KINDS.get(added, added)} added" for added, share in left.items()]
+    return titled(figure, f"Of the discriminatory inputs, retraining leaves {listed(said)} (median over benchmarks).")
 
 
-def _opened(look) -> dict:
-    return {"marker": look["marker"], "facecolors": "white", "edgecolors": look["color"]}
+def _mark(color, marker, size=4, *, opened=False) -> dict:
+    faces = {"markerfacecolor": "white" if opened else color, "markeredgecolor": color}
+    return {"linestyle": "", "marker": marker, "markersize": size} | faces
 
 
-def _handle(label, look, *, opened=False) -> Line2D:
-    colors = {"mfc": "white" if opened else look["color"], "mec": look["color"]}
-    return Line2D([], [], linestyle="", marker=look["marker"], markersize=6.5 if opened else 4, **colors, label=label)
+def _handle(label, color, marker, size=None, *, opened=False) -> Line2D:
+    return Line2D([], [], label=label, **_mark(color, marker, size or (6.5 if opened else 4), opened=opened))

@@ -16,30 +16,50 @@ from fairlab.fairtest.report import SIGNIFICANCE, Association, Subgroup
 from fairlab.fairtest.sample import Sample
 from fairlab.fairtest.tree import Node
 from fairlab.papers.fairtest.contexts import short
-from fairlab.plotting import BLACK, BLUE, GREY, LINES, PUBLISHED, SEQUENTIAL, SKY, VERMILION, legend_above, panels
+from fairlab.plotting import (
+    BLACK,
+    BLUE,
+    GREY,
+    LINES,
+    PUBLISHED,
+    VERMILION,
+    interval_lines,
+    legend_above,
+    listed,
+    panels,
+    rounded,
+    span,
+    titled,
+)
 from fairlab.statistics import wilson_interval
+from fairlab.suite.figures import published_and_ours
 
 WIDTH = 6.7  # inches, without the margin
-WRAPPED = 95  # characters of a note in a line
-OURS = {"color": BLUE, "marker": "o", "linestyle": "", "label": "this run"}
-# For labels: more often in the first group, in the second, not decided.
-SIDES = ({"color": VERMILION, "fmt": "^"}, {"color": SKY, "fmt": "v"}, {"color": GREY, "fmt": "o"})
+OURS = {"color": BLUE, "marker": "o", "linestyle": "", "label": "ours"}
+THIS_RUN = "this run"  # series of our rows
+# For labels that are more often in the first group, in the second, and not decided (only where published).
+SIDES = ({"color": VERMILION, "fmt": "^"}, {"color": BLUE, "fmt": "v"}, {"color": GREY, "fmt": "o"})
+FEWEST = 30  # people in a group that the title speaks of
+NAMES = {
+    "F": "women",
+    "M": "men",
+    "Female": "women",
+    "Male": "men",
+    "<50K": "under 50K dollars",
+    ">=50K": "50K dollars or more",
+    "Amer-Indian-Eskimo": "American Indian",
+    "Asian-Pac-Islander": "Asian",
+}
 DECADE = 10
 BANDS = {10: "under 18", 20: "18–24", 30: "25–34", 40: "35–44", 50: "45–55", 60: "56+"}
-RECONSTRUCTED = (
-    "The shoppers are reconstructed from shares by area: a small p-value or a short interval speaks of their model, "
-    "not of people."
-)
 
 
-def group_shares(
-    table: pd.DataFrame, *, output: str, xlabel: str, ylabel: str, people: str = "people", note: str = ""
-) -> Figure:
+def group_shares(table: pd.DataFrame, *, output: str, xlabel: str, ylabel: str, people: str = "people") -> Figure:
     """Draw which share of each group has `output`, a panel for each context, with 95% intervals of each share alone."""
     ours, published = _sides(table)
     contexts, groups = (list(table[name].unique()) for name in ("context", "group"))
     n_lines = max(context.count(", ") for context in contexts) + 2
-    height = 1.3 + 0.16 * n_lines + 0.4 * len(groups) + (0.3 if note else 0)
+    height = 1.3 + 0.16 * n_lines + 0.45 * len(groups)
     options = {"width": WIDTH / len(contexts), "height": height, "sharex": True, "sharey": True}
     figure, axes = panels(1, len(contexts), **options)
     for axis, context in zip(axes, contexts, strict=True):
@@ -47,14 +67,18 @@ def group_shares(
         _draw_shares(axis, published[published["context"] == context], output, groups, PUBLISHED)
         size = ours.loc[ours["context"] == context, "people"].iloc[0]
         axis.set_title(context.replace(", ", "\n") + f"\n({size:,} {people})", fontsize=9)
-        axis.set_yticks(range(len(groups)), groups, fontsize=9)
+        axis.set_yticks(range(len(groups)), [NAMES.get(group, group) for group in groups], fontsize=9)
         axis.set_ylim(len(groups) - 0.4, -0.6)
         axis.tick_params(axis="x", labelsize=8)
     axes[0].set_xlim(0, None)
     axes[0].set_ylabel(ylabel)
     legend_above(figure, axes[0])
-    _write_below(figure, xlabel, note)
-    return figure
+    figure.supxlabel(xlabel, fontsize=9)
+    counts = ours.pivot_table(index=["context", "group"], columns="output", values="count", aggfunc="sum", sort=False)
+    shares = (100 * counts[output] / counts.sum(axis=1))[counts.sum(axis=1) >= FEWEST]
+    whole, *parts = shares.groupby("context", sort=False).agg(np.ptp)
+    said = f"{rounded(whole)} points for everyone" + (f" and {span(parts)} in subpopulations" if parts else "")
+    return titled(figure, f"Largest gap between groups of at least {FEWEST} {people}: {said}.")
 
 
 def box_plots(table: pd.DataFrame, *, labels: Mapping[str, str] | None = None, people: str = "people") -> Figure:
@@ -67,7 +91,7 @@ def box_plots(table: pd.DataFrame, *, labels: Mapping[str, str] | None = None, p
     figure, axes = panels(1, len(contexts), width=WIDTH / len(contexts), height=3.4, sharey=True)
     labels = labels or {}
     for axis, context in zip(axes, contexts, strict=True):
-        boxes = table[table["context"] == context]
+        boxes = table[table["context"] == context].replace({"group": NAMES})
         place = boxes["position"].to_numpy(dtype=float)
         gap = np.diff(place).min() if len(place) > 1 else 1.0
         look = {"boxprops": {"facecolor": BLUE, "alpha": 0.35}, "medianprops": {"color": BLACK}}
@@ -89,101 +113,125 @@ def box_plots(table: pd.DataFrame, *, labels: Mapping[str, str] | None = None, p
     axes[0].set_ylabel(labels.get(table["output"].iloc[0], table["output"].iloc[0]))
     handles = {h.get_label(): h for axis in axes for h in axis.get_legend_handles_labels()[0]}
     legend_above(figure, handles=list(handles.values()))
-    return figure
+    ends = table.groupby("context", sort=False).nth([0, -1])
+    ends = ends["mean"].map("{:.3g}".format) + " (" + ends["group"].replace(NAMES) + ")"
+    said = [f"{context}: {' to '.join(of)}" for context, of in ends.groupby(table["context"], sort=False)]
+    return titled(figure, f"Mean {labels.get(table['output'].iloc[0], table['output'].iloc[0])}, {'; '.join(said)}.")
 
 
-def intervals(table: pd.DataFrame, *, xlabel: str, no_association: float = 0.0, note: str = "") -> Figure:
-    """Draw the corrected intervals of `association_table` from the top down, filled where they are significant.
+def intervals(table: pd.DataFrame, *, xlabel: str, no_association: float = 0.0) -> Figure:
+    """Draw the corrected intervals of `association_table` from the top down, those that are significant filled.
 
-    Published intervals stand below ours. Rows without anybody are left out.
+    An interval that holds `no_association` is never filled. Published intervals stand below ours. Rows without anybody
+    are left out.
     """
     table = table[table["size"] > 0].reset_index(drop=True)
     printed = table["published_low"].notna() if "published_low" in table else pd.Series(False, table.index)
+    holds = (table["low"] <= no_association) & (table["high"] >= no_association)
+    filled = (table["p_value"] <= SIGNIFICANCE) & ~holds
     taken = 1 + 0.7 * printed
     lines = (taken.cumsum() - taken).tolist()
-    figure, [axis] = panels(1, 1, width=WIDTH, height=1.1 + 0.27 * taken.sum() + (0.3 if note else 0))
+    figure, [axis] = panels(1, 1, width=WIDTH, height=1.1 + 0.27 * taken.sum())
     axis.axvline(no_association, color=BLACK, linewidth=0.8, linestyle=":")
     for line, (index, row) in zip(lines, table.iterrows(), strict=True):
-        face = BLUE if row["p_value"] <= SIGNIFICANCE else "white"
+        face = BLUE if filled[index] else "white"
         _draw_interval(axis, row["low"], row["high"], line, OURS | {"markerfacecolor": face, "linewidth": 2})
-        words = f"p = {row['p_value']:.2g}, n = {row['size']:,}"
+        words = f"p = {row['p_value']:.3g}, n = {row['size']:,}"
         axis.text(1.02, line, words, fontsize=8, color=BLUE, transform=axis.get_yaxis_transform(), va="center")
         if printed[index]:
             ends = row["published_low"], row["published_high"]
             _draw_interval(axis, *ends, line + 0.7, PUBLISHED | {"linewidth": 0.8})
-    axis.plot([], [], **OURS | {"label": "this run, significant at 0.05"})
-    axis.plot([], [], **OURS | {"label": "not significant"}, markerfacecolor="white")
+    axis.plot([], [], **OURS | {"label": f"ours, p ≤ {SIGNIFICANCE:g}, interval without {no_association:g}"})
+    axis.plot([], [], **OURS | {"label": "ours, other"}, markerfacecolor="white")
     if printed.any():
         axis.plot([], [], **PUBLISHED)
     axis.set_yticks(lines, [textwrap.fill(name, 34) for name in table["of"]], fontsize=9)
     axis.locator_params(axis="x", nbins=6)
     axis.set_ylim(taken.sum() - 0.4, -0.6)
+    axis.set_xlabel(xlabel, fontsize=9)
     legend_above(figure, axis)
-    _write_below(figure, xlabel, note)
-    return figure
+    said = f"{(~holds).sum()} of {len(table)} intervals lie clear of {no_association:g}"
+    if printed.any():
+        both = table[printed]
+        meet = (both["low"] <= both["published_high"]) & (both["high"] >= both["published_low"])
+        said += f"; {meet.sum()} of {len(both)} published ones overlap with ours"
+    return titled(figure, f"{said}.")
 
 
 def guided_tree(table: pd.DataFrame, *, strength: str = "effect") -> Figure:
-    """Draw the tree of `tree_table` from left to right, every subpopulation on a line of its own.
+    """Draw the tree of `tree_table`, a line for each subpopulation, and beside it the association, `strength`.
 
-    The area of a mark grows with the number of people in training, its colour with the association, `strength`; hollow
-    marks have none. Names of reported subpopulations are bold.
+    The association is what a 95% interval proves in training. Marks and names of reported subpopulations are filled and
+    bold.
     """
-    figure, [axis] = panels(1, 1, width=WIDTH, height=0.8 + 0.24 * len(table))
-    x, y = table["depth"].to_numpy(), -table.index.to_numpy()
+    figure, (tree, axis) = panels(
+        1, 2, width=WIDTH / 2, height=0.9 + 0.2 * len(table), sharey=True, width_ratios=(3, 2)
+    )
+    depth, place = table["depth"].to_numpy(), np.arange(len(table))
     for row, node in table.iterrows():
         if node["parent"] >= 0:
-            turn = [x[row] - 1, x[row] - 1, x[row]]
-            axis.plot(turn, [y[node["parent"]], y[row], y[row]], color=GREY, linewidth=0.8, zorder=1)
-        look = {"textcoords": "offset points", "va": "center", "fontsize": 8}
+            turn = [depth[row] - 0.9, depth[row] - 0.9, depth[row] - 0.1]
+            tree.plot(turn, [node["parent"] + 0.4, row, row], color=GREY, linewidth=0.8)
         weight = "bold" if node["reported"] else "normal"
-        axis.annotate(f"{node['condition']}  ({node['size']:,})", (x[row], y[row]), (10, 0), weight=weight, **look)
-    effect = table["effect"].to_numpy()
-    area = 20 + 80 * np.sqrt(table["size"] / table["size"].iloc[0]).to_numpy()
-    axis.scatter(x, y, s=area, color="white", edgecolors=BLACK, linewidths=0.8, zorder=2)
-    if (some := effect > 0).any():
-        look = {"cmap": SEQUENTIAL, "vmin": 0, "edgecolors": BLACK, "linewidths": 0.8, "zorder": 3}
-        marks = axis.scatter(x[some], y[some], s=area[some], c=effect[some], **look)
-        bar = figure.colorbar(marks, ax=axis, shrink=min(0.8, 25 / len(table)), aspect=30, pad=0.01)
-        bar.set_label(f"{strength} proved in training", fontsize=9)
-        bar.ax.tick_params(labelsize=8)
-    axis.set_xlim(-0.1, x.max() + 1.25)
-    axis.set(xticks=[], yticks=[])
-    axis.axis("off")
-    return figure
+        tree.text(depth[row], row, f"{node['condition']} ({node['size']:,})", va="center", fontsize=8, weight=weight)
+    tree.set(xticks=[], xlim=(-0.1, depth.max() + 2.2), ylim=(len(table) - 0.4, -0.6))
+    tree.axis("off")
+    effect, faces = table["effect"], np.where(table["reported"], BLUE, "white").tolist()
+    axis.hlines(place, 0, effect, color=GREY, linewidth=0.8)
+    interval_lines(axis, [""] * len(table), effect, effect, effect, colors=[BLUE] * len(table), faces=faces)
+    axis.set(xlim=(-0.03 * effect.max(), None), xlabel=f"{strength} proved in training")
+    axis.tick_params(axis="y", length=0)
+    for look in ({"label": "reported"}, {"label": "not reported", "markerfacecolor": "white"}):
+        axis.plot([], [], **OURS | look)
+    legend_above(figure, axis)
+    top, path = effect.idxmax(), []
+    row = top
+    while table["parent"][row] >= 0:
+        path, row = [table["condition"][row], *path], table["parent"][row]
+    return titled(
+        figure,
+        f"{(effect > 0).sum()} of {len(table)} subpopulations have an association in training; it is largest for "
+        f"{listed(path) or 'everyone'} ({rounded(effect[top])}; everyone: {rounded(effect[0])}).",
+    )
 
 
-def label_differences(table: pd.DataFrame) -> Figure:
-    """Draw the labels of `difference_table`: differences of the groups' shares with corrected intervals (figure 9)."""
-    titles = table["panel"].unique()
-    longest = table.groupby("panel")["label"].nunique().max()
-    figure, axes = panels(1, len(titles), width=WIDTH / len(titles), height=1.3 + 0.2 * longest)
-    for axis, title in zip(axes, titles, strict=True):
-        ours, published = _sides(table[table["panel"] == title])
+def label_differences(table: pd.DataFrame, *, people: str = "{}") -> Figure:
+    """Draw the labels of `difference_table`: differences of the groups' shares with corrected intervals (figure 9).
+
+    Labels whose interval holds 0 are drawn only if the paper has them. `people` makes a name of a group.
+    """
+    panes, said = dict(list(table.groupby("panel", sort=False))), []
+    for title, pane in panes.items():
+        ours, published = _sides(pane)
         ours = ours.sort_values("low")
+        decided = (ours["low"] > 0) | (ours["high"] < 0)
+        panes[title] = ours[decided | ours["label"].isin(published["label"])], published, (~decided).sum()
+    longest = max(len(ours) for ours, *_ in panes.values())
+    figure, axes = panels(1, len(panes), width=WIDTH / len(panes), height=1.4 + 0.2 * longest)
+    for axis, (title, (ours, published, left)) in zip(axes, panes.items(), strict=True):
         place = pd.Series(np.arange(len(ours)), ours["label"])
-        undecided = (ours["low"] <= 0) & (ours["high"] >= 0)
-        for part, look in zip((ours["low"] > 0, ours["high"] < 0, undecided), SIDES, strict=True):
+        parts = ours["low"] > 0, ours["high"] < 0, (ours["low"] <= 0) & (ours["high"] >= 0)
+        for part, look in zip(parts, SIDES, strict=True):
             some = ours[part]
             middle, reach = 50 * (some["low"] + some["high"]), 50 * (some["high"] - some["low"])
             axis.errorbar(middle, place[some["label"]], xerr=reach, markersize=4, linewidth=1, **look)
         published = published[published["label"].isin(place.index)]
         middle = 50 * (published["low"] + published["high"])
-        axis.plot(middle, place[published["label"]], markersize=7, **PUBLISHED | {"label": None})
+        axis.plot(middle, place[published["label"]], markersize=7, **PUBLISHED)
         axis.axvline(0, color=BLACK, linewidth=0.8)
         axis.set_yticks(place, ours["label"], fontsize=8)
-        first, second = ours[["first", "second"]].iloc[0]
-        axis.set_xlabel(f"share of {first}\nminus share of {second} (% points)", fontsize=9)
-        axis.set_title(title, fontsize=10)
+        first, second = (people.format(NAMES.get(name, name)) for name in ours[["first", "second"]].iloc[0])
+        axis.set_xlabel("difference of shares (% points)", fontsize=9)
+        axis.set_title(f"{title}\n{left} labels undecided\n", fontsize=9)
+        axis.set_title(f"◂ {second}", fontsize=8, loc="left")
+        axis.set_title(f"{first} ▸", fontsize=8, loc="right")
         axis.set_ylim(-1, len(ours))
-    words = ("more often in the first group", "in the second", "not decided")
-    for look, label in zip(SIDES, words, strict=True):
-        axes[0].plot([], [], look["fmt"], color=look["color"], markersize=5, label=label)
+        said.append(f"{parts[0].sum()} for {first}, {parts[1].sum()} for {second} ({title.partition(' (')[0]})")
+    marks = [axes[0].plot([], [], "o", color=BLACK, markersize=4, label="ours")[0]]
     if len(_sides(table)[1]):
-        axes[0].plot([], [], **PUBLISHED)
-    marks = [line for line in axes[0].get_lines() if not line.get_label().startswith("_")]
-    legend_above(figure, handles=marks, n_columns=len(marks) if len(marks) < 4 else 2)
-    return figure
+        marks.append(axes[0].plot([], [], markersize=7, **PUBLISHED)[0])
+    legend_above(figure, handles=marks)
+    return titled(figure, f"Labels that one group has more often: {'; '.join(said)}.")
 
 
 def _sides(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -207,7 +255,7 @@ def _draw_shares(axis, rows: pd.DataFrame, output: str, groups: list[str], look:
     axis.hlines(place, 100 * low, 100 * high, color=BLUE, linewidth=1.2)
     for line, part, whole in zip(place, count, total, strict=True):
         words = f"{part:,.0f} of {whole:,.0f}"
-        axis.text(0.99, line + 0.36, words, transform=axis.get_yaxis_transform(), ha="right", fontsize=7)
+        axis.text(0.99, line + 0.4, words, transform=axis.get_yaxis_transform(), ha="right", fontsize=7)
 
 
 def _draw_interval(axis, low: float, high: float, line: float, look: dict) -> None:
@@ -215,10 +263,6 @@ def _draw_interval(axis, low: float, high: float, line: float, look: dict) -> No
     axis.plot([low, high], [line, line], color=look["color"], linewidth=look["linewidth"])
     mark = {key: value for key, value in look.items() if key not in ("label", "linewidth")}
     axis.plot((low + high) / 2, line, markersize=6, zorder=3, **mark)
-
-
-def _write_below(figure: Figure, xlabel: str, note: str) -> None:
-    figure.supxlabel("\n".join([xlabel, *([""] if note else []), *textwrap.wrap(note, WRAPPED)]), fontsize=9)
 
 
 def box_table(samples: Mapping[str, Sample], *, bands: Mapping[float, str] | None = None) -> pd.DataFrame:
@@ -330,7 +374,7 @@ def context_counts(
         kept = table.drop(index="Total")[table.columns.drop("Total") if others else list(groups.values())]
         counts = kept.rename_axis(index="output").melt(ignore_index=False, var_name="group", value_name="count")
         people = table.loc["Total", "Total"]
-        parts.append(counts.reset_index().assign(people=people, series=OURS["label"], **context))
+        parts.append(counts.reset_index().assign(people=people, series=THIS_RUN, **context))
         if f"{prefix}{name}.size" in published.index:
             value = published["value"].filter(regex=f"^{re.escape(prefix + name)}[.]")
             value.index = value.index.str.removeprefix(f"{prefix}{name}.")
@@ -344,7 +388,7 @@ def context_counts(
 def found_table(planted: pd.DataFrame, published: pd.Series) -> pd.DataFrame:
     """Return how many of ten planted effects are found, and validated: means over trials, and printed (figure 5)."""
     means = planted.groupby(["delta", "size"])[["found", "validated"]].mean().reset_index()
-    ours = means.melt(["delta", "size"], var_name="stage", value_name="contexts").assign(series=OURS["label"])
+    ours = means.melt(["delta", "size"], var_name="stage", value_name="contexts").assign(series=THIS_RUN)
     ids = published.index.str.extract(r"delta_(?P<delta>\w+)[.]size_(?P<size>\d+)")
     printed = ids.assign(delta=ids["delta"].str.replace("_", ".").astype(float), size=ids["size"].astype(int))
     printed = printed.assign(stage="found", contexts=published.to_numpy(), series=PUBLISHED["label"])
@@ -361,7 +405,7 @@ def found_by_size(table: pd.DataFrame) -> Figure:
         rows = table[table["stage"] == stage].sort_values("size")
         for delta, look in looks.items():
             of_delta = rows[rows["delta"] == delta]
-            ours = of_delta[of_delta["series"] == OURS["label"]]
+            ours = of_delta[of_delta["series"] == THIS_RUN]
             axis.plot(
                 ours["size"], ours["contexts"], linewidth=1.2, markersize=4, label=f"Δ = {delta:g} points", **look
             )
@@ -376,4 +420,37 @@ def found_by_size(table: pd.DataFrame) -> Figure:
     mark = {"color": BLACK, "marker": "o", "linestyle": "", "markerfacecolor": "none", "markersize": 9}
     axes[0].plot([], [], label=f"{PUBLISHED['label']} (open marks)", **mark)
     legend_above(figure, axes[0], n_columns=3)
-    return figure
+    ours = table[table["series"] == THIS_RUN]
+    size = sizes[len(sizes) // 2 - 1]
+    of_size = ours[ours["size"] == size].groupby("stage")["contexts"]
+    said = [f"{span(of_size.get_group(stage))} {title}" for stage, title in stages.items()]
+    return titled(figure, f"Of ten contexts of {size:,} users, {listed(said)}, by their strength.")
+
+
+def seconds_by_phase(table: pd.DataFrame) -> Figure:
+    """Draw the seconds of training and of testing of each study, published and ours (figure 6).
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``study``, ``quantity`` (``total`` in seconds, ``train_share`` and ``test_share`` in percent),
+        ``published`` and ``ours``.
+    """
+    wide = table.pivot(index="study", columns="quantity", values=["published", "ours"])
+    wide = wide.loc[table["study"].unique()]
+    phases = {"train_share": "training", "test_share": "testing"}
+    seconds = {
+        phase: pd.DataFrame({side: wide[side, "total"] * wide[side, share] / 100 for side in ("published", "ours")})
+        for share, phase in phases.items()
+    }
+    numbers = pd.concat(seconds, names=["phase"]).reset_index()
+    kinds = {phase: phase for phase in seconds}
+    look = {"lines": ["study"], "quantities": {"": "time (s)"}, "log": [""], "kind": "phase", "kinds": kinds}
+    longer = seconds["testing"] > seconds["training"]
+    sums = pd.concat(seconds).groupby("study").sum()
+    return titled(
+        published_and_ours(numbers, **look),
+        f"Testing takes longer than training in {longer['ours'].sum()} of {len(longer)} studies (published: "
+        f"{longer['published'].sum()}); a study takes {span(sums['ours'])} seconds (published: "
+        f"{span(sums['published'])}).",
+    )

@@ -23,7 +23,11 @@ from fairlab.plotting import (
     TINTS,
     YELLOW,
     legend_above,
+    listed,
     panels,
+    rounded,
+    span,
+    titled,
 )
 
 FLIPSETS = {"positive": LINES[0] | {"symbol": "$F^+$"}, "negative": LINES[1] | {"symbol": "$F^-$"}}
@@ -34,6 +38,9 @@ MAPS = {
     "Seguy et al.": {"color": ORANGE, "marker": "^"},
 }
 SETS = ("everyone", *FLIPSETS)
+SIGNS = {"positive": "F+", "negative": "F−"}
+FEW = 50  # people; smaller flipsets are drawn as counts, not as a distribution
+RARE = 0.5  # percent; bins with less of every set at either end are not drawn
 
 # Chicago's list: what its values are called, and what its predictors are counted in.
 BANDS = {
@@ -84,23 +91,30 @@ def flipset_marginals(
     n_columns: int = 3,
 ) -> Figure:
     """Draw the distribution of every feature in both flipsets against that of all people (figures 3, 4, 5 and 7)."""
-    features = table["feature"].unique()
+    features, labels = table["feature"].unique(), labels or {}
     n_columns = min(n_columns, len(features))
     words = {"everyone": everyone, "positive": positive, "negative": negative}
     n_rows = -(-len(features) // n_columns)
-    figure, axes = panels(n_rows, n_columns, width=6.7 / n_columns, height=2.2 if n_rows > 1 else 2.6)
+    options = {"width": 6.7 / n_columns, "height": 2.0 if n_rows > 1 else 2.6, "sharey": True}
+    figure, axes = panels(n_rows, n_columns, **options)
     for axis in axes[len(features) :]:
         axis.remove()
+    overlaps = {}
     for axis, name in zip(axes, features, strict=False):
         bins = table[table["feature"] == name]
-        _draw_marginal(axis, bins, words)
-        axis.set_xlabel((labels or {}).get(name, name), fontsize=9)
+        shares = 100 * bins[list(SETS)] / bins[list(SETS)].sum().clip(lower=1)
+        _draw_marginal(axis, bins, shares, words)
+        axis.set_xlabel(labels.get(name, name), fontsize=9)
         axis.tick_params(labelsize=8)
-        axis.set_ylim(0, None)
+        overlaps[labels.get(name, name).partition(" (")[0]] = shares.clip(upper=shares["everyone"], axis=0).sum()
+    axes[0].set_ylim(0, 1.15 * axes[0].get_ylim()[1])
     for axis in axes[: len(features) : n_columns]:
         axis.set_ylabel("share of each set (%)", fontsize=9)
     legend_above(figure, axes[0], n_columns=1)
-    return figure
+    overlap = pd.DataFrame(overlaps).T
+    drawn = [sign for sign in FLIPSETS if overlap[sign].any()]
+    said = [f"{SIGNS[sign]} in {overlap[sign].idxmin()} ({overlap[sign].min():.0f}%)" for sign in drawn]
+    return titled(figure, f"Least overlap with the histogram of {everyone}: {listed(said) or 'no flipset'}.")
 
 
 def transport_pairs(X, X_image, flipset: Flipset, *, n_lines: int = 150, random_state=0) -> pd.DataFrame:
@@ -130,12 +144,18 @@ def transport_lines(
         _draw_pairs(axis, pairs[names].to_numpy(), pairs[[f"{one}_image" for one in names]].to_numpy(), **look)
     _draw_boundary(bottom, coef, intercept)
     xlabel, ylabel = labels or names
+    short = [label.partition(" (")[0] for label in (xlabel, ylabel)]
     top.set(ylabel=ylabel, title="some of all people and their images")
     bottom.set(xlabel=xlabel, ylabel=ylabel, title="some of both flipsets")
     bottom.plot([], [], color=BLACK, marker="x", linestyle="", markersize=4, label="images")
     handles = [handle for axis in (top, bottom) for handle in axis.get_legend_handles_labels()[0]]
     legend_above(figure, handles=handles, n_columns=3)
-    return figure
+    moves = pd.DataFrame({name: table[f"{name}_image"] - table[name] for name in names}).groupby(table["set"]).mean()
+    said = []
+    for sign in [sign for sign in FLIPSETS if sign in moves.index]:
+        of_sign = zip(moves.loc[sign], short, strict=True)
+        said.append(f"{SIGNS[sign]} {listed(f'{rounded(move)} ({name})' for move, name in of_sign)}")
+    return titled(figure, f"Average move to the image, in standard deviations: {'; '.join(said) or 'nobody flips'}.")
 
 
 def transparency_rankings(
@@ -150,24 +170,31 @@ def transparency_rankings(
     A large mark is the mean over the maps of a ``kind`` (one of `MAPS`, or published), small ones are the maps;
     features stand in the order of the first kind's means.
     """
-    table = table[table["flipset"] == flipset]
-    first = table["kind"].iloc[0]
+    table, labels = table[table["flipset"] == flipset], labels or {}
     means = table.groupby(["kind", "feature"], sort=False)[["mean_difference", "mean_sign"]].mean()
-    features = list(means.loc[first].index)
+    first = means.loc[table["kind"].iloc[0], "mean_difference"].abs()
+    order = list(first.sort_values(kind="stable", ascending=False).index)
+    names = [labels.get(name, name) for name in order]
     kinds = {kind: of_kind["map"].nunique() for kind, of_kind in table.groupby("kind", sort=False)}
-    height = 1.1 + max(0.28, 0.16 * len(kinds)) * len(features)
-    figure, axes = panels(1, 2, width=3.35, height=height)
-    symbol = FLIPSETS[flipset]["symbol"]
-    quantities = {"mean_difference": f"mean of x − G(x) ({unit})", "mean_sign": "mean of the sign of x − G(x)"}
+    height = 1.1 + max(0.28, 0.16 * len(kinds)) * len(order)
+    figure, axes = panels(1, 2, width=3.35, height=height, sharey=True)
+    quantities = {"mean_difference": f"mean of x − G(x)\n({unit})", "mean_sign": "mean of the sign\nof x − G(x)"}
     for axis, (quantity, words) in zip(axes, quantities.items(), strict=True):
-        order = list(means.loc[first][quantity].abs().sort_values(kind="stable", ascending=False).index)
         _draw_ranking(axis, table, kinds, quantity, order)
         axis.set_xlabel(words, fontsize=9)
-        axis.set_title(f"{symbol}: {quantity.replace('_', ' ')}", fontsize=10)
-        axis.set_yticks(range(len(order)), [(labels or {}).get(name, name) for name in order], fontsize=8)
-        axis.set_ylim(len(order) - 0.5, -0.5)
+        axis.set_title(f"{FLIPSETS[flipset]['symbol']}: {quantity.replace('_', ' ')}", fontsize=10)
+    axes[0].set_yticks(range(len(order)), names, fontsize=8)
+    axes[0].set_ylim(len(order) - 0.5, -0.5)
     legend_above(figure, axes[0], n_columns=2 if len(kinds) > 2 else len(kinds))
-    return figure
+    said = []
+    for quantity, sizes in means.abs().round(2).items():
+        leads = {}
+        for kind in kinds:
+            of = sizes[kind].reindex(order).set_axis(names)
+            leads.setdefault(listed(of[of == of.max()].index), []).append(kind)
+        found = listed(f"{lead} ({listed(those)})" for lead, those in leads.items() if lead)
+        said.append(f"the {quantity.replace('_', ' ')} is largest for {found}")
+    return titled(figure, f"In {SIGNS[flipset]} {'; '.join(said)}.")
 
 
 def _bins(column: np.ndarray, n_bins: int) -> np.ndarray:
@@ -193,31 +220,37 @@ def _is_whole(values: np.ndarray) -> bool:
     return bool((values == values.round()).all())
 
 
-def _draw_marginal(axis, bins: pd.DataFrame, words: Mapping[str, str]) -> None:
-    edges = [*bins["low"], bins["high"].iloc[-1]]
-    for name in SETS:
-        total = bins[name].sum()
-        share = 100 * bins[name].to_numpy() / max(total, 1)
-        if name == "everyone":
-            look = {"fill": True, "color": GREY, "alpha": 0.45, "linewidth": 0}
-            label = f"{words[name]} ({total:,})"
-        else:
-            style = FLIPSETS[name]
-            look = {"color": style["color"], "linestyle": style["linestyle"], "linewidth": 1.6}
-            printed = bins.get(f"published_{name}")
-            size = f"{total:,}" if printed is None else f"{total:,}; published {printed.iloc[0]:,}"
-            label = f"{style['symbol']}, {words[name]} ({size})"
-        if total:
-            axis.stairs(share, edges, label=label, **look)
-        else:  # nothing to draw, but its place in the legend
-            axis.plot([], [], label=label, **look)
+def _draw_marginal(axis, bins: pd.DataFrame, shares: pd.DataFrame, words: Mapping[str, str]) -> None:
+    edges, centres = [*bins["low"], bins["high"].iloc[-1]], (bins["low"] + bins["high"]) / 2
+    axis.stairs(
+        shares["everyone"], edges, fill=True, color=GREY, alpha=0.45, linewidth=0, label=_sized("everyone", bins, words)
+    )
+    for name, style in FLIPSETS.items():
+        look, label = {"color": style["color"]}, f"{style['symbol']}, {_sized(name, bins, words)}"
+        if not bins[name].any() or bins[name].sum() >= FEW:
+            axis.stairs(shares[name], edges, label=label, linestyle=style["linestyle"], linewidth=1.6, **look)
+            continue
+        some = bins[name] > 0
+        look |= {"marker": style["marker"], "markersize": 4, "linestyle": ""}
+        axis.plot(centres[some], shares[name][some], label=f"{label}: numbers of people", **look)
+        for place, share, count in zip(centres[some], shares[name][some], bins[name][some], strict=True):
+            at = {"xytext": (0, 4), "textcoords": "offset points", "ha": "center", "fontsize": 7}
+            axis.annotate(f"{count}", (place, share), color=style["color"], **at)
+    often = np.flatnonzero((shares >= RARE).any(axis=1))
+    axis.set_xlim(edges[often[0]], edges[often[-1] + 1])
     named = [name for name in bins["band"] if isinstance(name, str) and name]
     if named:
         tilt = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if len(bins) > 3 else {}
-        axis.set_xticks((bins["low"] + bins["high"]) / 2, named, **tilt)
+        axis.set_xticks(centres, named, **tilt)
+        axis.set_xlim(edges[often[0]], edges[often[-1] + 1])
     else:
-        centres = ((bins["low"] + bins["high"]) / 2).to_numpy()
-        axis.xaxis.set_major_locator(MaxNLocator(6, integer=_is_whole(centres)))
+        axis.xaxis.set_major_locator(MaxNLocator(6, integer=_is_whole(centres.to_numpy())))
+
+
+def _sized(name: str, bins: pd.DataFrame, words: Mapping[str, str]) -> str:
+    """Return the name of a set with its size, and the published one."""
+    printed = f"; published {bins[f'published_{name}'].iloc[0]:,}" if f"published_{name}" in bins else ""
+    return f"{words[name]} ({bins[name].sum():,}{printed})"
 
 
 def _some(rng: np.random.Generator, rows: np.ndarray, n_most: int) -> np.ndarray:
@@ -290,7 +323,10 @@ def by_dimension(
     axes[0].set_ylabel(ylabel, fontsize=9)
     axes[0].set_yscale("log" if log else "linear")
     legend_above(figure, axes[0])
-    return figure
+    middle = table[table["dimension"] == dimensions[-1]].groupby("map")[quantity].median()
+    said = listed(f"{rounded(middle[name])} ({name})" for name in names if name in middle)
+    what = ylabel.partition(" (")[0]
+    return titled(figure, f"Median over coordinates of the {what}, with {dimensions[-1]} features: {said}.")
 
 
 def density_table(before: np.ndarray, after: Mapping[str, np.ndarray], *, n_points: int = 150) -> pd.DataFrame:
@@ -321,7 +357,14 @@ def prediction_densities(
     figure.supxlabel(xlabel, fontsize=10)
     axes[0].set(ylabel="density (per sd)", ylim=(0, None))
     legend_above(figure, handles=handles, n_columns=2)
-    return figure
+    means = {
+        name: [np.average(of["prediction"], weights=of[side]) for side in ("before", "after")]
+        for name, of in table.groupby("map", sort=False)
+    }
+    said = [f"{rounded(after)} ({(titles or {}).get(name, name)})" for name, (_, after) in means.items()]
+    return titled(
+        figure, f"The mean prediction of {before} moves from {rounded(means[names[0]][0])} to {listed(said)}."
+    )
 
 
 def one_feature_table(x, exact, learnt: Mapping[str, np.ndarray], *, most: float = np.inf) -> pd.DataFrame:
@@ -353,7 +396,11 @@ def maps_of_one_feature(table: pd.DataFrame, *, xlabel: str, ylabel: str) -> Fig
     top = max(values.max(), learnt["image"].max() if n_maps else 0.0)
     axis.set(xlabel=xlabel, ylabel=ylabel, ylim=(None, top * 1.05))
     legend_above(figure, axis)
-    return figure
+    target = exact["image"].mul(exact["people"]).groupby(exact["value"]).sum() / exact.groupby("value")["people"].sum()
+    learnt = learnt.assign(apart=(learnt["image"] - learnt["value"].map(target)).abs())
+    apart = [np.average(rows["apart"], weights=rows["people"]) for _, rows in learnt.groupby("map")]
+    said = f"lie {span(apart)} from that of the exact map, on average over people" if apart else "are missing"
+    return titled(figure, f"The images of a person under the GAN maps {said}.")
 
 
 def flips_by_features(table: pd.DataFrame) -> Figure:
@@ -361,11 +408,10 @@ def flips_by_features(table: pd.DataFrame) -> Figure:
     published = table[table["model"] == PUBLISHED["label"]]
     ours = table[table["model"] != PUBLISHED["label"]]
     figure, axes = panels(1, 2, width=3.35, height=3, sharex=True, sharey=True)
-    for axis, sign in zip(axes, ("F+", "F−"), strict=True):
+    for axis, sign in zip(axes, SIGNS.values(), strict=True):
         for share in 100 * published[sign]:
-            axis.axhline(share, color=BLACK, linewidth=0.8, linestyle=":", zorder=1)
-            label = "published (number of features not reported)"
-            axis.plot([1], [share], transform=axis.get_yaxis_transform(), clip_on=False, **PUBLISHED | {"label": label})
+            look = {"color": BLACK, "linewidth": 1, "linestyle": (0, (1, 2)), "zorder": 1}
+            axis.axhline(share, label="published, number of features unknown", **look)
         for (name, of_model), (color, marker, line) in zip(
             ours.groupby("model", sort=False), CLASSIFIERS, strict=False
         ):
@@ -379,4 +425,10 @@ def flips_by_features(table: pd.DataFrame) -> Figure:
         axis.set(title=symbol, xlabel="number of features")
     axes[0].set(ylabel="share of the people (%)", ylim=(0, None))
     legend_above(figure, axes[0], n_columns=2)
-    return figure
+    means = ours.groupby("features")[list(SIGNS.values())].mean()
+    said = [
+        f"{sign} from {of.iloc[0]:.1%} to {of.iloc[-1]:.1%} (published: {span(published[sign], '{:.1%}'.format)})"
+        for sign, of in means.items()
+    ]
+    few, many = means.index[[0, -1]].astype(int)
+    return titled(figure, f"From {few} to {many} features the share of flipped people goes in {listed(said)}.")

@@ -8,7 +8,19 @@ from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 
 from fairlab.individual_fairness.auditing import FOUR_FIFTHS
-from fairlab.plotting import BLACK, BLUE, GREY, LINES, ORANGE, legend_above, legend_beside, log_ticks, panels
+from fairlab.plotting import (
+    BLACK,
+    BLUE,
+    GREY,
+    LINES,
+    ORANGE,
+    legend_above,
+    legend_beside,
+    listed,
+    log_ticks,
+    panels,
+    titled,
+)
 
 SCALE = (0.9, 2.2)  # ends of the authors' colour scale
 ASIDE = 1.04  # the next curve stands so many times further right, that none hides another
@@ -31,7 +43,11 @@ def group_scatter(frame: pd.DataFrame) -> Figure:
             axis.plot(chosen[across], chosen[up], **look, label=f"{group}, label {label} ({len(chosen)})")
     axis.set(xlabel=f"coordinate {across} (no unit)", ylabel=f"coordinate {up} (no unit)")
     legend_beside(axis)
-    return figure
+    means = frame.groupby(["group", "label"])[across].mean().unstack("label")
+    zero, one = means.columns
+    sides = np.where(means[one] < means[zero], "left", "right")
+    said = [f"to the {side} in the {group}" for group, side in zip(means.index, sides, strict=True)]
+    return titled(figure, f"On average label {one} lies, seen from label {zero}, {listed(said)}.")
 
 
 def weight_maps(frame: pd.DataFrame, *, limits: Sequence[float] = SCALE, threshold: float = FOUR_FIFTHS) -> Figure:
@@ -62,7 +78,9 @@ def weight_maps(frame: pd.DataFrame, *, limits: Sequence[float] = SCALE, thresho
     figure.colorbar(
         image, ax=list(axes), extend="both", label=label, ticks=ticks, location="bottom", shrink=0.5, pad=0.03
     )
-    return figure
+    accepted = frame["lower_bound"].le(threshold).groupby(frame["degrees"]).mean()
+    said = [f"{share:.0%} ({degrees:g}°)" for degrees, share in accepted.items()]
+    return titled(figure, f"Models accepted, with a lower bound of at most {threshold:g}: {listed(said)}.")
 
 
 def rate_curves(frame: pd.DataFrame, *, xlabel: str, ylabel: str, reference: float) -> Figure:
@@ -99,7 +117,9 @@ def rate_curves(frame: pd.DataFrame, *, xlabel: str, ylabel: str, reference: flo
     for axis in axes[-columns:]:
         axis.set_xlabel(xlabel)
     legend_above(figure, axes[0], n_columns=min(len(order) + 1, 3))
-    return figure
+    above = (frame["rate"] - frame["error"] > reference).groupby(frame["x"]).agg(["sum", "count"])
+    said = [f"{n} of {of} with {people:,} people" for people, (n, of) in above.iloc[[0, -1]].iterrows()]
+    return titled(figure, f"Rates above {reference:g} by more than their error: {listed(said)}.")
 
 
 def stopping_time_curves(
@@ -135,4 +155,11 @@ def stopping_time_curves(
     log_ticks(axis.xaxis)
     log_ticks(axis.yaxis)
     legend_beside(axis)
-    return figure
+    means = bounds.groupby(["method", "time"])["lower_bound"].mean().groupby("method").last()
+    sides = {"above": means > threshold, "below": means <= threshold}
+    names = {side: listed([labels[method] for method in labels if of.get(method)]) for side, of in sides.items()}
+    return titled(
+        figure,
+        f"At the longest time the mean bound is above {threshold:g} for {names['above'] or 'no model'} and not for "
+        f"{names['below'] or 'any other'}.",
+    )

@@ -6,22 +6,38 @@ Open markers are published. Both measures look as in `fairlab.themis.score`; ins
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 
 from fairlab.checks import optional
-from fairlab.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, legend_above, log_ticks, panels
-from fairlab.themis.score import LOOKS, score_intervals
+from fairlab.plotting import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    legend_above,
+    legend_beside,
+    listed,
+    log_ticks,
+    panels,
+    rounded,
+    span,
+    titled,
+)
+from fairlab.suite.figures import published_and_ours
+from fairlab.themis.score import score_intervals
 
 seaborn = optional("seaborn")
 
 # Where a score comes from: its look, and how far from its line.
 SERIES = {
-    "printed": ({"marker": "o", "color": BLACK, "mfc": "none", "markersize": 7.5}, 0.0),
-    "stored suite": ({"marker": "D", "color": GREEN, "markersize": 3}, 0.0),
-    "as released": ({"marker": "v", "color": PURPLE, "markersize": 4}, -0.24),
-    "as described": ({"marker": "^", "color": ORANGE, "markersize": 4}, 0.24),
+    "printed": ({"marker": "o", "color": BLACK, "mfc": "none", "markersize": 7.5, "label": "published"}, 0.0),
+    "stored suite": ({"marker": "D", "color": GREEN, "markersize": 3, "label": "stored output"}, 0.0),
+    "as released": ({"marker": "v", "color": PURPLE, "markersize": 4, "label": "this run"}, 0.2),
 }
-LABELS = {"printed": "published", "as described": "as specified"}  # where another word is drawn
 # Systems that were trained to be fair have full lines, the others broken ones.
 SYSTEMS = {
     system: {"color": color, "marker": marker, "linestyle": line}
@@ -29,7 +45,8 @@ SYSTEMS = {
     for system, marker, color in zip(systems, marks, (BLUE, VERMILION, GREEN, ORANGE), strict=True)
 }
 WORDS = {"marital": "marital status", "relation": "relationship"}  # what the paper's words are short for
-FLOOR = 0.01  # percent; scores below are drawn there
+LINEAR = 0.1  # percent; below, the axis of scores is linear, so that it has a zero
+SAME, CLOSE = 0.05, 5  # points between scores that are equal as printed, and that are close
 SMALL = 8  # points, of names of cells
 
 
@@ -53,42 +70,65 @@ def in_words(id: str) -> str:
 
 
 def scores_beside_printed(frame: pd.DataFrame) -> Figure:
-    """Draw scores on a logarithmic axis, one line of the figure for each cell (figures 1 and 2).
+    """Draw scores on an axis that is logarithmic but for a zero, a line for each cell (figures 1 and 2).
 
     Parameters
     ----------
     frame : DataFrame
-        Columns ``cell``, ``series`` (``printed``, ``stored suite``, ``as released`` or ``as described``) and ``score``;
-        ``low`` and ``high`` where there is an interval, else missing; where there is a ``measure``, each has a panel.
+        Columns ``cell``, ``series`` (``printed``, ``stored suite`` or ``as released``; others are not drawn) and
+        ``score``; ``low`` and ``high`` where there is an interval, else missing; where there is a ``measure``, each has
+        a panel.
     """
-    parts = dict(list(frame.groupby("measure", sort=False))) if "measure" in frame else {"": frame}
+    parts = dict(list(frame.groupby("measure", sort=False))) if "measure" in frame else {"causal": frame}
     cells = frame["cell"].unique()
-    figure, axes = panels(1, len(parts), width=6.7 / len(parts), height=1.1 + 0.22 * len(cells), sharey=True)
+    figure, axes = panels(1, len(parts), width=4.8 / len(parts), height=1.3 + 0.2 * len(cells), sharey=True)
     for axis, (measure, rows) in zip(axes, parts.items(), strict=True):
-        axis.hlines(np.arange(len(cells)), FLOOR, 100, color=GREY, linewidth=0.4, zorder=0)
+        axis.hlines(np.arange(len(cells)), 0, 100, color=GREY, linewidth=0.4, zorder=0)
         for series, (look, shift) in SERIES.items():
             own = rows[rows["series"] == series]
-            if len(own) == 0:
-                continue
             place = pd.Index(cells).get_indexer(own["cell"]) + shift
-            axis.plot(own["score"].clip(FLOOR), place, **look, linestyle="", label=LABELS.get(series, series))
-            axis.hlines(place, own["low"].clip(FLOOR), own["high"].clip(FLOOR), color=look["color"], linewidth=1)
-        axis.set(xscale="log", xlim=(FLOOR * 0.7, 140), title=f"{measure} score" if measure else "")
-        axis.set_xlabel("score (%)" if measure else "causal score (%)")
-        log_ticks(axis.xaxis)
-    axes[0].set_yticks(np.arange(len(cells)), map(in_words, cells), fontsize=SMALL)
+            axis.plot(own["score"], place, **look, linestyle="", clip_on=False)
+            axis.hlines(place, own["low"], own["high"], color=look["color"], linewidth=1)
+        axis.set_xscale("symlog", linthresh=LINEAR, linscale=0.6)
+        axis.set(xlim=(0, 100), xlabel=f"{measure} score (%)")
+        axis.set_xticks([0, LINEAR, 1, 10, 100], ["0", f"{LINEAR:g}", "1", "10", "100"], fontsize=SMALL)
+    axes[0].set_yticks(np.arange(len(cells)), map(in_short, cells), fontsize=SMALL)
     axes[0].set_ylim(len(cells) - 0.4, -0.6)
+    axes[0].set_ylabel("system, data, trained to be fair by → tested for", fontsize=SMALL)
     legend_above(figure, axes[0])
-    return figure
+    wide = frame.pivot(index=[name for name in ("measure", "cell") if name in frame], columns="series")
+    score = wide["score"].reindex(columns=list(SERIES))
+    stored = (score["stored suite"] - score["printed"]).abs().dropna() <= SAME
+    fresh = (wide[bound, "as released"] for bound in ("low", "high"))
+    inside = score["printed"].between(*fresh)[score[["printed", "as released"]].notna().all(axis=1)]
+    return titled(
+        figure,
+        f"{stored.sum()} of {len(stored)} stored outputs have the published score to within {SAME:g} points; "
+        f"{inside.sum()} of {len(inside)} intervals of this run hold it.",
+    )
+
+
+def in_short(id: str) -> str:
+    """Return the name of a cell in short.
+
+    Examples
+    --------
+    >>> in_short("d.census.gender.race")
+    'D, Census, gender → race'
+    """
+    words = [word.removeprefix("fair by ").removeprefix("tested for ") for word in in_words(id).split(", ", 3)]
+    return " → ".join([", ".join(words[:3]), *words[3:]])
 
 
 def scores_of_search(frame: pd.DataFrame, *, min_score: float) -> Figure:
     """Draw the scores of a search with their intervals; see `fairlab.themis.score.score_intervals`."""
-    return score_intervals(frame, min_score=min_score)
+    above = frame[frame["score"] >= min_score].groupby("measure", sort=False)["sensitive_features"].agg(listed)
+    said = listed(f"the {measure} score of {names}" for measure, names in above.items()) or "no score"
+    return titled(score_intervals(frame, min_score=min_score), f"At or above the threshold of {min_score:g}: {said}.")
 
 
 def map_of_singles(frame: pd.DataFrame) -> Figure:
-    """Draw causal scores of single characteristics as a map, each with its number and the published one, if any.
+    """Draw causal scores of single characteristics as a map; published ones are boxes in its cells (figure 2).
 
     Parameters
     ----------
@@ -98,46 +138,49 @@ def map_of_singles(frame: pd.DataFrame) -> Figure:
     table = frame.pivot(index="instance", columns="characteristic", values="score")
     table = table.loc[frame["instance"].unique(), frame["characteristic"].unique()]
     printed = frame.pivot(index="instance", columns="characteristic", values="printed").reindex_like(table)
-    figure, [axis] = panels(1, 1, width=6.7, height=1.1 + 0.24 * len(table))
-    scores, known = table.map("{:.1f}".format), printed.map(" ({:g})".format)
-    texts = scores.where(table.notna(), "") + known.where(table.notna() & printed.notna(), "")
-    scale = {"label": "causal score (%), published in brackets", "pad": 0.02}
-    look = {"cmap": "Blues", "vmin": 0, "vmax": 100, "fmt": "", "annot_kws": {"fontsize": SMALL}, "cbar_kws": scale}
-    seaborn.heatmap(table.rename(index=in_words, columns=WORDS), ax=axis, annot=texts, **look)
+    figure, [axis] = panels(1, 1, width=6.7, height=1.1 + 0.26 * len(table))
+    look = {"cmap": "Blues", "vmin": 0, "vmax": 100, "annot": True, "fmt": ".1f", "annot_kws": {"fontsize": SMALL}}
+    scale = {"label": "causal score (%); in a box: published", "pad": 0.02}
+    seaborn.heatmap(table.rename(index=in_words, columns=WORDS), ax=axis, cbar_kws=scale, linewidths=1, **look)
+    colors, texts = axis.collections[0], {text.get_position(): text for text in axis.texts}
+    for row, column in zip(*np.nonzero(printed.notna().to_numpy()), strict=True):
+        value = printed.iloc[row, column]
+        box = {"facecolor": colors.cmap(colors.norm(value)), "edgecolor": BLACK, "linewidth": 1.2}
+        axis.add_patch(Rectangle((column + 0.68, row + 0.1), 0.3, 0.8, **box))
+        ink = BLACK if value < 50 else "white"
+        axis.text(column + 0.83, row + 0.52, f"{value:g}", ha="center", va="center", fontsize=7, color=ink)
+        if ours := texts.get((column + 0.5, row + 0.5)):
+            ours.set_x(column + 0.34)
     axis.set(xlabel="", ylabel="")
     axis.tick_params(labelsize=SMALL, labelrotation=0)
-    return figure
+    apart = (frame["score"] - frame["printed"]).abs().dropna()
+    return titled(
+        figure,
+        f"{(apart <= CLOSE).sum()} of {len(apart)} published scores lie within {CLOSE} points of ours; the largest of "
+        f"ours is {rounded(table.max(axis=None))}%.",
+    )
 
 
-def pruning_counts(frame: pd.DataFrame) -> Figure:
-    """Draw the tests of each search without pruning (bars) and with it (dots), and the published ones (figure 3).
+def pruning_factors(frame: pd.DataFrame) -> Figure:
+    """Draw how many times fewer tests a search needs with pruning, published and ours (figure 3).
 
     Parameters
     ----------
     frame : DataFrame
-        Columns ``measure``, ``instance``, ``without``, ``with``, ``printed without`` and ``printed with``, in tests;
-        the published ones may be missing.
+        Columns ``measure``, ``instance``, ``factor`` and ``printed factor``; the last may be missing.
     """
-    instances, measures = frame["instance"].unique(), frame["measure"].unique()
-    figure, axes = panels(1, len(measures), width=6.7 / len(measures), height=1.3 + 0.28 * len(instances), sharey=True)
-    for axis, measure in zip(axes, measures, strict=True):
-        rows = frame[frame["measure"] == measure]
-        place = pd.Index(instances).get_indexer(rows["instance"])
-        for prefix, shift, color, line, fill in (
-            ("", -0.17, LOOKS[measure]["color"], "-", None),
-            ("printed ", 0.17, BLACK, ":", "white"),
-        ):
-            low, high = rows[f"{prefix}with"], rows[f"{prefix}without"]
-            axis.hlines(place + shift, low, high, color=color, linestyle=line, linewidth=1)
-            # Upright bars stand out above and below a dot of the same place.
-            axis.plot(high, place + shift, "|", color=color, markersize=9, markeredgewidth=1.6)
-            axis.plot(low, place + shift, "o", color=color, mfc=fill or color, markersize=4, zorder=3)
-        axis.set(xscale="log", xlabel="tests", title=f"{measure} score")
-        log_ticks(axis.xaxis)
-    axes[0].set_yticks(np.arange(len(instances)), map(in_words, instances), fontsize=SMALL)
-    axes[0].set_ylim(len(instances) - 0.4, -0.6)
-    legend_above(figure, handles=_ends(), n_columns=2)
-    return figure
+    numbers = frame.assign(
+        name=frame["instance"].map(in_words), ours=frame["factor"], published=frame["printed factor"]
+    )
+    quantities = {
+        measure: f"tests without pruning over\nthose with it, {measure} score" for measure in frame["measure"].unique()
+    }
+    options = {"lines": ["name"], "quantity": "measure", "quantities": quantities, "log": list(quantities)}
+    said = [
+        f"{span(of[side])}, median {rounded(of[side].median())} ({side})"
+        for side, of in ((side, numbers.dropna(subset=side)) for side in ("ours", "published"))
+    ]
+    return titled(published_and_ours(numbers, **options), f"Pruning divides the number of tests by {listed(said)}.")
 
 
 def threshold_lines(frame: pd.DataFrame) -> Figure:
@@ -161,7 +204,9 @@ def threshold_lines(frame: pd.DataFrame) -> Figure:
     beside = "AEBFCGDH"  # below the first four stand the others
     handles = sorted(axes[0].lines, key=lambda line: beside.index(line.get_label()[-1]))
     legend_above(figure, handles=handles, n_columns=4)
-    return figure
+    least = frame[frame["threshold"] == frame["threshold"].min()].groupby("measure", sort=False)["share"]
+    said = [f"{of.min():.0%} to {of.max():.0%} of the tests ({measure} score)" for measure, of in least]
+    return titled(figure, f"At the threshold {frame['threshold'].min():g} pruning leaves {listed(said)}.")
 
 
 def programs_by_scores(frame: pd.DataFrame, *, title: str) -> Figure:
@@ -173,26 +218,17 @@ def programs_by_scores(frame: pd.DataFrame, *, title: str) -> Figure:
         Columns ``group``, ``causal`` and ``programs``, how many have these scores.
     title : str
     """
-    figure, [axis] = panels(1, 1, width=5, height=4.2)
-    axis.plot([0, 1], [0, 1], "--", color=GREY, label="group = causal")
-    sizes = 3 * np.sqrt(frame["programs"]) + 4
-    axis.scatter(
-        frame["group"], frame["causal"], s=sizes, color=SKY, edgecolors=BLACK, linewidths=0.4, label="programs"
-    )
+    figure, [axis] = panels(1, 1, width=5.6, height=3.9)
+    axis.plot([0, 1], [0, 1], "--", color=GREY, zorder=0)
+    axis.text(0.62, 0.55, "both scores equal", fontsize=SMALL)
+    look = {"color": SKY, "edgecolor": BLACK, "sizes": (20, 300), "clip_on": False, "legend": "full"}
+    seaborn.scatterplot(frame, x="group", y="causal", size="programs", ax=axis, **look)
     axis.set(xlabel="group score (between 0 and 1)", ylabel="causal score (between 0 and 1)", title=title)
-    axis.legend(loc="lower right")
-    return figure
-
-
-def _ends() -> list:
-    """Return the legend of `pruning_counts`; what is measured has its measure's colour."""
-    looks = {
-        "with pruning": {"marker": "o", "color": GREY, "markersize": 4},
-        "without": {"marker": "|", "color": GREY, "markersize": 9, "markeredgewidth": 1.6},
-        "with pruning, published": {"marker": "o", "color": BLACK, "mfc": "white", "markersize": 4},
-        "without, published": {"marker": "|", "color": BLACK, "markersize": 9, "markeredgewidth": 1.6},
-    }
-    return [
-        Line2D([], [], linestyle=":" if "published" in label else "-", linewidth=1, label=label, **look)
-        for label, look in looks.items()
-    ]
+    legend_beside(axis, title="programs", labelspacing=1)
+    apart = frame.loc[frame["causal"] - frame["group"] == 1, "programs"].sum()
+    below = frame.loc[frame["causal"] < frame["group"], "programs"].sum()
+    return titled(
+        figure,
+        f"{apart} of {frame['programs'].sum()} pairs of a program and a characteristic have the smallest group score "
+        f"and the largest causal one; {below or 'none'} a causal score below the group score.",
+    )
