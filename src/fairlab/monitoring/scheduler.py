@@ -3,6 +3,7 @@
 import logging
 import multiprocessing
 import os
+import signal
 import threading
 import time
 
@@ -47,6 +48,7 @@ def take_look(store: Store, number: int, look: int) -> None:
 
 def _look_in_process(url: str, number: int, look: int) -> None:
     """Take one look, behind the server in turn, and end with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the server, which stops this process
     os.nice(5)
     parent = multiprocessing.parent_process()
     threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()

@@ -574,6 +574,6 @@ def serve(url: str, host: str, port: int, most_bytes: int = MOST_BYTES) -> None:
             timeout_graceful_shutdown=20,
         )
     finally:
-        store.engine.dispose()
+        store.close()
         if lock:
             lock.release()

@@ -235,6 +235,11 @@ class Store:
         """Lend a connection for one transaction."""
         return self._writer.begin()
 
+    def close(self) -> None:
+        """Close all connections; SQLite then has everything in one file."""
+        for engine in {self.engine, self._writer}:
+            engine.dispose()
+
     def claim_file(self) -> FileLock | None:
         """Keep other servers from a SQLite file until the lock is released or the process ends.
 
