@@ -10,15 +10,12 @@ import pytest
 
 from fairlab import benchmarks, plotting
 from fairlab.adf import ADF
-from fairlab.benchmarks import __main__, adf, auditing, figures, individual_fairness, peers, suite, transport
+from fairlab.benchmarks import __main__, adf, auditing, figures, individual_fairness, peers, suite
 from fairlab.benchmarks.symbolic import WithLibraries, lime_tabular, solve_by_z3
 from fairlab.cases import Schema
 from fairlab.networks import Network
 from fairlab.papers.adf.symbolic import Explainer, PathCondition, SymbolicGeneration, intervals, solve
 from fairlab.papers.individual_fairness import sensr
-from fairlab.paths import project
-from fairlab.suite.notebook import code_of, notebook_parameters
-from fairlab.suite.published import read_paper
 
 
 @pytest.fixture
@@ -87,7 +84,7 @@ def test_peak_memory_is_that_of_a_fresh_process():
     ("name", "keys"),
     [
         ("fairtest_adult", {"fairtest_adult_seconds", "fairtest_adult_vs_divexplorer"}),
-        ("gan_small", {"gan_small_100_vs_per_step", "gan_small_100_share_of_gemm"}),
+        ("gan_small", {"gan_small_100_vs_per_step", "gan_small_10_per_map_vs_1"}),
         ("gan_big", {"gan_big_10_vs_per_step", "gan_big_10_per_map_vs_1"}),
         ("themis", {"themis_search_2_characteristics_seconds", "themis_search_3_characteristics_seconds"}),
         ("trial_cache", {"trial_cache_write_small_mb_per_second", "trial_cache_read_large_vs_pickle"}),
@@ -150,14 +147,6 @@ def test_both_attacks_of_sensr_end_with_one_network(monkeypatch):
         np.testing.assert_allclose(part, expected, atol=4e-5)  # two of Adam's steps of 1e-5, at worst either way
 
 
-def test_operations_of_a_step_by_hand():
-    # One row a batch and one critic step, 2-3-2 and 2-3-1: the generator maps two rows (12 products each); two
-    # updates of the critic (9 forward, 9 by weights, 3 by hidden units); its own step (9 + 9, 12 by weights, 6).
-    assert transport.step_operations((3,), 2, batch=1, critic_steps=1) == 2 * (
-        12 + 2 * (9 + 9 + 3) + 12 + 9 + 9 + 12 + 6
-    )
-
-
 def test_numbers_are_cut_into_parts_and_the_rest_is_text():
     table = peers.in_parts(PEOPLE.drop(columns="income"))
     assert table["age"].value_counts().tolist() == [80] * peers.PARTS
@@ -185,40 +174,33 @@ def test_peers_find_the_planted_pattern(name):
 
 # suite
 
-ROOT = project().root
 
-
-def test_overhead_is_what_one_notebook_more_costs(monkeypatch):
+def test_what_one_notebook_more_costs(monkeypatch):
     ran = []
 
-    def run(names, folder, *options, root=ROOT):
+    def run(names, folder, *options):
         for name in names:
             result = suite.Path(folder, "smoke", name)
             assert not result.exists()
             result.mkdir(parents=True)
-        ran.append((len(names), options))
-        return 100.0 if not options else 5.0 + (1.5 if root == ROOT else 0.5) * len(names)
+        ran.append((names, options))
+        return 5.0 + 1.5 * len(names) if options else 100.0
 
     monkeypatch.setattr(suite, "run_seconds", run)
     monkeypatch.setattr(suite, "experiment_names", lambda: [*suite.LIGHT, "themis/scores"])
     rows = suite.batch(quick=False)
-    names = ["reproduce_smoke_seconds", "notebook_overhead_seconds", "notebook_light_seconds"]
-    assert {row.name: row.value for row in rows} == dict(zip(names, [100.0, 0.5, 1.5], strict=True))
-    few, light, one = suite.FEW, len(suite.LIGHT), ("--jobs", "1")
-    assert ran == [(light + 1, ()), (few, one), (light, one), (few, one), (suite.PLAIN, one)]
+    assert [row.name for row in rows] == [
+        "reproduce_smoke_seconds",
+        "experiment_alone_cpu_seconds",
+        "notebook_light_seconds",
+    ]
+    assert [row.value for row in rows] == [100.0, 0.0, 1.5]
+    few, light, one = suite.LIGHT[: suite.FEW], suite.LIGHT, ("--jobs", "1")
+    alone = ((suite.SMALL,), one)
+    assert ran == [((*light, "themis/scores"), ()), alone, (few, one), (light, one)]
     ran.clear()
-    assert {row.name: row.value for row in suite.batch(quick=True)} == dict(zip(names, [100.0, 0.5], strict=False))
-    assert ran == [(few, ()), (few, one), (few + 1, one)]
-
-
-def test_a_plain_notebook_has_what_an_experiment_needs(tmp_path):
-    names = suite.plain_project(tmp_path)
-    assert (tmp_path / "data_scripts" / "registry.yaml").exists()
-    assert read_paper(tmp_path / "experiments" / "plain" / "published.yaml").key == "plain"
-    for name in names:
-        notebook = tmp_path / "notebooks" / f"{name}.ipynb"
-        assert notebook_parameters(notebook) == {"experiment": name, "profile": "quick", "seed": 0}
-        assert "compare()" in code_of(notebook)
+    assert len(suite.batch(quick=True)) == 2
+    assert ran == [(few, ()), alone]
 
 
 # The authors' libraries as the oracle of what symbolic generation computes without them.

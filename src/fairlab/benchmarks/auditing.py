@@ -28,8 +28,10 @@ def audit(*, quick: bool) -> list[Measurement]:
     for name, size in ({} if quick else sizes).items():
         (seconds, _, _), peak = in_fresh_process(audited, "generated", size, budget)
         note = f"a logistic rule, {size[0]:,} generated people with {size[1]} columns; the peak with the table"
-        found += [Measurement(f"audit_{name}_seconds", seconds, "s", note=note)]
-        found += [Measurement(f"audit_{name}_peak_gb", peak / GB, "GB", note=note)]
+        found += [
+            Measurement(f"audit_{name}_seconds", seconds, "s", note=note),
+            Measurement(f"audit_{name}_peak_gb", peak / GB, "GB", note=note),
+        ]
     return found
 
 

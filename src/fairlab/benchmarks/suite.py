@@ -1,4 +1,4 @@
-"""Running experiments: overhead of a notebook, the whole batch at the smallest profile, and the trial cache."""
+"""Running experiments: a small one alone, the whole batch at the smallest profile, and the trial cache."""
 
 import os
 import pickle
@@ -12,42 +12,13 @@ import numpy as np
 import pandas as pd
 
 from fairlab.benchmarks import Measurement, benchmark, measure, speed_up, timed
-from fairlab.checks import optional
-from fairlab.paths import Project, atomic_path, project
+from fairlab.paths import atomic_path
 from fairlab.suite import cache
 from fairlab.suite.catalogue import experiment_names
 
-nbformat = optional("nbformat")
-
-ROOT = project().root
 LIGHT = ("fairtest/image_tagger", "themis/theorems", "themis/your_program", "fairtest/berkeley")
 FEW = 2  # experiments that are still a batch
-PLAIN = 8  # notebooks that do nothing but what every experiment does
-PLAIN_PAPER = """
-paper: {key: plain, title: Nothing, authors: Nobody, venue: Nowhere, doi: "10.0/0"}
-artefacts:
-  - {id: figure-1, title: A line, data: [berkeley], protocol: One line., values: [{id: n, value: 2, kind: count}]}
-"""
-PLAIN_EXPERIMENT = """
-title: What every experiment does
-artefacts: [figure-1]
-data: [berkeley]
-minutes: {smoke: 0.02, quick: 0.02, paper: 0.02}
-profiles: {smoke: {}, quick: {}, paper: {}}
-"""
-PLAIN_CELLS = (
-    'experiment = "plain/%s"\nprofile = "quick"\nseed = 0',
-    """import pandas as pd
-
-from fairlab import Experiment
-from fairlab.benchmarks.figures import line
-
-exp = Experiment.open(globals())
-people = exp.load("berkeley")
-people""",
-    """exp.figure("figure-1", line, data=pd.DataFrame({"x": [0, 1], "y": [0, 1]}), caption="One line.")""",
-    'exp.record("figure-1", "n", people.features["gender"].nunique())\nexp.compare()',
-)
+SMALL = "fairtest/berkeley"
 KEPT = {  # how many results of how many numbers
     "small": (300, 100),  # most are
     "large": (10, 1_000_000),
@@ -56,73 +27,46 @@ KEPT = {  # how many results of how many numbers
 
 @benchmark
 def batch(*, quick: bool) -> list[Measurement]:
-    """Return the seconds of the batch at smoke from an empty cache, and of one notebook more, plain or light."""
+    """Return the seconds of the batch at smoke from an empty cache, of a small experiment alone, and of one more."""
     names = LIGHT[:FEW] if quick else tuple(experiment_names())
-    with tempfile.TemporaryDirectory(prefix="fairlab-batch-") as folder:
-        first = run_seconds(names, folder)
-        light = [] if quick else [light_notebooks(folder)]
     note = f"{len(names)} experiments at smoke, no trial in the cache"
-    return [
-        Measurement("reproduce_smoke_seconds", first, "s", note=note),
-        plain_notebooks(FEW + 1 if quick else PLAIN),
-        *light,
-    ]
+    with tempfile.TemporaryDirectory(prefix="fairlab-batch-") as folder:
+        rows = [Measurement("reproduce_smoke_seconds", run_seconds(names, folder), "s", note=note), alone(folder)]
+        return rows if quick else [*rows, one_more(folder)]
 
 
-def light_notebooks(folder: str) -> Measurement:
-    """Return the seconds of one notebook more with all its own cells, after a batch at smoke in `folder`."""
-    note = f"with its own cells and its trials in the cache: {', '.join(LIGHT[FEW:])}"
-    return one_more("notebook_light_seconds", LIGHT, folder, note)
+def alone(folder: str) -> Measurement:
+    """Return the processor's seconds of a small experiment alone, whose trials are in the cache or take no time."""
+    before = sum(os.times()[2:4])  # of ended children, user and system
+    run_again_seconds((SMALL,), folder)
+    seconds = sum(os.times()[2:4]) - before
+    note = f"fairlab run {SMALL} --profile smoke, user and system"
+    return Measurement("experiment_alone_cpu_seconds", seconds, "s", note=note)
 
 
-def plain_notebooks(n: int) -> Measurement:
-    """Return the seconds of one notebook more, of `n`, that loads data, draws a figure and compares one number."""
-    with tempfile.TemporaryDirectory(prefix="fairlab-plain-") as folder:
-        names, results = plain_project(Path(folder))[:n], str(Path(folder, "results"))
-        note = "that loads data, draws a figure and compares a number"
-        return one_more("notebook_overhead_seconds", names, results, note, root=folder)
+def one_more(folder: str) -> Measurement:
+    """Return the seconds by which a batch of notebooks, one at a time, grows with each, after a batch in `folder`."""
+    few, many = (run_again_seconds(names, folder) for names in (LIGHT[:FEW], LIGHT))
+    note = "one notebook more in a batch, one at a time, with its own cells and its trials in the cache: "
+    seconds = (many - few) / (len(LIGHT) - FEW)
+    return Measurement("notebook_light_seconds", seconds, "s", note=note + ", ".join(LIGHT[FEW:]))
 
 
-def one_more(row: str, names, folder: str, note: str, *, root: str | Path = ROOT) -> Measurement:
-    """Return the seconds by which a batch of notebooks, one at a time, grows with each."""
-    few, many = (run_again_seconds(some, folder, root=root) for some in (names[:FEW], names))
-    seconds = (many - few) / (len(names) - FEW)
-    return Measurement(row, seconds, "s", note=f"one notebook more in a batch, one at a time, {note}")
-
-
-def plain_project(root: Path) -> tuple[str, ...]:
-    """Write a project of plain notebooks that uses this one's data, and return the names of its experiments."""
-    experiments, notebooks = root / "experiments", root / "notebooks" / "plain"
-    for folder in (experiments / "plain", notebooks):
-        folder.mkdir(parents=True)
-    Project(root).data_scripts.symlink_to(project().data_scripts)
-    (experiments / "plain" / "published.yaml").write_text(PLAIN_PAPER, encoding="utf-8")
-    names = [f"number_{k}" for k in range(PLAIN)]
-    for name in names:
-        (experiments / "plain" / f"{name}.yaml").write_text(PLAIN_EXPERIMENT, encoding="utf-8")
-        first, *others = PLAIN_CELLS
-        notebook = nbformat.v4.new_notebook()
-        notebook.cells = [nbformat.v4.new_code_cell(source) for source in (first % name, *others)]
-        notebook.cells[0].metadata["tags"] = ["parameters"]
-        nbformat.write(notebook, notebooks / f"{name}.ipynb")
-    return tuple(f"plain/{name}" for name in names)
-
-
-def run_seconds(names: tuple[str, ...], folder: str, *options: str, root: str | Path = ROOT) -> float:
-    """Return the seconds of a batch at smoke of the project at `root` that keeps its results in `folder`."""
+def run_seconds(names: tuple[str, ...], folder: str, *options: str) -> float:
+    """Return the seconds of a batch at smoke that keeps its results in `folder`."""
     command = [sys.executable, "-m", "fairlab", "run", *names, "--profile", "smoke", *options]
-    environment = os.environ | {"FAIRLAB_RESULTS": folder, "FAIRLAB_ROOT": str(root)}
+    environment = os.environ | {"FAIRLAB_RESULTS": folder}
     seconds, batch = timed(lambda: subprocess.run(command, env=environment, capture_output=True, text=True))
     if batch.returncode:
         raise RuntimeError(f"the batch failed: {batch.stderr.strip()}")
     return seconds
 
 
-def run_again_seconds(names: tuple[str, ...], folder: str, *, root: str | Path = ROOT) -> float:
+def run_again_seconds(names: tuple[str, ...], folder: str) -> float:
     """Return the seconds of a batch of experiments, one at a time; those that were run before keep their trials."""
     for name in names:
         shutil.rmtree(Path(folder, "smoke", name), ignore_errors=True)
-    return run_seconds(names, folder, "--jobs", "1", root=root)
+    return run_seconds(names, folder, "--jobs", "1")
 
 
 @benchmark

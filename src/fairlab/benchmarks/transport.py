@@ -1,10 +1,6 @@
 """Transport: GAN ensembles against the usual Keras loop, one step at a time."""
 
-from itertools import pairwise
-
-import joblib
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from fairlab.benchmarks import Measurement, benchmark, measure, speed_up
 
@@ -37,8 +33,7 @@ def gan_small(*, quick: bool) -> list[Measurement]:
     """Lipton's networks: ensembles of 1, 10 and 100 against a per-step Keras loop and against matrix products."""
     groups = lipton_like(500 if quick else 10_000)
     n_steps = dict.fromkeys(ENSEMBLES, 5) if quick else {1: 1_000, 10: 1_000, 100: 100}
-    rows, step = ensemble_rows("gan_small", SMALL, groups, n_steps, n_keras_steps=1 if quick else 5)
-    return [*rows, share_of_gemm("gan_small_100_share_of_gemm", SMALL, groups[0].shape[1], step[100] / 100)]
+    return ensemble_rows("gan_small", SMALL, groups, n_steps, n_keras_steps=1 if quick else 5)
 
 
 @benchmark
@@ -47,12 +42,11 @@ def gan_big(*, quick: bool) -> list[Measurement]:
     n_steps = dict.fromkeys(ENSEMBLES, 1) if quick else {1: 200, 10: 20, 100: 4}
     groups = eight_features(500 if quick else 10_000)
     layers = (16,) * len(BIG) if quick else BIG
-    rows, _ = ensemble_rows("gan_big", layers, groups, n_steps, n_keras_steps=1 if quick else 3)
-    return rows
+    return ensemble_rows("gan_big", layers, groups, n_steps, n_keras_steps=1 if quick else 3)
 
 
-def ensemble_rows(name, hidden_layers, groups, n_steps, *, n_keras_steps) -> tuple[list[Measurement], dict[int, float]]:
-    """Return the rows of all sizes of ensemble, and the seconds of a step of each size.
+def ensemble_rows(name, hidden_layers, groups, n_steps, *, n_keras_steps) -> list[Measurement]:
+    """Return the rows of all sizes of ensemble.
 
     Parameters
     ----------
@@ -67,33 +61,7 @@ def ensemble_rows(name, hidden_layers, groups, n_steps, *, n_keras_steps) -> tup
         for size, seconds in step.items()
     ]
     among_ten = speed_up(f"{name}_10_per_map_vs_1", baseline=step[1], ours=step[10] / 10, note=f"{note}, ten at once")
-    return [*rows, among_ten], step
-
-
-def share_of_gemm(name: str, hidden_layers, n_features: int, seconds: float, batch: int = 64) -> Measurement:
-    """Return what share of the speed of this machine's matrix products, one a core, a generator step reaches."""
-    width = hidden_layers[0]
-    a, b = np.random.default_rng(0).normal(size=(2, 20, max(batch, width), width)).astype(np.float32)
-    with threadpool_limits(1):
-        product = measure(lambda: a[:, :batch] @ b[:, :width], repeats=20) / len(a)
-    rate = 2 * batch * width**2 / product * joblib.cpu_count()
-    note = f"against NumPy's products of {batch} x {width} by {width} x {width}, one a core"
-    share = step_operations(hidden_layers, n_features, batch) / seconds / rate
-    return Measurement(name, share, "of their speed", note=note)
-
-
-def step_operations(hidden_layers, n_features: int, batch: int = 64, critic_steps: int = 5) -> int:
-    """Return the floating point operations of the matrix products of one generator step."""
-
-    def products(n_out, first=True):
-        sizes = [n_in * n_out for n_in, n_out in pairwise((n_features, *hidden_layers, n_out))]
-        return sum(sizes if first else sizes[1:])
-
-    generator, critic = products(n_features), products(1)
-    # Forward, gradients by weights, and by the inputs of all layers but the first.
-    per_critic_update = 2 * critic + products(1, first=False)
-    own_step = 2 * critic + 2 * generator + products(n_features, first=False)
-    return 2 * batch * (critic_steps * (generator + 2 * per_critic_update) + own_step)
+    return [*rows, among_ten]
 
 
 def seconds_per_step(hidden_layers, groups, n_maps: int, n_steps: int) -> float:

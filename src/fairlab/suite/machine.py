@@ -17,6 +17,10 @@ from fairlab.paths import project
 
 MEMORY = "FAIRLAB_MEMORY_GB"
 CONTROL_GROUPS, MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+LIMITS = {  # limit, use, and the part of it that is files, by the name of the groups in either version
+    "": ("memory.max", "memory.current", "inactive_file"),
+    "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+}
 
 
 def n_cores() -> int:
@@ -53,19 +57,14 @@ def _left_by_control_groups() -> list[int]:
     left = [sys.maxsize]
     with suppress(OSError, ValueError):
         for line in MEMBERSHIP.read_text(encoding="utf-8").splitlines():
-            number, controllers, path = line.split(":", 2)
-            if number == "0":
-                top, names = CONTROL_GROUPS, ("memory.max", "memory.current", "inactive_file")
-            elif "memory" in controllers.split(","):
-                top = CONTROL_GROUPS / "memory"
-                names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
-            else:
-                continue
+            _, controllers, path = line.split(":", 2)
+            version = "memory" if "memory" in controllers.split(",") else controllers
+            top = CONTROL_GROUPS / version
             own = top / path.lstrip("/")
-            for folder in (own, *own.parents):
+            for folder in (own, *own.parents) if version in LIMITS else ():
                 if folder.is_relative_to(top):  # in a container the path may be one of the host's, which is not there
                     with suppress(OSError, ValueError):  # "max"
-                        left.append(_left(folder, *names))
+                        left.append(_left(folder, *LIMITS[version]))
     return left
 
 
@@ -95,8 +94,7 @@ def environment() -> dict:
 def _libraries() -> dict[str, str]:
     """Return the versions of what the project requires, as far as it is installed."""
     versions = {}
-    for requirement in metadata.requires("fairlab"):
-        name = re.match(r"[\w.-]+", requirement)[0]
+    for name in {re.match(r"[\w.-]+", requirement)[0] for requirement in metadata.requires("fairlab")}:
         with suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.version(name)
     return dict(sorted(versions.items(), key=lambda pair: pair[0].lower()))

@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -68,17 +67,7 @@ def kill_children() -> None:
     for child in children:
         with suppress(psutil.NoSuchProcess):
             child.kill()
-    # Not waited for: a dead child is its owner's to collect, and a forkserver that others collected fails from then on.
-    until = time.monotonic() + KILL_SECONDS
-    while time.monotonic() < until and any(map(_lives, children)):
-        time.sleep(0.01)
-
-
-def _lives(process: psutil.Process) -> bool:
-    """Return whether a process still does something."""
-    with suppress(psutil.NoSuchProcess):
-        return process.status() != psutil.STATUS_ZOMBIE
-    return False
+    psutil.wait_procs(children, timeout=KILL_SECONDS)
 
 
 @contextmanager

@@ -16,12 +16,11 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import methodcaller
 from pathlib import Path
 
 import numpy as np
 import psutil
-from pydantic import ConfigDict, TypeAdapter, ValidationError
-from typing_extensions import TypedDict
 
 from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import Specification, specification
@@ -29,6 +28,7 @@ from fairlab.suite.verdicts import Ours
 
 CUSTOM = "custom"  # profile of a run whose parameters are those of no profile
 DEFAULT_SEED = 0
+OWN = ("name", "profile", "seed", "parameters", "data", "skipped")  # fields of a run in ``run.json``, beside `about`
 CURRENT = "current"  # the file that names the published run, with the SHA-256 of its sums
 ID = re.compile(r"\d{8}T\d{6}Z_(?P<host>.+)_(?P<process>\d+)_[0-9a-f]{6}")  # of a run, the name of its folder
 SUMS = "sums.json"  # SHA-256 of every file of a run
@@ -38,33 +38,6 @@ FORGOTTEN_SECONDS = 7 * 24 * 3600  # after which a run that was never finished, 
 
 class UnreadableRunError(ValueError):
     """A run is corrupted or of another version's format; the message says which and what to do."""
-
-
-class Load(TypedDict):
-    """Where a data set came from."""
-
-    __pydantic_config__ = ConfigDict(extra="allow")
-    variant: str
-    source: str
-
-
-class Record(TypedDict):
-    """A named number, with one value per trial."""
-
-    __pydantic_config__ = ConfigDict(extra="allow")
-    artefact: str
-    id: str
-    reading: str
-    values: list
-
-
-class JudgedClaim(TypedDict):
-    """A statement of the paper, and whether it holds."""
-
-    __pydantic_config__ = ConfigDict(extra="allow")
-    artefact: str
-    id: str
-    holds: bool
 
 
 @dataclass
@@ -96,9 +69,9 @@ class Run:
     profile: str
     seed: int
     parameters: dict
-    data: list[Load] = field(default_factory=list)
-    records: list[Record] = field(default_factory=list)
-    claims: list[JudgedClaim] = field(default_factory=list)
+    data: list[dict] = field(default_factory=list)
+    records: list[dict] = field(default_factory=list)
+    claims: list[dict] = field(default_factory=list)
     skipped: list[dict] = field(default_factory=list)
     about: dict = field(default_factory=dict)
 
@@ -112,7 +85,7 @@ class Run:
         """Key of the paper."""
         return self.name.split("/")[0]
 
-    def record(self, artefact: str, id: str, reading: str = "as_published") -> Record | None:
+    def record(self, artefact: str, id: str, reading: str = "as_published") -> dict | None:
         """Return the record for one published value, None if there is none."""
         own = (artefact, id, reading)
         return next((each for each in self.records if (each["artefact"], each["id"], each["reading"]) == own), None)
@@ -135,7 +108,8 @@ class Run:
 
     def note_load(self, provenance: dict, options: dict) -> None:
         """Record the provenance of a data set; the same rows loaded in the same way are recorded once."""
-        entry = provenance | {"options": {name: _as_json(value) for name, value in options.items()}}
+        plain = json.dumps(options, default=lambda value: getattr(value, "tolist", value.__repr__)())
+        entry = provenance | {"options": json.loads(plain)}
         if entry not in self.data:
             self.data.append(entry)
 
@@ -158,7 +132,7 @@ class Run:
 
     def write(self, folder: Path) -> None:
         """Write ``run.json``, ``records.json`` and ``claims.json`` to `folder`."""
-        content = {key: getattr(self, key) for key in ("name", "profile", "seed", "parameters", "data", "skipped")}
+        content = {key: getattr(self, key) for key in OWN}
         _write_json(folder / "records.json", self.records)
         _write_json(folder / "claims.json", self.claims)
         _write_json(folder / "run.json", content | self.about)
@@ -176,9 +150,6 @@ class Run:
             _check_sums(folder)
             return cls.unpublished(folder)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            if isinstance(error, ValidationError):
-                wrong = error.errors()[0]
-                error = f"{wrong['msg']} at {'.'.join(map(str, wrong['loc']))}"
             profile, paper, experiment = folder.parts[-4:-1]
             command = f"fairlab run {paper}/{experiment.partition('.')[0]} --profile {profile}"
             raise UnreadableRunError(
@@ -191,11 +162,8 @@ class Run:
         """Read a run that has no checksums yet."""
         texts = [(folder / f"{part}.json").read_text(encoding="utf-8") for part in ("run", "records", "claims")]
         run, records, claims = map(json.loads, texts)
-        own = {key: run.pop(key) for key in ("name", "profile", "seed", "parameters", "data", "skipped")}
-        return _RUN.validate_python(own | {"records": records, "claims": claims, "about": run})
-
-
-_RUN = TypeAdapter(Run)
+        own = {key: run.pop(key) for key in OWN}
+        return cls(**own, records=records, claims=claims, about=run)
 
 
 def place(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
@@ -324,19 +292,4 @@ def _check_sums(folder) -> None:
 
 
 def _write_json(path, content):
-    write_text(path, json.dumps(content, indent=1, default=_plain, allow_nan=False) + "\n")
-
-
-def _as_json(value):
-    """Return a value as JSON can hold it, in words where it cannot."""
-    try:
-        return json.loads(json.dumps(value, default=_plain))
-    except TypeError:
-        return repr(value)
-
-
-def _plain(value):
-    """Turn NumPy's scalars and arrays into what JSON knows."""
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    raise TypeError(f"cannot write {type(value).__name__} to JSON")
+    write_text(path, json.dumps(content, indent=1, default=methodcaller("tolist"), allow_nan=False) + "\n")

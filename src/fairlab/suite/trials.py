@@ -17,6 +17,7 @@ from pathlib import Path
 
 import cloudpickle
 from joblib.externals.loky import BrokenProcessPool, get_reusable_executor
+from tqdm import tqdm
 
 from fairlab.seeds import Trial
 from fairlab.suite import cache as kept
@@ -112,11 +113,6 @@ def run_trials(
     def task(piece):
         own = {name: [column[k] for k in piece] for name, column in each.items()}
         return function, [trials[k] for k in piece], own, [files[k] for k in piece], batch, metadata
-
-    if progress:
-        from tqdm.auto import tqdm
-    else:
-        from tqdm import tqdm  # without widgets
 
     with tqdm(total=len(trials), initial=len(found), unit="trial", disable=not progress) as bar:
         for part in _by_shard(missing, shard):
