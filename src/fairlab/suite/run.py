@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import psutil
+from pydantic import TypeAdapter, ValidationError
 
 from fairlab.paths import project, write_text
 from fairlab.suite.catalogue import Specification, specification
@@ -150,6 +151,8 @@ class Run:
             _check_sums(folder)
             return cls.unpublished(folder)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            if isinstance(error, ValidationError):
+                error = f"{error.errors()[0]['msg']} at {error.errors()[0]['loc'][0]}"
             profile, paper, experiment = folder.parts[-4:-1]
             command = f"fairlab run {paper}/{experiment.partition('.')[0]} --profile {profile}"
             raise UnreadableRunError(
@@ -163,7 +166,7 @@ class Run:
         texts = [(folder / f"{part}.json").read_text(encoding="utf-8") for part in ("run", "records", "claims")]
         run, records, claims = map(json.loads, texts)
         own = {key: run.pop(key) for key in OWN}
-        return cls(**own, records=records, claims=claims, about=run)
+        return TypeAdapter(cls).validate_python(own | {"records": records, "claims": claims, "about": run})
 
 
 def place(name: str, profile: str, seed: int = DEFAULT_SEED) -> Path:
