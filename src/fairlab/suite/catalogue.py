@@ -76,7 +76,7 @@ class Specification(Entry):
     minutes : Measured or None
         Minutes on one core, used for scheduling a batch and estimating its duration.
     gigabytes : Measured or None
-        Memory on one core, in addition to what every experiment needs; see `fairlab.suite.batch.need_gb`.
+        Memory on one core, in addition to what every experiment needs; see `fairlab.suite.planning.need_gb`.
     after : tuple of str
         Experiments whose trials this one reuses; in a batch they run first, so that no trial is computed twice.
     """
