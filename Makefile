@@ -1,6 +1,6 @@
 # Two commands on a fresh machine: `make reproduce` and `make test`. `make help` lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help env gpu reproduce test slow cluster-test wheelhouse lab site site-test lint format golden benchmark lock
+.PHONY: help env gpu reproduce test slow cluster-test wheelhouse lab site pyodide site-test lint format golden benchmark lock
 
 # The first interpreter on the path that fairlab supports; override with PYTHON=...
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
@@ -10,6 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PROFILE ?= quick
+PYODIDE ?= results/pyodide
 # Modules that are compiled once are kept, also where the shell asks otherwise: without them every process compiles anew.
 export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
@@ -61,6 +62,10 @@ lab: $(READY) ## open the notebooks in JupyterLab (LAB=1: the first lab, as stud
 
 site: $(READY) ## build the site into site/, with results of runs if available
 	@$(BIN)/fairlab site --out site --jobs 2
+	@$(BIN)/python notebooks/labs/lite/build.py build $(PYODIDE) site/lite
+
+pyodide: $(READY) ## fetch what the labs need in a browser into results/pyodide, as far as npm and PyPI have it
+	@$(BIN)/python notebooks/labs/lite/build.py fetch $(PYODIDE)
 
 site-test: $(READY) ## test the site in a browser (Chromium, if available)
 	@$(BIN)/python -m pytest -n 0 -m browser tests/browser

@@ -1,0 +1,37 @@
+"""The labs in a browser tab: what is missing is said in one line, and only labs that can run there are written."""
+
+import importlib.util
+import json
+
+import pytest
+
+from fairlab.paths import project
+
+pytest.importorskip("jupyterlite_pyodide_kernel")
+spec = importlib.util.spec_from_file_location("lite", project().labs / "lite" / "build.py")
+lite = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(lite)
+
+
+def test_without_its_packages_no_site_is_made_and_they_are_named(tmp_path, capsys):
+    lite.build(tmp_path / "none", tmp_path / "site")
+    assert "has no Pyodide" in capsys.readouterr().out
+    entry = {"version": "1", "depends": []}
+    packages = dict.fromkeys(lite.NEEDED, entry) | {"numpy": entry | {"depends": ["Open_BLAS"]}, "open-blas": entry}
+    folder = tmp_path / "pyodide"
+    folder.mkdir()
+    (folder / "pyodide-lock.json").write_text(json.dumps({"packages": packages}))
+    for name in {*packages, *lite.MORE} - {"open-blas", "scipy"}:
+        (folder / f"{name.replace('-', '_')}-1-py3-none-any.whl").touch()
+    lite.build(folder, tmp_path / "site")
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.endswith("has no wheels for Pyodide of open-blas, scipy")
+    assert not (tmp_path / "site").exists()
+
+
+def test_the_notebooks_have_no_answers(tmp_path):
+    lite.write_notebooks(tmp_path / "files")
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "files").iterdir()}
+    assert len(texts) == len(lite.LABS) + 1
+    assert not any("BEGIN SOLUTION" in text or "HIDDEN" in text for text in texts.values())
+    assert all("YOUR CODE HERE" in text for name, text in texts.items() if name != "check")
