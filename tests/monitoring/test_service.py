@@ -195,6 +195,33 @@ def test_effects_over_time_hold_the_rates_of_all_rows_so_far(monitor):
     assert too_many.status_code == 422
 
 
+@pytest.mark.parametrize("state", ["running", "failed"])
+def test_pages_show_looks_that_have_no_report(monitor, state):
+    number = monitor.register()
+    monitor.send(
+        number, [row | {"offer": row["sex"] == "f" if state == "running" else True} for row in decisions(1500)]
+    )
+    if state == "running":
+        monitor.store.plan_look(number)
+    else:
+        assert "one value" in monitor.look(number)["reason"]
+    for path in ("/", f"/pages/investigations/{number}", f"/pages/investigations/{number}/looks/1"):
+        answer = monitor.as_.reader.get(path)
+        assert answer.status_code == 200 and (path == "/" or state in answer.text.lower())
+    path = f"/investigations/{number}/looks/1"
+    assert monitor.as_.reader.get(path, headers={"accept": "text/plain"}).text == f"Look 1: {state}\n"
+    assert monitor.as_.admin.post(f"/investigations/{number}/looks").status_code == 409
+
+
+@pytest.mark.parametrize("name", ["start", "end"])
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00%2B14:00", "9999-12-31T23:59:59-14:00", "1969-01-01T00:00:00Z"])
+def test_times_may_be_any(monitor, name, moment):
+    number = monitor.register()
+    monitor.send(number, decisions(20))
+    for path in ("/investigations/{}/effects", "/pages/investigations/{}"):
+        assert monitor.as_.reader.get(f"{path.format(number)}?{name}={moment}").status_code == 200
+
+
 def test_texts_are_escaped_on_every_page(monitor):
     evil = "<script>alert(1)</script>'\"; DROP TABLE looks; --"
     columns = REGISTRATION["columns"] | {evil: {"type": "category"}}

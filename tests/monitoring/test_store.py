@@ -99,6 +99,13 @@ def test_a_locked_database_is_answered_by_503_and_takes_the_batch_later(monitor,
     assert monitor.send(number, decisions(10)).json()["new"] == 10
 
 
+def test_a_database_is_for_its_owner_only_and_of_a_known_kind(monitor):
+    assert monitor.store.path.stat().st_mode & 0o777 == 0o600
+    for url in ("mysql://a/b", "nothing", "sqlite://"):
+        with pytest.raises(ValueError, match="database: expected"):
+            Store(url)
+
+
 def test_two_servers_on_one_file_are_refused(monitor):
     with monitor.store.claim_file(), pytest.raises(DatabaseInUseError, match="another server uses"):
         Store(str(monitor.store.url)).claim_file()

@@ -26,7 +26,7 @@ from starlette.exceptions import HTTPException
 from fairlab.monitoring import migrations, pages
 from fairlab.monitoring.bodies import READERS, BodyError, read_json
 from fairlab.monitoring.effects import over_time
-from fairlab.monitoring.looks import as_text
+from fairlab.monitoring.looks import CHANGES, as_text
 from fairlab.monitoring.registration import EVENT, LONGEST_TEXT, PERSON, Registration, RowsError, check_texts, error
 from fairlab.monitoring.scheduler import Scheduler, Worker
 from fairlab.monitoring.store import DONE, KeyReusedError, NotFoundError, PostponedError, Store
@@ -36,6 +36,7 @@ LOG = logging.getLogger("fairlab.monitoring")
 MOST_BYTES = 16 * 2**20  # of a body
 MOST_POINTS = 2_000  # of an effect over time
 SECONDS_TO_RETRY = 2
+LATEST = 32_503_680_000_000  # milliseconds: the year 3000
 SAFE = ("GET", "HEAD")
 CHALLENGES = ('Bearer realm="fairlab monitor"', 'Basic realm="fairlab monitor"')
 HEADERS = {
@@ -357,7 +358,9 @@ def _about(store: Store, number: int) -> dict:
 
 def iso(milliseconds: int | None) -> str | None:
     """Return a time as text."""
-    return milliseconds and datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
+    if milliseconds is None:
+        return None
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
 
 
 def _add_rows(app: FastAPI, store: Store, metrics: Metrics) -> None:
@@ -463,7 +466,7 @@ def look_summary(row: sa.Row) -> dict:
     """Return what is known of a look without its contexts."""
     report = row.report or {}
     times = {"started": iso(row.started), "finished": iso(row.finished)}
-    changes = {kind: len(found) for kind, found in report.get("changes", {}).items()}
+    changes = {kind: len(report.get("changes", {}).get(kind, ())) for kind in CHANGES}
     return {"number": row.number, "state": row.state, "level": row.level, "changes": changes} | times
 
 
@@ -495,7 +498,7 @@ def _milliseconds(moment: datetime | None, otherwise: int) -> int:
     if moment is None:
         return otherwise
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (aware - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+    return min(max((aware - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1), 0), LATEST)
 
 
 def wanted(request: Request, *offered: str) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 import sqlalchemy as sa
 from filelock import FileLock, Timeout
 
+from fairlab.checks import check_choice
 from fairlab.monitoring.effects import add_counts, indicators
 from fairlab.monitoring.registration import (
     EVENT,
@@ -195,8 +196,9 @@ class Store:
     """
 
     def __init__(self, url: str, *, clock=time.time):
-        self.url = sa.make_url(url)
-        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        backend = url.partition(":")[0].partition("+")[0]
+        check_choice(backend, "database", ("sqlite", "postgresql"))
+        self.url, self.is_sqlite = sa.make_url(url), backend == "sqlite"
         every = {"json_serializer": partial(json.dumps, allow_nan=False), "hide_parameters": True, "max_overflow": 0}
         if self.is_sqlite:
             if not self.url.database or self.url.database == ":memory:":

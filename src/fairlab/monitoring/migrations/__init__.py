@@ -33,6 +33,8 @@ def migrated(store):
     RuntimeError
         If they are of a version that this code does not know, or there is no access to the database.
     """
+    if store.is_sqlite:
+        store.path.touch(0o600)  # it holds the keys of splits and the secrets of webhooks
     try:
         with store.write() as connection:
             if not store.is_sqlite:  # two servers may start at once
