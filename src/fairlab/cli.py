@@ -407,9 +407,10 @@ def cache_status():
 @cache.command("verify")
 def verify_cache():
     """Check all checksums."""
-    from fairlab.suite.cache import corrupted
+    from fairlab.suite.cache import CORRUPTED, entries
 
-    frame = corrupted()
+    frame = entries()
+    frame = frame[frame["state"] == CORRUPTED]
     for row in frame.itertuples():
         print(f"{row.state}: {short(row.file)}")
     print(f"{len(frame)} corrupted" + (": they will be computed again when needed" if len(frame) else ""))

@@ -2,6 +2,7 @@
 
 import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from datetime import timedelta
 from graphlib import TopologicalSorter
 
 from filelock import FileLock, Timeout
@@ -182,7 +183,5 @@ class _Batch:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds as ``0:21`` or ``1:02:03``."""
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+    """Return seconds as ``0:00:21``."""
+    return str(timedelta(seconds=round(seconds)))

@@ -233,12 +233,6 @@ def prune() -> pd.DataFrame:
     return gone
 
 
-def corrupted() -> pd.DataFrame:
-    """Return the rows of corrupted trials; they are computed again when needed."""
-    frame = entries()
-    return frame[frame["state"] == CORRUPTED]
-
-
 def _entry(file):
     row = {"file": file, "mb": file.stat().st_size / 1e6, "function": file.parent.name, "seconds": 0.0, "host": ""}
     try:

@@ -12,11 +12,11 @@ from fairlab.suite.verdicts import VERDICTS
 
 def rows_by_reading(runs: Iterable[Run]) -> dict[str, list[Row]]:
     """Return the rows of all numbers of some runs by reading; one that was recorded once counts in both."""
-    by_reading = {"as published": [], "as described": []}
-    for run in runs:
-        by_reading["as published"] += _numbers(run)
-        by_reading["as described"] += [_apart(row, run) for row in _numbers(_described(run))]
-    return by_reading
+    runs = list(runs)
+    return {
+        "as published": [row for run in runs for row in _numbers(run)],
+        "as described": [_apart(row, run) for run in runs for row in _numbers(_described(run))],
+    }
 
 
 def count_by_reading(runs: Iterable[Run]) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """The scorecard: all published values and claims, compared with our best runs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from textwrap import shorten
@@ -51,16 +51,14 @@ def unreadable(profile: str | None = None) -> list[str]:
     return [str(run) for run in runs if isinstance(run, UnreadableRunError)]
 
 
-def _runs(name, profile) -> list[Run | UnreadableRunError]:
-    """Return the published runs of an experiment, or why they cannot be read."""
-    runs = []
+def _runs(name, profile) -> Iterator[Run | UnreadableRunError]:
+    """Yield the published runs of an experiment, or why they cannot be read."""
     for one in RANKED_PROFILES if profile is None else (profile,):
         if (place(name, one) / CURRENT).exists():
             try:
-                runs.append(Run.read(run_folder(name, one)))
+                yield Run.read(run_folder(name, one))
             except UnreadableRunError as error:
-                runs.append(error)
-    return runs
+                yield error
 
 
 def scorecard(profile: str | None = None) -> Comparison:
