@@ -8,11 +8,11 @@ import uuid
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-import httpx
 import pandas as pd
 
-from fairlab.checks import check_choice, check_count, check_number
+from fairlab.checks import check_choice, check_count, check_number, optional
 
+httpx = optional("httpx")
 EVENT, PERSON = "event_id", "person"
 MOST_CATEGORIES = 1_000  # of a column; more are refused by the monitor
 TRANSIENT = (429, 502, 503, 504)  # statuses after which the same request may be accepted
@@ -85,7 +85,7 @@ class Client:
     def __exit__(self, *_) -> None:
         self._http.close()
 
-    def request(self, method: str, path: str, *, headers=None, first_row: int = 0, **content) -> httpx.Response:
+    def request(self, method: str, path: str, *, headers=None, first_row: int = 0, **content) -> "httpx.Response":
         """Send a request, again if need be, and return the answer; a MonitorError if it is refused.
 
         `first_row` is added to the numbers of rows that do not fit.
