@@ -76,7 +76,7 @@ def _explained() -> list[Line2D]:
 # Whose networks were searched, and how long: the look of a ratio, and how far from its line.
 NETWORKS = {
     "published": ({"color": BLACK, "marker": "o", "size": 6.5, "opened": True}, 0.0, "published"),
-    "ours": ({"color": BLUE, "marker": "o", "size": 4}, 0.0, "ours, full searches"),
+    "ours": ({"color": BLUE, "marker": "o", "size": 4}, 0.0, "ours, means over runs"),
     "authors": ({"color": PURPLE, "marker": "D", "size": 3.5}, 0.25, "authors' network, one short search"),
     "trained here": ({"color": SKY, "marker": "v", "size": 4}, 0.25, "network trained here, one short search"),
 }
