@@ -13,10 +13,11 @@ import httpx
 import pandas as pd
 import pytest
 import sqlalchemy as sa
-from monitoring.streams import REGISTRATION, decisions, open_store
+from monitoring.streams import REGISTRATION, decisions
 
-from fairlab.monitoring import Client
+from fairlab.monitoring import Client, migrations
 from fairlab.monitoring.registration import keyed
+from fairlab.monitoring.store import Store
 from fairlab.monitoring.store import decisions as stored
 
 KILLS = 25  # of each kind
@@ -61,7 +62,7 @@ def place(request, tmp_path):
 @pytest.mark.slow
 def test_every_acknowledged_row_is_stored_once(place):
     database, postgresql = place
-    store, kills = open_store(database), random.Random(0)
+    store, kills = migrations.migrated(Store(database)), random.Random(0)
     token, server = store.create_token("admin"), Server(database)
     number = Client(server.url, token).register(REGISTRATION | {"look_every": {"rows": 3000}})
     acknowledged, failed, stop = [], [], threading.Event()
