@@ -83,6 +83,10 @@ class Client:
         return self
 
     def __exit__(self, *_) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
         self._http.close()
 
     def request(self, method: str, path: str, *, headers=None, first_row: int = 0, **content) -> "httpx.Response":
