@@ -3,7 +3,7 @@
 import pytest
 
 from fairlab.paths import project
-from fairlab.suite.catalogue import experiment_names, specification
+from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
 from fairlab.suite.notebook import execute, run_experiment
 from fairlab.suite.run import Run
 
@@ -21,7 +21,7 @@ def results(tmp_path_factory, monkeypatch):
 # What must not pay for the import of TensorFlow: of FlipTest only the maps of Seguy et al. need it.
 WITHOUT_TENSORFLOW = [name for name in experiment_names() if name.startswith(("fairtest/", "themis/", "fliptest/"))]
 WITHOUT_TENSORFLOW.remove("fliptest/stability")
-OTHERS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+OTHERS = [ROOT / "notebooks" / f"{name}.ipynb" for name in other_notebooks()]
 
 
 @pytest.mark.parametrize("name", experiment_names())

@@ -161,6 +161,13 @@ def experiment_names(paper: str = "*") -> list[str]:
     return sorted(f"{path.parent.name}/{path.stem}" for path in files if path.parent.name != "profiles")
 
 
+def other_notebooks() -> list[str]:
+    """Return the names of the notebooks that belong to no experiment and no lab, such as ``your_model``, sorted."""
+    folder = project().notebooks
+    paths = [path.relative_to(folder).with_suffix("") for path in [*folder.glob("*.ipynb"), *folder.glob("*/*.ipynb")]]
+    return sorted({str(path) for path in paths if path.parent.name != "labs"} - set(experiment_names()))
+
+
 def inputs(names: Iterable[str]) -> list[str]:
     """Return the data sets of experiments, and the other files and folders that they read, sorted."""
     return sorted({data for name in names for data in (*specification(name).data, *specification(name).files)})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fairlab.checks import optional, required
 from fairlab.paths import project, write_text
-from fairlab.suite.catalogue import experiment_names, specification
+from fairlab.suite.catalogue import experiment_names, other_notebooks, specification
 from fairlab.suite.labs.course import guide
 from fairlab.suite.labs.masters import cards, exercises, read, without_guide
 from fairlab.suite.run import run_folder
@@ -39,7 +39,7 @@ def write_notebooks(folder: Path, drawn: Mapping[str, Sequence[Picture]]) -> Non
         for cell in page.cells:
             cell.metadata["tags"] = [*cell.metadata.get("tags", ()), "hide-input"]
         _write(page, note, folder / f"{name}.ipynb")
-    for name in sorted(path.stem for path in project().notebooks.glob("*.ipynb")):
+    for name in other_notebooks():
         page = read(project().notebooks / f"{name}.ipynb")
         _write(page, UNEXECUTED.format(name=name), folder / f"{name}.ipynb")
 
