@@ -112,6 +112,14 @@ def test_every_optional_package_is_in_the_extra_that_an_error_names():
         assert distributions & names(extra), f"{package}: extra {extra!r} does not bring it"
 
 
+def test_commands_of_the_monitor_name_the_extra_that_is_missing():
+    code = f"{BLOCK}\nfrom fairlab.__main__ import main\nsys.exit(main())"
+    for arguments, status in ((["monitor", "--help"], 0), (["monitor", "serve"], 1), (["monitor", "token", "list"], 1)):
+        command = [sys.executable, "-c", code, *arguments]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert answer.returncode == status and ("fairlab[monitor]" in answer.stderr) == bool(status), answer.stderr
+
+
 def test_every_room_of_the_library_is_imported_without_the_extras():
     modules = [
         ".".join(["fairlab", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")

@@ -14,7 +14,7 @@ import pytest
 import sqlalchemy as sa
 from monitoring.streams import REGISTRATION, decisions
 
-from fairlab.monitoring.service import JsonLines
+from fairlab.monitoring.logs import JsonLines
 from fairlab.monitoring.store import deliveries
 from fairlab.monitoring.webhooks import MOST_ATTEMPTS, SIGNATURE, Deliveries, pause
 

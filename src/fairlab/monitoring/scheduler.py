@@ -1,17 +1,17 @@
 """Looks when a look is due, in a process of its own, so that rows are received meanwhile; deletes rows of old age."""
 
-import logging
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 
 from fairlab.monitoring import looks
+from fairlab.monitoring.logs import LOG, log_as_json, place
 from fairlab.monitoring.registration import keyed
 from fairlab.monitoring.store import DONE, FAILED, NotFoundError, PostponedError, Store
 
-LOG = logging.getLogger("fairlab.monitoring")
 SECONDS = 0.5  # between two checks whether a look is due
 SECONDS_OF_RETENTION = 3600
 MOST_ATTEMPTS = 20
@@ -52,7 +52,12 @@ def _look_in_process(url: str, number: int, look: int) -> None:
     os.nice(5)
     parent = multiprocessing.parent_process()
     threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
-    take_look(Store(url), number, look)
+    log_as_json()
+    try:
+        take_look(Store(url), number, look)
+    except Exception as error:  # whose message may hold what a row holds
+        LOG.error("look", extra={"fields": {"investigation": number, "look": look} | place(error)})
+        sys.exit(1)
 
 
 class Worker(threading.Thread):

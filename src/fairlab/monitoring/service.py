@@ -4,7 +4,6 @@ import base64
 import binascii
 import hashlib
 import json
-import logging
 import time
 from collections.abc import Callable
 from contextlib import asynccontextmanager
@@ -26,13 +25,13 @@ from starlette.exceptions import HTTPException
 from fairlab.monitoring import migrations, pages
 from fairlab.monitoring.bodies import READERS, BodyError, read_json
 from fairlab.monitoring.effects import over_time
+from fairlab.monitoring.logs import LOG, iso, log_as_json, place
 from fairlab.monitoring.looks import CHANGES, as_text
 from fairlab.monitoring.registration import EVENT, LONGEST_TEXT, PERSON, Registration, RowsError, check_texts, error
 from fairlab.monitoring.scheduler import Scheduler, Worker
 from fairlab.monitoring.store import DONE, KeyReusedError, NotFoundError, PostponedError, Store
 from fairlab.monitoring.webhooks import Deliveries
 
-LOG = logging.getLogger("fairlab.monitoring")
 MOST_BYTES = 16 * 2**20  # of a body
 MOST_POINTS = 2_000  # of an effect over time
 SECONDS_TO_RETRY = 2
@@ -129,7 +128,7 @@ class Observed:
         try:
             await self._app(scope, receive, sending)
         except Exception as caught:
-            LOG.error("error", extra={"fields": _where(caught)})
+            LOG.error("error", extra={"fields": place(caught)})
             if not status:
                 await problem(500, "an error of the monitor; its log says where")(scope, receive, sending)
         route = getattr(scope.get("route"), "path", "none")
@@ -140,15 +139,6 @@ class Observed:
         token = scope.get("state", {}).get("token")
         fields = {"method": method, "route": route, "status": status, "ms": round(seconds * 1000, 1), "token": token}
         LOG.info("request", extra={"fields": fields})
-
-
-def _where(caught: BaseException) -> dict:
-    """Return the type of an error and where it was raised; its message may hold what a row holds."""
-    places, step = [], caught.__traceback__
-    while step:
-        places.append(f"{step.tb_frame.f_code.co_filename.rpartition('/')[2]}:{step.tb_lineno}")
-        step = step.tb_next
-    return {"error": type(caught).__name__, "where": places[-5:]}
 
 
 def _token_of(request: Request) -> str:
@@ -267,7 +257,7 @@ def _handle_errors(app: FastAPI) -> None:
         return response
 
     def unavailable(request, caught):
-        LOG.error("database", extra={"fields": _where(caught)})
+        LOG.error("database", extra={"fields": place(caught)})
         return problem(503, "the database cannot do this now; nothing was kept", retry_after=str(SECONDS_TO_RETRY))
 
     def invalid(request, caught):
@@ -354,13 +344,6 @@ def _about(store: Store, number: int) -> dict:
     n_looks = len(store.look_list(number))
     counted = {"decisions": row.decided, "labels": row.labelled, "looks": n_looks, "created": iso(row.created)}
     return {"id": number} | shown | counted
-
-
-def iso(milliseconds: int | None) -> str | None:
-    """Return a time as text."""
-    if milliseconds is None:
-        return None
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
 
 
 def _add_rows(app: FastAPI, store: Store, metrics: Metrics) -> None:
@@ -542,26 +525,11 @@ def _openapi(app: FastAPI) -> dict:
     return app.openapi_schema
 
 
-class JsonLines(logging.Formatter):
-    """Log records as JSON, one a line."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return one line; of an error only its type and place."""
-        line = {"time": iso(int(record.created * 1000)), "level": record.levelname, "event": record.getMessage()}
-        line |= getattr(record, "fields", {})
-        if record.exc_info and record.exc_info[1]:
-            line |= _where(record.exc_info[1])
-        return json.dumps(line)
-
-
 def serve(url: str, host: str, port: int, most_bytes: int = MOST_BYTES) -> None:
     """Serve until a signal stops it; requests under way are answered first."""
     import uvicorn
 
-    handler = logging.StreamHandler()
-    handler.setFormatter(JsonLines())
-    logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    log_as_json()
     store = Store(url)
     lock = store.claim_file()
     try:

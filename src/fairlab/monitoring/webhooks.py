@@ -3,15 +3,14 @@
 import hashlib
 import hmac
 import json
-import logging
 import threading
 import time
 
 import httpx
 
+from fairlab.monitoring.logs import LOG
 from fairlab.monitoring.store import NotFoundError, Store
 
-LOG = logging.getLogger("fairlab.monitoring")
 SIGNATURE = "Fairlab-Signature"
 SECONDS_TO_ANSWER = 10
 MOST_ATTEMPTS = 12  # the last one about a day after the first
