@@ -210,6 +210,17 @@ function words(plot) {
   });
 }
 
+// A result of the search within a page is named by its place: ADF, ADF table 4.
+function places(results) {
+  for (const link of results.querySelectorAll("a[href*='#']:not([data-named])")) {
+    link.dataset.named = "";
+    if (!link.textContent.includes(">")) link.append(`: ${decodeURIComponent(link.hash.slice(1)).replaceAll("-", " ")}`);
+  }
+}
+
+const results = document.getElementById("search-results");
+if (results) new MutationObserver(() => places(results)).observe(results, { childList: true, subtree: true });
+
 // The theme's toggles have no name for a screen reader.
 for (const toggle of document.querySelectorAll("nav summary")) toggle.setAttribute("aria-label", "pages of this section");
 

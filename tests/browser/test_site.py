@@ -50,7 +50,7 @@ UNSIZED = """() => [
 ].map(image => image.src.slice(0, 80))"""
 IDS_AND_LINKS = """() => [
     [...document.querySelectorAll('[id], [name]')].flatMap(one => [one.id, one.getAttribute('name')]),
-    [...document.querySelectorAll('a[href]')].map(link => link.href),
+    [...document.querySelectorAll('a[href]')].map(link => new URL(link.getAttribute('href'), location).href),
 ]"""
 
 

@@ -24,6 +24,7 @@ MARK = ".buildinfo"  # Sphinx writes this file into its output folder
 REPRODUCTION = "REPRODUCTION.json"
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:|#|mailto:)([^)\s]+)\)")
 MARKER = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)  # the place of a macro of `macros.html`
+SAMPLE = '<p class="fairlab">The example on <a href="your_model.html">Audit your model</a> writes this report.</p>'
 # What a drawing does without: digits below a hundredth of a point, and indentation.
 FINE = re.compile(rb"(?<=\d\d\.\d\d)\d+|(?<=\n) +")
 EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -75,7 +76,7 @@ def build(folder: Path | str, *, n_jobs: int = 1) -> Path:
             raise SiteError(messages.replace(f"{sources}/", ""))
         copy_figures(made / "figures")
         shutil.copytree(sources / "labs" / "students", made / "labs", dirs_exist_ok=True)
-        write_text(made / "sample_report.html", page)
+        write_text(made / "sample_report.html", page.replace("<main>", f"<main>{SAMPLE}", 1))
         for unused in (made / "_static" / "webpack-macros.html", *made.rglob("_static/**/*.map")):
             unused.unlink(missing_ok=True)  # a template of the theme, and what only its authors need
         if folder.exists():

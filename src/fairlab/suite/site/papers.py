@@ -82,7 +82,8 @@ def _artefacts(key, head, rows, drawn) -> str:
     for id, artefact in load_paper(key).artefacts.items():
         name = artefact_name(id)
         # An entry of the index is what a search for "ADF table 4" finds.
-        parts += [f"```{{index}} ! single: {head['name']} {name}\n```", raw(f'<div id="{id}" class="fl-anchor"></div>')]
+        entry, place = f"{head['name']} {name}", raw(f'<div id="{id}" class="fl-anchor"></div>')
+        parts += [place, f"```{{index}} ! single: {entry}\n:name: {entry}\n```"]
         parts += [f"### {name}: {artefact.title}", artefact.protocol.strip()]
         if own := [row for row in rows if row.artefact == id]:
             parts += [raw(HTML.marks(own, UP) + HTML.remarks(own, head["ids"], UP))]
