@@ -24,7 +24,7 @@ MARK = ".buildinfo"  # Sphinx writes this file into its output folder
 REPRODUCTION = "REPRODUCTION.json"
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:|#|mailto:)([^)\s]+)\)")
 MARKER = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)  # the place of a macro of `macros.html`
-SAMPLE = '<p class="fairlab">The example on <a href="your_model.html">Audit your model</a> writes this report.</p>'
+SAMPLE = '<p class="fairlab">The report of <a style="color: inherit" href="your_model.html">this example</a>.</p>'
 # What a drawing does without: digits below a hundredth of a point, and indentation.
 FINE = re.compile(rb"(?<=\d\d\.\d\d)\d+|(?<=\n) +")
 EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
