@@ -395,7 +395,7 @@ class Store:
         with self._batch(investigation, "decisions", key, body) as batch:
             if batch.answer:
                 return batch.answer
-            known = set(self._positions(batch.connection, number, events))
+            known = self._values(batch.connection, number, decisions.c.event, set(events), decisions.c.position)
             first = {event: row for row, event in reversed(list(enumerate(events))) if event not in known}
             rows = sorted(first.values())
             content = self._encode(batch, registration, checked, n)[rows]
@@ -436,12 +436,14 @@ class Store:
         with self._batch(investigation, "labels", key, body) as batch:
             if batch.answer:
                 return batch.answer
-            positions = self._positions(batch.connection, number, events)
+            positions = self._values(batch.connection, number, decisions.c.event, set(events), decisions.c.position)
             first = {event: row for row, event in reversed(list(enumerate(events))) if event in positions}
-            known = self._labelled(batch.connection, number, [positions[event] for event in first])
+            found = [positions[event] for event in first]
+            known = self._values(batch.connection, number, labels.c.decision, found, labels.c.position)
             rows = sorted(row for event, row in first.items() if positions[event] not in known)
             wanted = [positions[events[row]] for row in rows]
-            content = self._content(batch.connection, number, wanted, registration.dtype)
+            stored = self._values(batch.connection, number, decisions.c.position, wanted, decisions.c.content)
+            content = np.frombuffer(b"".join(map(stored.__getitem__, wanted)), registration.dtype)
             self._insert_labels(batch, wanted, content, true[rows])
             unknown = sum(event not in positions for event in events)
             batch.answer = {"received": n, "new": len(rows), "repeated": n - len(rows) - unknown, "unknown": unknown}
@@ -476,31 +478,13 @@ class Store:
                 changed["categories"] = batch.categories
             connection.execute(sa.update(investigations).where(investigations.c.id == investigation.id).values(changed))
 
-    def _positions(self, connection, number, events) -> dict[bytes, int]:
-        """Return the positions of those events that are stored."""
-        found, events = {}, list(set(events))
-        for start in range(0, len(events), AT_ONCE):
-            some = decisions.c.event.in_(events[start : start + AT_ONCE])
-            query = sa.select(decisions.c.event, decisions.c.position).where(decisions.c.investigation == number, some)
-            found |= dict(connection.execute(query).tuples().all())
+    def _values(self, connection, number, key: sa.Column, wanted, value: sa.Column) -> dict:
+        """Return one column's values by those of another, where these are wanted and stored."""
+        found, wanted = {}, list(wanted)
+        for start in range(0, len(wanted), AT_ONCE):
+            some = (key.table.c.investigation == number, key.in_(wanted[start : start + AT_ONCE]))
+            found |= dict(connection.execute(sa.select(key, value).where(*some)).tuples().all())
         return found
-
-    def _labelled(self, connection, number, positions) -> set[int]:
-        found = set()
-        for start in range(0, len(positions), AT_ONCE):
-            some = labels.c.decision.in_(positions[start : start + AT_ONCE])
-            found |= set(connection.scalars(sa.select(labels.c.decision).where(labels.c.investigation == number, some)))
-        return found
-
-    def _content(self, connection, number, positions, dtype) -> np.ndarray:
-        found = {}
-        for start in range(0, len(positions), AT_ONCE):
-            some = decisions.c.position.in_(positions[start : start + AT_ONCE])
-            query = sa.select(decisions.c.position, decisions.c.content).where(
-                decisions.c.investigation == number, some
-            )
-            found |= dict(connection.execute(query).tuples().all())
-        return np.frombuffer(b"".join(found[position] for position in positions), dtype=dtype)
 
     def _insert_labels(self, batch, positions, content, true) -> None:
         if not len(positions):
