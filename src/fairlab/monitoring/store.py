@@ -10,7 +10,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -270,8 +270,10 @@ class Store:
             is_ours = connection.execution_options(isolation_level="AUTOCOMMIT").scalar(query)
             try:
                 yield bool(is_ours)
-            finally:
-                connection.invalidate()  # the end of the session gives the lock back
+            finally:  # the end of the session would give the lock back, too, a little later
+                with suppress(sa.exc.DBAPIError):
+                    connection.execute(sa.select(sa.func.pg_advisory_unlock(LOOK_LOCK)))
+                connection.invalidate()
 
     # Tokens
 
