@@ -166,6 +166,11 @@ print(time.process_time() - started, *sorted(imported & set({sorted(EXTRAS)})))
     assert imported == []
 
 
+def test_the_plugin_of_snakemake_for_clusters_has_an_upper_bound():
+    (plugin,) = requirements("cluster")
+    assert "<" in {clause.operator for clause in plugin.specifier}, f"{plugin}: another major version may change it"
+
+
 def test_the_lock_holds_what_the_core_and_the_extras_ask_for():
     versions = locked()
     for requirement in [*requirements(), *requirements(*LOCKED_EXTRAS)]:
