@@ -166,9 +166,10 @@ def test_other_tensors_are_rejected(stored, tmp_path):
         with pytest.raises(ValueError, match=f"expected floats named '{name}'"):
             read_tensor(index, name)
     other = tmp_path / "other.index"
-    other.write_bytes(b"text")
-    with pytest.raises(ValueError, match="expected the index of a checkpoint"):
-        read_tensor(other, "linear/kernel")
+    for content in (b"text", b"text" * 100):
+        other.write_bytes(content)
+        with pytest.raises(ValueError, match="expected the index of a checkpoint"):
+            read_tensor(other, "linear/kernel")
 
 
 # loops
