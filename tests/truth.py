@@ -1,6 +1,6 @@
 """How often statements about generated models hold: counts beside what is stated, kept in ``docs/truth``.
 
-``python tests/<method>/test_truth.py --write`` writes those of a method.
+``PYTHONPATH=tests python tests/<method>/test_truth.py --write`` writes those of a method.
 """
 
 import sys

@@ -1,0 +1,217 @@
+"""What a monitor promises, on generated streams: docs/truth has the counts, docs/_static the figure of delays.
+
+``PYTHONPATH=tests python tests/monitoring/test_promise.py --write [jobs]`` makes them anew in about half an hour of
+computing; the counts are in ``monitoring.csv``, the delays in ``monitoring_delays.csv``.
+"""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from decision_streams import (
+    ALPHA,
+    BATCH,
+    EVERY,
+    HORIZON,
+    KINDS,
+    LIMIT,
+    RULES,
+    SCENES,
+    SIZES,
+    WATCHERS,
+    alarms,
+    alarms_of_rules,
+    at_most,
+    counts_of,
+    draw,
+    fair_life,
+    is_excluded,
+    wealth_first,
+)
+from joblib import Parallel, delayed
+from scipy.stats import binom
+from truth import FOLDER, check, tabulate
+
+from fairlab.monitoring.sequences import evidence
+from fairlab.paths import project
+from fairlab.plotting import LINES, legend_above, log_ticks, panels, save
+from fairlab.statistics import exact_interval
+
+LENGTH, AT_ONCE, N_STREAMS, N_LOOKS, N_DELAYS = 100_000, 20, 1_000, 50, 40
+STATED = 1 - ALPHA
+PAGE = project().docs / "guide" / "monitor_statistics.csv"
+FIGURE = project().docs / "_static" / "monitoring_delays"
+
+
+def of_life(number, n_looks=N_LOOKS):
+    """Return what holds of a fair investigation, one row a statement."""
+    life = fair_life(number, n_looks)
+    text = f"{n_looks} looks of a fair stream, levels {{}}: no report"
+    return [
+        (text.format(rule), not life.reports(spending).any(), stated)
+        for rule, spending, stated in [
+            ("by the series", "series", STATED),
+            ("by the adaptive rule", "adaptive", STATED),
+            ("5% each", "none", np.nan),
+        ]
+    ]
+
+
+def of_streams(batch, n_streams=AT_ONCE, length=LENGTH):
+    """Return what holds of some fair streams and of as many others, after each decision, one row a statement."""
+    kind, rows, often = KINDS[batch % len(KINDS)], [], f"after each of {length:,} decisions"
+    for is_fair in (True, False):
+        group, hits, rates = draw(kind, batch, length, n_streams, is_fair=is_fair)
+        for k in range(n_streams):
+            totals, found, sums = counts_of(group[:, k], hits[:, k], rates[:, k])
+            means = sums / np.maximum(totals, 1)
+            held = is_excluded(found, totals, means) is None
+            rows.append((f"bounds of the difference hold the true one {often}, {kind}", held, STATED))
+            unclear = at_most(found, totals, means)[:, 1] >= LIMIT
+            log, _ = evidence(found[unclear, 1], totals[unclear, 1], means[unclear, 1])
+            rows.append((f"bounds of a rate hold the true one {often}, {kind}", (log < LIMIT).all(), STATED))
+            if not is_fair:
+                continue
+            pooled = np.broadcast_to((found.sum(axis=1) / totals.sum(axis=1))[:, None], found.shape)
+            held = is_excluded(found, totals, pooled, 0.0) is None
+            rows.append((f"a fair stream never raises an alarm {often}, {kind}", held, STATED))
+            for rule, is_alarm in zip(RULES, alarms_of_rules(group[:, k], hits[:, k]).T, strict=True):
+                text = f"{rule} in batches of {BATCH}"
+                rows.append((f"{text}: no alarm in a fair stream of {length:,}", not is_alarm.any(), np.nan))
+                rows += [(f"{text}: no alarm in a fair batch", not one, np.nan) for one in is_alarm]
+    return rows
+
+
+def counted(answers):
+    """Return the table of counts, with 95% intervals of the shares."""
+    table = tabulate([row for several in answers for row in several]).sort_values("statement", ignore_index=True)
+    check(table)
+    ends = exact_interval(table["held"].to_numpy(), table["models"].to_numpy(), alpha=0.05)
+    low, high = (np.round(end, 4) for end in ends)
+    return table.assign(low=low, high=high).rename(columns={"models": "trials"})
+
+
+def for_page(table):
+    """Return the table as the guide shows it."""
+    shares = [f"{100 * one.share:.4g} ({100 * one.low:.4g} to {100 * one.high:.4g})" for one in table.itertuples()]
+    columns = {"of": table["trials"].map("{:,}".format), "held": table["held"].map("{:,}".format)}
+    columns |= {"percent (95% interval)": shares, "stated": table["stated"].map("at least {:.0%}".format)}
+    return pd.DataFrame({"statement": table["statement"]} | columns).replace("at least nan%", "nothing")
+
+
+def delays(answers):
+    """Return the delays until a planted change is noticed: quartiles of the streams without an earlier alarm."""
+    rows = []
+    for (scene, size), several in answers.items():
+        for watcher in WATCHERS:
+            waited = np.array([found[watcher] for found in several]) - SCENES[scene][0]
+            waited = waited[waited > 0]
+            row = {"change": scene, "size": size, "watcher": watcher, "streams": len(waited)}
+            row["noticed"] = int(np.isfinite(waited).sum())
+            ends = np.quantile(waited, [0.25, 0.5, 0.75], method="higher")
+            rows.append(row | dict(zip(("first quartile", "median", "third quartile"), ends, strict=True)))
+    return pd.DataFrame(rows)
+
+
+def drawn(frame):
+    """Draw the delays by size of the change, a panel for each kind of change."""
+    figure, axes = panels(1, len(SCENES), width=2.2, height=2.9, sharey=True)
+    for axis, (scene, part) in zip(axes, frame.groupby("change", sort=False), strict=True):
+        for place, (style, watcher) in enumerate(zip(LINES, WATCHERS, strict=True)):
+            one = part[part["watcher"] == watcher].replace(np.inf, np.nan)
+            x = one["size"] * 1.03 ** (place - 1.5)
+            axis.plot(x, one["median"], **style, markersize=4, label=watcher)
+            ends = one["first quartile"], one["third quartile"].fillna(2 * HORIZON)
+            axis.vlines(x, *ends, color=style["color"], linewidth=1)
+        axis.set(xscale="log", yscale="log", ylim=(40, HORIZON), title=scene.replace(", in", ",\nin"))
+        axis.set_xticks(SIZES, ["0.05", "0.1", "", "0.2", "", "0.4"])
+        axis.minorticks_off()
+        axis.title.set_size(9)
+        axis.set_xlabel("difference of the rates")
+    log_ticks(axes[0].yaxis)
+    axes[0].set_ylabel("decisions until the alarm")
+    legend_above(figure, axes[0], n_columns=4)
+    return figure
+
+
+def test_committed_counts_are_as_stated():
+    table = pd.read_csv(FOLDER / "monitoring.csv")
+    check(table.rename(columns={"trials": "models"}))
+    assert PAGE.read_text() == for_page(table).to_csv(index=False)
+    trials = table.set_index("statement")["trials"]
+    assert trials.filter(like="a fair stream never").sum() == N_STREAMS
+    assert (trials.filter(like=f"{N_LOOKS} looks of a fair stream") > 0.85 * N_STREAMS).all()
+
+
+@pytest.mark.parametrize("kind", range(len(KINDS)))
+def test_some_streams_come_out_as_stated(kind):
+    counted([of_streams(kind, n_streams=8, length=3_000)])
+
+
+def test_a_fair_life_reports_as_seldom_as_stated_and_a_biased_one_does():
+    counted([of_life(number, 4) for number in range(12)])
+    found = alarms("from the first decision", 0.4, 0)
+    assert max(found.values()) <= 2 * EVERY
+
+
+def test_the_quick_check_of_a_stream_is_that_of_the_bounds():
+    for number in range(3):
+        group, hits, rates = draw(KINDS[number], number, 600, 4, is_fair=False)
+        for k in range(4):
+            totals, found, _ = counts_of(group[:, k], hits[:, k], rates[:, k])
+            assert (evidence(found, totals, 0.3)[0] <= at_most(found, totals, np.full(found.shape, 0.3)) + 1e-9).all()
+
+
+def test_the_betting_test_is_one():
+    """Of fair pairs it rejects seldom; by hand for three pairs."""
+    rng = np.random.default_rng(94)
+    first = wealth_first(*(rng.random((2, 3_000, 400)) < 0.3))
+    assert binom.sf((first >= 0).sum() - 1, 400, ALPHA) > 0.005
+    assert wealth_first(np.ones((30, 1)), np.zeros((30, 1)))[0] == by_hand(30)
+
+
+def by_hand(n):
+    """Return the pair at which wealth exceeds 20 where each pair pays 1."""
+    bet, curvature, wealth = 0.0, 1.0, 1.0
+    for k in range(n):
+        wealth *= 1 + bet
+        if wealth > 1 / ALPHA:
+            return k
+        slope = 1 / (1 + bet)
+        curvature += slope**2
+        bet = min(bet + 2 / (2 - np.log(3)) * slope / curvature, 0.5)
+    return -1
+
+
+@pytest.mark.slow
+def test_a_part_of_the_streams_comes_out_as_stated():
+    counted([*map(of_life, range(40)), *(of_streams(batch, n_streams=10) for batch in range(6))])
+
+
+@pytest.mark.slow
+def test_delays_come_out_again():
+    scene, size = "after 5,000 fair decisions", 0.4
+    again = delays({(scene, size): [alarms(scene, size, number) for number in range(N_DELAYS)]})
+    committed = pd.read_csv(FOLDER / "monitoring_delays.csv")
+    committed = committed[(committed["change"] == scene) & (committed["size"] == size)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(again, committed, check_dtype=False)
+
+
+def main(n_jobs):
+    """Write the counts, the delays and their figure."""
+    run = Parallel(n_jobs, verbose=1)
+    answers = run(delayed(of_life)(number) for number in range(N_STREAMS))
+    answers += run(delayed(of_streams)(batch) for batch in range(N_STREAMS // AT_ONCE))
+    table = counted(answers)
+    table.to_csv(FOLDER / "monitoring.csv", index=False)
+    for_page(table).to_csv(PAGE, index=False)
+    cases = [(scene, size) for scene in SCENES for size in SIZES]
+    noticed = run(delayed(alarms)(*case, number) for case in cases for number in range(N_DELAYS))
+    frame = delays({case: noticed[k * N_DELAYS :][:N_DELAYS] for k, case in enumerate(cases)})
+    frame.to_csv(FOLDER / "monitoring_delays.csv", index=False)
+    save(drawn(frame), FIGURE, formats=["svg"], title="Decisions until a planted change is noticed, by its size")
+
+
+if __name__ == "__main__" and "--write" in sys.argv:
+    main(int(sys.argv[-1]) if sys.argv[-1].isdigit() else 1)
