@@ -29,6 +29,15 @@ class MonitorError(RuntimeError):
         Of the answer; None if there was none.
     errors : list of dict
         ``row``, ``column`` and ``reason`` of rows that do not fit.
+
+    Examples
+    --------
+    >>> from fairlab.monitoring import MonitorError
+    >>> try:
+    ...     raise MonitorError("422: rows do not fit", 422, [{"row": 3, "column": "sex", "reason": "expected a text"}])
+    ... except MonitorError as error:
+    ...     print(error.status, error.errors[0]["row"])
+    422 3
     """
 
     def __init__(self, message: str, status: int | None = None, errors=()):
@@ -239,6 +248,14 @@ def registration_of(frame: pd.DataFrame, *, sensitive_features, output: str, **f
     output : str
     **fields
         Further fields of a registration; by default it looks every 1,000 rows.
+
+    Examples
+    --------
+    >>> from fairlab.monitoring import registration_of
+    >>> table = pd.DataFrame({"sex": ["f", "m"], "age": [40, 41], "offer": [True, False]})
+    >>> fields = registration_of(table, sensitive_features=["sex"], output="offer")
+    >>> fields["columns"]["sex"], fields["columns"]["age"]
+    ({'type': 'category', 'categories': ['f', 'm']}, {'type': 'number'})
     """
     exact, columns = {*sensitive_features, output, fields.get("true_label")}, {}
     for name, column in frame.drop(columns=[EVENT, PERSON], errors="ignore").items():
