@@ -164,3 +164,13 @@ def test_published_numbers_beside_recorded_ones(experiment):
     assert (beside["ours"], beside["n_trials"]) == (0.5, 2)
     assert beside["low"] == pytest.approx(0.5 - 12.706 * 0.1, abs=1e-3)
     assert beside[["published_low", "published", "published_high"]].tolist() == pytest.approx([0.4, 0.5, 0.6])
+
+
+def test_cells_that_a_spreadsheet_would_calculate_are_quoted(experiment):
+    frame = pd.DataFrame({"=x": ["=1+1", "@sum", "a=b", None], "y": [-1.5, np.inf, 0, np.nan]}, index=[*"=bcd"])
+    before = frame.copy()
+    experiment.table("table-1", frame)
+    [path] = experiment.folder.rglob("*.csv")
+    written = path.read_text(encoding="utf-8").splitlines()
+    assert written == [",'=x,y", "'=,'=1+1,-1.5", "b,'@sum,inf", "c,a=b,0", "d,,"]
+    pd.testing.assert_frame_equal(frame, before)

@@ -545,8 +545,17 @@ def _sides(value, ours) -> dict:
 
 
 def _write_csv(frame, path) -> None:
+    """Write a table; a quote stands before text that a spreadsheet would take for a formula."""
     named = any(name is not None for name in frame.index.names) or not isinstance(frame.index, pd.RangeIndex)
+    frame = frame.rename(columns=_no_formula, **({"index": _no_formula} if named else {}))
+    for place, dtype in enumerate(frame.dtypes):
+        if not pd.api.types.is_numeric_dtype(dtype):
+            frame.isetitem(place, frame.iloc[:, place].map(_no_formula))
     write_text(path, frame.to_csv(index=named, float_format="%.5g", lineterminator="\n"))
+
+
+def _no_formula(cell):
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "@")) else cell
 
 
 def _show(picture, caption) -> None:
