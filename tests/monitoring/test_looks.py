@@ -6,8 +6,8 @@ import pytest
 from monitoring.streams import REGISTRATION, decisions
 
 from fairlab.fairtest import DataSource, Investigation, Ratio
-from fairlab.monitoring import look_level
-from fairlab.monitoring.registration import for_training, keyed
+from fairlab.monitoring import look_level, looks
+from fairlab.monitoring.registration import Registration, for_training, keyed
 from fairlab.monitoring.scheduler import take_look
 from fairlab.monitoring.store import PostponedError
 
@@ -143,3 +143,12 @@ def test_a_look_that_died_is_done_anew_and_what_died_cannot_store_its_report(mon
     (row,) = monitor.store.look_list(number)
     assert (row.attempts, row.state, row.report["n_train"] + row.report["n_test"]) == (2, "done", 2000)
     assert not monitor.store.finish_look(died, "done", {})
+
+
+@pytest.mark.parametrize(("explanatory", "level", "expected"), [("town", 1e-5, 1), ("town", 0.01, 0), (None, 1e-5, 0)])
+def test_a_look_whose_permutations_are_too_few_for_its_level_says_so(explanatory, level, expected):
+    registration = Registration.model_validate(REGISTRATION | {"explanatory": explanatory, "context": []})
+    table = pd.DataFrame(decisions(400)).drop(columns="event_id")
+    report = looks.look(registration, table.astype({"town": "category"}), np.arange(400) < 200, level, 0)
+    found = looks.warnings(registration, report, level)
+    assert sum("Nothing could be found at the level 1e-05" in text for text in found) == expected

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from fairlab import fairtest
+from fairlab.fairtest.resampling import RESAMPLES
 from fairlab.monitoring.registration import Registration
 
 CHANGES = ("new", "gone", "stronger", "weaker")
@@ -56,6 +57,19 @@ def look(registration: Registration, table: pd.DataFrame, train: np.ndarray, lev
         random_state=seed,
     )
     return investigation.fit(source).test(significance=level)
+
+
+def warnings(registration: Registration, report, level: float) -> list[str]:
+    """Return the report's warnings, and one if its permutations were too few for a p-value at the look's level."""
+    n_tests = sum(len(one.associations) for section in report.sections for one in section.subgroups)
+    smallest = n_tests / (1 + RESAMPLES)  # after Holm's correction
+    if registration.explanatory is None or smallest <= level:
+        return list(report.warnings)
+    reason = f"p-values of {n_tests} tests by {RESAMPLES:,} permutations are at least {smallest:.2g} after correction"
+    return [
+        *report.warnings,
+        f"Nothing could be found at the level {level:.2g}: {reason}. Register anew, with rarer looks.",
+    ]
 
 
 def describe(report: "fairtest.AssociationReport", level: float, smallest_cell: int) -> list[dict]:

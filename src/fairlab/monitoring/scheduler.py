@@ -41,7 +41,11 @@ def take_look(store: Store, number: int, look: int) -> None:
     sections = looks.describe(report, begun.level, registration.smallest_cell)
     earlier = [past.report for past in store.look_list(number) if past.state == DONE]
     changes = looks.compare(earlier[-1]["sections"] if earlier else [], sections)
-    found = about | {"warnings": list(report.warnings), "changes": changes, "sections": sections}
+    found = about | {
+        "warnings": looks.warnings(registration, report, begun.level),
+        "changes": changes,
+        "sections": sections,
+    }
     notice = about | {"new": changes["new"]} if registration.webhook and changes["new"] else None
     store.finish_look(begun, DONE, found, float(report.to_frame()["raw_p_value"].max()), notice)
 
