@@ -37,7 +37,7 @@ PARTS = [
     "Results",
     OPTIONAL,
     "Comparison",
-    "Reading",
+    "Interpretation",
     "Questions",
 ]
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)

@@ -57,6 +57,9 @@ MODULES = [
     *(path for part in ("suite", "data", "benchmarks") for path in sorted((ROOT / "src/fairlab" / part).rglob("*.py"))),
 ]
 LABS = sorted((ROOT / "notebooks" / "labs").glob("*.*"))
+NOTEBOOKS = [
+    p for p in sorted((ROOT / "notebooks").rglob("*.ipynb")) if p not in LABS and ".ipynb_checkpoints" not in p.parts
+]
 
 
 def name_of(path):
@@ -88,6 +91,12 @@ def test_labs(path):
         assert not found_in(path.read_text(encoding="utf-8"))
     else:
         assert not found_in("\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
+def test_text_of_notebooks(path):
+    cells = nbformat.read(path, as_version=4).cells
+    assert not found_in("\n".join(cell.source for cell in cells if cell.cell_type == "markdown"))
 
 
 def test_phrases_are_recognised():
