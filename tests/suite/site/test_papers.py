@@ -27,6 +27,7 @@ def test_a_page_has_every_part_and_every_row(card, key):
     for part in ("Question", "Method", "Results", "Claims", "Findings beyond the paper", "Experiments"):
         assert f"## {part}" in page
     assert "{{ " not in page
+    assert "&lt;p&gt;" not in page
     about = load_paper(key).about
     for text in (
         about.title,

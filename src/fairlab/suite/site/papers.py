@@ -68,7 +68,7 @@ def paper_page(key: str, rows: Sequence[Row], drawn: Sequence["Picture"]) -> str
         name=head["name"],
         head=raw(HTML.head_of(load_paper(key), own, head["name"], finding_of(key, own))),
         figure=raw("".join(first)),
-        picture=raw(HTML.symbols() + f"<p>{own.headline()}.</p>" + HTML.marks(own.rows, UP)),
+        picture=raw(f"{HTML.symbols()}<p>{own.headline()}.</p>{HTML.marks(own.rows, UP)}"),
         artefacts=_artefacts(key, head, own.rows, drawn),
         claims=raw(HTML.claims(own.rows, UP)),
         deviations=introduction(key).partition("\n\n")[2],
