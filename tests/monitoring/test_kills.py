@@ -69,7 +69,7 @@ def test_every_acknowledged_row_is_stored_once(place):
 
     def send(seed):
         try:
-            with Client(server.url, token, batch_size=100, max_seconds=120) as client:
+            with Client(server.url, token, batch_size=100, max_seconds=900) as client:
                 part = 0
                 while not stop.is_set():
                     rows = decisions(500, seed=(seed << 32) + part)
@@ -84,7 +84,7 @@ def test_every_acknowledged_row_is_stored_once(place):
     for thread in threads:
         thread.start()
     for _ in range(KILLS):
-        time.sleep(kills.uniform(0.05, 1.5))
+        time.sleep(kills.uniform(0.05, 2.5))
         if postgresql and kills.random() < 0.5:
             postgresql.stop("immediate")
             postgresql.start()
