@@ -145,6 +145,12 @@ class Registration(_Strict):
         """Columns that are stored with a decision: all but the true label."""
         return {name: column for name, column in self.columns.items() if name != self.true_label}
 
+    def names(self, kind: str) -> tuple[list, list]:
+        """Return which columns rows of decisions, or labels, must have, and which they may have."""
+        if kind == "labels":
+            return [EVENT, self.true_label], []
+        return [EVENT, *self.stored], [PERSON, *filter(None, [self.true_label])]
+
     @cached_property
     def dtype(self) -> np.dtype:
         """Of a row as it is stored: codes of categories, and numbers."""
@@ -179,15 +185,16 @@ def as_columns(rows: Sequence[Mapping], required: Sequence[str], optional: Seque
 def _raise_for_names(rows, required, known):
     found = []
     for number, row in enumerate(rows):
-        found += [error(number, _shown(name), "this column is not registered") for name in row if name not in known]
+        found += [error(number, as_ascii(name), "this column is not registered") for name in row if name not in known]
         found += [error(number, name, "expected a value, found no such column") for name in required if name not in row]
         if len(found) >= MOST_ERRORS:
             break
     raise RowsError(found)
 
 
-def _shown(name: str) -> str:
-    return name.encode("ascii", "backslashreplace").decode()[:LONGEST_TEXT]
+def as_ascii(text: str) -> str:
+    """Return a text that any answer can hold."""
+    return text.encode("ascii", "backslashreplace").decode()[:LONGEST_TEXT]
 
 
 def check_texts(name: str, values: list, *, missing: bool = False) -> None:

@@ -1,11 +1,7 @@
 """The monitor over HTTP: who may do what, limits, problem documents (RFC 9457), metrics and endpoints."""
 
-import base64
-import binascii
 import hashlib
-import json
 import time
-from collections.abc import Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -13,13 +9,15 @@ from http import HTTPStatus
 from typing import Annotated
 
 import sqlalchemy as sa
-from fastapi import Depends, FastAPI, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.openapi.utils import get_openapi
-from fastapi.responses import HTMLResponse, PlainTextResponse
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBasic, HTTPBasicCredentials, HTTPBearer
+from prometheus_client import CONTENT_TYPE_LATEST, Counter, Histogram, generate_latest
 from pydantic import BaseModel, ValidationError
+from pydantic.json_schema import models_json_schema
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 
 from fairlab.monitoring import migrations, pages
@@ -27,7 +25,16 @@ from fairlab.monitoring.bodies import READERS, BodyError, read_json
 from fairlab.monitoring.effects import over_time
 from fairlab.monitoring.logs import LOG, iso, log_as_json, place
 from fairlab.monitoring.looks import CHANGES, as_text
-from fairlab.monitoring.registration import EVENT, LONGEST_TEXT, PERSON, Registration, RowsError, check_texts, error
+from fairlab.monitoring.registration import (
+    EVENT,
+    LONGEST_TEXT,
+    PERSON,
+    Registration,
+    RowsError,
+    as_ascii,
+    check_texts,
+    error,
+)
 from fairlab.monitoring.scheduler import Scheduler, Worker
 from fairlab.monitoring.store import DONE, KeyReusedError, NotFoundError, PostponedError, Store
 from fairlab.monitoring.webhooks import Deliveries
@@ -45,16 +52,28 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "cache-control": "no-store",
 }
-Number = Annotated[int, Path(ge=1, lt=2**31)]
-Key = Annotated[str | None, Header(min_length=1, max_length=LONGEST_TEXT, alias="Idempotency-Key")]
+# What an error of the layers below is answered with.
+STATUSES = {
+    BodyError: 400,
+    NotFoundError: 404,
+    PostponedError: 409,
+    RowsError: 422,
+    KeyReusedError: 422,
+}
+# What `/metrics` counts; it holds nothing about people.
+REQUESTS = Counter("monitor_requests", "Requests", ["method", "route", "status"])
+SECONDS = Histogram("monitor_request_seconds", "Time of requests", ["route"])
+ROWS = Counter("monitor_rows", "Rows of decisions and labels", ["kind", "outcome"])
+LOOKS = Counter("monitor_looks", "Looks that ended", ["state"])
+DELIVERIES = Counter("monitor_deliveries", "Notices to webhooks", ["outcome"])
 
 
-class ProblemError(Exception):
+class ProblemError(HTTPException):
     """A request that is refused, and how."""
 
-    def __init__(self, status: int, detail: str, errors=(), **headers):
-        super().__init__(detail)
-        self.status, self.detail, self.errors, self.headers = status, detail, list(errors), headers
+    def __init__(self, status: int, detail: str, errors=(), headers=None):
+        super().__init__(status, detail, headers)
+        self.errors = errors
 
 
 class RowError(BaseModel):
@@ -74,31 +93,14 @@ class Problem(BaseModel):
     errors: list[RowError] | None = None
 
 
-def answer(content, status: int = 200, kind: str = "application/json", **headers) -> Response:
-    """Return plain data as JSON."""
-    body = json.dumps(content, allow_nan=False)
-    headers = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Response(body, status, headers, media_type=kind)
-
-
-def problem(status: int, detail: str, errors=(), **headers) -> Response:
+def problem(status: int, detail: str, errors=(), headers=None) -> Response:
     """Return a problem document."""
     content = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail}
     content |= {"errors": list(errors)} if errors else {}
-    return answer(content, status, "application/problem+json", **headers)
-
-
-class Metrics:
-    """What `/metrics` counts; it holds nothing about people."""
-
-    def __init__(self):
-        self.registry = CollectorRegistry()
-        make = partial(Counter, registry=self.registry)
-        self.requests = make("monitor_requests", "Requests", ["method", "route", "status"])
-        self.rows = make("monitor_rows", "Rows of decisions and labels", ["kind", "outcome"])
-        self.looks = make("monitor_looks", "Looks that ended", ["state"])
-        self.deliveries = make("monitor_deliveries", "Notices to webhooks", ["outcome"])
-        self.seconds = Histogram("monitor_request_seconds", "Time of requests", ["route"], registry=self.registry)
+    made = JSONResponse(content, status, headers, media_type="application/problem+json")
+    for challenge in CHALLENGES if status == 401 else ():
+        made.headers.append("www-authenticate", challenge)  # two headers: browsers read one challenge of each
+    return made
 
 
 class Observed:
@@ -107,8 +109,8 @@ class Observed:
     Neither bodies nor paths are logged, as a path may name a person: the route's pattern is.
     """
 
-    def __init__(self, app, metrics: Metrics):
-        self._app, self._metrics = app, metrics
+    def __init__(self, app):
+        self._app = app
 
     async def __call__(self, scope, receive, send):
         """Handle one request."""
@@ -120,9 +122,7 @@ class Observed:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                given = {name for name, _ in message["headers"]}
-                added = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                message["headers"] = [*message["headers"], *(one for one in added if one[0] not in given)]
+                MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
         try:
@@ -134,79 +134,70 @@ class Observed:
         route = getattr(scope.get("route"), "path", "none")
         seconds = time.perf_counter() - started
         method = scope["method"] if scope["method"] in (*SAFE, "POST", "DELETE") else "other"
-        self._metrics.requests.labels(method, route, status).inc()
-        self._metrics.seconds.labels(route).observe(seconds)
+        REQUESTS.labels(method, route, status).inc()
+        SECONDS.labels(route).observe(seconds)
         token = scope.get("state", {}).get("token")
         fields = {"method": method, "route": route, "status": status, "ms": round(seconds * 1000, 1), "token": token}
         LOG.info("request", extra={"fields": fields})
 
 
-def _token_of(request: Request) -> str:
-    """Return the token of a request, which a browser sends as the password of the Basic scheme, for reading only."""
-    scheme, _, value = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer":
-        return value.strip()
-    if scheme.lower() == "basic" and request.method in SAFE:  # else other sites could have the browser write
-        try:
-            return base64.b64decode(value.strip(), validate=True).decode().partition(":")[2]
-        except (binascii.Error, UnicodeDecodeError):
-            return ""
-    return ""
+def allowed(*roles: str) -> list:
+    """Return the dependency of an endpoint that a request has a token of one of these roles, or of an administrator."""
 
-
-def _allowed(*roles: str) -> Callable:
-    """Return a check that a request has a token of one of these roles, or of an administrator."""
-
-    def check(request: Request) -> None:
-        store: Store = request.app.state.store
-        found = store.token(_token_of(request))
+    def check(
+        request: Request,
+        store: TheStore,
+        bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(BEARER)],
+        basic: Annotated[HTTPBasicCredentials | None, Depends(BASIC)],
+    ) -> None:
+        if basic and request.method in SAFE:  # else other sites could have the browser write
+            found = store.token(basic.password)
+        else:
+            found = store.token(bearer.credentials.strip()) if bearer else None
         if found is None:
             raise ProblemError(401, "expected a token: Authorization: Bearer TOKEN")
-        number, role = found
-        request.state.token = number
+        request.state.token, role = found
         if role not in (*roles, "admin"):
             raise ProblemError(403, f"expected a token with the role {' or '.join((*roles, 'admin'))}, found {role}")
 
-    return check
-
-
-def allowed(*roles: str) -> list:
-    """Return the dependencies of an endpoint for these roles."""
-    return [Depends(_allowed(*roles))]
+    return [Depends(check)]
 
 
 async def read_body(request: Request) -> bytes:
     """Return the body, as long as it is not compressed and not too long."""
     most = request.app.state.most_bytes
     if (coding := request.headers.get("content-encoding", "identity")) != "identity":
-        raise ProblemError(
-            415, f"expected a body without compression, found {_ascii(coding)}", accept_encoding="identity"
-        )
-    length = request.headers.get("content-length", "")
-    parts, size = [], int(length) if length.isdecimal() and len(length) < 20 else 0
+        detail = f"expected a body without compression, found {as_ascii(coding)}"
+        raise ProblemError(415, detail, headers={"accept-encoding": "identity"})
+    body, size = bytearray(), int(request.headers.get("content-length", 0))
     if size <= most:
-        size = 0
         async for part in request.stream():
-            size += len(part)
-            if size > most:
+            body += part
+            if len(body) > most:
                 break
-            parts.append(part)
-    if size > most:
+    if max(size, len(body)) > most:
         raise ProblemError(413, f"expected a body of at most {most:,} bytes")
-    return b"".join(parts)
+    return bytes(body)
 
 
+def _store(request: Request) -> Store:
+    return request.app.state.store
+
+
+TheStore = Annotated[Store, Depends(_store)]
 Body = Annotated[bytes, Depends(read_body)]
-
-
-def _ascii(text: str) -> str:
-    return text.encode("ascii", "backslashreplace").decode()[:LONGEST_TEXT]
+Number = Annotated[int, Path(ge=1, lt=2**31)]
+Key = Annotated[str | None, Header(min_length=1, max_length=LONGEST_TEXT, alias="Idempotency-Key")]
+BEARER = HTTPBearer(scheme_name="bearer", auto_error=False)
+BASIC = HTTPBasic(scheme_name="basic", auto_error=False)
+FAILED = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+router = APIRouter(responses={"default": {"description": "problem document", "content": FAILED}})
 
 
 def _content_type(request: Request, *known: str) -> str:
     found = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if found not in known:
-        raise ProblemError(415, f"expected Content-Type {' or '.join(known)}, found {_ascii(found) or 'none'}")
+        raise ProblemError(415, f"expected Content-Type {' or '.join(known)}, found {as_ascii(found) or 'none'}")
     return found
 
 
@@ -222,12 +213,13 @@ def create_app(store: Store, *, most_bytes: int = MOST_BYTES, looks: bool = True
     looks : bool
         Whether looks are taken, and notices sent, in the background.
     """
-    metrics = Metrics()
-    scheduler = Scheduler(store, lambda state: metrics.looks.labels(state).inc())
-    jobs = [scheduler, Deliveries(store, lambda outcome: metrics.deliveries.labels(outcome).inc())]
 
     @asynccontextmanager
     async def lifespan(_):
+        jobs = [
+            Scheduler(store, lambda state: LOOKS.labels(state).inc()),
+            Deliveries(store, lambda outcome: DELIVERIES.labels(outcome).inc()),
+        ]
         workers = [Worker(job) for job in jobs if looks]
         for worker in workers:
             worker.start()
@@ -235,105 +227,116 @@ def create_app(store: Store, *, most_bytes: int = MOST_BYTES, looks: bool = True
         for worker in workers:
             await run_in_threadpool(worker.stop)
 
-    app = FastAPI(title="fairlab monitor", version="1", lifespan=lifespan, docs_url=None, redoc_url=None)
-    app.router.redirect_slashes = False
-    app.state.store, app.state.metrics, app.state.most_bytes = store, metrics, most_bytes
-    app.add_middleware(Observed, metrics=metrics)
-    _handle_errors(app)
-    _add_operations(app, store, metrics)
-    _add_investigations(app, store)
-    _add_rows(app, store, metrics)
-    _add_reports(app, store)
-    _add_pages(app, store)
+    app = FastAPI(
+        title="fairlab monitor",
+        version="1",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        routes=router.routes,
+    )
+    app.state.store, app.state.most_bytes = store, most_bytes
+    app.add_middleware(Observed)
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    for kind, status in STATUSES.items():
+        app.add_exception_handler(kind, partial(_failed, status))
+    for kind in (sa.exc.DBAPIError, sa.exc.TimeoutError):
+        app.add_exception_handler(kind, _unavailable)
     app.openapi = partial(_openapi, app)
     return app
 
 
-def _handle_errors(app: FastAPI) -> None:
-    def refused(request, caught):
-        response = problem(caught.status, caught.detail, caught.errors, **caught.headers)
-        for challenge in CHALLENGES if caught.status == 401 else ():
-            response.headers.append("www-authenticate", challenge)  # two headers: browsers read one challenge of each
-        return response
-
-    def unavailable(request, caught):
-        LOG.error("database", extra={"fields": place(caught)})
-        return problem(503, "the database cannot do this now; nothing was kept", retry_after=str(SECONDS_TO_RETRY))
-
-    def invalid(request, caught):
-        parts = [(".".join(map(str, one["loc"])), one["msg"]) for one in caught.errors()]
-        return problem(422, "the request does not fit", [error(None, *part) for part in parts])
-
-    handlers = {
-        ProblemError: refused,
-        HTTPException: lambda _, e: problem(e.status_code, str(e.detail), **(e.headers or {})),
-        RequestValidationError: invalid,
-        BodyError: lambda _, e: problem(400, _ascii(str(e))),
-        RowsError: lambda _, e: problem(422, str(e), e.errors),
-        KeyReusedError: lambda _, e: problem(422, str(e)),
-        PostponedError: lambda _, e: problem(409, str(e)),
-        NotFoundError: lambda _, e: problem(404, str(e.args[0])),
-        sa.exc.DBAPIError: unavailable,
-        sa.exc.TimeoutError: unavailable,
-    }
-    for kind, handle in handlers.items():
-        app.add_exception_handler(kind, handle)
+def _refused(_, caught: HTTPException) -> Response:
+    return problem(caught.status_code, caught.detail, getattr(caught, "errors", ()), caught.headers)
 
 
-def _add_operations(app: FastAPI, store: Store, metrics: Metrics) -> None:
-    @app.get("/healthz")
-    async def health() -> dict[str, str]:
-        """Say that the server runs."""
-        return {"status": "ok"}
-
-    @app.get("/readyz", responses={503: {"model": Problem}})
-    def ready() -> dict[str, str]:
-        """Say whether the database is there and has the tables that this server needs."""
-        with store.read() as connection:
-            found = migrations.current(connection)
-        if found != migrations.newest():
-            raise ProblemError(503, f"expected tables of version {migrations.newest()}, found {found}")
-        return {"status": "ok", "tables": found}
-
-    @app.get("/metrics", dependencies=allowed("reader"), response_class=PlainTextResponse)
-    def measured() -> Response:
-        """Return the metrics for Prometheus."""
-        return Response(generate_latest(metrics.registry), media_type="text/plain; version=0.0.4; charset=utf-8")
+def _failed(status: int, _, caught: Exception) -> Response:
+    return problem(status, as_ascii(str(caught.args[0])), getattr(caught, "errors", ()))
 
 
-def _add_investigations(app: FastAPI, store: Store) -> None:
-    @app.post("/investigations", status_code=201, dependencies=allowed(), openapi_extra=_body("Registration"))
-    async def register(request: Request, body: Body) -> Response:
-        """Register an investigation."""
-        _content_type(request, "application/json")
-        try:
-            registration = Registration.model_validate(read_json(body))
-        except ValidationError as found:
-            errors = [error(None, ".".join(map(str, one["loc"])), one["msg"]) for one in found.errors()]
-            raise ProblemError(422, "the registration does not fit", errors) from None
-        return answer({"id": await run_in_threadpool(store.register, registration)}, 201)
+def _invalid(_, caught: RequestValidationError) -> Response:
+    parts = [(".".join(map(str, one["loc"])), one["msg"]) for one in caught.errors()]
+    return problem(422, "the request does not fit", [error(None, *map(as_ascii, part)) for part in parts])
 
-    @app.get("/investigations", dependencies=allowed("reader"))
-    def list_investigations() -> Response:
-        """List all investigations."""
-        return answer({"investigations": [_about(store, number) for number in store.numbers()]})
 
-    @app.get("/investigations/{number}", dependencies=allowed("reader", "writer"))
-    def show_investigation(number: Number) -> Response:
-        """Return what is registered and how many rows and looks there are."""
-        return answer(_about(store, number))
+def _unavailable(_, caught: Exception) -> Response:
+    LOG.error("database", extra={"fields": place(caught)})
+    headers = {"retry-after": str(SECONDS_TO_RETRY)}
+    return problem(503, "the database cannot do this now; nothing was kept", headers=headers)
 
-    @app.delete("/investigations/{number}", status_code=204, dependencies=allowed())
-    def delete_investigation(number: Number) -> Response:
-        """Delete an investigation with its rows, looks and reports."""
-        store.delete_investigation(number)
-        return Response(status_code=204)
 
-    @app.delete("/investigations/{number}/people/{person}", dependencies=allowed())
-    def delete_person(number: Number, person: str) -> Response:
-        """Delete the rows of a person; running counts and the reports of past looks stay."""
-        check_texts(PERSON, [person])
-        return answer({"deleted": store.delete_person(number, person)})
+def _openapi(app: FastAPI) -> dict:
+    """Return the OpenAPI document with the models of what the service reads itself, and of problems."""
+    document, models = FastAPI.openapi(app), [(Registration, "validation"), (Problem, "validation")]
+    document["components"]["schemas"] = models_json_schema(models, ref_template="#/components/schemas/{model}")[1][
+        "$defs"
+    ]
+    return document
+
+
+def _body(**content) -> dict:
+    """Return what OpenAPI is to say of a body that the service reads itself."""
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def _rows(*texts: str) -> dict:
+    """Return what OpenAPI is to say of rows: JSON with some texts, or another of the formats."""
+    text = {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT}
+    row = {"type": "object", "required": [EVENT], "properties": dict.fromkeys(texts, text)}
+    kinds = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in READERS}
+    return _body(**kinds | {"application/json": {"schema": {"type": "array", "items": row}}})
+
+
+@router.get("/healthz")
+async def health() -> dict[str, str]:
+    """Say that the server runs."""
+    return {"status": "ok"}
+
+
+@router.get("/readyz")
+def ready(store: TheStore) -> dict[str, str]:
+    """Say whether the database is there and has the tables that this server needs."""
+    with store.read() as connection:
+        found = migrations.current(connection)
+    if found != migrations.newest():
+        raise ProblemError(503, f"expected tables of version {migrations.newest()}, found {found}")
+    return {"status": "ok", "tables": found}
+
+
+@router.get("/metrics", dependencies=allowed("reader"), response_class=PlainTextResponse)
+def measured() -> Response:
+    """Return the metrics for Prometheus."""
+    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+
+
+@router.post(
+    "/investigations",
+    status_code=201,
+    dependencies=allowed(),
+    openapi_extra=_body(**{"application/json": {"schema": {"$ref": "#/components/schemas/Registration"}}}),
+)
+async def register(store: TheStore, request: Request, body: Body) -> dict[str, int]:
+    """Register an investigation."""
+    _content_type(request, "application/json")
+    try:
+        registration = Registration.model_validate(read_json(body))
+    except ValidationError as found:
+        raise RequestValidationError(found.errors()) from None
+    return {"id": await run_in_threadpool(store.register, registration)}
+
+
+@router.get("/investigations", dependencies=allowed("reader"))
+def list_investigations(store: TheStore) -> dict[str, list]:
+    """List all investigations."""
+    return {"investigations": [_about(store, number) for number in store.numbers()]}
+
+
+@router.get("/investigations/{number}", dependencies=allowed("reader", "writer"))
+def show_investigation(store: TheStore, number: Number) -> dict:
+    """Return what is registered and how many rows and looks there are."""
+    return _about(store, number)
 
 
 def _about(store: Store, number: int) -> dict:
@@ -346,103 +349,117 @@ def _about(store: Store, number: int) -> dict:
     return {"id": number} | shown | counted
 
 
-def _add_rows(app: FastAPI, store: Store, metrics: Metrics) -> None:
-    async def add(kind, number, request, key, body, columns_of, store_rows) -> Response:
-        reader = READERS[_content_type(request, *READERS)]
-        if key is not None:
-            check_texts("Idempotency-Key", [key])
-
-        def work():
-            columns = columns_of(store.investigation(number).registration)
-            return store_rows(number, reader(body, *columns), key, hashlib.sha256(body).digest())
-
-        try:
-            result = await run_in_threadpool(work)
-        except RowsError:
-            metrics.rows.labels(kind, "refused batch").inc()
-            raise
-        for outcome in ("new", "repeated"):
-            metrics.rows.labels(kind, outcome).inc(result[outcome])
-        return answer(result)
-
-    @app.post("/investigations/{number}/decisions", dependencies=allowed("writer"), openapi_extra=_body("Decisions"))
-    async def add_decisions(number: Number, request: Request, body: Body, key: Key = None) -> Response:
-        """Store decisions; the answer comes when they are on disk."""
-
-        def columns(registration):
-            return [EVENT, *registration.stored], [PERSON, *filter(None, [registration.true_label])]
-
-        return await add("decisions", number, request, key, body, columns, store.add_decisions)
-
-    @app.post("/investigations/{number}/labels", dependencies=allowed("writer"), openapi_extra=_body("Labels"))
-    async def add_labels(number: Number, request: Request, body: Body, key: Key = None) -> Response:
-        """Store true labels of decisions."""
-
-        def columns(registration):
-            if registration.true_label is None:
-                raise ProblemError(409, "the investigation has no true label")
-            return [EVENT, registration.true_label], []
-
-        return await add("labels", number, request, key, body, columns, store.add_labels)
+@router.delete("/investigations/{number}", status_code=204, dependencies=allowed())
+def delete_investigation(store: TheStore, number: Number) -> None:
+    """Delete an investigation with its rows, looks and reports."""
+    store.delete_investigation(number)
 
 
-def _add_reports(app: FastAPI, store: Store) -> None:
-    @app.post("/investigations/{number}/looks", status_code=202, dependencies=allowed())
-    def look_now(number: Number) -> Response:
-        """Look now, if there are enough rows; it spends a part of the level."""
-        return answer({"number": store.plan_look(number, is_wanted=True)}, 202)
-
-    @app.get("/investigations/{number}/looks", dependencies=allowed("reader"))
-    def list_looks(number: Number) -> Response:
-        """List the looks of an investigation."""
-        return answer({"looks": [look_summary(one) for one in store.look_list(number)]})
-
-    @app.get("/investigations/{number}/looks/{look}", dependencies=allowed("reader"))
-    def show_look(number: Number, look: Number, request: Request) -> Response:
-        """Return the report of a look, as JSON or, by the header Accept, as text."""
-        found = find_look(store, number, look)
-        kind = wanted(request, "application/json", "text/plain", "text/html")
-        if kind == "text/html":
-            return HTMLResponse(pages.look(_about(store, number), found))
-        if kind == "text/plain":
-            text = as_text(found) if found["state"] == DONE else f"Look {look}: {found['state']}\n"
-            return PlainTextResponse(text)
-        return answer(found)
-
-    @app.get("/investigations/{number}/effects", dependencies=allowed("reader"))
-    def effects(
-        number: Number,
-        start: datetime | None = None,
-        end: datetime | None = None,
-        bucket: Annotated[int | None, Query(ge=1, le=10**9, description="seconds")] = None,
-    ) -> Response:
-        """Return the effect among everyone over time, one point for each bucket that has new rows."""
-        return answer(effects_of(store, number, start, end, bucket))
+@router.delete("/investigations/{number}/people/{person}", dependencies=allowed())
+def delete_person(store: TheStore, number: Number, person: str) -> dict[str, int]:
+    """Delete the rows of a person; running counts and the reports of past looks stay."""
+    check_texts(PERSON, [person])
+    return {"deleted": store.delete_person(number, person)}
 
 
-def _add_pages(app: FastAPI, store: Store) -> None:
-    page = partial(app.get, include_in_schema=False, response_class=HTMLResponse, dependencies=allowed("reader"))
+async def _add(kind: str, store: Store, number: int, request: Request, body: bytes, key: str | None) -> dict[str, int]:
+    reader = READERS[_content_type(request, *READERS)]
+    if key is not None:
+        check_texts("Idempotency-Key", [key])
 
-    def last_of(number) -> dict | None:
-        done = [one for one in store.look_list(number) if one.state == DONE]
-        return look_summary(done[-1]) | done[-1].report if done else None
+    def add():
+        names = store.investigation(number).registration.names(kind)
+        if None in names[0]:
+            raise ProblemError(409, "the investigation has no true label")
+        return store.add(kind, number, reader(body, *names), key, hashlib.sha256(body).digest())
 
-    @app.get("/static/monitor.css", include_in_schema=False)
-    def style() -> Response:
-        return Response(pages.style(), media_type="text/css")
+    counted = await run_in_threadpool(add)
+    for outcome in ("new", "repeated"):
+        ROWS.labels(kind, outcome).inc(counted[outcome])
+    return counted
 
-    @page("/")
-    def show_index() -> str:
-        return pages.index([(_about(store, number), last_of(number)) for number in store.numbers()])
 
-    @page("/pages/investigations/{number}")
-    def show_page(number: Number, start: datetime | None = None, end: datetime | None = None) -> str:
-        about, looks = _about(store, number), [look_summary(one) for one in store.look_list(number)]
-        return pages.investigation(about, looks, last_of(number), effects_of(store, number, start, end))
+@router.post("/investigations/{number}/decisions", dependencies=allowed("writer"), openapi_extra=_rows(EVENT, PERSON))
+async def add_decisions(store: TheStore, number: Number, request: Request, body: Body, key: Key = None) -> dict:
+    """Store decisions; the answer comes when they are on disk."""
+    return await _add("decisions", store, number, request, body, key)
 
-    @page("/pages/investigations/{number}/looks/{look}")
-    def show_report(number: Number, look: Number) -> str:
-        return pages.look(_about(store, number), find_look(store, number, look))
+
+@router.post("/investigations/{number}/labels", dependencies=allowed("writer"), openapi_extra=_rows(EVENT))
+async def add_labels(store: TheStore, number: Number, request: Request, body: Body, key: Key = None) -> dict:
+    """Store true labels of decisions."""
+    return await _add("labels", store, number, request, body, key)
+
+
+@router.post("/investigations/{number}/looks", status_code=202, dependencies=allowed())
+def look_now(store: TheStore, number: Number) -> dict[str, int]:
+    """Look now, if there are enough rows; it spends a part of the level."""
+    return {"number": store.plan_look(number, is_wanted=True)}
+
+
+@router.get("/investigations/{number}/looks", dependencies=allowed("reader"))
+def list_looks(store: TheStore, number: Number) -> dict[str, list]:
+    """List the looks of an investigation."""
+    return {"looks": [look_summary(one) for one in store.look_list(number)]}
+
+
+@router.get("/investigations/{number}/looks/{look}", dependencies=allowed("reader"), response_model=dict)
+def show_look(store: TheStore, number: Number, look: Number, request: Request):
+    """Return the report of a look, as JSON or, by the header Accept, as text."""
+    found = find_look(store, number, look)
+    kind = wanted(request, "application/json", "text/plain", "text/html")
+    if kind == "text/html":
+        return HTMLResponse(pages.look(_about(store, number), found))
+    if kind == "text/plain":
+        text = as_text(found) if found["state"] == DONE else f"Look {look}: {found['state']}\n"
+        return PlainTextResponse(text)
+    return found
+
+
+@router.get("/investigations/{number}/effects", dependencies=allowed("reader"))
+def effects(
+    store: TheStore,
+    number: Number,
+    start: datetime | None = None,
+    end: datetime | None = None,
+    bucket: Annotated[int | None, Query(ge=1, le=10**9, description="seconds")] = None,
+) -> dict:
+    """Return the effect among everyone over time, one point for each bucket that has new rows."""
+    return effects_of(store, number, start, end, bucket)
+
+
+@router.get("/static/monitor.css", include_in_schema=False)
+def style() -> Response:
+    """Return the style of the pages."""
+    return Response(pages.style(), media_type="text/css")
+
+
+page = partial(router.get, include_in_schema=False, response_class=HTMLResponse, dependencies=allowed("reader"))
+
+
+@page("/")
+def show_index(store: TheStore) -> str:
+    """Return the page of all investigations."""
+    return pages.index([(_about(store, number), _last(store, number)) for number in store.numbers()])
+
+
+@page("/pages/investigations/{number}")
+def show_page(store: TheStore, number: Number, start: datetime | None = None, end: datetime | None = None) -> str:
+    """Return the page of an investigation."""
+    about, looks = _about(store, number), [look_summary(one) for one in store.look_list(number)]
+    return pages.investigation(about, looks, _last(store, number), effects_of(store, number, start, end))
+
+
+@page("/pages/investigations/{number}/looks/{look}")
+def show_report(store: TheStore, number: Number, look: Number) -> str:
+    """Return the page of a look."""
+    return pages.look(_about(store, number), find_look(store, number, look))
+
+
+def _last(store: Store, number: int) -> dict | None:
+    """Return the report of the last look that ended well."""
+    done = [one for one in store.look_list(number) if one.state == DONE]
+    return look_summary(done[-1]) | done[-1].report if done else None
 
 
 def look_summary(row: sa.Row) -> dict:
@@ -488,41 +505,6 @@ def wanted(request: Request, *offered: str) -> str:
     """Return the first of the types offered that the header Accept names, in its order; else the first offered."""
     named = [part.partition(";")[0].strip() for part in request.headers.get("accept", "").split(",")]
     return next((kind for kind in named if kind in offered), offered[0])
-
-
-def _body(schema: str) -> dict:
-    """Return what OpenAPI is to say of a body that the service reads itself."""
-    kinds = {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
-    if schema != "Registration":
-        kinds |= {kind: {"schema": {"type": "string", "format": "binary"}} for kind in list(READERS)[1:]}
-    return {"requestBody": {"required": True, "content": kinds}}
-
-
-def _openapi(app: FastAPI) -> dict:
-    """Return the OpenAPI document, with bodies, problems and tokens."""
-    if app.openapi_schema is None:
-        document = get_openapi(title=app.title, version=app.version, routes=app.routes)
-        schemas = document.setdefault("components", {}).setdefault("schemas", {})
-        for model in (Registration, Problem):
-            made = model.model_json_schema(ref_template="#/components/schemas/{model}")
-            schemas.update(made.pop("$defs", {}))
-            schemas[model.__name__] = made
-        text = {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT}
-        row = {"type": "object", "required": [EVENT], "properties": {EVENT: text}}
-        schemas["Labels"] = {"type": "array", "items": row}
-        schemas["Decisions"] = {"type": "array", "items": row | {"properties": {EVENT: text, PERSON: text}}}
-        schemes = {name: {"type": "http", "scheme": name} for name in ("bearer", "basic")}
-        document["components"]["securitySchemes"] = schemes
-        failed = {"description": "problem document"}
-        failed["content"] = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-        for path, operations in document["paths"].items():
-            for operation in operations.values():
-                operation["responses"]["default"] = failed
-                operation["responses"].pop("422", None)
-                if path not in ("/healthz", "/readyz"):
-                    operation["security"] = [{"bearer": []}, {"basic": []}]
-        app.openapi_schema = document
-    return app.openapi_schema
 
 
 def serve(url: str, host: str, port: int, most_bytes: int = MOST_BYTES) -> None:

@@ -237,6 +237,14 @@ class Store:
         """Lend a connection for one transaction."""
         return self._writer.begin()
 
+    def _all(self, query) -> list[sa.Row]:
+        with self.read() as connection:
+            return connection.execute(query).all()
+
+    def _change(self, query) -> sa.CursorResult:
+        with self.write() as connection:
+            return connection.execute(query)
+
     def close(self) -> None:
         """Close all connections; SQLite then has everything in one file."""
         for engine in {self.engine, self._writer}:
@@ -281,8 +289,7 @@ class Store:
         """Store a new token's hash and return the token, which is shown this once."""
         secret = secrets.token_urlsafe(32)
         values = {"name": name, "role": role, "hash": _digest(secret), "created": self.now()}
-        with self.write() as connection:
-            number = connection.execute(sa.insert(tokens).values(values)).inserted_primary_key[0]
+        (number,) = self._change(sa.insert(tokens).values(values)).inserted_primary_key
         return f"{number}.{secret}"
 
     def token(self, text: str) -> tuple[int, str] | None:
@@ -290,22 +297,20 @@ class Store:
         number, _, secret = text.partition(".")
         if not (number.isascii() and number.isdigit() and len(number) < 10 and secret.isascii()):
             return None
-        with self.read() as connection:
-            found = connection.execute(sa.select(tokens).where(tokens.c.id == int(number))).first()
-        same = hmac.compare_digest(_digest(secret), found.hash if found else _digest(""))
-        return (found.id, found.role) if same and found and found.revoked is None else None
+        for found in self._all(sa.select(tokens).where(tokens.c.id == int(number), tokens.c.revoked.is_(None))):
+            if hmac.compare_digest(_digest(secret), found.hash):
+                return found.id, found.role
+        return None
 
     def token_list(self) -> list[dict]:
         """Return all tokens without their hashes."""
         columns = [column for column in tokens.c if column.name != "hash"]
-        with self.read() as connection:
-            return [dict(row._mapping) for row in connection.execute(sa.select(*columns).order_by(tokens.c.id))]
+        return [row._asdict() for row in self._all(sa.select(*columns).order_by(tokens.c.id))]
 
     def revoke_token(self, number: int) -> bool:
         """Revoke a token; return whether there is one that was not revoked."""
         query = sa.update(tokens).where(tokens.c.id == number, tokens.c.revoked.is_(None)).values(revoked=self.now())
-        with self.write() as connection:
-            return connection.execute(query).rowcount == 1
+        return self._change(query).rowcount == 1
 
     # Investigations
 
@@ -322,8 +327,7 @@ class Store:
             "counts": {},
             "time": self.now(),
         }
-        with self.write() as connection:
-            return connection.execute(sa.insert(investigations).values(values)).inserted_primary_key[0]
+        return self._change(sa.insert(investigations).values(values)).inserted_primary_key[0]
 
     def investigation(self, number: int) -> Investigation:
         """Return an investigation; a KeyError if there is none of this number."""
@@ -345,8 +349,7 @@ class Store:
 
     def numbers(self) -> list[int]:
         """Return the numbers of all investigations."""
-        with self.read() as connection:
-            return list(connection.scalars(sa.select(investigations.c.id).order_by(investigations.c.id)))
+        return [number for (number,) in self._all(sa.select(investigations.c.id).order_by(investigations.c.id))]
 
     def delete_investigation(self, number: int) -> None:
         """Delete an investigation with all that belongs to it."""
@@ -359,16 +362,18 @@ class Store:
 
     # Rows
 
-    def add_decisions(self, number: int, columns: dict[str, list], key: str | None = None, body: bytes = b"") -> dict:
-        """Store the decisions that are new, all or none, and return how many were received, new and repeated.
+    def add(self, kind: str, number: int, columns: dict[str, list], key: str | None = None, body: bytes = b"") -> dict:
+        """Store what is new of a batch, all or none, and return how many rows were received, new and repeated.
 
-        Of an event that comes twice the first content counts.
+        Of an event that comes twice the first content counts, and the first label. Labels of events that are not
+        stored are not kept, and counted as unknown.
 
         Parameters
         ----------
+        kind : {"decisions", "labels"}
         number : int
         columns : dict of str to list
-            The registered ones and ``event_id``; ``person`` and the true label may be missing.
+            Those of `Registration.names`.
         key : str or None
             The same key with the same body gets the answer that it got before.
         body : bytes
@@ -384,132 +389,63 @@ class Store:
         investigation = self.investigation(number)
         registration, n = investigation.registration, len(columns[EVENT])
         check_texts(EVENT, columns[EVENT])
-        check_texts(PERSON, columns[PERSON], missing=True)
-        never = set(registration.outputs)
+        check_texts(PERSON, columns.get(PERSON, []), missing=True)
         checked = {
-            name: check_column(name, column, columns[name], missing=name not in never)
+            name: check_column(name, column, columns[name], missing=name not in registration.outputs)
             for name, column in registration.stored.items()
+            if kind == "decisions"
         }
-        true = _check_labels(registration, columns.get(registration.true_label), missing=True)
+        true = _check_labels(registration, columns.get(registration.true_label), missing=kind == "decisions")
         events = keyed(investigation.key, b"event ", columns[EVENT])
-        people = keyed(investigation.key, b"person ", columns[PERSON])
-        training = for_training(events, registration.train_size).tolist() if n else []
-        with self._batch(investigation, "decisions", key, body) as batch:
-            if batch.answer:
-                return batch.answer
-            known = self._values(batch.connection, number, decisions.c.event, set(events), decisions.c.position)
-            first = {event: row for row, event in reversed(list(enumerate(events))) if event not in known}
-            rows = sorted(first.values())
-            content = self._encode(batch, registration, checked, n)[rows]
-            stored, size = content.tobytes(), content.itemsize
-            start = batch.decided
-            if rows:
-                batch.connection.execute(
-                    sa.insert(decisions),
-                    [
-                        {
-                            "investigation": number,
-                            "position": start + place + 1,
-                            "event": events[row],
-                            "person": people[row],
-                            "training": training[row],
-                            "content": stored[place * size : (place + 1) * size],
-                        }
-                        for place, row in enumerate(rows)
-                    ],
-                )
-            batch.decided += len(rows)
-            if true is None:
-                batch.count(content)
-            else:
-                has_label = ~np.isnan(true[rows])
-                positions = start + 1 + np.flatnonzero(has_label)
-                self._insert_labels(batch, positions.tolist(), content[has_label], true[rows][has_label])
-            batch.answer = {"received": n, "new": len(rows), "repeated": n - len(rows)}
-            return batch.answer
-
-    def add_labels(self, number: int, columns: dict[str, list], key: str | None = None, body: bytes = b"") -> dict:
-        """Store true labels of decisions; see `add_decisions`. Labels of events that are not stored are not kept."""
-        investigation = self.investigation(number)
-        registration, n = investigation.registration, len(columns[EVENT])
-        check_texts(EVENT, columns[EVENT])
-        true = _check_labels(registration, columns[registration.true_label])
-        events = keyed(investigation.key, b"event ", columns[EVENT])
-        with self._batch(investigation, "labels", key, body) as batch:
-            if batch.answer:
-                return batch.answer
-            positions = self._values(batch.connection, number, decisions.c.event, set(events), decisions.c.position)
-            first = {event: row for row, event in reversed(list(enumerate(events))) if event in positions}
-            found = [positions[event] for event in first]
-            known = self._values(batch.connection, number, labels.c.decision, found, labels.c.position)
-            rows = sorted(row for event, row in first.items() if positions[event] not in known)
-            wanted = [positions[events[row]] for row in rows]
-            stored = self._values(batch.connection, number, decisions.c.position, wanted, decisions.c.content)
-            content = np.frombuffer(b"".join(map(stored.__getitem__, wanted)), registration.dtype)
-            self._insert_labels(batch, wanted, content, true[rows])
-            unknown = sum(event not in positions for event in events)
-            batch.answer = {"received": n, "new": len(rows), "repeated": n - len(rows) - unknown, "unknown": unknown}
-            return batch.answer
-
-    @contextmanager
-    def _batch(self, investigation, kind, key, body) -> Iterator["_Batch"]:
-        """Lend the state of an investigation, and store it with the batch; one batch of an investigation at a time."""
+        people = keyed(investigation.key, b"person ", columns.get(PERSON, []))
+        first = {event: row for row, event in reversed(list(enumerate(events)))}
         with self.write() as connection:
-            row = self.row(connection, investigation.id, lock=True)
-            batch = _Batch(connection, investigation.registration, row)
+            row = self.row(connection, number, lock=True)  # one batch of an investigation at a time
             if key is not None:
-                mine = (batches.c.investigation, batches.c.kind, batches.c.key)
-                query = sa.select(batches).where(sa.tuple_(*mine) == sa.tuple_(investigation.id, kind, key))
-                if earlier := connection.execute(query).first():
+                same = (batches.c.investigation == number, batches.c.kind == kind, batches.c.key == key)
+                if earlier := connection.execute(sa.select(batches).where(*same)).first():
                     if earlier.body != body:
                         raise KeyReusedError(f"the key was used for a batch with another body ({kind})")
-                    batch.answer = earlier.answer
-                    yield batch
-                    return
-            yield batch
-            changed = {
-                "decided": batch.decided,
-                "counts": batch.counts,
-                "time": max(self.now(), row.time),  # also where the clock was set back
-            }
-            stored = {"investigation": investigation.id, "kind": kind, "key": key, "body": body}
-            stored["answer"] = batch.answer
-            connection.execute(sa.insert(batches).values(stored | changed))
-            changed["labelled"] = batch.labelled
-            if batch.has_new_categories:
-                changed["categories"] = batch.categories
-            connection.execute(sa.update(investigations).where(investigations.c.id == investigation.id).values(changed))
-
-    def _values(self, connection, number, key: sa.Column, wanted, value: sa.Column) -> dict:
-        """Return one column's values by those of another, where these are wanted and stored."""
-        found, wanted = {}, list(wanted)
-        for start in range(0, len(wanted), AT_ONCE):
-            some = (key.table.c.investigation == number, key.in_(wanted[start : start + AT_ONCE]))
-            found |= dict(connection.execute(sa.select(key, value).where(*some)).tuples().all())
-        return found
-
-    def _insert_labels(self, batch, positions, content, true) -> None:
-        if not len(positions):
-            return
-        start = batch.labelled + 1
-        batch.connection.execute(
-            sa.insert(labels),
-            [
-                {"investigation": batch.number, "position": start + place, "decision": position, "value": value}
-                for place, (position, value) in enumerate(zip(positions, true.tolist(), strict=True))
-            ],
-        )
-        batch.labelled += len(positions)
-        batch.count(content, true)
-
-    def _encode(self, batch, registration, checked, n) -> np.ndarray:
-        """Return rows as they are stored; categories that were not declared get the next codes."""
-        content = np.zeros(n, registration.dtype)
-        for name, values in checked.items():
-            if isinstance(values, list):
-                values = batch.codes(name, values)
-            content[name] = values
-        return content
+                    return earlier.answer
+            state = {name: row._mapping[name] for name in ("decided", "labelled", "categories", "counts")}
+            state["time"] = max(self.now(), row.time)  # also where the clock was set back
+            known = _values(connection, number, decisions.c.event, first, decisions.c.position)
+            answer = {"received": n}
+            if kind == "decisions":
+                rows = sorted(row for event, row in first.items() if event not in known)
+                content = _encoded(registration, checked, state["categories"], n)[rows]
+                positions = state["decided"] + 1 + np.arange(len(rows))
+                training = for_training([events[row] for row in rows], registration.train_size)
+                parts = (
+                    positions.tolist(),
+                    [events[row] for row in rows],
+                    [people[row] for row in rows],
+                    training.tolist(),
+                    [one.tobytes() for one in content],
+                )
+                _insert(connection, decisions, number, ("position", "event", "person", "training", "content"), parts)
+                state["decided"] += len(rows)
+            else:
+                labelled = _values(connection, number, labels.c.decision, known.values(), labels.c.position)
+                rows = sorted(first[event] for event, position in known.items() if position not in labelled)
+                positions = np.array([known[events[row]] for row in rows], int)
+                found = _values(connection, number, decisions.c.position, positions.tolist(), decisions.c.content)
+                content = np.frombuffer(b"".join(map(found.get, positions.tolist())), registration.dtype)
+                answer["unknown"] = sum(event not in known for event in events)
+            if true is not None:
+                given = ~np.isnan(true[rows])
+                content, true = content[given], true[rows][given]
+                parts = (range(state["labelled"] + 1, state["labelled"] + 1 + len(true)), positions[given].tolist())
+                _insert(connection, labels, number, ("position", "decision", "value"), (*parts, true.tolist()))
+                state["labelled"] += len(true)
+            hits = indicators(registration, content, true)
+            state["counts"] = add_counts(state["counts"], registration, content, hits)
+            answer |= {"new": len(rows), "repeated": n - len(rows) - answer.get("unknown", 0)}
+            stored = {"investigation": number, "kind": kind, "key": key, "body": body, "answer": answer}
+            stored |= {name: state[name] for name in ("decided", "counts", "time")}
+            connection.execute(sa.insert(batches).values(stored))
+            connection.execute(sa.update(investigations).where(investigations.c.id == number).values(state))
+        return answer
 
     def rows(self, connection, number: int, until: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
         """Return the rows up to a position, in order: positions, which are for training, contents and true labels.
@@ -546,8 +482,7 @@ class Store:
             if days is None:
                 continue
             old = (batches.c.investigation == number, batches.c.time < self.now() - days * 86_400_000)
-            with self.read() as connection:
-                until = connection.scalar(sa.select(sa.func.max(batches.c.decided)).where(*old))
+            ((until,),) = self._all(sa.select(sa.func.max(batches.c.decided)).where(*old))
             deleted += self._delete_rows(number, decisions.c.position <= until) if until else 0
         return deleted
 
@@ -632,9 +567,7 @@ class Store:
     def running_look(self) -> tuple[int, int] | None:
         """Return investigation and number of a look that is not finished, if there is one."""
         query = sa.select(looks.c.investigation, looks.c.number).where(looks.c.state == RUNNING)
-        with self.read() as connection:
-            found = connection.execute(query.order_by(looks.c.started)).first()
-        return tuple(found) if found else None
+        return next(map(tuple, self._all(query.order_by(looks.c.started))), None)
 
     def begin_look(self, number: int, look: int) -> sa.Row:
         """Count one attempt more at a look and return it."""
@@ -672,42 +605,15 @@ class Store:
     def end_delivery(self, number: int, answer: str, *, is_over: bool) -> None:
         """Store what a webhook answered, and whether its notice is delivered or given up."""
         values = {"answer": answer} | ({"due": None} if is_over else {})
-        with self.write() as connection:
-            connection.execute(sa.update(deliveries).where(deliveries.c.id == number).values(values))
+        self._change(sa.update(deliveries).where(deliveries.c.id == number).values(values))
 
     def batch_counts(self, number: int, start: int, end: int, bucket: int) -> list[tuple[int, dict]]:
         """Return the time and running counts of the last batch in each bucket of milliseconds that has one."""
         bucket_of = (batches.c.time - start) // bucket
         inside = (batches.c.investigation == number, batches.c.time >= start, batches.c.time < end)
         last = sa.select(sa.func.max(batches.c.id)).where(*inside).group_by(bucket_of)
-        with self.read() as connection:
-            query = sa.select(batches.c.time, batches.c.counts).where(batches.c.id.in_(last)).order_by(batches.c.id)
-            return [tuple(row) for row in connection.execute(query)]
-
-
-class _Batch:
-    """An investigation's state within the transaction of one batch."""
-
-    def __init__(self, connection, registration, row):
-        self.connection, self.registration, self.number = connection, registration, row.id
-        self.decided, self.labelled = row.decided, row.labelled
-        self.categories, self.counts = row.categories, row.counts
-        self.has_new_categories, self.answer = False, None
-
-    def codes(self, name, values) -> list[int]:
-        known = {label: code for code, label in enumerate(self.categories[name])} | {None: MISSING}
-        for row, value in enumerate(values):
-            if value not in known:
-                if len(known) > MOST_CATEGORIES:
-                    reason = f"more than {MOST_CATEGORIES} categories; group them"
-                    raise RowsError([error(row, name, reason)])
-                known[value] = len(known) - 1
-                self.categories[name].append(value)
-                self.has_new_categories = True
-        return [known[value] for value in values]
-
-    def count(self, content, true=None) -> None:
-        self.counts = add_counts(self.counts, self.registration, content, indicators(self.registration, content, true))
+        query = sa.select(batches.c.time, batches.c.counts).where(batches.c.id.in_(last)).order_by(batches.c.id)
+        return list(map(tuple, self._all(query)))
 
 
 def level(registration: Registration, past: list[sa.Row]) -> float:
@@ -732,6 +638,41 @@ def _check_labels(registration, values, *, missing=False) -> np.ndarray | None:
 
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _values(connection, number, key: sa.Column, wanted, value: sa.Column) -> dict:
+    """Return one column's values by those of another, where these are wanted and stored."""
+    found, wanted = {}, list(wanted)
+    for start in range(0, len(wanted), AT_ONCE):
+        some = (key.table.c.investigation == number, key.in_(wanted[start : start + AT_ONCE]))
+        found |= dict(connection.execute(sa.select(key, value).where(*some)).tuples().all())
+    return found
+
+
+def _insert(connection, table: sa.Table, number: int, names, columns) -> None:
+    """Store rows of an investigation, given by their columns."""
+    rows = [{"investigation": number, **dict(zip(names, row, strict=True))} for row in zip(*columns, strict=True)]
+    if rows:
+        connection.execute(sa.insert(table), rows)
+
+
+def _encoded(registration: Registration, checked: dict, categories: dict[str, list], n: int) -> np.ndarray:
+    """Return rows as they are stored; categories that are met first get the next codes."""
+    content = np.zeros(n, registration.dtype)
+    for name, values in checked.items():
+        content[name] = _codes(name, values, categories[name]) if isinstance(values, list) else values
+    return content
+
+
+def _codes(name: str, values: list, categories: list) -> list[int]:
+    known = {label: code for code, label in enumerate(categories)} | {None: MISSING}
+    for row, value in enumerate(values):
+        if value not in known:
+            if len(categories) >= MOST_CATEGORIES:
+                raise RowsError([error(row, name, f"more than {MOST_CATEGORIES} categories; group them")])
+            known[value] = len(categories)
+            categories.append(value)
+    return [known[value] for value in values]
 
 
 def _set_up_sqlite(connection, _, *, kilobytes) -> None:
