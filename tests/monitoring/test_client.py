@@ -129,7 +129,7 @@ def test_a_model_is_watched_and_a_full_queue_does_what_was_chosen(monitor, conne
         except queue.Full:
             refused += 10
     may_answer.set()
-    predict.sender.close()
+    predict.sender.flush()
     counts = predict.sender
     assert counts.sent + counts.dropped + refused == 40
     assert client.investigation(number)["decisions"] == counts.sent

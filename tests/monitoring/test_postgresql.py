@@ -52,7 +52,7 @@ def test_two_servers_on_one_postgresql_store_each_event_once_and_one_of_them_loo
 
     def send(k):
         columns = {name: [row.get(name) for row in sent[k]] for name in ("event_id", "person", *rows[0])}
-        return (server.store, other)[k % 2].add_decisions(number, columns)["new"]
+        return (server.store, other)[k % 2].add("decisions", number, columns)["new"]
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(send, range(len(sent)))) == 1200

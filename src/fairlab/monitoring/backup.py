@@ -45,20 +45,16 @@ def restore(store: Store, file: str) -> None:
     if not store.is_sqlite:
         options = ("--clean", "--if-exists", "--no-owner", "--single-transaction", "--exit-on-error")
         return _run(store, "pg_restore", *options, file)
-    lock = store.claim_file()
-    try:
-        with closing(_open(Path(file))) as kept:
-            try:
-                sound = kept.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-                kept.execute("SELECT version_num FROM alembic_version").fetchone()
-            except sqlite3.DatabaseError:
-                sound = False
-            if not sound:
-                raise ValueError(f"{file}: expected a backup of a monitor, found something else or a corrupted one")
-            with closing(sqlite3.connect(store.path)) as database:
-                kept.backup(database)
-    finally:
-        lock.release()
+    with store.claim_file(), closing(_open(Path(file))) as kept:
+        try:
+            sound = kept.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            kept.execute("SELECT version_num FROM alembic_version").fetchone()
+        except sqlite3.DatabaseError:
+            sound = False
+        if not sound:
+            raise ValueError(f"{file}: expected a backup of a monitor, found something else or a corrupted one")
+        with closing(sqlite3.connect(store.path)) as database:
+            kept.backup(database)
     migrations.migrated(store)
 
 

@@ -117,10 +117,8 @@ class Client:
             time.sleep(wait)
             pause = min(2 * pause, PAUSES[1])
         if answer.is_error:
-            try:
-                found = answer.json()
-            except ValueError:  # not of a monitor
-                found = {"detail": answer.text[:200]}
+            is_ours = answer.headers.get("content-type") == "application/problem+json"
+            found = answer.json() if is_ours else {"detail": answer.text[:200]}
             errors = [
                 one | {"row": one["row"] if one["row"] is None else one["row"] + first_row}
                 for one in found.get("errors", [])
@@ -222,10 +220,7 @@ class Client:
         given = {"start": start and start.isoformat(), "end": end and end.isoformat(), "bucket": bucket}
         params = {name: value for name, value in given.items() if value is not None}
         found = self.request("GET", f"/investigations/{number}/effects", params=params).json()["effects"]
-        rows = [
-            {**{k: v for k, v in one.items() if k != "points"}, **point} for one in found for point in one["points"]
-        ]
-        frame = pd.DataFrame(rows)
+        frame = pd.DataFrame([{**one, **point} for one in found for point in one.pop("points")])
         return frame.assign(time=pd.to_datetime(frame["time"])) if len(frame) else frame
 
 
@@ -300,8 +295,8 @@ def monitored(
     Returns
     -------
     callable
-        Its `sender` has `flush`, `close`, and the counts `sent`, `dropped` and `failed`, in rows, with `last_error`.
-        What is queued when the program ends is lost unless it calls `close`.
+        Its `sender` has `flush`, and the counts `sent`, `dropped` and `failed`, in rows, with `last_error`. What is
+        queued when the program ends is lost unless it calls `flush`.
 
     Examples
     --------
@@ -353,27 +348,16 @@ class _Sender:
         """Wait until all that is queued was sent or has failed."""
         self._queue.join()
 
-    def close(self) -> None:
-        """Send what is queued, and end."""
-        self.flush()
-        self._queue.put(None)
-
     def _run(self) -> None:
-        is_open = True
-        while is_open:
-            taken = [self._queue.get()]
-            while (
-                not self._queue.empty() and sum(len(one) for one in taken if one is not None) < self._client.batch_size
-            ):
-                taken.append(self._queue.get())
-            tables = [one for one in taken if one is not None]
-            is_open = len(tables) == len(taken)
+        while True:
+            tables = [self._queue.get()]
+            while not self._queue.empty() and sum(map(len, tables)) < self._client.batch_size:
+                tables.append(self._queue.get())
             n_rows = sum(map(len, tables))
             try:
-                if tables:
-                    self._client.send(self._number, pd.concat(tables, ignore_index=True))
+                self._client.send(self._number, pd.concat(tables, ignore_index=True))
                 self.sent += n_rows
             except Exception as error:  # a model must go on whatever the monitor says
                 self.failed, self.last_error = self.failed + n_rows, error
-            for _ in taken:
+            for _ in tables:
                 self._queue.task_done()

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fairlab.monitoring.logs import iso
 from fairlab.monitoring.registration import Registration
 from fairlab.monitoring.sequences import group_sequences
 from fairlab.statistics import bonferroni_level
@@ -72,10 +73,9 @@ def over_time(registration: Registration, moments: list[tuple[int, dict]]) -> li
                 about = {"sensitive_feature": feature, "output": name, "group": group}
                 about["against"] = labels[1] if len(labels) == 2 else "all others"
                 here = (totals[:, place], hits[:, place], low[:, place, code], high[:, place, code])
-                points = list(_points(registration, name, code, *here))
-                for point, (time, _) in zip(points, moments, strict=True):
-                    point["time"] = time
-                found.append(about | {"points": points})
+                points = _points(registration, name, code, *here)
+                timed = [point | {"time": iso(time)} for point, (time, _) in zip(points, moments, strict=True)]
+                found.append(about | {"points": timed})
     return found
 
 

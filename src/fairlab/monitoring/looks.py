@@ -1,4 +1,4 @@
-"""One look at an investigation, as tables in and plain data out: what it reports, as data and as text."""
+"""One look at an investigation, as tables in and plain data out: what it reports."""
 
 import numpy as np
 import pandas as pd
@@ -188,43 +188,7 @@ def _by_key(sections) -> dict[tuple, dict]:
     return found
 
 
-def as_text(look: dict) -> str:
-    """Return a look as text."""
-    lines = [
-        f"Look {look['number']} of {look['name']}, at level {look['level']:.2g}",
-        f"{look['n_train']:,} rows for training, {look['n_test']:,} in the fresh test set.",
-        *look["warnings"],
-    ]
-    for kind in CHANGES:
-        lines += [f"{kind.capitalize()}: {_about(one)}" for one in look["changes"][kind]]
-    for section in look["sections"]:
-        given = f", {section['explanatory']} held fixed" if section["explanatory"] else ""
-        withheld = f", {section['withheld']} too small to be shown" if section["withheld"] else ""
-        lines += [
-            "",
-            f"Associations of {section['output']} with {section['sensitive_feature']}{given} ({section['metric']}):",
-            f"{section['tested']} contexts tested, {section['significant']} significant{withheld}.",
-        ]
-        for context in section["contexts"]:
-            verdict = "significant" if context["significant"] else "not distinguishable from no association"
-            lines += ["", f"{context['context']}: {context['size']:,} people, {verdict}"]
-            for test in context["tests"]:
-                part = f"{test['part']}: " if test["part"] else ""
-                lines.append(f"  {part}{interval(test)}, p = {test['p_value']:.2g}")
-                if test["table"]:
-                    columns = test["table"]
-                    counted = pd.DataFrame(columns["counts"], columns["outputs"], columns["groups"])
-                    lines += [f"    {line}" for line in counted.to_string().splitlines()]
-    return "\n".join(lines) + "\n"
-
-
 def interval(test: dict) -> str:
     """Return the interval of a test as text."""
     low, high = ("without bound" if end is None else f"{end:.4f}" for end in (test["low"], test["high"]))
     return f"{test['metric']} from {low} to {high}"
-
-
-def _about(finding) -> str:
-    test = f", {interval(finding['tests'][0])}" if finding["tests"] else ""
-    of = f"{finding['output']} with {finding['sensitive_feature']}"
-    return f"{of} among {finding['context']} ({finding['size']:,} people{test})"

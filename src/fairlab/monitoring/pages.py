@@ -1,7 +1,8 @@
-"""The pages: investigations, the effect over time with its band, and reports; they work without JavaScript."""
+"""The pages: investigations, the effect over time with its band, and reports, also as text; without JavaScript."""
 
 from datetime import datetime, timedelta
 
+import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.ticker import MaxNLocator
 
@@ -25,10 +26,24 @@ def _count_of(things, name: str) -> str:
     return f"{n or 'no'} {name}{'s' * (n != 1)}"
 
 
+def _table(of: dict) -> str:
+    return pd.DataFrame(of["counts"], of["outputs"], of["groups"]).to_string()
+
+
 _TEMPLATES = Environment(
-    loader=PackageLoader("fairlab.monitoring"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    loader=PackageLoader("fairlab.monitoring"),
+    autoescape=lambda name: not name.endswith(".txt"),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    keep_trailing_newline=True,
 )
-_TEMPLATES.filters |= {"moment": _moment, "signed": _signed, "count_of": _count_of, "interval": interval}
+_TEMPLATES.filters |= {
+    "moment": _moment,
+    "signed": _signed,
+    "count_of": _count_of,
+    "interval": interval,
+    "table": _table,
+}
 
 
 def style() -> str:
@@ -58,6 +73,11 @@ def look(about: dict, report: dict) -> str:
     """Return the page of one look."""
     shown = _with_findings({"reason": ""} | report)
     return _TEMPLATES.get_template("look.html").render(id=about["id"], name=about["name"], look=shown)
+
+
+def text(report: dict) -> str:
+    """Return a look as text."""
+    return _TEMPLATES.get_template("look.txt").render(report)
 
 
 def _with_findings(report: dict) -> dict:

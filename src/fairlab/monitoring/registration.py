@@ -172,24 +172,19 @@ def error(row: int | None, column: str, reason: str) -> dict:
 
 def as_columns(rows: Sequence[Mapping], required: Sequence[str], optional: Sequence[str]) -> dict[str, list]:
     """Return rows as columns; a RowsError names a column that is missing or not registered."""
-    known = {*required, *optional}
-    if not set().union(*rows) <= known or any(len(row) < len(required) for row in rows):
-        _raise_for_names(rows, required, known)
-    try:
-        columns = {name: [row[name] for row in rows] for name in required}
-    except KeyError:
-        _raise_for_names(rows, required, known)
-    return columns | {name: [row.get(name) for row in rows] for name in optional}
-
-
-def _raise_for_names(rows, required, known):
-    found = []
-    for number, row in enumerate(rows):
-        found += [error(number, as_ascii(name), "this column is not registered") for name in row if name not in known]
-        found += [error(number, name, "expected a value, found no such column") for name in required if name not in row]
-        if len(found) >= MOST_ERRORS:
-            break
-    raise RowsError(found)
+    needed, known = set(required), {*required, *optional}
+    wrong = [number for number, row in enumerate(rows) if not needed <= row.keys() <= known][:MOST_ERRORS]
+    errors = [
+        error(number, as_ascii(name), "this column is not registered")
+        if name in rows[number]
+        else error(number, name, "expected a value, found no such column")
+        for number in wrong
+        for name in [*rows[number], *required]
+        if (name in rows[number]) != (name in known)
+    ]
+    if errors:
+        raise RowsError(errors)
+    return {name: [row.get(name) for row in rows] for name in [*required, *optional]}
 
 
 def as_ascii(text: str) -> str:

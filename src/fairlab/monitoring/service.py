@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
@@ -24,7 +24,7 @@ from fairlab.monitoring import migrations, pages
 from fairlab.monitoring.bodies import READERS, BodyError, read_json
 from fairlab.monitoring.effects import over_time
 from fairlab.monitoring.logs import LOG, iso, log_as_json, place
-from fairlab.monitoring.looks import CHANGES, as_text
+from fairlab.monitoring.looks import CHANGES
 from fairlab.monitoring.registration import (
     EVENT,
     LONGEST_TEXT,
@@ -411,8 +411,7 @@ def show_look(store: TheStore, number: Number, look: Number, request: Request):
     if kind == "text/html":
         return HTMLResponse(pages.look(_about(store, number), found))
     if kind == "text/plain":
-        text = as_text(found) if found["state"] == DONE else f"Look {look}: {found['state']}\n"
-        return PlainTextResponse(text)
+        return PlainTextResponse(pages.text(found))
     return found
 
 
@@ -488,9 +487,6 @@ def effects_of(store: Store, number: int, start=None, end=None, bucket=None) -> 
     if (last - first) // width > MOST_POINTS:
         raise ProblemError(422, f"bucket: expected at most {MOST_POINTS} of them between start and end")
     found = over_time(registration, store.batch_counts(number, first, last, width))
-    for one in found:
-        for point in one["points"]:
-            point["time"] = iso(point["time"])
     return {"start": iso(first), "end": iso(last), "bucket": width / 1000, "effects": found}
 
 
@@ -513,12 +509,9 @@ def serve(url: str, host: str, port: int, most_bytes: int = MOST_BYTES) -> None:
 
     log_as_json()
     store = Store(url)
-    lock = store.claim_file()
-    try:
-        migrations.migrated(store)
-        app = create_app(store, most_bytes=most_bytes)
+    with store.claim_file(), closing(store):
         uvicorn.run(
-            app,
+            create_app(migrations.migrated(store), most_bytes=most_bytes),
             host=host,
             port=port,
             log_config=None,
@@ -526,7 +519,3 @@ def serve(url: str, host: str, port: int, most_bytes: int = MOST_BYTES) -> None:
             server_header=False,
             timeout_graceful_shutdown=20,
         )
-    finally:
-        store.close()
-        if lock:
-            lock.release()

@@ -10,7 +10,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -36,7 +36,6 @@ from fairlab.monitoring.registration import (
 )
 from fairlab.monitoring.sequences import adaptive_level, look_level
 
-ROLES = ("writer", "reader", "admin")
 AT_ONCE = 10_000  # values of one query, rows of one fetch
 SECONDS_TO_WAIT = 5  # for a locked database
 LOOK_LOCK = 0x6661_6972  # PostgreSQL's advisory lock of who looks
@@ -181,7 +180,6 @@ class Investigation:
     id: int
     registration: Registration
     key: bytes
-    created: int
 
 
 class Store:
@@ -250,8 +248,8 @@ class Store:
         for engine in {self.engine, self._writer}:
             engine.dispose()
 
-    def claim_file(self) -> FileLock | None:
-        """Keep other servers from a SQLite file until the lock is released or the process ends.
+    def claim_file(self):
+        """Keep other servers from a SQLite file until the context or the process ends.
 
         Raises
         ------
@@ -259,7 +257,7 @@ class Store:
             If another server has it.
         """
         if not self.is_sqlite:
-            return None
+            return nullcontext()
         lock = FileLock(f"{self.path}.lock")
         try:
             lock.acquire(blocking=False)
@@ -335,7 +333,7 @@ class Store:
             with self.read() as connection:
                 row = self.row(connection, number)
             registration = Registration.model_validate(row.registration)
-            self._known[number] = Investigation(row.id, registration, row.key, row.created)
+            self._known[number] = Investigation(row.id, registration, row.key)
         return self._known[number]
 
     def row(self, connection, number: int, *, lock: bool = False) -> sa.Row:
@@ -410,28 +408,23 @@ class Store:
             state = {name: row._mapping[name] for name in ("decided", "labelled", "categories", "counts")}
             state["time"] = max(self.now(), row.time)  # also where the clock was set back
             known = _values(connection, number, decisions.c.event, first, decisions.c.position)
-            answer = {"received": n}
             if kind == "decisions":
                 rows = sorted(row for event, row in first.items() if event not in known)
                 content = _encoded(registration, checked, state["categories"], n)[rows]
                 positions = state["decided"] + 1 + np.arange(len(rows))
-                training = for_training([events[row] for row in rows], registration.train_size)
-                parts = (
-                    positions.tolist(),
-                    [events[row] for row in rows],
-                    [people[row] for row in rows],
-                    training.tolist(),
-                    [one.tobytes() for one in content],
-                )
-                _insert(connection, decisions, number, ("position", "event", "person", "training", "content"), parts)
                 state["decided"] += len(rows)
+                events, people = ([texts[row] for row in rows] for texts in (events, people))
+                training = for_training(events, registration.train_size).tolist()
+                parts = (positions.tolist(), events, people, training, [one.tobytes() for one in content])
+                _insert(connection, decisions, number, ("position", "event", "person", "training", "content"), parts)
+                n_unknown = 0
             else:
                 labelled = _values(connection, number, labels.c.decision, known.values(), labels.c.position)
                 rows = sorted(first[event] for event, position in known.items() if position not in labelled)
                 positions = np.array([known[events[row]] for row in rows], int)
                 found = _values(connection, number, decisions.c.position, positions.tolist(), decisions.c.content)
                 content = np.frombuffer(b"".join(map(found.get, positions.tolist())), registration.dtype)
-                answer["unknown"] = sum(event not in known for event in events)
+                n_unknown = sum(event not in known for event in events)
             if true is not None:
                 given = ~np.isnan(true[rows])
                 content, true = content[given], true[rows][given]
@@ -440,7 +433,8 @@ class Store:
                 state["labelled"] += len(true)
             hits = indicators(registration, content, true)
             state["counts"] = add_counts(state["counts"], registration, content, hits)
-            answer |= {"new": len(rows), "repeated": n - len(rows) - answer.get("unknown", 0)}
+            answer = {"received": n, "new": len(rows), "repeated": n - len(rows) - n_unknown}
+            answer |= {"unknown": n_unknown} if kind == "labels" else {}
             stored = {"investigation": number, "kind": kind, "key": key, "body": body, "answer": answer}
             stored |= {name: state[name] for name in ("decided", "counts", "time")}
             connection.execute(sa.insert(batches).values(stored))
@@ -458,16 +452,14 @@ class Store:
         of += [labels.c.value] if registration.true_label else []
         query = sa.select(*of).select_from(source)
         query = query.where(table.c.investigation == number, table.c.position <= until).order_by(table.c.position)
-        parts = []
+        parts = [(np.empty(0, int), np.empty(0, bool), np.empty(0, registration.dtype), np.empty(0))[: len(of)]]
         with connection.execution_options(yield_per=AT_ONCE).execute(query) as result:
             for some in result.partitions(AT_ONCE):
                 position, training, content, *true = zip(*some, strict=True)
                 stored = np.frombuffer(b"".join(content), dtype=registration.dtype)
                 parts.append((np.array(position), np.array(training, bool), stored, *map(np.array, true)))
-        if not parts:
-            parts = [(np.empty(0, int), np.empty(0, bool), np.empty(0, registration.dtype), np.empty(0))]
-        joined = [np.concatenate(each) for each in zip(*parts, strict=True)]
-        return (*joined[:3], joined[3] if registration.true_label else None)
+        position, training, content, *true = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return position, training, content, *(true or [None])
 
     def delete_person(self, number: int, person: str) -> int:
         """Delete the rows of a person and return how many there were; counts and reports stay."""

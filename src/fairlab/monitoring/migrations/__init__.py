@@ -5,6 +5,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from alembic.util import CommandError
 
 MIGRATION_LOCK = 0x6661_6973  # an advisory lock of PostgreSQL
 
@@ -39,11 +40,9 @@ def migrated(store):
         with store.write() as connection:
             if not store.is_sqlite:  # two servers may start at once
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))
-            found = current(connection)
-            known = [script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()]
-            if found is not None and found not in known:
-                raise RuntimeError(f"the database has version {found}, expected one up to {known[0]}; update fairlab")
             command.upgrade(_config(connection=connection), "head")
+    except CommandError as error:
+        raise RuntimeError(f"database: expected version {newest()} or an older one; update fairlab ({error})") from None
     except sa.exc.DBAPIError as error:
         raise RuntimeError(f"database: {error.orig}") from None
     return store
