@@ -2,8 +2,9 @@
 
 import hmac
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
@@ -160,9 +161,9 @@ class Registration(_Strict):
 class RowsError(ValueError):
     """Rows that do not fit what is registered; `errors` says which."""
 
-    def __init__(self, errors: Sequence[dict]):
+    def __init__(self, errors: Iterable[dict]):
         super().__init__("rows do not fit what is registered; nothing of the batch is kept")
-        self.errors = list(errors)[:MOST_ERRORS]
+        self.errors = list(islice(errors, MOST_ERRORS))
 
 
 def error(row: int | None, column: str, reason: str) -> dict:
@@ -173,18 +174,19 @@ def error(row: int | None, column: str, reason: str) -> dict:
 def as_columns(rows: Sequence[Mapping], required: Sequence[str], optional: Sequence[str]) -> dict[str, list]:
     """Return rows as columns; a RowsError names a column that is missing or not registered."""
     needed, known = set(required), {*required, *optional}
-    wrong = [number for number, row in enumerate(rows) if not needed <= row.keys() <= known][:MOST_ERRORS]
-    errors = [
-        error(number, as_ascii(name), "this column is not registered")
-        if name in rows[number]
-        else error(number, name, "expected a value, found no such column")
-        for number in wrong
-        for name in [*rows[number], *required]
-        if (name in rows[number]) != (name in known)
-    ]
-    if errors:
-        raise RowsError(errors)
+    if not all(needed <= set(names) <= known for names in set(map(tuple, rows))):
+        raise RowsError(_wrong_names(rows, required, known))
     return {name: [row.get(name) for row in rows] for name in [*required, *optional]}
+
+
+def _wrong_names(rows, required, known) -> Iterator[dict]:
+    for number, row in enumerate(rows):
+        for name in row:
+            if name not in known:
+                yield error(number, as_ascii(name), "this column is not registered")
+        for name in required:
+            if name not in row:
+                yield error(number, name, "expected a value, found no such column")
 
 
 def as_ascii(text: str) -> str:

@@ -415,7 +415,7 @@ class Store:
                 state["decided"] += len(rows)
                 events, people = ([texts[row] for row in rows] for texts in (events, people))
                 training = for_training(events, registration.train_size).tolist()
-                parts = (positions.tolist(), events, people, training, [one.tobytes() for one in content])
+                parts = (positions.tolist(), events, people, training, content.view(f"V{content.itemsize}").tolist())
                 _insert(connection, decisions, number, ("position", "event", "person", "training", "content"), parts)
                 n_unknown = 0
             else:
