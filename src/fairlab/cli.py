@@ -810,8 +810,8 @@ def of_client(command):
 @click.option("--sensitive-features", "sensitive", required=True, metavar="NAME,...", callback=lambda *a: _names(a[2]))
 @click.option("--output", required=True, metavar="NAME", help="the decision")
 @click.option("--true-label", metavar="NAME", help="for error profiling: what the decision was to predict")
-@click.option("--look-every", type=AT_LEAST_ONE, default=1_000, show_default=True, metavar="ROWS")
-@click.option("--event-id", default="event_id", show_default=True, metavar="NAME", help="column that is no attribute")
+@click.option("--look-every", type=AT_LEAST_ONE, metavar="ROWS", help="(default: as many as the file has)")
+@click.option("--event-id", metavar="NAME", help="column that tells decisions apart (default: event_id)")
 @of_client
 def register(file, sensitive, output, true_label, look_every, event_id, url, token):
     """Register an investigation of decisions like those of a CSV, and print its number."""
@@ -819,11 +819,16 @@ def register(file, sensitive, output, true_label, look_every, event_id, url, tok
 
     from fairlab.monitoring import Client, registration_of
 
-    frame = pd.read_csv(file).drop(columns=event_id, errors="ignore")
+    frame = pd.read_csv(file).rename(columns={event_id: "event_id"}, errors="raise" if event_id else "ignore")
     kind = {"kind": "error profiling", "true_label": true_label} if true_label else {}
     fields = registration_of(
-        frame, sensitive_features=sensitive, output=output, look_every={"rows": look_every}, **kind
+        frame, sensitive_features=sensitive, output=output, look_every={"rows": look_every or len(frame)}, **kind
     )
+    types = {name: column["type"] for name, column in fields["columns"].items()}
+    left = [name for name in frame.columns if name not in types]
+    print("registered:", ", ".join(f"{name} ({kind})" for name, kind in types.items()), file=sys.stderr)
+    if left:
+        print("not registered, as they identify or have missing numbers:", ", ".join(left), file=sys.stderr)
     with Client(url, token) as client:
         print(client.register(fields))
 
@@ -836,7 +841,7 @@ def register(file, sensitive, output, true_label, look_every, event_id, url, tok
     metavar="NAME",
     help="column that tells decisions apart (default: event_id; without it, name of the file and number of the row)",
 )
-@click.option("--look", is_flag=True, help="look at what is new afterwards; print the newest report")
+@click.option("--look", is_flag=True, help="look at what is new afterwards; print the reports of all looks since")
 @of_client
 def send(file, investigation, event_id, look, url, token):
     """Send the decisions of a CSV; what was sent before counts once."""
@@ -853,16 +858,20 @@ def send(file, investigation, event_id, look, url, token):
             frame = frame.rename(columns={event_id: "event_id"})
         elif "event_id" not in frame.columns:
             frame["event_id"] = [f"{Path(file).name}:{row}" for row in range(1, len(frame) + 1)]
+        earlier = client.wait(investigation) if look else 0
         answer = client.send(investigation, frame)
         print(", ".join(f"{count:,} {name}" for name, count in answer.items()))
-        if look:
-            try:
-                number = client.look(investigation)["number"]
-            except MonitorError as refused:  # too few rows since the last look
-                number = client.wait(investigation)
-                if not number:
-                    raise
-                print(f"no further look: {refused}")
+        if not look:
+            return
+        try:
+            client.look(investigation)
+        except MonitorError as refused:  # too few rows since the last look
+            print(f"No further look: {refused}", file=sys.stderr)
+        newest = client.wait(investigation)
+        for number in range(min(earlier + 1, newest), newest + 1):
+            found = client.report(investigation, number) if number else {}
+            if found.get("state") != "done":
+                raise ValueError(f"look {number} gave no report: {found.get('reason', 'too few rows')}")
             print(client.report(investigation, number, as_text=True))
 
 

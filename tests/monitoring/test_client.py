@@ -109,6 +109,17 @@ def test_true_labels_follow(monitor, connect):
     assert client.investigation(number)["labels"] == 40
 
 
+def test_columns_that_identify_or_miss_numbers_are_not_registered():
+    frame = pd.DataFrame(decisions(300)).assign(account=range(300), name=[f"n{k}" for k in range(300)], offer=1)
+    frame.loc[3, "age"] = None
+    fields = registration_of(frame, sensitive_features=["sex"], output="offer")
+    assert {name: column["type"] for name, column in fields["columns"].items()} == {
+        "sex": "category",
+        "town": "category",
+        "offer": "boolean",
+    }
+
+
 @pytest.mark.parametrize("full", ["drop", "wait", "raise"])
 def test_a_model_is_watched_and_a_full_queue_does_what_was_chosen(monitor, connect, full):
     may_answer = threading.Event()
@@ -146,3 +157,19 @@ def test_a_model_goes_on_where_the_monitor_refuses(monitor, connect):
     predict.sender.flush()
     assert (predict.sender.failed, predict.sender.sent) == (2, 0)
     assert "expected true and false" in str(predict.sender.last_error)
+    assert len(predict([1, 2, 3])) == 3  # no table: counted, not raised
+    assert predict.sender.failed == 3
+
+
+def test_a_bad_row_of_one_call_does_not_lose_the_rows_of_others(monitor, connect):
+    may_answer = threading.Event()
+
+    @monitored(connect(lambda request: may_answer.wait(20) and None), monitor.register(), output="offer")
+    def predict(table):
+        return table["age"] > 40
+
+    for k in range(6):
+        predict(pd.DataFrame(decisions(2, seed=k)).assign(**({"town": "t" * 300} if k == 4 else {})))
+    may_answer.set()
+    predict.sender.flush()
+    assert (predict.sender.sent, predict.sender.failed) == (10, 2)

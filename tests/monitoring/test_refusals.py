@@ -201,6 +201,15 @@ REGISTRATIONS = {
     "looks at every row": {"look_every": {"rows": 1}},
     "looks by rows and seconds": {"look_every": {"rows": 100, "seconds": 5}},
     "looks never": {"look_every": {}},
+    "a difference of three groups": {
+        "metric": "Difference",
+        "columns": COLUMNS | {"sex": {"type": "category", "categories": ["f", "m", "x"]}},
+    },
+    "a difference of numbers": {"metric": "Difference", "output": "age"},
+    "a correlation with three groups": {
+        "output": "age",
+        "columns": COLUMNS | {"sex": {"type": "category", "categories": ["f", "m", "x"]}},
+    },
     "looks every half a row": {"look_every": {"rows": 100.5}},
     "cells of 0 people": {"smallest_cell": 0},
     "retention of 0 days": {"retention_days": 0},

@@ -229,3 +229,9 @@ def test_what_belongs_to_a_deleted_investigation_goes_and_its_number_is_not_give
     assert not any(left[name] for name in ("investigations", "decisions", "labels", "batches", "looks"))
     assert monitor.as_.reader.get(f"/investigations/{number}").status_code == 404
     assert monitor.register() == number + 1
+
+
+@pytest.mark.parametrize(("metric", "status"), [("Difference", 422), (None, 200)])
+def test_a_missing_group_is_refused_where_the_metric_takes_two(monitor, metric, status):
+    rows = [*decisions(20), decisions(1, seed=3)[0] | {"sex": None}]
+    assert monitor.send(monitor.register(metric=metric), rows).status_code == status

@@ -53,6 +53,7 @@ def restore(store: Store, file: str) -> None:
             sound = False
         if not sound:
             raise ValueError(f"{file}: expected a backup of a monitor, found something else or a corrupted one")
+        store.path.touch(mode=0o600)
         with closing(sqlite3.connect(store.path)) as database:
             kept.backup(database)
     migrations.migrated(store)

@@ -15,6 +15,7 @@ from fairlab.checks import check_choice, check_count, check_number, optional
 httpx = optional("httpx")
 EVENT, PERSON = "event_id", "person"
 MOST_CATEGORIES = 1_000  # of a column; more are refused by the monitor
+FEW_ROWS = 100  # more different values than that, all different, identify
 TRANSIENT = (429, 502, 503, 504)  # statuses after which the same request may be accepted
 PAUSES = (0.1, 5.0)  # seconds, of the first and the longest pause between two attempts
 FULL = ("drop", "wait", "raise")
@@ -238,7 +239,8 @@ def registration_of(frame: pd.DataFrame, *, sensitive_features, output: str, **f
     Parameters
     ----------
     frame : DataFrame
-        Decisions; ``event_id`` and ``person`` are not registered.
+        Decisions. Not registered are ``event_id``, ``person``, columns that tell all rows apart, and, but for
+        the columns that have a role, numbers that may be missing.
     sensitive_features : list of str
     output : str
     **fields
@@ -254,13 +256,16 @@ def registration_of(frame: pd.DataFrame, *, sensitive_features, output: str, **f
     """
     exact, columns = {*sensitive_features, output, fields.get("true_label")}, {}
     for name, column in frame.drop(columns=[EVENT, PERSON], errors="ignore").items():
-        if pd.api.types.is_bool_dtype(column):
+        is_unique = column.is_unique and len(column) > FEW_ROWS
+        if pd.api.types.is_bool_dtype(column) or (name in exact and set(column.dropna().unique()) <= {0, 1}):
             columns[name] = {"type": "boolean"}
         elif pd.api.types.is_numeric_dtype(column):
-            columns[name] = {"type": "number"}
+            is_identifier = pd.api.types.is_integer_dtype(column) and is_unique
+            if name in exact or not (is_identifier or column.isna().any()):  # numbers may not be missing
+                columns[name] = {"type": "number"}
         elif name in exact:
             columns[name] = {"type": "category", "categories": sorted(map(str, column.dropna().unique()))}
-        elif column.nunique() <= MOST_CATEGORIES:  # more would be names or texts
+        elif column.nunique() <= MOST_CATEGORIES and not is_unique:  # else names or texts
             columns[name] = {"type": "category"}
     made = {"name": output, "columns": columns, "sensitive_features": list(sensitive_features), "output": output}
     return made | {"look_every": {"rows": 1_000}} | fields
@@ -311,12 +316,17 @@ def monitored(
         @functools.wraps(predict)
         def sending(table, *args, **kwargs):
             found = predict(table, *args, **kwargs)
-            rows = table.assign(**{output: found})
-            if event_ids is not None:
-                rows[EVENT] = event_ids(table)
-            elif EVENT not in rows.columns:
-                rows[EVENT] = [str(uuid.uuid4()) for _ in range(len(rows))]
-            sender.put(rows)
+            try:
+                rows = table.assign(**{output: found})
+                if event_ids is not None:
+                    rows[EVENT] = event_ids(table)
+                elif EVENT not in rows.columns:
+                    rows[EVENT] = [str(uuid.uuid4()) for _ in range(len(rows))]
+                sender.put(rows)
+            except queue.Full:
+                raise
+            except Exception as error:  # the caller gets the model's answer, whatever it was called with
+                sender.fail(1, error)
             return found
 
         sending.sender = sender
@@ -353,11 +363,22 @@ class _Sender:
             tables = [self._queue.get()]
             while not self._queue.empty() and sum(map(len, tables)) < self._client.batch_size:
                 tables.append(self._queue.get())
-            n_rows = sum(map(len, tables))
-            try:
-                self._client.send(self._number, pd.concat(tables, ignore_index=True))
-                self.sent += n_rows
-            except Exception as error:  # a model must go on whatever the monitor says
-                self.failed, self.last_error = self.failed + n_rows, error
+            self._send(tables)
             for _ in tables:
                 self._queue.task_done()
+
+    def _send(self, tables) -> None:
+        n_rows = sum(map(len, tables))
+        try:
+            self._client.send(self._number, pd.concat(tables, ignore_index=True))
+            self.sent += n_rows
+        except Exception as error:  # a model must go on whatever the monitor says
+            if len(tables) > 1 and getattr(error, "status", 0) is not None:  # one call's bad row is not another's
+                for one in tables:
+                    self._send([one])
+            else:
+                self.fail(n_rows, error)
+
+    def fail(self, n_rows: int, error: Exception) -> None:
+        """Count rows that were not sent."""
+        self.failed, self.last_error = self.failed + n_rows, error

@@ -134,7 +134,29 @@ class Registration(_Strict):
                 raise ValueError(f"columns: expected the categories of {name!r} to be declared")
         if self.true_label and self.columns[self.true_label] != self.columns[self.output]:
             raise ValueError("columns: expected the same type for true_label as for output")
+        sides = [*self.sensitive_features, *(() if self.true_label else self.outputs)]
+        for name in sides if self.is_pairwise else ():
+            column = self.columns[name]
+            n = len(column.labels or ())
+            if n != 2 and (
+                column.type != "number" or self.metric in ("Difference", "Ratio") or self.kind == "discovery"
+            ):
+                of = self.metric or "the metric of these columns"
+                raise ValueError(
+                    f"{of}: expected two categories of {name!r}, found {n or 'numbers'}; NMI takes any number"
+                )
         return self
+
+    @property
+    def is_pairwise(self) -> bool:
+        """Whether the metric takes two categories of a sensitive feature, or numbers: missing ones would be a third."""
+        numbers = any(self.columns[name].type == "number" for name in [*self.sensitive_features, *self.outputs])
+        return self.kind == "discovery" or (numbers if self.metric is None else self.metric != "NMI")
+
+    @property
+    def never_missing(self) -> list[str]:
+        """Columns of which every row must have a value."""
+        return [*self.outputs, *(self.sensitive_features if self.is_pairwise else ())]
 
     @property
     def outputs(self) -> list[str]:

@@ -389,7 +389,7 @@ class Store:
         check_texts(EVENT, columns[EVENT])
         check_texts(PERSON, columns.get(PERSON, []), missing=True)
         checked = {
-            name: check_column(name, column, columns[name], missing=name not in registration.outputs)
+            name: check_column(name, column, columns[name], missing=name not in registration.never_missing)
             for name, column in registration.stored.items()
             if kind == "decisions"
         }
