@@ -86,6 +86,7 @@ RESULTS = """
     data.Provenance fairtest.Association fairtest.AssociationReport fairtest.Interval fairtest.Metric
     fairtest.Section fairtest.Subgroup fliptest.CounterpartTest fliptest.Flipset fliptest.TransparencyReport
     individual_fairness.Attack individual_fairness.Audit individual_fairness.RatioTest models.WhiteBoxClassifier
+    monitoring.Client monitoring.monitored monitoring.registration_of
     suite.labs.expect suite.labs.require themis.Score themis.Search
 """
 

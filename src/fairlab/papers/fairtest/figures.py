@@ -205,10 +205,11 @@ def label_differences(table: pd.DataFrame, *, people: str = "{}") -> Figure:
         ours, published = _sides(pane)
         ours = ours.sort_values("low")
         decided = (ours["low"] > 0) | (ours["high"] < 0)
-        panes[title] = ours[decided | ours["label"].isin(published["label"])], published, (~decided).sum()
+        names = [people.format(NAMES.get(name, name)) for name in ours[["first", "second"]].iloc[0]]
+        panes[title] = ours[decided | ours["label"].isin(published["label"])], published, (~decided).sum(), names
     longest = max(len(ours) for ours, *_ in panes.values())
     figure, axes = panels(1, len(panes), width=WIDTH / len(panes), height=1.4 + 0.2 * longest)
-    for axis, (title, (ours, published, left)) in zip(axes, panes.items(), strict=True):
+    for axis, (title, (ours, published, left, (first, second))) in zip(axes, panes.items(), strict=True):
         place = pd.Series(np.arange(len(ours)), ours["label"])
         parts = ours["low"] > 0, ours["high"] < 0, (ours["low"] <= 0) & (ours["high"] >= 0)
         for part, look in zip(parts, SIDES, strict=True):
@@ -220,7 +221,6 @@ def label_differences(table: pd.DataFrame, *, people: str = "{}") -> Figure:
         axis.plot(middle, place[published["label"]], markersize=7, **PUBLISHED)
         axis.axvline(0, color=BLACK, linewidth=0.8)
         axis.set_yticks(place, ours["label"], fontsize=8)
-        first, second = (people.format(NAMES.get(name, name)) for name in ours[["first", "second"]].iloc[0])
         axis.set_xlabel("difference of shares (% points)", fontsize=9)
         axis.set_title(f"{title}\n{left} labels undecided\n", fontsize=9)
         axis.set_title(f"◂ {second}", fontsize=8, loc="left")
@@ -421,7 +421,8 @@ def found_by_size(table: pd.DataFrame) -> Figure:
     axes[0].plot([], [], label=f"{PUBLISHED['label']} (open marks)", **mark)
     legend_above(figure, axes[0], n_columns=3)
     ours = table[table["series"] == THIS_RUN]
-    size = sizes[len(sizes) // 2 - 1]
+    own = sorted(ours["size"].unique())  # of the published sizes a small run has some
+    size = own[len(own) // 2 - 1]
     of_size = ours[ours["size"] == size].groupby("stage")["contexts"]
     said = [f"{span(of_size.get_group(stage))} {title}" for stage, title in stages.items()]
     return titled(figure, f"Of ten contexts of {size:,} users, {listed(said)}, by their strength.")
