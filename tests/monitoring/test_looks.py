@@ -145,10 +145,20 @@ def test_a_look_that_died_is_done_anew_and_what_died_cannot_store_its_report(mon
     assert not monitor.store.finish_look(died, "done", {})
 
 
-@pytest.mark.parametrize(("explanatory", "level", "expected"), [("town", 1e-5, 1), ("town", 0.01, 0), (None, 1e-5, 0)])
-def test_a_look_whose_permutations_are_too_few_for_its_level_says_so(explanatory, level, expected):
-    registration = Registration.model_validate(REGISTRATION | {"explanatory": explanatory, "context": []})
-    table = pd.DataFrame(decisions(400)).drop(columns="event_id")
-    report = looks.look(registration, table.astype({"town": "category"}), np.arange(400) < 200, level, 0)
-    found = looks.warnings(registration, report, level)
+@pytest.mark.parametrize(
+    ("changes", "level", "expected"),
+    [
+        ({"explanatory": "town"}, 1e-5, 1),
+        ({"explanatory": "town"}, 0.01, 0),
+        ({}, 1e-5, 0),
+        ({"explanatory": "town", "metric": "Correlation"}, 1e-5, 0),
+    ],
+)
+def test_a_look_whose_permutations_are_too_few_for_its_level_says_so(changes, level, expected):
+    registration = Registration.model_validate(REGISTRATION | {"context": []} | changes)
+    table = pd.DataFrame(decisions(4000, effect=0.6)).drop(columns="event_id")
+    report = looks.look(registration, table.astype({"town": "category"}), np.arange(4000) < 2000, level, 0)
+    found = looks.warnings(report, level)
     assert sum("Nothing could be found at the level 1e-05" in text for text in found) == expected
+    own = [one.associations[0].p_value for section in report.sections for one in section.subgroups]
+    assert (min(own) > level) == bool(expected)

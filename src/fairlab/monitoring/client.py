@@ -11,10 +11,9 @@ from datetime import datetime
 import pandas as pd
 
 from fairlab.checks import check_choice, check_count, check_number, optional
+from fairlab.monitoring.registration import EVENT, MOST_CATEGORIES, PERSON
 
 httpx = optional("httpx")
-EVENT, PERSON = "event_id", "person"
-MOST_CATEGORIES = 1_000  # of a column; more are refused by the monitor
 FEW_ROWS = 100  # more different values than that, all different, identify
 TRANSIENT = (429, 502, 503, 504)  # statuses after which the same request may be accepted
 PAUSES = (0.1, 5.0)  # seconds, of the first and the longest pause between two attempts
@@ -326,7 +325,7 @@ def monitored(
             except queue.Full:
                 raise
             except Exception as error:  # the caller gets the model's answer, whatever it was called with
-                sender.fail(1, error)
+                sender.fail(len(found) if hasattr(found, "__len__") else 1, error)
             return found
 
         sending.sender = sender

@@ -59,17 +59,16 @@ def look(registration: Registration, table: pd.DataFrame, train: np.ndarray, lev
     return investigation.fit(source).test(significance=level)
 
 
-def warnings(registration: Registration, report, level: float) -> list[str]:
+def warnings(report: "fairtest.AssociationReport", level: float) -> list[str]:
     """Return the report's warnings, and one if its permutations were too few for a p-value at the look's level."""
-    n_tests = sum(len(one.associations) for section in report.sections for one in section.subgroups)
-    smallest = n_tests / (1 + RESAMPLES)  # after Holm's correction
-    if registration.explanatory is None or smallest <= level:
+    permuted = [s for s in report.sections if s.explanatory and not isinstance(s.metric, fairtest.Correlation)]
+    n_tests = sum(len(section.subgroups) for section in permuted)  # Holm's factor is at least that, also after strata
+    smallest = n_tests / (1 + RESAMPLES)
+    if smallest <= level:
         return list(report.warnings)
     reason = f"p-values of {n_tests} tests by {RESAMPLES:,} permutations are at least {smallest:.2g} after correction"
-    return [
-        *report.warnings,
-        f"Nothing could be found at the level {level:.2g}: {reason}. Register anew, with rarer looks.",
-    ]
+    advice = "Register anew, with rarer looks."
+    return [*report.warnings, f"Nothing could be found at the level {level:.2g}: {reason}. {advice}"]
 
 
 def describe(report: "fairtest.AssociationReport", level: float, smallest_cell: int) -> list[dict]:

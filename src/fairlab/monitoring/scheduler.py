@@ -42,7 +42,7 @@ def take_look(store: Store, number: int, look: int) -> None:
     earlier = [past.report for past in store.look_list(number) if past.state == DONE]
     changes = looks.compare(earlier[-1]["sections"] if earlier else [], sections)
     found = about | {
-        "warnings": looks.warnings(registration, report, begun.level),
+        "warnings": looks.warnings(report, begun.level),
         "changes": changes,
         "sections": sections,
     }
