@@ -714,12 +714,15 @@ database = click.option(
 )
 
 
-def _store(url):
-    """Open a database whose tables are of this version; they are made where there are none."""
+def _store(url, *, is_new=True):
+    """Open a database whose tables are of this version; where there is none it is made if it may be a new one."""
     from fairlab.monitoring import migrations
     from fairlab.monitoring.store import Store
 
-    return migrations.migrated(Store(url))
+    store = Store(url)
+    if store.is_sqlite and not is_new and not store.path.is_file():
+        raise FileNotFoundError(f"no file {store.path}; name another by --database")
+    return migrations.migrated(store)
 
 
 @monitor.command()
@@ -783,7 +786,7 @@ def list_tokens(database):
     """List the tokens, without what they are."""
     rows = [
         (one["id"], one["role"], one["name"], "revoked" if one["revoked"] else "")
-        for one in _store(database).token_list()
+        for one in _store(database, is_new=False).token_list()
     ]
     _print_table(("number", "role", "name", ""), rows)
 
@@ -793,7 +796,7 @@ def list_tokens(database):
 @click.argument("number", type=AT_LEAST_ONE)
 def revoke_token(database, number):
     """Revoke a token by its number, which it begins with."""
-    if not _store(database).revoke_token(number):
+    if not _store(database, is_new=False).revoke_token(number):
         raise ValueError(f"number: no token {number} that is not revoked")
 
 

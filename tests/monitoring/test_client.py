@@ -6,7 +6,7 @@ import threading
 import httpx
 import pandas as pd
 import pytest
-from monitoring.streams import decisions
+from monitoring.streams import REGISTRATION, decisions
 
 from fairlab.monitoring import Client, MonitorError, monitored, registration_of
 
@@ -51,6 +51,14 @@ def test_batches_whose_answers_are_lost_count_once(monitor, connect, no_pauses):
     assert client.investigation(number)["decisions"] == 1000
 
 
+def test_what_must_not_be_done_twice_is_not_sent_again_when_its_answer_is_lost(monitor, connect, no_pauses):
+    lost = iter(["request", "answer"])
+    client = connect(lambda request: next(lost) if request.method == "POST" else None)
+    with pytest.raises(MonitorError, match=r"no answer \(ReadError: lost\); it may have been done"):
+        client.register(REGISTRATION)
+    assert monitor.store.numbers() == [1]
+
+
 def test_what_never_answers_is_given_up_and_what_is_refused_is_not_tried_again(monitor, connect, no_pauses):
     tried = []
     client = connect(lambda request: tried.append(request) or "request", max_seconds=0.15)
@@ -76,6 +84,11 @@ def test_columns_are_sent_as_the_types_that_are_registered(monitor, connect):
     assert client.send(number, frame)["new"] == 3
     with pytest.raises(ValueError, match="offer: expected true and false, found"):
         client.send(number, frame.assign(offer="yes"))
+    with pytest.raises(ValueError, match=r"age: expected finite numbers, found 'old' in row 1"):
+        client.send(number, frame.assign(age=["18", "old", None]))
+    with pytest.raises(ValueError, match=f"labels: investigation {number} has no true label"):
+        client.send_labels(number, frame)
+    assert client.send(number, frame[:0]) == {"received": 0, "new": 0, "repeated": 0}
     with pytest.raises(ValueError, match=r"expected columns event_id, .*, found no sex"):
         client.send(number, frame.drop(columns="sex"))
 

@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from monitoring.streams import REGISTRATION, decisions
 
-from fairlab.fairtest import DataSource, Investigation, Ratio
+from fairlab.fairtest import Column, DataSource, Investigation, Ratio, Sample
 from fairlab.monitoring import look_level, looks
 from fairlab.monitoring.registration import Registration, for_training, keyed
 from fairlab.monitoring.scheduler import take_look
@@ -162,3 +164,24 @@ def test_a_look_whose_permutations_are_too_few_for_its_level_says_so(changes, le
     assert sum("Nothing could be found at the level 1e-05" in text for text in found) == expected
     own = [one.associations[0].p_value for section in report.sections for one in section.subgroups]
     assert (min(own) > level) == bool(expected)
+
+
+@given(st.lists(st.integers(0, 25), min_size=4, max_size=10), st.integers(1, 12))
+def test_no_small_cell_is_shown_nor_follows_from_what_is_shown(cells, smallest):
+    cells = np.array(cells[: len(cells) // 2 * 2]).reshape(2, -1)  # outputs, groups
+    output, group = (np.repeat(axis, cells.ravel()) for axis in np.indices(cells.shape).reshape(2, -1))
+    codes = {"group": group, "output": output}
+    names = {"group": tuple(f"g{k}" for k in range(cells.shape[1])), "output": ("no", "yes")}
+    sample = Sample(*(Column(name, codes[name], names[name]) for name in codes))
+    found = looks._counts(sample, smallest)
+    met = sample.counts().drop(index="Total", columns="Total")
+    sound = met.loc[:, (met >= smallest).all()]
+    if found is None:
+        assert sound.shape[1] < 3
+        return
+    shown = np.array(found["counts"])
+    assert (shown >= smallest).all() and len(found["groups"]) >= 2
+    assert not 0 < cells.sum() - shown.sum() < smallest
+    assert found["shares"] == pytest.approx(shown[-1] / shown.sum(axis=0))
+    assert found["hidden"] == met.shape[1] - len(found["groups"])
+    assert met[found["groups"]].to_numpy().tolist() == found["counts"]

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
+import numpy as np
 import pandas as pd
 
 from fairlab.checks import check_choice, check_count, check_number, optional
@@ -16,6 +17,7 @@ from fairlab.monitoring.registration import EVENT, MOST_CATEGORIES, PERSON
 httpx = optional("httpx")
 FEW_ROWS = 100  # more different values than that, all different, identify
 TRANSIENT = (429, 502, 503, 504)  # statuses after which the same request may be accepted
+NOTHING_DONE = (429, 503)  # those after which it has done nothing
 PAUSES = (0.1, 5.0)  # seconds, of the first and the longest pause between two attempts
 FULL = ("drop", "wait", "raise")
 
@@ -101,8 +103,10 @@ class Client:
     def request(self, method: str, path: str, *, headers=None, first_row: int = 0, **content) -> "httpx.Response":
         """Send a request, again if need be, and return the answer; a MonitorError if it is refused.
 
-        `first_row` is added to the numbers of rows that do not fit.
+        Only what does no harm twice is sent again after it was lost on the way: what reads, and what has an idempotency
+        key. `first_row` is added to the numbers of rows that do not fit.
         """
+        may_repeat = method == "GET" or "Idempotency-Key" in (headers or ())
         end, pause = time.monotonic() + self.max_seconds, PAUSES[0]
         while True:
             try:
@@ -110,7 +114,9 @@ class Client:
                 failure, wait = f"status {answer.status_code}", float(answer.headers.get("retry-after", pause))
             except httpx.TransportError as error:
                 answer, failure, wait = None, f"{type(error).__name__}: {error}", pause
-            if answer is not None and answer.status_code not in TRANSIENT:
+                if not may_repeat and not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+                    raise MonitorError(f"{method} {path}: no answer ({failure}); it may have been done") from error
+            if answer is not None and (answer.status_code not in (TRANSIENT if may_repeat else NOTHING_DONE)):
                 break
             if time.monotonic() + wait > end:
                 raise MonitorError(f"{method} {path}: no answer within {self.max_seconds:g} seconds ({failure})")
@@ -123,7 +129,8 @@ class Client:
                 one | {"row": one["row"] if one["row"] is None else one["row"] + first_row}
                 for one in found.get("errors", [])
             ]
-            lines = [f"row {one['row']}, {one['column']}: {one['reason']}" for one in errors[:3]]
+            rows = ["" if one["row"] is None else f"row {one['row']}, " for one in errors]
+            lines = [f"{row}{one['column']}: {one['reason']}" for row, one in zip(rows[:3], errors, strict=False)]
             message = "; ".join([f"{answer.status_code}: {found.get('detail', answer.reason_phrase)}", *lines])
             raise MonitorError(message, answer.status_code, errors)
         return answer
@@ -161,6 +168,8 @@ class Client:
         if number not in self._registered:  # it never changes
             self._registered[number] = self.investigation(number)
         about, totals = self._registered[number], {}
+        if kind == "labels" and about["true_label"] is None:
+            raise ValueError(f"labels: investigation {number} has no true label")
         types = {name: column["type"] for name, column in about["columns"].items()}
         wanted = {
             EVENT: "category",
@@ -171,7 +180,7 @@ class Client:
             raise ValueError(f"{kind}: expected columns {', '.join(wanted)}, found no {', '.join(missing)}")
         wanted |= {PERSON: "category"} if PERSON in optional else {}
         columns = {name: _plain(frame[name], kind_of) for name, kind_of in wanted.items() if name in frame.columns}
-        for start in range(0, len(frame), self.batch_size):
+        for start in range(0, max(len(frame), 1), self.batch_size):
             part = [values[start : start + self.batch_size] for values in columns.values()]
             rows = [dict(zip(columns, row, strict=True)) for row in zip(*part, strict=True)]
             answer = self.request(
@@ -229,6 +238,11 @@ def _plain(column: pd.Series, kind: str) -> list:
     make = {"category": str, "number": float, "boolean": bool}[kind]
     if kind == "boolean" and not set(column.dropna().unique()) <= {0, 1}:
         raise ValueError(f"{column.name}: expected true and false, found {column.dropna().unique()[:3].tolist()}")
+    if kind == "number":
+        is_bad = column.notna() & ~np.isfinite(pd.to_numeric(column, errors="coerce").astype(float))
+        if is_bad.any():
+            row = int(is_bad.to_numpy().argmax())
+            raise ValueError(f"{column.name}: expected finite numbers, found {column.iloc[row]!r} in row {row}")
     return [None if missing else make(value) for value, missing in zip(column.tolist(), column.isna(), strict=True)]
 
 

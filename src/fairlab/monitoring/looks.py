@@ -74,7 +74,7 @@ def warnings(report: "fairtest.AssociationReport", level: float) -> list[str]:
 def describe(report: "fairtest.AssociationReport", level: float, smallest_cell: int) -> list[dict]:
     """Return each section of a report as plain data: what is reported, the whole population first.
 
-    A context of fewer people than the smallest cell is left out, a table with a smaller cell too.
+    A context of fewer people than the smallest cell is left out, and so is a group with a smaller cell.
     """
     sections = []
     for section in report.sections:
@@ -137,12 +137,21 @@ def _kind(condition) -> str:
 
 
 def _counts(sample, smallest_cell) -> dict | None:
+    """Return people by output and group, as far as two groups at least have no small cell.
+
+    The people of the other groups together are no small cell, either, as they follow from the size of the context.
+    """
     if not (sample.output.is_categorical and sample.sensitive_features.is_categorical):
         return None
     counts = sample.counts().drop(index="Total", columns="Total")
-    if (counts < smallest_cell).any(axis=None):
+    shown = counts.loc[:, (counts >= smallest_cell).all()]
+    if 0 < counts.to_numpy().sum() - shown.to_numpy().sum() < smallest_cell:
+        shown = shown.drop(columns=shown.sum().idxmin()) if len(shown.columns) else shown
+    if len(shown.columns) < 2:
         return None
-    return {"groups": list(counts.columns), "outputs": list(counts.index), "counts": counts.to_numpy().tolist()}
+    hidden = len(counts.columns) - len(shown.columns)
+    found = {"groups": list(shown.columns), "outputs": list(shown.index), "counts": shown.to_numpy().tolist()}
+    return found | {"hidden": hidden, "shares": (shown.iloc[-1] / shown.sum()).tolist()}
 
 
 def findings(sections: list[dict]) -> list[dict]:

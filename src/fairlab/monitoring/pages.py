@@ -27,7 +27,9 @@ def _count_of(things, name: str) -> str:
 
 
 def _table(of: dict) -> str:
-    return pd.DataFrame(of["counts"], of["outputs"], of["groups"]).to_string()
+    table = pd.DataFrame(of["counts"], of["outputs"], of["groups"]).astype(str)
+    table.loc[f"share of {of['outputs'][-1]}"] = [f"{share:.1%}" for share in of["shares"]]
+    return table.to_string() + (f"\n({_count_of(of['hidden'], 'group')} too small to be shown)" if of["hidden"] else "")
 
 
 _TEMPLATES = Environment(

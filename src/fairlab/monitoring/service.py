@@ -44,6 +44,7 @@ MOST_POINTS = 2_000  # of an effect over time
 SECONDS_TO_RETRY = 2
 LATEST = 32_503_680_000_000  # milliseconds: the year 3000
 SAFE = ("GET", "HEAD")
+NO_TOKEN = "expected a token: Authorization: Bearer TOKEN"
 CHALLENGES = ('Bearer realm="fairlab monitor"', 'Basic realm="fairlab monitor"')
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; "
@@ -155,7 +156,8 @@ def allowed(*roles: str) -> list:
         else:
             found = store.token(bearer.credentials.strip()) if bearer else None
         if found is None:
-            raise ProblemError(401, "expected a token: Authorization: Bearer TOKEN")
+            given = basic or bearer
+            raise ProblemError(401, "expected a token that is known and not revoked" if given else NO_TOKEN)
         request.state.token, role = found
         if role not in (*roles, "admin"):
             raise ProblemError(403, f"expected a token with the role {' or '.join((*roles, 'admin'))}, found {role}")
@@ -480,9 +482,8 @@ def find_look(store: Store, number: int, look: int) -> dict:
 def effects_of(store: Store, number: int, start=None, end=None, bucket=None) -> dict:
     """Return the effects between two times, by default all, in buckets of some seconds, by default a hundredth."""
     registration = store.investigation(number).registration
-    with store.read() as connection:
-        row = store.row(connection, number)
-    first, last = (_milliseconds(start, row.created), _milliseconds(end, row.time + 1))
+    first, last = store.times(number)
+    first, last = _milliseconds(start, first), _milliseconds(end, last + 1)
     width = bucket * 1000 if bucket else max((last - first) // 100 + 1, 1)
     if (last - first) // width > MOST_POINTS:
         raise ProblemError(422, f"bucket: expected at most {MOST_POINTS} of them between start and end")

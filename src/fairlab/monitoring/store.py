@@ -599,6 +599,13 @@ class Store:
         values = {"answer": answer} | ({"due": None} if is_over else {})
         self._change(sa.update(deliveries).where(deliveries.c.id == number).values(values))
 
+    def times(self, number: int) -> tuple[int, int]:
+        """Return the times of the first batch and of the last; before the first one twice that of the registration."""
+        with self.read() as connection:
+            row = self.row(connection, number)
+            first = connection.scalar(sa.select(sa.func.min(batches.c.time)).where(batches.c.investigation == number))
+        return first or row.time, row.time
+
     def batch_counts(self, number: int, start: int, end: int, bucket: int) -> list[tuple[int, dict]]:
         """Return the time and running counts of the last batch in each bucket of milliseconds that has one."""
         bucket_of = (batches.c.time - start) // bucket
