@@ -1,3 +1,4 @@
+import random
 import uuid
 
 import pytest
@@ -8,6 +9,12 @@ import sqlalchemy as sa
 from monitoring.streams import Monitor
 
 from fairlab.benchmarks import postgresql as postgresql_programs
+
+
+@pytest.fixture(autouse=True)
+def same_keys(monkeypatch):
+    """The keys that split rows into training and test sets are the same in every run."""
+    monkeypatch.setattr("fairlab.monitoring.store.secrets.token_bytes", random.Random(0).randbytes)
 
 
 @pytest.fixture

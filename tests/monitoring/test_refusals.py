@@ -244,6 +244,9 @@ OTHERS = {
     "a look with too few rows": (409, "POST", "/investigations/2/looks", {}, None),
     "a person that is no text": (422, "DELETE", "/investigations/1/people/%00", {}, None),
     "a time that is none": (422, "GET", "/investigations/1/effects?start=yesterday", {}, None),
+    "a time as a number": (422, "GET", "/investigations/1/effects?end=1700000000", {}, None),
+    "a day that is none": (422, "GET", "/investigations/1/effects?start=2026-02-30", {}, None),
+    "a day that is none on a page": (422, "GET", "/pages/investigations/1?start=2026-02-30", {}, None),
     "a bucket of 0": (422, "GET", "/investigations/1/effects?bucket=0", {}, None),
     "a bucket of SQL": (422, "GET", "/investigations/1/effects?bucket=1%3BDROP", {}, None),
     "a million buckets": (

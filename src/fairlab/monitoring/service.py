@@ -43,6 +43,8 @@ MOST_BYTES = 16 * 2**20  # of a body
 MOST_POINTS = 2_000  # of an effect over time
 SECONDS_TO_RETRY = 2
 LATEST = 32_503_680_000_000  # milliseconds: the year 3000
+# A time of ISO 8601 as people and browsers write it, or nothing, as a form sends what is not filled in.
+TIME = r"^([0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?)?$"
 SAFE = ("GET", "HEAD")
 NO_TOKEN = "expected a token: Authorization: Bearer TOKEN"
 CHALLENGES = ('Bearer realm="fairlab monitor"', 'Basic realm="fairlab monitor"')
@@ -189,6 +191,7 @@ def _store(request: Request) -> Store:
 TheStore = Annotated[Store, Depends(_store)]
 Body = Annotated[bytes, Depends(read_body)]
 Number = Annotated[int, Path(ge=1, lt=2**31)]
+Time = Annotated[str, Query(pattern=TIME, description="of ISO 8601; UTC where it names no zone")]
 Key = Annotated[str | None, Header(min_length=1, max_length=LONGEST_TEXT, alias="Idempotency-Key")]
 BEARER = HTTPBearer(scheme_name="bearer", auto_error=False)
 BASIC = HTTPBasic(scheme_name="basic", auto_error=False)
@@ -421,8 +424,8 @@ def show_look(store: TheStore, number: Number, look: Number, request: Request):
 def effects(
     store: TheStore,
     number: Number,
-    start: datetime | None = None,
-    end: datetime | None = None,
+    start: Time = "",
+    end: Time = "",
     bucket: Annotated[int | None, Query(ge=1, le=10**9, description="seconds")] = None,
 ) -> dict:
     """Return the effect among everyone over time, one point for each bucket that has new rows."""
@@ -445,7 +448,7 @@ def show_index(store: TheStore) -> str:
 
 
 @page("/pages/investigations/{number}")
-def show_page(store: TheStore, number: Number, start: datetime | None = None, end: datetime | None = None) -> str:
+def show_page(store: TheStore, number: Number, start: Time = "", end: Time = "") -> str:
     """Return the page of an investigation."""
     about, looks = _about(store, number), [look_summary(one) for one in store.look_list(number)]
     return pages.investigation(about, looks, _last(store, number), effects_of(store, number, start, end))
@@ -479,7 +482,7 @@ def find_look(store: Store, number: int, look: int) -> dict:
     raise NotFoundError(f"investigation {number} has no look {look}")
 
 
-def effects_of(store: Store, number: int, start=None, end=None, bucket=None) -> dict:
+def effects_of(store: Store, number: int, start: str = "", end: str = "", bucket: int | None = None) -> dict:
     """Return the effects between two times, by default all, in buckets of some seconds, by default a hundredth."""
     registration = store.investigation(number).registration
     first, last = store.times(number)
@@ -491,9 +494,13 @@ def effects_of(store: Store, number: int, start=None, end=None, bucket=None) -> 
     return {"start": iso(first), "end": iso(last), "bucket": width / 1000, "effects": found}
 
 
-def _milliseconds(moment: datetime | None, otherwise: int) -> int:
-    if moment is None:
+def _milliseconds(text: str, otherwise: int) -> int:
+    if not text:
         return otherwise
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as found:
+        raise ProblemError(422, f"expected a time, found {text}: {found}") from None
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return min(max((aware - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1), 0), LATEST)
 
