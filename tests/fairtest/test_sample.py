@@ -54,8 +54,9 @@ def test_rows_for_training_may_be_given():
             np.testing.assert_array_equal(rows(columns), expected)
     with pytest.raises(ValueError, match="101 rows are too few"):
         DataSource(PEOPLE, train=np.zeros(101, dtype=bool))
-    with pytest.raises(ValueError, match="train"):
-        DataSource(PEOPLE, train=[True])
+    for wrong in ([True], train.astype(float), "all"):
+        with pytest.raises(ValueError, match="train: expected true or false for each of 101 rows, found"):
+            DataSource(PEOPLE, train=wrong)
 
 
 def test_a_failed_test_gives_its_slice_back():

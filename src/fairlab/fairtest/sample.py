@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from fairlab.cases.queries import BudgetSpentError
 from fairlab.cases.schema import Feature, is_number, values_of
-from fairlab.checks import check_array, check_choice, check_count, check_number
+from fairlab.checks import check_choice, check_count, check_number
 
 MOST_CODES = 10  # different whole numbers that still count as categories
 CONFIDENCE_LEVEL = 0.95  # over all test sets
@@ -238,9 +238,10 @@ class DataSource:
         check_number(train_size, "train_size", above=0, below=1)
         self.variant = check_choice(variant, "variant", VARIANTS)
         kinds = _kinds(names, numbers=numbers, categories=categories)
-        given = None if train is None else check_array(train, "train").astype(bool)
-        if given is not None and given.shape != (len(data),):
-            raise ValueError(f"train: expected one value a row, shape ({len(data)},), found {given.shape}")
+        given = None if train is None else np.asarray(train)
+        if given is not None and (given.dtype, given.shape) != (bool, (len(data),)):
+            found = f"{given.dtype} of shape {given.shape}"
+            raise ValueError(f"train: expected true or false for each of {len(data)} rows, found {found}")
         n_train = int(train_size * len(data)) if given is None else int(given.sum())
         if n_train < 1 or len(data) - n_train < budget:
             raise ValueError(f"data: {len(data)} rows are too few for a training set and {budget} test sets")

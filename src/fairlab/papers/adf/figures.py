@@ -116,7 +116,8 @@ def ratios_by_network(frame: pd.DataFrame) -> Figure:
     axis.invert_yaxis()
     axis.set_xlabel("ADF's discriminatory inputs over Aequitas' (ratio)")
     legend_above(figure, handles=handles, n_columns=2)
-    said = [f"{label}: {span(frame['ratio'][series == name])}" for name, (*_, label) in NETWORKS.items()]
+    drawn = {label: frame["ratio"][series == name] for name, (*_, label) in NETWORKS.items()}
+    said = [f"{label}: {span(ratios)}" for label, ratios in drawn.items() if len(ratios)]
     return titled(figure, f"ADF finds so many times the inputs of Aequitas: {'; '.join(said)}.")
 
 
@@ -156,7 +157,7 @@ def shares_by_method(frame: pd.DataFrame) -> Figure:
     ]
     legend_above(figure, handles=handles, n_columns=2)
     means = frame[frame["series"] == "ours"].groupby(["benchmark", "added"])["share"].mean().unstack("added")
-    left = means.div(means["before"], axis=0).median()[list(ADDED)[1:]].sort_values(ascending=False)
+    left = means.div(means["before"], axis=0).median().drop("before").sort_values(ascending=False)
     said = [f"{share:.0%} with {KINDS.get(added, added)} added" for added, share in left.items()]
     return titled(figure, f"Of the discriminatory inputs, retraining leaves {listed(said)} (median over benchmarks).")
 

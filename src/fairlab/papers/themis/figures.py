@@ -154,11 +154,9 @@ def map_of_singles(frame: pd.DataFrame) -> Figure:
     axis.set(xlabel="", ylabel="")
     axis.tick_params(labelsize=SMALL, labelrotation=0)
     apart = (frame["score"] - frame["printed"]).abs().dropna()
-    return titled(
-        figure,
-        f"{(apart <= CLOSE).sum()} of {len(apart)} published scores lie within {CLOSE} points of ours; the largest of "
-        f"ours is {rounded(table.max(axis=None))}%.",
-    )
+    near = f"{(apart <= CLOSE).sum()} of {len(apart)} published scores lie within {CLOSE} points of ours"
+    beside = near if len(apart) else "No score is published"
+    return titled(figure, f"{beside}; the largest of ours is {rounded(table.max(axis=None))}%.")
 
 
 def pruning_factors(frame: pd.DataFrame) -> Figure:
@@ -179,6 +177,7 @@ def pruning_factors(frame: pd.DataFrame) -> Figure:
     said = [
         f"{span(of[side])}, median {rounded(of[side].median())} ({side})"
         for side, of in ((side, numbers.dropna(subset=side)) for side in ("ours", "published"))
+        if len(of)
     ]
     return titled(published_and_ours(numbers, **options), f"Pruning divides the number of tests by {listed(said)}.")
 
@@ -205,7 +204,7 @@ def threshold_lines(frame: pd.DataFrame) -> Figure:
     handles = sorted(axes[0].lines, key=lambda line: beside.index(line.get_label()[-1]))
     legend_above(figure, handles=handles, n_columns=4)
     least = frame[frame["threshold"] == frame["threshold"].min()].groupby("measure", sort=False)["share"]
-    said = [f"{of.min():.0%} to {of.max():.0%} of the tests ({measure} score)" for measure, of in least]
+    said = [f"{span(of, '{:.0%}'.format)} of the tests ({measure} score)" for measure, of in least]
     return titled(figure, f"At the threshold {frame['threshold'].min():g} pruning leaves {listed(said)}.")
 
 
