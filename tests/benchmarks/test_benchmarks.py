@@ -1,6 +1,7 @@
 """How benchmarks are found, run and reported; those that take seconds are run."""
 
 import json
+import re
 import sys
 from types import ModuleType
 
@@ -43,14 +44,11 @@ def registry(monkeypatch):
 def test_a_failure_does_not_end_the_others_and_the_report_has_all(results, registry, capsys):
     assert __main__.main(["--quick"]) == 1
     report = json.loads(results.read_text())
-    assert report["failed"] == {"broken": "RuntimeError: broken"}
-    assert [(row["name"], row["value"]) for row in report["benchmarks"]] == [("not_there", None), ("a_vs_b", 3)]
-    assert (report["benchmarks"][1]["baseline"], report["benchmarks"][1]["ours"]) == (6, 2)
-    assert report["quick"] is True
+    assert (report["failed"], report["quick"]) == ({"broken": "RuntimeError: broken"}, True)
+    rows = [[row.get(key) for key in ("name", "value", "baseline", "ours")] for row in report["benchmarks"]]
+    assert rows == [["not_there", None, None, None], ["a_vs_b", 3, 6, 2]]
     assert report["machine"]["versions"]["numpy"] == np.__version__
-    printed = capsys.readouterr().out
-    assert "failed: RuntimeError: broken" in printed
-    assert "a_vs_b" in printed
+    assert re.search("(?s)failed: RuntimeError: broken.*a_vs_b", capsys.readouterr().out)
 
 
 def test_names_are_chosen_and_listed(results, registry, capsys):
@@ -101,11 +99,11 @@ def test_rows_of_small_sizes(name, keys):
 def test_an_audit_of_small_sizes(monkeypatch):
     small = {"adult": 300, "generated": (300, 6)}
     monkeypatch.setattr(auditing, "in_fresh_process", lambda work, kind, *_: (work(kind, small[kind], 3_000), 5e8))
+    monkeypatch.setattr(auditing, "import_seconds", lambda: 0.5)
     rows = {row.name: row.value for row in auditing.audit(quick=False)}
     assert {"audit_million_seconds", "audit_five_million_peak_gb", "audit_200_columns_seconds"} <= set(rows)
     assert 300 <= rows["audit_queries"] <= 3_000
-    assert rows["audit_peak_gb"] == 0.5
-    assert rows["import_seconds"] < 1
+    assert (rows["audit_peak_gb"], rows["import_seconds"]) == (0.5, 0.5)
 
 
 def test_a_line_is_drawn_as_a_figure_that_may_be_saved(tmp_path):
@@ -158,8 +156,7 @@ def test_peers_get_the_same_table_or_say_how_they_are_installed(monkeypatch):
     monkeypatch.setattr(peers, "PEERS", known | {"nobody": (None, "")})
     monkeypatch.setitem(sys.modules, "somebody", ModuleType("somebody"))
     first, second = peers.against_peers(PEOPLE, "income", positive="high", ours=1.0, what="FairTest: 3 contexts")
-    assert first.note.startswith("FairTest: 3 contexts; somebody: patterns of up to 3 columns")
-    assert first.note.endswith("7 patterns")
+    assert re.fullmatch("FairTest: 3 contexts; somebody: patterns of up to 3 columns.*7 patterns", first.note)
     assert (second.name, second.value) == ("fairtest_adult_vs_nobody", None)
     assert "fairlab[peers]" in second.note
 
@@ -188,13 +185,11 @@ def test_what_one_notebook_more_costs(monkeypatch):
 
     monkeypatch.setattr(suite, "run_seconds", run)
     monkeypatch.setattr(suite, "experiment_names", lambda: [*suite.LIGHT, "themis/scores"])
-    rows = suite.batch(quick=False)
-    assert [row.name for row in rows] == [
-        "reproduce_smoke_seconds",
-        "experiment_alone_cpu_seconds",
-        "notebook_light_seconds",
-    ]
-    assert [row.value for row in rows] == [100.0, 0.0, 1.5]
+    assert {row.name: row.value for row in suite.batch(quick=False)} == {
+        "reproduce_smoke_seconds": 100.0,
+        "experiment_alone_cpu_seconds": 0.0,
+        "notebook_light_seconds": 1.5,
+    }
     few, light, one = suite.LIGHT[: suite.FEW], suite.LIGHT, ("--jobs", "1")
     alone = ((suite.SMALL,), one)
     assert ran == [((*light, "themis/scores"), ()), alone, (few, one), (light, one)]
@@ -223,9 +218,8 @@ def test_rows_have_the_frequencies_of_limes():
     options = {"n_neighbours": 10, "n_pool": 20_000, "rng": np.random.default_rng(0)}
     explainer = Explainer(lambda rows: np.zeros(len(rows), int), X, [(0, 7)] * 3, **options)
     ours = explainer.counts.value[explainer._bins]
-    for column in range(3):
-        for value in (0, 1, 2, 7):
-            assert abs((ours[:, column] == value).mean() - (theirs[:, column] == value).mean()) < 0.015
+    shares = [[(rows == value).mean(axis=0) for value in (0, 1, 2, 7)] for rows in (ours, theirs)]
+    np.testing.assert_allclose(*shares, atol=0.015)
 
 
 @pytest.mark.parametrize("n_columns", [1, 3])
@@ -234,19 +228,11 @@ def test_solutions_are_z3s(n_columns):
     for _ in range(60):
         columns = rng.choice([0, 1, 3], n_columns, replace=False)
         conditions = [
-            PathCondition(
-                int(column),
-                bool(rng.random() < 0.5),
-                int(rng.integers(-6, 42) if column == 3 else rng.integers(-6, 10)),
-                0.5,
-            )
+            PathCondition(int(column), bool(rng.random() < 0.5), int(rng.integers(-6, 42 if column == 3 else 10)), 0.5)
             for column in np.repeat(columns, 2 if n_columns == 1 else 1)
         ]
-        theirs, lowest, drawn = (
-            solve_by_z3(x, conditions, BOUNDS),
-            solve(x, conditions, BOUNDS),
-            solve(x, conditions, BOUNDS, rng),
-        )
+        theirs, lowest = solve_by_z3(x, conditions, BOUNDS), solve(x, conditions, BOUNDS)
+        drawn = solve(x, conditions, BOUNDS, rng)
         assert (theirs is None) == (lowest is None) == (drawn is None)
         if theirs is None:
             continue

@@ -42,28 +42,26 @@ def as_notebook(script):
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory):
+def contributed(tmp_path_factory):
     """A copy of the project with the files of the text."""
     root = tmp_path_factory.mktemp("contributed") / "project"
     for name in COPIED:
-        source = ROOT / name
-        if source.is_dir():
-            ignore = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
-            shutil.copytree(source, root / name, ignore=ignore)
-        else:
-            shutil.copy(source, root / name)
-    for name, body in {**files_of_the_text("Adding a paper"), **files_of_the_text("Adding a method")}.items():
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, root / name)
+    for name, body in (files_of_the_text("Adding a paper") | files_of_the_text("Adding a method")).items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(as_notebook(body) if name.endswith(".ipynb") else body, encoding="utf-8")
     return root
 
 
-def call(project, *command):
+def call(root, *command):
+    """Run Python on the copied project and return what it printed; a failure fails the test."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("FAIRLAB_RESULTS")}
-    environment |= {"PYTHONPATH": str(project / "src"), "FAIRLAB_ROOT": str(project)}
-    return subprocess.run(
-        [sys.executable, *command], cwd=project, env=environment, capture_output=True, text=True, check=False
-    )
+    environment |= {"PYTHONPATH": str(root / "src"), "FAIRLAB_ROOT": str(root)}
+    options = {"cwd": root, "env": environment, "capture_output": True, "text": True}
+    ran = subprocess.run([sys.executable, *command], check=False, **options)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
 
 
 def test_the_text_has_five_files_and_two_tests():
@@ -78,22 +76,11 @@ def test_the_text_has_five_files_and_two_tests():
     ]
 
 
-def test_the_paper_runs_and_is_judged(project):
-    ran = call(project, "-m", "fairlab", "run", "toy/coin", "--profile", "smoke")
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    card = call(project, "-m", "fairlab", "scorecard", "--json")
-    rows = {row["id"]: row for row in json.loads(card.stdout) if row["paper"] == "toy"}
-    assert {id: row["verdict"] for id, row in rows.items()} == {"heads": "agrees", "unfair": "holds"}
-    assert rows["heads"]["n_trials"] == 5
-
-
-def test_the_paper_keeps_every_contract(project):
-    contracts = ["tests/contract/test_experiments.py", "tests/contract/test_architecture.py", "tests/papers/toy"]
-    tested = call(
-        project, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *contracts, "-k", "toy or imports"
-    )
-    assert tested.returncode == 0, tested.stdout + tested.stderr
-    assert " passed" in tested.stdout
+def test_the_paper_runs_and_is_judged(contributed):
+    call(contributed, "-m", "fairlab", "run", "toy/coin", "--profile", "smoke")
+    card = json.loads(call(contributed, "-m", "fairlab", "scorecard", "--json"))
+    rows = {row["id"]: (row["verdict"], row["n_trials"]) for row in card if row["paper"] == "toy"}
+    assert rows == {"heads": ("agrees", 5), "unfair": ("holds", None)}
 
 
 AUDIT = """
@@ -105,31 +92,17 @@ print(sorted(set(report.to_frame()["method"])), report.results[-1].description)
 """
 
 
-def test_the_method_is_part_of_the_audit(project):
-    ran = call(project, "-c", AUDIT)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "['FlipTest', 'four-fifths rule'] The four-fifths rule compares selection rates" in ran.stdout
+def test_the_method_is_part_of_the_audit(contributed):
+    said = call(contributed, "-c", AUDIT)
+    assert "['FlipTest', 'four-fifths rule'] The four-fifths rule compares selection rates" in said
 
 
-def test_the_method_keeps_every_contract(project):
-    contracts = [f"tests/contract/test_{name}.py" for name in ("reference", "bad_input", "architecture", "any_model")]
-    skipped = (
-        "not boosting and not program and not every_form"  # which take minutes, and are nothing about a new method
-    )
-    chosen = f"(four_fifths or imports) and {skipped}"
-    tested = call(
-        project,
-        "-m",
-        "pytest",
-        "-q",
-        "-n",
-        "0",
-        "-p",
-        "no:cacheprovider",
-        *contracts,
-        "tests/four_fifths",
-        "-k",
-        chosen,
-    )
-    assert tested.returncode == 0, tested.stdout + tested.stderr
-    assert " passed" in tested.stdout
+# What takes minutes says nothing about a new paper or method.
+CHOSEN = "(toy or four_fifths or imports) and not boosting and not program and not every_form"
+
+
+def test_paper_and_method_keep_every_contract(contributed):
+    names = ("experiments", "architecture", "reference", "bad_input", "any_model")
+    tests = [f"tests/contract/test_{name}.py" for name in names] + ["tests/papers/toy", "tests/four_fifths"]
+    said = call(contributed, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *tests, "-k", CHOSEN)
+    assert " passed" in said

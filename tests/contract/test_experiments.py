@@ -4,6 +4,7 @@ import ast
 import inspect
 import re
 from fnmatch import fnmatchcase
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -45,9 +46,9 @@ EVERY = pytest.mark.parametrize("name", experiment_names())
 NOTEBOOKS = sorted(p for p in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)
 
 
-def markdown_of(name):
-    cells = nbformat.read(specification(name).notebook, as_version=4).cells
-    return "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+@cache
+def cells_of(name):
+    return nbformat.read(specification(name).notebook, as_version=4).cells
 
 
 def calls_of(name, method):
@@ -78,7 +79,7 @@ def test_notebook_opens_its_experiment_at_the_quick_profile(name):
 
 @EVERY
 def test_notebook_tells_its_story_in_the_common_order(name):
-    text = markdown_of(name)
+    text = "\n".join(cell.source for cell in cells_of(name) if cell.cell_type == "markdown")
     assert text.startswith("# ")
     parts = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
     assert [part for part in PARTS if part in parts or part != OPTIONAL] == parts
@@ -88,9 +89,7 @@ def test_notebook_tells_its_story_in_the_common_order(name):
 
 @EVERY
 def test_notebook_is_read_not_programmed(name):
-    for cell in nbformat.read(specification(name).notebook, as_version=4).cells:
-        if cell.cell_type != "code":
-            continue
+    for cell in (cell for cell in cells_of(name) if cell.cell_type == "code"):
         tree = ast.parse(cell.source)
         imports = sum(n.end_lineno - n.lineno + 1 for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom))
         assert len(cell.source.splitlines()) - imports <= MOST_LINES, f"a cell is too long:\n{cell.source}"

@@ -56,14 +56,21 @@ MODULES = [
     ROOT / "src" / "fairlab" / "cli.py",
     *(path for part in ("suite", "data", "benchmarks") for path in sorted((ROOT / "src/fairlab" / part).rglob("*.py"))),
 ]
-LABS = sorted((ROOT / "notebooks" / "labs").glob("*.*"))
-NOTEBOOKS = [
-    p for p in sorted((ROOT / "notebooks").rglob("*.ipynb")) if p not in LABS and ".ipynb_checkpoints" not in p.parts
-]
+LABS = [path for path in (ROOT / "notebooks" / "labs").glob("*.*") if path.suffix in (".ipynb", ".yaml")]
+NOTEBOOKS = [path for path in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts]
+TEXTS = sorted({*PAGES, *MODULES, *LABS, *NOTEBOOKS})
 
 
-def name_of(path):
-    return path.relative_to(ROOT).as_posix()
+def text_of(path):
+    """Return what a file says to readers: a module its strings, a notebook its text, a lab its code as well."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        nodes = ast.walk(ast.parse(text))
+        return "\n".join(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    if path.suffix == ".ipynb":
+        cells = nbformat.reads(text, as_version=4).cells
+        return "\n".join(cell.source for cell in cells if path in LABS or cell.cell_type == "markdown")
+    return text
 
 
 def found_in(text):
@@ -72,31 +79,9 @@ def found_in(text):
     return {phrase: next(say for key, say in INSTEAD.items() if re.search(key, phrase, re.I)) for phrase in found}
 
 
-@pytest.mark.parametrize("path", PAGES, ids=name_of)
-def test_pages(path):
-    assert not found_in(path.read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_docstrings_and_messages(path):
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    assert not found_in(
-        "\n".join(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
-    )
-
-
-@pytest.mark.parametrize("path", [path for path in LABS if path.suffix in (".ipynb", ".yaml")], ids=name_of)
-def test_labs(path):
-    if path.suffix == ".yaml":
-        assert not found_in(path.read_text(encoding="utf-8"))
-    else:
-        assert not found_in("\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells))
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
-def test_text_of_notebooks(path):
-    cells = nbformat.read(path, as_version=4).cells
-    assert not found_in("\n".join(cell.source for cell in cells if cell.cell_type == "markdown"))
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_texts_use_words_of_the_field(path):
+    assert not found_in(text_of(path))
 
 
 def test_phrases_are_recognised():

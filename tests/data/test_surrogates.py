@@ -2,20 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from fidelity import compare
-from fit_copula import (
-    MOST_QUANTILES,
-    MOST_VALUES,
-    SMALLEST_COUNT,
-    find_groups,
-    fit_copula,
-    fit_marginal,
-    mid_ranks,
-    rank_spread,
-)
+from fit_copula import MOST_VALUES, SMALLEST_COUNT, find_groups, fit_copula
 from fit_surrogates import count_cells
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import rankdata, spearmanr
+from scipy.stats import spearmanr
 
 from fairlab.data import DataError, Dataset, Provenance
 from fairlab.data.surrogates.copula import Counts
@@ -74,10 +65,10 @@ def test_a_determined_column_follows(copula, sample):
 def test_rare_values_are_not_published(table, copula, sample):
     assert "u" not in set(sample["sex"])
     assert "rare" not in str(copula)
-    for stratum in copula.strata:
-        counts = [c for m in stratum.marginals.values() if isinstance(m, Counts) for c in m.counts]
-        assert min(counts) >= SMALLEST_COUNT
-        assert min(count for *_, count in stratum.groups) >= SMALLEST_COUNT
+    marginals = [marginal for stratum in copula.strata for marginal in stratum.marginals.values()]
+    counts = [count for marginal in marginals if isinstance(marginal, Counts) for count in marginal.counts]
+    counts += [count for stratum in copula.strata for *_, count in stratum.groups]
+    assert min(counts) >= SMALLEST_COUNT
     assert table["score"].nunique() > MOST_VALUES
     extremes = {table["score"].min(), table["score"].max()}
     assert extremes.isdisjoint(q for s in copula.strata for q in s.marginals["score"].quantiles)
@@ -94,30 +85,6 @@ def test_spearman_of_the_sample_is_the_fitted_one(rho, levels, seed):
     assert spearmanr(drawn["a"], drawn["b"]).statistic == pytest.approx(
         spearmanr(frame["a"], frame["b"]).statistic, abs=0.03
     )
-
-
-FEW = Counts(values=("d", "c", "a"), counts=(50, 30, 20))
-
-
-def test_mid_ranks_and_their_spread_are_those_of_the_records():
-    records = np.repeat([0, 1, 2], FEW.counts)
-    expected = (rankdata(records) - 0.5) / 100 - 0.5
-    ranks = mid_ranks(FEW)
-    np.testing.assert_allclose(ranks[records], expected)
-    assert rank_spread(FEW, ranks) == pytest.approx(expected.std())
-
-
-def test_tails_of_many_values_have_the_observed_means():
-    rng = np.random.default_rng(0)
-    column = pd.Series(rng.exponential(size=3000).round(3))
-    marginal = fit_marginal(column, column, many=True)
-    assert len(marginal.quantiles) == MOST_QUANTILES + 2
-    assert marginal.decimals == 3
-    ordered = np.sort(column)
-    drawn = marginal.ppf((np.arange(300_000) + 0.5) / 300_000)
-    assert drawn[:1000].mean() == pytest.approx(ordered[:10].mean(), abs=1e-3)
-    assert drawn[-1000:].mean() == pytest.approx(ordered[-10:].mean(), abs=1e-3)
-    assert drawn.mean() == pytest.approx(column.mean(), abs=0.01)
 
 
 def test_small_groups_are_merged():

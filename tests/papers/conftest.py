@@ -36,6 +36,11 @@ class Recorded(Experiment):
     def skipped(self):
         return {(entry["artefact"], entry["id"]): entry["reason"] for entry in self.run.skipped}
 
+    def check_records(self, expected):
+        """Compare some records as published, by artefact and id."""
+        found = {key[:2]: values for key, values in self.records.items() if key[2] == "as_published"}
+        assert found == found | expected
+
     def check_complete(self):
         """Compare what was recorded, judged or skipped with all that the experiment's artefacts publish."""
         noted = {key[:2] for key in [*self.records, *self.judged, *self.skipped]}

@@ -63,9 +63,12 @@ def test_an_open_number_is_shown_in_its_line_and_fails_the_program(paper, tmp_pa
     (tmp_path / "reasons.yaml").write_text(yaml.safe_dump({"all": REASONS[:2], "toy": REASONS[2:]}))
     (tmp_path / "paper.txt").write_text(TEXT)
     assert list_numbers.main(["toy", str(tmp_path / "paper.txt")]) == 1
-    shown = capsys.readouterr().out.splitlines()
-    assert [line.split()[:2] for line in shown[:-1]] == [["77", "OPEN:"], ["660", "OPEN:"]]
-    assert "cases between" in shown[0]
-    assert shown[-1] == "toy: 14 numbers, 2 open"
+    first, second, last = capsys.readouterr().out.splitlines()
+    assert (first.split()[:2], "cases between" in first, second.split()[:2]) == (
+        ["77", "OPEN:"],
+        True,
+        ["660", "OPEN:"],
+    )
+    assert last == "toy: 14 numbers, 2 open"
     (tmp_path / "paper.txt").write_text("12 people")
     assert list_numbers.main(["toy", str(tmp_path / "paper.txt")]) == 0

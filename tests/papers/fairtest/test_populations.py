@@ -55,10 +55,8 @@ ONE = pd.DataFrame({"state": ["X"], "race": ["b"]})
 
 def test_pairs_by_hand():
     # State Y is left out: its second largest race has 299 users.
-    dataset = population(TOY)
-    assert draw_pairs(dataset, size=100, n_pairs=1).to_numpy().tolist() == [["X", "a", 90]]
-    assert draw_pairs(dataset, size=1000, n_pairs=1)["race"].tolist() == ["c"]
-    assert draw_pairs(dataset, size=500, n_pairs=1)["users"].tolist() == [400]  # 20% less is still of the class
+    pairs = [draw_pairs(population(TOY), size=size, n_pairs=1).to_numpy().tolist() for size in (100, 500, 1000)]
+    assert pairs == [[["X", "a", 90]], [["X", "b", 400]], [["X", "c", 900]]]  # 20% less is still of the class
 
 
 @pytest.mark.parametrize(
@@ -89,8 +87,8 @@ def test_others_are_independent_of_income_and_order():
     dataset = population({("X", "b"): 300, ("X", "c"): 20_000})
     planted = plant_effects(dataset, ONE, delta=15, seed=1)
     other = (planted.target == "low").to_numpy()[300:]
-    assert other[(dataset.features["income"] == ">=50K")[300:]].mean() == pytest.approx(0.5, abs=0.015)
-    assert other[:10_000].mean() == pytest.approx(0.5, abs=0.015)
+    shares = [other[(dataset.features["income"] == ">=50K")[300:]].mean(), other[:10_000].mean()]
+    assert shares == pytest.approx([0.5, 0.5], abs=0.015)
 
 
 def test_counts_are_those_of_listed_users_and_as_scattered():
@@ -140,8 +138,8 @@ def test_a_context_names_a_pair_by_both_parts_and_whatever_else():
 def test_alarms_have_wilson_intervals():
     shares = alarm_shares(pd.DataFrame({"reported": [1, 1, 2, 1], "significant": [0, 1, 2, 0]}))
     assert shares["alarms"].to_dict() == {"any context reported": 1, "any context significant": 2}
-    for row in shares.itertuples():
-        assert (row.low, row.high) == pytest.approx(proportion_confint(row.alarms, 4, 0.05, "wilson"))
+    bounds = proportion_confint(shares["alarms"], 4, 0.05, "wilson")
+    np.testing.assert_allclose(shares[["low", "high"]].T, bounds)
 
 
 def test_noise_is_in_deviations_of_means_of_ten():
@@ -258,8 +256,7 @@ def test_what_cannot_hold_a_user_of_a_pair_is_false(toy_users, monkeypatch):
 
 def test_ten_trials_are_a_run_with_users_of_its_own():
     first, last, next_run = (trials._users_of_a_run(Trial("test", index), 5_000) for index in (0, 9, 10))
-    assert first.equals(last)
-    assert not first.equals(next_run)
+    assert (first.equals(last), first.equals(next_run)) == (True, False)
 
 
 @pytest.fixture(scope="module")
@@ -295,7 +292,6 @@ def test_margins_of_the_drawn_are_near_those_of_the_public():
 
 # The studies of table 2, what the text says of them, and other splits of their data.
 
-TRIAL = Trial("test", 0, 0)
 PATIENT_CONTEXT = 127  # attributes: neither prediction nor confidence, nor what is predicted, nor age
 
 
@@ -336,8 +332,8 @@ def test_days_are_also_on_the_log_scale():
         {"Age": [5, 75], studies.CARE: [0, 2], "predicted_days": [0.0, np.e - 1], "confidence": ["high", "low"]}
     )
     table = studies.patients_of(SimpleNamespace(features=features, target=pd.Series([1, 0])))
-    assert table[[studies.PREDICTION, studies.TRUTH]].to_numpy().tolist() == [[0, np.log(2)], [1, 0]]
-    assert table["urgent care"].tolist() == ["no", "yes"]
+    columns = [studies.PREDICTION, studies.TRUTH, "urgent care"]
+    assert table[columns].to_numpy().tolist() == [[0, np.log(2), "no"], [1, 0, "yes"]]
     assert "predicted_days" not in table
 
 

@@ -1,5 +1,6 @@
 """Records and claims of every experiment, and the tables of published scores beside ours."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -78,7 +79,7 @@ def test_claims_of_figure_3(recorded):
     # Both measures are alike here.
     assert exp.failed == {"group-gains-more-on-average", "two-to-three-orders"}
     assert len(exp.records["figure-3", "group.a.census.factor", "as_published"]) == 2
-    assert exp.records["figure-3", "causal.e.census.without", "as_published"] == [235_625]
+    exp.check_records({("figure-3", "causal.e.census.without"): [235_625]})
     assert exp.records["figure-3", "causal.e.census.without", "as_described"] == [3 * 10 + 3 * 100 + 1000] * 2
 
 
@@ -248,16 +249,14 @@ def test_a_score_of_zero_stands_at_zero_and_the_title_counts_what_agrees():
     drawn = {line.get_label(): line.get_xdata().tolist() for line in axis.lines}
     assert drawn == {"published": [3.0, 98.0], "stored output": [98.01], "this run": [0.0, 40.0]}
     assert axis.transData.transform((0.0, 0)).tolist()[0] == axis.transAxes.transform((0, 0)).tolist()[0]
-    assert figure.get_label().startswith("1 of 1 stored outputs")
-    assert "0 of 2 intervals" in figure.get_label()
+    assert re.match("1 of 1 stored outputs.* 0 of 2 intervals", figure.get_label())
     assert in_short("d.census.gender.gender_marital_race") == "D, Census, gender → gender, marital status and race"
 
 
 def test_a_map_shows_numbers_where_there_are_some_and_what_is_published_in_a_box():
     figure = map_of_singles(SINGLES)
     axis = figure.axes[0]
-    assert [text.get_text() for text in axis.texts] == ["80.0", "0.0", "5.0", "36.1"]
-    assert len(axis.patches) == 1
+    assert ([text.get_text() for text in axis.texts], len(axis.patches)) == (["80.0", "0.0", "5.0", "36.1"], 1)
     assert figure.get_label().startswith("0 of 1 published scores")
 
 
