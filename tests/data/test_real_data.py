@@ -1,6 +1,8 @@
 """The real files: run with FAIRLAB_DATA_MIRROR set, skipped without."""
 
 import hashlib
+import json
+import re
 
 import nbformat
 import numpy as np
@@ -8,9 +10,11 @@ import pandas as pd
 import papermill
 import pytest
 from fidelity import compare
+from fit_surrogates import fit_model
 from sklearn.model_selection import train_test_split
 
 from fairlab.data import load, state_of, verify
+from fairlab.data.documents import read_yaml
 from fairlab.data.registry import project_registry
 from fairlab.data.tables import load_script
 from fairlab.paths import project
@@ -81,6 +85,22 @@ def test_surrogates_are_near(drawn_once, name):
     assert fidelity.associations["difference"].abs().max() < largest
     large = fidelity.groups.query("rows_real >= 800")
     assert ((large["surrogate"] - large["real"]).abs() < 0.05).all()
+
+
+@pytest.mark.parametrize("name", ["law-school", "compas-individual", "credit-adf", "staples", "image-tagger"])
+def test_the_parameters_of_surrogates_are_those_that_the_scripts_fit(name):
+    variant = project_registry().variant(name)
+    key, values, _ = fit_model(variant)
+    committed = read_yaml(project().data_scripts / variant.surrogate.file)[key]
+    (text, numbers), (own_text, own_numbers) = (parted(json.dumps(each)) for each in (committed, values))
+    assert own_text == text
+    assert own_numbers == pytest.approx(numbers, rel=1e-6, abs=1e-9)
+
+
+def parted(text):
+    """Return a text without its numbers, and the numbers."""
+    parts = re.split(r"(-?\d+(?:\.\d+)?(?:e-?\d+)?)", text)
+    return parts[::2], [float(number) for number in parts[1::2]]
 
 
 # Of the file that FairTest's study of Adult reads: its header, and the id that git gives to it.

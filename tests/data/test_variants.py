@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import geom
-from statsmodels.api import OLS, add_constant
-from statsmodels.stats.outliers_influence import variance_inflation_factor
-from subject_statistics import FEATURES, check, fitted
+from subject_statistics import check
 
 from fairlab.data import DataError, load, tables
 from fairlab.data.documents import read_yaml
@@ -351,46 +349,12 @@ def test_surrogate_is_like_the_list():
             published["held out"][name] *= ROWS / content["rows"]
     checked = check(table, published).set_index("statistic")
     relative = checked["relative"].abs()
-    assert relative[checked["use"] == "fitted"].median() < 0.03
+    fitted = relative[checked["use"] == "fitted"]
+    assert fitted.median() < 0.03
+    assert fitted.max() < 0.25
     near = ["mean of narcotics_arrests", "mean of gang_affiliation", "slope of age", "F of score by race"]
     assert relative[near].max() < 0.05
     assert relative["share with score 345 up"] < 0.01
-
-
-@pytest.fixture(scope="module")
-def people():
-    """Columns of the list, drawn by a recipe of this test's own, where everything goes with the score."""
-    rng = np.random.default_rng(0)
-    n = 3000
-    risk = rng.normal(size=n)
-    table = pd.DataFrame({name: rng.poisson(np.exp(0.5 * risk - 1)) for name in COUNTED})
-    table["gang_affiliation"] = (risk + rng.normal(size=n) > 0.5).astype(int)
-    table["age"] = rng.choice([10, 20, 30, 40, 50, 60, 70], n)
-    table["crime_trend"] = rng.normal(size=n).round(2)
-    table["sex"], table["race"] = rng.choice(["M", "F", "X"], n), rng.choice(["BLK", "WHI", "WWH"], n)
-    score = 300 + 30 * risk - table["age"] + 10 * (table["race"] == "BLK") + rng.normal(0, 20, n)
-    return table.assign(score=score.round().clip(0, 500).astype(int))
-
-
-def test_fitted_statistics_are_those_of_other_programs(people):
-    found = {name: statistic.value for name, statistic in fitted(people).items()}
-    features = people[list(FEATURES)].assign(age=people["age"] // 10 - 1).astype(float)
-    design = add_constant(features)
-    least_squares = OLS(people["score"], design).fit()
-    expected = {
-        "intercept": least_squares.params["const"],
-        "residual of the linear fit": least_squares.resid.std(ddof=0),
-        "mean score, gang 1": people.query("gang_affiliation == 1")["score"].mean(),
-        "share without predictors, score 250 up": (
-            (people[people["score"] >= 250][list(PREDICTORS)].sum(axis=1) == 0).mean()
-        ),
-    }
-    expected |= {f"slope of {name}": least_squares.params[name] for name in features}
-    inflation = [variance_inflation_factor(design.to_numpy(), j) for j in range(1, design.shape[1])]
-    expected |= {f"inflation of {name}": value for name, value in zip(features, inflation, strict=True)}
-    expected |= {f"mean of {name}": people[name].mean() for name in PREDICTORS}
-    expected |= {f"deviation of {name}": people[name].std(ddof=0) for name in PREDICTORS}
-    assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 
 AGE, RISK = Counts(values=[25, 75], counts=[20, 20]), Counts(values=[0.0, 0.5], counts=[20, 20])

@@ -1,5 +1,7 @@
 """`data_scripts/list_numbers.py` on a toy text: what has a row, what has a reason, and what is open."""
 
+import re
+
 import list_numbers
 import pytest
 import yaml
@@ -63,12 +65,7 @@ def test_an_open_number_is_shown_in_its_line_and_fails_the_program(paper, tmp_pa
     (tmp_path / "reasons.yaml").write_text(yaml.safe_dump({"all": REASONS[:2], "toy": REASONS[2:]}))
     (tmp_path / "paper.txt").write_text(TEXT)
     assert list_numbers.main(["toy", str(tmp_path / "paper.txt")]) == 1
-    first, second, last = capsys.readouterr().out.splitlines()
-    assert (first.split()[:2], "cases between" in first, second.split()[:2]) == (
-        ["77", "OPEN:"],
-        True,
-        ["660", "OPEN:"],
-    )
-    assert last == "toy: 14 numbers, 2 open"
+    expected = r"\s*77 +OPEN: .*cases between.*\n\s*660 +OPEN: .*\ntoy: 14 numbers, 2 open\n"
+    assert re.fullmatch(expected, capsys.readouterr().out)
     (tmp_path / "paper.txt").write_text("12 people")
     assert list_numbers.main(["toy", str(tmp_path / "paper.txt")]) == 0
