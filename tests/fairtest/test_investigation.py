@@ -31,10 +31,14 @@ class Gap(Metric):
 
     def approximate(self, sample, *, confidence_level):
         s, o = sample.sensitive_features.values, sample.output.values
-        if len(np.unique(s)) < 2:
-            return Interval(0.0, 0.0, 1.0)
-        gap = o[s == 0].mean() - o[s == 1].mean()
+        gap = o[s == 0].mean() - o[s == 1].mean() if len(np.unique(s)) == 2 else 0
         return Interval(gap - 1, gap + 1, 0.01)
+
+
+def everyone(source, *arguments, **options):
+    """Return what an investigation says of everyone, by the name of the sensitive feature."""
+    sections = investigate(source, Investigation(*arguments, **options)).sections
+    return {section.sensitive_features: section.everyone for section in sections}
 
 
 # an estimator
@@ -44,15 +48,12 @@ def test_parameters_are_kept_and_clones_find_the_same(source):
     given = ASK | {"context": ("region", "age"), "metric": Difference(smoothing=1), "min_leaf_size": 50}
     investigation = Investigation(**given)
     assert investigation.fit(source) is investigation
-    assert all(investigation.get_params()[name] is value for name, value in given.items())
-    again = clone(investigation)
-    assert list(map(str, again.fit(source).nodes("gender"))) == list(map(str, investigation.nodes("gender")))
+    assert investigation.get_params().items() >= given.items()
+    again = clone(investigation).fit(source)
+    assert list(map(str, again.nodes("gender"))) == list(map(str, investigation.nodes("gender")))
     assert again.set_params(max_depth=0).fit(source).trees_["gender"].children == []
-    found = again.set_params(sensitive_features=["gender", "race"], metric={"gender": Difference(smoothing=0)}).fit(
-        source
-    )
-    assert found.metrics_["gender"].smoothing == 0
-    assert isinstance(found.metrics_["race"], NMI)
+    again.set_params(sensitive_features=["gender", "race"], metric={"gender": Difference(smoothing=0)}).fit(source)
+    assert (again.metrics_["gender"].smoothing, type(again.metrics_["race"])) == (0, NMI)
 
 
 @pytest.mark.parametrize(
@@ -96,17 +97,19 @@ def test_a_thousand_groups(people):
     Investigation("gender", "offer").fit(source)  # as a context attribute it makes none
 
 
-def test_a_context_attribute_that_is_the_output_under_another_name(people):
-    for copy in (people["offer"], people["offer"].map({"yes": "accept", "no": "refuse"})):
-        with pytest.raises(ValueError, match="context: column 'copy' says the same as the output 'offer'"):
-            Investigation("gender", "offer").fit(DataSource(people.assign(copy=copy)))
-    with pytest.raises(ValueError, match="context: column 'copy' says the same as the output 'age'"):
-        Investigation("gender", "age").fit(DataSource(people.assign(copy=people["age"])))
+@pytest.mark.parametrize(
+    ("output", "names"), [("offer", {}), ("offer", {"yes": "accept", "no": "refuse"}), ("age", {})]
+)
+def test_a_context_attribute_that_is_the_output_under_another_name(people, output, names):
+    source = DataSource(people.assign(copy=people[output].replace(names)))
+    with pytest.raises(ValueError, match=f"context: column 'copy' says the same as the output '{output}'"):
+        Investigation("gender", output).fit(source)
 
 
 # metrics
 
 
+@pytest.mark.parametrize("variant", ["sound", "published"])
 @pytest.mark.parametrize(
     ("output", "explanatory", "expected"),
     [
@@ -117,11 +120,10 @@ def test_a_context_attribute_that_is_the_output_under_another_name(people):
         ("age", "region", Correlation),
     ],
 )
-def test_default_metrics_have_the_variant_of_the_source(people, output, explanatory, expected):
-    for variant in ("sound", "published"):
-        source = DataSource(people, variant=variant)
-        metric = Investigation("gender", output, explanatory=explanatory).fit(source).metrics_["gender"]
-        assert (type(metric), metric.variant) == (expected, variant)
+def test_default_metrics_have_the_variant_of_the_source(people, output, explanatory, expected, variant):
+    investigation = Investigation("gender", output, explanatory=explanatory).fit(DataSource(people, variant=variant))
+    metric = investigation.metrics_["gender"]
+    assert (type(metric), metric.variant) == (expected, variant)
 
 
 def test_a_metric_of_ones_own(source):
@@ -135,9 +137,8 @@ def test_a_metric_of_ones_own(source):
 
 
 def test_the_planted_subgroup_is_found_and_tested(source):
-    investigation = Investigation(**ASK).fit(source)
-    assert [str(node) for node in investigation.nodes("gender")][:2] == ["everyone", "region: north"]
-    section = investigation.test().section("gender")
+    section = investigate(source, Investigation(**ASK)).section("gender")
+    assert [str(one.node) for one in section.subgroups][:2] == ["everyone", "region: north"]
     north = section.find("region: north")
     assert north.is_significant
     assert north.effect > section.everyone.effect > 0
@@ -145,13 +146,9 @@ def test_the_planted_subgroup_is_found_and_tested(source):
 
 def test_every_sensitive_feature_has_its_own_subgroups_over_the_others(source):
     investigation = Investigation(["gender", "race"], "offer", min_leaf_size=20).fit(source)
-    used = {
-        name: {c.attribute for node in root.walk() for c in node.conditions}
-        for name, root in investigation.trees_.items()
-    }
-    assert "gender" not in used["gender"]
-    assert "race" not in used["race"]
     assert investigation.context_ == ["gender", "race", "region", "age", "constant"]
+    for name, root in investigation.trees_.items():
+        assert name not in {condition.attribute for node in root.walk() for condition in node.conditions}
 
 
 def test_a_missing_category_is_a_group_and_a_subgroup_of_its_own(people):
@@ -170,8 +167,7 @@ def test_subgroups_without_anyone_in_the_test_set():
     report = investigate(DataSource(data.astype("category")), Investigation("group", "output", min_leaf_size=20))
     nobody = report.section("group").find("place: rare")
     [association] = nobody.associations
-    assert (nobody.size, association.p_value, nobody.effect) == (0, 1, 0)
-    assert np.isnan(association.low)
+    assert (nobody.size, association.p_value, nobody.effect, np.isnan(association.low)) == (0, 1, 0, True)
     assert "rare" not in str(report)
 
 
@@ -179,17 +175,16 @@ def test_debugging_tests_the_same_subgroups_on_a_new_test_set(source):
     investigation = Investigation(**ASK, metric=Difference(smoothing=1)).fit(source)
     first = investigation.test().section("gender").everyone
     explained = investigation.with_explanatory("region")
-    assert explained.nodes("gender") == investigation.nodes("gender")
-    assert explained.metrics_["gender"].smoothing == 1
+    assert (explained.nodes("gender"), explained.metrics_["gender"].smoothing) == (investigation.nodes("gender"), 1)
     section = explained.test().section("gender")
     second = section.everyone
-    assert [a.part for a in second.associations] == ["", "region: north", "region: south"]
-    assert [a.metric_name for a in second.associations] == ["COND-DIFF", "DIFF", "DIFF"]
+    assert [(a.part, a.metric_name) for a in second.associations] == [
+        ("", "COND-DIFF"), ("region: north", "DIFF"), ("region: south", "DIFF")
+    ]  # fmt: skip
     assert not np.array_equal(first.sample.output.values, second.sample.output.values)
     # Subgroups by the number of hypotheses in each: the conditional one and both strata, whether they occur or not.
     smallest = min((a for one in section.subgroups for a in one.associations), key=lambda a: a.raw_p_value)
-    m = 3 * len(explained.nodes("gender"))
-    assert smallest.p_value == pytest.approx(m * smallest.raw_p_value)
+    assert smallest.p_value == pytest.approx(3 * len(explained.nodes("gender")) * smallest.raw_p_value)
     with pytest.raises(BudgetSpentError):
         investigation.test()
 
@@ -198,57 +193,47 @@ def test_debugging_tests_the_same_subgroups_on_a_new_test_set(source):
 
 
 def test_corrections_count_all_sensitive_features(source):
-    investigation = Investigation(["gender", "race"], "offer").fit(source)
-    m = sum(len(investigation.nodes(name)) for name in ("gender", "race"))
-    report = investigation.test()
+    report = investigate(source, Investigation(["gender", "race"], "offer"))
     tests = [a for section in report.sections for one in section.subgroups for a in one.associations]
-    assert len(tests) == m > 2
+    assert len(tests) == report.counts()["tested"].sum() > 2
     smallest = min(tests, key=lambda a: a.raw_p_value)
-    assert smallest.p_value == pytest.approx(m * smallest.raw_p_value)
+    assert smallest.p_value == pytest.approx(len(tests) * smallest.raw_p_value)
 
 
 def test_several_investigations_share_one_test_set_and_their_intervals_widen(source):
     several = [Investigation(name, "offer", context=[], metric=NMI()) for name in ("gender", "race")]
-    report = investigate(source, several)
+    report, level = investigate(source, several), 1 - (1 - source.confidence_level_) / 2
     assert source.remaining_ == 1
     for section in report.sections:
         [association] = section.everyone.associations
         # One hypothesis each: Holm changes nothing, the interval is at 1 - (1 - level) / 2.
         assert association.p_value == association.raw_p_value
-        level = 1 - (1 - source.confidence_level_) / 2
         expected = NMI().exact(section.everyone.sample, confidence_level=level, rng=np.random.default_rng(0))
         assert (association.low, association.high) == (expected.low, expected.high)
 
 
 def test_the_level_of_a_report_may_be_chosen(source):
     investigation = Investigation("gender", "offer", context=[]).fit(source)
-    [association] = investigation.test(significance=1e-300).section("gender").everyone.associations
-    assert 1e-300 < association.p_value < 0.05
-    assert not investigation.test(significance=1e-300).section("gender").everyone.is_significant
-    with pytest.raises(ValueError, match="significance"):
-        investigation.test(significance=0)
+    found = [investigation.test(**level).section("gender").everyone for level in ({}, {"significance": 1e-300})]
+    assert [one.is_significant for one in found] == [True, False]
 
 
 def test_approximate_tests(source):
-    everyone = investigate(source, Investigation(**ASK, context=[]), exact=False).section("gender").everyone
-    expected = NMI().approximate(everyone.sample, confidence_level=source.confidence_level_)
-    assert everyone.association().low == pytest.approx(float(expected.low))
+    report = investigate(source, Investigation(**ASK, context=[]), exact=False)
+    found = report.section("gender").everyone
+    expected = NMI().approximate(found.sample, confidence_level=source.confidence_level_)
+    assert found.association().low == pytest.approx(float(expected.low))
 
 
 def test_no_subgroup_depends_on_another(people):
-    alone, among = (
-        investigate(DataSource(people), Investigation(**ASK, context=context)).section("gender").everyone
-        for context in ([], None)
-    )
+    alone, among = (everyone(DataSource(people), **ASK, context=context)["gender"] for context in ([], None))
     assert alone.association().raw_p_value == among.association().raw_p_value
 
 
 def test_one_call_does_what_the_steps_do_and_leaves_what_it_gets(people):
-    options = {"max_depth": 2, "min_leaf_size": 50}
-    several = [Investigation(name, "offer", **options) for name in ("gender", "race")]
-    report = investigate(DataSource(people), several, exact=False)
+    several = [Investigation(name, "offer", max_depth=2, min_leaf_size=50) for name in ("gender", "race")]
+    report, source = investigate(DataSource(people), several, exact=False), DataSource(people)
     assert not any(hasattr(one, "trees_") for one in several)
-    source = DataSource(people)
     first, second = (one.fit(source) for one in several)
     assert str(first.test(second, exact=False)) == str(report)
 
@@ -277,21 +262,18 @@ def test_discovery_finds_and_tests_labels():
     rng = np.random.default_rng(1)
     group = rng.integers(2, size=1_000)
     data = pd.DataFrame({f"tag {j}": (rng.random(1_000) < 0.2 + 0.4 * group * (j == 3)).astype(int) for j in range(8)})
-    labels = list(data)
-    data["group"] = np.where(group, "b", "a")
-    investigation = Investigation("group", labels, top_k=3, context=[]).fit(DataSource(data))
-    everyone = investigation.test().section("group", "8 labels").everyone
-    assert everyone.associations[0].part == "tag 3"
-    assert [a.p_value <= 0.05 for a in everyone.associations] == [True, False, False]
-    assert everyone.is_significant
+    source = DataSource(data.assign(group=np.where(group, "b", "a")))
+    [section] = investigate(source, Investigation("group", list(data), top_k=3, context=[])).sections
+    found = section.everyone
+    assert (section.output, found.associations[0].part, found.is_significant) == ("8 labels", "tag 3", True)
+    assert [a.p_value <= 0.05 for a in found.associations] == [True, False, False]
 
 
 def test_labels_that_nobody_has(people):
     source = DataSource(people.assign(tag=0, other=0, some=(people["age"] > 40).astype(int)))
     with pytest.raises(ValueError, match="output: each of 2 labels has one value in the training set"):
         Investigation("gender", ["tag", "other"]).fit(source)
-    everyone = investigate(source, Investigation("gender", ["tag", "some"], context=[])).section("gender").everyone
-    assert everyone.association("tag").p_value == 1
+    assert everyone(source, "gender", ["tag", "some"], context=[])["gender"].association("tag").p_value == 1
 
 
 # error profiling
@@ -300,13 +282,19 @@ def test_labels_that_nobody_has(people):
 def test_error_profiling_leaves_prediction_and_truth_out_of_the_subgroups(people):
     data = people.assign(truth=people["offer"].where(people["gender"] == "male", "yes"))
     investigation = Investigation(**ASK, ground_truth="truth").fit(DataSource(data))
-    assert not {"offer", "truth"} & set(investigation.context_)
-    everyone = investigation.test().section("gender").everyone
-    assert everyone.sample.output.categories == ("correct", "false negative", "false positive")
-    assert everyone.is_significant
+    assert investigation.context_ == ["gender", "race", "region", "age", "constant"]
+    found = investigation.test().section("gender").everyone
+    assert found.sample.output.categories == ("correct", "false negative", "false positive")
+    assert found.is_significant
 
 
 NO_YES = pd.CategoricalDtype(["yes", "no"], ordered=True)  # here, no is the positive one
+
+
+def errors(prediction, truth):
+    return prediction_error(
+        *(encode(pd.Series(values, name=name)) for name, values in (("p", prediction), ("t", truth)))
+    )
 
 
 @pytest.mark.parametrize(
@@ -322,14 +310,10 @@ NO_YES = pd.CategoricalDtype(["yes", "no"], ordered=True)  # here, no is the pos
     ],
 )
 def test_errors_of_predictions(prediction, truth, expected):
-    error = prediction_error(
-        *(encode(pd.Series(values, name=name)) for values, name in ((prediction, "p"), (truth, "t")))
-    )
-    assert error.values.tolist() == expected
+    assert errors(prediction, truth).values.tolist() == expected
 
 
 @pytest.mark.parametrize("prediction", [[-1, 1, 1], ["no", "yes", "no"], [True, False, True], [0.5, 0.2, 0.1]])
 def test_labels_of_two_kinds_are_refused(prediction):
-    prediction, truth = (encode(pd.Series(values, name=name)) for values, name in ((prediction, "p"), ([0, 1, 1], "t")))
     with pytest.raises(ValueError, match=r"column 'p' holds .*(expected the same two labels|and 't' categories)"):
-        prediction_error(prediction, truth)
+        errors(prediction, [0, 1, 1])

@@ -18,71 +18,67 @@ def test_one_name_or_several(given, names):
 PEOPLE = pd.DataFrame({"number": np.arange(101)})
 
 
-def rows(columns):
-    return columns["number"].values.astype(int)
-
-
-def test_the_split_is_that_of_scikit_learn_in_its_order():
-    source = DataSource(PEOPLE)
-    train, test = train_test_split(np.arange(101), train_size=0.5, random_state=0)
-    assert len(train) == 50
-    np.testing.assert_array_equal(rows(source.training_set(["number"])), train)
-    with source.lend_test_set() as columns:
-        np.testing.assert_array_equal(rows(columns), test)
-
-
-def test_budget_cuts_the_test_part_only_and_hands_out_the_last_slice_first():
-    source = DataSource(PEOPLE, budget=3)
-    _, test = train_test_split(np.arange(101), train_size=0.5, random_state=0)
-    assert source.n_train == 50
-    for i in (2, 1, 0):
+def split(source):
+    """Return the people for training and those of each test set, as they are handed out."""
+    parts = [source.training_set(["number"])["number"].values]
+    while source.remaining_:
         with source.lend_test_set() as columns:
-            np.testing.assert_array_equal(rows(columns), test[17 * i : 17 * (i + 1)])
-    assert source.remaining_ == 0
-    assert source.confidence_level_ == pytest.approx(0.95 ** (1 / 3))
-    with pytest.raises(BudgetSpentError, match="the budget of 3 test sets is spent"), source.lend_test_set():
-        pass
+            parts.append(columns["number"].values)
+    return [part.astype(int).tolist() for part in parts]
+
+
+def test_the_split_is_that_of_scikit_learn_in_its_order_and_a_budget_hands_out_the_last_slice_first():
+    train, test = (part.tolist() for part in train_test_split(np.arange(101), train_size=0.5, random_state=0))
+    source = DataSource(PEOPLE, budget=3)
+    assert split(DataSource(PEOPLE)) == [train, test]
+    assert split(source) == [train, test[34:], test[17:34], test[:17]]
+    assert (source.n_train, source.confidence_level_) == (50, pytest.approx(0.95 ** (1 / 3)))
+    with pytest.raises(BudgetSpentError, match="the budget of 3 test sets is spent"):
+        source.lend_test_set().__enter__()
     assert DataSource(PEOPLE, budget=2, train_size=1 / 3).n_train == 33
 
 
 def test_rows_for_training_may_be_given():
     train = np.arange(101) % 3 == 0
-    source = DataSource(PEOPLE, budget=2, train=train)
-    np.testing.assert_array_equal(rows(source.training_set(["number"])), np.flatnonzero(train))
-    for expected in (np.flatnonzero(~train)[33:66], np.flatnonzero(~train)[:33]):
-        with source.lend_test_set() as columns:
-            np.testing.assert_array_equal(rows(columns), expected)
-    with pytest.raises(ValueError, match="101 rows are too few"):
-        DataSource(PEOPLE, train=np.zeros(101, dtype=bool))
-    for wrong in ([True], train.astype(float), "all"):
-        with pytest.raises(ValueError, match="train: expected true or false for each of 101 rows, found"):
-            DataSource(PEOPLE, train=wrong)
+    test = np.flatnonzero(~train).tolist()
+    assert split(DataSource(PEOPLE, budget=2, train=train)) == [[*range(0, 101, 3)], test[33:66], test[:33]]
+
+
+@pytest.mark.parametrize(
+    ("train", "message"),
+    [
+        (np.zeros(101, dtype=bool), "101 rows are too few"),
+        ([True], "train: expected true or false for each of 101 rows, found"),
+        (np.zeros(101), "train: expected true or false for each of 101 rows, found"),
+        ("all", "train: expected true or false for each of 101 rows, found"),
+    ],
+)
+def test_rows_for_training_that_are_no_split(train, message):
+    with pytest.raises(ValueError, match=message):
+        DataSource(PEOPLE, train=train)
 
 
 def test_a_failed_test_gives_its_slice_back():
     source = DataSource(PEOPLE)
-    with pytest.raises(RuntimeError, match="broken"), source.lend_test_set() as lost:
-        raise RuntimeError("broken")
-    with source.lend_test_set() as again:
-        np.testing.assert_array_equal(rows(again), rows(lost))
+    with pytest.raises(ZeroDivisionError), source.lend_test_set():
+        1 / 0  # noqa: B018
+    assert split(source) == split(DataSource(PEOPLE))
 
 
 def test_few_whole_numbers_are_categories_and_the_source_says_so():
     data = pd.DataFrame({"race": [1, 2, 3, 1] * 5, "age": range(20), "loan": [0, 1] * 10, "name": ["a", "b"] * 10})
     source = DataSource(data, numbers="loan")
-    columns = source.training_set(data.columns)
-    assert {name: column.is_categorical for name, column in columns.items()} == {
-        "race": True, "age": False, "loan": False, "name": True
-    }  # fmt: skip
+    kinds = {name: column.is_categorical for name, column in source.training_set(data.columns).items()}
+    assert kinds == {"race": True, "age": False, "loan": False, "name": True}
     assert source.warnings == {"race": "3 different whole numbers"}
     assert DataSource(data, categories=["race", "loan"]).warnings == {}
 
 
 def test_a_table_that_changes_later_changes_nothing():
-    data = pd.DataFrame({"number": np.arange(101.0), "word": ["a"] * 101})
+    data = PEOPLE.copy()
     source = DataSource(data)
-    data.iloc[:, 0] = 1.0
-    assert len(np.unique(rows(source.training_set(["number"])))) == 50
+    data["number"] = 1
+    assert split(source) == split(DataSource(PEOPLE))
 
 
 ORDERED = pd.CategoricalDtype(["low", "high", "never"], ordered=True)

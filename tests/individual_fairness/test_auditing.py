@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pandas as pd
 import pytest
@@ -41,26 +42,20 @@ ATTACK = {"regularizer": 50.0, "step_size": 0.01, "n_steps": 100}
 def test_loss_ratio_by_hand():
     losses = [1.0, 2.0, 4.0, 0.0], [2.0, 2.0, 12.0, 1.0]  # ratios 2, 1, 3 and one that is infinite
     result = loss_ratio_test(*losses, variant="published")
-    assert (result.statistic, result.n, result.n_dropped) == (2.0, 3, 1)
+    assert (result.statistic, result.n, result.n_dropped, result.rejected) == (2.0, 3, 1, False)
     error = np.sqrt(2 / 3 / 3)  # the variance has n in its denominator
-    assert result.standard_error == pytest.approx(error)
-    assert result.lower_bound == pytest.approx(2 - 1.6448536 * error)
-    assert result.interval == pytest.approx([2 - 1.9599640 * error, 2 + 1.9599640 * error])
-    assert result.p_value == pytest.approx(norm.sf(0.75 / error))
-    assert not result.rejected
-    frame = result.to_frame()
-    assert len(frame) == 1
-    assert frame.loc[0, "n_dropped"] == 1
+    bounds = 2 - np.array([1.6448536, 1.9599640, -1.9599640]) * error
+    found = result.standard_error, result.lower_bound, *result.interval, result.p_value
+    assert found == pytest.approx((error, *bounds, norm.sf(0.75 / error)))
+    assert result.to_frame()["n_dropped"].tolist() == [1]
 
 
 def test_error_rate_ratio_by_hand():
-    wrong = np.repeat([1, 1, 0, 0], [15, 5, 20, 60])
-    attacked = np.repeat([1, 0, 1, 0], [15, 5, 20, 60])
+    wrong, attacked = (np.repeat(answers, [15, 5, 20, 60]) for answers in ([1, 1, 0, 0], [1, 0, 1, 0]))
     result = error_rate_ratio_test(wrong, attacked, variant="published")
     a, b, both = 0.35, 0.2, 0.15
     variance = 0.35 * 0.65 / b**2 + a**2 * 0.2 * 0.8 / b**4 - 2 * a * (both - a * b) / b**3
-    assert result.statistic == pytest.approx(1.75)
-    assert result.standard_error == pytest.approx(np.sqrt(variance / 100))
+    assert (result.statistic, result.standard_error) == pytest.approx((1.75, np.sqrt(variance / 100)))
     assert result.rejected == (1.75 - norm.ppf(0.95) * np.sqrt(variance / 100) > 1.25)
 
 
@@ -96,49 +91,40 @@ def test_decision_is_the_same_by_bound_and_by_p_value(before, after):
 @given(losses, losses, st.floats(0.1, 10))
 def test_rows_are_tests_of_their_own_and_the_unit_of_loss_does_not_matter(before, after, unit):
     together = loss_ratio_test(before, after)
-    for k in range(3):
-        alone = loss_ratio_test(unit * before[k], unit * after[k])
-        assert alone.lower_bound == pytest.approx(together.lower_bound[k], rel=1e-9, abs=1e-9)
+    alone = [loss_ratio_test(unit * one, unit * other).lower_bound for one, other in zip(before, after, strict=True)]
+    assert alone == pytest.approx(together.lower_bound, rel=1e-9, abs=1e-9)
     assert len(together.to_frame()) == 3
 
 
-def test_a_model_that_errs_only_after_the_attack():
-    all_wrong = error_rate_ratio_test(np.zeros(100), np.ones(100))
-    assert all_wrong.statistic == np.inf
-    assert all_wrong.p_value == pytest.approx((5 / 9) ** 100)
-    assert all_wrong.rejected
-    # Under the hypothesis an error is new with a chance of 5/9 at most, and (5/9)^6 = 0.029, (5/9)^5 = 0.053.
-    for k, rejected in ((5, False), (6, True)):
-        result = error_rate_ratio_test(np.zeros(100), np.arange(100) < k)
-        assert result.p_value == pytest.approx((5 / 9) ** k)
-        assert result.rejected == rejected
-        assert result.lower_bound == pytest.approx(0.05 ** (1 / k) / (1 - 0.05 ** (1 / k)))
-        assert result.interval[1] == np.inf
-    assert result.to_frame()["rejected"].tolist() == [True]
+# Under the hypothesis an error is new with a chance of 5/9 at most, and (5/9)^6 = 0.029, (5/9)^5 = 0.053.
+@pytest.mark.parametrize(("k", "rejected"), [(5, False), (6, True), (100, True)])
+def test_a_model_that_errs_only_after_the_attack(k, rejected):
+    result = error_rate_ratio_test(np.zeros(100), np.arange(100) < k)
+    assert (result.statistic, result.interval[1], result.rejected) == (np.inf, np.inf, rejected)
+    bound = 0.05 ** (1 / k) / (1 - 0.05 ** (1 / k))
+    assert (result.p_value, result.lower_bound) == pytest.approx(((5 / 9) ** k, bound), rel=1e-6, abs=0)
+    assert result.to_frame()["rejected"].tolist() == [rejected]
 
 
 def test_the_most_unfair_model_is_not_passed():
-    before = np.r_[np.zeros(98), 1.0, 1.0]
-    with pytest.raises(
-        ValueError, match="98 of 100 points have no finite ratio of losses, 98 of them since there is no"
+    before, after = np.r_[np.zeros(98), 1.0, 1.0], np.r_[np.full(98, 1e6), 1.0, 1.0]
+    for losses, message in (
+        ((before, after), "98 of 100 points have no finite ratio of losses, 98 of them since there is no"),
+        (([1.0, 1.0], [1.0, np.inf]), "1 of 2 points have no finite ratio"),
     ):
-        loss_ratio_test(before, np.r_[np.full(98, 1e6), 1.0, 1.0])
-    with pytest.raises(ValueError, match="1 of 2 points have no finite ratio"):
-        loss_ratio_test([1.0, 1.0], [1.0, np.inf])
+        with pytest.raises(ValueError, match=message):
+            loss_ratio_test(*losses)
     still = loss_ratio_test([0.0, 1.0], [0.0, 1.0])
     assert (still.statistic, still.n_dropped) == (1, 0)
 
 
 def test_series_are_matched_by_their_index():
     loss = pd.Series([1.0, 2.0, 4.0], index=["a", "b", "c"])
-    ratios = pd.Series({"a": 1.0, "b": 3.0, "c": 2.0})
-    shuffled = (loss * ratios)[["c", "a", "b"]]
-    assert loss_ratio_test(loss, shuffled).statistic == 2.0
-    assert loss_ratio_test(loss, shuffled.to_numpy()).statistic != 2.0
+    shuffled = (loss * pd.Series({"a": 1.0, "b": 3.0, "c": 2.0}))[["c", "a", "b"]]
+    assert loss_ratio_test(loss, shuffled).statistic == 2.0 != loss_ratio_test(loss, shuffled.to_numpy()).statistic
     wrong, attacked = pd.Series([1, 1, 0, 0]), pd.Series([1, 1, 1, 0])
-    assert error_rate_ratio_test(wrong, attacked[::-1]).standard_error == (
-        error_rate_ratio_test(wrong, attacked).standard_error
-    )
+    errors = [error_rate_ratio_test(wrong, each).standard_error for each in (attacked[::-1], attacked)]
+    assert errors[0] == errors[1]
 
 
 @pytest.mark.parametrize(
@@ -171,31 +157,30 @@ def test_bad_input_is_refused(arguments, options, message):
 @pytest.mark.parametrize(("weight", "unfair"), [(0.0, False), (3.0, True)])
 def test_whoever_looks_at_the_free_feature_is_found_unfair(weight, unfair):
     found = audit(LinearClassifier([weight, 2.0], 0.0), METRIC, X, Y, **ATTACK)
-    assert found.loss_ratio.rejected == unfair
-    assert found.error_rate_ratio.rejected == unfair
+    assert (found.loss_ratio.rejected, found.error_rate_ratio.rejected) == (unfair, unfair)
 
 
 def test_an_attack_that_diverges_stops_the_audit():
+    given = LinearClassifier([1.0, 2.0], 0.0), METRIC, X, Y
     options = {"regularizer": 1e30, "step_size": 1e20, "n_steps": 1}
     with pytest.raises(ValueError, match="step_size: the attack diverged at 200 of 200 points"):
-        audit(LinearClassifier([1.0, 2.0], 0.0), METRIC, X, Y, **options)
+        audit(*given, **options)
     with pytest.warns(StepSizeWarning):
-        found = audit(LinearClassifier([1.0, 2.0], 0.0), METRIC, X, Y, variant="published", **options)
+        found = audit(*given, variant="published", **options)
     assert found.to_frame()["n_diverged"].tolist() == [200, 200]
 
 
 def test_a_row_for_each_test_and_model():
-    several = LinearClassifier([[0.0, 2.0], [3.0, 2.0]], [0.0, 0.0])
-    found = audit(several, METRIC, np.stack([X, X]), Y, **ATTACK)
-    attack, frame = gradient_flow_attack(several, METRIC, np.stack([X, X]), Y, **ATTACK), found.to_frame()
-    expected = loss_ratio_test(attack.loss, attack.attacked_loss)
-    assert frame["lower_bound"].tolist()[:2] == expected.lower_bound.tolist()
-    expected = error_rate_ratio_test(attack.wrong, attack.attacked_wrong)
-    assert frame["lower_bound"].tolist()[2:] == expected.lower_bound.tolist()
-    assert frame.index.tolist() == ["loss ratio"] * 2 + ["error-rate ratio"] * 2
-    assert frame["rejected"].tolist() == [False, True] * 2
-    assert (frame["n_diverged"] == 0).all()
-    assert (frame["max_loss_ratio"] == 1.25).all()
+    given = LinearClassifier([[0.0, 2.0], [3.0, 2.0]], [0.0, 0.0]), METRIC, np.stack([X, X]), Y
+    attack, frame = gradient_flow_attack(*given, **ATTACK), audit(*given, **ATTACK).to_frame()
+    tests = (
+        loss_ratio_test(attack.loss, attack.attacked_loss),
+        error_rate_ratio_test(attack.wrong, attack.attacked_wrong),
+    )
+    columns = {"lower_bound": np.concatenate([test.lower_bound for test in tests]), "rejected": [False, True] * 2}
+    expected = pd.DataFrame(columns | {"n_diverged": 0, "max_loss_ratio": 1.25})
+    expected.index = ["loss ratio"] * 2 + ["error-rate ratio"] * 2
+    pd.testing.assert_frame_equal(frame[list(expected)], expected, check_dtype=False, check_names=False)
 
 
 # counterparts
@@ -223,15 +208,12 @@ def people(rng, n, shift):
 
 def test_moves_go_along_the_discriminant_as_far_as_the_means_are_apart():
     X, member = people(np.random.default_rng(0), 5_000, [1.0, -0.5, 0.0])
-    found = Sums.of(X, member).moves()[:, 0]
     inside = member[:, 0] == 1
     apart = X[inside].mean(axis=0) - X[~inside].mean(axis=0)
     within = sum(np.cov(X[rows].T, bias=True) * rows.mean() for rows in (inside, ~inside))
     discriminant = np.linalg.solve(within, apart)
     unit = discriminant / np.linalg.norm(discriminant)
-    np.testing.assert_allclose(found, unit * (unit @ apart), rtol=2e-3, atol=1e-6)
-    ordinary = np.linalg.lstsq(np.column_stack([X, np.ones(len(X))]), member, rcond=None)[0][:-1, 0]
-    np.testing.assert_allclose(found / np.linalg.norm(found), ordinary / np.linalg.norm(ordinary), rtol=1e-3, atol=1e-6)
+    np.testing.assert_allclose(Sums.of(X, member).moves()[:, 0], unit * (unit @ apart), rtol=2e-3, atol=1e-6)
 
 
 def test_what_chance_adds_is_the_mean_over_permutations():
@@ -239,39 +221,35 @@ def test_what_chance_adds_is_the_mean_over_permutations():
     X, member = people(rng, 40, [1.0, 0, 0])
     slopes = rng.normal(size=(7, 3))
     gram, inverse = slopes.T @ slopes / 7, np.linalg.inv(X.T @ X + np.eye(3))
-    drawn = np.mean([changes(inverse @ X.T @ member[rng.permutation(40)], gram) for _ in range(20_000)], axis=0)
+    drawn = [changes(inverse @ X.T @ member[rng.permutation(40)], gram) for _ in range(20_000)]
     found = by_chance(inverse, X.T @ X, gram, member.sum(axis=0), 40)
-    np.testing.assert_allclose(found, drawn, rtol=0.03)
+    np.testing.assert_allclose(found, np.mean(drawn, axis=0), rtol=0.03)
     share = Sums.of(X, member).moves(gram) / Sums.of(X, member).moves()
     np.testing.assert_allclose(share[:, 0] ** 2, (1 - found / changes(inverse @ X.T @ member, gram))[0])
 
 
 def test_ratios_by_hand():
-    moves = np.array([[1.0, 0.0], [0.0, 3.0]])
-    slopes = np.array([[0.5, 0.1], [0.0, 0.0], [-2.0, 0.0]])
-    margin, direct = np.array([1.0, 2.0, 0.0]), np.array([0.0, 0.5, 1.0])
-    ell = lambda m: np.log1p(np.exp(-m))  # noqa: E731
-    expected = [ell(0.5) / ell(1), ell(1.5) / ell(2), ell(-3) / ell(0)]
-    np.testing.assert_allclose(loss_ratios(margin, slopes, moves, direct), expected)
+    moves, slopes = np.array([[1.0, 0.0], [0.0, 3.0]]), np.array([[0.5, 0.1], [0.0, 0.0], [-2.0, 0.0]])
+    found = loss_ratios(np.array([1.0, 2.0, 0.0]), slopes, moves, np.array([0.0, 0.5, 1.0]))
+    after, before = np.log1p(np.exp(-np.array([[0.5, 1.5, -3], [1, 2, 0]])))
+    np.testing.assert_allclose(found, after / before)
 
 
 def test_no_loss_is_zero_or_infinite():
-    np.testing.assert_allclose(loss(np.array([1e6, -1e6])), [-np.log(CERTAIN), -np.log(1 - CERTAIN)])
-    np.testing.assert_allclose(loss(np.array([0.3])), np.logaddexp(0, -0.3))
+    expected = [-np.log(CERTAIN), -np.log(1 - CERTAIN), np.logaddexp(0, -0.3)]
+    np.testing.assert_allclose(loss(np.array([1e6, -1e6, 0.3])), expected)
     assert logit(CERTAIN) > 5
 
 
 @pytest.mark.parametrize("shift", [0.0, 1.0])
 def test_chance_alone_is_rarely_taken_for_unfair(shift):
-    rng = np.random.default_rng(2)
-    p_values = []
+    rng, p_values = np.random.default_rng(2), []
+    slopes = np.tile([0.0, 1.0, -1.0], (60, 1))  # blind to what shows the group
     for _ in range(200):
-        X, member = people(rng, 150, [shift, 0.0, 0.0])
-        margin, slopes = rng.normal(size=60), np.tile([0.0, 1.0, -1.0], (60, 1))  # blind to what shows the group
-        p_value, _ = permuted(X, member, margin, slopes, n_permutations=39, random_state=rng, n_ratios=1)
-        p_values.append(p_value)
-    assert (np.array(p_values) <= 0.05).mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
-    assert (np.array(p_values) <= 0.05).mean() > 0
+        drawn = people(rng, 150, [shift, 0.0, 0.0])
+        options = {"n_permutations": 39, "random_state": rng, "n_ratios": 1}
+        p_values.append(permuted(*drawn, rng.normal(size=60), slopes, **options)[0])
+    assert 0 < (np.array(p_values) <= 0.05).mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
 
 
 def test_what_shows_the_group_is_found():
@@ -298,19 +276,18 @@ def case_of(model, **options):
 
 
 def test_slopes_of_a_linear_model_are_its_weights():
-    case = case_of(Linear())
-    people = np.array([0, 1, 5, 30])
+    case, people = case_of(Linear()), np.array([0, 1, 5, 30])
     slopes = pd.DataFrame(log_odds_slopes(Scorer(case), people), columns=case.encoding.names)
-    scale = dict(zip(case.encoding.names, case.encoding.scale, strict=True))
-    rows = MIXED.iloc[people]
-    np.testing.assert_allclose(slopes["age"], 0.03 * scale["age"])
-    np.testing.assert_allclose(slopes["home"], 0.2 * scale["home"])
+    scale, rows = dict(zip(case.encoding.names, case.encoding.scale, strict=True)), MIXED.iloc[people]
     missing = rows["income"].isna().to_numpy()
-    np.testing.assert_allclose(slopes["income"], np.where(missing, 0, 0.4 * scale["income"]), atol=1e-12)
-    filled = np.where(missing, MIXED["income"].sort_values().iloc[len(MIXED["income"].dropna()) // 2], rows["income"])
-    np.testing.assert_allclose(slopes["income is missing"], 0.7 - 0.4 * (filled - 3))
-    for job, value in JOBS.items():
-        np.testing.assert_allclose(slopes[f"job = {job}"], value - rows["job"].astype(str).map(JOBS), atol=1e-12)
+    middle = MIXED["income"].sort_values().iloc[MIXED["income"].count() // 2]
+    expected = {
+        "age": 0.03 * scale["age"],
+        "home": 0.2 * scale["home"],
+        "income": np.where(missing, 0, 0.4 * scale["income"]),
+        "income is missing": 0.7 - 0.4 * (np.where(missing, middle, rows["income"]) - 3),
+    } | {f"job = {job}": value - rows["job"].astype(str).map(JOBS).to_numpy() for job, value in JOBS.items()}
+    np.testing.assert_allclose(slopes[list(expected)], pd.DataFrame(expected, index=range(4)), rtol=1e-6, atol=1e-12)
 
 
 def test_no_more_rows_are_asked_than_said():
@@ -321,8 +298,6 @@ def test_no_more_rows_are_asked_than_said():
 
 
 def test_networks_give_gradients():
-    import keras
-
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, "sigmoid")])
     model.set_weights([np.float32([[0.5], [-2.0]]), np.zeros(1, np.float32)])
     numbers = pd.DataFrame({"a": RNG.normal(size=N), "b": RNG.normal(5, 3, N), "group": RNG.integers(0, 2, N)})
@@ -333,17 +308,15 @@ def test_networks_give_gradients():
 
 
 def test_scores_that_are_no_probabilities_go_by_their_spread():
-    case = case_of(lambda rows: 600 + 5.0 * rows["age"], decision_threshold=800.0)
-    scorer = Scorer(case)
+    scorer = Scorer(case_of(lambda rows: 600 + 5.0 * rows["age"], decision_threshold=800.0))
     scores = 600 + 5.0 * MIXED["age"]
-    assert scorer.scale == pytest.approx(scores.std(ddof=0))
-    assert scorer.decision_threshold == 0
+    assert (scorer.scale, scorer.decision_threshold) == (pytest.approx(scores.std(ddof=0)), 0)
     np.testing.assert_allclose(scorer.log_odds(), (scores - 800) / scores.std(ddof=0))
 
 
 def test_probabilities_of_0_and_1_are_held_within_limits():
     case = case_of(lambda rows: np.clip((rows["age"] - 30) / 20, 0, 1), decision_threshold=0.9)
     scorer = Scorer(case)
-    assert np.abs(case.log_odds()).max() > 30
-    assert np.abs(scorer.log_odds()).max() == pytest.approx(LIMIT)
+    largest = [np.abs(each.log_odds()).max() for each in (case, scorer)]
+    assert largest[0] > 30 > largest[1] == pytest.approx(LIMIT)
     assert scorer.decision_threshold == pytest.approx(np.log(9))

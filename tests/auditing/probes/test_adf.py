@@ -6,29 +6,24 @@ from fairlab.auditing import run
 from fairlab.auditing.answers import Answers
 from fairlab.cases import Case
 
-RNG = np.random.default_rng(0)
+RNG, N = np.random.default_rng(0), 160
 PEOPLE = pd.DataFrame(
     {
-        "sex": RNG.choice(["f", "m"], 160),
-        "age": RNG.integers(18, 78, 160),
-        "income": RNG.lognormal(3, 0.5, 160),
-        "job": pd.Categorical(RNG.choice(["cook", "clerk", None], 160)),
-        "member": RNG.integers(0, 2, 160).astype(bool),
+        "sex": RNG.choice(["f", "m"], N),
+        "age": RNG.integers(18, 78, N),
+        "income": RNG.lognormal(3, 0.5, N),
+        "job": pd.Categorical(RNG.choice(["cook", "clerk", None], N)),
+        "member": RNG.integers(0, 2, N).astype(bool),
     },
-    index=pd.Index([f"p{k}" for k in range(160)]),
+    index=[f"p{k}" for k in range(N)],
 )
 FEATURES = ["sex", "age", "income", "job", "member"]
 
 
 def score(rows):
     """Women under 40 need a little more."""
-    assert list(rows.columns) == FEATURES
-    assert (rows["job"].dtype, rows["member"].dtype) == (PEOPLE["job"].dtype, bool)
+    pd.testing.assert_series_equal(rows.dtypes, PEOPLE.dtypes)
     return rows["income"] / 10 + rows["member"] - 0.4 * ((rows["sex"] == "f") & (rows["age"] < 40))
-
-
-def fair(rows):
-    return rows["income"] / 10 + rows["age"] / 60
 
 
 @pytest.fixture(scope="module")
@@ -42,40 +37,41 @@ def both(case):
 
 
 def test_findings_of_both_methods(both):
-    assert [(finding.method, finding.population) for finding in both.findings] == [
-        ("ADF", "generated inputs"),
-        ("AEQUITAS", "generated inputs"),
-    ]
     assert (both.method, both.skipped) == ("ADF and AEQUITAS", ())
+    found = [(finding.method, finding.population, finding.random_per_1000) for finding in both.findings]
+    at_random = both.findings[0].random_per_1000  # one sample for both
+    assert found == [(name, "generated inputs", at_random) for name in ("ADF", "AEQUITAS")]
     for finding in both.findings:
-        assert finding.estimate > finding.random_per_1000 > 0
+        assert finding.estimate > at_random > 0
         assert finding.n_asked > finding.n
         assert np.isnan([finding.low, finding.high, finding.p_value]).all(), "a search is no test"
         assert f"found {finding.n_found:,} inputs whose decision another sex changes" in finding.summary
-    assert both.findings[0].random_per_1000 == both.findings[1].random_per_1000, "one sample for both"
 
 
 def test_evidence_is_pairs_that_differ_in_the_sensitive_attribute_and_the_decision_alone(both, case):
     for finding in both.findings:
         shown = finding.evidence
         assert len(shown) == finding.n_found > 0
-        changed = shown.assign(sex=shown["other sex"])
         assert (shown["sex"] != shown["other sex"]).all()
-        np.testing.assert_array_equal(case.decide(shown[FEATURES]), shown["favourable"])
-        np.testing.assert_array_equal(case.decide(changed[FEATURES]), ~shown["favourable"])
+        assert (case.decide(shown[FEATURES]) == shown["favourable"]).all()
+        assert (case.decide(shown.assign(sex=shown["other sex"])[FEATURES]) != shown["favourable"]).all()
         assert not shown[FEATURES].drop(columns="sex").duplicated().any()
 
 
 def test_a_fair_model_gives_no_evidence():
-    found = run("adf", Case(fair, PEOPLE, sensitive_features=["sex", "member"], decision_threshold=2.5), budget=4000)
-    assert len(found.findings) == 4
-    assert [(finding.n_found, finding.estimate, len(finding.evidence)) for finding in found.findings] == [(0, 0, 0)] * 4
+    case = Case(lambda rows: rows["income"] / 10, PEOPLE, sensitive_features=["sex", "member"], decision_threshold=2.5)
+    found = [(each.n_found, each.estimate, len(each.evidence)) for each in run("adf", case, budget=4000).findings]
+    assert found == [(0, 0, 0)] * 4
 
 
 def test_a_small_domain_is_asked_whole():
     table = PEOPLE[["sex", "member", "job"]]
-    model = lambda rows: (rows["sex"] == "m") & rows["member"] & (rows["job"] == "cook")  # noqa: E731
-    case = Case(_score_of(model), table, sensitive_features="sex", decision_threshold=0.5)
+    case = Case(
+        lambda rows: 2.0 * ((rows["sex"] == "m") & rows["member"] & (rows["job"] == "cook")),
+        table,
+        sensitive_features="sex",
+        decision_threshold=0.5,
+    )
     for finding in run("adf", case, budget=8000).findings:
         assert (finding.n, finding.n_found) == (6, 1), "one of six combinations"
         assert "(all combinations were asked)" in finding.sentence
@@ -83,22 +79,16 @@ def test_a_small_domain_is_asked_whole():
 
 def test_a_sample_is_of_twenty_inputs_at_least():
     names = PEOPLE.assign(sex=PEOPLE.index)
-    model = lambda rows: rows["income"] > 20  # noqa: E731
-    found = run(
-        "adf", Case(_score_of(model), names, sensitive_features="sex", decision_threshold=1.0), budget=2 * 20 * 160
-    )
-    assert found.findings == ()
-    assert found.skipped == ("sex: a budget of 3200 rows does not suffice for inputs with each of 160 values.",)
-
-
-def _score_of(model):
-    return lambda rows: model(rows).astype(float) * 2
+    case = Case(lambda rows: rows["income"], names, sensitive_features="sex", decision_threshold=20)
+    found = run("adf", case, budget=2 * 20 * N)
+    said = "sex: a budget of 3200 rows does not suffice for inputs with each of 160 values."
+    assert (found.findings, found.skipped) == ((), (said,))
 
 
 def test_labels_alone_are_enough_for_aequitas():
     found = run("adf", Case(lambda rows: score(rows) >= 2.5, PEOPLE, sensitive_features="sex"), budget=4000)
-    assert [finding.method for finding in found.findings] == ["AEQUITAS"]
-    assert found.skipped == ("ADF: the model gives labels only, no scores.",)
+    said = "ADF: the model gives labels only, no scores."
+    assert ([finding.method for finding in found.findings], found.skipped) == (["AEQUITAS"], (said,))
 
 
 TABLE = pd.DataFrame({"sex": ["f", "m"] * 20, "age": np.arange(20).repeat(2), "job": ["a", "b", "c", "d"] * 10})
@@ -115,9 +105,8 @@ def case_of_answers():
 
 
 def test_an_input_is_asked_once(case_of_answers):
-    answers = Answers(case_of_answers, 100)
+    answers, before = Answers(case_of_answers, 100), case_of_answers.queries.n_queries
     codes = np.array([[0, 5, 3], [1, 9, 0], [0, 5, 3]])
-    before = case_of_answers.queries.n_queries
     assert answers.favourable(codes).tolist() == [False, True, False]
     np.testing.assert_allclose(answers.lead(codes), [-5, 2, -5])
     assert len(answers) == 2
@@ -147,11 +136,9 @@ def test_scores_of_a_model_that_decides_by_labels_are_rows_of_their_own():
 def test_pairs_are_all_that_the_answers_hold(case_of_answers):
     answers = Answers(case_of_answers, 10_000)
     codes = answers.domain.sample(3000, random_state=0)
-    favourable = answers.favourable(codes)
-    asked = {tuple(code): bool(answer) for code, answer in zip(codes.tolist(), favourable, strict=True)}
+    asked = dict(zip(map(tuple, codes.tolist()), answers.favourable(codes).tolist(), strict=True))
     expected = {code[1:] for code, answer in asked.items() if asked.get((1 - code[0], *code[1:]), answer) != answer}
     pairs = answers.pairs(0)
-    assert {tuple(code) for code in pairs.inputs[:, 1:].tolist()} == expected
-    assert len(pairs.inputs) == len(expected) > 0
+    assert sorted(map(tuple, pairs.inputs[:, 1:].tolist())) == sorted(expected)
     assert (answers.favourable(pairs.inputs) == pairs.favourable).all()
     assert (answers.favourable(np.column_stack([pairs.other, pairs.inputs[:, 1:]])) != pairs.favourable).all()
